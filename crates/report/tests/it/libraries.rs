@@ -76,7 +76,7 @@ fn cublas() {
         l.call("cublasGemmEx", &ex(4), &[(0x10, &complex), (0x20, &complex)], &[]);
     });
     let ex = "cublasGemmEx(handle=cublas#1, transa=CUBLAS_OP_N, transb=CUBLAS_OP_N, m=2, n=3, k=4, alpha=";
-    let end = "ldc=4, computeType=CUBLAS_COMPUTE_32F, algo=CUBLAS_GEMM_DFALT) = CUBLAS_STATUS_SUCCESS";
+    let end = "ldc=4, computeType=CUBLAS_COMPUTE_32F, algo=CUBLAS_GEMM_DEFAULT) = CUBLAS_STATUS_SUCCESS";
     assert_eq!(
         lines,
         [

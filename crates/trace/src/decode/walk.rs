@@ -192,8 +192,8 @@ impl<'a> Walk<'a> {
         match param.rule {
             // Numbers behind it may be in device memory.
             Rule::One | Rule::Array(_) | Rule::Tagged(..) => self.address(address, None),
-            // In whichever memory the library was told, but always a number.
             Rule::Word(..) => Value::Opaque(address),
+            // In whichever memory the library was told, but always a number.
             Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, Else::Any),
             _ => Value::Address(address, None),
         }

@@ -110,6 +110,7 @@ fn scalar(word: &str) -> Option<(u32, Kind)> {
     Some(match word {
         ".f16x2" | ".bf16x2" => (4, Kind::Other),
         ".bf16" => (2, Kind::BFloat16),
+        ".texref" | ".samplerref" | ".surfref" => (8, Kind::Other),
         _ => {
             let kind = match word.as_bytes().get(1)? {
                 b'u' | b'b' => Kind::Unsigned,
@@ -139,7 +140,9 @@ fn words(text: &str) -> Option<Vec<&str>> {
             rest = comment.split_once("*/")?.1;
         } else {
             let sign = rest.starts_with(['(', ')', ',', '[', ']']);
-            let end = rest.find(|c: char| c.is_whitespace() || "(),[]/".contains(c)).unwrap_or(rest.len());
+            // `.param.f64` is as good as `.param .f64`.
+            let ends = |(at, c): (usize, char)| c.is_whitespace() || "(),[]/".contains(c) || c == '.' && at > 0;
+            let end = rest.char_indices().find(|c| ends(*c)).map_or(rest.len(), |(at, _)| at);
             let (word, more) = rest.split_at_checked(if sign { 1 } else { end.max(1) })?;
             words.push(word);
             rest = more;
@@ -170,6 +173,10 @@ mod tests {
         assert_eq!(
             of(".entry _Z1kPf(\n.param .u64 _Z1kPf_param_0,\n.param .align 8 .b8 _Z1kPf_param_1[24]\n)"),
             Some(vec![one(8, Kind::Unsigned, ""), one(24, Kind::Other, "")])
+        );
+        assert_eq!(
+            of(".entry k(.param.f64 x,.param.align 4.b8 s[8],.param .texref t)"),
+            Some(vec![one(8, Kind::Float, "x"), one(8, Kind::Other, "s"), one(8, Kind::Other, "t")])
         );
         assert_eq!(of(".entry none()"), Some(vec![]));
         assert_eq!(of(".entry v(.param .v4 .f32 q)"), Some(vec![one(16, Kind::Other, "q")]));

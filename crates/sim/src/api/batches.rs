@@ -49,6 +49,7 @@ pub extern "C" fn cuMemcpyBatchAsync_v2(
             return Err(Fault::INVALID_VALUE);
         }
         check(hints)?;
+        to.check_count(count).and(from.check_count(count)).and(sizes.check_count(count))?;
         (0..count).try_for_each(|n| line(to.get_at(n)?, from.get_at(n)?, sizes.get_at(n)?, stream))
     })
 }
@@ -127,6 +128,7 @@ pub extern "C" fn cuMemcpy3DBatchAsync_v2(count: usize, list: In<Volume>, flags:
         if count == 0 || flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
+        list.check_count(count)?;
         (0..count).try_for_each(|n| list.get_at(n)?.put(stream))
     })
 }

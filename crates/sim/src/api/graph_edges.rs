@@ -7,6 +7,7 @@ use crate::driver::world::{Handle, World, known_mut, world};
 
 /// A list of nodes, with data of the edges from them if there is any.
 pub fn edges(nodes: In<Handle>, data: In<[u8; 8]>, count: usize) -> Answer<Vec<Edge>> {
+    nodes.check_count(count)?;
     let data_at = |n| if data.is_null() { Ok([0; 8]) } else { data.get_at(n) };
     (0..count).map(|n| Ok(Edge { from: nodes.get_at(n)?, data: data_at(n)? })).collect()
 }
@@ -19,6 +20,7 @@ fn list<T: Copy>(all: &[T], room: Out<T>, count: Out<usize>, empty: T) -> Answer
         return count.put(all.len());
     }
     let places = count.get()?;
+    room.check_room(places)?;
     for n in 0..places {
         room.put_at(n, all.get(n).copied().unwrap_or(empty))?;
     }

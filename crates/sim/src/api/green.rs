@@ -119,6 +119,7 @@ pub extern "C" fn cuDevResourceGenerateDesc(found: Out<Handle>, list: In<Resourc
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
+        list.check_count(count as usize)?;
         let mut sum = 0;
         for n in 0..count as usize {
             let one = list.get_at(n)?;

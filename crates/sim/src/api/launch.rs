@@ -90,6 +90,7 @@ const MOST_IN_CLUSTER: u64 = 16;
 
 fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
     let list = In::<Attribute>::at(config.attributes);
+    list.check_count(config.count as usize)?;
     let all: BTreeMap<_, _> =
         (0..config.count as usize).map(|n| list.get_at(n).map(|a| (a.id, a.value))).collect::<Answer<_>>()?;
     if all.keys().any(|id| *id > LAST_ATTRIBUTE) {

@@ -87,6 +87,7 @@ fn put(wishes: &Wishes, value: u64, size: usize, id: u32) -> Answer {
         1 => i32::from(wishes.read_mostly),
         2 => wishes.preferred.unwrap_or(NONE),
         3 if size.is_multiple_of(4) && size > 0 => {
+            out.check_room(size / 4)?;
             let mut all = wishes.accessed.iter().copied();
             return (0..size / 4).try_for_each(|n| out.put_at(n, all.next().unwrap_or(NONE)));
         }
@@ -120,6 +121,7 @@ pub extern "C" fn cuMemRangeGetAttributes(
         let world = world();
         let start = managed(&world, address, bytes)?;
         let wishes = world.wishes.get(&start).cloned().unwrap_or_default();
+        values.check_count(count).and(sizes.check_count(count)).and(ids.check_count(count))?;
         (0..count).try_for_each(|n| put(&wishes, values.get_at(n)?, sizes.get_at(n)?, ids.get_at(n)?))
     })
 }
@@ -139,6 +141,8 @@ pub extern "C" fn cuMemPrefetchBatchAsync(
         if count == 0 || place_count == 0 || place_count > count || flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
+        addresses.check_count(count).and(sizes.check_count(count)).and(places.check_count(place_count))?;
+        firsts.check_count(place_count)?;
         let mut at = 0;
         for n in 0..count {
             if at + 1 < place_count && firsts.get_at(at + 1)? <= n {

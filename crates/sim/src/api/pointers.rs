@@ -70,6 +70,7 @@ pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u6
         }
         let world = world();
         let found = allocation::find(&world, address);
+        ids.check_count(count as usize).and(values.check_count(count as usize))?;
         (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, found, true))
     })
 }

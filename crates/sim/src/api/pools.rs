@@ -178,6 +178,7 @@ pub extern "C" fn cuMemPoolSetAccess(pool: Handle, list: In<[u32; 3]>, count: us
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
+        list.check_count(count)?;
         for n in 0..count {
             match list.get_at(n)? {
                 [1, id, flags] if device(id as i32)? == own && flags != 3 => return Err(Fault::INVALID_DEVICE),

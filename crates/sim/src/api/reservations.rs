@@ -81,6 +81,7 @@ pub extern "C" fn cuMemSetAccess(address: u64, size: usize, list: In<Access>, co
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
+        list.check_count(count)?;
         let read = |n| {
             let Access { place: kind, id, flags } = list.get_at(n)?;
             if matches!(flags, 0 | 1 | 3) { Ok((place(kind, id)?, flags)) } else { Err(Fault::INVALID_VALUE) }

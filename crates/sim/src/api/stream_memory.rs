@@ -51,6 +51,7 @@ pub struct Batched {
 
 /// Kinds: 1 and 4 wait, 2 and 5 write (32 and 64 bits); 3 and 6 are barriers, which order gives anyhow.
 pub fn batch(world: &World, count: u32, list: In<Batched>) -> Answer<Vec<Operation>> {
+    list.check_count(count as usize)?;
     let mut operations = Vec::new();
     for n in 0..count as usize {
         let Batched { kind, address, value, flags, .. } = list.get_at(n)?;

@@ -18,6 +18,24 @@ pub fn answer_always(rule: impl FnOnce() -> Answer) -> u32 {
     }
 }
 
+/// Bytes that are taken on trust: a longer list or text must end in memory that is there.
+const TRUSTED: u64 = 1 << 16;
+
+/// INVALID_VALUE for a length that no program can mean, because nothing is mapped where it ends.
+pub fn reaches(address: u64, len: u64) -> Answer {
+    if len <= TRUSTED {
+        return Ok(());
+    }
+    let last = address.checked_add(len - 1).ok_or(Fault::INVALID_VALUE)?;
+    let mut byte = 0u8;
+    let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    let remote = libc::iovec { iov_base: last as *mut libc::c_void, iov_len: 1 };
+    // SAFETY: the kernel copies one byte to `byte`, or says EFAULT; it reads nothing else of ours.
+    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    let refused = copied < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT);
+    if refused { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+}
+
 /// A pointer to where the function leaves a result.
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
@@ -63,6 +81,11 @@ impl<T> Out<T> {
         Self(self.0.wrapping_add(index)).put(value)
     }
 
+    /// INVALID_VALUE for an array of so many elements that it cannot be there.
+    pub fn check_room(self, count: usize) -> Answer {
+        In(self.0.cast_const()).check_count(count)
+    }
+
     /// For arguments that are input and output.
     pub fn get(self) -> Answer<T>
     where
@@ -82,10 +105,19 @@ pub fn bytes_at(address: u64, len: u64) -> Answer<Vec<u8>> {
     if address == 0 && len > 0 {
         return Err(Fault::INVALID_VALUE);
     }
+    reaches(address, len)?;
     let mut bytes = vec![0; len as usize];
     // SAFETY: by the prototype so many bytes are there; the vector has as many.
     unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), len as usize) };
     Ok(bytes)
+}
+
+impl<T> In<T> {
+    /// INVALID_VALUE for an array of so many elements that it cannot be there.
+    pub fn check_count(self, count: usize) -> Answer {
+        let bytes = count.checked_mul(size_of::<T>()).ok_or(Fault::INVALID_VALUE)?;
+        reaches(self.0 as u64, bytes as u64)
+    }
 }
 
 impl<T: Copy> In<T> {

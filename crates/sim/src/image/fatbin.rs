@@ -25,9 +25,9 @@ struct Entry<'a> {
 }
 
 pub fn read(at: Memory) -> Answer<Image> {
-    let head = at.bytes(0, HEAD);
+    let head = at.bytes(HEAD)?;
     let len = u64::from(u16_at(head, 6)?).checked_add(u64_at(head, 8)?).ok_or(Fault::INVALID_IMAGE)?;
-    read_bytes(at.bytes(0, len))
+    read_bytes(at.bytes(len)?)
 }
 
 pub fn read_bytes(all: &[u8]) -> Answer<Image> {

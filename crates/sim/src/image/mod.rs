@@ -6,6 +6,7 @@ mod elf;
 mod fatbin;
 mod ptx;
 
+use crate::driver::abi::reaches;
 use crate::driver::fault::{Answer, Fault};
 use std::ffi::CString;
 
@@ -84,11 +85,14 @@ impl Memory {
         if address == 0 { Err(Fault::INVALID_VALUE) } else { Ok(Memory(address)) }
     }
 
-    /// So many bytes from an offset on; the caller has read in the image itself that they are there.
-    fn bytes<'a>(self, offset: u64, len: u64) -> &'a [u8] {
-        // SAFETY: the program passed an image, and the image's own heads say that it reaches this far; it stays
-        // where it is while the call lasts.
-        unsafe { std::slice::from_raw_parts((self.0 + offset) as *const u8, len as usize) }
+    /// So many bytes; the caller has read in the image itself that they are there.
+    fn bytes<'a>(self, len: u64) -> Answer<&'a [u8]> {
+        if len > isize::MAX as u64 || reaches(self.0, len).is_err() {
+            return Err(Fault::INVALID_IMAGE);
+        }
+        // SAFETY: the program passed an image, and the image's own heads say that it reaches this far, where memory
+        // is; it stays where it is while the call lasts.
+        Ok(unsafe { std::slice::from_raw_parts(self.0 as *const u8, len as usize) })
     }
 
     fn text<'a>(self) -> &'a [u8] {
@@ -99,14 +103,14 @@ impl Memory {
 
 /// The image that a pointer of the program points to.
 pub fn read(at: Memory) -> Answer<Image> {
-    match u32_at(at.bytes(0, 4), 0)? {
+    match u32_at(at.bytes(4)?, 0)? {
         WRAPPER => {
-            let wrapper = at.bytes(0, 16);
+            let wrapper = at.bytes(16)?;
             read(Memory::at(u64_at(wrapper, 8)?)?)
         }
         fatbin::MAGIC => fatbin::read(at),
-        LINKED => read_linked(at.bytes(0, u64_at(at.bytes(0, 16), 8)?)),
-        elf::MAGIC => elf::read(at.bytes(0, elf::len(at.bytes(0, elf::HEAD))?)),
+        LINKED => read_linked(at.bytes(u64_at(at.bytes(16)?, 8)?)?),
+        elf::MAGIC => elf::read(at.bytes(elf::len(at.bytes(elf::HEAD)?)?)?),
         _ => ptx::read(at.text()),
     }
 }

@@ -8,6 +8,9 @@ use std::ffi::CString;
 /// What a compiler, which is not here, might need for a small kernel.
 const REGISTERS: i32 = 32;
 
+/// Textures, samplers and surfaces: handles of eight bytes.
+const OPAQUE: [&str; 3] = [".texref", ".samplerref", ".surfref"];
+
 pub fn read(text: &[u8]) -> Answer<Image> {
     let text = without_comments(&String::from_utf8_lossy(text));
     if !text.contains(".version") || !text.contains(".target") {
@@ -100,7 +103,7 @@ fn kernel(statement: &str) -> Option<Kernel> {
     let mut end = 0;
     let mut found = Vec::new();
     for text in parameters.split(',').filter(|p| p.contains(".param")) {
-        let (size, align) = layout(text)?;
+        let (size, align) = if OPAQUE.iter().any(|of| text.contains(of)) { (8, 8) } else { layout(text)? };
         let offset = u64::next_multiple_of(end, align);
         found.push(Parameter { offset, size });
         end = offset + size;
@@ -131,9 +134,14 @@ fn variable(statement: &str) -> Option<Variable> {
 
 /// Size and alignment of what a declaration declares: `.align 4 .b8 name[164]`, `.u64 name`, `.v4 .f32 name`.
 fn layout(text: &str) -> Option<(u64, u64)> {
+    // `.param.f64 a` is as good as `.param .f64 a`
+    let text = &text.replace('.', " .");
     let words: Vec<&str> = text.split_whitespace().collect();
     let element = words.iter().find_map(|w| {
         let digits = w.strip_prefix(".")?.trim_start_matches(['b', 'u', 's', 'f']);
+        if digits == "16x2" {
+            return Some(4);
+        }
         Some(digits.parse::<u64>().ok().filter(|bits| matches!(bits, 8 | 16 | 32 | 64 | 128))? / 8)
     });
     let vector = words.iter().find_map(|w| w.strip_prefix(".v")?.parse::<u64>().ok()).unwrap_or(1);
@@ -171,6 +179,15 @@ mod tests {
         let found: Vec<_> = image.variables.iter().map(|v| (v.name.as_str(), v.size)).collect();
         assert_eq!(found, [("counter", 4), ("table", 64), ("list", 8)]);
         assert_eq!(image.variables[0].start, 42u32.to_le_bytes());
+    }
+
+    #[test]
+    fn directives_without_a_space_between() {
+        let text = ".version 8.0\n.target sm_80\n.visible.entry f(.param.f64 a,.param.align 4.b8 s[12],\n.param.texref t,\n\
+            .param .f16x2 h)\n{ ret; }\n";
+        let image = read(text.as_bytes()).expect("it is PTX");
+        let found: Vec<_> = image.kernels[0].parameters.iter().map(|p| (p.offset, p.size)).collect();
+        assert_eq!(found, [(0, 8), (8, 12), (24, 8), (32, 4)]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod export_words;
 mod refusal;
 mod report_words;
 mod run_words;
+mod stack_words;
 mod words;
 
 use clap::{CommandFactory, Parser};

@@ -34,6 +34,7 @@ impl From<Run> for TraceOptions {
             sim: words.sim,
             no_follow: words.no_follow,
             range: false,
+            stacks: None,
             full: Full::default(),
             dump_modules: None,
             run: None,

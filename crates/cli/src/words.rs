@@ -3,6 +3,7 @@
 
 use crate::export_words::Export;
 use crate::report_words::Report;
+use crate::stack_words::StackWords;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cutap_collect::{CollectorOptions, EnvOptions, Form, Full, RecoverOptions, ShowOptions, Size, TraceOptions};
 use std::ffi::OsString;
@@ -118,6 +119,8 @@ pub struct Trace {
     /// When to record: profiler, from cuProfilerStart to cuProfilerStop in each process (of the runtime too)
     #[arg(long, value_name = "WHEN")]
     range: Option<Range>,
+    #[command(flatten)]
+    stack: StackWords,
     /// Keep each cubin, PTX and fatbin that the program loads in DIR
     #[arg(long, value_name = "DIR")]
     dump_modules: Option<PathBuf>,
@@ -147,6 +150,7 @@ impl From<Trace> for TraceOptions {
             sim: words.sim,
             no_follow: words.no_follow,
             range: words.range.is_some(),
+            stacks: words.stack.stacks(),
             dump_modules: words.dump_modules,
             full: Full::from_words(words.lossy, None),
             run: words.run,
@@ -177,6 +181,8 @@ pub struct Record {
     /// When to record: profiler, from cuProfilerStart to cuProfilerStop in each process (of the runtime too)
     #[arg(long, value_name = "WHEN")]
     range: Option<Range>,
+    #[command(flatten)]
+    stack: StackWords,
     /// Use and keep this run folder
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
@@ -200,6 +206,7 @@ impl From<Record> for TraceOptions {
             sim: words.sim,
             no_follow: words.no_follow,
             range: words.range.is_some(),
+            stacks: words.stack.stacks(),
             dump_modules: None,
             full: words.when_full.full(),
             run: words.run,
@@ -224,11 +231,19 @@ pub struct Env {
     sim: bool,
     #[command(flatten)]
     when_full: WhenFull,
+    #[command(flatten)]
+    stack: StackWords,
 }
 
 impl From<Env> for EnvOptions {
     fn from(words: Env) -> EnvOptions {
-        EnvOptions { full: words.when_full.full(), run: words.run, filter: words.filter, sim: words.sim }
+        EnvOptions {
+            full: words.when_full.full(),
+            run: words.run,
+            filter: words.filter,
+            sim: words.sim,
+            stacks: words.stack.stacks(),
+        }
     }
 }
 

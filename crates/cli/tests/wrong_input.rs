@@ -300,3 +300,24 @@ fn without_a_driver_a_program_that_reaches_cuda_is_refused_and_the_simulated_one
         assert_eq!((out(&found).as_str(), err(&found).contains("--sim")), ("ran\n", false), "{}", err(&found));
     }
 }
+
+#[test]
+fn stacks_that_cannot_be_kept() {
+    let run =
+        |words: &[&str]| cutap(&["record"]).args(words).args(["-o", "/dev/null", "--", "/bin/true"]).output().unwrap();
+    for (words, why) in [
+        (&["--stack="][..], "empty"),
+        (&["--stack=cudaMaloc"], "did you mean cudaMalloc"),
+        (&["--stack=error"], "before any call is made"),
+        (&["--stack=cuMemAlloc[bytesize>1]"], "before any call is made"),
+        (&["--stack=lookup"], "have no stacks"),
+        (&["--stack", "--stack-size", "100"], "512 to 64K"),
+        (&["--stack", "--stack-size", "65K"], "512 to 64K"),
+        (&["--stack", "--stack-size", "big"], "give a size"),
+        (&["--stack-size", "4K"], "--stack"),
+    ] {
+        refused(&run(words), 125, &[why]);
+    }
+    let counted = cutap(&["trace", "--stack", "-c", "--", "/bin/true"]).output().unwrap();
+    refused(&counted, 125, &["--stack is of no use with -c and -C"]);
+}

@@ -4,6 +4,7 @@
 
 use crate::error::{Result, cannot};
 use crate::full::Full;
+use crate::stacks::Kept;
 use cutap_trace::Filter;
 use cutap_wire::control::{self, Control};
 use std::fs::{File, OpenOptions};
@@ -29,6 +30,8 @@ pub struct Wanted<'a> {
     pub range: bool,
     /// Count calls and record none.
     pub count: bool,
+    /// Stacks that are kept.
+    pub stacks: &'a Kept,
 }
 
 /// The page of a new run; refused before its folder is made.
@@ -44,6 +47,7 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::FLIGHT, matches!(wanted.full, Full::Overwrite(_))),
         (control::RANGE, wanted.range),
         (control::COUNT, wanted.count),
+        (control::STACK_OUTERMOST, wanted.stacks.outermost),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = wanted.full.chunks();
@@ -63,6 +67,9 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     put(offset_of!(Control, recording), &recording.to_le_bytes());
     put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
     put(offset_of!(Control, rules), rules.as_bytes());
+    put(offset_of!(Control, stack_bytes), &wanted.stacks.bytes.to_le_bytes());
+    put(offset_of!(Control, stack_rules_len), &(wanted.stacks.rules.len() as u32).to_le_bytes());
+    put(offset_of!(Control, stack_rules), wanted.stacks.rules.as_bytes());
     Ok(page)
 }
 

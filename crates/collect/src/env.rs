@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::filter::filter;
 use crate::folder;
 use crate::full::Full;
+use crate::stacks::{Kept, Stacks};
 use crate::unpack::{Embedded, unpack};
 use std::path::PathBuf;
 
@@ -21,11 +22,14 @@ pub struct EnvOptions {
     pub sim: bool,
     /// What a thread does whose ring is full.
     pub full: Full,
+    /// Keep stacks of these.
+    pub stacks: Option<Stacks>,
 }
 
 /// Makes the run folder; the lines for `eval`.
 pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let filter = filter(options.filter.as_deref())?;
+    let stacks = options.stacks.as_ref().map_or(Ok(Kept::default()), Stacks::kept)?;
     if options.sim {
         crate::simulated::check()?;
     }
@@ -42,6 +46,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         only_hooks: false,
         range: false,
         count: false,
+        stacks: &stacks,
     };
     let page = control::page(wanted)?;
     control::write(&folder::named(&run, "-o")?, &page)?;

@@ -51,17 +51,22 @@ pub struct Size(u64);
 impl FromStr for Size {
     type Err = Error;
     fn from_str(text: &str) -> Result<Size> {
-        let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-        let unit = match unit.to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
-            "K" => 10,
-            "M" => 20,
-            "G" => 30,
-            "" => 0,
-            _ => return Err(Error::own("give a size as 512K, 4M or 64M")),
-        };
-        let bytes = digits.parse().ok().and_then(|n: u64| n.checked_mul(1 << unit)).filter(|n| SIZES.contains(n));
+        let bytes = bytes(text)?.filter(|n| SIZES.contains(n));
         bytes.map(Size).ok_or_else(|| Error::own("each thread can keep from 64K to 512M; 4M is good for most"))
     }
+}
+
+/// A number of bytes; `None`: it is no number, or too large for one.
+pub fn bytes(text: &str) -> Result<Option<u64>> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let unit = match unit.to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "" => 0,
+        _ => return Err(Error::own("give a size as 512K, 4M or 64M")),
+    };
+    Ok(digits.parse().ok().and_then(|n: u64| n.checked_mul(1 << unit)))
 }
 
 #[cfg(test)]

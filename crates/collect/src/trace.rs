@@ -13,6 +13,7 @@ use crate::inherited::Inherited;
 use crate::keeper::Keeper;
 use crate::output::Form;
 use crate::pack::pack_recorded;
+use crate::stacks::{Kept, Stacks};
 use crate::unpack::{Embedded, unpack};
 use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_trace::Filter;
@@ -42,6 +43,8 @@ pub struct TraceOptions {
     pub full: Full,
     /// Record between cuProfilerStart and cuProfilerStop only.
     pub range: bool,
+    /// Keep stacks of these.
+    pub stacks: Option<Stacks>,
     /// Where module images go.
     pub dump_modules: Option<PathBuf>,
     /// Hook libraries, in their order.
@@ -66,9 +69,13 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     }
     let driver = options.sim || driver::check(&program)?;
     let hooks = hooks::check(&options.hooks)?;
+    if options.stacks.is_some() && (options.form.counts || options.form.summary) {
+        return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
+    }
+    let stacks = options.stacks.as_ref().map_or(Ok(Kept::default()), Stacks::kept)?;
     let output = options.output.as_deref().map(|path| open_output(path, options.record)).transpose()?;
     let unpacked = unpack(embedded)?;
-    let run = Run::new(options, &filter, &hooks)?;
+    let run = Run::new(options, &filter, &stacks, &hooks)?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
 
@@ -104,7 +111,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(options: &TraceOptions, filter: &Filter, hooks: &Hooks) -> Result<Run> {
+    fn new(options: &TraceOptions, filter: &Filter, stacks: &Kept, hooks: &Hooks) -> Result<Run> {
         let modules = options.dump_modules.as_deref().map(module_folder).transpose()?;
         let wanted = Wanted {
             filter,
@@ -114,6 +121,7 @@ impl Run {
             only_hooks: options.form.quiet,
             range: options.range,
             count: options.form.counts,
+            stacks,
         };
         let page = control::page(wanted)?;
         let run = match &options.run {

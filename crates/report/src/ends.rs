@@ -2,7 +2,7 @@
 //! Only what happened is said; a trace with nothing to add ends without a word.
 
 use crate::raw::raw_lines;
-use cutap_trace::{End, Filtered};
+use cutap_trace::{Absent, End, Filtered};
 use std::collections::BTreeMap;
 
 /// Names listed for one reason; the rest is a number.
@@ -50,6 +50,7 @@ fn missing(end: &End, lines: &mut Vec<String>) {
             lines.push(format!("  and {} more", names.len() - LISTED));
         }
     }
+    absent(end, lines);
     for (count, text) in [
         (end.nameless, "functions without a name: their name records were not found"),
         (end.overwritten, "calls older than what the flight recorder kept"),
@@ -68,6 +69,22 @@ fn missing(end: &End, lines: &mut Vec<String>) {
              of them was recorded",
             end.failed
         ));
+    }
+}
+
+/// Files whose frames are addresses.
+fn absent(end: &End, lines: &mut Vec<String>) {
+    if end.absent.is_empty() {
+        return;
+    }
+    lines.push(format!(
+        "{} files that stacks lead through cannot be read as they were: their frames are addresses",
+        end.absent.len()
+    ));
+    let one = |a: &Absent| format!("  {} ({})", a.path, if a.changed { "changed since" } else { "not here" });
+    lines.extend(end.absent.iter().take(LISTED).map(one));
+    if end.absent.len() > LISTED {
+        lines.push(format!("  and {} more", end.absent.len() - LISTED));
     }
 }
 

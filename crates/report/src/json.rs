@@ -3,6 +3,7 @@
 use crate::Output;
 use crate::hooked::hooked_json;
 use crate::raw::raw_json;
+use crate::stacks::stack_json;
 use crate::values_json::{self, Arguments};
 use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Recording, Returned, Why};
 use serde::Serialize;
@@ -49,6 +50,11 @@ struct CallLine<'a> {
     /// What hooks did.
     #[serde(skip_serializing_if = "Option::is_none")]
     hooks: Option<Vec<Value>>,
+    /// The stack that it was made on, and how its list ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stack: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stack_end: Option<&'static str>,
 }
 
 impl<W: io::Write> Json<W> {
@@ -64,6 +70,7 @@ impl<W: io::Write> Json<W> {
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        let (stack, stack_end) = stack_json(&exit.call).unzip();
         let line = CallLine {
             arguments: described(&exit.call).then_some(Arguments(&exit.call, Some(exit))),
             result: exit.returned().map_or(Value::Null, result),
@@ -75,6 +82,8 @@ impl<W: io::Write> Json<W> {
             state: exit.state.word(),
             late: exit.late,
             hooks: hooked_json(exit),
+            stack,
+            stack_end,
             ..call_line(&exit.call)
         };
         self.line(&line)
@@ -107,6 +116,8 @@ fn call_line(call: &Call) -> CallLine<'_> {
         state: "noted",
         late: false,
         hooks: None,
+        stack: None,
+        stack_end: None,
     }
 }
 

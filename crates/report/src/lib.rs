@@ -16,6 +16,7 @@ mod nest;
 mod paths;
 mod quiet;
 mod raw;
+mod stacks;
 mod streams;
 mod style;
 mod summary;

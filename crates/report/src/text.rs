@@ -6,6 +6,7 @@ use crate::Output;
 use crate::arguments::{inputs, outputs, words};
 use crate::ends::end_lines;
 use crate::hooked::write_hooked;
+use crate::stacks;
 use crate::style::Styles;
 use crate::units::{time, word};
 use crate::values::write_value;
@@ -42,6 +43,8 @@ struct Open {
     opened: bool,
     /// Its opening line had the kernel's parameters, or there is none yet.
     told: bool,
+    /// Its stack stands below its opening line.
+    stacked: bool,
 }
 
 impl<W: io::Write> Text<W> {
@@ -74,7 +77,7 @@ impl<W: io::Write> Text<W> {
             return self.flush_line();
         }
         self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
-        self.stack(&call.thread).push(Open { call: call.clone(), opened: false, told: true });
+        self.stack(&call.thread).push(Open { call: call.clone(), opened: false, told: true, stacked: false });
         Ok(())
     }
 
@@ -83,14 +86,14 @@ impl<W: io::Write> Text<W> {
         let call = &exit.call;
         let stack = self.stack(&call.thread);
         let place = stack.iter().rposition(|o| Arc::ptr_eq(&o.call, call));
-        let (opened, told) = match place {
+        let (opened, told, stacked) = match place {
             Some(place) => {
-                let (opened, told) = (stack[place].opened, stack[place].told);
+                let (opened, told, stacked) = (stack[place].opened, stack[place].told, stack[place].stacked);
                 stack.truncate(place);
-                (opened, told)
+                (opened, told, stacked)
             }
             // It was closed before and returned after all.
-            None => (exit.late, true),
+            None => (exit.late, true, exit.late),
         };
         if opened {
             self.start(&call.thread, call.depth);
@@ -104,7 +107,8 @@ impl<W: io::Write> Text<W> {
         }
         self.result(exit);
         write_hooked(call, &mut self.line);
-        self.flush_line()
+        self.flush_line()?;
+        if stacked { Ok(()) } else { self.stack_of(call) }
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
@@ -181,10 +185,23 @@ impl<W: io::Write> Text<W> {
         let Some(open) = self.stack(thread).last_mut().filter(|o| !o.opened) else { return Ok(()) };
         open.opened = true;
         open.told = open.call.launched().is_some();
+        open.stacked = open.call.stack().is_some();
         let call = open.call.clone();
         self.head(&call, None, call.kernel());
         self.line.push_str(" {");
-        self.flush_line()
+        self.flush_line()?;
+        self.stack_of(&call)
+    }
+
+    /// The lines of a call's stack, below its own.
+    fn stack_of(&mut self, call: &Call) -> io::Result<()> {
+        for frame in stacks::lines(call) {
+            self.start(&call.thread, call.depth);
+            self.line.push_str("    ");
+            self.styled(self.styles.ids, &frame);
+            self.flush_line()?;
+        }
+        Ok(())
     }
 
     /// Ids and indentation.

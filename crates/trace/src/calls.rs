@@ -4,6 +4,7 @@
 
 use crate::event::Call;
 use crate::filter::Tests;
+use cutap_stacks::Raw;
 use cutap_wire::record::{FAR_PARENT, Parent};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,6 +24,15 @@ pub struct Open {
     pub shown: Shown,
     /// What its arguments have to fulfil.
     pub tests: Option<Arc<Tests>>,
+    /// Its stack as far as it was copied, until it is unwound.
+    pub raw: Option<Box<Copied>>,
+}
+
+/// A stack, and when it was copied.
+#[derive(Debug, Clone)]
+pub struct Copied {
+    pub ticks: u64,
+    pub raw: Raw,
 }
 
 /// What a stack asks of what is on it.
@@ -194,7 +204,7 @@ mod tests {
     fn stack(numbers: &[u32]) -> Stack {
         let mut stack = Stack::default();
         for &number in numbers {
-            stack.enter(Open { number, ticks: 0, call: None, shown: Shown::No, tests: None });
+            stack.enter(Open { number, ticks: 0, call: None, shown: Shown::No, tests: None, raw: None });
         }
         stack
     }

@@ -7,6 +7,7 @@ use crate::filter::Filter;
 use crate::folder::Folder;
 use crate::ring::Ring;
 use cutap_file::Cut;
+use cutap_stacks::Absent;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -110,6 +111,8 @@ pub struct End {
     pub records_cut: u64,
     /// What was only counted.
     pub counted: Vec<Counted>,
+    /// Files that stacks lead through and that cannot be read as they were.
+    pub absent: Vec<Absent>,
 }
 
 impl End {

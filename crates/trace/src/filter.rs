@@ -111,6 +111,10 @@ impl Filter {
         let of = verdict::layer_number(of);
         cutap_calls::filter::wanted(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
     }
+    /// Whether something else than a function's name and library decides.
+    pub fn asks_calls(&self) -> bool {
+        self.asks_arguments() || self.needs_end()
+    }
     /// Whether it has conditions on arguments.
     pub(crate) fn asks_arguments(&self) -> bool {
         !self.arguments.is_empty()

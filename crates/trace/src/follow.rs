@@ -118,6 +118,7 @@ impl Follow {
                 next_thread: 0,
                 tables: options.tables,
                 decode: options.decode,
+                files: Default::default(),
             },
             found: BTreeSet::new(),
             folders: Vec::new(),
@@ -196,6 +197,7 @@ impl Follow {
             end.ring(&mut source.ring, &self.folders[source.folder].process);
         }
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
+        end.absent = self.shared.files.absent();
         end.failed = self.opened.failed();
         end.recording = self.opened.recording();
         end.settle(self.opened.is_flight_recorder());

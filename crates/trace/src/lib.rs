@@ -31,10 +31,12 @@ mod results;
 mod ring;
 mod scan;
 mod source;
+mod stacked;
 mod store;
 
 pub use counted::Counted;
 pub use cutap_file::{Cut, Why};
+pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
 pub use end::{Count, End, Filtered, Gap, Recording};
 pub use error::Error;
 pub use event::{

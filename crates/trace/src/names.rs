@@ -9,6 +9,7 @@ use crate::kernels::{Kernels, demangle};
 use crate::results::{returns, returns_type};
 use crate::source::Shared;
 use cutap_calls::known::Shape;
+use cutap_stacks::{Loaded, Stacks};
 use cutap_wire::names::{Name, kind, layer};
 use cutap_wire::record::META_MAX;
 use std::collections::{BTreeMap, HashMap};
@@ -64,6 +65,8 @@ pub struct Names {
     instances: HashMap<u64, Arc<Instance>>,
     instance_of_object: HashMap<u64, u64>,
     pub kernels: Kernels,
+    /// What was loaded when, for stacks.
+    pub stacks: Stacks,
     pub gaps: Vec<Gap>,
     /// File names of hook libraries, by their numbers.
     pub hooks: Vec<Arc<str>>,
@@ -80,8 +83,15 @@ impl Names {
         match name.kind {
             kind::OBJECT => {
                 let object = Object { name: text().into(), layer: name.c as u8 };
+                let (path, from, bytes) = (clean(name.t).into(), name.b, name.c >> 8);
+                self.stacks.map.object(name.a, cutap_stacks::Object { name: object.name.clone(), path, from, bytes });
                 self.objects.insert(name.a, object);
                 self.loads.insert(name.b, name.a);
+            }
+            kind::LOADED => {
+                let identity = name.s.into();
+                let loaded = Loaded { ticks: name.ticks, object: name.a, bias: name.b, how: name.c, identity };
+                self.stacks.map.loaded(loaded);
             }
             kind::SLOT => {
                 let (object, shape) = (name.b & 0xffff_ffff, shape((name.b >> 44) as u16));

@@ -126,6 +126,7 @@ impl Scan {
             next_thread: 0,
             tables,
             decode: false,
+            files: Default::default(),
         };
         Ok(Scan { opened, shared, shown: 0, left_out: 0 })
     }
@@ -249,7 +250,7 @@ impl<'a> Lane<'a> {
                     frame.kernel = name;
                 }
             }
-            Record::Note { .. } | Record::Lookup(_) => {}
+            Record::Note { .. } | Record::Lookup(_) | Record::Stack(_) => {}
         }
     }
 

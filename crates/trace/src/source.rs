@@ -10,7 +10,9 @@ use crate::judge::{judge, launch, unfinished, wanted_at_end};
 use crate::names::{Known, Launch, clean};
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
+use crate::stacked;
 use cutap_calls::known::Tables;
+use cutap_stacks::Files;
 use cutap_wire::record::{self, Fragments, Parent, Record, Words, note};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,6 +28,8 @@ pub struct Shared {
     pub tables: &'static Tables,
     /// Arguments are to be understood; else their memory is not kept.
     pub decode: bool,
+    /// Files that stacks ask for.
+    pub files: Files,
 }
 
 /// A ring and the thread whose calls are in it now.
@@ -190,11 +194,12 @@ impl Events {
                 }
                 // Nobody sees a noted one return, and no call has it for a parent.
                 if !known.function.noted {
-                    self.stack.enter(Open { number, ticks, call, shown, tests: known.tests });
+                    self.stack.enter(Open { number, ticks, call, shown, tests: known.tests, raw: None });
                 }
             }
             Record::Exit { number, ticks, result, memory } => {
                 let end_ns = self.time(folder.ns(&shared.clock, ticks), ticks);
+                stacked::ends(&mut self.stack, number, folder, shared);
                 let (open, late) = match self.end(number, &shared.filter) {
                     Ended::Now(open) => (open, false),
                     Ended::Late(open) => (open, true),
@@ -221,6 +226,7 @@ impl Events {
             }
             Record::Thread { tid } => self.thread(tid, folder, shared),
             Record::Note { number, what, value } => self.note(number, what, value, folder),
+            Record::Stack(piece) => stacked::piece(&mut self.stack, &piece, folder, shared),
             Record::Lookup(lookup) => {
                 let ns = self.time(folder.ns(&shared.clock, lookup.ticks), lookup.ticks);
                 if shared.filter.wants_lookups() {
@@ -307,6 +313,7 @@ impl Events {
             kernel,
             instance,
             hooked: Mutex::default(),
+            stack: OnceLock::new(),
         });
         if known.parent && shared.filter.asks_arguments() {
             launch(&call, folder);

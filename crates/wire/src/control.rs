@@ -36,6 +36,9 @@ pub const RANGE: u64 = 1 << 12;
 /// Calls are counted and not recorded: switched on, `recording` is [`RECORDING_COUNT`].
 pub const COUNT: u64 = 1 << 13;
 
+/// Stacks are kept of calls that no other recorded call is made around; else of those that `stack_rules` want.
+pub const STACK_OUTERMOST: u64 = 1 << 15;
+
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 
@@ -48,6 +51,10 @@ pub const COLLECTOR_GONE: u32 = 2;
 
 /// Room for the rules text behind the fixed fields.
 pub const RULES_BYTES: usize = 3072;
+/// Bytes of a stack at most.
+pub const STACK_MOST: usize = 64 * 1024;
+/// Room for the rules of stacks.
+pub const STACK_RULES_BYTES: usize = 640;
 
 /// The page.
 #[repr(C)]
@@ -84,6 +91,12 @@ pub struct Control {
     pub copying: AtomicU64,
     /// Raised when the rules have changed, odd while they are being written: processes look at what is armed again.
     pub rules_epoch: AtomicU32,
+    /// Bytes of the caller's stack that are kept of a call; 0: no stacks.
+    pub stack_bytes: u32,
+    /// Length of `stack_rules`.
+    pub stack_rules_len: u32,
+    /// Of which calls, as `rules`.
+    pub stack_rules: [u8; STACK_RULES_BYTES],
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

@@ -90,6 +90,10 @@ reasons! {
     NOT_WRITTEN = 44, "calls not recorded: the recording could not be written any more";
     /// --count: a number could not be kept.
     NOT_COUNTED = 46, "calls not counted: no room in the run folder";
+    /// A ring was full.
+    STACK_NOT_KEPT = 27, "stacks not kept, or only in part: no room in the run folder";
+    /// Not even the kernel could copy the caller's frame.
+    STACK_NOT_READ = 28, "stacks that could not be read: only the caller is shown";
     /// Found outside, at the end, in the program's file; no process counts it.
     STATIC_TOOLKIT = 22, "toolkit libraries linked statically into a program: calls of them were not seen";
 }

@@ -28,6 +28,7 @@ pub mod names;
 pub mod process;
 pub mod record;
 pub mod ring;
+pub mod stack;
 
 /// First word of every file of a run folder: "CUTAPRUN" in little endian.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CUTAPRUN");

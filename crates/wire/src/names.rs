@@ -42,10 +42,32 @@ pub mod kind {
     pub const KERNEL_PARAMETERS: u8 = 9;
     /// s = text of an `.entry` of PTX that was loaded, up to the parenthesis that closes its parameters.
     pub const PTX_ENTRY: u8 = 10;
+    /// a = object id, b = load bias, c = one of [`super::identity`]; s = what tells the file from another of that name. The object
+    /// is there from now on; written only where stacks are kept, and again when it comes back.
+    pub const LOADED: u8 = 11;
     /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
     /// a = number from 0; s = file name. A hook library.
     pub const HOOK: u8 = 16;
+}
+
+/// By what a LOADED record tells a file.
+pub mod identity {
+    /// Nothing.
+    pub const NONE: u64 = 0;
+    /// Its build id.
+    pub const BUILD_ID: u64 = 1;
+    /// FNV-1a of the first [`HASHED`] bytes of its .eh_frame_hdr, where it has no build id.
+    pub const TABLES: u64 = 2;
+    /// See `TABLES`.
+    pub const HASHED: usize = 65536;
+    /// A build id is no longer.
+    pub const MOST: usize = 32;
+
+    /// The hash of `TABLES`.
+    pub fn hash(bytes: &[u8]) -> u64 {
+        bytes.iter().take(HASHED).fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ b as u64).wrapping_mul(0x100_0000_01b3))
+    }
 }
 
 /// Layers as they stand in OBJECT records.

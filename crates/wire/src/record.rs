@@ -10,6 +10,8 @@
 //! Times are whole by what came before: a record lies within 2^31 ticks of the one before it, or a
 //! TIME record stands in between (a signal handler's records may be later than the one behind them).
 
+use crate::stack::StackPiece;
+
 /// Bit of the first word that makes a record valid.
 pub const COMMITTED: u64 = 1 << 4;
 /// Largest value of the meta field; as a distance: the number itself follows in the last word; in an
@@ -43,6 +45,9 @@ pub mod kind {
     pub const UNWOUND: u8 = 7;
     /// Another thread took the ring over: what follows is its. word 1 = thread id.
     pub const THREAD: u8 = 8;
+    /// A piece of the caller's stack, from its stack pointer upwards. meta = distance back; the rest as in
+    /// [`crate::stack`].
+    pub const STACK: u8 = 9;
 }
 
 /// What a NOTE record says.
@@ -132,6 +137,8 @@ pub enum Record<'a> {
     },
     /// A look-up.
     Lookup(Lookup<'a>),
+    /// A piece of the stack that call `number` was made on.
+    Stack(StackPiece<'a>),
 }
 
 /// The call that a call was made from.
@@ -264,7 +271,7 @@ impl core::fmt::Debug for Words<'_> {
 
 /// Word `n` of `bytes`.
 #[inline]
-fn word(bytes: &[u8], n: usize) -> Option<u64> {
+pub(crate) fn word(bytes: &[u8], n: usize) -> Option<u64> {
     bytes.as_chunks::<8>().0.get(n).map(|w| u64::from_le_bytes(*w))
 }
 
@@ -355,6 +362,10 @@ impl Cursor {
             kind::UNWOUND => Some(Record::Unwound { number: self.back(meta, body)?, ticks }),
             kind::THREAD => Some(Record::Thread { tid: at(1)? as u32 }),
             kind::NOTE => Some(Record::Note { number: self.back(meta, body)?, what: at(1)?, value: at(2)? }),
+            kind::STACK => {
+                let end = body.len() - if meta == META_MAX { 8 } else { 0 };
+                Some(Record::Stack(StackPiece::decode(self.back(meta, body)?, ticks, body.get(..end)?)?))
+            }
             kind::LOOKUP => {
                 let len = (at(7)? >> 48) as usize;
                 let from = LOOKUP_WORDS as usize * 8;

@@ -3,6 +3,7 @@
 use cutap_wire::names::{CELL, Cell, FIXED, Name, cell};
 use cutap_wire::record::{Cursor, Fragments, META_MAX, Parent, Record, Step, first_word, kind};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, NotReserved};
+use cutap_wire::stack::{REGISTERS, WITH_REGISTERS};
 use proptest::prelude::*;
 
 const BYTES: usize = 1 << 14;
@@ -19,6 +20,7 @@ enum Wanted {
     Unwound { back: u32 },
     Thread { tid: u32 },
     Time { ticks: u64 },
+    Stack { back: u32, piece: u16, pieces: u16, registers: Option<[u64; REGISTERS]>, memory: Vec<u8> },
 }
 
 fn wanted() -> impl Strategy<Value = Wanted> {
@@ -43,6 +45,9 @@ fn wanted() -> impl Strategy<Value = Wanted> {
         (0..1000u32).prop_map(|back| Wanted::Unwound { back }),
         any::<u32>().prop_map(|tid| Wanted::Thread { tid }),
         (1u64 << 31..1 << 60).prop_map(|ticks| Wanted::Time { ticks }),
+        (0..1000u32, any::<u16>(), any::<u16>(), prop::option::of(any::<[u64; REGISTERS]>()), memory()).prop_map(
+            |(back, piece, pieces, registers, memory)| Wanted::Stack { back, piece, pieces, registers, memory }
+        ),
     ]
 }
 
@@ -96,6 +101,12 @@ proptest! {
                     Wanted::Note { back, what, value } => (kind::NOTE, *back, vec![*what, *value]),
                     Wanted::Unwound { back } => (kind::UNWOUND, *back, vec![]),
                     Wanted::Thread { tid } => (kind::THREAD, 0, vec![u64::from(*tid)]),
+                    Wanted::Stack { back, piece, pieces, registers, memory } => {
+                        let flag = if registers.is_some() { WITH_REGISTERS } else { 0 };
+                        let about = u64::from(*piece) | u64::from(*pieces) << 16 | flag;
+                        let registers = registers.map_or(vec![], |r| r.to_vec());
+                        (kind::STACK, *back, [&[about][..], &registers, &fragment(memory)].concat())
+                    }
                     Wanted::Time { ticks } => {
                         now += ticks;
                         (kind::TIME, 0, vec![now])
@@ -144,6 +155,11 @@ proptest! {
                 }
                 (Wanted::Unwound { back }, Record::Unwound { number: n, ticks }) => {
                     prop_assert_eq!((n, ticks), (number(*back), at));
+                }
+                (Wanted::Stack { back, piece, pieces, registers, memory }, Record::Stack(found)) => {
+                    prop_assert_eq!((found.number, found.ticks), (number(*back), at));
+                    prop_assert_eq!((found.piece, found.pieces, found.registers), (*piece, *pieces, *registers));
+                    check_fragment(found.memory, memory);
                 }
                 (Wanted::Thread { tid }, Record::Thread { tid: t }) => prop_assert_eq!(t, *tid),
                 other => panic!("{other:?}"),

@@ -21,7 +21,7 @@ pub fn sources() -> PathBuf {
 
 /// The sources of the programs, in one folder for each section of what cutap promises.
 fn program_sources() -> Vec<PathBuf> {
-    ["routes", "calls"].iter().flat_map(|section| files(&sources().join(section))).collect()
+    ["routes", "calls", "stacks"].iter().flat_map(|section| files(&sources().join(section))).collect()
 }
 
 /// The Python program of that name.

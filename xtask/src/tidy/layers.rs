@@ -20,7 +20,8 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-registry", &[]),
     ("cutap-inspect", &["cutap-calls"]),
     ("cutap-file", &[]),
-    ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-file"]),
+    ("cutap-stacks", &["cutap-wire"]),
+    ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-file", "cutap-stacks"]),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-trace"]),
     (
         "cutap-collect",

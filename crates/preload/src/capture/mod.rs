@@ -7,6 +7,7 @@ mod kept;
 pub mod kernels;
 mod program;
 pub mod quick;
+pub mod stacked;
 mod steps;
 
 use crate::slots::thunks_x86_64::Frame;

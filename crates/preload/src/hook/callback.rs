@@ -120,7 +120,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     fork::check();
     if r.phase == 0 {
         callbacks::introduced(i, r.n, record);
-        callbacks::enter(i, r.n, r.id, record);
+        callbacks::enter(i, r.n, r.id, record, Some(&r.registers));
     }
     let Some(f) = i.functions.get(r.id as usize) else { return };
     if f.hooks.load(Acquire) == 0 {

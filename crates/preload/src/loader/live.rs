@@ -64,10 +64,12 @@ pub fn each<R>(wanted: impl Fn(usize) -> bool, mut f: impl FnMut(&Object) -> Opt
     })
 }
 
+/// Loads that have a number of their own.
+pub const MAX: usize = 8192;
+
 /// A load's number: the same library at the same address is the same load, another one is not.
 /// Only under the loader's lock.
 pub fn load_id(o: &Object) -> u32 {
-    const MAX: usize = 8192;
     static LOADS: [(AtomicUsize, AtomicU64); MAX] = [const { (AtomicUsize::new(0), AtomicU64::new(0)) }; MAX];
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = o.name().iter().fold(0xcbf2_9ce4_8422_2325u64, |h, &c| (h ^ u64::from(c)).wrapping_mul(0x100_0000_01b3));

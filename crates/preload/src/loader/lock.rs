@@ -86,6 +86,36 @@ pub fn was_taken() -> Option<bool> {
     }
 }
 
+/// Where the loader counts the objects that it ever added.
+static ADDS: AtomicUsize = AtomicUsize::new(0);
+
+/// Says what the count is, inside no list call: it lies behind the list's lock, in newer versions with one lock in between.
+pub fn found_adds(adds: u64) {
+    let at = AT.load(Acquire);
+    if at == 0 || ADDS.load(Relaxed) != 0 {
+        return;
+    }
+    let mut places = [at + MUTEX, at + 2 * MUTEX].into_iter().filter(|&at| count(at) == adds);
+    if let (Some(found), None) = (places.next(), places.next()) {
+        ADDS.store(found, Release);
+    }
+}
+
+/// Objects that the loader ever added; `None`: its count was not found.
+pub fn adds() -> Option<u64> {
+    Some(ADDS.load(Acquire)).filter(|&at| at != 0).map(count)
+}
+
+/// This thread holds the list's lock: a signal handler has come in the middle of the loader's work.
+pub fn is_mine() -> bool {
+    let at = AT.load(Acquire);
+    at != 0 && word(at) != 0 && word(at + OWNER) == sys::gettid()
+}
+
+fn count(at: usize) -> u64 {
+    u64::from(word(at)) | u64::from(word(at + 4)) << 32
+}
+
 /// Whether the loader's other lock, which dlsym takes and lazy binding does not, can be had now. It lies
 /// right in front of the list's. A constructor may hold it and wait for the very thread that asks, so
 /// nobody waits long.

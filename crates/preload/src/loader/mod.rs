@@ -6,6 +6,7 @@
 
 pub mod elf;
 pub mod live;
+pub mod loaded;
 pub mod lock;
 pub mod map;
 pub mod notice;

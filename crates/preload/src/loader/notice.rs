@@ -4,7 +4,7 @@
 
 use super::objects::{self, Snapshot};
 use super::words;
-use super::{live, lock};
+use super::{live, loaded, lock};
 use crate::sys::libc::PhdrInfo;
 use crate::{routes::dlsym, start, sys, thread};
 use core::ffi::{c_int, c_void};
@@ -113,6 +113,7 @@ pub fn forked() {
     }
     objects::forked();
     live::forked();
+    loaded::forked();
 }
 
 /// Lists through the loader, counted.

@@ -5,7 +5,8 @@
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
 use super::instances::{ALL, Function, ISSUE, Instance, ListedName};
-use crate::capture::{self, Call, row};
+use crate::capture::{self, Call, row, stacked};
+use crate::hook::forced::Registers;
 use crate::loader::objects::{self, NAME, Object};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, names, switch};
@@ -54,7 +55,7 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     match record.phase {
         0 => {
             introduced(i, n, record);
-            enter(i, n, id, record);
+            enter(i, n, id, record, None);
         }
         _ => exit(i, id, record, None),
     }
@@ -85,8 +86,8 @@ pub fn introduced(i: &Instance, n: u32, r: &CallbackRecord) {
     }
 }
 
-/// A call begins: its record.
-pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
+/// A call begins: its record, and its stack if that is wanted and the runtime's registers are known.
+pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Option<&Registers>) {
     let counting = start::counting();
     let Some(b) = (if counting { block::current().filter(|b| !b.inside) } else { record::ready() }) else {
         return passed(i, id);
@@ -134,6 +135,9 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
     });
     if let Some(number) = number {
         kernel(b, f, number, r);
+        if let Some(registers) = registers.filter(|_| f.stack.load(Relaxed)) {
+            stacked::reported(b, at, number, registers);
+        }
     }
 }
 
@@ -260,6 +264,7 @@ fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 
     }
     let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
     f.row.store(remembered, Relaxed);
+    f.stack.store(with_library(i, |library| stacked::wants(layer::RUNTIME, library, text)), Relaxed);
     // SAFETY: the runtime's string constant.
     f.launch.store(is_launch(unsafe { sys::text(r.name, 64) }), Relaxed);
     slots::runtime_slot(n, id, block_words(remembered) as u8, text)

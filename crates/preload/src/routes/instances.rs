@@ -23,6 +23,8 @@ pub struct Function {
     pub twin: AtomicU32,
     /// What is known of it: see `capture::row`.
     pub row: AtomicU32,
+    /// Its callers' stacks are kept.
+    pub stack: AtomicBool,
     /// It launches a kernel, which the runtime names.
     pub launch: AtomicBool,
     /// Whether hooks want it: see `hook::callback`.
@@ -39,6 +41,7 @@ impl Function {
             slot: AtomicU32::new(0),
             twin: AtomicU32::new(0),
             row: AtomicU32::new(0),
+            stack: AtomicBool::new(false),
             launch: AtomicBool::new(false),
             hooks: AtomicUsize::new(0),
             site: AtomicUsize::new(0),
@@ -174,13 +177,14 @@ const FLAGS: usize = 2;
 unsafe extern "C" {
     static cutap_callbacks: u8;
     static cutap_hooked_callbacks: u8;
+    static cutap_stacked_callbacks: u8;
     static cutap_flags: u8;
 }
 const ENTRY_BYTES: usize = 16;
 global_asm!(
     ".hidden cutap_callbacks, cutap_flags, cutap_on_callback, cutap_on_flags",
-    ".hidden cutap_hooked_callbacks, cutap_reported",
-    ".globl cutap_callbacks, cutap_flags, cutap_hooked_callbacks",
+    ".hidden cutap_hooked_callbacks, cutap_reported, cutap_stacked_callbacks, cutap_on_stacked_callback",
+    ".globl cutap_callbacks, cutap_flags, cutap_hooked_callbacks, cutap_stacked_callbacks",
     ".macro cutap_entries name, function",
     ".balign 16",
     ".type \\name,@function",
@@ -201,6 +205,7 @@ global_asm!(
     ".endm",
     "cutap_entries cutap_callbacks, cutap_on_callback",
     "cutap_entries cutap_hooked_callbacks, cutap_reported",
+    "cutap_entries cutap_stacked_callbacks, cutap_on_stacked_callback",
     "cutap_entries cutap_flags, cutap_on_flags",
     n = const INSTANCES,
 );
@@ -291,7 +296,11 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         for (k, to) in i.table.iter().enumerate().take(words).skip(1) {
             to.store((driver as *const usize).add(k).read(), Relaxed);
         }
-        let entries_at = if hooked() { &raw const cutap_hooked_callbacks } else { &raw const cutap_callbacks };
+        let entries_at = match start::stack_bytes() {
+            _ if hooked() => &raw const cutap_hooked_callbacks,
+            0 => &raw const cutap_callbacks,
+            _ => &raw const cutap_stacked_callbacks,
+        };
         i.table.get(ISSUE)?.store(entries_at as usize + n * ENTRY_BYTES, Relaxed);
         i.table.get(FLAGS)?.store(&raw const cutap_flags as usize + n * ENTRY_BYTES, Relaxed);
         i.driver.store(driver, Relaxed);

@@ -10,3 +10,4 @@ pub mod handles;
 pub mod instances;
 pub mod proc_address;
 mod ptx;
+pub mod stacked;

@@ -3,6 +3,7 @@
 //! result. Recording is the first: it sees what the program asked and what it got.
 
 use super::thunks_x86_64::Frame;
+use crate::capture::stacked;
 use crate::routes::{export_table, handles, proc_address};
 use crate::start;
 use crate::thread::record;
@@ -30,9 +31,11 @@ pub const IMAGE: u32 = 1 << 6;
 pub const IMAGE_FIRST: u32 = 1 << 7;
 const RANGE_ON: u32 = 1 << 8;
 const RANGE_OFF: u32 = 1 << 9;
+/// The caller's stack is kept. Not before recording: it needs the call's number.
+pub const STACK: u32 = 1 << 10;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 10] = [
+static HOOKS: [Hook; 11] = [
     Hook { before: record::before, after: record::after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
@@ -43,6 +46,7 @@ static HOOKS: [Hook; 10] = [
     Hook { before: handles::image_first, after: nothing },
     Hook { before: pass, after: range_on },
     Hook { before: pass, after: range_off },
+    Hook { before: stacked::before, after: nothing },
 ];
 
 fn pass(_: &mut Frame) -> bool {

@@ -209,6 +209,9 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     let mut hooks = super::hooks::special(owner.layer, name, how);
     if start::wanted(owner.layer, owner.name(), name) {
         hooks |= super::hooks::RECORD;
+        if !cxx && capture::stacked::wants(owner.layer, owner.name(), name) {
+            hooks |= super::hooks::STACK;
+        }
     }
     let layer = hook_layer(owner.layer);
     // A C++ function's arguments by value may be larger than what a frame passes on.
@@ -245,6 +248,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
         _ if cxx => note_entry(),
         0 => hook::frame_x86_64::entry(),
         super::hooks::RECORD => gate_entry(),
+        _ if hooks & super::hooks::STACK != 0 => super::stacked_x86_64::entry(),
         _ => frame_entry(),
     };
     entry(n as usize)?.store(to, Release);

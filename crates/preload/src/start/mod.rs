@@ -202,6 +202,14 @@ pub fn wants_layer(layer: u8) -> bool {
     let Some(c) = control() else { return false };
     cutap_calls::filter::wants_layer(rules(c), layer)
 }
+/// Bytes of a caller's stack that are kept; 0: none.
+pub fn stack_bytes() -> usize {
+    control().map_or(0, |c| c.stack_bytes as usize).min(control::STACK_MOST)
+}
+/// Of which functions: rules.
+pub fn stack_rules(c: &Control) -> &[u8] {
+    c.stack_rules.get(..c.stack_rules_len as usize).unwrap_or(&[])
+}
 fn rules(c: &Control) -> &[u8] {
     c.rules.get(..c.rules_len.load(Relaxed) as usize).unwrap_or(&[])
 }

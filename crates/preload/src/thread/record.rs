@@ -13,6 +13,7 @@ use crate::{routes, start};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::count;
 use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, kind};
+use cutap_wire::ring::Reserved;
 
 /// The recording hook, on the way in.
 pub fn before(frame: &mut Frame) -> bool {
@@ -196,6 +197,27 @@ pub fn thread(b: &mut Block, tid: u32) {
 /// Writes something learned about an open call.
 pub fn learned(b: &mut Block, at: usize, number: u32, what: u64, value: u64) {
     about(b, at, kind::NOTE, number, &[what, value]);
+}
+
+/// A record of `length` words about a call, whose words behind the first `write` puts in their place.
+pub fn about_with<R>(
+    b: &mut Block,
+    at: usize,
+    kind: u8,
+    number: u32,
+    length: u32,
+    write: impl FnOnce(&Reserved) -> R,
+) -> Option<R> {
+    let far = calls(b).wrapping_sub(1).wrapping_sub(number) >= META_MAX - 4096;
+    let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
+    let pending = reserve(b, at, kind, length + u32::from(far), distance)?;
+    let written = write(&pending.reserved);
+    if far {
+        // SAFETY: one word more was reserved.
+        unsafe { pending.reserved.word(length as usize, number.into()) };
+    }
+    finish(b, pending);
+    Some(written)
 }
 
 /// A record that says how many calls ago its own began.

@@ -80,6 +80,8 @@ pub fn next_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
                 kind::ENTER => count::CALL_DROPPED,
                 kind::EXIT | kind::UNWOUND => count::END_DROPPED,
                 kind::LOOKUP if lossy => count::EVENT_DROPPED_LOSSY,
+                // Counted once for all pieces, where they are written.
+                kind::STACK => return false,
                 _ => count::RECORD_DROPPED,
             },
             1,
@@ -149,7 +151,7 @@ fn try_next(block: &mut Block, kind: u8, words: u32, may_wait: bool) -> Option<b
     let flags = start::flags();
     let lossy = flags & control::LOSSY != 0;
     // In a lossy ring a call that was recorded ends there too, so that no call looks unfinished.
-    let ends = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP);
+    let ends = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP | kind::STACK);
     if flags & (control::LOSSY | control::FLIGHT) == 0 {
         // Whoever drains may take it while we wait.
         close(block, header.chunk_bytes);

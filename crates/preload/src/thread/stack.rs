@@ -29,6 +29,13 @@ impl Span {
     }
 }
 
+impl Span {
+    /// How far it goes on from an address in it.
+    pub fn reach(self, at: usize) -> usize {
+        if self.holds(at, 0) { self.high - at } else { 0 }
+    }
+}
+
 /// What is known of a thread's stack; an empty span: nothing.
 pub struct Stack {
     span: Span,

@@ -3,6 +3,7 @@
 use super::{Function, Instance, Layer, Thread};
 use crate::decode::Value;
 use crate::results::{Returned, returned};
+use cutap_stacks::Stack;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Argument words. Six or fewer cost no memory of their own.
@@ -63,6 +64,7 @@ pub struct Call {
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
     pub(crate) hooked: Mutex<Vec<Hooked>>,
+    pub(crate) stack: OnceLock<Stack>,
 }
 
 impl Call {
@@ -83,6 +85,7 @@ impl Call {
             kernel: OnceLock::new(),
             instance: OnceLock::new(),
             hooked: Mutex::default(),
+            stack: OnceLock::new(),
         }
     }
 
@@ -99,6 +102,11 @@ impl Call {
     /// Demangled name of the kernel that it launches. May become known a little after its beginning.
     pub fn kernel(&self) -> Option<&Arc<str>> {
         self.kernel.get()
+    }
+    /// The stack that it was made on, if that was kept. May become known a little after its beginning, and before anything
+    /// that it calls.
+    pub fn stack(&self) -> Option<&Stack> {
+        self.stack.get()
     }
     /// What hooks did to it. Whole when the call has ended.
     pub fn hooked(&self) -> Vec<Hooked> {

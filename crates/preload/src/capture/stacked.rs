@@ -1,0 +1,105 @@
+//! The stack that a call was made on: the caller's registers, and the bytes from its stack pointer upwards, as far as was asked
+//! and as they can be read. They go straight into the ring, in as many records as it takes: a thread's stack may be
+//! small, and this one stands on it. Nothing is unwound here.
+
+use super::copy::Pages;
+use crate::hook::forced::Registers;
+use crate::loader::loaded;
+use crate::slots::stacked_x86_64;
+use crate::slots::thunks_x86_64::Frame;
+use crate::start;
+use crate::thread::block::Block;
+use crate::thread::record;
+use core::sync::atomic::Ordering::Relaxed;
+use cutap_wire::control::STACK_OUTERMOST;
+use cutap_wire::record::{FRAGMENT_WORDS, MAX_WORDS, kind};
+use cutap_wire::stack::{REGISTERS, WITH_REGISTERS};
+use cutap_wire::{control, count};
+
+/// Words of a record before its fragment: the first, and the one about the piece.
+const HEAD: usize = 2;
+/// Words that a record may have beside: its call's number, where that is too far back.
+const SPARE: usize = 1;
+/// Bytes of stack in the first record, and in each other.
+const FIRST: usize = (MAX_WORDS as usize - HEAD - SPARE - REGISTERS - FRAGMENT_WORDS) * 8;
+const OTHER: usize = (MAX_WORDS as usize - HEAD - SPARE - FRAGMENT_WORDS) * 8;
+
+/// The hook, on the way in, behind recording's.
+pub fn before(frame: &mut Frame) -> bool {
+    if frame.recorded != 0
+        && let Some(b) = record::ready()
+        && wanted(b)
+    {
+        let at = frame.stack as usize;
+        // SAFETY: the frame begins with the caller's rbp, two words below its stack arguments.
+        let rbp = unsafe { frame.stack.sub(2).read() };
+        let [rbx, r12, r13, r14, r15] = stacked_x86_64::kept(at).unwrap_or_default();
+        keep(b, at, frame.number, &[frame.caller as u64, at as u64, rbp, rbx, r12, r13, r14, r15]);
+    }
+    true
+}
+
+/// The same for a call that a runtime reports; `registers` are those of the function that called us.
+pub fn reported(b: &mut Block, at: usize, number: u32, registers: &Registers) {
+    if wanted(b) {
+        let [rbx, rbp, r12, r13, r14, r15] = registers.kept;
+        let (next, stack) = (registers.next as u64, registers.stack as u64);
+        keep(b, at, number, &[next, stack, rbp, rbx, r12, r13, r14, r15]);
+    }
+}
+
+/// A call was just recorded: is its stack to be kept?
+fn wanted(b: &Block) -> bool {
+    start::flags() & STACK_OUTERMOST == 0 || b.depth == 1
+}
+
+/// `at`: where on the stack the call stands.
+fn keep(b: &mut Block, at: usize, number: u32, registers: &[u64; REGISTERS]) {
+    loaded::look();
+    let [_, from, ..] = *registers;
+    let (from, asked) = (from as usize, start::stack_bytes());
+    let reach = b.stack.with(from).reach(from);
+    // Of a stack that nobody knows the end of, as much as can be read.
+    let whole = if reach == 0 { asked } else { asked.min(reach) } & !7;
+    let pieces = 1 + whole.saturating_sub(FIRST).div_ceil(OTHER);
+    let (mut done, mut piece) = (0, 0);
+    while piece < pieces {
+        let (room, words) = if piece == 0 { (FIRST, HEAD + REGISTERS) } else { (OTHER, HEAD) };
+        let len = room.min(whole - done);
+        let pages = Pages::new(from, &mut b.stack, false);
+        let about = piece as u64 | (pieces as u64) << 16;
+        let length = words + FRAGMENT_WORDS + len.div_ceil(8);
+        // SAFETY: the record has that many words, the last of which are the piece's; no byte of them is left as it was before.
+        let read = record::about_with(b, at, kind::STACK, number, length as u32, |to| unsafe {
+            let about = if piece == 0 { about | WITH_REGISTERS } else { about };
+            to.word(1, about);
+            for (n, register) in registers.iter().enumerate().take(words - HEAD) {
+                to.word(HEAD + n, *register);
+            }
+            let place = words + FRAGMENT_WORDS;
+            to.word(length - 1, 0);
+            let read = pages.copy(from + done, to.at.add(place).cast(), len);
+            to.word(words, (from + done) as u64);
+            to.word(words + 1, read as u64 | (len as u64) << 32);
+            read
+        });
+        match read {
+            None => return start::count(count::STACK_NOT_KEPT, 1),
+            Some(0) if piece == 0 => return start::count(count::STACK_NOT_READ, 1),
+            // The stack ends here, and what is behind is not there.
+            Some(read) if read < len => return,
+            Some(_) => {}
+        }
+        done += len;
+        piece += 1;
+    }
+}
+
+/// The hook's bit is set for functions that these want.
+pub fn wants(layer: u8, library: &[u8], name: &[u8]) -> bool {
+    start::stack_bytes() != 0
+        && start::control().is_some_and(|c: &control::Control| {
+            c.flags.load(Relaxed) & STACK_OUTERMOST != 0
+                || cutap_calls::filter::wanted(start::stack_rules(c), layer, library, name)
+        })
+}

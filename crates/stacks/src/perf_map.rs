@@ -1,0 +1,67 @@
+//! `/tmp/perf-PID.map`: what compilers that make code at run time say of it, for whoever asks: a line for each function, its
+//! address and length in hexadecimal, and its name. The file may be another process's of the same number, so one that is much
+//! older than what is known of the process does not count.
+
+use crate::symbols::demangle;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// More is not read.
+const MOST: u64 = 256 << 20;
+/// How long a process may have made code before its first call.
+const BEFORE: Duration = Duration::from_secs(3600);
+
+/// Functions that were made at run time.
+#[derive(Debug, Default)]
+pub struct PerfMap(BTreeMap<u64, (u64, Arc<str>)>);
+
+impl PerfMap {
+    /// Of this process, of which this is the first known moment (nanoseconds since 1970).
+    pub fn read(pid: u32, began: u64) -> PerfMap {
+        let path = format!("/tmp/perf-{pid}.map");
+        let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(began).saturating_sub(BEFORE);
+        let Ok(file) = std::fs::File::open(path) else { return PerfMap::default() };
+        let ours = file.metadata().is_ok_and(|m| m.is_file() && m.modified().is_ok_and(|at| at >= began));
+        if ours { PerfMap::parse(BufReader::new(file.take(MOST))) } else { PerfMap::default() }
+    }
+
+    fn parse(mut lines: impl BufRead) -> PerfMap {
+        let (mut all, mut line) = (BTreeMap::new(), Vec::new());
+        while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            let text = String::from_utf8_lossy(&line);
+            let mut words = text.trim_end().splitn(3, ' ');
+            let number = |word: Option<&str>| {
+                let word = word?;
+                u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
+            };
+            // The newest of an address counts: code is made anew in its place.
+            if let (Some(at), Some(bytes), Some(name)) = (number(words.next()), number(words.next()), words.next()) {
+                all.insert(at, (bytes, demangle(name)));
+            }
+            line.clear();
+        }
+        PerfMap(all)
+    }
+
+    /// The function at an address, and how far into it that is.
+    pub fn at(&self, address: u64) -> Option<(Arc<str>, u64)> {
+        let (from, (bytes, name)) = self.0.range(..=address).next_back()?;
+        (address - from < *bytes).then(|| (name.clone(), address - from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let map = PerfMap::parse(&b"1000 20 py::f:/tmp/a b.py\nno line\n0x2000 10 g\n1000 30 newer\n\xff\xff"[..]);
+        let at = |address| map.at(address).map(|(name, into)| (name.to_string(), into));
+        assert_eq!(at(0x1021), Some(("newer".into(), 0x21)));
+        assert_eq!(at(0x200f), Some(("g".into(), 15)));
+        assert_eq!((at(0x2010), at(0xfff)), (None, None));
+    }
+}

@@ -1,0 +1,188 @@
+//! The stacks of one process: unwound, and each frame named. An address means the same each time that it is met, until something is
+//! loaded.
+
+use crate::files::Files;
+use crate::map::Map;
+use crate::memory::Raw;
+use crate::perf_map::PerfMap;
+use crate::unwind::{State, Stop};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A recursion is not followed for ever.
+const MOST: usize = 1024;
+/// Our own library, whose frames stand around calls that another call makes.
+const OURS: &str = "libcutap_preload.so";
+
+/// The frame between a signal handler and what it interrupted, as debuggers call it.
+const SIGNAL: &str = "<signal handler called>";
+
+/// A frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Where it goes on: behind its call.
+    pub address: u64,
+    /// SONAME or file name of the object that the address lies in.
+    pub object: Option<Arc<str>>,
+    /// The address in that object's file.
+    pub offset: u64,
+    /// The function, and how far into it the address is; that is not known of an inlined one.
+    pub function: Option<(Arc<str>, Option<u64>)>,
+    /// It stands inside the next one.
+    pub inlined: bool,
+    /// File and line.
+    pub source: Option<(Arc<str>, u32)>,
+}
+
+/// Why there is no frame behind the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It was the first of the thread.
+    Outermost,
+    /// What comes next was not copied.
+    NotCopied,
+    /// Nobody knows where its caller is.
+    Unknown,
+}
+
+/// The frames of a call, the caller first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stack {
+    /// Frames.
+    pub frames: Box<[Frame]>,
+    /// Why there are no more.
+    pub end: End,
+}
+
+/// What is known of one process's code.
+#[derive(Debug, Default)]
+pub struct Stacks {
+    /// What it had loaded.
+    pub map: Map,
+    frames: HashMap<(Option<usize>, u64, bool), Arc<[Frame]>>,
+    perf: Option<PerfMap>,
+}
+
+/// A process, for code that it made at run time.
+#[derive(Debug, Clone, Copy)]
+pub struct Of {
+    /// Its id.
+    pub pid: u32,
+    /// When it began, nanoseconds since 1970.
+    pub began: u64,
+}
+
+impl Stacks {
+    /// Unwinds a stack that was copied at `ticks`. Of a call that a runtime reports the first frame is the function itself
+    /// (`inside`).
+    pub fn unwind(&mut self, files: &mut Files, raw: &Raw, ticks: u64, of: Of, inside: bool) -> Stack {
+        let mut state = State::new(&raw.registers);
+        let (mut frames, mut interrupted) = (Vec::new(), false);
+        let mut end = End::Unknown;
+        for n in 0..MOST {
+            // A call may be the last thing in its function, and what lies behind it another one.
+            let at = state.address().wrapping_sub(u64::from(!interrupted));
+            let load = self.map.find(at, ticks);
+            let row = self.row(files, load, at);
+            if n > 0 || !inside {
+                let signal = matches!(&row, Found::Row(row) if row.signal);
+                frames.extend_from_slice(&self.frames_at(files, load, at, (state.address(), signal), of));
+            }
+            let next = match &row {
+                Found::Row(row) => state.step(row, raw),
+                Found::None => self.by_rbp(&state, raw, ticks, of),
+                Found::Absent => break,
+            };
+            state = match next {
+                Ok(next) => next,
+                Err(stop) => {
+                    end = match stop {
+                        Stop::Outermost => End::Outermost,
+                        Stop::NotCopied => End::NotCopied,
+                        Stop::Broken => End::Unknown,
+                    };
+                    break;
+                }
+            };
+            interrupted = matches!(&row, Found::Row(row) if row.signal);
+        }
+        Stack { frames: frames.into(), end }
+    }
+
+    /// By the frame pointer, as far as that leads to code.
+    fn by_rbp(&mut self, state: &State, raw: &Raw, ticks: u64, of: Of) -> Result<State, Stop> {
+        let next = state.step_by_rbp(raw)?;
+        let at = next.address().wrapping_sub(1);
+        let is_code = self.map.find(at, ticks).is_some() || self.perf(of).at(at).is_some();
+        if is_code { Ok(next) } else { Err(Stop::Broken) }
+    }
+
+    fn row(&mut self, files: &mut Files, load: Option<usize>, at: u64) -> Found {
+        let Some((load, object)) = load.and_then(|n| self.map.get(n)) else { return Found::None };
+        let Some(file) = files.find(load, object).and_then(|n| files.get(n)) else { return Found::Absent };
+        match file.row(at.wrapping_sub(load.bias)) {
+            Some(row) => Found::Row(row),
+            None => Found::None,
+        }
+    }
+
+    fn perf(&mut self, of: Of) -> &PerfMap {
+        self.perf.get_or_insert_with(|| PerfMap::read(of.pid, of.began))
+    }
+
+    /// The frames at an address: the function, and those that are inlined there. `address` is where it goes on.
+    fn frames_at(
+        &mut self,
+        files: &mut Files,
+        load: Option<usize>,
+        at: u64,
+        (address, signal): (u64, bool),
+        of: Of,
+    ) -> Arc<[Frame]> {
+        let key = (load, address, at == address);
+        if let Some(known) = self.frames.get(&key) {
+            return known.clone();
+        }
+        let mut found = self.name(files, load, at, address, of);
+        // It has no name in the file: the kernel made it return here.
+        if let Some(frame) = found.last_mut().filter(|_| signal) {
+            frame.function = Some((SIGNAL.into(), None));
+        }
+        let found: Arc<[Frame]> = found.into();
+        self.frames.insert(key, found.clone());
+        found
+    }
+
+    fn name(&mut self, files: &mut Files, load: Option<usize>, at: u64, address: u64, of: Of) -> Vec<Frame> {
+        let Some((load, object)) = load.and_then(|n| self.map.get(n)) else {
+            let function = self.perf(of).at(at).map(|(name, into)| (name, Some(into + address - at)));
+            return vec![Frame { address, object: None, offset: address, function, inlined: false, source: None }];
+        };
+        if &*object.name == OURS {
+            return Vec::new();
+        }
+        let offset = address.wrapping_sub(load.bias);
+        let plain =
+            Frame { address, object: Some(object.name.clone()), offset, function: None, inlined: false, source: None };
+        let Some(file) = files.find(load, object).and_then(|n| files.get(n)) else { return vec![plain] };
+        let at_in_file = at.wrapping_sub(load.bias);
+        let symbol = file.function(at_in_file).map(|(name, into)| (name, Some(into + address - at)));
+        let places = file.places(at_in_file);
+        let Some(outer) = places.len().checked_sub(1) else { return vec![Frame { function: symbol, ..plain }] };
+        let frames = places.into_iter().enumerate().map(|(n, place)| {
+            let named = place.function.map(|name| (name, None));
+            let function = if n == outer { symbol.clone().or(named) } else { named };
+            Frame { function, inlined: n != outer, source: place.source, ..plain.clone() }
+        });
+        frames.collect()
+    }
+}
+
+/// What is known of how to go on.
+enum Found {
+    Row(Arc<crate::rows::Row>),
+    /// Code without tables.
+    None,
+    /// The file is of no use.
+    Absent,
+}

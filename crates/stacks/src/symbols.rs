@@ -1,0 +1,91 @@
+//! Functions of a file by their addresses, from its symbol tables, and their names for people.
+
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::sync::Arc;
+
+/// Functions in the order of their addresses.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// Address, bytes (0: not told), name as it stands in the file.
+    all: Vec<(u64, u64, Box<str>)>,
+}
+
+impl Symbols {
+    /// Those of these files: the program, and what debug information lies beside it.
+    pub fn read<'data, O: Object<'data>>(files: &[&O]) -> Symbols {
+        let mut all = Vec::new();
+        for file in files {
+            for symbol in file.symbols().chain(file.dynamic_symbols()) {
+                let code = symbol.kind() == SymbolKind::Text || symbol.kind() == SymbolKind::Unknown;
+                if code
+                    && symbol.is_definition()
+                    && symbol.address() != 0
+                    && let Ok(name) = symbol.name()
+                    && !name.is_empty()
+                {
+                    all.push((symbol.address(), symbol.size(), name.into()));
+                }
+            }
+        }
+        // Of several names for one place the one that says how long it is, then the shortest.
+        all.sort_by(|a: &(u64, u64, Box<str>), b| {
+            (a.0, a.1 == 0, a.2.len(), &a.2).cmp(&(b.0, b.1 == 0, b.2.len(), &b.2))
+        });
+        all.dedup_by_key(|s| s.0);
+        Symbols { all }
+    }
+
+    /// The function that an address lies in, and where it begins.
+    pub fn at(&self, address: u64) -> Option<(&str, u64)> {
+        let n = self.all.partition_point(|s| s.0 <= address).checked_sub(1)?;
+        // A symbol without a length, as hand-written code has, may stand in the middle of one with.
+        let holds = |s: &&(u64, u64, Box<str>)| address - s.0 < s.1;
+        let near = self.all.get(n.saturating_sub(8)..=n)?;
+        let found = near.iter().rev().find(holds).or_else(|| near.last().filter(|s| s.1 == 0))?;
+        Some((&found.2, found.0))
+    }
+}
+
+/// A name as people know it: without what the linker needs of it.
+pub fn demangle(name: &str) -> Arc<str> {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}").into();
+    }
+    // glibc marks versions of its own functions.
+    let plain = name.split('@').next().unwrap_or(name);
+    if plain.starts_with("_Z")
+        && let Ok(symbol) = cpp_demangle::Symbol::new(plain)
+        && let Ok(text) =
+            symbol.demangle_with_options(&cpp_demangle::DemangleOptions::new().no_params().no_return_type())
+    {
+        return clean(&text);
+    }
+    clean(plain)
+}
+
+/// A name goes to a terminal and must not be obeyed.
+fn clean(text: &str) -> Arc<str> {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(&*demangle("_ZN3foo3barEi"), "foo::bar");
+        assert_eq!(&*demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
+        assert_eq!(&*demangle("memcpy@@GLIBC_2.14"), "memcpy");
+        assert_eq!(&*demangle("main\u{1b}[31m"), "main\u{fffd}[31m");
+    }
+
+    #[test]
+    fn the_function_that_holds_an_address() {
+        let symbols = Symbols { all: vec![(10, 20, "a".into()), (12, 0, "inner".into()), (40, 0, "asm".into())] };
+        assert_eq!(symbols.at(9), None);
+        assert_eq!(symbols.at(11), Some(("a", 10)));
+        assert_eq!(symbols.at(29), Some(("a", 10)));
+        assert_eq!(symbols.at(50), Some(("asm", 40)));
+    }
+}

@@ -1,0 +1,85 @@
+//! A STACK record: a piece of the stack that a call was made on. The first piece has the caller's registers; all of them
+//! together hold the bytes from its stack pointer upwards, in order, without a gap.
+//!
+//! Word 1: number of the piece, number of all pieces << 16, [`WITH_REGISTERS`]. Then the registers, if they are there, and one piece of
+//! [`Fragments`]. One whose fragment holds less than it means is the last: no more could be read.
+
+use crate::record::{Fragments, word};
+
+/// In word 1: the registers of the caller follow.
+pub const WITH_REGISTERS: u64 = 1 << 32;
+/// Registers, as they were in the caller when it made the call, in this order: rip (the return address), rsp (as it is after the return),
+/// rbp, rbx, r12, r13, r14, r15.
+pub const REGISTERS: usize = 8;
+
+/// A STACK record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackPiece<'a> {
+    /// Which call.
+    pub number: u32,
+    /// When.
+    pub ticks: u64,
+    /// Place of this piece, from 0.
+    pub piece: u16,
+    /// Pieces in all.
+    pub pieces: u16,
+    /// The caller's registers: see [`REGISTERS`]. In the first piece.
+    pub registers: Option<[u64; REGISTERS]>,
+    /// What lies on the stack.
+    pub memory: Fragments<'a>,
+}
+
+impl<'a> StackPiece<'a> {
+    /// From a record's bytes.
+    pub(crate) fn decode(number: u32, ticks: u64, body: &'a [u8]) -> Option<StackPiece<'a>> {
+        let about = word(body, 1)?;
+        let (mut registers, mut from) = (None, 16);
+        if about & WITH_REGISTERS != 0 {
+            let mut all = [0; REGISTERS];
+            for (n, to) in all.iter_mut().enumerate() {
+                *to = word(body, 2 + n)?;
+            }
+            registers = Some(all);
+            from += REGISTERS * 8;
+        }
+        let memory = Fragments::new(body.get(from..).unwrap_or(&[]));
+        Some(StackPiece { number, ticks, piece: about as u16, pieces: (about >> 16) as u16, registers, memory })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::{COMMITTED, Cursor, Record, Step};
+    use crate::ring::CHUNK_HEADER;
+
+    /// The bytes of a first piece, word by word as docs/format.md has them, in a chunk of which one call is known.
+    #[test]
+    fn its_bytes() {
+        let words = [
+            0x0000_0007_0000_0000 | 14 << 5 | COMMITTED | 9, // kind 9, 14 words, no call back, 7 ticks
+            1 << 32 | 3 << 16,                               // piece 0 of 3, with registers
+            0x401000,
+            0x7ffe_0000,
+            6,
+            3,
+            12,
+            13,
+            14,
+            15, // rip, rsp, rbp, rbx, r12 to r15
+            0x7ffe_0000,
+            12 | 16 << 32, // a fragment: address, 12 bytes of 16
+            0x1111_1111_1111_1111,
+            0x2222_2222,
+        ];
+        let mut bytes = [0u8; CHUNK_HEADER + 14 * 8];
+        for (to, word) in bytes[CHUNK_HEADER..].chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&u64::to_le_bytes(word));
+        }
+        let mut cursor = Cursor::new(0, 5);
+        let Step::Record(Record::Stack(found)) = cursor.step(&bytes, bytes.len(), false) else { panic!() };
+        assert_eq!((found.number, found.ticks, found.piece, found.pieces), (4, 7, 0, 3));
+        assert_eq!(found.registers, Some([0x401000, 0x7ffe_0000, 6, 3, 12, 13, 14, 15]));
+        let piece = found.memory.into_iter().next().unwrap();
+        assert_eq!((piece.address, piece.meant, piece.bytes.len()), (0x7ffe_0000, 16, 12));
+    }
+}

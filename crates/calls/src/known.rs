@@ -389,6 +389,8 @@ pub struct Handle {
     /// Some are handed out, or end, where no recorded call shows it: nothing is said of one that nobody was
     /// seen to make.
     pub elsewhere: bool,
+    /// Some are handed out where no recorded call shows it, but none ends so: one that was seen to end has ended.
+    pub made_elsewhere: bool,
 }
 
 /// Types by tag.

@@ -33,6 +33,7 @@ pub(crate) struct HandleText {
     pub(crate) short: String,
     pub(crate) number: bool,
     pub(crate) elsewhere: bool,
+    pub(crate) made_elsewhere: bool,
     pub(crate) special: Vec<(u64, String)>,
 }
 
@@ -203,13 +204,20 @@ impl Overlay {
 }
 
 fn handle(one: &Walk) -> Result<HandleText, Error> {
-    let mut handle =
-        HandleText { at: one.at, short: String::new(), number: false, elsewhere: false, special: Vec::new() };
-    for (key, value) in one.table(&["short", "number", "special", "elsewhere"])? {
+    let mut handle = HandleText {
+        at: one.at,
+        short: String::new(),
+        number: false,
+        elsewhere: false,
+        made_elsewhere: false,
+        special: Vec::new(),
+    };
+    for (key, value) in one.table(&["short", "number", "special", "elsewhere", "made_elsewhere"])? {
         match key {
             "short" => handle.short = value.text()?,
             "number" => handle.number = value.truth()?,
             "elsewhere" => handle.elsewhere = value.truth()?,
+            "made_elsewhere" => handle.made_elsewhere = value.truth()?,
             _ => {
                 for (number, name) in value.entries()? {
                     let wrong = || name.error(format!("\"{number}\" is no number"));

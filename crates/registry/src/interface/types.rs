@@ -28,6 +28,7 @@ pub(crate) struct HandleRow {
     pub(crate) bytes: u8,
     pub(crate) special: Vec<(u64, String)>,
     pub(crate) elsewhere: bool,
+    pub(crate) made_elsewhere: bool,
 }
 
 /// Types by tag in the tables.
@@ -232,6 +233,7 @@ impl<'w> Tables<'w> {
                 bytes,
                 special: written.map(|w| w.special.clone()).unwrap_or_default(),
                 elsewhere: written.is_some_and(|w| w.elsewhere),
+                made_elsewhere: written.is_some_and(|w| w.made_elsewhere),
             });
         }
         row

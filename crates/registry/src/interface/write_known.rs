@@ -288,8 +288,8 @@ fn types(tables: &Tables, names: &[String]) -> String {
     out.push_str("];\n\n#[rustfmt::skip]\npub(super) static HANDLES: &[HandleRow] = &[\n");
     for row in &tables.handles {
         let (name, short, number, bytes, special) = (&row.name, &row.short, row.number, row.bytes, &row.special);
-        let elsewhere = row.elsewhere;
-        writeln!(out, "    HandleRow {{ name: {name:?}, short: {short:?}, number: {number}, bytes: {bytes}, special: &{special:?}, elsewhere: {elsewhere} }},")
+        let (elsewhere, made) = (row.elsewhere, row.made_elsewhere);
+        writeln!(out, "    HandleRow {{ name: {name:?}, short: {short:?}, number: {number}, bytes: {bytes}, special: &{special:?}, elsewhere: {elsewhere}, made_elsewhere: {made} }},")
             .unwrap();
     }
     out.push_str("];\n\n#[rustfmt::skip]\npub(super) static TAGS: &[Tag] = &[\n");

@@ -1,7 +1,9 @@
 //! Memory, lengths and handles in calls of the driver and the runtime, as the real tables read them.
 
 use crate::libraries::{bytes, lines, shown};
+use cutap_report::Output;
 use cutap_trace::made::{Process, Run, Thread};
+use cutap_trace::{Filter, Follow, FollowOptions};
 
 /// Calls of the driver and of a runtime.
 pub struct Calls {
@@ -289,4 +291,75 @@ fn copies_beyond_the_end() {
         ],
         "{lines:#?}"
     );
+}
+
+/// What has ended keeps its name until it is handed out anew.
+#[test]
+fn handles_that_have_ended() {
+    let lines = of(|c| {
+        c.driver("cuCtxCreate_v2", &[0x10, 0, 0], &[], &[(0x10, &word(0xc00010))]);
+        c.driver("cuCtxDestroy_v2", &[0xc00010], &[], &[]);
+        c.driver("cuCtxSetCurrent", &[0xc00010], &[], &[]);
+        c.driver("cuCtxCreate_v2", &[0x10, 0, 0], &[], &[(0x10, &word(0xc00010))]);
+        c.driver("cuCtxSetCurrent", &[0xc00010], &[], &[]);
+        c.driver("cuModuleLoad", &[0x10, 0], &[], &[(0x10, &word(0x300010))]);
+        c.driver("cuModuleUnload", &[0x300010], &[], &[]);
+        c.driver("cuModuleUnload", &[0x300010], &[], &[]);
+        // One that a runtime has loaded, by a table that nobody sees.
+        c.driver("cuModuleUnload", &[0x300020], &[], &[]);
+        c.driver("cuMemCreate", &[0x10, 4096, 0, 0], &[], &[(0x10, &word(0xa00010))]);
+        c.driver("cuMemRetainAllocationHandle", &[0x10, 0x7000_0000_0000], &[], &[(0x10, &word(0xa00010))]);
+        for _ in 0..3 {
+            c.driver("cuMemRelease", &[0xa00010], &[], &[]);
+        }
+    });
+    let names = ["context#", "module#", "allocation#"].map(|short| {
+        let of = |l: &String| Some(l[l.find(short)?..].split([')', ',']).next()?.to_owned());
+        lines.iter().filter_map(of).collect::<Vec<_>>().join(" ")
+    });
+    assert_eq!(
+        names,
+        [
+            "context#1 context#1 context#1 [destroyed] context#2 context#2",
+            "module#1 module#1 module#1 [destroyed] module#2",
+            "allocation#1 allocation#1 allocation#1 allocation#1 allocation#1 [destroyed]",
+        ],
+        "{lines:#?}"
+    );
+}
+
+/// Names of handles, and what is known of memory, do not depend on what is shown of a recording.
+#[test]
+fn names_do_not_depend_on_what_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut page = vec![0u8; cutap_wire::PAGE];
+    page[..8].copy_from_slice(&cutap_wire::MAGIC.to_le_bytes());
+    page[8..12].copy_from_slice(&cutap_wire::VERSION.to_le_bytes());
+    std::fs::write(folder.path().join(cutap_wire::control::FILE), &page).unwrap();
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    process.runtime(2, "prog", 12090, 10, &[]);
+    let thread = process.thread(100, 8);
+    let mut c = Calls { process, thread, slots: 20 };
+    c.driver("cuStreamCreate", &[0x10, 0], &[], &[(0x10, &word(0x500010))]);
+    c.runtime("cudaStreamCreate", &[0x10], &[], &[(0x10, &word(0x500020))]);
+    c.driver("cuStreamDestroy_v2", &[0x500020], &[], &[]);
+    c.runtime("cudaStreamSynchronize", &[0x500020], &[], &[]);
+    c.runtime("cudaMemset", &[0x7000_0000_0000, 0, 8], &[], &[]);
+    drop(c);
+    let all = filtered(folder.path(), "");
+    let runtime: Vec<_> = all.into_iter().filter(|l| l.contains("cudaStream") || l.contains("cudaMemset")).collect();
+    assert!(runtime[1].contains("(stream=stream#2 [destroyed])"), "{runtime:#?}");
+    assert!(runtime[2].contains("[no known allocation]"), "{runtime:#?}");
+    let shown = filtered(folder.path(), "!driver");
+    assert_eq!(shown[..3], runtime);
+}
+
+fn filtered(run: &std::path::Path, filter: &str) -> Vec<String> {
+    let mut output = cutap_report::Text::new(Vec::new(), false);
+    let filter = if filter.is_empty() { Filter::default() } else { Filter::parse(filter).unwrap() };
+    let options = FollowOptions { filter, ..FollowOptions::default() };
+    Follow::open(run, options).unwrap().poll(true, &mut |e| output.event(e).unwrap()).unwrap();
+    String::from_utf8(output.get_ref().clone()).unwrap().lines().map(str::to_owned).collect()
 }

@@ -65,7 +65,11 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
             }
             Effect::Destroys(n) => destroy(state, &walk, row, n, call.start_ns),
             Effect::Remembers { of, value } => remember(state, &walk, row, of, value),
-            Effect::Creates(_) => {}
+            Effect::Creates(n) => {
+                if let Some((kind, value)) = kind_of(&walk, walk.memory, row, n) {
+                    state.handles.counted(kind, value);
+                }
+            }
         }
     }
 }

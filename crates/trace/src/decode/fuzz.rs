@@ -134,8 +134,15 @@ fn tables() -> impl Strategy<Value = &'static Tables> {
             rows.sort();
             Tag { name: "CUresult", rows: rows.leak() }
         };
-        let handle =
-            |(number, bytes)| Handle { name: "h", short: "h", number, bytes, special: &[(1, "ONE")], elsewhere: false };
+        let handle = |(number, bytes)| Handle {
+            name: "h",
+            short: "h",
+            number,
+            bytes,
+            special: &[(1, "ONE")],
+            elsewhere: false,
+            made_elsewhere: false,
+        };
         &*Box::leak(Box::new(Tables {
             families: &[],
             types: types.leak(),

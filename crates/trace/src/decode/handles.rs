@@ -41,6 +41,8 @@ struct Known {
     made: bool,
     /// It is another kind's handle, given in place of this kind's.
     other: bool,
+    /// How often it was handed out by calls that count, less how often it was ended.
+    references: u32,
 }
 
 impl Handles {
@@ -58,7 +60,7 @@ impl Handles {
                 let other = self.known.get(&(as_kind.short, value));
                 other.map_or((kind, 0, Standing::Live), |k| (k.kind, k.number, k.standing))
             }
-            Some(known) if known.standing != Standing::Destroyed || self.is_followed(kind) => {
+            Some(known) if known.standing != Standing::Destroyed || self.ends(kind) => {
                 (kind, known.number, known.standing)
             }
             Some(_) => self.new_one(kind, value, Standing::Live, now),
@@ -110,8 +112,10 @@ impl Handles {
         }
         let last = self.last.entry(kind.short).or_default();
         *last += 1;
-        self.known
-            .insert((kind.short, value), Known { kind, number: *last, standing, since, made: false, other: false });
+        self.known.insert(
+            (kind.short, value),
+            Known { kind, number: *last, standing, since, made: false, other: false, references: 0 },
+        );
         (kind, *last, standing)
     }
 
@@ -124,6 +128,18 @@ impl Handles {
     /// Whether the trace has all that makes and ends handles of this kind.
     fn is_followed(&self, kind: &known::Handle) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has(kind))
+    }
+
+    /// Whether the trace has all that ends handles of this kind, and nearly all that makes them.
+    fn ends(&self, kind: &known::Handle) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.ends(kind))
+    }
+
+    /// A call has handed out the handle once more: it must be ended as often.
+    pub fn counted(&mut self, kind: &known::Handle, value: u64) {
+        if let Some(known) = self.known.get_mut(&(kind.short, value)) {
+            known.references = known.references.saturating_add(1);
+        }
     }
 
     /// The handle carries a number from now on.
@@ -149,6 +165,10 @@ impl Handles {
         if known.other || known.since > since {
             return;
         }
+        known.references = known.references.saturating_sub(1);
+        if known.references > 0 {
+            return;
+        }
         if known.standing != Standing::Destroyed {
             known.standing = Standing::Destroyed;
             self.gone.push_back(key);
@@ -168,11 +188,25 @@ impl Handles {
 mod tests {
     use super::*;
 
-    static STREAM: known::Handle =
-        known::Handle { name: "CUstream", short: "stream", number: false, bytes: 8, special: &[], elsewhere: false };
+    static STREAM: known::Handle = known::Handle {
+        name: "CUstream",
+        short: "stream",
+        number: false,
+        bytes: 8,
+        special: &[],
+        elsewhere: false,
+        made_elsewhere: false,
+    };
     static EVENT: known::Handle = known::Handle { name: "CUevent", short: "event", ..STREAM_LIKE };
-    const STREAM_LIKE: known::Handle =
-        known::Handle { name: "", short: "", number: false, bytes: 8, special: &[], elsewhere: false };
+    const STREAM_LIKE: known::Handle = known::Handle {
+        name: "",
+        short: "",
+        number: false,
+        bytes: 8,
+        special: &[],
+        elsewhere: false,
+        made_elsewhere: false,
+    };
 
     fn given(
         handles: &mut Handles,
@@ -213,6 +247,20 @@ mod tests {
         assert_eq!(given(&mut some, &EVENT, 0x70000, 1), ("event", 1, Standing::Live));
         some.destroy(&STREAM, 0x70000, 2);
         assert_eq!(given(&mut some, &STREAM, 0x70000, 3), ("stream", 2, Standing::Live));
+    }
+
+    #[test]
+    fn a_handle_that_is_counted_ends_with_its_last() {
+        let mut handles = all();
+        for n in 1..=2 {
+            handles.written(&STREAM, 0x50000, n);
+            handles.counted(&STREAM, 0x50000);
+        }
+        handles.destroy(&STREAM, 0x50000, 10);
+        assert_eq!(given(&mut handles, &STREAM, 0x50000, 11), ("stream", 1, Standing::Live));
+        handles.destroy(&STREAM, 0x50000, 20);
+        assert_eq!(given(&mut handles, &STREAM, 0x50000, 21), ("stream", 1, Standing::Destroyed));
+        assert_eq!(handles.written(&STREAM, 0x50000, 30), 2);
     }
 
     #[test]

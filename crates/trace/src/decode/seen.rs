@@ -4,7 +4,7 @@
 use crate::event::Layer;
 use crate::filter::Filter;
 use cutap_calls::known::{Dir, Effect, Family, Function, Handle, Tables, Type, TypeId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// Kinds of handles, by their short words. Found when the first one is asked for: a trace's start does not wait
@@ -13,7 +13,8 @@ use std::sync::OnceLock;
 pub struct Seen {
     tables: &'static Tables,
     filter: Filter,
-    kinds: OnceLock<BTreeSet<&'static str>>,
+    /// With true those of which nobody makes one unseen.
+    kinds: OnceLock<BTreeMap<&'static str, bool>>,
 }
 
 /// What is known of a kind: whether some function makes it, some ends it, and all of them are recorded.
@@ -24,6 +25,8 @@ struct Kind {
     recorded: bool,
     /// The driver makes it.
     drivers: bool,
+    /// Nobody makes one unseen.
+    made_seen: bool,
 }
 
 impl Seen {
@@ -33,7 +36,7 @@ impl Seen {
     }
 
     /// Looks at all functions.
-    fn find(tables: &'static Tables, filter: &Filter) -> BTreeSet<&'static str> {
+    fn find(tables: &'static Tables, filter: &Filter) -> BTreeMap<&'static str, bool> {
         let mut kinds = BTreeMap::<&str, Kind>::new();
         // The driver first: what a runtime hands out of the driver's own, the driver handed to it.
         let of_driver = |f: &&Family| f.name == "driver";
@@ -48,29 +51,39 @@ impl Seen {
             for function in family.functions {
                 let recorded = || filter.rules().is_empty() || filter.shows(layer, library, function.name);
                 each(tables, function, &mut |handle, made| {
-                    let none = Kind { made: false, ended: false, recorded: true, drivers: false };
+                    let none = Kind { made: false, ended: false, recorded: true, drivers: false, made_seen: true };
                     let kind = kinds.entry(handle.short).or_insert(none);
                     kind.made |= made;
                     kind.ended |= !made;
                     kind.drivers |= made && layer == Layer::Driver;
                     let asked = layer == Layer::Driver || !kind.drivers;
+                    kind.made_seen &= !handle.made_elsewhere;
                     kind.recorded &= !handle.elsewhere && (!asked || recorded());
                 });
             }
         }
         let whole = kinds.into_iter().filter(|(_, k)| k.made && k.ended && k.recorded);
-        whole.map(|(short, _)| short).collect()
+        whole.map(|(short, k)| (short, k.made_seen)).collect()
     }
 
     /// Whether handles of this kind are followed from their making to their end.
     pub fn has(&self, kind: &Handle) -> bool {
-        self.kinds.get_or_init(|| Seen::find(self.tables, &self.filter)).contains(kind.short)
+        self.kinds().get(kind.short) == Some(&true)
+    }
+
+    /// Whether one of this kind that was seen to end has ended, until a call hands it out again.
+    pub fn ends(&self, kind: &Handle) -> bool {
+        self.kinds().contains_key(kind.short)
+    }
+
+    fn kinds(&self) -> &BTreeMap<&'static str, bool> {
+        self.kinds.get_or_init(|| Seen::find(self.tables, &self.filter))
     }
 
     /// These kinds.
     #[cfg(test)]
     pub fn of(kinds: &[&'static str]) -> Seen {
-        let kinds = OnceLock::from(kinds.iter().copied().collect::<BTreeSet<_>>());
+        let kinds = OnceLock::from(kinds.iter().map(|kind| (*kind, true)).collect::<BTreeMap<_, _>>());
         Seen { tables: &crate::made::tables::NOTHING, filter: Filter::default(), kinds }
     }
 }
@@ -115,10 +128,10 @@ mod tests {
     fn kinds_whose_makers_and_enders_are_recorded() {
         let of = |text: &str| Seen::find(&TABLES, &Filter::parse_with(text, &[]).unwrap());
         let all = Seen::find(&TABLES, &Filter::default());
-        assert!(all.contains("stream"), "{all:?}");
-        assert!(!all.contains("function") && !all.contains("device"), "{all:?}");
-        assert!(of("!cuMem*").contains("stream"));
-        assert!(!of("!cuStreamCreate").contains("stream"));
-        assert!(!of("cuStreamCreate,cuStreamDestroy").contains("stream"), "cuGraphGetNodes gives some too");
+        assert!(all.contains_key("stream"), "{all:?}");
+        assert!(!all.contains_key("function") && !all.contains_key("device"), "{all:?}");
+        assert!(of("!cuMem*").contains_key("stream"));
+        assert!(!of("!cuStreamCreate").contains_key("stream"));
+        assert!(!of("cuStreamCreate,cuStreamDestroy").contains_key("stream"), "cuGraphGetNodes gives some too");
     }
 }

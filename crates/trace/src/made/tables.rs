@@ -162,6 +162,7 @@ pub static TABLES: Tables = Tables {
             bytes: 8,
             special: &[(1, "CU_STREAM_LEGACY"), (2, "CU_STREAM_PER_THREAD")],
             elsewhere: false,
+            made_elsewhere: false,
         },
         Handle {
             name: "CUdevice",
@@ -170,9 +171,26 @@ pub static TABLES: Tables = Tables {
             bytes: 4,
             special: &[(u64::MAX, "CU_DEVICE_CPU")],
             elsewhere: false,
+            made_elsewhere: false,
         },
-        Handle { name: "CUcontext", short: "context", number: false, bytes: 8, special: &[], elsewhere: false },
-        Handle { name: "CUfunction", short: "function", number: false, bytes: 8, special: &[], elsewhere: false },
+        Handle {
+            name: "CUcontext",
+            short: "context",
+            number: false,
+            bytes: 8,
+            special: &[],
+            elsewhere: false,
+            made_elsewhere: false,
+        },
+        Handle {
+            name: "CUfunction",
+            short: "function",
+            number: false,
+            bytes: 8,
+            special: &[],
+            elsewhere: false,
+            made_elsewhere: false,
+        },
     ],
     tags: &[
         // By property.

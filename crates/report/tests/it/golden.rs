@@ -20,13 +20,13 @@ fn a_tree() {
     let tree = "\
 [libcublas.so.13] cublasCreate_v2(0x7ffd00001000, 1, 2, 3, 4, 5, ...) = 0 <1.2ms>
 [saxpy, runtime 12.9] cudaMalloc(0x7ffd3c00, 262144) {
-  cuMemAlloc_v2(0x7ffd3b00, 262144) = 2 ! <1.2us>
-} cudaMalloc = 2 ! <14us>
+  cuMemAlloc_v2(0x7ffd3b00, 262144) = CUDA_ERROR_OUT_OF_MEMORY ! <1.2us>
+} cudaMalloc = cudaErrorMemoryAllocation ! <14us>
 [saxpy, runtime 12.9] cudaLaunchKernel() kernel=saxpy(int, float, float const*, float*) {
-  cuLaunchKernel(0x55555550, 1) kernel=saxpy(int, float, float const*, float*) = 0 <5us>
-} cudaLaunchKernel = 0 <5us>
+  cuLaunchKernel(0x55555550, 1) kernel=saxpy(int, float, float const*, float*) = CUDA_SUCCESS <5us>
+} cudaLaunchKernel = cudaSuccess <5us>
 cuMemAlloc_v2(1) {
-} cuMemAlloc_v2 = 0 <51ms>
+} cuMemAlloc_v2 = CUDA_SUCCESS <51ms>
 [libcublas.so.13] cublasGetStatusString(1) = 0x7f0012345678 <700ns>
 [libcublas.so.13] cublas::init(int)(1)
 [saxpy, runtime 12.9] cudaMalloc(1, 2) = ? <unfinished>
@@ -46,7 +46,8 @@ fn calls_as_json() {
         lines[3],
         json!({
             "type": "call", "pid": 100, "tid": 100, "depth": 1, "layer": "driver", "library": "libcuda.so.1",
-            "runtime": null, "name": "cuMemAlloc_v2", "args": ["0x7ffd3b00", "0x40000"], "result": 2, "error": true,
+            "runtime": null, "name": "cuMemAlloc_v2", "args": ["0x7ffd3b00", "0x40000"], "result": 2,
+            "result_name": "CUDA_ERROR_OUT_OF_MEMORY", "error": true,
             "start_ns": 1_001_210_000, "duration_ns": 1_200, "kernel": null, "caller": "0x400000", "state": "done",
         })
     );
@@ -124,7 +125,7 @@ fn lookups() {
             "lookup dlsym(RTLD_DEFAULT, \"cuMemAlloc_v2\") by libcublas.so.13 = cuMemAlloc_v2 of libcuda.so.1",
             "[saxpy, runtime 12.9] cudaMalloc() {",
             "  lookup cuGetProcAddress_v2(\"cu\\\"No\u{fffd}\", 12090, 0x0) by 0x10 = NULL",
-            "} cudaMalloc = 0 <0ns>",
+            "} cudaMalloc = cudaSuccess <0ns>",
             "lookup dlvsym(RTLD_NEXT, \"x\") by libcublas.so.13 = 0x77",
             "lookup cuGetExportTable(a094798c-2e74-2e74-93f2-0800200c0a66) by saxpy = 0x77",
         ]

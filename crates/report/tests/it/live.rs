@@ -47,23 +47,23 @@ fn overlap(run: &Run, step: &mut dyn FnMut(u64)) -> (Vec<Process>, Vec<Thread>) 
 }
 
 const TREE: &str = "\
-cuMemAlloc_v2() = 0 <1us>
+cuMemAlloc_v2() = CUDA_SUCCESS <1us>
 cutap: all lines up to here are of 100/100; from here on each has its own PID/TID
 100/100 [saxpy, runtime 12.9] cudaMalloc(1) {
-100/100   cuMemAlloc_v2(3) = 0 <1us>
+100/100   cuMemAlloc_v2(3) = CUDA_SUCCESS <1us>
 100/101 [saxpy, runtime 12.9] cudaMalloc(2) {
-100/101   cuMemAlloc_v2(4) = 0 <1us>
-100/100 } cudaMalloc = 0 <1ms>
-100/100 cuMemAlloc_v2(5) = 0 <1ms>
-100/100 cuMemAlloc_v2(5) = 0 <1ms>
+100/101   cuMemAlloc_v2(4) = CUDA_SUCCESS <1us>
+100/100 } cudaMalloc = cudaSuccess <1ms>
+100/100 cuMemAlloc_v2(5) = CUDA_SUCCESS <1ms>
+100/100 cuMemAlloc_v2(5) = CUDA_SUCCESS <1ms>
 100/101   cuLaunchKernel() {
-100/100 cuMemAlloc_v2(5) = 0 <1ms>
-100/100 cuMemAlloc_v2(5) = 0 <1ms>
-100/100 cuMemAlloc_v2(5) = 0 <1ms>
-100/100 cuMemAlloc_v2(5) = 0 <1ms>
-100/101   } cuLaunchKernel = 0 <126ms>
+100/100 cuMemAlloc_v2(5) = CUDA_SUCCESS <1ms>
+100/100 cuMemAlloc_v2(5) = CUDA_SUCCESS <1ms>
+100/100 cuMemAlloc_v2(5) = CUDA_SUCCESS <1ms>
+100/100 cuMemAlloc_v2(5) = CUDA_SUCCESS <1ms>
+100/101   } cuLaunchKernel = CUDA_SUCCESS <126ms>
 100/101 } cudaMalloc = ? <unwound>
-100/101 cuMemAlloc_v2(6) = 0 <100ns>
+100/101 cuMemAlloc_v2(6) = CUDA_SUCCESS <100ns>
 200/200 [libcublas.so.13] cublasCreate_v2() {
 200/200 } cublasCreate_v2 = 1 ! <151ms>
 ";

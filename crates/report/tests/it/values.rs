@@ -140,7 +140,7 @@ fn configurations_of_launches_by_version() {
     let before: &[(u64, &[u8])] = &[(0x100, &config), (0x900, &attributes)];
     let new = line("cuLaunchKernelEx", &[0x100, 0x1, 0], before, 0, &[]);
     let attrs = "attrs=[{id=CLUSTER, cluster={x=2, y=2, z=2}}, {id=PRIORITY, priority=9}, \
-                 {id=77, _1={0x9, 0x8}}], numAttrs=3";
+                 {id=77, union={0x9, 0x8}}], numAttrs=3";
     let grid = "cuLaunchKernelEx(config=&{gridDim={x=1, y=2, z=3}, ";
     assert!(new.starts_with(&format!("{grid}{attrs}, priority=5}}, f=function#1")), "{new}");
 }

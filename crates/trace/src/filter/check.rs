@@ -69,6 +69,9 @@ fn check(
     if params.is_empty() {
         let mut names: Vec<&str> = functions.iter().flat_map(|f| f.params.iter().map(|p| p.name)).collect();
         names.dedup();
+        if let Some(hint) = elsewhere(tables, functions, name) {
+            return Err(FilterError(format!("no function of {term} has a parameter {name}{hint}")));
+        }
         let has = if functions.len() == 1 { format!(" (it has {})", names.join(", ")) } else { String::new() };
         let meant = meant(name, &names);
         return Err(FilterError(format!("no function of {term} has a parameter {name}{meant}{has}")));
@@ -90,6 +93,47 @@ fn check(
         }
     }
     refused.map_or(Ok(()), |why| Err(FilterError(why)))
+}
+
+/// What may have been meant by a name that is no parameter's: a field inside of one, or a kernel's own parameter.
+fn elsewhere(tables: &'static Tables, functions: &[&'static Function], name: &str) -> Option<String> {
+    let params = || functions.iter().flat_map(|f| f.params);
+    let mut paths: Vec<String> = Vec::new();
+    for path in params().filter_map(|p| Some(format!("{}.{}", p.name, path_to(tables, p.ty, name, INSIDE)?))) {
+        if !paths.contains(&path) && paths.len() < 3 {
+            paths.push(path);
+        }
+    }
+    if !paths.is_empty() {
+        return Some(format!(", but there is a field of this name: write it as {}", paths.join(" or ")));
+    }
+    let list = params().find(|p| matches!(p.rule, Rule::KernelParams(..)))?.name;
+    // A short name is near to many; a longer one that is near to a parameter's is a slip.
+    let slip = name.len() > 2 && params().any(|p| !nearest(name, &[p.name]).is_empty());
+    (!slip).then(|| format!("; a kernel's own parameter is written as {list}.{name}, or {list}.0 by its place"))
+}
+
+/// Structs inside each other that are searched for a field.
+const INSIDE: u32 = 3;
+
+/// The way to a field of this name, from a type on.
+fn path_to(tables: &'static Tables, ty: TypeId, name: &str, left: u32) -> Option<String> {
+    let left = left.checked_sub(1)?;
+    let ty = match tables.types.get(usize::from(ty))? {
+        Type::Pointer(to, _) => tables.types.get(usize::from(*to))?,
+        ty => ty,
+    };
+    let (Type::Struct(first) | Type::Union(first)) = ty else { return None };
+    if field(tables, *first, name, &mut Vec::new(), DEEPEST).is_some() {
+        return Some(name.to_owned());
+    }
+    let rows = tables.structs.get(usize::from(*first)..)?;
+    let of = rows.first()?.name;
+    let mut fields = rows.iter().take_while(|s| s.name == of).flat_map(|s| s.fields);
+    fields.find_map(|f| {
+        let path = path_to(tables, f.ty, name, left)?;
+        Some(if is_nameless(f.name) { path } else { format!("{}.{path}", f.name) })
+    })
 }
 
 fn meant(word: &str, names: &[&str]) -> String {
@@ -237,6 +281,16 @@ mod tests {
             (
                 "cuLaunch*[config.gridDim.w=1]",
                 "config.gridDim in cuLaunch*[config.gridDim.w=1] has no field w; did you mean x, y, z?",
+            ),
+            (
+                "cuLaunch*[gridDim.x=1]",
+                "no function of cuLaunch*[gridDim.x=1] has a parameter gridDim, but there is a field of this name: write it as \
+                 config.gridDim",
+            ),
+            (
+                "cuLaunch*[n=7]",
+                "no function of cuLaunch*[n=7] has a parameter n; a kernel's own parameter is written as kernelParams.n, or \
+                 kernelParams.0 by its place",
             ),
             ("cuMemAlloc*[bytesize.x=1]", "bytesize in cuMemAlloc*[bytesize.x=1] has no field x"),
             (

@@ -93,6 +93,29 @@ pub const RESULT: u8 = 254;
 /// No base.
 pub const NONE: u8 = 253;
 
+/// Parameters of a kernel that are kept at most.
+pub const PARAMETERS: usize = 64;
+
+/// Bytes that are kept of each of a kernel's parameters where they do not all fit.
+pub const CUTS: [usize; 6] = [256, 128, 64, 32, 16, 8];
+
+/// Bytes of parameters of these sizes, if of each no more than `cut` are kept.
+pub fn kept(sizes: impl Iterator<Item = usize>, cut: usize) -> usize {
+    sizes.take(PARAMETERS).fold(0, |all, size| all.saturating_add(size.min(cut)))
+}
+
+/// How many bytes of each parameter are kept, so that as many as can be fit into `room`; `usize::MAX`: all.
+pub fn cut(sizes: impl Iterator<Item = usize> + Clone, room: usize) -> usize {
+    let fits = |cut: &usize| kept(sizes.clone(), *cut) <= room;
+    if fits(&usize::MAX) { usize::MAX } else { CUTS.into_iter().find(fits).unwrap_or(8) }
+}
+
+/// The same, read off how many bytes were kept in all.
+pub fn cut_of(sizes: impl Iterator<Item = usize> + Clone, kept_bytes: usize) -> usize {
+    let is = |cut: &usize| kept(sizes.clone(), *cut) == kept_bytes;
+    if is(&usize::MAX) { usize::MAX } else { CUTS.into_iter().find(is).unwrap_or(usize::MAX) }
+}
+
 /// FNV-1a, 64 bits.
 pub const fn hash(name: &[u8]) -> u64 {
     extend(0xcbf2_9ce4_8422_2325, name)
@@ -133,4 +156,26 @@ pub fn number(names: &'static [Name], hash: u64) -> Option<usize> {
 pub fn steps(all: &'static [Step], row: &Row) -> &'static [Step] {
     let first = usize::from(row.first);
     all.get(first..first + usize::from(row.steps)).unwrap_or(&[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_that_do_not_all_fit() {
+        for (sizes, room, expected) in [
+            (&[4, 8, 4000][..], 5000, usize::MAX),
+            (&[4, 8, 4000], 1000, 256),
+            (&[4000, 8, 4], 200, 128),
+            (&[4000; 64], 1500, 16),
+            (&[4000; 64], 100, 8),
+        ] {
+            let each = sizes.iter().copied();
+            assert_eq!(cut(each.clone(), room), expected, "{sizes:?}");
+            assert_eq!(cut_of(each.clone(), kept(each, expected)), expected, "{sizes:?}");
+        }
+        // Cut off in the middle: by nobody who knew of cuts.
+        assert_eq!(cut_of([4000, 8].into_iter(), 999), usize::MAX);
+    }
 }

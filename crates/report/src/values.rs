@@ -82,7 +82,13 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
         Value::Array(items) => return write_all(&items.values, items.total, ELEMENTS, ['[', ']'], &|_| None, to),
         Value::List(list) => {
             let name = |n: usize| list.name(n);
-            return write_all(&list.values, list.total, usize::MAX, ['{', '}'], &name, to);
+            write_all(&list.values, list.total, usize::MAX, ['{', '}'], &name, to);
+            if list.more > 0 {
+                to.pop();
+                let comma = if list.values.is_empty() { "" } else { ", " };
+                let _ = write!(to, "{comma}...+{} bytes}}", list.more);
+            }
+            return;
         }
         Value::Uuid(b) => {
             for (n, byte) in b.iter().enumerate() {

@@ -163,6 +163,9 @@ impl Serialize for Json<'_> {
                 let mut map = to.serialize_map(None)?;
                 map.serialize_entry("items", &list.values.iter().map(|v| self.part(v)).collect::<Vec<_>>())?;
                 map.serialize_entry("total", &list.total)?;
+                if list.more > 0 {
+                    map.serialize_entry("more_bytes", &list.more)?;
+                }
                 let names: Vec<_> = (0..list.values.len()).map(|n| list.name(n)).collect();
                 if names.iter().any(Option::is_some) {
                     map.serialize_entry("names", &names)?;

@@ -6,11 +6,8 @@ use crate::routes::handles;
 use crate::start;
 use crate::thread::block::Block;
 use core::mem::MaybeUninit;
-use cutap_calls::capture::{ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, Step, WORDS, kind};
+use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, Step, WORDS, kind};
 use cutap_wire::count;
-
-/// Kernel parameters kept at most.
-const PARAMETERS: usize = 64;
 
 /// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
 pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8) {
@@ -132,14 +129,17 @@ fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize) -> Option<(u
     // SAFETY: so many were copied.
     let pointers = unsafe { core::slice::from_raw_parts(pointers.as_ptr().cast::<usize>(), n) };
     let (to, room) = (kept.place(), kept.room());
+    // A parameter may be larger than a record: of each the beginning is kept, so that none hides those behind it.
+    let cut = capture::cut(known.iter().map(|p| p.size()), room);
     let mut got = 0;
     for (p, &at) in known.iter().zip(pointers) {
-        // A parameter may be larger than a record: its beginning is kept.
-        let size = p.size().min(room - got);
+        let size = p.size().min(cut).min(room - got);
         // SAFETY: there is room behind what was copied.
         let part = unsafe { kept.pages.copy(at, to.add(got), size) };
         got += part;
-        if part != p.size() {
+        if part != p.size().min(cut) {
+            // Where one ends could not be told of those that were cut.
+            got = if cut == usize::MAX { got } else { 0 };
             break;
         }
     }

@@ -363,3 +363,34 @@ fn filtered(run: &std::path::Path, filter: &str) -> Vec<String> {
     Follow::open(run, options).unwrap().poll(true, &mut |e| output.event(e).unwrap()).unwrap();
     String::from_utf8(output.get_ref().clone()).unwrap().lines().map(str::to_owned).collect()
 }
+
+/// A parameter that is larger than a record does not hide those behind it.
+#[test]
+fn kernels_with_large_parameters() {
+    let sizes = [(0, 4000), (4000, 8), (4008, 4)];
+    let mut kept: Vec<u8> = (1..=32u64).flat_map(word).collect();
+    kept.extend(word(0x7000_0000_0000));
+    kept.extend(7u32.to_le_bytes());
+    let whole = kept[..8].to_vec();
+    let lines = of(|c| {
+        c.process.kernel_parameters(0x700010, &sizes);
+        c.process.kernel_parameters(0x700020, &[(0, 4000)]);
+        c.process.kernel_parameters(0x700030, &[(0, 8), (8, 4)]);
+        let launch = |f: u64| [f, 1, 1, 1, 1, 1, 1, 0, 0, 0x20, 0];
+        c.driver("cuLaunchKernel", &launch(0x700010), &[(0x20, &kept)], &[]);
+        // As an older cutap kept it: the beginning, and nothing behind.
+        c.driver("cuLaunchKernel", &launch(0x700020), &[(0x20, &whole)], &[]);
+        c.driver("cuLaunchKernel", &launch(0x700030), &[(0x20, &kept[256..])], &[]);
+    });
+    let all: Vec<&str> =
+        lines.iter().filter_map(|l| l.split_once("kernelParams=")?.1.split_once(", extra")).map(|l| l.0).collect();
+    assert_eq!(
+        all,
+        [
+            "{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ...+3872 bytes}, 0x700000000000, 7}",
+            "{{1, ...+3992 bytes}}",
+            "{0x700000000000, 7}",
+        ],
+        "{lines:#?}"
+    );
+}

@@ -8,6 +8,7 @@ use super::scalar::{half, signed};
 use super::value::{List, Value};
 use super::walk::{ELEMENTS, Walk, word};
 use crate::ptx;
+use cutap_calls::capture;
 use cutap_calls::known::Rule;
 
 /// CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE.
@@ -57,9 +58,14 @@ impl Walk<'_> {
             None if table.is_empty() => &[],
             None => return None,
         };
+        let sizes = table.iter().map(|(_, size)| *size as usize);
+        let cut = capture::cut_of(sizes.clone(), rest.len());
         let mut cells = Vec::with_capacity(table.len());
-        for (_, size) in table.iter() {
-            let Some((cell, more)) = rest.split_at_checked(*size as usize) else { break };
+        for size in sizes {
+            let (cell, more) = rest.split_at(size.min(cut).min(rest.len()));
+            if cell.is_empty() && size > 0 {
+                break;
+            }
             cells.push(cell);
             rest = more;
         }
@@ -93,8 +99,11 @@ impl Walk<'_> {
         let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle)).cloned() else {
             return Some(Value::To(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
         };
-        let cell =
-            |&(offset, size): &(u32, u32)| bytes.get(offset as usize..(offset as usize).checked_add(size as usize)?);
+        // Of one that goes on behind what was kept its beginning is shown.
+        let cell = |&(offset, size): &(u32, u32)| {
+            let rest = bytes.get(offset as usize..).filter(|rest| !rest.is_empty())?;
+            rest.get(..rest.len().min(size as usize))
+        };
         let cells: Vec<&[u8]> = table.iter().map_while(cell).collect();
         let list = self.parameters(handle, &cells, &table);
         Some(Value::To(address, Box::new(list)))
@@ -114,10 +123,22 @@ impl Walk<'_> {
             // C++ tells signed numbers from others, PTX that a compiler wrote does not.
             let by_name = kinds.get(n).copied().filter(|k| known && *k != Kind::Unknown);
             let by_ptx = || entry.as_ref()?.parameters.get(n).map(|p| Kind::of(*p));
-            values.push(self.parameter(by_name.or_else(by_ptx).unwrap_or(Kind::Unknown), cell));
+            let kind = by_name.or_else(by_ptx).unwrap_or(Kind::Unknown);
+            values.push(match table.get(n) {
+                Some((_, size)) if *size as usize > cell.len() => self.beginning(cell, *size as usize),
+                _ => self.parameter(kind, cell),
+            });
         }
         let names = entry.map(|e| e.names.clone());
-        Value::List(Box::new(List { values, total: table.len() as u64, names }))
+        Value::List(Box::new(List { values, total: table.len() as u64, names, more: 0 }))
+    }
+
+    /// The beginning of a parameter of so many bytes.
+    fn beginning(&mut self, bytes: &[u8], size: usize) -> Value {
+        let words = bytes.as_chunks::<8>().0.iter().take(WORDS);
+        let values: Vec<Value> = words.map(|word| self.parameter(Kind::Unknown, word)).collect();
+        let (total, more) = (values.len() as u64, (size - 8 * values.len().min(size / 8)) as u64);
+        Value::List(Box::new(List { values, total, names: None, more }))
     }
 
     fn parameter(&mut self, kind: Kind, bytes: &[u8]) -> Value {
@@ -140,7 +161,7 @@ impl Walk<'_> {
             (Kind::Unknown, n) if n.is_multiple_of(8) => {
                 let words = bytes.chunks_exact(8).take(WORDS);
                 let values = words.map(|word| self.parameter(Kind::Unknown, word)).collect();
-                Value::List(Box::new(List { values, total: n as u64 / 8, names: None }))
+                Value::List(Box::new(List { values, total: n as u64 / 8, names: None, more: 0 }))
             }
             _ => Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()),
         }

@@ -152,6 +152,8 @@ pub struct List {
     pub values: Vec<Value>,
     /// How many there are in all.
     pub total: u64,
+    /// Bytes of a struct behind the words that were kept.
+    pub more: u64,
     /// Their names, in the same order; empty for one without.
     pub names: Option<Arc<[Box<str>]>>,
 }

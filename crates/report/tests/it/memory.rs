@@ -394,3 +394,36 @@ fn kernels_with_large_parameters() {
         "{lines:#?}"
     );
 }
+
+/// Of external semaphores all are shown, in calls and in nodes.
+#[test]
+fn external_semaphores() {
+    let handles = bytes(&[word(0xe0), word(0xe1)]);
+    let mut signals = vec![0; 288];
+    signals[0] = 5;
+    signals[144] = 6;
+    let node: Vec<u8> = bytes(&[word(0x20), word(0x40), word(2)]);
+    let mut general = vec![0; 256];
+    general[0] = 8; // CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+    general[16..40].copy_from_slice(&node);
+    let lines = of(|c| {
+        let memory: &[(u64, &[u8])] = &[(0x20, &handles), (0x40, &signals), (0x60, &node), (0x80, &general)];
+        c.driver("cuSignalExternalSemaphoresAsync", &[0x20, 0x40, 2, 0], memory, &[]);
+        c.driver("cuWaitExternalSemaphoresAsync", &[0x20, 0x40, 2, 0], memory, &[]);
+        c.driver("cuGraphAddExternalSemaphoresSignalNode", &[0x10, 0x96a0, 0, 0, 0x60], memory, &[]);
+        c.driver("cuGraphAddExternalSemaphoresWaitNode", &[0x10, 0x96a0, 0, 0, 0x60], memory, &[]);
+        c.driver("cuGraphAddNode", &[0x10, 0x96a0, 0, 0, 0x80], memory, memory);
+        c.runtime("cudaGraphAddExternalSemaphoresSignalNode", &[0x10, 0x96a0, 0, 0, 0x60], memory, &[]);
+        // What was not kept is raw.
+        c.driver("cuGraphAddExternalSemaphoresSignalNode", &[0x10, 0x96a0, 0, 0, 0x60], &[(0x60, &node)], &[]);
+    });
+    for line in &lines[..6] {
+        let names = ["externalSemaphore#1", "externalSemaphore#2"];
+        assert!(names.iter().all(|name| line.contains(name)), "{line}");
+        assert!(line.contains("{fence={value=5}") && line.contains("{fence={value=6}"), "{line}");
+    }
+    assert!(
+        lines.iter().any(|l| l.contains("cuGraphAddExternalSemaphoresSignalNode") && l.contains("plain")),
+        "{lines:#?}"
+    );
+}

@@ -233,6 +233,12 @@ pub struct Env {
     when_full: WhenFull,
     #[command(flatten)]
     stack: StackWords,
+    /// Load this hook library, which may change calls; several work in this order
+    #[arg(long = "hook", value_name = "FILE")]
+    hooks: Vec<PathBuf>,
+    /// Record nothing: only the hooks work
+    #[arg(long, requires = "hooks", conflicts_with = "filter")]
+    only_hooks: bool,
 }
 
 impl From<Env> for EnvOptions {
@@ -243,6 +249,8 @@ impl From<Env> for EnvOptions {
             filter: words.filter,
             sim: words.sim,
             stacks: words.stack.stacks(),
+            hooks: words.hooks,
+            only_hooks: words.only_hooks,
         }
     }
 }

@@ -166,6 +166,9 @@ impl Page {
     pub fn set_recording(&self, state: u32) {
         let flags = self.flags() | control::SWITCHED;
         self.put(offset_of!(Control, flags), &flags.to_le_bytes());
+        if self.recording() != state {
+            self.note(state);
+        }
         self.put(offset_of!(Control, recording), &state.to_le_bytes());
     }
     /// One of the `COLLECTOR_*` values.
@@ -196,7 +199,17 @@ impl Page {
         self.put(offset_of!(Control, rules), rules.as_bytes());
         self.put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
         self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(2).to_le_bytes());
+        self.note(control::RULES_CHANGED);
         Ok(())
+    }
+    /// Leaves word of a switch for readers, who would else not know that calls are missing.
+    fn note(&self, what: u32) {
+        let n = self.word(offset_of!(Control, switches)) as u32;
+        if (n as usize) < control::SWITCHES {
+            let both = [monotonic_ns().to_le_bytes(), u64::from(what).to_le_bytes()].concat();
+            self.put(offset_of!(Control, switched) + n as usize * 16, &both);
+        }
+        self.put(offset_of!(Control, switches), &n.saturating_add(1).to_le_bytes());
     }
     fn word(&self, at: usize) -> u64 {
         let mut bytes = [0; 8];

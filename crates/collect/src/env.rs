@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::filter::filter;
 use crate::folder;
 use crate::full::Full;
+use crate::hooks;
 use crate::stacks::{Kept, Stacks};
 use crate::unpack::{Embedded, unpack};
 use std::path::PathBuf;
@@ -24,6 +25,10 @@ pub struct EnvOptions {
     pub full: Full,
     /// Keep stacks of these.
     pub stacks: Option<Stacks>,
+    /// Hook libraries, in their order.
+    pub hooks: Vec<PathBuf>,
+    /// Record nothing: only hooks work.
+    pub only_hooks: bool,
 }
 
 /// Makes the run folder; the lines for `eval`.
@@ -33,22 +38,26 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     if options.sim {
         crate::simulated::check()?;
     }
+    let hooks = hooks::check(&options.hooks)?;
     let unpacked = unpack(embedded)?;
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.
-    let exports = Variables::new(&unpacked.preload, &[], &run, sim, None).exports()?;
+    let exports = Variables::new(&unpacked.preload, &hooks.paths(), &run, sim, None).exports()?;
     let wanted = Wanted {
         filter: &filter,
         no_follow: false,
         dump_modules: false,
         full: options.full,
-        only_hooks: false,
+        only_hooks: options.only_hooks,
         range: false,
         count: false,
         stacks: &stacks,
     };
     let page = control::page(wanted)?;
     control::write(&folder::named(&run, "-o")?, &page)?;
+    if !hooks.0.is_empty() {
+        control::write_hooks(&run, &hooks::file(&hooks))?;
+    }
     Ok(exports)
 }

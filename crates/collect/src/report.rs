@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, reason, say};
 use crate::filter::filter;
 use crate::output::{colour, look_at_programs};
-use crate::show::{readable, say_cut};
+use crate::show::{readable, say_counted, say_cut};
 use cutap_report::{
     BY, By, Chains, Groups, Leaks, Paths, Streams, Tables, Tree, end_line, end_notes, raw_report, write_table,
     write_table_json,
@@ -69,6 +69,7 @@ pub fn report(options: &ReportOptions) -> Result<()> {
         Ask::By(by) => {
             let mut tables = Tables::new(*by);
             let end = scan(options, &filter, &mut tables)?;
+            end.counted.iter().for_each(|counted| tables.counted(counted));
             table(options, &tables, &end, &mut out)
         }
         Ask::Leaks => {
@@ -170,5 +171,8 @@ fn close(options: &ReportOptions, end: &End, out: &mut dyn Write) -> io::Result<
     }
     out.flush()?;
     end_notes(end).iter().for_each(|note| say(note));
+    if !matches!(options.ask, Ask::By(By::Function | By::Layer | By::Library)) {
+        say_counted(&options.run, end);
+    }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use crate::error::{Error, Result, not_ours, reason, say};
 use crate::filter::filter;
 use crate::output::{Form, look_at_programs, output};
-use cutap_trace::{Event, Follow, FollowOptions, Opened, Recording, Why};
+use cutap_trace::{End, Event, Follow, FollowOptions, Opened, Recording, Why};
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
@@ -30,15 +30,19 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     let mut output = output(options.form, false);
     let mut broken = None;
     follow.poll_while(true, &mut |event: &Event| until_broken(output.event(event), &mut broken))?;
+    let mut end = None;
     let ended = match broken {
         Some(e) => Err(e),
         None => output.tick(follow.horizon()).and_then(|()| {
-            let mut end = follow.end();
-            look_at_programs(&mut end);
-            output.end(&end)
+            let end = end.insert(follow.end());
+            look_at_programs(end);
+            output.end(end)
         }),
     };
     say_cut(&options.run, follow.opened());
+    if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
+        say_counted(&options.run, &end);
+    }
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),
         Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),
@@ -62,6 +66,17 @@ pub(crate) fn readable(run: &Path) -> Result<()> {
     match File::open(run.join(cutap_wire::control::FILE)) {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),
         _ => Ok(()),
+    }
+}
+
+/// Says where the calls are that were only counted: their number is all that is known.
+pub(crate) fn say_counted(run: &Path, end: &End) {
+    let calls: u64 = end.counted.iter().map(|c| c.calls).sum();
+    if calls > 0 {
+        let run = run.display();
+        say(&format!(
+            "{calls} calls were only counted (trace -C): cutap report {run} or show -C {run} has their numbers"
+        ));
     }
 }
 

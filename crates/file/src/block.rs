@@ -2,8 +2,12 @@
 //! bytes behind it come in two parts: some that stand as they are, so that a reader need not unpack a
 //! chunk to know where it belongs, and a packed body.
 
-/// Most bytes of a body, unpacked; a head that claims more is damaged.
-pub const MOST_BYTES: usize = 1 << 28;
+/// Most bytes of a body, unpacked: a chunk of the largest flight recorder. A head that claims more is damaged.
+pub const MOST_BYTES: usize = 1 << 24;
+/// Bodies that are longer than this are at most so many times as long as they are packed: records are never so much alike, and a
+/// small file must not ask for much memory.
+const LARGE: usize = 1 << 20;
+const MOST_PACKED: usize = 1 << 10;
 /// First word of a block.
 const MAGIC: u32 = u32::from_le_bytes(*b"CBLK");
 /// Bytes of a head.
@@ -125,7 +129,8 @@ impl Block {
             body_sum: word(32),
             place: place + behind as u64,
         };
-        let sizes = block.raw as usize <= MOST_BYTES && (block.stored == block.raw || packing != Packing::None);
+        let most = (block.stored as usize).saturating_mul(MOST_PACKED).clamp(LARGE, MOST_BYTES);
+        let sizes = block.raw as usize <= most && (block.stored == block.raw || packing != Packing::None);
         let whole = sum(&bytes[..36], standing) == word(36);
         Ok((whole && sizes).then_some(block))
     }

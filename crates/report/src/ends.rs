@@ -2,6 +2,7 @@
 //! Only what happened is said; a trace with nothing to add ends without a word.
 
 use crate::raw::raw_lines;
+use crate::switched::switched_lines;
 use cutap_trace::{Absent, End, Filtered};
 use std::collections::BTreeMap;
 
@@ -32,6 +33,7 @@ pub fn end_notes(end: &End) -> Vec<String> {
 
 /// What was not seen or not recorded, and why.
 fn missing(end: &End, lines: &mut Vec<String>) {
+    lines.extend(switched_lines(end));
     let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
     for count in &end.counts {
         reasons.entry(count.reason).or_default().0 = count.count;

@@ -4,6 +4,7 @@ use crate::Output;
 use crate::hooked::hooked_json;
 use crate::raw::raw_json;
 use crate::stacks::stack_json;
+use crate::switched::switched_json;
 use crate::values_json::{self, Arguments};
 use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Recording, Returned, Why};
 use serde::Serialize;
@@ -197,6 +198,7 @@ fn ending(end: &End) -> Value {
         "raw": raw, "undescribed": undescribed,
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost,
         "overwritten": end.overwritten, "records_cut": end.records_cut,
+        "switched": switched_json(end), "counted": end.counted.iter().map(|c| c.calls).sum::<u64>(),
     })
 }
 

@@ -21,6 +21,7 @@ mod streams;
 mod style;
 mod summary;
 mod sums;
+mod switched;
 mod table_text;
 mod tables;
 mod text;

@@ -3,7 +3,7 @@
 
 use crate::label::Label;
 use crate::sums::Sums;
-use cutap_trace::{Calls, Done, Function, Instance, Layer, Thread};
+use cutap_trace::{Calls, Counted, Done, Function, Instance, Layer, Thread};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -97,6 +97,19 @@ impl Tables {
         }
         if let Some(sums) = self.named.get_mut(name) {
             sums.add(took_ns, inside_ns, error, late);
+        }
+    }
+
+    /// Adds what was only counted: nothing but the number of calls is known of it, and not whose they were.
+    pub fn counted(&mut self, counted: &Counted) {
+        match self.by {
+            By::Function | By::Layer | By::Library => {
+                let key = self.functions.len();
+                self.functions.resize_with(key + 1, || None);
+                let sums = Sums { calls: counted.calls, ..Sums::default() };
+                self.functions[key] = Some((counted.function.clone(), counted.instance.clone(), sums));
+            }
+            By::Instance | By::Kernel | By::Thread | By::Stream => {}
         }
     }
 

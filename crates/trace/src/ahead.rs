@@ -7,11 +7,16 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 /// Chunks of a ring that are unpacked ahead.
 const AHEAD: usize = 4;
+/// Bytes that are unpacked ahead, over all rings: those of a large flight recorder have large chunks.
+const MOST_AHEAD: usize = 64 << 20;
+/// Bytes of the chunks that are being read, over all rings; beyond this they are unpacked again at the next piece.
+const MOST_KEPT: usize = 1 << 30;
 
 /// What is to be unpacked, and who waits for it.
 struct Job {
@@ -28,6 +33,9 @@ type Reply = (usize, io::Result<Vec<u8>>);
 #[derive(Debug, Clone)]
 pub struct Unpacker {
     jobs: Sender<Job>,
+    /// Bytes that were asked for and not taken yet, and bytes that are being read.
+    ahead: Arc<AtomicUsize>,
+    kept: Arc<AtomicUsize>,
 }
 
 impl Unpacker {
@@ -41,7 +49,7 @@ impl Unpacker {
                 let _ = reply.send((which, done));
             }
         });
-        Unpacker { jobs }
+        Unpacker { jobs, ahead: Arc::default(), kept: Arc::default() }
     }
 }
 
@@ -51,8 +59,8 @@ pub struct Ahead {
     unpacker: Unpacker,
     reply: Sender<Reply>,
     replies: Receiver<Reply>,
-    /// What was asked for and not taken yet, in order.
-    asked: VecDeque<usize>,
+    /// What was asked for and not taken yet, in order, and how long it will be.
+    asked: VecDeque<(usize, usize)>,
     current: Option<(usize, Vec<u8>)>,
 }
 
@@ -65,23 +73,42 @@ impl Ahead {
     /// The records of chunk `which`; `block` tells where each chunk is.
     pub fn records(&mut self, which: usize, block: impl Fn(usize) -> Option<Block>) -> io::Result<&[u8]> {
         if self.current.as_ref().is_none_or(|(n, _)| *n != which) {
-            let buffer = self.current.take().map(|(_, buffer)| buffer).unwrap_or_default();
-            if self.asked.front() != Some(&which) {
+            let buffer = self.put_back();
+            if self.asked.front().is_none_or(|(first, _)| *first != which) {
                 // Another order than was thought: what was asked for is of no use.
-                while self.asked.pop_front().is_some() {
-                    let _ = self.replies.recv();
+                while !self.asked.is_empty() {
+                    let _ = self.take();
                 }
                 self.ask(which, &block, Vec::new());
             }
-            let mut next = self.asked.back().map_or(which, |last| last + 1);
+            let mut next = self.asked.back().map_or(which, |(last, _)| last + 1);
             let mut buffer = Some(buffer);
-            while self.asked.len() <= AHEAD && self.ask(next, &block, buffer.take().unwrap_or_default()) {
+            while self.asked.len() <= AHEAD
+                && self.unpacker.ahead.load(Relaxed) < MOST_AHEAD
+                && self.ask(next, &block, buffer.take().unwrap_or_default())
+            {
                 next += 1;
             }
             let (n, records) = self.take()?;
-            self.current = Some((n, records?));
+            let records = records?;
+            self.unpacker.kept.fetch_add(records.len(), Relaxed);
+            self.current = Some((n, records));
         }
         self.current.as_ref().map(|(_, records)| records.as_slice()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Gives up what is being read if all rings together have too much.
+    pub fn trim(&mut self) {
+        if self.unpacker.kept.load(Relaxed) > MOST_KEPT {
+            self.put_back();
+        }
+    }
+
+    /// What was being read is read no more; its memory.
+    fn put_back(&mut self) -> Vec<u8> {
+        let Some((_, buffer)) = self.current.take() else { return Vec::new() };
+        self.unpacker.kept.fetch_sub(buffer.len(), Relaxed);
+        buffer
     }
 
     fn ask(&mut self, which: usize, block: &impl Fn(usize) -> Option<Block>, buffer: Vec<u8>) -> bool {
@@ -89,15 +116,23 @@ impl Ahead {
         let job = Job { which, block, buffer, reply: self.reply.clone() };
         let sent = self.unpacker.jobs.send(job).is_ok();
         if sent {
-            self.asked.push_back(which);
+            self.asked.push_back((which, block.raw as usize));
+            self.unpacker.ahead.fetch_add(block.raw as usize, Relaxed);
         }
         sent
     }
 
     fn take(&mut self) -> io::Result<Reply> {
-        if self.asked.pop_front().is_none() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
+        let Some((_, bytes)) = self.asked.pop_front() else { return Err(io::ErrorKind::NotFound.into()) };
+        self.unpacker.ahead.fetch_sub(bytes, Relaxed);
         self.replies.recv().map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.put_back();
+        let asked = self.asked.iter().map(|(_, bytes)| bytes).sum();
+        self.unpacker.ahead.fetch_sub(asked, Relaxed);
     }
 }

@@ -1,7 +1,7 @@
 //! What a run counted under -C: how often each function was called, from the files of numbers that each process leaves.
 
 use crate::bytes::u32_at;
-use crate::event::{Function, Layer};
+use crate::event::{Function, Instance, Layer};
 use crate::folder::Folder;
 use crate::source::Shared;
 use cutap_wire::counts::{ENTRIES, FILES, FIRST_RUNTIME, HEAD};
@@ -13,7 +13,9 @@ use std::sync::Arc;
 pub struct Counted {
     /// The function.
     pub function: Arc<Function>,
-    /// Version of the runtime that it belongs to.
+    /// The runtime that it belongs to, of the process in which it was found first.
+    pub instance: Option<Arc<Instance>>,
+    /// Version of that runtime.
     pub runtime: Option<Box<str>>,
     /// Calls.
     pub calls: u64,
@@ -21,8 +23,8 @@ pub struct Counted {
 
 /// Layer, library, version of the runtime, name.
 type Label = (Layer, Box<str>, Option<Box<str>>, Box<str>);
-/// A function, and the version of the runtime that it belongs to.
-type Known = (Arc<Function>, Option<Box<str>>);
+/// A function, and the runtime that it belongs to.
+type Known = (Arc<Function>, Option<Arc<Instance>>);
 
 /// All that was counted and that the filter shows, over all processes, the most often called first.
 pub(crate) fn counted(folders: &mut [Folder], shared: &mut Shared) -> Vec<Counted> {
@@ -57,13 +59,14 @@ fn of_process(folder: &mut Folder, shared: &mut Shared) -> Vec<Counted> {
             let object = instance.as_ref().and_then(|i| folder.names.object_of(i.id)).unwrap_or(object);
             let key = (object, function.name.as_ref().into());
             found.entry(key.clone()).or_default()[kind] += calls;
-            let runtime = instance.filter(|_| function.layer == Layer::Runtime).and_then(|i| i.version.clone());
-            functions.insert(key, (function, runtime.map(|v| v.as_ref().into())));
+            let instance = instance.filter(|_| function.layer == Layer::Runtime);
+            functions.insert(key, (function, instance));
         }
     }
     let one = |(key, [given, reported]): ((u64, Box<str>), [u64; 2])| {
-        let (function, runtime) = functions.get(&key)?.clone();
-        Some(Counted { function, runtime, calls: given.max(reported) })
+        let (function, instance) = functions.get(&key)?.clone();
+        let runtime = instance.as_ref().and_then(|i| i.version.clone());
+        Some(Counted { function, instance, runtime, calls: given.max(reported) })
     };
     found.into_iter().filter_map(one).collect()
 }

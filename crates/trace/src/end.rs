@@ -44,6 +44,26 @@ pub struct Recording {
     pub damaged: u32,
 }
 
+/// What `cutap ctl` switched a run to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SwitchedTo {
+    /// Calls pass.
+    Off,
+    /// Calls are recorded or counted.
+    On,
+    /// Another filter.
+    Filter,
+}
+
+/// A moment in which a run was switched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switched {
+    /// CLOCK_MONOTONIC.
+    pub ns: u64,
+    /// To what.
+    pub to: SwitchedTo,
+}
+
 /// A filter and what it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filtered {
@@ -113,6 +133,8 @@ pub struct End {
     pub counted: Vec<Counted>,
     /// Files that stacks lead through and that cannot be read as they were.
     pub absent: Vec<Absent>,
+    /// When the run was switched, and how often beyond the times that are known.
+    pub switched: (Vec<Switched>, u32),
 }
 
 impl End {

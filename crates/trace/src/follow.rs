@@ -200,6 +200,7 @@ impl Follow {
         end.absent = self.shared.files.absent();
         end.failed = self.opened.failed();
         end.recording = self.opened.recording();
+        end.switched = self.opened.switched();
         end.settle(self.opened.is_flight_recorder());
         end.filtered = self.filtered(now);
         end.counted = counted(&mut self.folders, &mut self.shared);

@@ -37,7 +37,7 @@ mod store;
 pub use counted::Counted;
 pub use cutap_file::{Cut, Why};
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
-pub use end::{Count, End, Filtered, Gap, Recording};
+pub use end::{Count, End, Filtered, Gap, Recording, Switched, SwitchedTo};
 pub use error::Error;
 pub use event::{
     Answer, Args, Call, Did, Event, Exit, Function, Hooked, Instance, Launched, Layer, Lookup, LookupKind, Module,

@@ -1,7 +1,7 @@
 //! A run that was opened, wherever it lies: its bytes, and how far they could be read. Refuses what is
 //! no run of ours, and what another version wrote.
 
-use crate::end::Recording;
+use crate::end::{Recording, Switched, SwitchedTo};
 use crate::error::Error;
 use crate::recorded::Recorded;
 use crate::store::{Disk, Store};
@@ -70,6 +70,23 @@ impl Opened {
         let flags = crate::bytes::u64_at(&page, offset_of!(control::Control, flags));
         flags & (control::RANGE | control::SWITCHED) != 0
             || crate::bytes::u32_at(&page, offset_of!(control::Control, rules_epoch)) != 0
+    }
+
+    /// When the run was switched, as far as the page has it, and how often beyond that.
+    pub(crate) fn switched(&self) -> (Vec<Switched>, u32) {
+        let page = self.store.control().unwrap_or_default();
+        let times = crate::bytes::u32_at(&page, offset_of!(control::Control, switches));
+        let kept = (times as usize).min(control::SWITCHES);
+        let one = |n: usize| {
+            let at = offset_of!(control::Control, switched) + n * 16;
+            let to = match crate::bytes::u32_at(&page, at + 8) {
+                control::RULES_CHANGED => SwitchedTo::Filter,
+                control::RECORDING_ON | control::RECORDING_COUNT => SwitchedTo::On,
+                _ => SwitchedTo::Off,
+            };
+            Switched { ns: crate::bytes::u64_at(&page, at), to }
+        };
+        ((0..kept).map(one).collect(), times - kept as u32)
     }
 
     /// Older calls were written over by newer ones.

@@ -74,7 +74,7 @@ pub struct RingPage {
 /// Bytes of a ring's first page that matter.
 pub const RING_PAGE: usize = size_of::<RingHeader>();
 /// No ring of ours has larger chunks; a page that claims it is damaged.
-const LARGEST_CHUNK: usize = 1 << 28;
+const LARGEST_CHUNK: usize = cutap_file::MOST_BYTES;
 
 impl RingPage {
     /// `None` while the page is not finished, or when it makes no sense.

@@ -110,21 +110,26 @@ impl Recorded {
 
     /// A page, filled up with the zeros that were left out.
     fn page(&self, block: Option<&Block>) -> io::Result<Vec<u8>> {
-        let mut page = self.body(block.ok_or(io::ErrorKind::NotFound)?)?;
+        let block = block.ok_or(io::ErrorKind::NotFound)?;
+        if block.raw as usize > PAGE {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut page = self.body(block)?;
         page.resize(PAGE, 0);
         Ok(page)
     }
 
     /// The names; what is damaged or was cut off is a hole.
-    fn names(&self, of: &Recordings) -> Vec<u8> {
-        let mut all = Vec::new();
+    fn names(&self, of: &Recordings) -> Pieces {
+        let (mut all, mut bytes) = (Pieces::default(), 0);
         for block in &of.names {
-            let Ok(bytes) = self.body(block) else { continue };
-            let Some(end) = usize::try_from(block.at).ok().and_then(|at| at.checked_add(bytes.len())) else { continue };
-            if end <= MOST_NAMES {
-                all.resize(all.len().max(end), 0);
-                all[end - bytes.len()..end].copy_from_slice(&bytes);
+            let end = block.at.saturating_add(block.raw.into());
+            if end > MOST_NAMES as u64 || bytes + block.raw as usize > MOST_NAMES {
+                continue;
             }
+            let Ok(body) = self.body(block) else { continue };
+            bytes += body.len();
+            all.add(block.at, body);
         }
         all
     }
@@ -151,7 +156,7 @@ impl Store for Recorded {
             return Ok(Box::new(Memory(page)));
         }
         if file == names::FILE {
-            return Ok(Box::new(Memory(self.names(of))));
+            return Ok(Box::new(self.names(of)));
         }
         let ring = file.strip_prefix('t').and_then(|f| f.strip_suffix(".ring")).and_then(|n| n.parse().ok());
         let ring = ring.and_then(|n: u32| of.rings.get(&n)).ok_or(io::ErrorKind::NotFound)?;
@@ -187,6 +192,46 @@ impl Bytes for Memory {
     }
 }
 
+/// Bytes of which some are there, as pieces; later ones lie over earlier ones, and what is between them is 0. Takes no more memory
+/// than the pieces.
+#[derive(Debug, Default)]
+struct Pieces {
+    pieces: Vec<(u64, Vec<u8>)>,
+    length: u64,
+}
+
+impl Pieces {
+    fn add(&mut self, at: u64, bytes: Vec<u8>) {
+        self.length = self.length.max(at + bytes.len() as u64);
+        self.pieces.push((at, bytes));
+    }
+}
+
+impl Bytes for Pieces {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        let there = (buffer.len() as u64).min(self.length.saturating_sub(at));
+        let buffer = &mut buffer[..there as usize];
+        buffer.fill(0);
+        for (from, bytes) in &self.pieces {
+            let (start, end) = ((*from).max(at), (from + bytes.len() as u64).min(at + there));
+            if start < end {
+                let piece = &bytes[(start - from) as usize..(end - from) as usize];
+                buffer[(start - at) as usize..(end - at) as usize].copy_from_slice(piece);
+            }
+        }
+        Ok(buffer.len())
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.length)
+    }
+    fn still(&self) -> bool {
+        true
+    }
+}
+
 /// A ring's page and its chunks, as if each stood at its place of a ring file.
 #[derive(Debug)]
 struct Chunks {
@@ -204,7 +249,9 @@ impl Bytes for Chunks {
         let Some(offset) = offset.checked_sub(CHUNK_HEADER as u64) else { return Ok(copy(head, buffer, offset)) };
         let mut records = self.records.lock().map_err(|_| io::ErrorKind::Other)?;
         let place = |n: usize| self.chunks.get(n).map(|(_, block)| *block);
-        Ok(copy(records.records(n as usize, place)?, buffer, offset))
+        let copied = copy(records.records(n as usize, place)?, buffer, offset);
+        records.trim();
+        Ok(copied)
     }
     fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())

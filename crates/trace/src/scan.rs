@@ -4,6 +4,7 @@
 
 use crate::calls::{Begun, Ended, Shown, Stack};
 use crate::clock::{Clock, Pair, monotonic};
+use crate::counted::counted;
 use crate::end::{End, Filtered};
 use crate::error::Error;
 use crate::event::{Args, Call, Exit, Function, Instance, State, Thread};
@@ -174,9 +175,14 @@ impl Scan {
         }
         end.failed = self.opened.failed();
         end.recording = self.opened.recording();
+        end.switched = self.opened.switched();
         end.settle(self.opened.is_flight_recorder());
         end.open = open;
+        end.counted = counted(&mut folders, shared);
         end.filtered = Filtered::new(&shared.filter, (self.shown, self.left_out), &folders);
+        if let Some(filtered) = &mut end.filtered {
+            filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
+        }
         end
     }
 }

@@ -42,6 +42,11 @@ pub const STACK_OUTERMOST: u64 = 1 << 15;
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 
+/// In `switched`: other rules.
+pub const RULES_CHANGED: u32 = 16;
+/// Times that `switched` has room for; a program that is switched more often is only known to have been.
+pub const SWITCHES: usize = 16;
+
 /// Nobody drained this run so far.
 pub const COLLECTOR_NEVER: u32 = 0;
 /// A collector is attached; its heartbeat moves.
@@ -97,6 +102,10 @@ pub struct Control {
     pub stack_rules_len: u32,
     /// Of which calls, as `rules`.
     pub stack_rules: [u8; STACK_RULES_BYTES],
+    /// How often the run was switched since its start.
+    pub switches: AtomicU32,
+    /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values or [`RULES_CHANGED`].
+    pub switched: [[AtomicU64; 2]; SWITCHES],
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// A ring file number beyond this is damage, not a process with so many threads.
 const MOST_RINGS: u32 = 1 << 20;
+/// Bytes of names in one block.
+const MOST_NAMES: usize = 1 << 20;
 /// What of a process page never changes and tells one process from another.
 const WHO: std::ops::Range<usize> =
     offset_of!(process::Process, version)..offset_of!(process::Process, start_realtime) + 8;
@@ -208,7 +210,10 @@ impl Process {
             self.names = File::open(folder.join(names::FILE)).ok().map(Names::new);
         }
         let mut names = |all, writer: &mut Writer<File>| match &mut self.names {
-            Some(names) => names.read(all, &mut |at, bytes| writer.write(block(kind::NAMES, 0, at), &[], bytes)),
+            Some(names) => names.read(all, &mut |at, bytes| {
+                let mut pieces = (at..).step_by(MOST_NAMES).zip(bytes.chunks(MOST_NAMES));
+                pieces.try_for_each(|(at, bytes)| writer.write(block(kind::NAMES, 0, at), &[], bytes))
+            }),
             None => Ok(()),
         };
         names(last, writer)?;

@@ -5,7 +5,7 @@
 use super::functions::{HOOKS, Info};
 use super::library;
 use super::thread::{self, Thread};
-use crate::thread::{block, record};
+use crate::thread::{block, fork, record};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_hook::contract::Call;
@@ -72,6 +72,8 @@ pub struct Chain {
     pub returned_now: u64,
     /// The program's errno.
     errno: c_int,
+    /// Which process began it: a hook may fork, and its child goes on in the same call.
+    generation: u32,
 }
 
 /// A function to call, and its first argument.
@@ -99,6 +101,7 @@ impl Chain {
         self.ran = 0;
         self.current = 0;
         self.number = 0;
+        self.generation = fork::generation();
         // One thread tells the hooks of it; others do not wait.
         let met = info.met.load(Relaxed) || info.met.swap(true, Relaxed);
         self.doing = if met { Doing::Before } else { Doing::Meeting };
@@ -121,6 +124,10 @@ impl Chain {
     }
     /// Says something of this call to the trace, if it is recorded.
     pub fn tell(&self, what: u64, value: u64) {
+        // The call of that number is its parent's.
+        if self.generation != fork::generation() {
+            return;
+        }
         let Some(number) = self.number.checked_sub(1) else { return };
         let (Some(b), Some(library)) = (block::existing(), self.library()) else { return };
         record::learned(b, self.at, number as u32, what | u64::from(library) << 8, value);
@@ -134,6 +141,8 @@ impl Chain {
     /// Called again and again: the next hook, or nothing more.
     fn step(&mut self) -> Next {
         let Some(info) = self.info.filter(|_| self.doing != Doing::Nothing) else { return NOTHING };
+        // The hook that is back may have forked: its word is then no longer in its parent's file.
+        fork::check();
         self.returned();
         if self.doing == Doing::Meeting {
             if let Some(next) = self.meet(info) {

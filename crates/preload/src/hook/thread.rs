@@ -210,15 +210,26 @@ fn make() -> Option<*mut Inside> {
     (!at.is_null()).then_some(at)
 }
 
-/// A forked child has one thread, which is in no hook that its parent is in.
+/// A forked child has one thread. It may have been forked by a hook: then it still is in it, and its frames
+/// know the entry, so that this one stays where it is.
 pub fn forked() {
     FILE.store(core::ptr::null_mut(), Release);
     MAKING.store(0, Relaxed);
+    // SAFETY: this thread's own word.
+    let own = unsafe { *word() };
     let all = ALL.0.get().cast::<Thread>();
-    for n in 0..USED.swap(0, Relaxed).min(THREADS) {
+    let used = USED.load(Relaxed).min(THREADS);
+    for n in 0..used {
         // SAFETY: the child's only thread.
         unsafe { (*all.add(n)).tid.store(0, Relaxed) };
     }
-    // SAFETY: this thread's own word.
-    unsafe { *word() = core::ptr::null_mut() };
+    if own.is_null() {
+        USED.store(0, Relaxed);
+        return;
+    }
+    // SAFETY: an entry of the array, this thread's.
+    unsafe {
+        (*own).tid.store(sys::gettid(), Relaxed);
+        USED.store((*own).number + 1, Relaxed);
+    }
 }

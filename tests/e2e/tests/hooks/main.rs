@@ -67,6 +67,51 @@ fn a_changed_result_is_told_with_the_real_one() {
 }
 
 #[test]
+fn hooks_for_what_a_shell_starts() {
+    let (first, program) = (hook("first"), fixed("fixed"));
+    for (more, recorded) in [(&[][..], true), (&["--only-hooks"][..], false)] {
+        let folder = scratch("hooks-env");
+        let run = folder.join("run");
+        let env = finish(Command::new(cutap()).args(["env", "-o", text(&run), "--hook", text(&first)]).args(more));
+        assert!(env.status.success(), "{}", env.stderr);
+        let line = format!("{}\nexec {} 7", env.stdout, text(&program));
+        let told = finish(Command::new("sh").args(["-c", &line]));
+        assert_eq!(told.stdout, "first before 7\nfirst after 77, 100\n7 bytes: 77\n", "{}", told.stderr);
+        let shown = finish(Command::new(cutap()).arg("show").arg(&run));
+        assert_eq!(shown.stdout.contains("[answered by first.so]"), recorded, "{}", shown.stdout);
+        assert!(run.join("hooks").is_file());
+    }
+    let folder = scratch("hooks-env-refused");
+    let refused = finish(Command::new(cutap()).args(["env", "-o", text(&folder.join("run")), "--hook", "/none.so"]));
+    assert!(!refused.status.success() && refused.stderr.contains("there is no such file"), "{}", refused.stderr);
+    let alone = finish(Command::new(cutap()).args(["env", "-o", text(&folder.join("run")), "--only-hooks"]));
+    assert!(!alone.status.success() && alone.stderr.contains("--hook"), "{}", alone.stderr);
+    assert!(!folder.join("run").exists(), "no folder is left behind");
+}
+
+/// The child goes on in the same call: what is left of the hooks and the function run in it as in its parent.
+#[test]
+fn a_hook_may_fork() {
+    let folder = text(cutap_e2e::out()).to_owned();
+    let forks = hook_as("forks", "forks", &["-L", &folder, "-l:libcuda.so.1"]);
+    let program = fixed("fixed");
+    for (when, rest) in [
+        ("before", "after 42\n5 bytes: 0\nafter 42\n6 bytes: 0\n"),
+        ("after", "after 42\n5 bytes: 0\nafter 42\n6 bytes: 0\n"),
+    ] {
+        let set = [("LD_LIBRARY_PATH", folder.as_str()), ("HOOK_FORK", when)];
+        let (said, trace) = traced(&[], &[&forks], &[text(&program), "5", "6"], &set);
+        let half = |who: &str| format!("{when} in the {who}\n{rest}hooked 0\n");
+        assert_eq!(said, half("child") + &half("parent"), "{trace}");
+        // The call in which it was forked ends in the parent's part alone; the child has its second.
+        let count = |name: &str| trace.lines().filter(|l| l.contains(name) && l.contains("= CUDA_SUCCESS <")).count();
+        assert_eq!(count("cuMemAlloc_v2("), 3, "{trace}");
+        assert_eq!(count("cuDriverGetVersion("), 2, "{trace}");
+        assert!(!trace.contains("unfinished") && !trace.contains("unwound"), "{trace}");
+    }
+}
+
+#[test]
 fn calls_of_a_hook_pass_without_hooks_and_past_all_unrecorded() {
     let folder = text(cutap_e2e::out()).to_owned();
     let own = hook_as("calls_itself", "calls_itself", &["-L", &folder, "-l:libcuda.so.1"]);

@@ -60,6 +60,10 @@ fn off_and_on() {
         let run = trace(&program, &[], &["CTL off", "true", "CTL on", "CTL on", "CTL off"]);
         run.is([3, 3, 3]);
         assert!(run.run.stdout.contains("off in ") && run.run.stdout.contains("what was armed is recorded"));
+        let end = run.lines.last().expect("the last line");
+        let to: Vec<&str> =
+            end["switched"].as_array().expect("a list").iter().filter_map(|s| s["to"].as_str()).collect();
+        assert_eq!(to, ["off", "on", "off"], "{end}");
     }
 }
 
@@ -75,6 +79,31 @@ fn a_filter_while_it_runs() {
     let run = trace(&program, &["--only", "cudaMemset"], &["CTL filter all"]);
     run.is([0, 0, 2]);
     assert!(run.run.stdout.contains("stay unseen"), "{}", run.run.stdout);
+}
+
+/// Whoever reads a recording is told that calls are missing, and of which time.
+#[test]
+fn a_recording_says_when_it_was_off() {
+    let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
+    let folder = scratch("off");
+    let file = folder.join("run.cutap");
+    let ctl = format!("{} ctl $PPID", cutap().display());
+    let mut command = Command::new(cutap());
+    command.args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(program).env_remove("LD_LIBRARY_PATH");
+    let between = ["CTL off", "CTL on", "CTL filter driver", "CTL off"].map(|b| b.replace("CTL", &ctl));
+    let ran = finish(command.args(between));
+    assert!(ran.status.success() && ran.stdout.ends_with("done\n"), "{}{}", ran.stdout, ran.stderr);
+    for words in [&["show"][..], &["report"], &["report", "--tree"], &["report", "--leaks"]] {
+        let read = finish(Command::new(cutap()).args(words).arg(&file)).everything();
+        for sentence in [
+            "recording was off from ",
+            " after the start (cutap ctl): calls made then are missing",
+            "the filter was changed ",
+            " after the start (cutap ctl) to the end: calls made then are missing",
+        ] {
+            assert!(read.contains(sentence), "{words:?} {sentence}: {read}");
+        }
+    }
 }
 
 #[test]
@@ -95,6 +124,36 @@ fn only_counted() {
         let status = &run.run.stdout;
         assert!(status.contains("recording: off") && status.contains("(running)"), "{status}");
         trace(&program, &["-C", "-e", "cudaMemset"], &["true"]).is([0, 0, 2]);
+    }
+}
+
+/// What was counted is in the tables that it can be in, and is spoken of where it cannot.
+#[test]
+fn counts_are_reported() {
+    let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
+    let folder = scratch("counted");
+    let run = folder.join("run");
+    let mut command = Command::new(cutap());
+    command.args(["trace", "-C", "--sim", "-o"]).arg(folder.join("trace")).arg("--run").arg(&run).arg("--");
+    let ran = finish(command.arg(program).arg("true").env_remove("LD_LIBRARY_PATH"));
+    assert!(ran.status.success(), "{}", ran.stderr);
+    let read = |words: &[&str]| finish(Command::new(cutap()).args(words).arg(&run));
+    let lines = read(&["report", "--json"]).stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    Ran { run: read(&["report"]), lines }.is([2, 2, 2]);
+    let driver = read(&["report", "--by", "layer"]).stdout;
+    assert!(driver.lines().any(|l| l.ends_with("driver") && l.contains(" - ")), "{driver}");
+    assert!(
+        read(&["report", "-e", "cudaMemset"]).stdout.contains("        6       0 "),
+        "{}",
+        read(&["report"]).stdout
+    );
+    for words in [&["report", "--by", "thread"][..], &["report", "--tree"], &["report", "--leaks"], &["show"]] {
+        let told = read(words);
+        assert!(
+            told.stderr.contains(" calls were only counted (trace -C): cutap report "),
+            "{words:?}: {}",
+            told.stderr
+        );
     }
 }
 

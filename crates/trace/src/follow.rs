@@ -352,7 +352,12 @@ impl Follow {
             && self.options.decode
         {
             let folder = self.sources[n].folder;
-            self.interpreters[folder].event(&mut event, shown, &self.folders[folder].names.kernels);
+            let kernels = &mut self.folders[folder].names.kernels;
+            self.interpreters[folder].event(&mut event, shown, kernels);
+            // Files of a program that ended long ago may be others by now.
+            if self.options.consume {
+                crate::loaded::look(&event, kernels);
+            }
         }
         Some((event, shown))
     }

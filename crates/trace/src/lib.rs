@@ -19,6 +19,7 @@ mod folder;
 mod follow;
 mod judge;
 mod kernels;
+mod loaded;
 #[cfg(feature = "made")]
 pub mod made;
 mod names;

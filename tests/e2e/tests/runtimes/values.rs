@@ -61,6 +61,16 @@ fn kernel_parameters_of_ptx() {
     case("ptx", "ptx", "cuLaunch*,cuMemAlloc*,cuCtx*,cuDevicePrimary*");
 }
 
+#[test]
+fn kernel_parameters_of_ptx_in_files() {
+    let Some(text) = trace("ptx_file", "cuModuleLoad,cuLibraryLoadFromFile,cuLinkAddFile,cuLaunchKernel") else {
+        return;
+    };
+    for names in ["kernelParams={height=2.5, rows=1024}", "kernelParams={columns=1024}", "kernelParams={part=1024}"] {
+        assert_eq!(text.matches(names).count(), 1, "{names}: {text}");
+    }
+}
+
 /// A simulated machine that there cannot be is refused before anything runs.
 #[test]
 fn settings_of_the_simulated_driver() {

@@ -120,4 +120,27 @@ fn overlays() {
     assert_eq!(wrong("[struct.Box]\n"), "overlay.toml:1: types.toml has no struct or union Box");
     assert_eq!(wrong("[handles]\nBox = { short = \"box\" }\n"), "overlay.toml:2: types.toml has no handle Box");
     assert!(wrong("[function\n").starts_with("overlay.toml:1: "));
+    assert_eq!(wrong("[preferred]\nBox = [\"A\"]\n"), "overlay.toml:2: types.toml has no enum Box");
+    let types = "[[enum]]\nname = \"Box\"\nvalues = [[\"A\", 1], [\"B\", 2], [\"C\", 2]]\n";
+    let prefer =
+        |name: &str| said(&FUNCTION.replace("void *", "Box *"), types, &format!("[preferred]\nBox = [\"{name}\"]\n"));
+    assert_eq!(prefer("A"), "overlay.toml:2: Box has no second name for the value of A");
+    assert_eq!(prefer("D"), "overlay.toml:2: Box has no second name for the value of D");
+}
+
+#[test]
+fn sentences_and_names_of_headers() {
+    let api = Api::new(FUNCTION, "", "");
+    let error = |file: &str, text: &str| {
+        std::fs::write(api.0.join("api").join(file), text).unwrap();
+        let error = api.rows(|_, _| ()).unwrap_err().to_string();
+        error.rsplit_once("api/").unwrap().1.to_owned()
+    };
+    let about = error("about.toml", "[both]\nNothing = \"Does nothing.\"\n");
+    assert_eq!(about, "about.toml:2: no functions.toml has Nothing");
+    std::fs::write(api.0.join("api/about.toml"), "").unwrap();
+    let written = error("libraries/demo/written.toml", "demoMove = [{ export = \"demoMove_v2\" }]\n");
+    assert_eq!(written, "libraries/demo/written.toml:1: functions.toml has no demoMove_v2");
+    let version = error("libraries/demo/written.toml", "demoMove = [{ export = \"demoCopy\", first = \"new\" }]\n");
+    assert_eq!(version, "libraries/demo/written.toml:1: demoMove: first and last are versions like \"12.9\"");
 }

@@ -114,9 +114,9 @@ def decoding_speed(result, tools):
 
 
 STAGES = {
-    "driver_api": (dump_modules, hooked.nothing),
-    "saxpy_static": (dump_modules, env_and_show, recorded.as_traced, hooked.nothing, hooked.answered),
-    "saxpy_shared": (hooked.nothing, hooked.answered),
+    "driver_api": (dump_modules, hooked.nothing, hooked.with_cupti),
+    "saxpy_static": (dump_modules, env_and_show, recorded.as_traced, hooked.nothing, hooked.with_cupti, hooked.answered),
+    "saxpy_shared": (hooked.nothing, hooked.with_cupti, hooked.answered),
     "torch_matmul": (hooked.nothing,),
     "torch_oom": (hooked.refused, hooked.nothing),
     "torch_train": (decoding_speed, recorded.as_traced, recorded.killed_in_training),

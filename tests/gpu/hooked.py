@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
+import counts
 import processes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,6 +47,39 @@ def nothing(result, tools):
     run = _run(tools, ["run"], hook, result.program.argv)
     checks = [("same output", run.out == result.plain.out), ("same exit code", run.code == result.plain.code)]
     _expect(result, "a hook that does nothing around every call", run, checks)
+
+
+# What a runtime asks the driver only because a launch is watched (docs/hooks.md).
+OURS = {"cuKernelGetName", "cuKernelGetFunction", "cuFuncGetName"}
+
+
+def other_counts(before, under):
+    """Functions that CUPTI has seen another number of times under hooks: (layer, name, before, under)."""
+    other = []
+    for layer in ("runtime", "driver"):
+        for name in sorted(set(before[layer]) | set(under[layer])):
+            pair = before[layer][name], under[layer][name]
+            if pair[0] != pair[1] and name not in OURS:
+                other.append((layer, name, *pair))
+    return other
+
+
+def with_cupti(result, tools):
+    """CUPTI's callbacks and hooks in one process: the program says the same, and CUPTI counts what it counts without hooks."""
+    hook = _hook(result, tools, "nothing")
+    if hook is None or tools.no_cupti or result.program.no_cupti or not result.cupti:
+        return
+    folder = tempfile.mkdtemp(dir=tools.work, prefix=result.program.name + ".hooked.")
+    env = {"CUDA_INJECTION64_PATH": tools.counter, "CUPTI_LIB": tools.cupti, "CUPTI_COUNTS_DIR": folder}
+    run = _run(tools, ["run"], hook, result.program.argv, env)
+    checks = [("same output", run.out == result.plain.out), ("same exit code", run.code == result.plain.code)]
+    try:
+        other = other_counts(result.cupti[0].counts, counts.read_cupti(folder).counts)
+        text = ", ".join(f"{name} {before} without and {under} with" for _, name, before, under in other[:10])
+        checks.append(("CUPTI counts the same" + (f" ({text})" if other else ""), not other))
+    except counts.Unreadable as error:
+        checks.append((f"CUPTI counts: {error}", False))
+    _expect(result, "a hook that does nothing around every call, and CUPTI's callbacks", run, checks)
 
 
 def answered(result, tools):

@@ -12,6 +12,7 @@ from collections import Counter
 sys.dont_write_bytecode = True
 import counts
 import extras
+import hooked
 import rules
 import teardown
 from counts import Call, Trace
@@ -218,6 +219,18 @@ class Reading(unittest.TestCase):
         self.assertIsNone(extras.kind_of_module(cubin.replace((190).to_bytes(2, "little"), b"\x3e\0")))
         self.assertEqual(extras.kind_of_module(b"// by hand\n.version 6.3\n.target sm_75\n"), "PTX")
         self.assertIsNone(extras.kind_of_module(b""))
+
+
+
+class HookedCounts(unittest.TestCase):
+    def test_only_what_cutap_makes_a_runtime_ask_may_differ(self):
+        plain = {"runtime": Counter(cudaMalloc=2), "driver": Counter(cuLaunchKernel=3, cuKernelGetName=1)}
+        under = {"runtime": Counter(cudaMalloc=2), "driver": Counter(cuLaunchKernel=3, cuKernelGetName=4, cuFuncGetName=3)}
+        self.assertEqual(hooked.other_counts(plain, under), [])
+        under["runtime"]["cudaFree"] = 1
+        under["driver"]["cuLaunchKernel"] = 2
+        other = [("runtime", "cudaFree", 0, 1), ("driver", "cuLaunchKernel", 3, 2)]
+        self.assertEqual(hooked.other_counts(plain, under), other)
 
 
 if __name__ == "__main__":

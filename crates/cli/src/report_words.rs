@@ -28,6 +28,9 @@ pub struct Report {
     /// Which arguments were shown raw, and of which functions nothing is known, with counts
     #[arg(long, group = "question")]
     raw: bool,
+    /// Calls (or nanoseconds, =time) of each stack that --stack kept, in the form that flame graphs are drawn from
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "calls", group = "question")]
+    folded: Option<String>,
     /// Only these calls: names with *, layers, libraries, ! for not; as in trace
     #[arg(short = 'e', value_name = "FILTER")]
     filter: Option<String>,
@@ -43,9 +46,10 @@ impl TryFrom<Report> for ReportOptions {
     type Error = Error;
 
     fn try_from(words: Report) -> Result<ReportOptions, Error> {
-        let ask = match (words.by, words.callers) {
-            (Some(word), _) => Ask::by(&word)?,
-            (_, Some(function)) => Ask::Callers(function),
+        let ask = match (words.by, words.callers, words.folded) {
+            (Some(word), ..) => Ask::by(&word)?,
+            (_, Some(function), _) => Ask::Callers(function),
+            (.., Some(word)) => Ask::folded(&word)?,
             _ if words.tree => Ask::Tree,
             _ if words.errors => Ask::Errors,
             _ if words.sync => Ask::Sync,

@@ -5,8 +5,8 @@ use crate::filter::filter;
 use crate::output::{colour, look_at_programs};
 use crate::show::{readable, say_counted, say_cut};
 use cutap_report::{
-    BY, By, Chains, Groups, Leaks, Paths, Streams, Tables, Tree, end_line, end_notes, raw_report, write_table,
-    write_table_json,
+    BY, By, Chains, Folded, Groups, Leaks, Paths, Streams, Tables, Tree, Weight, end_line, end_notes, raw_report,
+    write_table, write_table_json,
 };
 use cutap_trace::{Calls, End, Event, Filter, Follow, FollowOptions, Scan};
 use std::io::{self, BufWriter, Write};
@@ -29,9 +29,19 @@ pub enum Ask {
     Leaks,
     /// What was shown raw.
     Raw,
+    /// Stacks, for flame graphs.
+    Folded(Weight),
 }
 
 impl Ask {
+    /// Stacks, counted by this word.
+    pub fn folded(word: &str) -> Result<Ask> {
+        match word {
+            "calls" => Ok(Ask::Folded(Weight::Calls)),
+            "time" => Ok(Ask::Folded(Weight::Time)),
+            _ => Err(Error::own(format!("stacks cannot be added up by {word}; --folded takes calls or time"))),
+        }
+    }
     /// The table by this word.
     pub fn by(word: &str) -> Result<Ask> {
         let known = BY.iter().find(|(known, _)| *known == word).map(|(_, by)| Ask::By(*by));
@@ -76,6 +86,16 @@ pub fn report(options: &ReportOptions) -> Result<()> {
             let mut leaks = Leaks::default();
             let end = follow(options, filter, &mut |event| leaks.event(event))?;
             let body = if options.json { leaks.write_json(&mut out) } else { leaks.write_text(&mut out) };
+            body.and_then(|()| close(options, &end, &mut out))
+        }
+        Ask::Folded(weight) => {
+            let mut folded = Folded::default();
+            let end = follow(options, filter, &mut |event| folded.event(event))?;
+            if folded.is_empty() {
+                let run = options.run.display();
+                return Err(Error::own(format!("{run} has no stacks; they are kept with cutap record --stack")));
+            }
+            let body = if options.json { folded.write_json(&mut out) } else { folded.write_text(*weight, &mut out) };
             body.and_then(|()| close(options, &end, &mut out))
         }
         Ask::Raw if options.json => {

@@ -7,13 +7,9 @@ use std::fmt::Write as _;
 /// A frame: `at scale+0x1f scale.c:12 [libscale.so]`; where no symbol tells the function, `at libscale.so+0x11f2`.
 pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
     to.push_str("at ");
-    match (&frame.function, &frame.object) {
-        (Some((name, into)), _) => {
-            to.push_str(name);
-            let _ = into.iter().try_for_each(|into| write!(to, "+{into:#x}"));
-        }
-        (None, Some(object)) => drop(write!(to, "{object}+{:#x}", frame.offset)),
-        (None, None) => drop(write!(to, "{:#x}", frame.address)),
+    to.push_str(&frame_name(frame));
+    if let Some((_, Some(into))) = frame.function {
+        let _ = write!(to, "+{into:#x}");
     }
     if let Some((file, line)) = &frame.source {
         let _ = write!(to, " {}:{line}", short(file));
@@ -23,6 +19,15 @@ pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
     }
     if frame.inlined {
         to.push_str(" (inlined)");
+    }
+}
+
+/// A frame's function, or where it is if no symbol tells.
+pub(crate) fn frame_name(frame: &Frame) -> String {
+    match (&frame.function, &frame.object) {
+        (Some((name, _)), _) => name.to_string(),
+        (None, Some(object)) => format!("{object}+{:#x}", frame.offset),
+        (None, None) => format!("{:#x}", frame.address),
     }
 }
 

@@ -175,6 +175,46 @@ fn a_filter() {
 }
 
 #[test]
+fn folded_and_exported() {
+    let folder = scratch("stacks");
+    let file = folder.join("run.cutap");
+    let ran = finish(&mut command(&file, &["record", "--stack"], &out().join("stacks_plugins")));
+    assert!(ran.status.success(), "{}", ran.everything());
+    let report = |words: &[&str]| finish(Command::new(cutap()).arg("report").args(words).arg(&file));
+    let lines: Vec<String> = report(&["--folded"]).stdout.lines().map(str::to_owned).collect();
+    let ends = |end: &str| lines.iter().filter(|l| l.starts_with("_start;") && l.ends_with(end)).count();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert_eq!(
+        (ends(";one_begins;from_plugin;cuMemAlloc_v2 2"), ends(";two_begins;from_plugin;cuMemAlloc_v2 1")),
+        (1, 1)
+    );
+    assert_eq!(ends(";main;cuFixtureCall 1"), 1, "{lines:?}");
+    let json: Vec<Value> =
+        report(&["--folded", "--json"]).stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let stacks: Vec<&Value> = json.iter().filter(|l| l["type"] == "stack").collect();
+    assert_eq!(stacks.iter().map(|s| s["calls"].as_u64().unwrap()).sum::<u64>(), 4);
+    assert!(stacks.iter().all(|s| s["total_ns"].as_u64().unwrap() > 0));
+    let times = report(&["--folded=time"]).stdout;
+    let sum: u64 = times.lines().map(|l| l.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
+    // The clock of so short a run is measured anew by each reader.
+    let told = stacks.iter().map(|s| s["total_ns"].as_u64().unwrap()).sum::<u64>();
+    assert!(sum.abs_diff(told) < told / 4, "{sum} {told}");
+    for (words, why) in
+        [(&["--folded=size"][..], "takes calls or time"), (&["--folded", "-e", "cuInit"], "has no stacks")]
+    {
+        let refused = report(words);
+        assert!(!refused.status.success() && refused.stderr.contains(why), "{}", refused.everything());
+    }
+    let exported = folder.join("out");
+    for form in ["--chrome", "--perfetto"] {
+        let done = finish(Command::new(cutap()).args(["export", form]).arg(&exported).arg(&file));
+        assert!(done.status.success(), "{}", done.everything());
+        let bytes = String::from_utf8_lossy(&std::fs::read(&exported).unwrap()).into_owned();
+        assert!(bytes.contains("cutap.stack") && bytes.contains("at from_plugin+0x"), "{form}");
+    }
+}
+
+#[test]
 fn files_that_are_gone_or_changed() {
     let folder = scratch("stacks");
     let (file, program) = (folder.join("run.cutap"), folder.join("program"));

@@ -3,6 +3,7 @@
 //! what was cut off is read too.
 
 use crate::Output;
+use crate::stacks;
 use crate::values::write_launched;
 use cutap_trace::{Call, End, Event, Exit, Thread};
 use serde_json::{Map, Value, json};
@@ -41,7 +42,9 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
         write_launched(exit.and_then(|e| e.output(n)).unwrap_or(input), call.launched(), &mut text);
         arguments.insert(param.name.into(), text.into());
     }
+    let stack = stacks::lines(call).join("\n");
     for (key, value) in [
+        ("cutap.stack", Some(&*stack).filter(|s| !s.is_empty())),
         ("cutap.library", Some(&*function.library)),
         ("cutap.runtime", call.runtime_version()),
         ("cutap.kernel", exit.map_or(call.kernel(), |e| e.kernel()).map(|k| &**k)),

@@ -7,6 +7,7 @@
 use super::proto::Message;
 use crate::Output;
 use crate::arguments::words;
+use crate::stacks;
 use crate::values::write_launched;
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, End, Event, Exit, Function, Process, Returned, State, Thread};
@@ -334,6 +335,11 @@ impl<W: io::Write> Perfetto<W> {
         if let Some(kernel) = exit.kernel() {
             let (name, number) = (self.number(ARGUMENTS, "cutap.kernel"), self.number(TEXTS, kernel));
             Self::constant(name, kernel, number, &mut event);
+        }
+        let stack = stacks::lines(call).join("\n");
+        if !stack.is_empty() {
+            let (name, number) = (self.number(ARGUMENTS, "cutap.stack"), self.number(TEXTS, &stack));
+            Self::constant(name, &stack, number, &mut event);
         }
         self.event(&call.thread, exit.end_ns, &event)
     }

@@ -7,6 +7,7 @@ mod forum;
 mod instructions;
 mod real;
 mod report;
+mod stacks;
 mod switched;
 mod toolkit;
 mod values;

@@ -72,7 +72,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         };
         line.wait(pause);
     };
-    work.leave(broken.is_some());
+    work.leave(broken.as_ref());
     match &broken {
         Some(_) => page.stop_recording(),
         None => page.collector(COLLECTOR_GONE),
@@ -123,7 +123,7 @@ trait Work {
     /// What comes at the end.
     fn end(&mut self) -> io::Result<()>;
     /// Tidies up behind an output that broke.
-    fn leave(&mut self, _broken: bool) {}
+    fn leave(&mut self, _broken: Option<&io::Error>) {}
 }
 
 /// What a round brought.
@@ -224,9 +224,9 @@ impl Work for Recorder {
     fn end(&mut self) -> io::Result<()> {
         Recorder::end(self)
     }
-    fn leave(&mut self, broken: bool) {
-        if broken {
-            self.cut_back();
+    fn leave(&mut self, broken: Option<&io::Error>) {
+        if let Some(error) = broken {
+            self.cut_back(error);
         }
     }
 }

@@ -69,7 +69,7 @@ pub fn dump(options: &DumpOptions) -> Result<()> {
     let done = recorder.round(true, &mut || page.copying(true)).and_then(|_| recorder.end());
     page.copying(false);
     done.map_err(|e| {
-        recorder.cut_back();
+        recorder.cut_back(&e);
         Error::own(format!("cannot write the recording to {}: {}; {advice}", path.display(), reason(&e)))
     })
 }

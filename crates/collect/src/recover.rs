@@ -57,7 +57,7 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
         Ok(true) => Ok(()),
         Ok(false) => Err(Error::own(format!("{} holds another run than {}; {advice}", path.display(), run.display()))),
         Err(e) => {
-            recorder.cut_back();
+            recorder.cut_back(&e);
             Err(Error::own(format!("cannot write the recording to {}: {}; {advice}", path.display(), reason(&e))))
         }
     }

@@ -91,6 +91,8 @@ pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block,
         let block = loop {
             match Block::parse(&bytes[..there], at) {
                 Ok(Some(block)) => break block,
+                // A disk that was full, or a machine that stopped, may leave zeros behind the last block.
+                Ok(None) if only_zeros(file, at)? => return Ok(Cut { at, why: Why::CutOff }),
                 Ok(None) => return Ok(Cut { at, why: Why::Damaged }),
                 Err(wanted) if wanted <= bytes.len() => return Ok(Cut { at, why: Why::CutOff }),
                 Err(wanted) => {
@@ -106,6 +108,18 @@ pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block,
         sink(&block, &bytes[HEAD..HEAD + usize::from(block.plain)]);
         why = if block.kind == crate::kind::END { Why::Ended } else { Why::Open };
         at += block.length();
+    }
+}
+
+/// Whether there is nothing but zeros from here to the end.
+fn only_zeros<B: Bytes + ?Sized>(file: &B, mut at: u64) -> io::Result<bool> {
+    let mut piece = [0; 4096];
+    loop {
+        let there = read_fully(file, &mut piece, at)?;
+        if there == 0 || piece[..there].iter().any(|b| *b != 0) {
+            return Ok(there == 0);
+        }
+        at += there as u64;
     }
 }
 

@@ -118,6 +118,19 @@ fn cut_off(write: &dyn Fn(&[Read]) -> Vec<u8>) {
     }
 }
 
+/// What a full disk leaves where a block should stand; a byte that is none is damage.
+#[test]
+fn zeros_at_the_end_are_no_damage() {
+    let whole = write(&small());
+    for zeros in [1, 39, 40, 4096, 5000, 20_000] {
+        let mut file = whole.clone();
+        file.resize(whole.len() + zeros, 0);
+        assert_eq!(read(&file).unwrap(), (small(), Cut { at: whole.len() as u64, why: Why::CutOff }), "{zeros}");
+        file.extend([1; 48]);
+        assert_eq!(read(&file).unwrap().1.why, Why::Damaged, "{zeros}");
+    }
+}
+
 #[test]
 fn a_flipped_bit_is_never_taken_for_what_was_written() {
     flipped(write(&small()));

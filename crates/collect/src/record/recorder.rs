@@ -143,8 +143,12 @@ impl Recorder {
         self.writer.write(Block::new(kind::END, 0, 0, 0), &[], &[])
     }
 
-    /// Takes back what was written halfway.
-    pub fn cut_back(&mut self) {
+    /// Takes back what was written halfway, before this error.
+    pub fn cut_back(&mut self, error: &io::Error) {
+        // Under a quota that is used up btrfs cuts off half: zeros from there to the end of the page, and what follows stays.
+        if error.raw_os_error() == Some(libc::EDQUOT) {
+            return;
+        }
         let whole = self.writer.bytes();
         // If that cannot be done, a reader finds the end of what is whole by itself.
         let _ = self.writer.out().set_len(whole);

@@ -352,11 +352,11 @@ impl Follow {
             && self.options.decode
         {
             let folder = self.sources[n].folder;
-            let kernels = &mut self.folders[folder].names.kernels;
-            self.interpreters[folder].event(&mut event, shown, kernels);
+            let names = &mut self.folders[folder].names;
+            self.interpreters[folder].event(&mut event, shown, &names.kernels, names.toolkit);
             // Files of a program that ended long ago may be others by now.
             if self.options.consume {
-                crate::loaded::look(&event, kernels);
+                crate::loaded::look(&event, &mut names.kernels);
             }
         }
         Some((event, shown))

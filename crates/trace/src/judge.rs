@@ -6,7 +6,7 @@ use crate::decode::{Value, parameters_in, plain_inputs, plain_outputs};
 use crate::event::{Call, Exit, Layer, State};
 use crate::filter::{Filter, Judged, Tests};
 use crate::folder::Folder;
-use cutap_calls::known::Dir;
+use cutap_calls::known::{Dir, Rule};
 
 /// Whether the call is wanted; `None` when that is not known yet.
 pub fn judge(tests: &Tests, call: &Call, exit: Option<&Exit>) -> Option<bool> {
@@ -16,7 +16,10 @@ pub fn judge(tests: &Tests, call: &Call, exit: Option<&Exit>) -> Option<bool> {
     let outputs = exit.map(|exit| plain_outputs(call, exit));
     let mut values = |name: &str| -> Option<Value> {
         let n = call.function.params().iter().position(|p| p.name == name)?;
-        let dir = call.function.params().get(n)?.dir;
+        let param = call.function.params().get(n)?;
+        // Of memory there is the address only, whoever writes it.
+        let address = matches!(param.rule, Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..));
+        let dir = if address { Dir::In } else { param.dir };
         let input = || inputs.get(n).cloned();
         // Nowhere to write to.
         let null = || input().filter(|v| matches!(v, Value::Null));

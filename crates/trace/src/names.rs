@@ -58,6 +58,8 @@ pub struct Known {
 #[derive(Debug, Default)]
 pub struct Names {
     objects: HashMap<u64, Object>,
+    /// The newest runtime's version, where one is known: what the program was built with.
+    pub toolkit: Option<u32>,
     /// Load addresses, to find a caller's object.
     loads: BTreeMap<u64, u64>,
     slots: Vec<Option<Slot>>,
@@ -150,6 +152,7 @@ impl Names {
             version: version.map(|v| format!("{}.{}", v / 1000, v % 1000 / 10).into()),
             number: version,
         });
+        self.toolkit = self.toolkit.max(version);
         self.instance_of_object.insert(name.b, name.a);
         if self.instances.insert(name.a, instance.clone()).as_ref() != Some(&instance) {
             self.happened.push((name.ticks, Event::Instance(instance, 0)));

@@ -427,3 +427,65 @@ fn external_semaphores() {
         "{lines:#?}"
     );
 }
+
+/// A program has the structs of its own toolkit: what a newer one has behind them is none of its fields, nor is an
+/// array of them wider.
+#[test]
+fn structs_of_the_programs_own_version() {
+    let known: Vec<u8> = bytes(&[word(0), word(0), word(0), word(0xc0)]);
+    let mut general = vec![0; 256];
+    general[0] = 8; // CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+    general[16..48].copy_from_slice(&known);
+    let text = |version, driver: Option<u32>| {
+        let lines = of_version(version, |c| {
+            if let Some(driver) = driver {
+                c.driver("cuDriverGetVersion", &[0x10], &[], &[(0x10, &driver.to_le_bytes())]);
+            }
+            c.driver("cuGraphAddNode", &[0x10, 0x96a0, 0, 0, 0x80], &[(0x80, &general)], &[(0x80, &general)]);
+        });
+        let line = lines.iter().find(|l| l.starts_with("cuGraphAddNode")).cloned().unwrap();
+        line.split_once("extSemSignal=").unwrap().1.split('}').next().unwrap().to_owned()
+    };
+    let (old, new) = ("{extSemArray=NULL, paramsArray=NULL, numExtSems=0", ", ctx=context#1");
+    assert_eq!(text(12090, None), old);
+    assert_eq!(text(13040, None).replace(" [not seen created]", ""), format!("{old}{new}"));
+    // No driver reads what it does not know.
+    assert_eq!(text(13040, Some(12090)), old);
+    assert_eq!(text(0, Some(12090)), old);
+    assert!(text(0, None).starts_with(&format!("{old}{new}")));
+}
+
+/// Who writes an address's memory does not change what a filter compares: the address.
+#[test]
+fn outputs_of_copies() {
+    let families = cutap_calls::generated::known::TABLES.families.iter();
+    let functions: Vec<_> =
+        families.filter(|f| ["driver", "runtime"].contains(&f.name)).flat_map(|f| f.functions).collect();
+    for (function, param) in [
+        ("cudaMemcpyAsync", "dst"),
+        ("cudaMemcpy2D", "dst"),
+        ("cudaMemcpyFromSymbol", "dst"),
+        ("cudaMemcpyPeer", "dst"),
+        ("cudaMemset2DAsync", "devPtr"),
+        ("cudaMemPoolExportToShareableHandle", "shareableHandle"),
+        ("cuMemcpyDtoHAsync_v2", "dstHost"),
+        ("cuMemPoolExportToShareableHandle", "handle_out"),
+    ] {
+        let forms: Vec<_> = functions.iter().filter(|f| f.name == function).collect();
+        let of = |f: &&&cutap_calls::known::Function| f.params.iter().find(|p| p.name == param).map(|p| p.dir);
+        assert!(!forms.is_empty(), "{function}");
+        assert!(forms.iter().all(|f| of(f) == Some(cutap_calls::known::Dir::Out)), "{function} {param}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.runtime(2, "prog", 12090, 10, &[]);
+    let thread = process.thread(100, 8);
+    let mut c = Calls { process, thread, slots: 20 };
+    for at in [0x7000, 0x8000] {
+        c.runtime("cudaMemcpy", &[at << 32, 0, 8, 1], &[], &[]);
+    }
+    drop(c);
+    let shown = filtered(folder.path(), "cudaMemcpy[dst=0x700000000000]");
+    assert_eq!(shown.iter().filter(|l| l.contains("cudaMemcpy(")).count(), 1, "{shown:#?}");
+}

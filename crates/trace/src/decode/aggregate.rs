@@ -31,7 +31,12 @@ impl Walk<'_> {
             let value = self.deeper(|w| w.param(&row, n)).unwrap_or(Value::Missing);
             values.push((n as u8, value));
         }
-        let more = own.unwrap_or(meant).saturating_sub(of.size.into());
+        let more = match own {
+            Some(own) => own.saturating_sub(of.size.into()),
+            // As much was kept as another version's has: that is nothing of the program's.
+            None if self.has_layout(first, meant) => 0,
+            None => meant.saturating_sub(of.size.into()),
+        };
         Value::Struct(Box::new(Fields { of, values, cut, more }))
     }
 

@@ -52,6 +52,10 @@ pub(crate) struct Interpreter {
     /// Words of the call that is looked at, as bytes.
     words: Vec<u8>,
     pub raws: Raws,
+    /// What cuDriverGetVersion said.
+    driver: Option<u32>,
+    /// The newest runtime's version.
+    toolkit: Option<u32>,
 }
 
 impl Interpreter {
@@ -70,7 +74,8 @@ impl Interpreter {
     }
 
     /// Gives an event its values. What is not shown is looked at all the same.
-    pub fn event(&mut self, event: &mut Event, shown: bool, kernels: &Kernels) {
+    pub fn event(&mut self, event: &mut Event, shown: bool, kernels: &Kernels, toolkit: Option<u32>) {
+        self.toolkit = toolkit;
         match event {
             Event::Enter(call) => self.enter(call, kernels),
             Event::Exit(exit) => self.exit(exit, shown, kernels),
@@ -78,8 +83,19 @@ impl Interpreter {
         }
     }
 
+    /// The description, for structs as the program knows them: a driver's function has those of the program's
+    /// toolkit, and none newer than the driver.
+    fn described(&self, call: &Call) -> Option<Described> {
+        let described = call.function.described?;
+        if call.function.layer != Layer::Driver {
+            return Some(described);
+        }
+        let version = self.toolkit.into_iter().chain(self.driver).min();
+        Some(Described { version: version.unwrap_or(described.version), ..described })
+    }
+
     fn enter(&mut self, call: &Call, kernels: &Kernels) {
-        let Some(described) = call.function.described else { return };
+        let Some(described) = self.described(call) else { return };
         // A call that a filter shows at its end has been looked at when it began.
         if call.inputs.get().is_some() {
             return;
@@ -99,7 +115,7 @@ impl Interpreter {
 
     fn exit(&mut self, exit: &mut Exit, shown: bool, kernels: &Kernels) {
         let call = exit.call.clone();
-        let Some(described) = call.function.described else {
+        let Some(described) = self.described(&call) else {
             return self.raws.undescribed(&call, exit);
         };
         if exit.state != Ended::Done {
@@ -117,6 +133,11 @@ impl Interpreter {
         exit.value = returned(&mut walk, described, exit);
         if !exit.is_error() {
             effects::apply(&mut self.state, &row, described, &call, exit);
+        }
+        if &*call.function.name == "cuDriverGetVersion"
+            && let Some(Value::Version(version)) = exit.output(0).map(Value::target)
+        {
+            self.driver = u32::try_from(*version).ok().filter(|v| *v >= 1000);
         }
         if shown {
             self.raws.described(exit, self.state.places.complete);

@@ -317,6 +317,13 @@ impl<'a> Walk<'a> {
         self.count(row, count)?.checked_mul(size)
     }
 
+    /// Whether some version of a struct has so many bytes.
+    pub fn has_layout(&self, first: u16, bytes: u64) -> bool {
+        let rows = self.tables.structs.get(usize::from(first)..).unwrap_or_default();
+        let name = rows.first().map_or("", |row| row.name);
+        rows.iter().take_while(|row| row.name == name).any(|row| u64::from(row.size) == bytes)
+    }
+
     /// A struct's first row of a name stands for all of them: the one of this version.
     pub fn struct_of(&self, first: u16) -> Option<&'static known::Struct> {
         let rows = self.tables.structs.get(usize::from(first)..)?;

@@ -10,7 +10,7 @@ pub fn blocks(name: &str) -> Option<&'static str> {
     BLOCKS.get(at).map(|(_, why)| *why)
 }
 
-/// Whether a call of this function ends all that the process had on the device.
+/// Whether a call of this function ends a context, or the primary one of a device, with what was made in it.
 pub fn resets(name: &str) -> bool {
     RESETS.binary_search(&plain(name)).is_ok()
 }

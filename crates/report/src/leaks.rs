@@ -6,7 +6,7 @@ use crate::nest::Nest;
 use crate::units::bytes;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{hands_out, resets};
-use cutap_trace::decode::Value;
+use cutap_trace::decode::{Devices, Value};
 use cutap_trace::{Event, Exit, Function};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,12 +23,23 @@ pub struct Leaks {
     ended: BTreeSet<&'static str>,
     alive: HashMap<Thing, Made>,
     /// By the function's key: whether it ends all, and whether it hands out what others made.
-    functions: Vec<Option<(bool, bool)>>,
+    functions: Vec<Option<Behaviour>>,
+    /// Contexts of each process.
+    devices: HashMap<u32, Devices>,
     /// Chains of calls, each once.
     ways: Vec<Vec<String>>,
     numbers: HashMap<Vec<String>, u32>,
     /// Made when [`MOST`] were alive.
     beyond: u64,
+}
+
+/// What is known of a function by its name.
+#[derive(Debug, Clone, Copy)]
+struct Behaviour {
+    resets: bool,
+    hands_out: bool,
+    /// It may change a thread's context.
+    devices: bool,
 }
 
 /// A process, a kind, and the handle or address.
@@ -40,6 +51,8 @@ struct Made {
     start_ns: u64,
     /// Bytes, if it is memory whose length is known.
     bytes: Option<u64>,
+    /// The context that it was made in, if the driver's calls tell.
+    context: Option<u64>,
 }
 
 /// What one chain of calls left.
@@ -54,6 +67,8 @@ pub struct Group {
     pub first: Vec<u64>,
 }
 
+/// What does not end with a context.
+const OF_NO_CONTEXT: [&str; 6] = ["allocation", "reserved addresses", "pool", "library", "context", "greenCtx"];
 /// Kinds of memory that a call frees by its address.
 const FREED: [Memory; 5] = [Memory::Device, Memory::Host, Memory::Managed, Memory::Reserved, Memory::External];
 /// Addresses that a group names.
@@ -66,6 +81,7 @@ impl Default for Leaks {
             ended: ended(&cutap_calls::generated::known::TABLES),
             alive: HashMap::new(),
             functions: Vec::new(),
+            devices: HashMap::new(),
             ways: Vec::new(),
             numbers: HashMap::new(),
             beyond: 0,
@@ -92,9 +108,14 @@ impl Leaks {
         let function = &exit.call.function;
         let Some(described) = function.described else { return };
         let process = exit.call.thread.process.key;
-        let (resets, hands_out) = self.behaviour(function);
+        let Behaviour { resets, hands_out, devices } = self.behaviour(function);
         if resets {
-            self.alive.retain(|(of, ..), _| *of != process);
+            self.reset(exit);
+        }
+        if devices {
+            self.devices.entry(process).or_default().follow(exit);
+        }
+        if resets {
             return;
         }
         if !hands_out {
@@ -140,13 +161,41 @@ impl Leaks {
         }
     }
 
+    /// A context ends, or a device's primary one, and what was made in it; where nobody knows in which, all.
+    fn reset(&mut self, exit: &Exit) {
+        let call = &exit.call;
+        let (process, thread) = (call.thread.process.key, call.thread.key);
+        let devices = self.devices.entry(process).or_default();
+        let given = call.inputs().iter().flat_map(handles);
+        let context = given.clone().find(|(kind, _)| *kind == "context").map(|(_, value)| value);
+        let device = call.inputs().first().and_then(|value| match value {
+            Value::Handle { value, kind, .. } if kind.short == "device" => u32::try_from(*value).ok(),
+            _ => None,
+        });
+        let primary = || devices.primary(device.or_else(|| devices.current(thread))?);
+        let ends = context.or_else(primary);
+        let all = context.is_none();
+        self.alive.retain(|(of, kind, value), made| {
+            let here = match (made.context, ends) {
+                (Some(made), Some(ends)) => made == ends,
+                (None, _) | (_, None) => all,
+            };
+            let is_it = *kind == "context" && Some(*value) == context;
+            *of != process || !(is_it || here && !OF_NO_CONTEXT.contains(kind))
+        });
+    }
+
     /// What is known of a function by its name, looked up once.
-    fn behaviour(&mut self, function: &Function) -> (bool, bool) {
+    fn behaviour(&mut self, function: &Function) -> Behaviour {
         let key = function.key as usize;
         if key >= self.functions.len() {
             self.functions.resize(key + 1, None);
         }
-        *self.functions[key].get_or_insert_with(|| (resets(&function.name), hands_out(&function.name)))
+        *self.functions[key].get_or_insert_with(|| Behaviour {
+            resets: resets(&function.name),
+            hands_out: hands_out(&function.name),
+            devices: Devices::concerned_by(&function.name),
+        })
     }
 
     /// Something was made. A call around the one that made it tells of it again, and is no other.
@@ -168,7 +217,8 @@ impl Leaks {
         if number == next {
             self.ways.push(way);
         }
-        self.alive.insert(thing, Made { way: number, start_ns: exit.call.start_ns, bytes });
+        let context = self.devices.get(&thing.0).and_then(|d| d.context(exit.call.thread.key));
+        self.alive.insert(thing, Made { way: number, start_ns: exit.call.start_ns, bytes, context });
     }
 
     /// What is left: the largest first, then what is most.

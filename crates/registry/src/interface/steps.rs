@@ -41,7 +41,7 @@ pub(crate) struct At {
 pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> Vec<Step> {
     let status = matches!(tables.get(row.returns), Type::Status(_));
     let after = if status { EXIT } else { ALWAYS };
-    let mut plan = Plan { tables, at, phase: 0, out: Vec::new() };
+    let mut plan = Plan { tables, at, phase: 0, both: false, out: Vec::new() };
     let words = Siblings { members: &row.params, form: Some(form), base: WORDS, offset: 0 };
     for phase in [0, after] {
         plan.phase = phase;
@@ -52,6 +52,7 @@ pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> V
                 Dir::InOut => true,
             };
             if wanted {
+                plan.both = param.dir == Dir::InOut;
                 plan.pointer(&words, n, 0);
             }
         }
@@ -98,6 +99,8 @@ struct Plan<'a> {
     at: At,
     /// Flags of the steps: before or after the call.
     phase: u8,
+    /// The parameter is looked at on both sides of the call.
+    both: bool,
     out: Vec<Step>,
 }
 
@@ -229,6 +232,13 @@ impl Plan<'_> {
         let row = &self.tables.structs[self.tables.row_at(first, self.at.version)];
         let siblings = Siblings { members: &row.fields, form: None, base, offset };
         for (n, field) in row.fields.iter().enumerate() {
+            // What the call reads was kept before it, what it writes is kept after it.
+            let other = if self.phase == 0 { Dir::Out } else { Dir::In };
+            let launches = matches!(field.rule, Rule::KernelParams(..) | Rule::Extra);
+            let pointer = matches!(self.tables.get(field.ty), Type::Pointer(..));
+            if self.both && pointer && !launches && field.dir == other {
+                continue;
+            }
             match (self.tables.get(field.ty), field.rule) {
                 // Which field of a union is meant is not known here; what a wrong one leads to is refused
                 // when it is read, so only what a launch needs is tried.

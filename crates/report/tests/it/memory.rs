@@ -489,3 +489,38 @@ fn outputs_of_copies() {
     let shown = filtered(folder.path(), "cudaMemcpy[dst=0x700000000000]");
     assert_eq!(shown.iter().filter(|l| l.contains("cudaMemcpy(")).count(), 1, "{shown:#?}");
 }
+
+/// What a context's end ends, and what not.
+#[test]
+fn leaks_by_context() {
+    let left = |end: &dyn Fn(&mut Calls)| {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new(folder.path());
+        let mut process = run.process(100, "/bin/prog");
+        process.driver(&[]);
+        process.runtime(2, "prog", 12090, 10, &[]);
+        let thread = process.thread(100, 8);
+        let mut c = Calls { process, thread, slots: 20 };
+        c.driver("cuDevicePrimaryCtxRetain", &[0x10, 0], &[], &[(0x10, &word(0xc00010))]);
+        c.driver("cuCtxSetCurrent", &[0xc00010], &[], &[]);
+        c.driver("cuMemAlloc_v2", &[0x10, 1000], &[], &[(0x10, &word(0x7000_0000_0000))]);
+        c.driver("cuCtxCreate_v2", &[0x10, 0, 0], &[], &[(0x10, &word(0xc00020))]);
+        c.driver("cuMemAlloc_v2", &[0x10, 2000], &[], &[(0x10, &word(0x7000_1000_0000))]);
+        c.driver("cuMemCreate", &[0x10, 4000, 0, 0], &[], &[(0x10, &word(0xa00010))]);
+        end(&mut c);
+        drop(c);
+        let mut leaks = cutap_report::Leaks::default();
+        let mut follow = Follow::open(folder.path(), FollowOptions::default()).unwrap();
+        follow.poll(true, &mut |e| leaks.event(e)).unwrap();
+        let mut left: Vec<_> = leaks.groups().iter().map(|g| format!("{} {}", g.kind, g.bytes)).collect();
+        left.sort();
+        left.join(", ")
+    };
+    let all = "allocation 0, context 0, device memory 3000";
+    assert_eq!(left(&|_| ()), all);
+    assert_eq!(left(&|c| c.driver("cuCtxDestroy_v2", &[0xc00020], &[], &[])), "allocation 0, device memory 1000");
+    assert_eq!(left(&|c| c.driver("cuCtxDestroy_v2", &[0xc00030], &[], &[])), all);
+    let reset = "allocation 0, context 0, device memory 2000";
+    assert_eq!(left(&|c| c.driver("cuDevicePrimaryCtxReset_v2", &[0], &[], &[])), reset);
+    assert_eq!(left(&|c| c.runtime("cudaDeviceReset", &[], &[], &[])), reset);
+}

@@ -1,6 +1,8 @@
 //! Which device a thread works with. The one part of the interpreter that knows functions by name: a
 //! context's device follows from which call made it, and no type says so.
 
+use super::effects::{handle, handle_in, number_in};
+use crate::event::Exit;
 use std::collections::HashMap;
 
 /// Contexts and devices beyond this many are not followed.
@@ -14,6 +16,8 @@ pub struct Devices {
     current: HashMap<u32, Vec<u64>>,
     /// What a thread asked its runtime for, when the driver's calls are not recorded.
     asked: HashMap<u32, u32>,
+    /// The primary context of each device.
+    primary: HashMap<u32, u64>,
 }
 
 /// What a call does to contexts.
@@ -30,6 +34,8 @@ enum Step {
     Tell,
     Push,
     Pop,
+    /// The context is no more.
+    Destroy,
 }
 
 fn step(function: &str) -> Option<Step> {
@@ -39,18 +45,41 @@ fn step(function: &str) -> Option<Step> {
         "cuCtxGetDevice" | "cuCtxGetDevice_v2" => Step::Tell,
         "cudaSetDevice" | "cudaInitDevice" => Step::Ask,
         _ if function.starts_with("cuCtxCreate") => Step::Create,
+        _ if function.starts_with("cuCtxDestroy") => Step::Destroy,
         _ if function.starts_with("cuCtxPushCurrent") => Step::Push,
         _ if function.starts_with("cuCtxPopCurrent") => Step::Pop,
         _ => return None,
     })
 }
 
-/// Whether a call of this function may change which device a thread works with.
-pub fn concerns(function: &str) -> bool {
-    step(function).is_some()
-}
-
 impl Devices {
+    /// Whether a call of this function may change which device a thread works with.
+    pub fn concerned_by(function: &str) -> bool {
+        step(function).is_some()
+    }
+
+    /// Follows a call that has succeeded.
+    pub fn follow(&mut self, exit: &Exit) {
+        let call = &exit.call;
+        if !Devices::concerned_by(&call.function.name) {
+            return;
+        }
+        let context = handle(exit, "context").or_else(|| handle_in(call, "context"));
+        let device = handle_in(call, "device").or_else(|| handle(exit, "device")).or_else(|| number_in(call, "device"));
+        let device = device.and_then(|d| u32::try_from(d).ok());
+        self.called(&call.function.name, call.thread.key, context, device);
+    }
+
+    /// The context that a thread works with, if a call has told.
+    pub fn context(&self, thread: u32) -> Option<u64> {
+        self.current.get(&thread).and_then(|stack| stack.last()).copied()
+    }
+
+    /// The primary context of a device.
+    pub fn primary(&self, device: u32) -> Option<u64> {
+        self.primary.get(&device).copied()
+    }
+
     /// A call has succeeded: its context, and its device, if it has them.
     pub fn called(&mut self, function: &str, thread: u32, context: Option<u64>, device: Option<u32>) {
         let Some(step) = step(function) else { return };
@@ -65,6 +94,11 @@ impl Devices {
         {
             self.of_context.insert(context, device);
         }
+        if let (Step::Retain, Some(context), Some(device)) = (step, context, device)
+            && self.primary.len() < MOST
+        {
+            self.primary.insert(device, context);
+        }
         if self.current.len() >= MOST {
             return;
         }
@@ -77,6 +111,7 @@ impl Devices {
             Step::Pop => {
                 stack.pop();
             }
+            Step::Destroy => stack.truncate(stack.len() - usize::from(stack.last().copied() == context)),
             Step::Set => {
                 stack.pop();
                 stack.extend(context.filter(|c| *c != 0));
@@ -121,6 +156,11 @@ mod tests {
         devices.called("cuCtxGetCurrent", thread, Some(0xc), None);
         devices.called("cuCtxGetDevice", thread, None, Some(2));
         assert_eq!(devices.current(thread), Some(2));
-        assert!(!concerns("cuMemAlloc_v2"));
+        assert_eq!((devices.context(thread), devices.primary(0), devices.primary(1)), (Some(0xc), Some(0xa), None));
+        devices.called("cuCtxDestroy_v2", thread, Some(0xb), None);
+        assert_eq!(devices.context(thread), Some(0xc), "it was not the current one");
+        devices.called("cuCtxDestroy_v2", thread, Some(0xc), None);
+        assert_eq!(devices.context(thread), None);
+        assert!(!Devices::concerned_by("cuMemAlloc_v2"));
     }
 }

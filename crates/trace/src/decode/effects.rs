@@ -1,6 +1,5 @@
 //! What a call that succeeded has changed: allocations, handles, the thread's device.
 
-use super::device;
 use super::find::Described;
 use super::graphs::{self, Node, Step};
 use super::memory::Memory;
@@ -15,12 +14,7 @@ use cutap_calls::known::{self, Effect, Type};
 /// Applies what the description says.
 pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
     let name = &*call.function.name;
-    if device::concerns(name) {
-        let context = handle(exit, "context").or_else(|| handle_in(call, "context"));
-        let device = handle_in(call, "device").or_else(|| handle(exit, "device")).or_else(|| number_in(call, "device"));
-        let device = device.and_then(|d| u32::try_from(d).ok());
-        state.devices.called(name, call.thread.key, context, device);
-    }
+    state.devices.follow(exit);
     if let Some(step) = graphs::step(name) {
         graph(state, step, call, exit);
     }
@@ -141,17 +135,17 @@ fn raw(walk: &Walk<'_>, row: &Row<'_>, n: u8) -> Option<u64> {
 }
 
 /// A handle of this kind among what the call wrote.
-fn handle(exit: &Exit, short: &str) -> Option<u64> {
+pub fn handle(exit: &Exit, short: &str) -> Option<u64> {
     exit.outputs.iter().find_map(|(_, value)| of_kind(value, short))
 }
 
 /// The same among its arguments.
-fn handle_in(call: &Call, short: &str) -> Option<u64> {
+pub fn handle_in(call: &Call, short: &str) -> Option<u64> {
     call.inputs().iter().find_map(|value| of_kind(value, short))
 }
 
 /// A plain number among its arguments: the runtime's devices are numbers.
-fn number_in(call: &Call, name: &str) -> Option<u64> {
+pub fn number_in(call: &Call, name: &str) -> Option<u64> {
     let n = call.function.params().iter().position(|p| p.name == name)?;
     match call.inputs().get(n)? {
         Value::Int(n) => u64::try_from(*n).ok(),

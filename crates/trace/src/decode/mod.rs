@@ -26,6 +26,7 @@ mod type_name;
 mod value;
 mod walk;
 
+pub use device::Devices;
 pub use find::Described;
 pub(crate) use find::{Recorded, find};
 pub(crate) use places::all_allocations;

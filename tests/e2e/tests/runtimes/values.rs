@@ -57,6 +57,11 @@ fn names_of_values() {
 }
 
 #[test]
+fn memory_of_all_kinds() {
+    case("memory", "memory", "driver");
+}
+
+#[test]
 fn kernel_parameters_of_ptx() {
     case("ptx", "ptx", "cuLaunch*,cuMemAlloc*,cuCtx*,cuDevicePrimary*");
 }

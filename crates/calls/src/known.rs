@@ -47,10 +47,8 @@ pub struct Written {
     pub name: &'static str,
     /// What they call.
     pub export: &'static str,
-    /// See [`Function::since`].
-    pub since: u32,
-    /// See [`Function::since`].
-    pub until: u32,
+    /// First and last version, see [`Function::since`].
+    pub span: (u32, u32),
 }
 
 /// A function, or one form of it where versions differ.
@@ -172,8 +170,7 @@ pub enum Rule {
     Scalar(u16, u8),
     /// The same by the first of two siblings that tells.
     ScalarOr(u16, u8, u16, u8),
-    /// What another sibling's tag announces (row of `tags`): a struct lies at the address, anything else is
-    /// the word itself, as a file descriptor that is passed in the place of a pointer.
+    /// A struct that lies there, or the word itself (a file descriptor), as a sibling's tag announces (row of `tags`).
     Word(u16, u8),
 }
 

@@ -191,8 +191,8 @@ fn object(family: &'static Family, function: &Function) -> Value {
         "headers": words::of_headers(family, function.name).map(|w| json!({
             "written": w.name,
             "export": w.export,
-            "since": version(w.since),
-            "until": version(w.until),
+            "since": version(w.span.0),
+            "until": version(w.span.1),
         })).collect::<Vec<_>>(),
         "effects": function.effects.iter().map(|e| words::effect(function.params, *e)).collect::<Vec<_>>(),
         "params": params,

@@ -30,7 +30,7 @@ pub(super) fn of_headers(family: &'static Family, name: &str) -> impl Iterator<I
 pub(super) fn written(family: &'static Family, name: &str) -> Vec<String> {
     let what = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
     let said = |w: &Written| {
-        let when = match (w.since, w.until) {
+        let when = match w.span {
             (0, u32::MAX) => String::new(),
             (0, last) => format!(", up to {what} {}", version(family, last)),
             (first, u32::MAX) => format!(", since {what} {}", version(family, first)),

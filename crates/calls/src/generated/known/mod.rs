@@ -248,7 +248,7 @@ const fn f(
 
 /// A name that programs write: the export, first and last version.
 const fn w(name: &'static str, export: &'static str, since: u32, until: u32) -> Written {
-    Written { name, export, since, until }
+    Written { name, export, span: (since, until) }
 }
 
 /// A function with a name of its own and all else as another's.

@@ -266,2293 +266,2298 @@ pub(super) static TYPES: &[Type] = &[
     Array(t_u8, 56), // 250 t_A56_u8
     Int { bytes: 2, signed: false }, // 251 t_u16
     Array(t_u8, 54), // 252 t_A54_u8
-    Array(t_u8, 53), // 253 t_A53_u8
-    Struct(79), // 254 t_CUmemPoolProps
-    Flags(49, 4), // 255 t_CUmemAccess_flags_in4
-    Struct(83), // 256 t_CUmemAccessDesc
-    Pointer(t_CUmemAccessDesc, true), // 257 t_PC_CUmemAccessDesc
-    Struct(78), // 258 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 259 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Struct(84), // 260 t_CUDA_MEM_ALLOC_NODE_PARAMS
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 261 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
-    Enum(50), // 262 t_CUmemorytype
-    Struct(85), // 263 t_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMCPY3D, true), // 264 t_PC_CUDA_MEMCPY3D
-    Struct(86), // 265 t_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 266 t_PC_CUDA_MEMSET_NODE_PARAMS
-    Enum(51), // 267 t_CUgraphNodeType
-    Int { bytes: 8, signed: true }, // 268 t_i64
-    Array(t_i64, 29), // 269 t_A29_i64
-    Struct(92), // 270 t_CUDA_KERNEL_NODE_PARAMS_v3
-    Struct(93), // 271 t_CUDA_MEMCPY_NODE_PARAMS
-    Struct(94), // 272 t_CUDA_MEMSET_NODE_PARAMS_v2
-    Enum(52), // 273 t_CUhostTaskSyncMode
-    Union(98), // 274 t_CUDA_HOST_NODE_PARAMS_v2__1
-    Struct(95), // 275 t_CUDA_HOST_NODE_PARAMS_v2
-    Enum(53), // 276 t_CUgraphChildGraphNodeOwnership
-    Struct(99), // 277 t_CUDA_CHILD_GRAPH_NODE_PARAMS
-    Struct(101), // 278 t_CUDA_EVENT_WAIT_NODE_PARAMS
-    Union(104), // 279 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
-    Struct(102), // 280 t_CUDA_EVENT_RECORD_NODE_PARAMS
-    Union(107), // 281 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
-    Struct(105), // 282 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
-    Union(110), // 283 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
-    Struct(108), // 284 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
-    Struct(111), // 285 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
-    Struct(112), // 286 t_CUDA_MEM_FREE_NODE_PARAMS
-    Struct(113), // 287 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
-    Handle(21), // 288 t_CUgraphConditionalHandle
-    Enum(54), // 289 t_CUgraphConditionalNodeType
-    Pointer(t_CUgraph, false), // 290 t_P_CUgraph
-    Struct(114), // 291 t_CUDA_CONDITIONAL_NODE_PARAMS
-    Array(t_char, 232), // 292 t_A232_char
-    Enum(55), // 293 t_CUmemcpySrcAccessOrder
-    Flags(56, 4), // 294 t_CUmemcpyFlags_in4
-    Struct(116), // 295 t_CUmemcpyAttributes
-    Pointer(t_CUmemcpyAttributes, false), // 296 t_P_CUmemcpyAttributes
-    Union(117), // 297 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
-    Struct(115), // 298 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
-    Union(119), // 299 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
-    Struct(118), // 300 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
-    Union(88), // 301 t_CUgraphNodeParams__1
-    Struct(87), // 302 t_CUgraphNodeParams
-    Pointer(t_CUgraphNodeParams, false), // 303 t_P_CUgraphNodeParams
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 304 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 305 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUgraphConditionalHandle, false), // 306 t_P_CUgraphConditionalHandle
-    Flags(57, 4), // 307 t_CUgraphConditional_flags_in4
-    Flags(58, 4), // 308 t_CUgraphDebugDot_flags_in4
-    Handle(22), // 309 t_CUgraphExec
-    Flags(59, 4), // 310 t_CUgraphInstantiate_flags_in4
-    Pointer(t_CUgraphInstantiate_flags_in4, false), // 311 t_P_CUgraphInstantiate_flags_in4
-    Flags(59, 8), // 312 t_CUgraphInstantiate_flags_in8
-    Pointer(t_CUgraphInstantiate_flags_in8, false), // 313 t_P_CUgraphInstantiate_flags_in8
-    Enum(60), // 314 t_CUgraphExecUpdateResult
-    Pointer(t_CUgraphExecUpdateResult, false), // 315 t_P_CUgraphExecUpdateResult
-    Struct(120), // 316 t_CUgraphExecUpdateResultInfo
-    Pointer(t_CUgraphExecUpdateResultInfo, false), // 317 t_P_CUgraphExecUpdateResultInfo
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 318 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 319 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUgraphEdgeData, false), // 320 t_P_CUgraphEdgeData
-    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 321 t_P_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUgraphExec, false), // 322 t_P_CUgraphExec
-    Enum(61), // 323 t_CUgraphInstantiateResult
-    Struct(121), // 324 t_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 325 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Enum(62), // 326 t_CUkernelNodeAttrID_enum
-    Enum(63), // 327 t_CUlaunchAttributeID
-    Enum(64), // 328 t_CUaccessProperty
-    Struct(123), // 329 t_CUaccessPolicyWindow
-    Union(122), // 330 t_CUkernelNodeAttrValue_union
-    Pointer(t_CUkernelNodeAttrValue_union, false), // 331 t_P_CUkernelNodeAttrValue_union
-    Array(t_char, 64), // 332 t_A64_char
-    Enum(65), // 333 t_CUsynchronizationPolicy
-    Struct(132), // 334 t_CUlaunchAttributeValue_clusterDim
-    Enum(66), // 335 t_CUclusterSchedulingPolicy
-    Struct(133), // 336 t_CUlaunchAttributeValue_programmaticEvent
-    Struct(134), // 337 t_CUlaunchMemSyncDomainMap
-    Enum(67), // 338 t_CUlaunchMemSyncDomain
-    Struct(135), // 339 t_CUlaunchAttributeValue_launchCompletionEvent
-    Handle(23), // 340 t_CUgraphDeviceNode
-    Struct(136), // 341 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(137), // 342 t_CUlaunchAttributeValue_preferredClusterDim
-    Enum(68), // 343 t_CUlaunchAttributePortableClusterMode
-    Enum(69), // 344 t_CUsharedMemoryMode
-    Union(124), // 345 t_CUlaunchAttributeValue
-    Pointer(t_CUlaunchAttributeValue, false), // 346 t_P_CUlaunchAttributeValue
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 347 t_P_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 348 t_P_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUkernelNodeAttrValue_union, true), // 349 t_PC_CUkernelNodeAttrValue_union
-    Pointer(t_CUlaunchAttributeValue, true), // 350 t_PC_CUlaunchAttributeValue
-    Pointer(t_CUDA_MEMCPY3D, false), // 351 t_P_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 352 t_P_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUgraphNodeType, false), // 353 t_P_CUgraphNodeType
-    Handle(24), // 354 t_CUuserObject
-    Flags(70, 4), // 355 t_CUuserObjectRetain_flags_in4
-    Flags(71, 4), // 356 t_CUgraphicsRegisterFlags_in4
-    Flags(72, 4), // 357 t_CUgraphicsMapResourceFlags_in4
-    Pointer(t_CUgreenCtx, false), // 358 t_P_CUgreenCtx
-    Flags(73, 4), // 359 t_CUgreenCtxCreate_flags_in4
-    Flags(74, 4), // 360 t_CUstream_flags_in4
-    Pointer(t_CUexternalMemory, false), // 361 t_P_CUexternalMemory
-    Enum(75), // 362 t_CUexternalMemoryHandleType
-    Struct(140), // 363 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
-    Union(139), // 364 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
-    Flags(76, 4), // 365 t_CUexternalMemory_flags_in4
-    Struct(138), // 366 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 367 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Enum(77), // 368 t_CUexternalSemaphoreHandleType
-    Struct(143), // 369 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
-    Union(142), // 370 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
-    Struct(141), // 371 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 372 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Struct(144), // 373 t_CUipcEventHandle
-    Pointer(t_CUipcEventHandle, false), // 374 t_P_CUipcEventHandle
-    Struct(145), // 375 t_CUipcMemHandle
-    Pointer(t_CUipcMemHandle, false), // 376 t_P_CUipcMemHandle
-    Flags(78, 4), // 377 t_CUipcMem_flags_in4
-    Pointer(t_CUfunction, false), // 378 t_P_CUfunction
-    Handle(25), // 379 t_CUlibrary
-    Pointer(t_CUlibrary, false), // 380 t_P_CUlibrary
-    Struct(146), // 381 t_CUDA_LAUNCH_PARAMS
-    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 382 t_P_CUDA_LAUNCH_PARAMS
-    Flags(79, 4), // 383 t_CUcooperative_multi_flags_in4
-    Array(t_char, 4), // 384 t_A4_char
-    Struct(148), // 385 t_CUlaunchAttribute
-    Pointer(t_CUlaunchAttribute, false), // 386 t_P_CUlaunchAttribute
-    Struct(147), // 387 t_CUlaunchConfig
-    Pointer(t_CUlaunchConfig, true), // 388 t_PC_CUlaunchConfig
-    Pointer(t_CUkernel, false), // 389 t_P_CUkernel
-    Enum(80), // 390 t_CUjit_option
-    Pointer(t_CUjit_option, false), // 391 t_P_CUjit_option
-    Enum(81), // 392 t_CUlibraryOption
-    Pointer(t_CUlibraryOption, false), // 393 t_P_CUlibraryOption
-    Enum(82), // 394 t_CUjit_target
-    Enum(83), // 395 t_CUjit_fallback
-    Enum(84), // 396 t_CUjit_cacheMode
-    Struct(149), // 397 t_CUlibraryHostUniversalFunctionAndDataTable
-    Pointer(t_CUlibraryHostUniversalFunctionAndDataTable, false), // 398 t_P_CUlibraryHostUniversalFunctionAndDataTable
-    Handle(26), // 399 t_CUlinkState
-    Enum(85), // 400 t_CUjitInputType
-    Pointer(t_CUlinkState, false), // 401 t_P_CUlinkState
-    Handle(27), // 402 t_CUmemGenericAllocationHandle
-    Enum(86), // 403 t_CUlogicalEndpointType
-    Struct(152), // 404 t_CUlogicalEndpointProp__1_unicast
-    Struct(153), // 405 t_CUlogicalEndpointProp__1_multicast
-    Union(151), // 406 t_CUlogicalEndpointProp__1
-    Flags(87, 4), // 407 t_CUlogicalEndpointIpcHandleType_in4
-    Flags(88, 4), // 408 t_CUlogicalEndpointFlag_in4
-    Struct(150), // 409 t_CUlogicalEndpointProp
-    Pointer(t_CUlogicalEndpointProp, true), // 410 t_PC_CUlogicalEndpointProp
-    Struct(154), // 411 t_CUlogicalEndpointFabricHandle
-    Handle(28), // 412 t_CUlogsCallbackHandle
-    Pointer(t_CUlogsCallbackHandle, false), // 413 t_P_CUlogsCallbackHandle
-    Enum(89), // 414 t_CUmem_advise
-    Flags(90, 4), // 415 t_CUmemAttach_flags_in4
-    Enum(91), // 416 t_CUmemDecompressAlgorithm
-    Array(t_u8, 20), // 417 t_A20_u8
-    Struct(155), // 418 t_CUmemDecompressParams
-    Pointer(t_CUmemDecompressParams, false), // 419 t_P_CUmemDecompressParams
-    Pointer(t_CUmemGenericAllocationHandle, false), // 420 t_P_CUmemGenericAllocationHandle
-    Array(t_u8, 4), // 421 t_A4_u8
-    Enum(92), // 422 t_CUmemAllocationCompType
-    Flags(92, 1), // 423 t_CUmemAllocationCompType_in1
-    Flags(93, 4), // 424 t_CUmem_create_usage_in4
-    Flags(93, 2), // 425 t_CUmem_create_usage_in2
-    Struct(157), // 426 t_CUmemAllocationProp_allocFlags
-    Struct(156), // 427 t_CUmemAllocationProp
-    Pointer(t_CUmemAllocationProp, true), // 428 t_PC_CUmemAllocationProp
-    Pointer(t_CUmemLocation, false), // 429 t_P_CUmemLocation
-    Struct(158), // 430 t_CUmemFabricHandle
-    Pointer(t_CUmemAccess_flags_in4, false), // 431 t_P_CUmemAccess_flags_in4
-    Flags(49, 8), // 432 t_CUmemAccess_flags_in8
-    Pointer(t_CUmemAccess_flags_in8, false), // 433 t_P_CUmemAccess_flags_in8
-    Pointer(t_CUmemLocation, true), // 434 t_PC_CUmemLocation
-    Flags(94, 4), // 435 t_CUmemAllocationGranularity_flags_in4
-    Pointer(t_CUmemAllocationProp, false), // 436 t_P_CUmemAllocationProp
-    Enum(95), // 437 t_CUmemRangeHandleType
-    Flags(96, 4), // 438 t_CUmemRangeFlags_in4
-    Flags(96, 8), // 439 t_CUmemRangeFlags_in8
-    Flags(97, 4), // 440 t_CUmemhostalloc_flags_in4
-    Pointer(t_CUmemhostalloc_flags_in4, false), // 441 t_P_CUmemhostalloc_flags_in4
-    Flags(98, 4), // 442 t_CUmemhostregister_flags_in4
-    Enum(99), // 443 t_CUresourcetype
-    Union(160), // 444 t_CUarrayMapInfo_resource
-    Enum(100), // 445 t_CUarraySparseSubresourceType
-    Struct(162), // 446 t_CUarrayMapInfo_subresource_sparseLevel
-    Struct(163), // 447 t_CUarrayMapInfo_subresource_miptail
-    Union(161), // 448 t_CUarrayMapInfo_subresource
-    Enum(101), // 449 t_CUmemOperationType
-    Enum(102), // 450 t_CUmemHandleType
-    Union(164), // 451 t_CUarrayMapInfo_memHandle
-    Array(t_u32, 2), // 452 t_A2_u32
-    Struct(159), // 453 t_CUarrayMapInfo
-    Pointer(t_CUarrayMapInfo, false), // 454 t_P_CUarrayMapInfo
-    Pointer(t_CUmemPoolProps, true), // 455 t_PC_CUmemPoolProps
-    Struct(165), // 456 t_CUmemPoolPtrExportData
-    Pointer(t_CUmemPoolPtrExportData, false), // 457 t_P_CUmemPoolPtrExportData
-    Enum(103), // 458 t_CUmemPool_attribute
-    Enum(104), // 459 t_CUmem_range_attribute
-    Pointer(t_CUmem_range_attribute, false), // 460 t_P_CUmem_range_attribute
-    Struct(166), // 461 t_CUDA_MEMCPY2D_v1
-    Pointer(t_CUDA_MEMCPY2D_v1, true), // 462 t_PC_CUDA_MEMCPY2D_v1
-    Struct(167), // 463 t_CUDA_MEMCPY2D
-    Pointer(t_CUDA_MEMCPY2D, true), // 464 t_PC_CUDA_MEMCPY2D
-    Struct(168), // 465 t_CUDA_MEMCPY3D_v1
-    Pointer(t_CUDA_MEMCPY3D_v1, true), // 466 t_PC_CUDA_MEMCPY3D_v1
-    Enum(105), // 467 t_CUmemcpy3DOperandType
-    Struct(172), // 468 t_CUmemcpy3DOperand_op_ptr
-    Struct(174), // 469 t_CUoffset3D
-    Struct(173), // 470 t_CUmemcpy3DOperand_op_array
-    Union(171), // 471 t_CUmemcpy3DOperand_op
-    Struct(170), // 472 t_CUmemcpy3DOperand
-    Struct(175), // 473 t_CUextent3D
-    Struct(169), // 474 t_CUDA_MEMCPY3D_BATCH_OP
-    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 475 t_P_CUDA_MEMCPY3D_BATCH_OP
-    Struct(176), // 476 t_CUDA_MEMCPY3D_PEER
-    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 477 t_PC_CUDA_MEMCPY3D_PEER
-    Enum(106), // 478 t_CUmoduleLoadingMode
-    Pointer(t_CUmoduleLoadingMode, false), // 479 t_P_CUmoduleLoadingMode
-    Handle(29), // 480 t_CUsurfref
-    Pointer(t_CUsurfref, false), // 481 t_P_CUsurfref
-    Handle(30), // 482 t_CUtexref
-    Pointer(t_CUtexref, false), // 483 t_P_CUtexref
-    Flags(48, 8), // 484 t_CUmemAllocationHandleType_in8
-    Struct(177), // 485 t_CUmulticastObjectProp
-    Pointer(t_CUmulticastObjectProp, true), // 486 t_PC_CUmulticastObjectProp
-    Flags(107, 4), // 487 t_CUmulticastGranularity_flags_in4
-    Flags(108, 4), // 488 t_CUoccupancy_flags_in4
-    Enum(109), // 489 t_CUpointer_attribute
-    Struct(178), // 490 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
-    Enum(110), // 491 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
-    Pointer(t_CUpointer_attribute, false), // 492 t_P_CUpointer_attribute
-    Enum(111), // 493 t_CUoutput_mode
-    Pointer(t_CUexternalSemaphore, true), // 494 t_PC_CUexternalSemaphore
-    Enum(112), // 495 t_CUstreamCigDataType
-    Struct(180), // 496 t_CUstreamCigParam
-    Pointer(t_CUstreamCigParam, false), // 497 t_P_CUstreamCigParam
-    Struct(179), // 498 t_CUstreamCigCaptureParams
-    Pointer(t_CUstreamCigCaptureParams, false), // 499 t_P_CUstreamCigCaptureParams
-    Enum(113), // 500 t_CUstreamCaptureMode
-    Enum(114), // 501 t_CUstreamAttrID_enum
-    Union(181), // 502 t_CUstreamAttrValue_union
-    Pointer(t_CUstreamAttrValue_union, false), // 503 t_P_CUstreamAttrValue_union
-    Enum(115), // 504 t_CUstreamCaptureStatus
-    Pointer(t_CUstreamCaptureStatus, false), // 505 t_P_CUstreamCaptureStatus
-    Pointer(t_PC_CUgraphNode, false), // 506 t_P_PC_CUgraphNode
-    Pointer(t_PC_CUgraphEdgeData, false), // 507 t_P_PC_CUgraphEdgeData
-    Pointer(t_CUstream_flags_in4, false), // 508 t_P_CUstream_flags_in4
-    Pointer(t_CUstreamAttrValue_union, true), // 509 t_PC_CUstreamAttrValue_union
-    Flags(116, 4), // 510 t_CUstreamUpdateCaptureDependencies_flags_in4
-    Flags(117, 4), // 511 t_CUevent_wait_flags_in4
-    Handle(31), // 512 t_CUsurfObject
-    Pointer(t_CUsurfObject, false), // 513 t_P_CUsurfObject
-    Struct(184), // 514 t_CUDA_RESOURCE_DESC_res_array
-    Struct(185), // 515 t_CUDA_RESOURCE_DESC_res_mipmap
-    Struct(186), // 516 t_CUDA_RESOURCE_DESC_res_linear
-    Struct(187), // 517 t_CUDA_RESOURCE_DESC_res_pitch2D
-    Array(t_i32, 32), // 518 t_A32_i32
-    Struct(188), // 519 t_CUDA_RESOURCE_DESC_res_reserved
-    Union(183), // 520 t_CUDA_RESOURCE_DESC_res
-    Struct(182), // 521 t_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, true), // 522 t_PC_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, false), // 523 t_P_CUDA_RESOURCE_DESC
-    Array(t_u64, 16), // 524 t_A16_u64
-    Struct(189), // 525 t_CUtensorMap
-    Pointer(t_CUtensorMap, false), // 526 t_P_CUtensorMap
-    Enum(118), // 527 t_CUtensorMapDataType
-    Pointer(t_u64, true), // 528 t_PC_u64
-    Pointer(t_i32, true), // 529 t_PC_i32
-    Pointer(t_u32, true), // 530 t_PC_u32
-    Enum(119), // 531 t_CUtensorMapInterleave
-    Enum(120), // 532 t_CUtensorMapSwizzle
-    Enum(121), // 533 t_CUtensorMapL2promotion
-    Enum(122), // 534 t_CUtensorMapFloatOOBfill
-    Enum(123), // 535 t_CUtensorMapIm2ColWideMode
-    Enum(124), // 536 t_CUtensorMapAllocClass
-    Pointer(t_CUtensorMapAllocClass, false), // 537 t_P_CUtensorMapAllocClass
-    Handle(32), // 538 t_CUtexObject
-    Pointer(t_CUtexObject, false), // 539 t_P_CUtexObject
-    Enum(125), // 540 t_CUaddress_mode
-    Array(t_CUaddress_mode, 3), // 541 t_A3_CUaddress_mode
-    Enum(126), // 542 t_CUfilter_mode
-    Array(t_f32, 4), // 543 t_A4_f32
-    Array(t_i32, 12), // 544 t_A12_i32
-    Flags(127, 4), // 545 t_CUtexref_flags_in4
-    Struct(190), // 546 t_CUDA_TEXTURE_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, true), // 547 t_PC_CUDA_TEXTURE_DESC
-    Enum(128), // 548 t_CUresourceViewFormat
-    Struct(191), // 549 t_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 550 t_PC_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 551 t_P_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, false), // 552 t_P_CUDA_TEXTURE_DESC
-    Pointer(t_CUaddress_mode, false), // 553 t_P_CUaddress_mode
-    Pointer(t_CUfilter_mode, false), // 554 t_P_CUfilter_mode
-    Pointer(t_CUtexref_flags_in4, false), // 555 t_P_CUtexref_flags_in4
-    Pointer(t_CUarray_format, false), // 556 t_P_CUarray_format
-    Flags(129, 4), // 557 t_CUtexrefArray_flags_in4
-    Pointer(t_CUstreamCaptureMode, false), // 558 t_P_CUstreamCaptureMode
-    Pointer(t_CUuserObject, false), // 559 t_P_CUuserObject
-    Flags(130, 4), // 560 t_CUuserObject_flags_in4
-    Enum(131), // 561 t_cudaError_t
-    Status(131), // 562 t_cudaError_t_status
-    Handle(33), // 563 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 564 t_P_cudaKernel_t
-    Struct(192), // 565 t_dim3
-    Handle(34), // 566 t_cudaStream_t
-    Pointer(t_dim3, false), // 567 t_P_dim3
-    Pointer(t_cudaStream_t, false), // 568 t_P_cudaStream_t
-    Struct(193), // 569 t_uint3
-    Pointer(t_uint3, false), // 570 t_P_uint3
-    Enum(132), // 571 t_cudaChannelFormatKind
-    Struct(195), // 572 t_cudaChannelFormatDesc
-    Struct(194), // 573 t_surfaceReference
-    Pointer(t_surfaceReference, true), // 574 t_PC_surfaceReference
-    Enum(133), // 575 t_cudaTextureFilterMode
-    Enum(134), // 576 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 577 t_A3_cudaTextureAddressMode
-    Array(t_i32, 14), // 578 t_A14_i32
-    Struct(196), // 579 t_textureReference
-    Pointer(t_textureReference, true), // 580 t_PC_textureReference
-    Pointer(t_cudaChannelFormatDesc, false), // 581 t_P_cudaChannelFormatDesc
-    Struct(197), // 582 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 583 t_P_cudaExtent
-    Flags(135, 4), // 584 t_cudaArrayFlags_in4
-    Pointer(t_cudaArrayFlags_in4, false), // 585 t_P_cudaArrayFlags_in4
-    Handle(35), // 586 t_cudaArray_t
-    Struct(198), // 587 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 588 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 589 t_P_cudaArray_t
-    Struct(200), // 590 t_cudaArraySparseProperties_tileExtent
-    Flags(136, 4), // 591 t_cudaArraySparseFlags_in4
-    Struct(199), // 592 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 593 t_P_cudaArraySparseProperties
-    Handle(36), // 594 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 595 t_PC_cudaChannelFormatDesc
-    Handle(37), // 596 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 597 t_A8_char
-    Array(t_i32, 2), // 598 t_A2_i32
-    Array(t_u8, 8), // 599 t_A8_u8
-    Enum(137), // 600 t_cudaComputeMode
-    Array(t_i32, 63), // 601 t_A63_i32
-    Flags(138, 4), // 602 t_cudaFlushGPUDirectRDMAWritesOptions_in4
-    Flags(139, 4), // 603 t_cudaMemAllocationHandleType_in4
-    Array(t_i32, 61), // 604 t_A61_i32
-    Array(t_i32, 1), // 605 t_A1_i32
-    Array(t_i32, 60), // 606 t_A60_i32
-    Array(t_i32, 56), // 607 t_A56_i32
-    Struct(201), // 608 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 609 t_PC_cudaDeviceProp
-    Handle(38), // 610 t_cudaSurfaceObject_t
-    Pointer(t_cudaSurfaceObject_t, false), // 611 t_P_cudaSurfaceObject_t
-    Enum(140), // 612 t_cudaResourceType
-    Struct(211), // 613 t_cudaResourceDesc_res_array
-    Handle(39), // 614 t_cudaMipmappedArray_t
-    Struct(212), // 615 t_cudaResourceDesc_res_mipmap
-    Struct(213), // 616 t_cudaResourceDesc_res_linear
-    Struct(214), // 617 t_cudaResourceDesc_res_pitch2D
-    Struct(215), // 618 t_cudaResourceDesc_res_reserved
-    Union(209), // 619 t_cudaResourceDesc_res
-    Struct(207), // 620 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 621 t_PC_cudaResourceDesc
-    Handle(40), // 622 t_cudaTextureObject_t
-    Pointer(t_cudaTextureObject_t, false), // 623 t_P_cudaTextureObject_t
-    Enum(141), // 624 t_cudaTextureReadMode
-    Struct(216), // 625 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 626 t_PC_cudaTextureDesc
-    Enum(142), // 627 t_cudaResourceViewFormat
-    Struct(219), // 628 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 629 t_PC_cudaResourceViewDesc
-    Struct(221), // 630 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 631 t_PC_cudaTextureDesc_v2
-    Handle(41), // 632 t_cudaExternalMemory_t
-    Handle(42), // 633 t_cudaExternalSemaphore_t
-    Handle(43), // 634 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 635 t_P_cudaDevResourceDesc_t
-    Enum(143), // 636 t_cudaDevResourceType
-    Flags(144, 4), // 637 t_cudaDevSmResourceGroup_flags_in4
-    Struct(224), // 638 t_cudaDevSmResource
-    Enum(145), // 639 t_cudaDevWorkqueueConfigScope
-    Struct(226), // 640 t_cudaDevWorkqueueConfigResource
-    Struct(227), // 641 t_cudaDevWorkqueueResource
-    Union(223), // 642 t_cudaDevResource__2
-    Struct(222), // 643 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 644 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 645 t_PC_cudaDevResource
-    Struct(228), // 646 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 647 t_P_cudaDevSmResourceGroupParams
-    Flags(146, 4), // 648 t_cudaDevSmResourceSplitByCount_flags_in4
-    Flags(147, 4), // 649 t_cudaPeerAccessFlags_in4
-    Enum(148), // 650 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(149), // 651 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(150), // 652 t_cudaDeviceAttr
-    Enum(151), // 653 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 654 t_P_cudaFuncCache
-    Handle(44), // 655 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 656 t_P_cudaMemPool_t
-    Handle(45), // 657 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 658 t_P_cudaExecutionContext_t
-    Enum(152), // 659 t_cudaGraphMemAttributeType
-    Enum(153), // 660 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 661 t_PC_cudaAtomicOperation
-    Enum(154), // 662 t_cudaLimit
-    Flags(155, 4), // 663 t_cudaNvSciSyncAttrFlags_in4
-    Enum(156), // 664 t_cudaDeviceP2PAttr
-    Enum(157), // 665 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 666 t_P_cudaSharedMemConfig
-    Handle(46), // 667 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 668 t_P_cudaAsyncCallbackHandle_t
-    Handle(47), // 669 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 670 t_P_cudaEglStreamConnection
-    Handle(48), // 671 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 672 t_P_cudaGraphicsResource_t
-    Flags(158, 4), // 673 t_cudaEglResourceLocationFlags_in4
-    Array(t_cudaArray_t, 3), // 674 t_A3_cudaArray_t
-    Struct(232), // 675 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 676 t_A3_cudaPitchedPtr
-    Union(231), // 677 t_cudaEglFrame_frame
-    Struct(233), // 678 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 679 t_A3_cudaEglPlaneDesc
-    Enum(159), // 680 t_cudaEglFrameType
-    Enum(160), // 681 t_cudaEglColorFormat
-    Struct(230), // 682 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 683 t_P_cudaEglFrame
-    Handle(49), // 684 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 685 t_P_cudaEvent_t
-    Flags(161, 4), // 686 t_cudaEventFlags_in4
-    Flags(162, 4), // 687 t_cudaEventRecordFlags_in4
-    Flags(163, 4), // 688 t_cudaStreamFlags_in4
-    Struct(234), // 689 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 690 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 691 t_P_cudaMipmappedArray_t
-    Struct(236), // 692 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 693 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 694 t_A16_i32
-    Array(t_i32, 15), // 695 t_A15_i32
-    Enum(164), // 696 t_cudaSharedMemoryMode
-    Struct(238), // 697 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 698 t_P_cudaFuncAttributes
-    Enum(165), // 699 t_cudaFuncAttribute
-    Enum(166), // 700 t_cudaGLDeviceList
-    Flags(167, 4), // 701 t_cudaGLMapFlags_in4
-    Flags(168, 4), // 702 t_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceFlags_in4, false), // 703 t_P_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceProp, false), // 704 t_P_cudaDeviceProp
-    Struct(243), // 705 t_cudaDeviceProp_
-    Pointer(t_cudaDeviceProp_, false), // 706 t_P_cudaDeviceProp_
-    Flags(169, 4), // 707 t_cudaGetDriverEntryPointFlags_in4
-    Flags(169, 8), // 708 t_cudaGetDriverEntryPointFlags_in8
-    Enum(170), // 709 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 710 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 711 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 712 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 713 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 714 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 715 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 716 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 717 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 718 t_P_PC_textureReference
-    Handle(51), // 719 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 720 t_P_cudaGraphNode_t
-    Handle(52), // 721 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 722 t_PC_cudaGraphNode_t
-    Enum(171), // 723 t_cudaGraphDependencyType
-    Flags(171, 1), // 724 t_cudaGraphDependencyType_in1
-    Struct(244), // 725 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 726 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 727 t_P_cudaExternalSemaphore_t
-    Struct(248), // 728 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(249), // 729 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(250), // 730 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(247), // 731 t_cudaExternalSemaphoreSignalParams_params
-    Flags(172, 4), // 732 t_cudaExternalSemaphoreSignalFlags_in4
-    Struct(246), // 733 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 734 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(245), // 735 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 736 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(254), // 737 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(255), // 738 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(256), // 739 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(253), // 740 t_cudaExternalSemaphoreWaitParams_params
-    Flags(173, 4), // 741 t_cudaExternalSemaphoreWaitFlags_in4
-    Struct(252), // 742 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 743 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(251), // 744 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 745 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(257), // 746 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 747 t_PC_cudaHostNodeParams
-    Struct(258), // 748 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 749 t_PC_cudaKernelNodeParams
-    Enum(174), // 750 t_cudaMemAllocationType
-    Enum(175), // 751 t_cudaMemLocationType
-    Struct(268), // 752 t_cudaMemLocation__1_localized
-    Union(266), // 753 t_cudaMemLocation__1
-    Struct(264), // 754 t_cudaMemLocation
-    Struct(260), // 755 t_cudaMemPoolProps
-    Enum(176), // 756 t_cudaMemAccessFlags
-    Struct(269), // 757 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 758 t_PC_cudaMemAccessDesc
-    Struct(259), // 759 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 760 t_P_cudaMemAllocNodeParams
-    Struct(271), // 761 t_cudaPos
-    Enum(177), // 762 t_cudaMemcpyKind
-    Struct(270), // 763 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 764 t_PC_cudaMemcpy3DParms
-    Struct(272), // 765 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 766 t_PC_cudaMemsetParams
-    Enum(178), // 767 t_cudaGraphNodeType
-    Union(280), // 768 t_cudaKernelNodeParamsV2__1
-    Enum(179), // 769 t_cudaKernelFunctionType
-    Struct(277), // 770 t_cudaKernelNodeParamsV2
-    Struct(281), // 771 t_cudaMemcpyNodeParams
-    Struct(283), // 772 t_cudaMemsetParamsV2
-    Enum(180), // 773 t_cudaHostTaskSyncMode
-    Struct(285), // 774 t_cudaHostNodeParamsV2
-    Enum(181), // 775 t_cudaGraphChildGraphNodeOwnership
-    Struct(288), // 776 t_cudaChildGraphNodeParams
-    Struct(290), // 777 t_cudaEventWaitNodeParams
-    Struct(291), // 778 t_cudaEventRecordNodeParams
-    Struct(293), // 779 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(295), // 780 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(297), // 781 t_cudaMemAllocNodeParamsV2
-    Struct(298), // 782 t_cudaMemFreeNodeParams
-    Handle(53), // 783 t_cudaGraphConditionalHandle
-    Enum(182), // 784 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 785 t_P_cudaGraph_t
-    Struct(299), // 786 t_cudaConditionalNodeParams
-    Enum(183), // 787 t_cudaMemcpySrcAccessOrder
-    Flags(184, 4), // 788 t_cudaMemcpyFlags_in4
-    Struct(302), // 789 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 790 t_P_cudaMemcpyAttributes
-    Struct(301), // 791 t_cudaMemcpyBatchNodeParams
-    Union(274), // 792 t_cudaGraphNodeParams__1
-    Struct(273), // 793 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 794 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 795 t_P_cudaGraphConditionalHandle
-    Flags(185, 4), // 796 t_cudaGraphConditionalHandleFlags_in4
-    Flags(186, 4), // 797 t_cudaGraphDebugDotFlags_in4
-    Handle(54), // 798 t_cudaGraphExec_t
-    Flags(187, 4), // 799 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 800 t_P_cudaGraphInstantiateFlags_in4
-    Flags(187, 8), // 801 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 802 t_P_cudaGraphInstantiateFlags_in8
-    Enum(188), // 803 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 804 t_P_cudaGraphExecUpdateResult
-    Struct(303), // 805 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 806 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 807 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 808 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 809 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 810 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 811 t_P_cudaGraphExec_t
-    Enum(189), // 812 t_cudaGraphInstantiateResult
-    Struct(304), // 813 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 814 t_P_cudaGraphInstantiateParams
-    Enum(190), // 815 t_cudaKernelNodeAttrID
-    Enum(191), // 816 t_cudaLaunchAttributeID
-    Enum(192), // 817 t_cudaAccessProperty
-    Struct(306), // 818 t_cudaAccessPolicyWindow
-    Union(305), // 819 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 820 t_P_cudaKernelNodeAttrValue
-    Enum(193), // 821 t_cudaSynchronizationPolicy
-    Struct(315), // 822 t_cudaLaunchAttributeValue_clusterDim
-    Enum(194), // 823 t_cudaClusterSchedulingPolicy
-    Struct(316), // 824 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(317), // 825 t_cudaLaunchMemSyncDomainMap
-    Enum(195), // 826 t_cudaLaunchMemSyncDomain
-    Struct(318), // 827 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(55), // 828 t_cudaGraphDeviceNode_t
-    Struct(319), // 829 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(320), // 830 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(196), // 831 t_cudaLaunchAttributePortableClusterMode
-    Union(307), // 832 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 833 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 834 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 835 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 836 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 837 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 838 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 839 t_P_cudaGraphNodeType
-    Handle(56), // 840 t_cudaUserObject_t
-    Flags(197, 4), // 841 t_cudaUserObjectRetainFlags_in4
-    Flags(198, 4), // 842 t_cudaGraphicsRegisterFlags_in4
-    Flags(199, 4), // 843 t_cudaGraphicsMapFlags_in4
-    Flags(200, 4), // 844 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 845 t_P_cudaHostAllocFlags_in4
-    Flags(201, 4), // 846 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 847 t_P_cudaExternalMemory_t
-    Enum(202), // 848 t_cudaExternalMemoryHandleType
-    Struct(324), // 849 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(323), // 850 t_cudaExternalMemoryHandleDesc_handle
-    Flags(203, 4), // 851 t_cudaExternalMemoryFlags_in4
-    Struct(321), // 852 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 853 t_PC_cudaExternalMemoryHandleDesc
-    Enum(204), // 854 t_cudaExternalSemaphoreHandleType
-    Struct(328), // 855 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(327), // 856 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(325), // 857 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 858 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(205, 4), // 859 t_cudaInitDeviceFlags_in4
-    Struct(329), // 860 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 861 t_P_cudaIpcEventHandle_t
-    Struct(330), // 862 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 863 t_P_cudaIpcMemHandle_t
-    Flags(206, 4), // 864 t_cudaIpcMemFlags_in4
-    Struct(331), // 865 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 866 t_P_cudaLaunchParams
-    Flags(207, 4), // 867 t_cudaCooperativeMultiFlags_in4
-    Struct(333), // 868 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 869 t_P_cudaLaunchAttribute
-    Struct(332), // 870 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 871 t_PC_cudaLaunchConfig_t
-    Handle(57), // 872 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 873 t_P_cudaLibrary_t
-    Enum(208), // 874 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 875 t_P_cudaJitOption
-    Enum(209), // 876 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 877 t_P_cudaLibraryOption
-    Enum(210), // 878 t_cudaJit_Fallback
-    Enum(211), // 879 t_cudaJit_CacheMode
-    Struct(334), // 880 t_cudalibraryHostUniversalFunctionAndDataTable
-    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 881 t_P_cudalibraryHostUniversalFunctionAndDataTable
-    Handle(58), // 882 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 883 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 884 t_P_cudaPitchedPtr
-    Flags(212, 4), // 885 t_cudaMemAttachFlags_in4
-    Enum(213), // 886 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 887 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 888 t_PC_cudaMemPoolProps
-    Struct(335), // 889 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 890 t_P_cudaMemPoolPtrExportData
-    Struct(336), // 891 t_cudaMemFabricHandle_t
-    Pointer(t_cudaMemAccessFlags, false), // 892 t_P_cudaMemAccessFlags
-    Enum(214), // 893 t_cudaMemPoolAttr
-    Enum(215), // 894 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 895 t_P_cudaMemRangeAttribute
-    Enum(216), // 896 t_cudaMemcpy3DOperandType
-    Struct(340), // 897 t_cudaMemcpy3DOperand_op_ptr
-    Struct(342), // 898 t_cudaOffset3D
-    Struct(341), // 899 t_cudaMemcpy3DOperand_op_array
-    Union(339), // 900 t_cudaMemcpy3DOperand_op
-    Struct(338), // 901 t_cudaMemcpy3DOperand
-    Struct(337), // 902 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 903 t_P_cudaMemcpy3DBatchOp
-    Struct(343), // 904 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 905 t_PC_cudaMemcpy3DPeerParms
-    Flags(217, 4), // 906 t_cudaOccupancyFlags_in4
-    Enum(218), // 907 t_cudaMemoryType
-    Array(t_i64, 8), // 908 t_A8_i64
-    Union(347), // 909 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 910 t_A7_i64
-    Struct(344), // 911 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 912 t_P_cudaPointerAttributes
-    Enum(219), // 913 t_cudaOutputMode_t
-    Float(8), // 914 t_f64
-    Pointer(t_f64, false), // 915 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 916 t_PC_cudaExternalSemaphore_t
-    Struct(350), // 917 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(351), // 918 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(352), // 919 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(349), // 920 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(348), // 921 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 922 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(220), // 923 t_cudaStreamCaptureMode
-    Struct(353), // 924 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 925 t_P_cudaGraphRecaptureCallbackData
-    Enum(221), // 926 t_cudaStreamAttrID
-    Union(354), // 927 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 928 t_P_cudaStreamAttrValue
-    Enum(222), // 929 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 930 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 931 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 932 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 933 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 934 t_PC_cudaStreamAttrValue
-    Flags(223, 4), // 935 t_cudaStreamUpdateCaptureDependenciesFlags_in4
-    Flags(224, 4), // 936 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 937 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 938 t_P_cudaUserObject_t
-    Flags(225, 4), // 939 t_cudaUserObjectFlags_in4
-    Struct(357), // 940 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(358), // 941 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(359), // 942 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(356), // 943 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(355), // 944 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 945 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(226), // 946 t_cublasStatus_t
-    Status(226), // 947 t_cublasStatus_t_status
-    Handle(59), // 948 t_cublasHandle_t
-    Enum(227), // 949 t_cudaDataType
-    Int { bytes: 1, signed: true }, // 950 t_i8
-    Int { bytes: 2, signed: true }, // 951 t_i16
-    Float(2), // 952 t_f16
-    BFloat16, // 953 t_bf16
-    Array(t_i8, 2), // 954 t_A2_i8
-    Array(t_u8, 2), // 955 t_A2_u8
-    Array(t_i16, 2), // 956 t_A2_i16
-    Array(t_u16, 2), // 957 t_A2_u16
-    Array(t_i64, 2), // 958 t_A2_i64
-    Array(t_u64, 2), // 959 t_A2_u64
-    Array(t_f16, 2), // 960 t_A2_f16
-    Array(t_bf16, 2), // 961 t_A2_bf16
-    Struct(360), // 962 t_float2
-    Struct(361), // 963 t_double2
-    Pointer(t_float2, true), // 964 t_PC_float2
-    Pointer(t_float2, false), // 965 t_P_float2
-    Enum(228), // 966 t_cublasSideMode_t
-    Enum(229), // 967 t_cublasOperation_t
-    Pointer(t_P_float2, false), // 968 t_P_P_float2
-    Pointer(t_PC_float2, false), // 969 t_P_PC_float2
-    Enum(230), // 970 t_cublasFillMode_t
-    Pointer(t_f32, true), // 971 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 972 t_P_cublasHandle_t
-    Enum(231), // 973 t_cublasDiagType_t
-    Pointer(t_f64, true), // 974 t_PC_f64
-    Pointer(t_P_f64, false), // 975 t_P_P_f64
-    Pointer(t_PC_f64, false), // 976 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 977 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 978 t_PC_i64
-    Pointer(t_double2, true), // 979 t_PC_double2
-    Enum(232), // 980 t_cublasComputeType_t
-    Enum(233), // 981 t_cublasGemmAlgo_t
-    Enum(234), // 982 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 983 t_P_cublasAtomicsMode_t
-    Enum(235), // 984 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 985 t_P_cudaEmulationSpecialValuesSupport
-    Enum(236), // 986 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 987 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 988 t_P_P_i32
-    Enum(237), // 989 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 990 t_P_cudaEmulationMantissaControl
-    Flags(238, 4), // 991 t_cublasMath_t_in4
-    Pointer(t_cublasMath_t_in4, false), // 992 t_P_cublasMath_t_in4
-    Enum(239), // 993 t_cublasPointerMode_t
-    Pointer(t_cublasPointerMode_t, false), // 994 t_P_cublasPointerMode_t
-    Enum(240), // 995 t_libraryPropertyType
-    Pointer(t_f16, true), // 996 t_PC_f16
-    Pointer(t_PC_f16, false), // 997 t_P_PC_f16
-    Pointer(t_f16, false), // 998 t_P_f16
-    Pointer(t_P_f16, false), // 999 t_P_P_f16
-    Pointer(t_P_f32, false), // 1000 t_P_P_f32
-    Pointer(t_i64, false), // 1001 t_P_i64
-    Handle(60), // 1002 t_cublasLtHandle_t
-    Pointer(t_cublasLtHandle_t, false), // 1003 t_P_cublasLtHandle_t
-    Handle(61), // 1004 t_cublasLtEmulationDesc_t
-    Pointer(t_cublasLtEmulationDesc_t, false), // 1005 t_P_cublasLtEmulationDesc_t
-    Enum(241), // 1006 t_cublasLtEmulationDescAttributes_t
-    Handle(62), // 1007 t_cublasLtMatrixLayout_t
-    Pointer(t_cublasLtMatrixLayout_t, false), // 1008 t_P_cublasLtMatrixLayout_t
-    Handle(63), // 1009 t_cublasLtMatmulDesc_t
-    Struct(362), // 1010 t_cublasLtMatmulAlgo_t
-    Pointer(t_cublasLtMatmulAlgo_t, true), // 1011 t_PC_cublasLtMatmulAlgo_t
-    Enum(242), // 1012 t_cublasLtMatmulAlgoCapAttributes_t
-    Flags(243, 4), // 1013 t_cublasLtReductionScheme_t_in4
-    Enum(244), // 1014 t_cublasLtMatmulTile_t
-    Enum(245), // 1015 t_cublasLtMatmulStages_t
-    Flags(246, 4), // 1016 t_cublasLtPointerModeMask_t_in4
-    Flags(247, 4), // 1017 t_cublasLtEpilogue_t_in4
-    Array(t_i32, 4), // 1018 t_A4_i32
-    Struct(363), // 1019 t_cublasLtMatmulHeuristicResult_t
-    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 1020 t_P_cublasLtMatmulHeuristicResult_t
-    Enum(248), // 1021 t_cublasLtMatmulAlgoConfigAttributes_t
-    Pointer(t_cublasLtMatmulAlgo_t, false), // 1022 t_P_cublasLtMatmulAlgo_t
-    Handle(64), // 1023 t_cublasLtMatmulPreference_t
-    Pointer(t_cublasLtMatmulDesc_t, false), // 1024 t_P_cublasLtMatmulDesc_t
-    Enum(249), // 1025 t_cublasLtMatmulDescAttributes_t
-    Enum(250), // 1026 t_cublasLtPointerMode_t
-    Enum(251), // 1027 t_cublasLtMatmulMatrixScale_t
-    Pointer(t_cublasLtMatmulPreference_t, false), // 1028 t_P_cublasLtMatmulPreference_t
-    Enum(252), // 1029 t_cublasLtMatmulPreferenceAttributes_t
-    Enum(253), // 1030 t_cublasLtMatmulSearch_t
-    Enum(254), // 1031 t_cublasLtMatrixLayoutAttribute_t
-    Enum(255), // 1032 t_cublasLtOrder_t
-    Enum(256), // 1033 t_cublasLtBatchMode_t
-    Enum(257), // 1034 t_cublasLtIntegerWidth_t
-    Handle(65), // 1035 t_cublasLtMatrixTransformDesc_t
-    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 1036 t_P_cublasLtMatrixTransformDesc_t
-    Enum(258), // 1037 t_cublasLtMatrixTransformDescAttributes_t
-    Pointer(t_PC_f32, false), // 1038 t_P_PC_f32
-    Pointer(t_bf16, true), // 1039 t_PC_bf16
-    Pointer(t_PC_bf16, false), // 1040 t_P_PC_bf16
-    Pointer(t_bf16, false), // 1041 t_P_bf16
-    Pointer(t_P_bf16, false), // 1042 t_P_P_bf16
-    Pointer(t_u8, true), // 1043 t_PC_u8
-    Handle(66), // 1044 t_cublasXtHandle_t
-    Pointer(t_cublasXtHandle_t, false), // 1045 t_P_cublasXtHandle_t
-    Enum(259), // 1046 t_cublasXtPinnedMemMode_t
-    Pointer(t_cublasXtPinnedMemMode_t, false), // 1047 t_P_cublasXtPinnedMemMode_t
-    Enum(260), // 1048 t_cublasXtBlasOp_t
-    Enum(261), // 1049 t_cublasXtOpType_t
-    Pointer(t_double2, false), // 1050 t_P_double2
-    Pointer(t_P_double2, false), // 1051 t_P_P_double2
-    Pointer(t_PC_double2, false), // 1052 t_P_PC_double2
-    Enum(262), // 1053 t_cublasMpStatus_t
-    Status(262), // 1054 t_cublasMpStatus_t_status
-    Handle(67), // 1055 t_cublasMpGrid_t
-    Handle(68), // 1056 t_cublasMpHandle_t
-    Pointer(t_cublasMpHandle_t, false), // 1057 t_P_cublasMpHandle_t
-    Handle(69), // 1058 t_cublasMpMatrixDescriptor_t
-    Handle(70), // 1059 t_ncclComm_t
-    Enum(263), // 1060 t_cublasMpEmulationStrategy_t
-    Pointer(t_cublasMpEmulationStrategy_t, false), // 1061 t_P_cublasMpEmulationStrategy_t
-    Enum(264), // 1062 t_cublasMpGridLayout_t
-    Pointer(t_cublasMpGrid_t, false), // 1063 t_P_cublasMpGrid_t
-    Handle(71), // 1064 t_cublasMpMatmulDescriptor_t
-    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1065 t_P_cublasMpMatmulDescriptor_t
-    Enum(265), // 1066 t_cublasMpMatmulDescriptorAttribute_t
-    Enum(266), // 1067 t_cublasMpMatmulAlgoType_t
-    Enum(267), // 1068 t_cublasMpMatmulEpilogue_t
-    Enum(268), // 1069 t_cublasMpMatmulMatrixScale_t
-    Enum(269), // 1070 t_cublasMpResultScheme_t
-    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1071 t_P_cublasMpMatrixDescriptor_t
-    Enum(270), // 1072 t_cudnnStatus_t
-    Status(270), // 1073 t_cudnnStatus_t_status
-    Handle(72), // 1074 t_cudnnHandle_t
-    Handle(73), // 1075 t_cudnnActivationDescriptor_t
-    Handle(74), // 1076 t_cudnnTensorDescriptor_t
-    Enum(271), // 1077 t_cudnnDataType_t
-    Enum(272), // 1078 t_cudnnBackendDescriptorType_t
-    Handle(75), // 1079 t_cudnnBackendDescriptor_t
-    Pointer(t_cudnnBackendDescriptor_t, false), // 1080 t_P_cudnnBackendDescriptor_t
-    Enum(273), // 1081 t_cudnnBackendAttributeName_t
-    Enum(274), // 1082 t_cudnnBackendAttributeType_t
-    Enum(275), // 1083 t_cudnnConvolutionMode_t
-    Enum(276), // 1084 t_cudnnBackendHeurMode_t
-    Enum(277), // 1085 t_cudnnBackendKnobType_t
-    Enum(278), // 1086 t_cudnnNanPropagation_t
-    Enum(279), // 1087 t_cudnnBackendNumericalNote_t
-    Enum(280), // 1088 t_cudnnBackendLayoutType_t
-    Enum(281), // 1089 t_cudnnPointwiseMode_t
-    Enum(282), // 1090 t_cudnnGenStatsMode_t
-    Enum(283), // 1091 t_cudnnBnFinalizeStatsMode_t
-    Enum(284), // 1092 t_cudnnReduceTensorOp_t
-    Enum(285), // 1093 t_cudnnBackendBehaviorNote_t
-    Enum(286), // 1094 t_cudnnBackendTensorReordering_t
-    Enum(287), // 1095 t_cudnnResampleMode_t
-    Enum(288), // 1096 t_cudnnPaddingMode_t
-    Enum(289), // 1097 t_cudnnSignalMode_t
-    Struct(364), // 1098 t_cudnnFraction_t
-    Enum(290), // 1099 t_cudnnBackendNormMode_t
-    Enum(291), // 1100 t_cudnnBackendNormFwdPhase_t
-    Enum(292), // 1101 t_cudnnRngDistribution_t
-    Enum(293), // 1102 t_cudnnMoeGroupedMatmulMode_t
-    Enum(294), // 1103 t_cudnnBackendReshapeMode_t
-    Enum(295), // 1104 t_cudnnBackendOperationGraphMode_t
-    Enum(296), // 1105 t_cudnnCudaGraphRetention_t
-    Enum(297), // 1106 t_cudnnBatchNormMode_t
-    Enum(298), // 1107 t_cudnnBatchNormOps_t
-    Handle(76), // 1108 t_cudnnRNNDescriptor_t
-    Enum(299), // 1109 t_cudnnCTCLossAlgo_t
-    Handle(77), // 1110 t_cudnnCTCLossDescriptor_t
-    Enum(300), // 1111 t_cudnnCausalConv1dActivation_t
-    Handle(78), // 1112 t_cudnnFilterDescriptor_t
-    Handle(79), // 1113 t_cudnnConvolutionDescriptor_t
-    Enum(301), // 1114 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(302), // 1115 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(303), // 1116 t_cudnnConvolutionFwdAlgo_t
-    Handle(80), // 1117 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 1118 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 1119 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1120 t_P_cudnnAlgorithmDescriptor_t
-    Handle(81), // 1121 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1122 t_P_cudnnAlgorithmPerformance_t
-    Handle(82), // 1123 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 1124 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1125 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1126 t_P_cudnnConvolutionDescriptor_t
-    Handle(83), // 1127 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 1128 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1129 t_P_cudnnFilterDescriptor_t
-    Handle(84), // 1130 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1131 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(304), // 1132 t_cudnnFusedOps_t
-    Handle(85), // 1133 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1134 t_P_cudnnFusedOpsPlan_t
-    Handle(86), // 1135 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1136 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(87), // 1137 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1138 t_P_cudnnLRNDescriptor_t
-    Handle(88), // 1139 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1140 t_P_cudnnOpTensorDescriptor_t
-    Handle(89), // 1141 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1142 t_P_cudnnPersistentRNNPlan_t
-    Handle(90), // 1143 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1144 t_P_cudnnPoolingDescriptor_t
-    Handle(91), // 1145 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1146 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1147 t_P_cudnnRNNDescriptor_t
-    Handle(92), // 1148 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1149 t_P_cudnnReduceTensorDescriptor_t
-    Handle(93), // 1150 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1151 t_P_cudnnSeqDataDescriptor_t
-    Handle(94), // 1152 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1153 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1154 t_P_cudnnTensorDescriptor_t
-    Handle(95), // 1155 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1156 t_P_cudnnTensorTransformDescriptor_t
-    Enum(305), // 1157 t_cudnnNormMode_t
-    Enum(306), // 1158 t_cudnnDivNormMode_t
-    Enum(307), // 1159 t_cudnnDeterminism_t
-    Enum(308), // 1160 t_cudnnMathType_t
-    Struct(365), // 1161 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1162 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(366), // 1163 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1164 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(367), // 1165 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1166 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1167 t_PC_cudnnTensorDescriptor_t
-    Enum(309), // 1168 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1169 t_P_cudnnActivationMode_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1170 t_P_cudnnNanPropagation_t
-    Enum(310), // 1171 t_cudnnRNNAlgo_t
-    Union(369), // 1172 t_Algorithm
-    Struct(368), // 1173 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1174 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1175 t_P_cudnnStatus_t
-    Flags(311, 4), // 1176 t_cudnnAttnMode_in4
-    Pointer(t_cudnnAttnMode_in4, false), // 1177 t_P_cudnnAttnMode_in4
-    Pointer(t_cudnnDataType_t, false), // 1178 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1179 t_P_cudnnMathType_t
-    Enum(312), // 1180 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1181 t_P_cudnnLossNormalizationMode_t
-    Enum(313), // 1182 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1183 t_P_cudnnCTCGradMode_t
-    Flags(314, 4), // 1184 t_cudnnCallbackMask_in4
-    Pointer(t_cudnnCallbackMask_in4, false), // 1185 t_P_cudnnCallbackMask_in4
-    Pointer(t_cudnnConvolutionMode_t, false), // 1186 t_P_cudnnConvolutionMode_t
-    Enum(315), // 1187 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1188 t_P_cudnnReorderType_t
-    Enum(316), // 1189 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1190 t_P_cudnnTensorFormat_t
-    Enum(317), // 1191 t_cudnnFusedOpsConstParamLabel_t
-    Enum(318), // 1192 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(319), // 1193 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(320), // 1194 t_cudnnNormOps_t
-    Enum(321), // 1195 t_cudnnNormAlgo_t
-    Enum(322), // 1196 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1197 t_P_cudnnOpTensorOp_t
-    Enum(323), // 1198 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1199 t_P_cudnnPoolingMode_t
-    Enum(324), // 1200 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1201 t_P_cudnnRNNBiasMode_t
-    Enum(325), // 1202 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1203 t_P_cudnnRNNDataLayout_t
-    Enum(326), // 1204 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1205 t_P_cudnnRNNInputMode_t
-    Enum(327), // 1206 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1207 t_P_cudnnDirectionMode_t
-    Enum(328), // 1208 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1209 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1210 t_P_cudnnRNNAlgo_t
-    Flags(329, 4), // 1211 t_cudnnRNNPaddedIO_in4
-    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1212 t_P_cudnnRNNPaddedIO_in4
-    Enum(330), // 1213 t_cudnnForwardMode_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1214 t_P_cudnnReduceTensorOp_t
-    Enum(331), // 1215 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1216 t_P_cudnnReduceTensorIndices_t
-    Enum(332), // 1217 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1218 t_P_cudnnIndicesType_t
-    Enum(333), // 1219 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1220 t_P_cudnnSeqDataAxis_t
-    Enum(334), // 1221 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1222 t_P_cudnnFoldingDirection_t
-    Struct(370), // 1223 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1224 t_PC_cudnnGnnCscGraph_t
-    Enum(335), // 1225 t_cudnnGnnAggOp_t
-    Enum(336), // 1226 t_cudnnGnnActivationOp_t
-    Struct(371), // 1227 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1228 t_PC_cudnnGnnMhaParams_t
-    Enum(337), // 1229 t_cudnnLRNMode_t
-    Enum(338), // 1230 t_cudnnWgradMode_t
-    Enum(339), // 1231 t_cudnnErrQueryMode_t
-    Enum(340), // 1232 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1233 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1234 t_PC_cudnnSeqDataAxis_t
-    Enum(341), // 1235 t_cudnnSamplerType_t
-    Enum(342), // 1236 t_cudnnSoftmaxAlgorithm_t
-    Enum(343), // 1237 t_cudnnSoftmaxMode_t
-    Enum(344), // 1238 t_cudssStatus_t
-    Status(344), // 1239 t_cudssStatus_t_status
-    Handle(96), // 1240 t_cudssConfig_t
-    Pointer(t_cudssConfig_t, false), // 1241 t_P_cudssConfig_t
-    Enum(345), // 1242 t_cudssConfigParam_t
-    Enum(346), // 1243 t_cudssReorderingAlg_t
-    Enum(347), // 1244 t_cudssFactorizationAlg_t
-    Enum(348), // 1245 t_cudssSolveAlg_t
-    Enum(349), // 1246 t_cudssMatchingAlg_t
-    Enum(350), // 1247 t_cudssSolveMode_t
-    Enum(351), // 1248 t_cudssPivotType_t
-    Enum(352), // 1249 t_cudssPivotEpsilonAlg_t
-    Enum(353), // 1250 t_cudssDowncastFactorsMode_t
-    Handle(97), // 1251 t_cudssHandle_t
-    Pointer(t_cudssHandle_t, false), // 1252 t_P_cudssHandle_t
-    Handle(98), // 1253 t_cudssData_t
-    Pointer(t_cudssData_t, false), // 1254 t_P_cudssData_t
-    Enum(354), // 1255 t_cudssDataParam_t
-    Array(t_i64, 16), // 1256 t_A16_i64
-    Array(t_i64, 3), // 1257 t_A3_i64
-    Flags(355, 4), // 1258 t_cudssPhase_t_in4
-    Handle(99), // 1259 t_cudssMatrix_t
-    Struct(372), // 1260 t_cudssDeviceMemHandler_t
-    Pointer(t_cudssDeviceMemHandler_t, false), // 1261 t_P_cudssDeviceMemHandler_t
-    Struct(373), // 1262 t_cudssPinnedMemHandler_t
-    Pointer(t_cudssPinnedMemHandler_t, false), // 1263 t_P_cudssPinnedMemHandler_t
-    Pointer(t_cudssMatrix_t, false), // 1264 t_P_cudssMatrix_t
-    Enum(356), // 1265 t_cudssMatrixType_t
-    Enum(357), // 1266 t_cudssMatrixViewType_t
-    Enum(358), // 1267 t_cudssIndexBase_t
-    Enum(359), // 1268 t_cudssLayout_t
-    Pointer(t_P_P_void, false), // 1269 t_P_P_P_void
-    Pointer(t_cudaDataType, false), // 1270 t_P_cudaDataType
-    Pointer(t_cudssMatrixType_t, false), // 1271 t_P_cudssMatrixType_t
-    Pointer(t_cudssMatrixViewType_t, false), // 1272 t_P_cudssMatrixViewType_t
-    Pointer(t_cudssIndexBase_t, false), // 1273 t_P_cudssIndexBase_t
-    Pointer(t_cudssLayout_t, false), // 1274 t_P_cudssLayout_t
-    Flags(360, 4), // 1275 t_cudssMatrixFormat_t_in4
-    Pointer(t_cudssMatrixFormat_t_in4, false), // 1276 t_P_cudssMatrixFormat_t_in4
-    Pointer(t_cudssDeviceMemHandler_t, true), // 1277 t_PC_cudssDeviceMemHandler_t
-    Pointer(t_cudaStream_t, true), // 1278 t_PC_cudaStream_t
-    Pointer(t_cudssPinnedMemHandler_t, true), // 1279 t_PC_cudssPinnedMemHandler_t
-    Enum(361), // 1280 t_cudssStatus_t_
-    Status(361), // 1281 t_cudssStatus_t_status_
-    Handle(100), // 1282 t_cudssConfig_t_
-    Pointer(t_cudssConfig_t_, false), // 1283 t_P_cudssConfig_t_
-    Enum(362), // 1284 t_cudssConfigParam_t_
-    Enum(363), // 1285 t_cudssAlgType_t
-    Enum(364), // 1286 t_cudssPivotType_t_
-    Handle(101), // 1287 t_cudssHandle_t_
-    Pointer(t_cudssHandle_t_, false), // 1288 t_P_cudssHandle_t_
-    Handle(102), // 1289 t_cudssData_t_
-    Pointer(t_cudssData_t_, false), // 1290 t_P_cudssData_t_
-    Enum(365), // 1291 t_cudssDataParam_t_
-    Flags(366, 4), // 1292 t_cudssPhase_t_in4_
-    Handle(103), // 1293 t_cudssMatrix_t_
-    Struct(374), // 1294 t_cudssDeviceMemHandler_t_
-    Pointer(t_cudssDeviceMemHandler_t_, false), // 1295 t_P_cudssDeviceMemHandler_t_
-    Pointer(t_cudssMatrix_t_, false), // 1296 t_P_cudssMatrix_t_
-    Enum(367), // 1297 t_cudssMatrixType_t_
-    Enum(368), // 1298 t_cudssMatrixViewType_t_
-    Enum(369), // 1299 t_cudssIndexBase_t_
-    Enum(370), // 1300 t_cudssLayout_t_
-    Pointer(t_cudssMatrixType_t_, false), // 1301 t_P_cudssMatrixType_t_
-    Pointer(t_cudssMatrixViewType_t_, false), // 1302 t_P_cudssMatrixViewType_t_
-    Pointer(t_cudssIndexBase_t_, false), // 1303 t_P_cudssIndexBase_t_
-    Pointer(t_cudssLayout_t_, false), // 1304 t_P_cudssLayout_t_
-    Flags(371, 4), // 1305 t_cudssMatrixFormat_t_in4_
-    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1306 t_P_cudssMatrixFormat_t_in4_
-    Pointer(t_cudssDeviceMemHandler_t_, true), // 1307 t_PC_cudssDeviceMemHandler_t_
-    Enum(372), // 1308 t_cufftResult
-    Status(372), // 1309 t_cufftResult_status
-    Handle(104), // 1310 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1311 t_P_cufftHandle
-    Enum(373), // 1312 t_cufftType
-    Enum(374), // 1313 t_cufftDirection
-    Enum(375), // 1314 t_cufftProperty
-    Enum(376), // 1315 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1316 t_A64_i32
-    Array(t_P_void, 64), // 1317 t_A64_P_void
-    Array(t_u64, 64), // 1318 t_A64_u64
-    Struct(376), // 1319 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1320 t_P_cudaXtDesc
-    Enum(377), // 1321 t_libFormat
-    Struct(375), // 1322 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1323 t_P_cudaLibXtDesc
-    Handle(105), // 1324 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1325 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1326 t_P_cudaLibXtDescPointer
-    Enum(378), // 1327 t_cufftXtSubFormat
-    Enum(379), // 1328 t_cufftXtCopyType
-    Enum(380), // 1329 t_cufftXtQueryType
-    Struct(377), // 1330 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1331 t_A3_u64
-    Struct(378), // 1332 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1333 t_PC_cufftBox3d
-    Enum(381), // 1334 t_cufftXtWorkAreaPolicy
-    Handle(106), // 1335 t_fftw_plan
-    Array(t_f64, 2), // 1336 t_A2_f64
-    Pointer(t_A2_f64, false), // 1337 t_P_A2_f64
-    Enum(382), // 1338 t_fftwSign
-    Enum(383), // 1339 t_fftwFlags
-    Struct(379), // 1340 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1341 t_PC_fftwf_iodim64
-    Struct(380), // 1342 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1343 t_PC_fftwf_iodim
-    Handle(107), // 1344 t_fftwf_plan
-    Array(t_f32, 2), // 1345 t_A2_f32
-    Pointer(t_A2_f32, false), // 1346 t_P_A2_f32
-    Enum(384), // 1347 t_CUfileOpError
-    Struct(381), // 1348 t_CUfileError_t
-    Handle(108), // 1349 t_CUfileBatchHandle_t
-    Flags(385, 4), // 1350 t_CUfileStatus_t_in4
-    Struct(382), // 1351 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1352 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1353 t_P_CUfileBatchHandle_t
-    Enum(386), // 1354 t_CUfileBatchMode_t
-    Struct(385), // 1355 t_CUfileIOParams_t_u_batch
-    Union(384), // 1356 t_CUfileIOParams_t_u
-    Handle(109), // 1357 t_CUfileHandle_t
-    Enum(387), // 1358 t_CUfileOpcode_t
-    Struct(383), // 1359 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1360 t_P_CUfileIOParams_t
-    Flags(388, 4), // 1361 t_cuFileRdmaFlags_in4
-    Flags(389, 4), // 1362 t_CUfileDriverStatusFlags_t_in4
-    Flags(390, 4), // 1363 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1364 t_P_CUfileP2PFlags_t_in4
-    Struct(387), // 1365 t_CUfileDrvProps_t_nvfs
-    Struct(386), // 1366 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1367 t_P_CUfileDrvProps_t
-    Enum(391), // 1368 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1369 t_P_bool1
-    Enum(392), // 1370 t_CUFileSizeTConfigParameter_t
-    Enum(393), // 1371 t_CUFileStringConfigParameter_t
-    Struct(389), // 1372 t_CUfileOpCounter_t
-    Struct(388), // 1373 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1374 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1375 t_A32_u64
-    Struct(390), // 1376 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1377 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1378 t_A16_char
-    Array(t_u8, 16), // 1379 t_A16_u8
-    Struct(392), // 1380 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1381 t_A16_CUfilePerGpuStats_t
-    Struct(391), // 1382 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1383 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1384 t_P_CUfileHandle_t
-    Enum(394), // 1385 t_CUfileFileHandleType
-    Union(394), // 1386 t_CUfileDescr_t_handle
-    Struct(395), // 1387 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1388 t_PC_CUfileFSOps_t
-    Struct(393), // 1389 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1390 t_P_CUfileDescr_t
-    Struct(396), // 1391 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1392 t_PC_CUfileIOVec_t
-    Flags(395, 4), // 1393 t_cuFileStreamFlags_in4
-    Enum(396), // 1394 t_curandStatus_t
-    Status(396), // 1395 t_curandStatus_t_status
-    Handle(110), // 1396 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1397 t_P_curandGenerator_t
-    Enum(397), // 1398 t_curandRngType_t
-    Handle(111), // 1399 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1400 t_P_curandDiscreteDistribution_t
-    Enum(398), // 1401 t_curandMethod_t
-    Array(t_u32, 32), // 1402 t_A32_u32
-    Pointer(t_A32_u32, false), // 1403 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1404 t_P_P_A32_u32
-    Enum(399), // 1405 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1406 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1407 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1408 t_P_P_u32
-    Pointer(t_P_u64, false), // 1409 t_P_P_u64
-    Enum(400), // 1410 t_curandOrdering_t
-    Enum(401), // 1411 t_cusolverStatus_t
-    Status(401), // 1412 t_cusolverStatus_t_status
-    Handle(112), // 1413 t_cusolverDnHandle_t
-    Enum(402), // 1414 t_cusolverEigMode_t
-    Handle(113), // 1415 t_gesvdjInfo_t
-    Enum(403), // 1416 t_cusolverEigRange_t
-    Handle(114), // 1417 t_syevjInfo_t
-    Enum(404), // 1418 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1419 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1420 t_P_gesvdjInfo_t
-    Handle(115), // 1421 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1422 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1423 t_P_syevjInfo_t
-    Enum(405), // 1424 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1425 t_P_cusolverDeterministicMode_t
-    Enum(406), // 1426 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1427 t_P_cudaEmulationStrategy
-    Enum(407), // 1428 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1429 t_P_cusolverMathMode_t
-    Handle(116), // 1430 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1431 t_P_cusolverDnIRSInfos_t
-    Handle(117), // 1432 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1433 t_P_cusolverDnIRSParams_t
-    Enum(408), // 1434 t_cusolverIRSRefinement_t
-    Enum(409), // 1435 t_cusolverPrecType_t
-    Enum(410), // 1436 t_cusolverDnFunction_t
-    Enum(411), // 1437 t_cusolverAlgMode_t
-    Enum(412), // 1438 t_cusolverDirectMode_t
-    Enum(413), // 1439 t_cusolverStorevMode_t
-    Enum(414), // 1440 t_cusolverEigComp_t
-    Handle(118), // 1441 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1442 t_P_cusolverMgHandle_t
-    Handle(119), // 1443 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1444 t_P_cudaLibMgGrid_t
-    Enum(415), // 1445 t_cusolverMgGridMapping_t
-    Handle(120), // 1446 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1447 t_P_cudaLibMgMatrixDesc_t
-    Handle(121), // 1448 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1449 t_P_cusolverRfHandle_t
-    Enum(416), // 1450 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1451 t_P_cusolverRfFactorization_t
-    Enum(417), // 1452 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1453 t_P_cusolverRfTriangularSolve_t
-    Enum(418), // 1454 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1455 t_P_cusolverRfMatrixFormat_t
-    Enum(419), // 1456 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1457 t_P_cusolverRfUnitDiagonal_t
-    Enum(420), // 1458 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1459 t_P_cusolverRfNumericBoostReport_t
-    Enum(421), // 1460 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1461 t_P_cusolverRfResetValuesFastMode_t
-    Handle(122), // 1462 t_cusolverSpHandle_t
-    Handle(123), // 1463 t_cusparseMatDescr_t
-    Handle(124), // 1464 t_csrcholInfo_t
-    Handle(125), // 1465 t_csrcholInfoHost_t
-    Handle(126), // 1466 t_csrluInfoHost_t
-    Handle(127), // 1467 t_csrqrInfo_t
-    Handle(128), // 1468 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1469 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1470 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1471 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1472 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1473 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1474 t_P_csrqrInfoHost_t
-    Handle(129), // 1475 t_cusolverMpGrid_t
-    Handle(130), // 1476 t_cusolverMpHandle_t
-    Pointer(t_cusolverMpHandle_t, false), // 1477 t_P_cusolverMpHandle_t
-    Pointer(t_cusolverMpGrid_t, false), // 1478 t_P_cusolverMpGrid_t
-    Enum(422), // 1479 t_cusolverMpGridMapping_t
-    Handle(131), // 1480 t_cusolverMpMatrixDescriptor_t
-    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1481 t_P_cusolverMpMatrixDescriptor_t
-    Handle(132), // 1482 t_cusolverMpGesvdDescriptor_t
-    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1483 t_P_cusolverMpGesvdDescriptor_t
-    Enum(423), // 1484 t_cusolverMpGesvdDescriptorAttribute_t
-    Handle(133), // 1485 t_cusolverMpNewtonSchulzDescriptor_t
-    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1486 t_P_cusolverMpNewtonSchulzDescriptor_t
-    Enum(424), // 1487 t_cusolverMpNewtonSchulzDescriptorAttribute_t
-    Handle(134), // 1488 t_cusolverMpPolarDescriptor_t
-    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1489 t_P_cusolverMpPolarDescriptor_t
-    Enum(425), // 1490 t_cusolverMpPolarDescriptorAttribute_t
-    Enum(426), // 1491 t_cusparseStatus_t
-    Status(426), // 1492 t_cusparseStatus_t_status
-    Handle(135), // 1493 t_cusparseHandle_t
-    Handle(136), // 1494 t_cusparseSpVecDescr_t
-    Handle(137), // 1495 t_cusparseDnVecDescr_t
-    Handle(138), // 1496 t_cusparseConstSpVecDescr_t
-    Handle(139), // 1497 t_cusparseSpMatDescr_t
-    Enum(427), // 1498 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1499 t_P_cusparseIndexType_t
-    Enum(428), // 1500 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1501 t_P_cusparseIndexBase_t
-    Enum(429), // 1502 t_cusparseDirection_t
-    Handle(140), // 1503 t_bsric02Info_t
-    Enum(430), // 1504 t_cusparseSolvePolicy_t
-    Handle(141), // 1505 t_bsrilu02Info_t
-    Enum(431), // 1506 t_cusparseOperation_t
-    Handle(142), // 1507 t_bsrsm2Info_t
-    Handle(143), // 1508 t_bsrsv2Info_t
-    Handle(144), // 1509 t_csru2csrInfo_t
-    Handle(145), // 1510 t_cusparseColorInfo_t
-    Handle(146), // 1511 t_csrgemm2Info_t
-    Handle(147), // 1512 t_csric02Info_t
-    Handle(148), // 1513 t_csrilu02Info_t
-    Handle(149), // 1514 t_csrsm2Info_t
-    Handle(150), // 1515 t_csrsv2Info_t
-    Enum(432), // 1516 t_cusparseAction_t
-    Handle(151), // 1517 t_cusparseConstSpMatDescr_t
-    Handle(152), // 1518 t_cusparseConstDnMatDescr_t
-    Enum(433), // 1519 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1520 t_P_cusparseOrder_t
-    Handle(153), // 1521 t_cusparseConstDnVecDescr_t
-    Handle(154), // 1522 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1523 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1524 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1525 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1526 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1527 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1528 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1529 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1530 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1531 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1532 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1533 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1534 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1535 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1536 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1537 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1538 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1539 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1540 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1541 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1542 t_P_cusparseMatDescr_t
-    Handle(155), // 1543 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1544 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1545 t_P_cusparseSpVecDescr_t
-    Enum(434), // 1546 t_cusparseCsr2CscAlg_t
-    Enum(435), // 1547 t_cusparseAlgMode_t
-    Enum(436), // 1548 t_cusparseDenseToSparseAlg_t
-    Enum(437), // 1549 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1550 t_P_cusparseColorAlg_t
-    Enum(438), // 1551 t_cusparseDiagType_t
-    Enum(439), // 1552 t_cusparseFillMode_t
-    Enum(440), // 1553 t_cusparseMatrixType_t
-    Enum(441), // 1554 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1555 t_P_cusparsePointerMode_t
-    Enum(442), // 1556 t_cusparseSDDMMAlg_t
-    Enum(443), // 1557 t_cusparseSpGEAMAlg_t
-    Handle(156), // 1558 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1559 t_P_cusparseSpGEAMDescr_t
-    Enum(444), // 1560 t_cusparseSpGEMMAlg_t
-    Handle(157), // 1561 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1562 t_P_cusparseSpGEMMDescr_t
-    Enum(445), // 1563 t_cusparseSpMMAlg_t
-    Handle(158), // 1564 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1565 t_P_cusparseSpMMOpPlan_t
-    Enum(446), // 1566 t_cusparseSpMMOpAlg_t
-    Enum(447), // 1567 t_cusparseSpMVAlg_t
-    Enum(448), // 1568 t_cusparseSpMatAttribute_t
-    Enum(449), // 1569 t_cusparseSpMatStorage_t
-    Enum(450), // 1570 t_cusparseSymmetryType_t
-    Enum(451), // 1571 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1572 t_P_cusparseFormat_t
-    Enum(452), // 1573 t_cusparseSpSMAlg_t
-    Handle(159), // 1574 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1575 t_P_cusparseSpSMDescr_t
-    Enum(453), // 1576 t_cusparseSpSMUpdate_t
-    Enum(454), // 1577 t_cusparseSpSVAlg_t
-    Handle(160), // 1578 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1579 t_P_cusparseSpSVDescr_t
-    Enum(455), // 1580 t_cusparseSpSVUpdate_t
-    Enum(456), // 1581 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1582 t_A512_u8
-    Struct(397), // 1583 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1584 t_PC_cusparseLtHandle_t
-    Handle(161), // 1585 t_cusparseLtHandlePointer
-    Struct(398), // 1586 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1587 t_P_cusparseLtMatDescriptor_t
-    Handle(162), // 1588 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1589 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1590 t_PC_cusparseLtMatDescriptor_t
-    Enum(457), // 1591 t_cusparseLtMatDescAttribute_t
-    Struct(399), // 1592 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1593 t_PC_cusparseLtMatmulPlan_t
-    Handle(163), // 1594 t_cusparseLtMatmulPlanPointer
-    Struct(400), // 1595 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1596 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(164), // 1597 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(458), // 1598 t_cusparseLtMatmulAlgAttribute_t
-    Enum(459), // 1599 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1600 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(401), // 1601 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1602 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(165), // 1603 t_cusparseLtMatmulDescriptorPointer
-    Enum(460), // 1604 t_cusparseLtMatmulAlg_t
-    Enum(461), // 1605 t_cusparseLtMatmulDescAttribute_t
-    Enum(462), // 1606 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1607 t_P_cusparseLtMatmulDescriptor_t
-    Enum(463), // 1608 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1609 t_P_cusparseLtMatmulPlan_t
-    Enum(464), // 1610 t_cusparseLtPruneAlg_t
-    Enum(465), // 1611 t_cusparseLtSparsity_t
-    Enum(466), // 1612 t_cutensorStatus_t
-    Status(466), // 1613 t_cutensorStatus_t_status
-    Handle(166), // 1614 t_cutensorHandle_t
-    Handle(167), // 1615 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1616 t_P_cutensorHandle_t
-    Handle(168), // 1617 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1618 t_P_cutensorOperationDescriptor_t
-    Handle(169), // 1619 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(467), // 1620 t_cutensorOperator_t
-    Handle(170), // 1621 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1622 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(171), // 1623 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1624 t_P_cutensorPlan_t
-    Handle(172), // 1625 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1626 t_P_cutensorPlanPreference_t
-    Enum(468), // 1627 t_cutensorAlgo_t
-    Enum(469), // 1628 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1629 t_P_cutensorTensorDescriptor_t
-    Enum(470), // 1630 t_cutensorWorksizePreference_t
-    Handle(173), // 1631 t_cutensorMgHandle_t
-    Handle(174), // 1632 t_cutensorMgContractionPlan_t
-    Handle(175), // 1633 t_cutensorMgContractionFind_t
-    Enum(471), // 1634 t_cutensorMgContractionFindAttribute_t
-    Handle(176), // 1635 t_cutensorMgContractionDescriptor_t
-    Handle(177), // 1636 t_cutensorMgCopyPlan_t
-    Handle(178), // 1637 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1638 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1639 t_P_cutensorMgContractionDescriptor_t
-    Handle(179), // 1640 t_cutensorMgTensorDescriptor_t
-    Flags(472, 4), // 1641 t_cutensorComputeType_t_in4
-    Pointer(t_cutensorMgContractionFind_t, false), // 1642 t_P_cutensorMgContractionFind_t
-    Enum(473), // 1643 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1644 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1645 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1646 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1647 t_P_cutensorMgTensorDescriptor_t
-    Enum(474), // 1648 t_cutensorOperationDescriptorAttribute_t
-    Enum(475), // 1649 t_cutensorPlanAttribute_t
-    Enum(476), // 1650 t_cutensorPlanPreferenceAttribute_t
-    Enum(477), // 1651 t_cutensorAutotuneMode_t
-    Enum(478), // 1652 t_cutensorCacheMode_t
-    Enum(479), // 1653 t_cutensorStatus_t_
-    Status(479), // 1654 t_cutensorStatus_t_status_
-    Enum(480), // 1655 t_cutensorContractionDescriptorAttributes_t
-    Enum(481), // 1656 t_cutensorContractionFindAttributes_t
-    Enum(482), // 1657 t_cutensorWorksizePreference_t_
-    Enum(483), // 1658 t_cutensorOperator_t_
-    Flags(484, 4), // 1659 t_cutensorComputeType_t_in4_
-    Enum(485), // 1660 t_cutensorAlgo_t_
-    Handle(180), // 1661 t_cutensorMgHandle_t_
-    Handle(181), // 1662 t_cutensorMgContractionPlan_t_
-    Handle(182), // 1663 t_cutensorMgContractionFind_t_
-    Enum(486), // 1664 t_cutensorMgContractionFindAttribute_t_
-    Handle(183), // 1665 t_cutensorMgContractionDescriptor_t_
-    Handle(184), // 1666 t_cutensorMgCopyPlan_t_
-    Handle(185), // 1667 t_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgHandle_t_, false), // 1668 t_P_cutensorMgHandle_t_
-    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1669 t_P_cutensorMgContractionDescriptor_t_
-    Handle(186), // 1670 t_cutensorMgTensorDescriptor_t_
-    Pointer(t_cutensorMgContractionFind_t_, false), // 1671 t_P_cutensorMgContractionFind_t_
-    Enum(487), // 1672 t_cutensorMgAlgo_t_
-    Pointer(t_cutensorMgContractionPlan_t_, false), // 1673 t_P_cutensorMgContractionPlan_t_
-    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1674 t_P_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgCopyPlan_t_, false), // 1675 t_P_cutensorMgCopyPlan_t_
-    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1676 t_P_cutensorMgTensorDescriptor_t_
-    Enum(488), // 1677 t_ncclResult_t
-    Status(488), // 1678 t_ncclResult_t_status
-    Enum(489), // 1679 t_ncclDataType_t
-    Struct(403), // 1680 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1681 t_P_ncclConfigExt_t
-    Struct(404), // 1682 t_ncclConfigExt_t_key
-    Union(405), // 1683 t_ncclConfigExt_t_val
-    Enum(490), // 1684 t_ncclUndefined
-    Enum(491), // 1685 t_ncclCtaPolicy
-    Struct(402), // 1686 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1687 t_PC_ncclCollConfig_t
-    Enum(492), // 1688 t_ncclRedOp_t
-    Handle(187), // 1689 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1690 t_P_ncclResult_t
-    Array(t_char, 128), // 1691 t_A128_char
-    Array(t_u8, 128), // 1692 t_A128_u8
-    Struct(406), // 1693 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1694 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1695 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1696 t_P_ncclComm_t
-    Enum(493), // 1697 t_ncclHostCftMode_t
-    Enum(494), // 1698 t_ncclNvlsHostMode_t
-    Struct(407), // 1699 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1700 t_P_ncclConfig_t
-    Enum(495), // 1701 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1702 t_P_ncclRegistration
-    Flags(496, 4), // 1703 t_ncclRevokeFlags_in4
-    Flags(497, 4), // 1704 t_ncclShrinkFlags_in4
-    Enum(498), // 1705 t_ncclColor
-    Flags(499, 4), // 1706 t_ncclSuspendFlags_in4
-    Handle(188), // 1707 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1708 t_P_ncclWindow_t
-    Flags(500, 4), // 1709 t_ncclWindowFlags_in4
-    Struct(408), // 1710 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1711 t_P_ncclSimInfo_t
-    Handle(189), // 1712 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1713 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1714 t_P_P_PC_char
-    Pointer(t_i16, false), // 1715 t_P_i16
-    Pointer(t_i8, false), // 1716 t_P_i8
-    Pointer(t_u16, false), // 1717 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1718 t_P_ncclRedOp_t
-    Enum(501), // 1719 t_ncclScalarResidence_t
-    Enum(502), // 1720 t_ncclEncryptionMode_t
-    Struct(409), // 1721 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1722 t_PC_ncclEncryptionConfig_t
-    Struct(410), // 1723 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1724 t_P_ncclWaitSignalDesc_t
-    Struct(411), // 1725 t_NppLibraryVersion
-    Pointer(t_NppLibraryVersion, true), // 1726 t_PC_NppLibraryVersion
-    Enum(503), // 1727 t_NppStatus
-    Status(503), // 1728 t_NppStatus_status
-    Union(414), // 1729 t_NppStreamContext__1
-    Struct(412), // 1730 t_NppStreamContext
-    Pointer(t_NppStreamContext, false), // 1731 t_P_NppStreamContext
-    Pointer(t_u16, true), // 1732 t_PC_u16
-    Struct(415), // 1733 t_NppiSize
-    Struct(416), // 1734 t_Npp16f
-    Pointer(t_Npp16f, true), // 1735 t_PC_Npp16f
-    Pointer(t_Npp16f, false), // 1736 t_P_Npp16f
-    Pointer(t_i16, true), // 1737 t_PC_i16
-    Struct(417), // 1738 t_Npp16sc
-    Pointer(t_Npp16sc, true), // 1739 t_PC_Npp16sc
-    Pointer(t_Npp16sc, false), // 1740 t_P_Npp16sc
-    Struct(418), // 1741 t_Npp32fc
-    Pointer(t_Npp32fc, true), // 1742 t_PC_Npp32fc
-    Pointer(t_Npp32fc, false), // 1743 t_P_Npp32fc
-    Struct(419), // 1744 t_Npp32sc
-    Pointer(t_Npp32sc, true), // 1745 t_PC_Npp32sc
-    Pointer(t_Npp32sc, false), // 1746 t_P_Npp32sc
-    Enum(504), // 1747 t_NppiAlphaOp
-    Pointer(t_i8, true), // 1748 t_PC_i8
-    Pointer(t_P_u8, false), // 1749 t_P_P_u8
-    Pointer(t_PC_u8, false), // 1750 t_P_PC_u8
-    Struct(420), // 1751 t_NppiRect
-    Enum(505), // 1752 t_NppiBayerGridPosition
-    Enum(506), // 1753 t_NppiInterpolationMode
-    Struct(421), // 1754 t_NppiPoint32f
-    Struct(422), // 1755 t_NppiProfileData
-    Pointer(t_NppiProfileData, false), // 1756 t_P_NppiProfileData
-    Pointer(t_P_i16, false), // 1757 t_P_P_i16
-    Pointer(t_PC_i16, false), // 1758 t_P_PC_i16
-    Pointer(t_P_u16, false), // 1759 t_P_P_u16
-    Pointer(t_PC_u16, false), // 1760 t_P_PC_u16
-    Pointer(t_P_i8, false), // 1761 t_P_P_i8
-    Pointer(t_PC_i8, false), // 1762 t_P_PC_i8
-    Struct(423), // 1763 t_NppiColorTwistBatchCXR
-    Pointer(t_NppiColorTwistBatchCXR, false), // 1764 t_P_NppiColorTwistBatchCXR
-    Enum(507), // 1765 t_NppCmpOp
-    Struct(424), // 1766 t_NppiImageDescriptor
-    Pointer(t_NppiImageDescriptor, false), // 1767 t_P_NppiImageDescriptor
-    Struct(425), // 1768 t_NppiBufferDescriptor
-    Pointer(t_NppiBufferDescriptor, false), // 1769 t_P_NppiBufferDescriptor
-    Struct(427), // 1770 t_NppiPoint
-    Struct(426), // 1771 t_NppiCompressedMarkerLabelsInfo
-    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1772 t_P_NppiCompressedMarkerLabelsInfo
-    Struct(429), // 1773 t_NppiContourPixelGeometryInfo
-    Struct(428), // 1774 t_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelDirectionInfo, false), // 1775 t_P_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelGeometryInfo, false), // 1776 t_P_NppiContourPixelGeometryInfo
-    Struct(430), // 1777 t_NppiContourBlockSegment
-    Pointer(t_NppiContourBlockSegment, false), // 1778 t_P_NppiContourBlockSegment
-    Struct(431), // 1779 t_NppiContourTotalsInfo
-    Pointer(t_NppiContourTotalsInfo, false), // 1780 t_P_NppiContourTotalsInfo
-    Pointer(t_NppiPoint32f, false), // 1781 t_P_NppiPoint32f
-    Struct(432), // 1782 t_NppiPoint64f
-    Pointer(t_NppiPoint64f, false), // 1783 t_P_NppiPoint64f
-    Enum(508), // 1784 t_NppRoundMode
-    Pointer(t_PC_i32, false), // 1785 t_P_PC_i32
-    Enum(509), // 1786 t_NppiBorderType
-    Enum(510), // 1787 t_NppiDifferentialKernel
-    Enum(511), // 1788 t_NppiMaskSize
-    Enum(512), // 1789 t_NppiNorm
-    Struct(433), // 1790 t_NppPointPolar
-    Pointer(t_NppPointPolar, false), // 1791 t_P_NppPointPolar
-    Array(t_u32, 3), // 1792 t_A3_u32
-    Struct(434), // 1793 t_NppiConnectedRegion
-    Pointer(t_NppiConnectedRegion, false), // 1794 t_P_NppiConnectedRegion
-    Enum(513), // 1795 t_NppDataType
-    Enum(514), // 1796 t_NppiChannels
-    Pointer(t_NppiSize, false), // 1797 t_P_NppiSize
-    Pointer(t_NppiRect, false), // 1798 t_P_NppiRect
-    Pointer(t_NppiPoint, false), // 1799 t_P_NppiPoint
-    Struct(435), // 1800 t_NppiHOGConfig
-    Pointer(t_NppiPoint, true), // 1801 t_PC_NppiPoint
-    Pointer(t_NppiImageDescriptor, true), // 1802 t_PC_NppiImageDescriptor
-    Enum(515), // 1803 t_NppiAxis
-    Struct(436), // 1804 t_NppiMirrorBatchCXR
-    Pointer(t_NppiMirrorBatchCXR, false), // 1805 t_P_NppiMirrorBatchCXR
-    Enum(516), // 1806 t_NppiColorSpace
-    Pointer(t_PC_Npp16f, false), // 1807 t_P_PC_Npp16f
-    Struct(437), // 1808 t_NppiResizeBatchROI_Advanced
-    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1809 t_P_NppiResizeBatchROI_Advanced
-    Struct(438), // 1810 t_NppiResizeBatchCXR
-    Pointer(t_NppiResizeBatchCXR, false), // 1811 t_P_NppiResizeBatchCXR
-    Enum(517), // 1812 t_NppHintAlgorithm
-    Enum(518), // 1813 t_NppiWatershedSegmentBoundaryType
-    Pointer(t_P_Npp16f, false), // 1814 t_P_P_Npp16f
-    Array(t_f64, 3), // 1815 t_A3_f64
-    Array(t_A3_f64, 2), // 1816 t_A2_A3_f64
-    Struct(439), // 1817 t_NppiWarpAffineBatchCXR
-    Pointer(t_NppiWarpAffineBatchCXR, false), // 1818 t_P_NppiWarpAffineBatchCXR
-    Array(t_A3_f64, 3), // 1819 t_A3_A3_f64
-    Struct(440), // 1820 t_NppiWarpPerspectiveBatchCXR
-    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1821 t_P_NppiWarpPerspectiveBatchCXR
-    Pointer(t_PC_NppiImageDescriptor, false), // 1822 t_P_PC_NppiImageDescriptor
-    Struct(441), // 1823 t_Npp64fc
-    Pointer(t_Npp64fc, true), // 1824 t_PC_Npp64fc
-    Pointer(t_Npp64fc, false), // 1825 t_P_Npp64fc
-    Struct(442), // 1826 t_Npp64sc
-    Pointer(t_Npp64sc, true), // 1827 t_PC_Npp64sc
-    Pointer(t_Npp64sc, false), // 1828 t_P_Npp64sc
-    Enum(519), // 1829 t_NppsZCType
-    Enum(520), // 1830 t_nvFatbinResult
-    Status(520), // 1831 t_nvFatbinResult_status
-    Handle(190), // 1832 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1833 t_P_nvFatbinHandle
-    Enum(521), // 1834 t_nvJitLinkResult
-    Status(521), // 1835 t_nvJitLinkResult_status
-    Handle(191), // 1836 t_nvJitLinkHandle
-    Enum(522), // 1837 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1838 t_P_nvJitLinkHandle
-    Enum(523), // 1839 t_nvjpegStatus_t
-    Status(523), // 1840 t_nvjpegStatus_t_status
-    Handle(192), // 1841 t_nvjpegHandle_t
-    Struct(443), // 1842 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1843 t_P_nvjpegDevAllocator_t
-    Handle(193), // 1844 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1845 t_P_nvjpegBufferDevice_t
-    Struct(444), // 1846 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1847 t_P_nvjpegDevAllocatorV2_t
-    Struct(445), // 1848 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1849 t_P_nvjpegPinnedAllocator_t
-    Handle(194), // 1850 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1851 t_P_nvjpegBufferPinned_t
-    Struct(446), // 1852 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1853 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(524), // 1854 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1855 t_P_nvjpegHandle_t
-    Flags(525, 4), // 1856 t_nvjpegFlags_in4
-    Handle(195), // 1857 t_nvjpegJpegState_t
-    Enum(526), // 1858 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1859 t_A4_P_u8
-    Array(t_u64, 4), // 1860 t_A4_u64
-    Struct(447), // 1861 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1862 t_P_nvjpegImage_t
-    Handle(196), // 1863 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1864 t_P_nvjpegDecodeParams_t
-    Enum(527), // 1865 t_nvjpegChromaSubsampling_t
-    Handle(197), // 1866 t_nvjpegJpegStream_t
-    Handle(198), // 1867 t_nvjpegJpegDecoder_t
-    Enum(528), // 1868 t_nvjpegExifOrientation_t
-    Enum(529), // 1869 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1870 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1871 t_P_nvjpegJpegState_t
-    Handle(199), // 1872 t_nvjpegEncoderState_t
-    Handle(200), // 1873 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1874 t_PC_nvjpegImage_t
-    Enum(530), // 1875 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1876 t_P_nvjpegEncoderParams_t
-    Enum(531), // 1877 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1878 t_P_nvjpegEncoderState_t
-    Enum(532), // 1879 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1880 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1881 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1882 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1883 t_P_nvjpegJpegEncoding_t
-    Enum(533), // 1884 t_nvjpeg2kStatus_t
-    Status(533), // 1885 t_nvjpeg2kStatus_t_status
-    Enum(534), // 1886 t_nvjpeg2kBackend_t
-    Struct(448), // 1887 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1888 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(449), // 1889 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1890 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(201), // 1891 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1892 t_P_nvjpeg2kHandle_t
-    Struct(450), // 1893 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1894 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(451), // 1895 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1896 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(202), // 1897 t_nvjpeg2kDecodeState_t
-    Handle(203), // 1898 t_nvjpeg2kStream_t
-    Enum(535), // 1899 t_nvjpeg2kImageType_t
-    Struct(452), // 1900 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 1901 t_P_nvjpeg2kImage_t
-    Handle(204), // 1902 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1903 t_P_nvjpeg2kDecodeParams_t
-    Enum(536), // 1904 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 1905 t_P_nvjpeg2kDecodeState_t
-    Handle(205), // 1906 t_nvjpeg2kEncoder_t
-    Handle(206), // 1907 t_nvjpeg2kEncodeState_t
-    Handle(207), // 1908 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 1909 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1910 t_P_nvjpeg2kEncodeParams_t
-    Enum(537), // 1911 t_nvjpeg2kBitstreamType_t
-    Enum(538), // 1912 t_nvjpeg2kColorSpace_t
-    Struct(454), // 1913 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1914 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(539), // 1915 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 1916 t_A33_u32
-    Struct(453), // 1917 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1918 t_P_nvjpeg2kEncodeConfig_t
-    Enum(540), // 1919 t_nvjpeg2kNLTType_t
-    Struct(455), // 1920 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1921 t_PC_nvjpeg2kNLTInfo_t
-    Enum(541), // 1922 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 1923 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 1924 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 1925 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 1926 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1927 t_P_nvjpeg2kNLTInfo_t
-    Struct(456), // 1928 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 1929 t_P_nvjpeg2kImageInfo_t
-    Enum(542), // 1930 t_nvmlReturn_t
-    Status(542), // 1931 t_nvmlReturn_t_status
-    Handle(208), // 1932 t_nvmlComputeInstance_t
-    Handle(209), // 1933 t_nvmlDevice_t
-    Handle(210), // 1934 t_nvmlGpuInstance_t
-    Struct(458), // 1935 t_nvmlComputeInstancePlacement_t
-    Struct(457), // 1936 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1937 t_P_nvmlComputeInstanceInfo_t
-    Enum(543), // 1938 t_nvmlEccCounterType_t
-    Enum(544), // 1939 t_nvmlValueType_t
-    Union(460), // 1940 t_nvmlValue_t
-    Enum(545), // 1941 t_nvmlFieldId
-    Struct(459), // 1942 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1943 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1944 t_P_nvmlGpuInstance_t
-    Struct(461), // 1945 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1946 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1947 t_A32_char
-    Struct(462), // 1948 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1949 t_P_nvmlPciInfo_t
-    Enum(546), // 1950 t_nvmlEnableState_t
-    Enum(547), // 1951 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1952 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1953 t_A5_u32
-    Struct(463), // 1954 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1955 t_P_nvmlAccountingStats_t
-    Struct(464), // 1956 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1957 t_P_nvmlAccountingStats_v2_t
-    Handle(211), // 1958 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1959 t_P_nvmlVgpuInstance_t
-    Struct(465), // 1960 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1961 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(466), // 1962 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1963 t_P_nvmlDeviceAddressingMode_t
-    Enum(548), // 1964 t_nvmlClockType_t
-    Enum(549), // 1965 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1966 t_P_nvmlDeviceArchitecture_t
-    Struct(467), // 1967 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1968 t_P_nvmlDeviceAttributes_t
-    Struct(468), // 1969 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1970 t_P_nvmlBAR1Memory_t
-    Struct(469), // 1971 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1972 t_P_nvmlBBXTimeData_v1_t
-    Struct(471), // 1973 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(470), // 1974 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1975 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(550), // 1976 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1977 t_P_nvmlBrandType_t
-    Enum(551), // 1978 t_nvmlBridgeChipType_t
-    Struct(473), // 1979 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1980 t_A128_nvmlBridgeChipInfo_t
-    Struct(472), // 1981 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1982 t_P_nvmlBridgeChipHierarchy_t
-    Enum(552), // 1983 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1984 t_P_nvmlBusType_t
-    Struct(474), // 1985 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1986 t_P_nvmlC2cModeInfo_v1_t
-    Flags(553, 4), // 1987 t_nvmlCapabilities_in4
-    Struct(475), // 1988 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1989 t_P_nvmlDeviceCapabilities_t
-    Struct(477), // 1990 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1991 t_A32_nvmlClkMonFaultInfo_t
-    Struct(476), // 1992 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1993 t_P_nvmlClkMonStatus_t
-    Enum(554), // 1994 t_nvmlClockId_t
-    Enum(555), // 1995 t_nvmlPstates_t
-    Struct(478), // 1996 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1997 t_P_nvmlClockOffset_t
-    Enum(556), // 1998 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1999 t_P_nvmlComputeMode_t
-    Struct(479), // 2000 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 2001 t_P_nvmlProcessInfo_v1_t
-    Struct(480), // 2002 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 2003 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 2004 t_A32_u8
-    Array(t_u8, 8192), // 2005 t_A8192_u8
-    Array(t_u8, 4096), // 2006 t_A4096_u8
-    Struct(481), // 2007 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2008 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 2009 t_A5120_u8
-    Struct(482), // 2010 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2011 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(483), // 2012 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2013 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(484), // 2014 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 2015 t_P_nvmlMemory_t
-    Enum(557), // 2016 t_nvmlCoolerControl_t
-    Flags(558, 4), // 2017 t_nvmlCoolerTarget_t_in4
-    Struct(485), // 2018 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 2019 t_P_nvmlCoolerInfo_t
-    Enum(559), // 2020 t_nvmlAffinityScope_t
-    Handle(212), // 2021 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 2022 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 2023 t_A2048_char
-    Struct(486), // 2024 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2025 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(560, 4), // 2026 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 2027 t_P_nvmlClocksEventReasons_in4
-    Flags(560, 8), // 2028 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 2029 t_P_nvmlClocksEventReasons_in8
-    Enum(561), // 2030 t_nvmlMemoryErrorType_t
-    Struct(487), // 2031 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 2032 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 2033 t_P_nvmlDevice_t
-    Struct(488), // 2034 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2035 t_P_nvmlDramEncryptionInfo_t
-    Enum(562), // 2036 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 2037 t_P_nvmlDriverModel_t
-    Struct(490), // 2038 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2039 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(489), // 2040 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2041 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(563), // 2042 t_nvmlEncoderType_t
-    Struct(491), // 2043 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2044 t_P_nvmlEncoderSessionInfo_t
-    Enum(564), // 2045 t_nvmlFBCSessionType_t
-    Flags(565, 4), // 2046 t_nvmlSessionFlags_in4
-    Struct(492), // 2047 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 2048 t_P_nvmlFBCSessionInfo_t
-    Struct(493), // 2049 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 2050 t_P_nvmlFBCStats_t
-    Enum(566), // 2051 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 2052 t_P_nvmlFanControlPolicy_t
-    Struct(494), // 2053 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 2054 t_P_nvmlFanSpeedInfo_t
-    Enum(567), // 2055 t_nvmlFabricState
-    Flags(567, 1), // 2056 t_nvmlFabricState_in1
-    Struct(495), // 2057 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 2058 t_P_nvmlGpuFabricInfo_t
-    Enum(568), // 2059 t_nvmlFabricHealthSummary
-    Flags(568, 1), // 2060 t_nvmlFabricHealthSummary_in1
-    Struct(496), // 2061 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2062 t_P_nvmlGpuFabricInfoV_t
-    Enum(569), // 2063 t_nvmlFabricCliqueType
-    Flags(569, 1), // 2064 t_nvmlFabricCliqueType_in1
-    Struct(498), // 2065 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2066 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(497), // 2067 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2068 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2069 t_P_nvmlGpuInstancePlacement_t
-    Enum(570), // 2070 t_nvmlGpuInstanceProfile
-    Struct(499), // 2071 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2072 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 2073 t_A96_char
-    Struct(500), // 2074 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2075 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(571), // 2076 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 2077 t_P_nvmlGpuOperationMode_t
-    Struct(501), // 2078 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 2079 t_P_nvmlGpuUptime_v1_t
-    Enum(572), // 2080 t_nvmlGridLicenseFeatureCode_t
-    Struct(504), // 2081 t_nvmlGridLicenseExpiry_t
-    Struct(503), // 2082 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 2083 t_A3_nvmlGridLicensableFeature_t
-    Struct(502), // 2084 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2085 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 2086 t_A41_char
-    Union(506), // 2087 t_nvmlUUIDValue_t
-    Enum(573), // 2088 t_nvmlUUIDType_t
-    Struct(505), // 2089 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 2090 t_PC_nvmlUUID_t
-    Enum(574), // 2091 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 2092 t_P_nvmlHostVgpuMode_t
-    Struct(507), // 2093 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 2094 t_P_nvmlHostname_v1_t
-    Enum(575), // 2095 t_nvmlInforomObject_t
-    Struct(508), // 2096 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 2097 t_P_nvmlMarginTemperature_t
-    Enum(576), // 2098 t_nvmlMemoryLocation_t
-    Struct(509), // 2099 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 2100 t_P_nvmlMemory_v2_t
-    Struct(510), // 2101 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2102 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(577), // 2103 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 2104 t_P_nvmlMigMode
-    Enum(578), // 2105 t_nvmlNvLinkCapability_t
-    Enum(579), // 2106 t_nvmlNvLinkErrorCounter_t
-    Enum(580), // 2107 t_nvmlNvlinkFirmwareUcodeType
-    Flags(580, 1), // 2108 t_nvmlNvlinkFirmwareUcodeType_in1
-    Struct(513), // 2109 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2110 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(512), // 2111 t_nvmlNvlinkFirmwareInfo_t
-    Struct(511), // 2112 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 2113 t_P_nvmlNvLinkInfo_t
-    Struct(514), // 2114 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2115 t_P_nvmlNvLinkInfo_v3_t
-    Enum(581), // 2116 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2117 t_P_nvmlIntNvLinkDeviceType_t
-    Enum(582), // 2118 t_nvmlNvlinkTelemetrySampleType_t
-    Struct(516), // 2119 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2120 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(515), // 2121 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2122 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(583), // 2123 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(584, 4), // 2124 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(517), // 2125 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2126 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(518), // 2127 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2128 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 2129 t_A256_u8
-    Struct(519), // 2130 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2131 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 2132 t_A4096_u32
-    Struct(520), // 2133 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2134 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 2135 t_A23_u8
-    Struct(521), // 2136 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2137 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(585), // 2138 t_nvmlGpuP2PCapsIndex_t
-    Enum(586), // 2139 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 2140 t_P_nvmlGpuP2PStatus_t
-    Struct(522), // 2141 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 2142 t_P_nvmlPciInfoExt_t
-    Enum(587), // 2143 t_nvmlPcieUtilCounter_t
-    Struct(523), // 2144 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 2145 t_P_nvmlPdi_t
-    Struct(524), // 2146 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 2147 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 2148 t_P_nvmlPstates_t
-    Struct(525), // 2149 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 2150 t_P_nvmlPlatformInfo_t
-    Enum(588), // 2151 t_nvmlPowerMizerMode
-    Struct(526), // 2152 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2153 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(589), // 2154 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 2155 t_P_nvmlPowerSource_t
-    Struct(527), // 2156 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2157 t_P_nvmlProcessUtilizationSample_t
-    Struct(529), // 2158 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2159 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(528), // 2160 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2161 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(530), // 2162 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2163 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(531), // 2164 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 2165 t_P_nvmlRepairStatus_t
-    Enum(590), // 2166 t_nvmlPageRetirementCause_t
-    Struct(532), // 2167 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2168 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(534), // 2169 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 2170 t_P_nvmlProcessDetail_v1_t
-    Enum(591), // 2171 t_nvmlProcessMode_t
-    Struct(533), // 2172 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 2173 t_P_nvmlProcessDetailList_t
-    Enum(592), // 2174 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 2175 t_P_nvmlValueType_t
-    Struct(535), // 2176 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 2177 t_P_nvmlSample_t
-    Struct(536), // 2178 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2179 t_P_nvmlEccSramErrorStatus_t
-    Struct(538), // 2180 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2181 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(537), // 2182 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2183 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(593, 4), // 2184 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 2185 t_P_nvmlEventTypes_in4
-    Flags(593, 8), // 2186 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 2187 t_P_nvmlEventTypes_in8
-    Enum(594), // 2188 t_nvmlTemperatureSensors_t
-    Enum(595), // 2189 t_nvmlTemperatureThresholds_t
-    Struct(539), // 2190 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 2191 t_P_nvmlTemperature_t
-    Enum(596), // 2192 t_nvmlThermalController_t
-    Enum(597), // 2193 t_nvmlThermalTarget_t
-    Struct(541), // 2194 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2195 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(540), // 2196 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 2197 t_P_nvmlGpuThermalSettings_t
-    Enum(598), // 2198 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2199 t_P_nvmlGpuTopologyLevel_t
-    Struct(542), // 2200 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2201 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(543), // 2202 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 2203 t_P_nvmlUtilization_t
-    Enum(599), // 2204 t_nvmlDeviceVgpuCapability_t
-    Struct(544), // 2205 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2206 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(546), // 2207 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2208 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(545), // 2209 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2210 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2211 t_A80_char
-    Struct(548), // 2212 t_nvmlVgpuVersion_t
-    Struct(547), // 2213 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2214 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(549), // 2215 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2216 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(551), // 2217 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2218 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(550), // 2219 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2220 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Struct(552), // 2221 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2222 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(555), // 2223 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(556), // 2224 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Enum(600), // 2225 t_nvmlVgpuSchedulerArr
-    Union(554), // 2226 t_nvmlVgpuSchedulerParams_t
-    Struct(557), // 2227 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2228 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Enum(601), // 2229 t_nvmlVgpuSchedulerPolicy
-    Struct(553), // 2230 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2231 t_P_nvmlVgpuSchedulerLog_t
-    Struct(559), // 2232 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2233 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(558), // 2234 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2235 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(560), // 2236 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2237 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(561), // 2238 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2239 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(562), // 2240 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2241 t_P_nvmlVgpuPlacementList_t
-    Struct(563), // 2242 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2243 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(602), // 2244 t_nvmlPerfPolicyType_t
-    Struct(564), // 2245 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2246 t_P_nvmlViolationTime_t
-    Enum(603), // 2247 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2248 t_P_nvmlGpuVirtualizationMode_t
-    Struct(565), // 2249 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2250 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(575), // 2251 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2252 t_A2_nvmlRailMetrics_t
-    Struct(574), // 2253 t_nvmlCoreRailMetrics_t
-    Struct(576), // 2254 t_nvmlPmgrPwrTuple_t
-    Struct(577), // 2255 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(573), // 2256 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2257 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(572), // 2258 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2259 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(571), // 2260 t_nvmlObservedMetrics_t
-    Struct(570), // 2261 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(580), // 2262 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2263 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(581), // 2264 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(579), // 2265 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(578), // 2266 t_nvmlPerfMetricsPfpp1xSample_t
-    Enum(604), // 2267 t_nvmlPerfMetricsControllerType
-    Union(569), // 2268 t_nvmlPerfMetricControllerSample_t_data
-    Struct(568), // 2269 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2270 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(567), // 2271 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2272 t_A13_nvmlPerfMetricsSample_t
-    Struct(566), // 2273 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2274 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(582), // 2275 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2276 t_P_nvmlPowerSmoothingProfile_t
-    Struct(583), // 2277 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2278 t_P_nvmlPowerSmoothingState_t
-    Struct(586), // 2279 t_nvmlPRMCounterInput_v1_t
-    Struct(587), // 2280 t_nvmlPRMCounterValue_v1_t
-    Struct(585), // 2281 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2282 t_P_nvmlPRMCounter_v1_t
-    Struct(584), // 2283 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2284 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2285 t_A496_u8
-    Union(589), // 2286 t_nvmlPRMTLV_v1_t__1
-    Struct(588), // 2287 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2288 t_P_nvmlPRMTLV_v1_t
-    Handle(213), // 2289 t_nvmlEventSet_t
-    Enum(605), // 2290 t_nvmlDetachGpuState_t
-    Enum(606), // 2291 t_nvmlPcieLinkState_t
-    Flags(607, 4), // 2292 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2293 t_PC_nvmlDramEncryptionInfo_t
-    Struct(590), // 2294 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2295 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2296 t_P_nvmlReturn_t
-    Struct(591), // 2297 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2298 t_P_nvmlNvLinkPowerThres_t
-    Struct(592), // 2299 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2300 t_P_nvmlNvlinkSetBwMode_t
-    Struct(593), // 2301 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2302 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(594), // 2303 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2304 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(595), // 2305 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2306 t_P_nvmlPowerValue_v2_t
-    Flags(608, 4), // 2307 t_nvmlRusdPoll_in4
-    Flags(608, 8), // 2308 t_nvmlRusdPoll_in8
-    Struct(596), // 2309 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2310 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2311 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(599), // 2312 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(600), // 2313 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(598), // 2314 t_nvmlVgpuSchedulerSetParams_t
-    Struct(597), // 2315 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2316 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(601), // 2317 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2318 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(602), // 2319 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2320 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2321 t_A8_u32
-    Struct(604), // 2322 t_nvmlMask255_t
-    Struct(603), // 2323 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2324 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(605), // 2325 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2326 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(607), // 2327 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2328 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(606), // 2329 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2330 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(609), // 2331 t_nvmlPowerProfileOperation_t
-    Struct(608), // 2332 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2333 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2334 t_P_nvmlEventSet_t
-    Struct(609), // 2335 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2336 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(610), // 2337 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2338 t_P_nvmlEventSetGetContextData_v1_t
-    Enum(610), // 2339 t_nvmlGpuOperationalEventContextType_t
-    Struct(611), // 2340 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2341 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(612), // 2342 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2343 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(613), // 2344 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2345 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(614), // 2346 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2347 t_P_nvmlEventData_t
-    Enum(611), // 2348 t_nvmlEventDataType_t
-    Flags(612, 4), // 2349 t_nvmlOperationalEventAttributes_in4
-    Flags(613, 4), // 2350 t_nvmlOperationalEventGroupAttributes_in4
-    Struct(615), // 2351 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2352 t_P_nvmlEventSetWait_v3_t
-    Struct(616), // 2353 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2354 t_P_nvmlExcludedDeviceInfo_t
-    Enum(614), // 2355 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2356 t_A6_u32
-    Struct(617), // 2357 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2358 t_P_nvmlVgpuMetadata_t
-    Flags(615, 4), // 2359 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(616, 4), // 2360 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(618), // 2361 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2362 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(617), // 2363 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2364 t_P_nvmlVgpuVersion_t
-    Handle(214), // 2365 t_nvmlGpmSample_t
-    Struct(621), // 2366 t_nvmlGpmMetric_t_metricInfo
-    Struct(620), // 2367 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2368 t_A477_nvmlGpmMetric_t
-    Struct(619), // 2369 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2370 t_P_nvmlGpmMetricsGet_t
-    Struct(622), // 2371 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2372 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2373 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2374 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2375 t_PC_nvmlComputeInstancePlacement_t
-    Struct(623), // 2376 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2377 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2378 t_P_nvmlComputeInstancePlacement_t
-    Enum(618), // 2379 t_nvmlComputeInstanceProfile
-    Struct(624), // 2380 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2381 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(625), // 2382 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2383 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(626), // 2384 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2385 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(627), // 2386 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2387 t_P_nvmlGpuInstanceInfo_t
-    Struct(628), // 2388 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2389 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(629), // 2390 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2391 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(630), // 2392 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2393 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(631), // 2394 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2395 t_P_nvmlVgpuSchedulerState_t
-    Flags(619, 4), // 2396 t_nvmlInitFlags_in4
-    Handle(215), // 2397 t_nvmlSystemEventSet_t
-    Struct(632), // 2398 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2399 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(633), // 2400 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2401 t_P_nvmlSystemEventSetFreeRequest_t
-    Flags(620, 4), // 2402 t_nvmlSystemEventTypes_in4
-    Flags(620, 8), // 2403 t_nvmlSystemEventTypes_in8
-    Struct(635), // 2404 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2405 t_P_nvmlSystemEventData_v1_t
-    Struct(634), // 2406 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2407 t_P_nvmlSystemEventSetWaitRequest_t
-    Flags(621, 4), // 2408 t_nvmlCPERType_t_in4
-    Struct(637), // 2409 t_nvmlCPERCursor_v1_t
-    Struct(636), // 2410 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2411 t_P_nvmlGetCPER_v1_t
-    Struct(638), // 2412 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2413 t_P_nvmlConfComputeSystemCaps_t
-    Struct(639), // 2414 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2415 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Enum(622), // 2416 t_nvmlCcDevToolsMode
-    Enum(623), // 2417 t_nvmlCcMultiGpu
-    Struct(640), // 2418 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2419 t_P_nvmlSystemConfComputeSettings_t
-    Struct(641), // 2420 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2421 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(642), // 2422 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2423 t_P_nvmlConfComputeSystemState_t
-    Struct(643), // 2424 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2425 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(644), // 2426 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2427 t_P_nvmlHwbcEntry_t
-    Struct(645), // 2428 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2429 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(646), // 2430 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2431 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(216), // 2432 t_nvmlUnit_t
-    Enum(624), // 2433 t_nvmlFanState_t
-    Struct(648), // 2434 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2435 t_A24_nvmlUnitFanInfo_t
-    Struct(647), // 2436 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2437 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2438 t_P_nvmlUnit_t
-    Enum(625), // 2439 t_nvmlLedColor_t
-    Struct(649), // 2440 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2441 t_P_nvmlLedState_t
-    Struct(650), // 2442 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2443 t_P_nvmlPSUInfo_t
-    Struct(651), // 2444 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2445 t_P_nvmlUnitInfo_t
-    Struct(653), // 2446 t_nvmlVgpuLicenseExpiry_t
-    Struct(652), // 2447 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2448 t_P_nvmlVgpuLicenseInfo_t
-    Struct(654), // 2449 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2450 t_P_nvmlVgpuPlacementId_t
-    Struct(655), // 2451 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2452 t_P_nvmlVgpuRuntimeState_t
-    Enum(626), // 2453 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2454 t_P_nvmlVgpuVmIdType_t
-    Struct(656), // 2455 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2456 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(627), // 2457 t_nvmlVgpuCapability_t
-    Struct(657), // 2458 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2459 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(628), // 2460 t_nvrtcResult
-    Status(628), // 2461 t_nvrtcResult_status
-    Handle(217), // 2462 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2463 t_P_nvrtcProgram
-    Struct(658), // 2464 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2465 t_P_nvrtcBundledHeadersInfo
-    Flags(629, 4), // 2466 t_nvrtcInstallHeaders_in4
-    Handle(218), // 2467 t_nvshmem_team_t
-    Enum(630), // 2468 t_nvshmemx_thread_support_t
-    Pointer(t_nvshmemx_thread_support_t, false), // 2469 t_P_nvshmemx_thread_support_t
-    Array(t_char, 48), // 2470 t_A48_char
-    Struct(659), // 2471 t_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, false), // 2472 t_P_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, true), // 2473 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_t, false), // 2474 t_P_nvshmem_team_t
-    Array(t_char, 124), // 2475 t_A124_char
-    Struct(663), // 2476 t_nvshmemx_uniqueid_t
-    Pointer(t_nvshmemx_uniqueid_t, false), // 2477 t_P_nvshmemx_uniqueid_t
-    Struct(662), // 2478 t_nvshmemx_uniqueid_args_t
-    Array(t_char, 92), // 2479 t_A92_char
-    Struct(661), // 2480 t_nvshmemx_init_args_t
-    Struct(660), // 2481 t_nvshmemx_init_attr_t
-    Pointer(t_nvshmemx_init_attr_t, false), // 2482 t_P_nvshmemx_init_attr_t
-    Struct(664), // 2483 t_nvshmemi_version_t
-    Enum(631), // 2484 t_nvshmemx_signal_op_t
-    Struct(665), // 2485 t_nvshmemx_collective_launch_attr_t
-    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2486 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(632, 4), // 2487 t_flags_in4
-    Enum(633), // 2488 t_nvshmemx_cmp_type_t
-    Array(t_char, 60), // 2489 t_A60_char
-    Struct(666), // 2490 t_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_region_attrs_t, true), // 2491 t_PC_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_uniqueid_t, true), // 2492 t_PC_nvshmemx_uniqueid_t
-    Enum(634), // 2493 t_nvtiffStatus_t
-    Status(634), // 2494 t_nvtiffStatus_t_status
-    Handle(219), // 2495 t_nvtiffStream_t
-    Handle(220), // 2496 t_nvtiffDecoder_t
-    Handle(221), // 2497 t_nvtiffDecodeParams_t
-    Struct(667), // 2498 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2499 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2500 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2501 t_P_nvtiffDecodeParams_t
-    Enum(635), // 2502 t_nvtiffOutputFormat_t
-    Struct(668), // 2503 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2504 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2505 t_P_nvtiffDecoder_t
-    Struct(669), // 2506 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2507 t_P_nvtiffDeviceAllocator_t
-    Struct(670), // 2508 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2509 t_P_nvtiffPinnedAllocator_t
-    Handle(222), // 2510 t_nvtiffEncoder_t
-    Handle(223), // 2511 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2512 t_P_nvtiffEncodeParams_t
-    Enum(636), // 2513 t_nvtiffGeoKey_t
-    Enum(637), // 2514 t_nvtiffGeoKeyDataType_t
-    Enum(638), // 2515 t_nvtiffImageGeometryType_t
-    Struct(671), // 2516 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2517 t_PC_nvtiffImageGeometry_t
-    Enum(639), // 2518 t_nvtiffCompression_t
-    Enum(640), // 2519 t_nvtiffPhotometricInt_t
-    Enum(641), // 2520 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2521 t_A16_u16
-    Enum(642), // 2522 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2523 t_A16_nvtiffSampleFormat_t
-    Struct(672), // 2524 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2525 t_PC_nvtiffImageInfo_t
-    Enum(643), // 2526 t_nvtiffJpegChromaSubsampling_t
-    Struct(673), // 2527 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2528 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(644), // 2529 t_nvtiffTagDataType_t
-    Enum(645), // 2530 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2531 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2532 t_P_nvtiffGeoKeyDataType_t
-    Struct(674), // 2533 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2534 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2535 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2536 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2537 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2538 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2539 t_P_nvtiffStream_t
+    Flags(49, 4), // 253 t_CUmemPool_create_usage_in4
+    Flags(49, 2), // 254 t_CUmemPool_create_usage_in2
+    Array(t_u8, 53), // 255 t_A53_u8
+    Struct(79), // 256 t_CUmemPoolProps
+    Flags(50, 4), // 257 t_CUmemAccess_flags_in4
+    Struct(83), // 258 t_CUmemAccessDesc
+    Pointer(t_CUmemAccessDesc, true), // 259 t_PC_CUmemAccessDesc
+    Struct(78), // 260 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 261 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Struct(84), // 262 t_CUDA_MEM_ALLOC_NODE_PARAMS
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 263 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
+    Enum(51), // 264 t_CUmemorytype
+    Struct(85), // 265 t_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMCPY3D, true), // 266 t_PC_CUDA_MEMCPY3D
+    Struct(86), // 267 t_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 268 t_PC_CUDA_MEMSET_NODE_PARAMS
+    Enum(52), // 269 t_CUgraphNodeType
+    Int { bytes: 8, signed: true }, // 270 t_i64
+    Array(t_i64, 29), // 271 t_A29_i64
+    Struct(92), // 272 t_CUDA_KERNEL_NODE_PARAMS_v3
+    Struct(93), // 273 t_CUDA_MEMCPY_NODE_PARAMS
+    Struct(94), // 274 t_CUDA_MEMSET_NODE_PARAMS_v2
+    Enum(53), // 275 t_CUhostTaskSyncMode
+    Union(98), // 276 t_CUDA_HOST_NODE_PARAMS_v2__1
+    Struct(95), // 277 t_CUDA_HOST_NODE_PARAMS_v2
+    Enum(54), // 278 t_CUgraphChildGraphNodeOwnership
+    Struct(99), // 279 t_CUDA_CHILD_GRAPH_NODE_PARAMS
+    Struct(101), // 280 t_CUDA_EVENT_WAIT_NODE_PARAMS
+    Union(104), // 281 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
+    Struct(102), // 282 t_CUDA_EVENT_RECORD_NODE_PARAMS
+    Union(107), // 283 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
+    Struct(105), // 284 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
+    Union(110), // 285 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
+    Struct(108), // 286 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
+    Struct(111), // 287 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
+    Struct(112), // 288 t_CUDA_MEM_FREE_NODE_PARAMS
+    Struct(113), // 289 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
+    Handle(21), // 290 t_CUgraphConditionalHandle
+    Enum(55), // 291 t_CUgraphConditionalNodeType
+    Pointer(t_CUgraph, false), // 292 t_P_CUgraph
+    Struct(114), // 293 t_CUDA_CONDITIONAL_NODE_PARAMS
+    Array(t_char, 232), // 294 t_A232_char
+    Enum(56), // 295 t_CUmemcpySrcAccessOrder
+    Flags(57, 4), // 296 t_CUmemcpyFlags_in4
+    Struct(116), // 297 t_CUmemcpyAttributes
+    Pointer(t_CUmemcpyAttributes, false), // 298 t_P_CUmemcpyAttributes
+    Union(117), // 299 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
+    Struct(115), // 300 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
+    Union(119), // 301 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
+    Struct(118), // 302 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
+    Union(88), // 303 t_CUgraphNodeParams__1
+    Struct(87), // 304 t_CUgraphNodeParams
+    Pointer(t_CUgraphNodeParams, false), // 305 t_P_CUgraphNodeParams
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 306 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 307 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUgraphConditionalHandle, false), // 308 t_P_CUgraphConditionalHandle
+    Flags(58, 4), // 309 t_CUgraphConditional_flags_in4
+    Flags(59, 4), // 310 t_CUgraphDebugDot_flags_in4
+    Handle(22), // 311 t_CUgraphExec
+    Flags(60, 4), // 312 t_CUgraphInstantiate_flags_in4
+    Pointer(t_CUgraphInstantiate_flags_in4, false), // 313 t_P_CUgraphInstantiate_flags_in4
+    Flags(60, 8), // 314 t_CUgraphInstantiate_flags_in8
+    Pointer(t_CUgraphInstantiate_flags_in8, false), // 315 t_P_CUgraphInstantiate_flags_in8
+    Enum(61), // 316 t_CUgraphExecUpdateResult
+    Pointer(t_CUgraphExecUpdateResult, false), // 317 t_P_CUgraphExecUpdateResult
+    Struct(120), // 318 t_CUgraphExecUpdateResultInfo
+    Pointer(t_CUgraphExecUpdateResultInfo, false), // 319 t_P_CUgraphExecUpdateResultInfo
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 320 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 321 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUgraphEdgeData, false), // 322 t_P_CUgraphEdgeData
+    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 323 t_P_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUgraphExec, false), // 324 t_P_CUgraphExec
+    Enum(62), // 325 t_CUgraphInstantiateResult
+    Struct(121), // 326 t_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 327 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Enum(63), // 328 t_CUkernelNodeAttrID_enum
+    Enum(64), // 329 t_CUlaunchAttributeID
+    Enum(65), // 330 t_CUaccessProperty
+    Struct(123), // 331 t_CUaccessPolicyWindow
+    Union(122), // 332 t_CUkernelNodeAttrValue_union
+    Pointer(t_CUkernelNodeAttrValue_union, false), // 333 t_P_CUkernelNodeAttrValue_union
+    Array(t_char, 64), // 334 t_A64_char
+    Enum(66), // 335 t_CUsynchronizationPolicy
+    Struct(132), // 336 t_CUlaunchAttributeValue_clusterDim
+    Enum(67), // 337 t_CUclusterSchedulingPolicy
+    Struct(133), // 338 t_CUlaunchAttributeValue_programmaticEvent
+    Struct(134), // 339 t_CUlaunchMemSyncDomainMap
+    Enum(68), // 340 t_CUlaunchMemSyncDomain
+    Struct(135), // 341 t_CUlaunchAttributeValue_launchCompletionEvent
+    Handle(23), // 342 t_CUgraphDeviceNode
+    Struct(136), // 343 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(137), // 344 t_CUlaunchAttributeValue_preferredClusterDim
+    Enum(69), // 345 t_CUlaunchAttributePortableClusterMode
+    Enum(70), // 346 t_CUsharedMemoryMode
+    Union(124), // 347 t_CUlaunchAttributeValue
+    Pointer(t_CUlaunchAttributeValue, false), // 348 t_P_CUlaunchAttributeValue
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 349 t_P_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 350 t_P_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUkernelNodeAttrValue_union, true), // 351 t_PC_CUkernelNodeAttrValue_union
+    Pointer(t_CUlaunchAttributeValue, true), // 352 t_PC_CUlaunchAttributeValue
+    Pointer(t_CUDA_MEMCPY3D, false), // 353 t_P_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 354 t_P_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUgraphNodeType, false), // 355 t_P_CUgraphNodeType
+    Handle(24), // 356 t_CUuserObject
+    Flags(71, 4), // 357 t_CUuserObjectRetain_flags_in4
+    Flags(72, 4), // 358 t_CUgraphicsRegisterFlags_in4
+    Flags(73, 4), // 359 t_CUgraphicsMapResourceFlags_in4
+    Pointer(t_CUgreenCtx, false), // 360 t_P_CUgreenCtx
+    Flags(74, 4), // 361 t_CUgreenCtxCreate_flags_in4
+    Flags(75, 4), // 362 t_CUstream_flags_in4
+    Pointer(t_CUexternalMemory, false), // 363 t_P_CUexternalMemory
+    Enum(76), // 364 t_CUexternalMemoryHandleType
+    Struct(140), // 365 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
+    Union(139), // 366 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
+    Flags(77, 4), // 367 t_CUexternalMemory_flags_in4
+    Struct(138), // 368 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 369 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Enum(78), // 370 t_CUexternalSemaphoreHandleType
+    Struct(143), // 371 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
+    Union(142), // 372 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
+    Struct(141), // 373 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 374 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Struct(144), // 375 t_CUipcEventHandle
+    Pointer(t_CUipcEventHandle, false), // 376 t_P_CUipcEventHandle
+    Struct(145), // 377 t_CUipcMemHandle
+    Pointer(t_CUipcMemHandle, false), // 378 t_P_CUipcMemHandle
+    Flags(79, 4), // 379 t_CUipcMem_flags_in4
+    Pointer(t_CUfunction, false), // 380 t_P_CUfunction
+    Handle(25), // 381 t_CUlibrary
+    Pointer(t_CUlibrary, false), // 382 t_P_CUlibrary
+    Struct(146), // 383 t_CUDA_LAUNCH_PARAMS
+    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 384 t_P_CUDA_LAUNCH_PARAMS
+    Flags(80, 4), // 385 t_CUcooperative_multi_flags_in4
+    Array(t_char, 4), // 386 t_A4_char
+    Struct(148), // 387 t_CUlaunchAttribute
+    Pointer(t_CUlaunchAttribute, false), // 388 t_P_CUlaunchAttribute
+    Struct(147), // 389 t_CUlaunchConfig
+    Pointer(t_CUlaunchConfig, true), // 390 t_PC_CUlaunchConfig
+    Pointer(t_CUkernel, false), // 391 t_P_CUkernel
+    Enum(81), // 392 t_CUjit_option
+    Pointer(t_CUjit_option, false), // 393 t_P_CUjit_option
+    Enum(82), // 394 t_CUlibraryOption
+    Pointer(t_CUlibraryOption, false), // 395 t_P_CUlibraryOption
+    Enum(83), // 396 t_CUjit_target
+    Enum(84), // 397 t_CUjit_fallback
+    Enum(85), // 398 t_CUjit_cacheMode
+    Struct(149), // 399 t_CUlibraryHostUniversalFunctionAndDataTable
+    Pointer(t_CUlibraryHostUniversalFunctionAndDataTable, false), // 400 t_P_CUlibraryHostUniversalFunctionAndDataTable
+    Handle(26), // 401 t_CUlinkState
+    Enum(86), // 402 t_CUjitInputType
+    Pointer(t_CUlinkState, false), // 403 t_P_CUlinkState
+    Handle(27), // 404 t_CUmemGenericAllocationHandle
+    Enum(87), // 405 t_CUlogicalEndpointType
+    Struct(152), // 406 t_CUlogicalEndpointProp__1_unicast
+    Struct(153), // 407 t_CUlogicalEndpointProp__1_multicast
+    Union(151), // 408 t_CUlogicalEndpointProp__1
+    Flags(88, 4), // 409 t_CUlogicalEndpointIpcHandleType_in4
+    Flags(89, 4), // 410 t_CUlogicalEndpointFlag_in4
+    Struct(150), // 411 t_CUlogicalEndpointProp
+    Pointer(t_CUlogicalEndpointProp, true), // 412 t_PC_CUlogicalEndpointProp
+    Struct(154), // 413 t_CUlogicalEndpointFabricHandle
+    Handle(28), // 414 t_CUlogsCallbackHandle
+    Pointer(t_CUlogsCallbackHandle, false), // 415 t_P_CUlogsCallbackHandle
+    Enum(90), // 416 t_CUmem_advise
+    Flags(91, 4), // 417 t_CUmemAttach_flags_in4
+    Enum(92), // 418 t_CUmemDecompressAlgorithm
+    Array(t_u8, 20), // 419 t_A20_u8
+    Struct(155), // 420 t_CUmemDecompressParams
+    Pointer(t_CUmemDecompressParams, false), // 421 t_P_CUmemDecompressParams
+    Pointer(t_CUmemGenericAllocationHandle, false), // 422 t_P_CUmemGenericAllocationHandle
+    Array(t_u8, 4), // 423 t_A4_u8
+    Enum(93), // 424 t_CUmemAllocationCompType
+    Flags(93, 1), // 425 t_CUmemAllocationCompType_in1
+    Flags(94, 4), // 426 t_CUmem_create_usage_in4
+    Flags(94, 2), // 427 t_CUmem_create_usage_in2
+    Struct(157), // 428 t_CUmemAllocationProp_allocFlags
+    Struct(156), // 429 t_CUmemAllocationProp
+    Pointer(t_CUmemAllocationProp, true), // 430 t_PC_CUmemAllocationProp
+    Pointer(t_CUmemLocation, false), // 431 t_P_CUmemLocation
+    Struct(158), // 432 t_CUmemFabricHandle
+    Pointer(t_CUmemAccess_flags_in4, false), // 433 t_P_CUmemAccess_flags_in4
+    Flags(50, 8), // 434 t_CUmemAccess_flags_in8
+    Pointer(t_CUmemAccess_flags_in8, false), // 435 t_P_CUmemAccess_flags_in8
+    Pointer(t_CUmemLocation, true), // 436 t_PC_CUmemLocation
+    Flags(95, 4), // 437 t_CUmemAllocationGranularity_flags_in4
+    Pointer(t_CUmemAllocationProp, false), // 438 t_P_CUmemAllocationProp
+    Enum(96), // 439 t_CUmemRangeHandleType
+    Flags(97, 4), // 440 t_CUmemRangeFlags_in4
+    Flags(97, 8), // 441 t_CUmemRangeFlags_in8
+    Flags(98, 4), // 442 t_CUmemhostalloc_flags_in4
+    Pointer(t_CUmemhostalloc_flags_in4, false), // 443 t_P_CUmemhostalloc_flags_in4
+    Flags(99, 4), // 444 t_CUmemhostregister_flags_in4
+    Enum(100), // 445 t_CUresourcetype
+    Union(160), // 446 t_CUarrayMapInfo_resource
+    Enum(101), // 447 t_CUarraySparseSubresourceType
+    Struct(162), // 448 t_CUarrayMapInfo_subresource_sparseLevel
+    Struct(163), // 449 t_CUarrayMapInfo_subresource_miptail
+    Union(161), // 450 t_CUarrayMapInfo_subresource
+    Enum(102), // 451 t_CUmemOperationType
+    Enum(103), // 452 t_CUmemHandleType
+    Union(164), // 453 t_CUarrayMapInfo_memHandle
+    Array(t_u32, 2), // 454 t_A2_u32
+    Struct(159), // 455 t_CUarrayMapInfo
+    Pointer(t_CUarrayMapInfo, false), // 456 t_P_CUarrayMapInfo
+    Pointer(t_CUmemPoolProps, true), // 457 t_PC_CUmemPoolProps
+    Struct(165), // 458 t_CUmemPoolPtrExportData
+    Pointer(t_CUmemPoolPtrExportData, false), // 459 t_P_CUmemPoolPtrExportData
+    Enum(104), // 460 t_CUmemPool_attribute
+    Enum(105), // 461 t_CUmem_range_attribute
+    Pointer(t_CUmem_range_attribute, false), // 462 t_P_CUmem_range_attribute
+    Struct(166), // 463 t_CUDA_MEMCPY2D_v1
+    Pointer(t_CUDA_MEMCPY2D_v1, true), // 464 t_PC_CUDA_MEMCPY2D_v1
+    Struct(167), // 465 t_CUDA_MEMCPY2D
+    Pointer(t_CUDA_MEMCPY2D, true), // 466 t_PC_CUDA_MEMCPY2D
+    Struct(168), // 467 t_CUDA_MEMCPY3D_v1
+    Pointer(t_CUDA_MEMCPY3D_v1, true), // 468 t_PC_CUDA_MEMCPY3D_v1
+    Enum(106), // 469 t_CUmemcpy3DOperandType
+    Struct(172), // 470 t_CUmemcpy3DOperand_op_ptr
+    Struct(174), // 471 t_CUoffset3D
+    Struct(173), // 472 t_CUmemcpy3DOperand_op_array
+    Union(171), // 473 t_CUmemcpy3DOperand_op
+    Struct(170), // 474 t_CUmemcpy3DOperand
+    Struct(175), // 475 t_CUextent3D
+    Struct(169), // 476 t_CUDA_MEMCPY3D_BATCH_OP
+    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 477 t_P_CUDA_MEMCPY3D_BATCH_OP
+    Struct(176), // 478 t_CUDA_MEMCPY3D_PEER
+    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 479 t_PC_CUDA_MEMCPY3D_PEER
+    Enum(107), // 480 t_CUmoduleLoadingMode
+    Pointer(t_CUmoduleLoadingMode, false), // 481 t_P_CUmoduleLoadingMode
+    Handle(29), // 482 t_CUsurfref
+    Pointer(t_CUsurfref, false), // 483 t_P_CUsurfref
+    Handle(30), // 484 t_CUtexref
+    Pointer(t_CUtexref, false), // 485 t_P_CUtexref
+    Flags(48, 8), // 486 t_CUmemAllocationHandleType_in8
+    Struct(177), // 487 t_CUmulticastObjectProp
+    Pointer(t_CUmulticastObjectProp, true), // 488 t_PC_CUmulticastObjectProp
+    Flags(108, 4), // 489 t_CUmulticastGranularity_flags_in4
+    Flags(109, 4), // 490 t_CUoccupancy_flags_in4
+    Enum(110), // 491 t_CUpointer_attribute
+    Struct(178), // 492 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
+    Enum(111), // 493 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
+    Pointer(t_CUpointer_attribute, false), // 494 t_P_CUpointer_attribute
+    Enum(112), // 495 t_CUoutput_mode
+    Pointer(t_CUexternalSemaphore, true), // 496 t_PC_CUexternalSemaphore
+    Enum(113), // 497 t_CUstreamCigDataType
+    Struct(180), // 498 t_CUstreamCigParam
+    Pointer(t_CUstreamCigParam, false), // 499 t_P_CUstreamCigParam
+    Struct(179), // 500 t_CUstreamCigCaptureParams
+    Pointer(t_CUstreamCigCaptureParams, false), // 501 t_P_CUstreamCigCaptureParams
+    Enum(114), // 502 t_CUstreamCaptureMode
+    Enum(115), // 503 t_CUstreamAttrID_enum
+    Union(181), // 504 t_CUstreamAttrValue_union
+    Pointer(t_CUstreamAttrValue_union, false), // 505 t_P_CUstreamAttrValue_union
+    Enum(116), // 506 t_CUstreamCaptureStatus
+    Pointer(t_CUstreamCaptureStatus, false), // 507 t_P_CUstreamCaptureStatus
+    Pointer(t_PC_CUgraphNode, false), // 508 t_P_PC_CUgraphNode
+    Pointer(t_PC_CUgraphEdgeData, false), // 509 t_P_PC_CUgraphEdgeData
+    Pointer(t_CUstream_flags_in4, false), // 510 t_P_CUstream_flags_in4
+    Pointer(t_CUstreamAttrValue_union, true), // 511 t_PC_CUstreamAttrValue_union
+    Flags(117, 4), // 512 t_CUstreamUpdateCaptureDependencies_flags_in4
+    Flags(118, 4), // 513 t_CUevent_wait_flags_in4
+    Handle(31), // 514 t_CUsurfObject
+    Pointer(t_CUsurfObject, false), // 515 t_P_CUsurfObject
+    Struct(184), // 516 t_CUDA_RESOURCE_DESC_res_array
+    Struct(185), // 517 t_CUDA_RESOURCE_DESC_res_mipmap
+    Struct(186), // 518 t_CUDA_RESOURCE_DESC_res_linear
+    Struct(187), // 519 t_CUDA_RESOURCE_DESC_res_pitch2D
+    Array(t_i32, 32), // 520 t_A32_i32
+    Struct(188), // 521 t_CUDA_RESOURCE_DESC_res_reserved
+    Union(183), // 522 t_CUDA_RESOURCE_DESC_res
+    Struct(182), // 523 t_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, true), // 524 t_PC_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, false), // 525 t_P_CUDA_RESOURCE_DESC
+    Array(t_u64, 16), // 526 t_A16_u64
+    Struct(189), // 527 t_CUtensorMap
+    Pointer(t_CUtensorMap, false), // 528 t_P_CUtensorMap
+    Enum(119), // 529 t_CUtensorMapDataType
+    Pointer(t_u64, true), // 530 t_PC_u64
+    Pointer(t_i32, true), // 531 t_PC_i32
+    Pointer(t_u32, true), // 532 t_PC_u32
+    Enum(120), // 533 t_CUtensorMapInterleave
+    Enum(121), // 534 t_CUtensorMapSwizzle
+    Enum(122), // 535 t_CUtensorMapL2promotion
+    Enum(123), // 536 t_CUtensorMapFloatOOBfill
+    Enum(124), // 537 t_CUtensorMapIm2ColWideMode
+    Enum(125), // 538 t_CUtensorMapAllocClass
+    Pointer(t_CUtensorMapAllocClass, false), // 539 t_P_CUtensorMapAllocClass
+    Handle(32), // 540 t_CUtexObject
+    Pointer(t_CUtexObject, false), // 541 t_P_CUtexObject
+    Enum(126), // 542 t_CUaddress_mode
+    Array(t_CUaddress_mode, 3), // 543 t_A3_CUaddress_mode
+    Enum(127), // 544 t_CUfilter_mode
+    Array(t_f32, 4), // 545 t_A4_f32
+    Array(t_i32, 12), // 546 t_A12_i32
+    Flags(128, 4), // 547 t_CUtexref_flags_in4
+    Struct(190), // 548 t_CUDA_TEXTURE_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, true), // 549 t_PC_CUDA_TEXTURE_DESC
+    Enum(129), // 550 t_CUresourceViewFormat
+    Struct(191), // 551 t_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 552 t_PC_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 553 t_P_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, false), // 554 t_P_CUDA_TEXTURE_DESC
+    Pointer(t_CUaddress_mode, false), // 555 t_P_CUaddress_mode
+    Pointer(t_CUfilter_mode, false), // 556 t_P_CUfilter_mode
+    Pointer(t_CUtexref_flags_in4, false), // 557 t_P_CUtexref_flags_in4
+    Pointer(t_CUarray_format, false), // 558 t_P_CUarray_format
+    Flags(130, 4), // 559 t_CUtexrefArray_flags_in4
+    Pointer(t_CUstreamCaptureMode, false), // 560 t_P_CUstreamCaptureMode
+    Pointer(t_CUuserObject, false), // 561 t_P_CUuserObject
+    Flags(131, 4), // 562 t_CUuserObject_flags_in4
+    Enum(132), // 563 t_cudaError_t
+    Status(132), // 564 t_cudaError_t_status
+    Handle(33), // 565 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 566 t_P_cudaKernel_t
+    Struct(192), // 567 t_dim3
+    Handle(34), // 568 t_cudaStream_t
+    Pointer(t_dim3, false), // 569 t_P_dim3
+    Pointer(t_cudaStream_t, false), // 570 t_P_cudaStream_t
+    Struct(193), // 571 t_uint3
+    Pointer(t_uint3, false), // 572 t_P_uint3
+    Enum(133), // 573 t_cudaChannelFormatKind
+    Struct(195), // 574 t_cudaChannelFormatDesc
+    Struct(194), // 575 t_surfaceReference
+    Pointer(t_surfaceReference, true), // 576 t_PC_surfaceReference
+    Enum(134), // 577 t_cudaTextureFilterMode
+    Enum(135), // 578 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 579 t_A3_cudaTextureAddressMode
+    Array(t_i32, 14), // 580 t_A14_i32
+    Struct(196), // 581 t_textureReference
+    Pointer(t_textureReference, true), // 582 t_PC_textureReference
+    Pointer(t_cudaChannelFormatDesc, false), // 583 t_P_cudaChannelFormatDesc
+    Struct(197), // 584 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 585 t_P_cudaExtent
+    Flags(136, 4), // 586 t_cudaArrayFlags_in4
+    Pointer(t_cudaArrayFlags_in4, false), // 587 t_P_cudaArrayFlags_in4
+    Handle(35), // 588 t_cudaArray_t
+    Struct(198), // 589 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 590 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 591 t_P_cudaArray_t
+    Struct(200), // 592 t_cudaArraySparseProperties_tileExtent
+    Flags(137, 4), // 593 t_cudaArraySparseFlags_in4
+    Struct(199), // 594 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 595 t_P_cudaArraySparseProperties
+    Handle(36), // 596 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 597 t_PC_cudaChannelFormatDesc
+    Handle(37), // 598 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 599 t_A8_char
+    Array(t_i32, 2), // 600 t_A2_i32
+    Array(t_u8, 8), // 601 t_A8_u8
+    Enum(138), // 602 t_cudaComputeMode
+    Array(t_i32, 63), // 603 t_A63_i32
+    Flags(139, 4), // 604 t_cudaFlushGPUDirectRDMAWritesOptions_in4
+    Enum(140), // 605 t_cudaGPUDirectRDMAWritesOrdering
+    Flags(141, 4), // 606 t_cudaMemAllocationHandleType_in4
+    Array(t_i32, 61), // 607 t_A61_i32
+    Array(t_i32, 1), // 608 t_A1_i32
+    Array(t_i32, 60), // 609 t_A60_i32
+    Array(t_i32, 56), // 610 t_A56_i32
+    Struct(201), // 611 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 612 t_PC_cudaDeviceProp
+    Handle(38), // 613 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 614 t_P_cudaSurfaceObject_t
+    Enum(142), // 615 t_cudaResourceType
+    Struct(211), // 616 t_cudaResourceDesc_res_array
+    Handle(39), // 617 t_cudaMipmappedArray_t
+    Struct(212), // 618 t_cudaResourceDesc_res_mipmap
+    Struct(213), // 619 t_cudaResourceDesc_res_linear
+    Struct(214), // 620 t_cudaResourceDesc_res_pitch2D
+    Struct(215), // 621 t_cudaResourceDesc_res_reserved
+    Union(209), // 622 t_cudaResourceDesc_res
+    Struct(207), // 623 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 624 t_PC_cudaResourceDesc
+    Handle(40), // 625 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 626 t_P_cudaTextureObject_t
+    Enum(143), // 627 t_cudaTextureReadMode
+    Struct(216), // 628 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 629 t_PC_cudaTextureDesc
+    Enum(144), // 630 t_cudaResourceViewFormat
+    Struct(219), // 631 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 632 t_PC_cudaResourceViewDesc
+    Struct(221), // 633 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 634 t_PC_cudaTextureDesc_v2
+    Handle(41), // 635 t_cudaExternalMemory_t
+    Handle(42), // 636 t_cudaExternalSemaphore_t
+    Handle(43), // 637 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 638 t_P_cudaDevResourceDesc_t
+    Enum(145), // 639 t_cudaDevResourceType
+    Flags(146, 4), // 640 t_cudaDevSmResourceGroup_flags_in4
+    Struct(224), // 641 t_cudaDevSmResource
+    Enum(147), // 642 t_cudaDevWorkqueueConfigScope
+    Struct(226), // 643 t_cudaDevWorkqueueConfigResource
+    Struct(227), // 644 t_cudaDevWorkqueueResource
+    Union(223), // 645 t_cudaDevResource__2
+    Struct(222), // 646 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 647 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 648 t_PC_cudaDevResource
+    Struct(228), // 649 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 650 t_P_cudaDevSmResourceGroupParams
+    Flags(148, 4), // 651 t_cudaDevSmResourceSplitByCount_flags_in4
+    Flags(149, 4), // 652 t_cudaPeerAccessFlags_in4
+    Enum(150), // 653 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(151), // 654 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(152), // 655 t_cudaDeviceAttr
+    Enum(153), // 656 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 657 t_P_cudaFuncCache
+    Handle(44), // 658 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 659 t_P_cudaMemPool_t
+    Handle(45), // 660 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 661 t_P_cudaExecutionContext_t
+    Enum(154), // 662 t_cudaGraphMemAttributeType
+    Enum(155), // 663 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 664 t_PC_cudaAtomicOperation
+    Enum(156), // 665 t_cudaLimit
+    Flags(157, 4), // 666 t_cudaNvSciSyncAttrFlags_in4
+    Enum(158), // 667 t_cudaDeviceP2PAttr
+    Enum(159), // 668 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 669 t_P_cudaSharedMemConfig
+    Handle(46), // 670 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 671 t_P_cudaAsyncCallbackHandle_t
+    Handle(47), // 672 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 673 t_P_cudaEglStreamConnection
+    Handle(48), // 674 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 675 t_P_cudaGraphicsResource_t
+    Flags(160, 4), // 676 t_cudaEglResourceLocationFlags_in4
+    Array(t_cudaArray_t, 3), // 677 t_A3_cudaArray_t
+    Struct(232), // 678 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 679 t_A3_cudaPitchedPtr
+    Union(231), // 680 t_cudaEglFrame_frame
+    Struct(233), // 681 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 682 t_A3_cudaEglPlaneDesc
+    Enum(161), // 683 t_cudaEglFrameType
+    Enum(162), // 684 t_cudaEglColorFormat
+    Struct(230), // 685 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 686 t_P_cudaEglFrame
+    Handle(49), // 687 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 688 t_P_cudaEvent_t
+    Flags(163, 4), // 689 t_cudaEventFlags_in4
+    Flags(164, 4), // 690 t_cudaEventRecordFlags_in4
+    Flags(165, 4), // 691 t_cudaStreamFlags_in4
+    Struct(234), // 692 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 693 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 694 t_P_cudaMipmappedArray_t
+    Struct(236), // 695 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 696 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 697 t_A16_i32
+    Array(t_i32, 15), // 698 t_A15_i32
+    Enum(166), // 699 t_cudaSharedMemoryMode
+    Struct(238), // 700 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 701 t_P_cudaFuncAttributes
+    Enum(167), // 702 t_cudaFuncAttribute
+    Enum(168), // 703 t_cudaGLDeviceList
+    Flags(169, 4), // 704 t_cudaGLMapFlags_in4
+    Flags(170, 4), // 705 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 706 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 707 t_P_cudaDeviceProp
+    Struct(243), // 708 t_cudaDeviceProp_
+    Pointer(t_cudaDeviceProp_, false), // 709 t_P_cudaDeviceProp_
+    Flags(171, 4), // 710 t_cudaGetDriverEntryPointFlags_in4
+    Flags(171, 8), // 711 t_cudaGetDriverEntryPointFlags_in8
+    Enum(172), // 712 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 713 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 714 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 715 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 716 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 717 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 718 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 719 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 720 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 721 t_P_PC_textureReference
+    Handle(51), // 722 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 723 t_P_cudaGraphNode_t
+    Handle(52), // 724 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 725 t_PC_cudaGraphNode_t
+    Enum(173), // 726 t_cudaGraphDependencyType
+    Flags(173, 1), // 727 t_cudaGraphDependencyType_in1
+    Struct(244), // 728 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 729 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 730 t_P_cudaExternalSemaphore_t
+    Struct(248), // 731 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(249), // 732 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(250), // 733 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(247), // 734 t_cudaExternalSemaphoreSignalParams_params
+    Flags(174, 4), // 735 t_cudaExternalSemaphoreSignalFlags_in4
+    Struct(246), // 736 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 737 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(245), // 738 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 739 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(254), // 740 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(255), // 741 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(256), // 742 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(253), // 743 t_cudaExternalSemaphoreWaitParams_params
+    Flags(175, 4), // 744 t_cudaExternalSemaphoreWaitFlags_in4
+    Struct(252), // 745 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 746 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(251), // 747 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 748 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(257), // 749 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 750 t_PC_cudaHostNodeParams
+    Struct(258), // 751 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 752 t_PC_cudaKernelNodeParams
+    Enum(176), // 753 t_cudaMemAllocationType
+    Enum(177), // 754 t_cudaMemLocationType
+    Struct(268), // 755 t_cudaMemLocation__1_localized
+    Union(266), // 756 t_cudaMemLocation__1
+    Struct(264), // 757 t_cudaMemLocation
+    Flags(178, 4), // 758 t_cudaMemPoolCreateUsage_in4
+    Flags(178, 2), // 759 t_cudaMemPoolCreateUsage_in2
+    Struct(260), // 760 t_cudaMemPoolProps
+    Enum(179), // 761 t_cudaMemAccessFlags
+    Struct(269), // 762 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 763 t_PC_cudaMemAccessDesc
+    Struct(259), // 764 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 765 t_P_cudaMemAllocNodeParams
+    Struct(271), // 766 t_cudaPos
+    Enum(180), // 767 t_cudaMemcpyKind
+    Struct(270), // 768 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 769 t_PC_cudaMemcpy3DParms
+    Struct(272), // 770 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 771 t_PC_cudaMemsetParams
+    Enum(181), // 772 t_cudaGraphNodeType
+    Union(280), // 773 t_cudaKernelNodeParamsV2__1
+    Enum(182), // 774 t_cudaKernelFunctionType
+    Struct(277), // 775 t_cudaKernelNodeParamsV2
+    Struct(281), // 776 t_cudaMemcpyNodeParams
+    Struct(283), // 777 t_cudaMemsetParamsV2
+    Enum(183), // 778 t_cudaHostTaskSyncMode
+    Struct(285), // 779 t_cudaHostNodeParamsV2
+    Enum(184), // 780 t_cudaGraphChildGraphNodeOwnership
+    Struct(288), // 781 t_cudaChildGraphNodeParams
+    Struct(290), // 782 t_cudaEventWaitNodeParams
+    Struct(291), // 783 t_cudaEventRecordNodeParams
+    Struct(293), // 784 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(295), // 785 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(297), // 786 t_cudaMemAllocNodeParamsV2
+    Struct(298), // 787 t_cudaMemFreeNodeParams
+    Handle(53), // 788 t_cudaGraphConditionalHandle
+    Enum(185), // 789 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 790 t_P_cudaGraph_t
+    Struct(299), // 791 t_cudaConditionalNodeParams
+    Enum(186), // 792 t_cudaMemcpySrcAccessOrder
+    Flags(187, 4), // 793 t_cudaMemcpyFlags_in4
+    Struct(302), // 794 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 795 t_P_cudaMemcpyAttributes
+    Struct(301), // 796 t_cudaMemcpyBatchNodeParams
+    Union(274), // 797 t_cudaGraphNodeParams__1
+    Struct(273), // 798 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 799 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 800 t_P_cudaGraphConditionalHandle
+    Flags(188, 4), // 801 t_cudaGraphConditionalHandleFlags_in4
+    Flags(189, 4), // 802 t_cudaGraphDebugDotFlags_in4
+    Handle(54), // 803 t_cudaGraphExec_t
+    Flags(190, 4), // 804 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 805 t_P_cudaGraphInstantiateFlags_in4
+    Flags(190, 8), // 806 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 807 t_P_cudaGraphInstantiateFlags_in8
+    Enum(191), // 808 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 809 t_P_cudaGraphExecUpdateResult
+    Struct(303), // 810 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 811 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 812 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 813 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 814 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 815 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 816 t_P_cudaGraphExec_t
+    Enum(192), // 817 t_cudaGraphInstantiateResult
+    Struct(304), // 818 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 819 t_P_cudaGraphInstantiateParams
+    Enum(193), // 820 t_cudaKernelNodeAttrID
+    Enum(194), // 821 t_cudaLaunchAttributeID
+    Enum(195), // 822 t_cudaAccessProperty
+    Struct(306), // 823 t_cudaAccessPolicyWindow
+    Union(305), // 824 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 825 t_P_cudaKernelNodeAttrValue
+    Enum(196), // 826 t_cudaSynchronizationPolicy
+    Struct(315), // 827 t_cudaLaunchAttributeValue_clusterDim
+    Enum(197), // 828 t_cudaClusterSchedulingPolicy
+    Struct(316), // 829 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(317), // 830 t_cudaLaunchMemSyncDomainMap
+    Enum(198), // 831 t_cudaLaunchMemSyncDomain
+    Struct(318), // 832 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(55), // 833 t_cudaGraphDeviceNode_t
+    Struct(319), // 834 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(320), // 835 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(199), // 836 t_cudaLaunchAttributePortableClusterMode
+    Union(307), // 837 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 838 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 839 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 840 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 841 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 842 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 843 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 844 t_P_cudaGraphNodeType
+    Handle(56), // 845 t_cudaUserObject_t
+    Flags(200, 4), // 846 t_cudaUserObjectRetainFlags_in4
+    Flags(201, 4), // 847 t_cudaGraphicsRegisterFlags_in4
+    Flags(202, 4), // 848 t_cudaGraphicsMapFlags_in4
+    Flags(203, 4), // 849 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 850 t_P_cudaHostAllocFlags_in4
+    Flags(204, 4), // 851 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 852 t_P_cudaExternalMemory_t
+    Enum(205), // 853 t_cudaExternalMemoryHandleType
+    Struct(324), // 854 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(323), // 855 t_cudaExternalMemoryHandleDesc_handle
+    Flags(206, 4), // 856 t_cudaExternalMemoryFlags_in4
+    Struct(321), // 857 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 858 t_PC_cudaExternalMemoryHandleDesc
+    Enum(207), // 859 t_cudaExternalSemaphoreHandleType
+    Struct(328), // 860 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(327), // 861 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(325), // 862 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 863 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(208, 4), // 864 t_cudaInitDeviceFlags_in4
+    Struct(329), // 865 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 866 t_P_cudaIpcEventHandle_t
+    Struct(330), // 867 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 868 t_P_cudaIpcMemHandle_t
+    Flags(209, 4), // 869 t_cudaIpcMemFlags_in4
+    Struct(331), // 870 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 871 t_P_cudaLaunchParams
+    Flags(210, 4), // 872 t_cudaCooperativeMultiFlags_in4
+    Struct(333), // 873 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 874 t_P_cudaLaunchAttribute
+    Struct(332), // 875 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 876 t_PC_cudaLaunchConfig_t
+    Handle(57), // 877 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 878 t_P_cudaLibrary_t
+    Enum(211), // 879 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 880 t_P_cudaJitOption
+    Enum(212), // 881 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 882 t_P_cudaLibraryOption
+    Enum(213), // 883 t_cudaJit_Fallback
+    Enum(214), // 884 t_cudaJit_CacheMode
+    Struct(334), // 885 t_cudalibraryHostUniversalFunctionAndDataTable
+    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 886 t_P_cudalibraryHostUniversalFunctionAndDataTable
+    Handle(58), // 887 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 888 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 889 t_P_cudaPitchedPtr
+    Flags(215, 4), // 890 t_cudaMemAttachFlags_in4
+    Enum(216), // 891 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 892 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 893 t_PC_cudaMemPoolProps
+    Struct(335), // 894 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 895 t_P_cudaMemPoolPtrExportData
+    Struct(336), // 896 t_cudaMemFabricHandle_t
+    Pointer(t_cudaMemAccessFlags, false), // 897 t_P_cudaMemAccessFlags
+    Enum(217), // 898 t_cudaMemPoolAttr
+    Enum(218), // 899 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 900 t_P_cudaMemRangeAttribute
+    Enum(219), // 901 t_cudaMemcpy3DOperandType
+    Struct(340), // 902 t_cudaMemcpy3DOperand_op_ptr
+    Struct(342), // 903 t_cudaOffset3D
+    Struct(341), // 904 t_cudaMemcpy3DOperand_op_array
+    Union(339), // 905 t_cudaMemcpy3DOperand_op
+    Struct(338), // 906 t_cudaMemcpy3DOperand
+    Struct(337), // 907 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 908 t_P_cudaMemcpy3DBatchOp
+    Struct(343), // 909 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 910 t_PC_cudaMemcpy3DPeerParms
+    Flags(220, 4), // 911 t_cudaOccupancyFlags_in4
+    Enum(221), // 912 t_cudaMemoryType
+    Array(t_i64, 8), // 913 t_A8_i64
+    Union(347), // 914 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 915 t_A7_i64
+    Struct(344), // 916 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 917 t_P_cudaPointerAttributes
+    Enum(222), // 918 t_cudaOutputMode_t
+    Float(8), // 919 t_f64
+    Pointer(t_f64, false), // 920 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 921 t_PC_cudaExternalSemaphore_t
+    Struct(350), // 922 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(351), // 923 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(352), // 924 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(349), // 925 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(348), // 926 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 927 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(223), // 928 t_cudaStreamCaptureMode
+    Struct(353), // 929 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 930 t_P_cudaGraphRecaptureCallbackData
+    Enum(224), // 931 t_cudaStreamAttrID
+    Union(354), // 932 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 933 t_P_cudaStreamAttrValue
+    Enum(225), // 934 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 935 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 936 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 937 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 938 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 939 t_PC_cudaStreamAttrValue
+    Flags(226, 4), // 940 t_cudaStreamUpdateCaptureDependenciesFlags_in4
+    Flags(227, 4), // 941 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 942 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 943 t_P_cudaUserObject_t
+    Flags(228, 4), // 944 t_cudaUserObjectFlags_in4
+    Struct(357), // 945 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(358), // 946 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(359), // 947 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(356), // 948 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(355), // 949 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 950 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(229), // 951 t_cublasStatus_t
+    Status(229), // 952 t_cublasStatus_t_status
+    Handle(59), // 953 t_cublasHandle_t
+    Enum(230), // 954 t_cudaDataType
+    Int { bytes: 1, signed: true }, // 955 t_i8
+    Int { bytes: 2, signed: true }, // 956 t_i16
+    Float(2), // 957 t_f16
+    BFloat16, // 958 t_bf16
+    Array(t_i8, 2), // 959 t_A2_i8
+    Array(t_u8, 2), // 960 t_A2_u8
+    Array(t_i16, 2), // 961 t_A2_i16
+    Array(t_u16, 2), // 962 t_A2_u16
+    Array(t_i64, 2), // 963 t_A2_i64
+    Array(t_u64, 2), // 964 t_A2_u64
+    Array(t_f16, 2), // 965 t_A2_f16
+    Array(t_bf16, 2), // 966 t_A2_bf16
+    Struct(360), // 967 t_float2
+    Struct(361), // 968 t_double2
+    Pointer(t_float2, true), // 969 t_PC_float2
+    Pointer(t_float2, false), // 970 t_P_float2
+    Enum(231), // 971 t_cublasSideMode_t
+    Enum(232), // 972 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 973 t_P_P_float2
+    Pointer(t_PC_float2, false), // 974 t_P_PC_float2
+    Enum(233), // 975 t_cublasFillMode_t
+    Pointer(t_f32, true), // 976 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 977 t_P_cublasHandle_t
+    Enum(234), // 978 t_cublasDiagType_t
+    Pointer(t_f64, true), // 979 t_PC_f64
+    Pointer(t_P_f64, false), // 980 t_P_P_f64
+    Pointer(t_PC_f64, false), // 981 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 982 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 983 t_PC_i64
+    Pointer(t_double2, true), // 984 t_PC_double2
+    Enum(235), // 985 t_cublasComputeType_t
+    Enum(236), // 986 t_cublasGemmAlgo_t
+    Enum(237), // 987 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 988 t_P_cublasAtomicsMode_t
+    Enum(238), // 989 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 990 t_P_cudaEmulationSpecialValuesSupport
+    Enum(239), // 991 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 992 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 993 t_P_P_i32
+    Enum(240), // 994 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 995 t_P_cudaEmulationMantissaControl
+    Flags(241, 4), // 996 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 997 t_P_cublasMath_t_in4
+    Enum(242), // 998 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 999 t_P_cublasPointerMode_t
+    Enum(243), // 1000 t_libraryPropertyType
+    Pointer(t_f16, true), // 1001 t_PC_f16
+    Pointer(t_PC_f16, false), // 1002 t_P_PC_f16
+    Pointer(t_f16, false), // 1003 t_P_f16
+    Pointer(t_P_f16, false), // 1004 t_P_P_f16
+    Pointer(t_P_f32, false), // 1005 t_P_P_f32
+    Pointer(t_i64, false), // 1006 t_P_i64
+    Handle(60), // 1007 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 1008 t_P_cublasLtHandle_t
+    Handle(61), // 1009 t_cublasLtEmulationDesc_t
+    Pointer(t_cublasLtEmulationDesc_t, false), // 1010 t_P_cublasLtEmulationDesc_t
+    Enum(244), // 1011 t_cublasLtEmulationDescAttributes_t
+    Handle(62), // 1012 t_cublasLtMatrixLayout_t
+    Pointer(t_cublasLtMatrixLayout_t, false), // 1013 t_P_cublasLtMatrixLayout_t
+    Handle(63), // 1014 t_cublasLtMatmulDesc_t
+    Struct(362), // 1015 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 1016 t_PC_cublasLtMatmulAlgo_t
+    Enum(245), // 1017 t_cublasLtMatmulAlgoCapAttributes_t
+    Flags(246, 4), // 1018 t_cublasLtReductionScheme_t_in4
+    Enum(247), // 1019 t_cublasLtMatmulTile_t
+    Enum(248), // 1020 t_cublasLtMatmulStages_t
+    Flags(249, 4), // 1021 t_cublasLtPointerModeMask_t_in4
+    Flags(250, 4), // 1022 t_cublasLtEpilogue_t_in4
+    Array(t_i32, 4), // 1023 t_A4_i32
+    Struct(363), // 1024 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 1025 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(251), // 1026 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 1027 t_P_cublasLtMatmulAlgo_t
+    Handle(64), // 1028 t_cublasLtMatmulPreference_t
+    Pointer(t_cublasLtMatmulDesc_t, false), // 1029 t_P_cublasLtMatmulDesc_t
+    Enum(252), // 1030 t_cublasLtMatmulDescAttributes_t
+    Enum(253), // 1031 t_cublasLtPointerMode_t
+    Enum(254), // 1032 t_cublasLtMatmulMatrixScale_t
+    Pointer(t_cublasLtMatmulPreference_t, false), // 1033 t_P_cublasLtMatmulPreference_t
+    Enum(255), // 1034 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(256), // 1035 t_cublasLtMatmulSearch_t
+    Enum(257), // 1036 t_cublasLtMatrixLayoutAttribute_t
+    Enum(258), // 1037 t_cublasLtOrder_t
+    Enum(259), // 1038 t_cublasLtBatchMode_t
+    Enum(260), // 1039 t_cublasLtIntegerWidth_t
+    Handle(65), // 1040 t_cublasLtMatrixTransformDesc_t
+    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 1041 t_P_cublasLtMatrixTransformDesc_t
+    Enum(261), // 1042 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 1043 t_P_PC_f32
+    Pointer(t_bf16, true), // 1044 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 1045 t_P_PC_bf16
+    Pointer(t_bf16, false), // 1046 t_P_bf16
+    Pointer(t_P_bf16, false), // 1047 t_P_P_bf16
+    Pointer(t_u8, true), // 1048 t_PC_u8
+    Handle(66), // 1049 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 1050 t_P_cublasXtHandle_t
+    Enum(262), // 1051 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 1052 t_P_cublasXtPinnedMemMode_t
+    Enum(263), // 1053 t_cublasXtBlasOp_t
+    Enum(264), // 1054 t_cublasXtOpType_t
+    Pointer(t_double2, false), // 1055 t_P_double2
+    Pointer(t_P_double2, false), // 1056 t_P_P_double2
+    Pointer(t_PC_double2, false), // 1057 t_P_PC_double2
+    Enum(265), // 1058 t_cublasMpStatus_t
+    Status(265), // 1059 t_cublasMpStatus_t_status
+    Handle(67), // 1060 t_cublasMpGrid_t
+    Handle(68), // 1061 t_cublasMpHandle_t
+    Pointer(t_cublasMpHandle_t, false), // 1062 t_P_cublasMpHandle_t
+    Handle(69), // 1063 t_cublasMpMatrixDescriptor_t
+    Handle(70), // 1064 t_ncclComm_t
+    Enum(266), // 1065 t_cublasMpEmulationStrategy_t
+    Pointer(t_cublasMpEmulationStrategy_t, false), // 1066 t_P_cublasMpEmulationStrategy_t
+    Enum(267), // 1067 t_cublasMpGridLayout_t
+    Pointer(t_cublasMpGrid_t, false), // 1068 t_P_cublasMpGrid_t
+    Handle(71), // 1069 t_cublasMpMatmulDescriptor_t
+    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1070 t_P_cublasMpMatmulDescriptor_t
+    Enum(268), // 1071 t_cublasMpMatmulDescriptorAttribute_t
+    Enum(269), // 1072 t_cublasMpMatmulAlgoType_t
+    Enum(270), // 1073 t_cublasMpMatmulEpilogue_t
+    Enum(271), // 1074 t_cublasMpMatmulMatrixScale_t
+    Enum(272), // 1075 t_cublasMpResultScheme_t
+    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1076 t_P_cublasMpMatrixDescriptor_t
+    Enum(273), // 1077 t_cudnnStatus_t
+    Status(273), // 1078 t_cudnnStatus_t_status
+    Handle(72), // 1079 t_cudnnHandle_t
+    Handle(73), // 1080 t_cudnnActivationDescriptor_t
+    Handle(74), // 1081 t_cudnnTensorDescriptor_t
+    Enum(274), // 1082 t_cudnnDataType_t
+    Enum(275), // 1083 t_cudnnBackendDescriptorType_t
+    Handle(75), // 1084 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 1085 t_P_cudnnBackendDescriptor_t
+    Enum(276), // 1086 t_cudnnBackendAttributeName_t
+    Enum(277), // 1087 t_cudnnBackendAttributeType_t
+    Enum(278), // 1088 t_cudnnConvolutionMode_t
+    Enum(279), // 1089 t_cudnnBackendHeurMode_t
+    Enum(280), // 1090 t_cudnnBackendKnobType_t
+    Enum(281), // 1091 t_cudnnNanPropagation_t
+    Enum(282), // 1092 t_cudnnBackendNumericalNote_t
+    Enum(283), // 1093 t_cudnnBackendLayoutType_t
+    Enum(284), // 1094 t_cudnnPointwiseMode_t
+    Enum(285), // 1095 t_cudnnGenStatsMode_t
+    Enum(286), // 1096 t_cudnnBnFinalizeStatsMode_t
+    Enum(287), // 1097 t_cudnnReduceTensorOp_t
+    Enum(288), // 1098 t_cudnnBackendBehaviorNote_t
+    Enum(289), // 1099 t_cudnnBackendTensorReordering_t
+    Enum(290), // 1100 t_cudnnResampleMode_t
+    Enum(291), // 1101 t_cudnnPaddingMode_t
+    Enum(292), // 1102 t_cudnnSignalMode_t
+    Struct(364), // 1103 t_cudnnFraction_t
+    Enum(293), // 1104 t_cudnnBackendNormMode_t
+    Enum(294), // 1105 t_cudnnBackendNormFwdPhase_t
+    Enum(295), // 1106 t_cudnnRngDistribution_t
+    Enum(296), // 1107 t_cudnnMoeGroupedMatmulMode_t
+    Enum(297), // 1108 t_cudnnBackendReshapeMode_t
+    Enum(298), // 1109 t_cudnnBackendOperationGraphMode_t
+    Enum(299), // 1110 t_cudnnCudaGraphRetention_t
+    Enum(300), // 1111 t_cudnnBatchNormMode_t
+    Enum(301), // 1112 t_cudnnBatchNormOps_t
+    Handle(76), // 1113 t_cudnnRNNDescriptor_t
+    Enum(302), // 1114 t_cudnnCTCLossAlgo_t
+    Handle(77), // 1115 t_cudnnCTCLossDescriptor_t
+    Enum(303), // 1116 t_cudnnCausalConv1dActivation_t
+    Handle(78), // 1117 t_cudnnFilterDescriptor_t
+    Handle(79), // 1118 t_cudnnConvolutionDescriptor_t
+    Enum(304), // 1119 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(305), // 1120 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(306), // 1121 t_cudnnConvolutionFwdAlgo_t
+    Handle(80), // 1122 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1123 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1124 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1125 t_P_cudnnAlgorithmDescriptor_t
+    Handle(81), // 1126 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1127 t_P_cudnnAlgorithmPerformance_t
+    Handle(82), // 1128 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1129 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1130 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1131 t_P_cudnnConvolutionDescriptor_t
+    Handle(83), // 1132 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1133 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1134 t_P_cudnnFilterDescriptor_t
+    Handle(84), // 1135 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1136 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(307), // 1137 t_cudnnFusedOps_t
+    Handle(85), // 1138 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1139 t_P_cudnnFusedOpsPlan_t
+    Handle(86), // 1140 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1141 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(87), // 1142 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1143 t_P_cudnnLRNDescriptor_t
+    Handle(88), // 1144 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1145 t_P_cudnnOpTensorDescriptor_t
+    Handle(89), // 1146 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1147 t_P_cudnnPersistentRNNPlan_t
+    Handle(90), // 1148 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1149 t_P_cudnnPoolingDescriptor_t
+    Handle(91), // 1150 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1151 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1152 t_P_cudnnRNNDescriptor_t
+    Handle(92), // 1153 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1154 t_P_cudnnReduceTensorDescriptor_t
+    Handle(93), // 1155 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1156 t_P_cudnnSeqDataDescriptor_t
+    Handle(94), // 1157 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1158 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1159 t_P_cudnnTensorDescriptor_t
+    Handle(95), // 1160 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1161 t_P_cudnnTensorTransformDescriptor_t
+    Enum(308), // 1162 t_cudnnNormMode_t
+    Enum(309), // 1163 t_cudnnDivNormMode_t
+    Enum(310), // 1164 t_cudnnDeterminism_t
+    Enum(311), // 1165 t_cudnnMathType_t
+    Struct(365), // 1166 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1167 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(366), // 1168 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1169 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(367), // 1170 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1171 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1172 t_PC_cudnnTensorDescriptor_t
+    Enum(312), // 1173 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1174 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1175 t_P_cudnnNanPropagation_t
+    Enum(313), // 1176 t_cudnnRNNAlgo_t
+    Union(369), // 1177 t_Algorithm
+    Struct(368), // 1178 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1179 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1180 t_P_cudnnStatus_t
+    Flags(314, 4), // 1181 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1182 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1183 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1184 t_P_cudnnMathType_t
+    Enum(315), // 1185 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1186 t_P_cudnnLossNormalizationMode_t
+    Enum(316), // 1187 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1188 t_P_cudnnCTCGradMode_t
+    Flags(317, 4), // 1189 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1190 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1191 t_P_cudnnConvolutionMode_t
+    Enum(318), // 1192 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1193 t_P_cudnnReorderType_t
+    Enum(319), // 1194 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1195 t_P_cudnnTensorFormat_t
+    Enum(320), // 1196 t_cudnnFusedOpsConstParamLabel_t
+    Enum(321), // 1197 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(322), // 1198 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(323), // 1199 t_cudnnNormOps_t
+    Enum(324), // 1200 t_cudnnNormAlgo_t
+    Enum(325), // 1201 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1202 t_P_cudnnOpTensorOp_t
+    Enum(326), // 1203 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1204 t_P_cudnnPoolingMode_t
+    Enum(327), // 1205 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1206 t_P_cudnnRNNBiasMode_t
+    Enum(328), // 1207 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1208 t_P_cudnnRNNDataLayout_t
+    Enum(329), // 1209 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1210 t_P_cudnnRNNInputMode_t
+    Enum(330), // 1211 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1212 t_P_cudnnDirectionMode_t
+    Enum(331), // 1213 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1214 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1215 t_P_cudnnRNNAlgo_t
+    Flags(332, 4), // 1216 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1217 t_P_cudnnRNNPaddedIO_in4
+    Enum(333), // 1218 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1219 t_P_cudnnReduceTensorOp_t
+    Enum(334), // 1220 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1221 t_P_cudnnReduceTensorIndices_t
+    Enum(335), // 1222 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1223 t_P_cudnnIndicesType_t
+    Enum(336), // 1224 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1225 t_P_cudnnSeqDataAxis_t
+    Enum(337), // 1226 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1227 t_P_cudnnFoldingDirection_t
+    Struct(370), // 1228 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1229 t_PC_cudnnGnnCscGraph_t
+    Enum(338), // 1230 t_cudnnGnnAggOp_t
+    Enum(339), // 1231 t_cudnnGnnActivationOp_t
+    Struct(371), // 1232 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1233 t_PC_cudnnGnnMhaParams_t
+    Enum(340), // 1234 t_cudnnLRNMode_t
+    Enum(341), // 1235 t_cudnnWgradMode_t
+    Enum(342), // 1236 t_cudnnErrQueryMode_t
+    Enum(343), // 1237 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1238 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1239 t_PC_cudnnSeqDataAxis_t
+    Enum(344), // 1240 t_cudnnSamplerType_t
+    Enum(345), // 1241 t_cudnnSoftmaxAlgorithm_t
+    Enum(346), // 1242 t_cudnnSoftmaxMode_t
+    Enum(347), // 1243 t_cudssStatus_t
+    Status(347), // 1244 t_cudssStatus_t_status
+    Handle(96), // 1245 t_cudssConfig_t
+    Pointer(t_cudssConfig_t, false), // 1246 t_P_cudssConfig_t
+    Enum(348), // 1247 t_cudssConfigParam_t
+    Enum(349), // 1248 t_cudssReorderingAlg_t
+    Enum(350), // 1249 t_cudssFactorizationAlg_t
+    Enum(351), // 1250 t_cudssSolveAlg_t
+    Enum(352), // 1251 t_cudssMatchingAlg_t
+    Enum(353), // 1252 t_cudssSolveMode_t
+    Enum(354), // 1253 t_cudssPivotType_t
+    Enum(355), // 1254 t_cudssPivotEpsilonAlg_t
+    Enum(356), // 1255 t_cudssDowncastFactorsMode_t
+    Handle(97), // 1256 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1257 t_P_cudssHandle_t
+    Handle(98), // 1258 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1259 t_P_cudssData_t
+    Enum(357), // 1260 t_cudssDataParam_t
+    Array(t_i64, 16), // 1261 t_A16_i64
+    Array(t_i64, 3), // 1262 t_A3_i64
+    Flags(358, 4), // 1263 t_cudssPhase_t_in4
+    Handle(99), // 1264 t_cudssMatrix_t
+    Struct(372), // 1265 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1266 t_P_cudssDeviceMemHandler_t
+    Struct(373), // 1267 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1268 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1269 t_P_cudssMatrix_t
+    Enum(359), // 1270 t_cudssMatrixType_t
+    Enum(360), // 1271 t_cudssMatrixViewType_t
+    Enum(361), // 1272 t_cudssIndexBase_t
+    Enum(362), // 1273 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1274 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1275 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1276 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1277 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1278 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1279 t_P_cudssLayout_t
+    Flags(363, 4), // 1280 t_cudssMatrixFormat_t_in4
+    Pointer(t_cudssMatrixFormat_t_in4, false), // 1281 t_P_cudssMatrixFormat_t_in4
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1282 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1283 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1284 t_PC_cudssPinnedMemHandler_t
+    Enum(364), // 1285 t_cudssStatus_t_
+    Status(364), // 1286 t_cudssStatus_t_status_
+    Handle(100), // 1287 t_cudssConfig_t_
+    Pointer(t_cudssConfig_t_, false), // 1288 t_P_cudssConfig_t_
+    Enum(365), // 1289 t_cudssConfigParam_t_
+    Enum(366), // 1290 t_cudssAlgType_t
+    Enum(367), // 1291 t_cudssPivotType_t_
+    Handle(101), // 1292 t_cudssHandle_t_
+    Pointer(t_cudssHandle_t_, false), // 1293 t_P_cudssHandle_t_
+    Handle(102), // 1294 t_cudssData_t_
+    Pointer(t_cudssData_t_, false), // 1295 t_P_cudssData_t_
+    Enum(368), // 1296 t_cudssDataParam_t_
+    Flags(369, 4), // 1297 t_cudssPhase_t_in4_
+    Handle(103), // 1298 t_cudssMatrix_t_
+    Struct(374), // 1299 t_cudssDeviceMemHandler_t_
+    Pointer(t_cudssDeviceMemHandler_t_, false), // 1300 t_P_cudssDeviceMemHandler_t_
+    Pointer(t_cudssMatrix_t_, false), // 1301 t_P_cudssMatrix_t_
+    Enum(370), // 1302 t_cudssMatrixType_t_
+    Enum(371), // 1303 t_cudssMatrixViewType_t_
+    Enum(372), // 1304 t_cudssIndexBase_t_
+    Enum(373), // 1305 t_cudssLayout_t_
+    Pointer(t_cudssMatrixType_t_, false), // 1306 t_P_cudssMatrixType_t_
+    Pointer(t_cudssMatrixViewType_t_, false), // 1307 t_P_cudssMatrixViewType_t_
+    Pointer(t_cudssIndexBase_t_, false), // 1308 t_P_cudssIndexBase_t_
+    Pointer(t_cudssLayout_t_, false), // 1309 t_P_cudssLayout_t_
+    Flags(374, 4), // 1310 t_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1311 t_P_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssDeviceMemHandler_t_, true), // 1312 t_PC_cudssDeviceMemHandler_t_
+    Enum(375), // 1313 t_cufftResult
+    Status(375), // 1314 t_cufftResult_status
+    Handle(104), // 1315 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1316 t_P_cufftHandle
+    Enum(376), // 1317 t_cufftType
+    Enum(377), // 1318 t_cufftDirection
+    Enum(378), // 1319 t_cufftProperty
+    Enum(379), // 1320 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1321 t_A64_i32
+    Array(t_P_void, 64), // 1322 t_A64_P_void
+    Array(t_u64, 64), // 1323 t_A64_u64
+    Struct(376), // 1324 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1325 t_P_cudaXtDesc
+    Enum(380), // 1326 t_libFormat
+    Struct(375), // 1327 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1328 t_P_cudaLibXtDesc
+    Handle(105), // 1329 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1330 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1331 t_P_cudaLibXtDescPointer
+    Enum(381), // 1332 t_cufftXtSubFormat
+    Enum(382), // 1333 t_cufftXtCopyType
+    Enum(383), // 1334 t_cufftXtQueryType
+    Struct(377), // 1335 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1336 t_A3_u64
+    Struct(378), // 1337 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1338 t_PC_cufftBox3d
+    Enum(384), // 1339 t_cufftXtWorkAreaPolicy
+    Handle(106), // 1340 t_fftw_plan
+    Array(t_f64, 2), // 1341 t_A2_f64
+    Pointer(t_A2_f64, false), // 1342 t_P_A2_f64
+    Enum(385), // 1343 t_fftwSign
+    Enum(386), // 1344 t_fftwFlags
+    Struct(379), // 1345 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1346 t_PC_fftwf_iodim64
+    Struct(380), // 1347 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1348 t_PC_fftwf_iodim
+    Handle(107), // 1349 t_fftwf_plan
+    Array(t_f32, 2), // 1350 t_A2_f32
+    Pointer(t_A2_f32, false), // 1351 t_P_A2_f32
+    Enum(387), // 1352 t_CUfileOpError
+    Struct(381), // 1353 t_CUfileError_t
+    Handle(108), // 1354 t_CUfileBatchHandle_t
+    Flags(388, 4), // 1355 t_CUfileStatus_t_in4
+    Struct(382), // 1356 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1357 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1358 t_P_CUfileBatchHandle_t
+    Enum(389), // 1359 t_CUfileBatchMode_t
+    Struct(385), // 1360 t_CUfileIOParams_t_u_batch
+    Union(384), // 1361 t_CUfileIOParams_t_u
+    Handle(109), // 1362 t_CUfileHandle_t
+    Enum(390), // 1363 t_CUfileOpcode_t
+    Struct(383), // 1364 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1365 t_P_CUfileIOParams_t
+    Flags(391, 4), // 1366 t_cuFileRdmaFlags_in4
+    Flags(392, 4), // 1367 t_CUfileDriverStatusFlags_t_in4
+    Flags(393, 4), // 1368 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1369 t_P_CUfileP2PFlags_t_in4
+    Struct(387), // 1370 t_CUfileDrvProps_t_nvfs
+    Struct(386), // 1371 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1372 t_P_CUfileDrvProps_t
+    Enum(394), // 1373 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1374 t_P_bool1
+    Enum(395), // 1375 t_CUFileSizeTConfigParameter_t
+    Enum(396), // 1376 t_CUFileStringConfigParameter_t
+    Struct(389), // 1377 t_CUfileOpCounter_t
+    Struct(388), // 1378 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1379 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1380 t_A32_u64
+    Struct(390), // 1381 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1382 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1383 t_A16_char
+    Array(t_u8, 16), // 1384 t_A16_u8
+    Struct(392), // 1385 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1386 t_A16_CUfilePerGpuStats_t
+    Struct(391), // 1387 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1388 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1389 t_P_CUfileHandle_t
+    Enum(397), // 1390 t_CUfileFileHandleType
+    Union(394), // 1391 t_CUfileDescr_t_handle
+    Struct(395), // 1392 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1393 t_PC_CUfileFSOps_t
+    Struct(393), // 1394 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1395 t_P_CUfileDescr_t
+    Struct(396), // 1396 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1397 t_PC_CUfileIOVec_t
+    Flags(398, 4), // 1398 t_cuFileStreamFlags_in4
+    Enum(399), // 1399 t_curandStatus_t
+    Status(399), // 1400 t_curandStatus_t_status
+    Handle(110), // 1401 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1402 t_P_curandGenerator_t
+    Enum(400), // 1403 t_curandRngType_t
+    Handle(111), // 1404 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1405 t_P_curandDiscreteDistribution_t
+    Enum(401), // 1406 t_curandMethod_t
+    Array(t_u32, 32), // 1407 t_A32_u32
+    Pointer(t_A32_u32, false), // 1408 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1409 t_P_P_A32_u32
+    Enum(402), // 1410 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1411 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1412 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1413 t_P_P_u32
+    Pointer(t_P_u64, false), // 1414 t_P_P_u64
+    Enum(403), // 1415 t_curandOrdering_t
+    Enum(404), // 1416 t_cusolverStatus_t
+    Status(404), // 1417 t_cusolverStatus_t_status
+    Handle(112), // 1418 t_cusolverDnHandle_t
+    Enum(405), // 1419 t_cusolverEigMode_t
+    Handle(113), // 1420 t_gesvdjInfo_t
+    Enum(406), // 1421 t_cusolverEigRange_t
+    Handle(114), // 1422 t_syevjInfo_t
+    Enum(407), // 1423 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1424 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1425 t_P_gesvdjInfo_t
+    Handle(115), // 1426 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1427 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1428 t_P_syevjInfo_t
+    Enum(408), // 1429 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1430 t_P_cusolverDeterministicMode_t
+    Enum(409), // 1431 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1432 t_P_cudaEmulationStrategy
+    Enum(410), // 1433 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1434 t_P_cusolverMathMode_t
+    Handle(116), // 1435 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1436 t_P_cusolverDnIRSInfos_t
+    Handle(117), // 1437 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1438 t_P_cusolverDnIRSParams_t
+    Enum(411), // 1439 t_cusolverIRSRefinement_t
+    Enum(412), // 1440 t_cusolverPrecType_t
+    Enum(413), // 1441 t_cusolverDnFunction_t
+    Enum(414), // 1442 t_cusolverAlgMode_t
+    Enum(415), // 1443 t_cusolverDirectMode_t
+    Enum(416), // 1444 t_cusolverStorevMode_t
+    Enum(417), // 1445 t_cusolverEigComp_t
+    Handle(118), // 1446 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1447 t_P_cusolverMgHandle_t
+    Handle(119), // 1448 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1449 t_P_cudaLibMgGrid_t
+    Enum(418), // 1450 t_cusolverMgGridMapping_t
+    Handle(120), // 1451 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1452 t_P_cudaLibMgMatrixDesc_t
+    Handle(121), // 1453 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1454 t_P_cusolverRfHandle_t
+    Enum(419), // 1455 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1456 t_P_cusolverRfFactorization_t
+    Enum(420), // 1457 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1458 t_P_cusolverRfTriangularSolve_t
+    Enum(421), // 1459 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1460 t_P_cusolverRfMatrixFormat_t
+    Enum(422), // 1461 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1462 t_P_cusolverRfUnitDiagonal_t
+    Enum(423), // 1463 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1464 t_P_cusolverRfNumericBoostReport_t
+    Enum(424), // 1465 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1466 t_P_cusolverRfResetValuesFastMode_t
+    Handle(122), // 1467 t_cusolverSpHandle_t
+    Handle(123), // 1468 t_cusparseMatDescr_t
+    Handle(124), // 1469 t_csrcholInfo_t
+    Handle(125), // 1470 t_csrcholInfoHost_t
+    Handle(126), // 1471 t_csrluInfoHost_t
+    Handle(127), // 1472 t_csrqrInfo_t
+    Handle(128), // 1473 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1474 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1475 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1476 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1477 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1478 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1479 t_P_csrqrInfoHost_t
+    Handle(129), // 1480 t_cusolverMpGrid_t
+    Handle(130), // 1481 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1482 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1483 t_P_cusolverMpGrid_t
+    Enum(425), // 1484 t_cusolverMpGridMapping_t
+    Handle(131), // 1485 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1486 t_P_cusolverMpMatrixDescriptor_t
+    Handle(132), // 1487 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1488 t_P_cusolverMpGesvdDescriptor_t
+    Enum(426), // 1489 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(133), // 1490 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1491 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(427), // 1492 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(134), // 1493 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1494 t_P_cusolverMpPolarDescriptor_t
+    Enum(428), // 1495 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(429), // 1496 t_cusparseStatus_t
+    Status(429), // 1497 t_cusparseStatus_t_status
+    Handle(135), // 1498 t_cusparseHandle_t
+    Handle(136), // 1499 t_cusparseSpVecDescr_t
+    Handle(137), // 1500 t_cusparseDnVecDescr_t
+    Handle(138), // 1501 t_cusparseConstSpVecDescr_t
+    Handle(139), // 1502 t_cusparseSpMatDescr_t
+    Enum(430), // 1503 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1504 t_P_cusparseIndexType_t
+    Enum(431), // 1505 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1506 t_P_cusparseIndexBase_t
+    Enum(432), // 1507 t_cusparseDirection_t
+    Handle(140), // 1508 t_bsric02Info_t
+    Enum(433), // 1509 t_cusparseSolvePolicy_t
+    Handle(141), // 1510 t_bsrilu02Info_t
+    Enum(434), // 1511 t_cusparseOperation_t
+    Handle(142), // 1512 t_bsrsm2Info_t
+    Handle(143), // 1513 t_bsrsv2Info_t
+    Handle(144), // 1514 t_csru2csrInfo_t
+    Handle(145), // 1515 t_cusparseColorInfo_t
+    Handle(146), // 1516 t_csrgemm2Info_t
+    Handle(147), // 1517 t_csric02Info_t
+    Handle(148), // 1518 t_csrilu02Info_t
+    Handle(149), // 1519 t_csrsm2Info_t
+    Handle(150), // 1520 t_csrsv2Info_t
+    Enum(435), // 1521 t_cusparseAction_t
+    Handle(151), // 1522 t_cusparseConstSpMatDescr_t
+    Handle(152), // 1523 t_cusparseConstDnMatDescr_t
+    Enum(436), // 1524 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1525 t_P_cusparseOrder_t
+    Handle(153), // 1526 t_cusparseConstDnVecDescr_t
+    Handle(154), // 1527 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1528 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1529 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1530 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1531 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1532 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1533 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1534 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1535 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1536 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1537 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1538 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1539 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1540 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1541 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1542 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1543 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1544 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1545 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1546 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1547 t_P_cusparseMatDescr_t
+    Handle(155), // 1548 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1549 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1550 t_P_cusparseSpVecDescr_t
+    Enum(437), // 1551 t_cusparseCsr2CscAlg_t
+    Enum(438), // 1552 t_cusparseAlgMode_t
+    Enum(439), // 1553 t_cusparseDenseToSparseAlg_t
+    Enum(440), // 1554 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1555 t_P_cusparseColorAlg_t
+    Enum(441), // 1556 t_cusparseDiagType_t
+    Enum(442), // 1557 t_cusparseFillMode_t
+    Enum(443), // 1558 t_cusparseMatrixType_t
+    Enum(444), // 1559 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1560 t_P_cusparsePointerMode_t
+    Enum(445), // 1561 t_cusparseSDDMMAlg_t
+    Enum(446), // 1562 t_cusparseSpGEAMAlg_t
+    Handle(156), // 1563 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1564 t_P_cusparseSpGEAMDescr_t
+    Enum(447), // 1565 t_cusparseSpGEMMAlg_t
+    Handle(157), // 1566 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1567 t_P_cusparseSpGEMMDescr_t
+    Enum(448), // 1568 t_cusparseSpMMAlg_t
+    Handle(158), // 1569 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1570 t_P_cusparseSpMMOpPlan_t
+    Enum(449), // 1571 t_cusparseSpMMOpAlg_t
+    Enum(450), // 1572 t_cusparseSpMVAlg_t
+    Enum(451), // 1573 t_cusparseSpMatAttribute_t
+    Enum(452), // 1574 t_cusparseSpMatStorage_t
+    Enum(453), // 1575 t_cusparseSymmetryType_t
+    Enum(454), // 1576 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1577 t_P_cusparseFormat_t
+    Enum(455), // 1578 t_cusparseSpSMAlg_t
+    Handle(159), // 1579 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1580 t_P_cusparseSpSMDescr_t
+    Enum(456), // 1581 t_cusparseSpSMUpdate_t
+    Enum(457), // 1582 t_cusparseSpSVAlg_t
+    Handle(160), // 1583 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1584 t_P_cusparseSpSVDescr_t
+    Enum(458), // 1585 t_cusparseSpSVUpdate_t
+    Enum(459), // 1586 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1587 t_A512_u8
+    Struct(397), // 1588 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1589 t_PC_cusparseLtHandle_t
+    Handle(161), // 1590 t_cusparseLtHandlePointer
+    Struct(398), // 1591 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1592 t_P_cusparseLtMatDescriptor_t
+    Handle(162), // 1593 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1594 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1595 t_PC_cusparseLtMatDescriptor_t
+    Enum(460), // 1596 t_cusparseLtMatDescAttribute_t
+    Struct(399), // 1597 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1598 t_PC_cusparseLtMatmulPlan_t
+    Handle(163), // 1599 t_cusparseLtMatmulPlanPointer
+    Struct(400), // 1600 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1601 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(164), // 1602 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(461), // 1603 t_cusparseLtMatmulAlgAttribute_t
+    Enum(462), // 1604 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1605 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(401), // 1606 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1607 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(165), // 1608 t_cusparseLtMatmulDescriptorPointer
+    Enum(463), // 1609 t_cusparseLtMatmulAlg_t
+    Enum(464), // 1610 t_cusparseLtMatmulDescAttribute_t
+    Enum(465), // 1611 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1612 t_P_cusparseLtMatmulDescriptor_t
+    Enum(466), // 1613 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1614 t_P_cusparseLtMatmulPlan_t
+    Enum(467), // 1615 t_cusparseLtPruneAlg_t
+    Enum(468), // 1616 t_cusparseLtSparsity_t
+    Enum(469), // 1617 t_cutensorStatus_t
+    Status(469), // 1618 t_cutensorStatus_t_status
+    Handle(166), // 1619 t_cutensorHandle_t
+    Handle(167), // 1620 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1621 t_P_cutensorHandle_t
+    Handle(168), // 1622 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1623 t_P_cutensorOperationDescriptor_t
+    Handle(169), // 1624 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(470), // 1625 t_cutensorOperator_t
+    Handle(170), // 1626 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1627 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(171), // 1628 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1629 t_P_cutensorPlan_t
+    Handle(172), // 1630 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1631 t_P_cutensorPlanPreference_t
+    Enum(471), // 1632 t_cutensorAlgo_t
+    Enum(472), // 1633 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1634 t_P_cutensorTensorDescriptor_t
+    Enum(473), // 1635 t_cutensorWorksizePreference_t
+    Handle(173), // 1636 t_cutensorMgHandle_t
+    Handle(174), // 1637 t_cutensorMgContractionPlan_t
+    Handle(175), // 1638 t_cutensorMgContractionFind_t
+    Enum(474), // 1639 t_cutensorMgContractionFindAttribute_t
+    Handle(176), // 1640 t_cutensorMgContractionDescriptor_t
+    Handle(177), // 1641 t_cutensorMgCopyPlan_t
+    Handle(178), // 1642 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1643 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1644 t_P_cutensorMgContractionDescriptor_t
+    Handle(179), // 1645 t_cutensorMgTensorDescriptor_t
+    Flags(475, 4), // 1646 t_cutensorComputeType_t_in4
+    Pointer(t_cutensorMgContractionFind_t, false), // 1647 t_P_cutensorMgContractionFind_t
+    Enum(476), // 1648 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1649 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1650 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1651 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1652 t_P_cutensorMgTensorDescriptor_t
+    Enum(477), // 1653 t_cutensorOperationDescriptorAttribute_t
+    Enum(478), // 1654 t_cutensorPlanAttribute_t
+    Enum(479), // 1655 t_cutensorPlanPreferenceAttribute_t
+    Enum(480), // 1656 t_cutensorAutotuneMode_t
+    Enum(481), // 1657 t_cutensorCacheMode_t
+    Enum(482), // 1658 t_cutensorStatus_t_
+    Status(482), // 1659 t_cutensorStatus_t_status_
+    Enum(483), // 1660 t_cutensorContractionDescriptorAttributes_t
+    Enum(484), // 1661 t_cutensorContractionFindAttributes_t
+    Enum(485), // 1662 t_cutensorWorksizePreference_t_
+    Enum(486), // 1663 t_cutensorOperator_t_
+    Flags(487, 4), // 1664 t_cutensorComputeType_t_in4_
+    Enum(488), // 1665 t_cutensorAlgo_t_
+    Handle(180), // 1666 t_cutensorMgHandle_t_
+    Handle(181), // 1667 t_cutensorMgContractionPlan_t_
+    Handle(182), // 1668 t_cutensorMgContractionFind_t_
+    Enum(489), // 1669 t_cutensorMgContractionFindAttribute_t_
+    Handle(183), // 1670 t_cutensorMgContractionDescriptor_t_
+    Handle(184), // 1671 t_cutensorMgCopyPlan_t_
+    Handle(185), // 1672 t_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgHandle_t_, false), // 1673 t_P_cutensorMgHandle_t_
+    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1674 t_P_cutensorMgContractionDescriptor_t_
+    Handle(186), // 1675 t_cutensorMgTensorDescriptor_t_
+    Pointer(t_cutensorMgContractionFind_t_, false), // 1676 t_P_cutensorMgContractionFind_t_
+    Enum(490), // 1677 t_cutensorMgAlgo_t_
+    Pointer(t_cutensorMgContractionPlan_t_, false), // 1678 t_P_cutensorMgContractionPlan_t_
+    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1679 t_P_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgCopyPlan_t_, false), // 1680 t_P_cutensorMgCopyPlan_t_
+    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1681 t_P_cutensorMgTensorDescriptor_t_
+    Enum(491), // 1682 t_ncclResult_t
+    Status(491), // 1683 t_ncclResult_t_status
+    Enum(492), // 1684 t_ncclDataType_t
+    Struct(403), // 1685 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1686 t_P_ncclConfigExt_t
+    Struct(404), // 1687 t_ncclConfigExt_t_key
+    Union(405), // 1688 t_ncclConfigExt_t_val
+    Enum(493), // 1689 t_ncclUndefined
+    Enum(494), // 1690 t_ncclCtaPolicy
+    Struct(402), // 1691 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1692 t_PC_ncclCollConfig_t
+    Enum(495), // 1693 t_ncclRedOp_t
+    Handle(187), // 1694 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1695 t_P_ncclResult_t
+    Array(t_char, 128), // 1696 t_A128_char
+    Array(t_u8, 128), // 1697 t_A128_u8
+    Struct(406), // 1698 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1699 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1700 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1701 t_P_ncclComm_t
+    Enum(496), // 1702 t_ncclHostCftMode_t
+    Enum(497), // 1703 t_ncclNvlsHostMode_t
+    Struct(407), // 1704 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1705 t_P_ncclConfig_t
+    Enum(498), // 1706 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1707 t_P_ncclRegistration
+    Flags(499, 4), // 1708 t_ncclRevokeFlags_in4
+    Flags(500, 4), // 1709 t_ncclShrinkFlags_in4
+    Enum(501), // 1710 t_ncclColor
+    Flags(502, 4), // 1711 t_ncclSuspendFlags_in4
+    Handle(188), // 1712 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1713 t_P_ncclWindow_t
+    Flags(503, 4), // 1714 t_ncclWindowFlags_in4
+    Struct(408), // 1715 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1716 t_P_ncclSimInfo_t
+    Handle(189), // 1717 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1718 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1719 t_P_P_PC_char
+    Pointer(t_i16, false), // 1720 t_P_i16
+    Pointer(t_i8, false), // 1721 t_P_i8
+    Pointer(t_u16, false), // 1722 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1723 t_P_ncclRedOp_t
+    Enum(504), // 1724 t_ncclScalarResidence_t
+    Enum(505), // 1725 t_ncclEncryptionMode_t
+    Struct(409), // 1726 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1727 t_PC_ncclEncryptionConfig_t
+    Struct(410), // 1728 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1729 t_P_ncclWaitSignalDesc_t
+    Struct(411), // 1730 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1731 t_PC_NppLibraryVersion
+    Enum(506), // 1732 t_NppStatus
+    Status(506), // 1733 t_NppStatus_status
+    Union(414), // 1734 t_NppStreamContext__1
+    Struct(412), // 1735 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1736 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1737 t_PC_u16
+    Struct(415), // 1738 t_NppiSize
+    Struct(416), // 1739 t_Npp16f
+    Pointer(t_Npp16f, true), // 1740 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1741 t_P_Npp16f
+    Pointer(t_i16, true), // 1742 t_PC_i16
+    Struct(417), // 1743 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1744 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1745 t_P_Npp16sc
+    Struct(418), // 1746 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1747 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1748 t_P_Npp32fc
+    Struct(419), // 1749 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1750 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1751 t_P_Npp32sc
+    Enum(507), // 1752 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1753 t_PC_i8
+    Pointer(t_P_u8, false), // 1754 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1755 t_P_PC_u8
+    Struct(420), // 1756 t_NppiRect
+    Enum(508), // 1757 t_NppiBayerGridPosition
+    Enum(509), // 1758 t_NppiInterpolationMode
+    Struct(421), // 1759 t_NppiPoint32f
+    Struct(422), // 1760 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1761 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1762 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1763 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1764 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1765 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1766 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1767 t_P_PC_i8
+    Struct(423), // 1768 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1769 t_P_NppiColorTwistBatchCXR
+    Enum(510), // 1770 t_NppCmpOp
+    Struct(424), // 1771 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1772 t_P_NppiImageDescriptor
+    Struct(425), // 1773 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1774 t_P_NppiBufferDescriptor
+    Struct(427), // 1775 t_NppiPoint
+    Struct(426), // 1776 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1777 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(429), // 1778 t_NppiContourPixelGeometryInfo
+    Struct(428), // 1779 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1780 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1781 t_P_NppiContourPixelGeometryInfo
+    Struct(430), // 1782 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1783 t_P_NppiContourBlockSegment
+    Struct(431), // 1784 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1785 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1786 t_P_NppiPoint32f
+    Struct(432), // 1787 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1788 t_P_NppiPoint64f
+    Enum(511), // 1789 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1790 t_P_PC_i32
+    Enum(512), // 1791 t_NppiBorderType
+    Enum(513), // 1792 t_NppiDifferentialKernel
+    Enum(514), // 1793 t_NppiMaskSize
+    Enum(515), // 1794 t_NppiNorm
+    Struct(433), // 1795 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1796 t_P_NppPointPolar
+    Array(t_u32, 3), // 1797 t_A3_u32
+    Struct(434), // 1798 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1799 t_P_NppiConnectedRegion
+    Enum(516), // 1800 t_NppDataType
+    Enum(517), // 1801 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1802 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1803 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1804 t_P_NppiPoint
+    Struct(435), // 1805 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1806 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1807 t_PC_NppiImageDescriptor
+    Enum(518), // 1808 t_NppiAxis
+    Struct(436), // 1809 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1810 t_P_NppiMirrorBatchCXR
+    Enum(519), // 1811 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1812 t_P_PC_Npp16f
+    Struct(437), // 1813 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1814 t_P_NppiResizeBatchROI_Advanced
+    Struct(438), // 1815 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1816 t_P_NppiResizeBatchCXR
+    Enum(520), // 1817 t_NppHintAlgorithm
+    Enum(521), // 1818 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1819 t_P_P_Npp16f
+    Array(t_f64, 3), // 1820 t_A3_f64
+    Array(t_A3_f64, 2), // 1821 t_A2_A3_f64
+    Struct(439), // 1822 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1823 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1824 t_A3_A3_f64
+    Struct(440), // 1825 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1826 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1827 t_P_PC_NppiImageDescriptor
+    Struct(441), // 1828 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1829 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1830 t_P_Npp64fc
+    Struct(442), // 1831 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1832 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1833 t_P_Npp64sc
+    Enum(522), // 1834 t_NppsZCType
+    Enum(523), // 1835 t_nvFatbinResult
+    Status(523), // 1836 t_nvFatbinResult_status
+    Handle(190), // 1837 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1838 t_P_nvFatbinHandle
+    Enum(524), // 1839 t_nvJitLinkResult
+    Status(524), // 1840 t_nvJitLinkResult_status
+    Handle(191), // 1841 t_nvJitLinkHandle
+    Enum(525), // 1842 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1843 t_P_nvJitLinkHandle
+    Enum(526), // 1844 t_nvjpegStatus_t
+    Status(526), // 1845 t_nvjpegStatus_t_status
+    Handle(192), // 1846 t_nvjpegHandle_t
+    Struct(443), // 1847 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1848 t_P_nvjpegDevAllocator_t
+    Handle(193), // 1849 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1850 t_P_nvjpegBufferDevice_t
+    Struct(444), // 1851 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1852 t_P_nvjpegDevAllocatorV2_t
+    Struct(445), // 1853 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1854 t_P_nvjpegPinnedAllocator_t
+    Handle(194), // 1855 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1856 t_P_nvjpegBufferPinned_t
+    Struct(446), // 1857 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1858 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(527), // 1859 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1860 t_P_nvjpegHandle_t
+    Flags(528, 4), // 1861 t_nvjpegFlags_in4
+    Handle(195), // 1862 t_nvjpegJpegState_t
+    Enum(529), // 1863 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1864 t_A4_P_u8
+    Array(t_u64, 4), // 1865 t_A4_u64
+    Struct(447), // 1866 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1867 t_P_nvjpegImage_t
+    Handle(196), // 1868 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1869 t_P_nvjpegDecodeParams_t
+    Enum(530), // 1870 t_nvjpegChromaSubsampling_t
+    Handle(197), // 1871 t_nvjpegJpegStream_t
+    Handle(198), // 1872 t_nvjpegJpegDecoder_t
+    Enum(531), // 1873 t_nvjpegExifOrientation_t
+    Enum(532), // 1874 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1875 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1876 t_P_nvjpegJpegState_t
+    Handle(199), // 1877 t_nvjpegEncoderState_t
+    Handle(200), // 1878 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1879 t_PC_nvjpegImage_t
+    Enum(533), // 1880 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1881 t_P_nvjpegEncoderParams_t
+    Enum(534), // 1882 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1883 t_P_nvjpegEncoderState_t
+    Enum(535), // 1884 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1885 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1886 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1887 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1888 t_P_nvjpegJpegEncoding_t
+    Enum(536), // 1889 t_nvjpeg2kStatus_t
+    Status(536), // 1890 t_nvjpeg2kStatus_t_status
+    Enum(537), // 1891 t_nvjpeg2kBackend_t
+    Struct(448), // 1892 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1893 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(449), // 1894 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1895 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(201), // 1896 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1897 t_P_nvjpeg2kHandle_t
+    Struct(450), // 1898 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1899 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(451), // 1900 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1901 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(202), // 1902 t_nvjpeg2kDecodeState_t
+    Handle(203), // 1903 t_nvjpeg2kStream_t
+    Enum(538), // 1904 t_nvjpeg2kImageType_t
+    Struct(452), // 1905 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 1906 t_P_nvjpeg2kImage_t
+    Handle(204), // 1907 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1908 t_P_nvjpeg2kDecodeParams_t
+    Enum(539), // 1909 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 1910 t_P_nvjpeg2kDecodeState_t
+    Handle(205), // 1911 t_nvjpeg2kEncoder_t
+    Handle(206), // 1912 t_nvjpeg2kEncodeState_t
+    Handle(207), // 1913 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 1914 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1915 t_P_nvjpeg2kEncodeParams_t
+    Enum(540), // 1916 t_nvjpeg2kBitstreamType_t
+    Enum(541), // 1917 t_nvjpeg2kColorSpace_t
+    Struct(454), // 1918 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1919 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(542), // 1920 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 1921 t_A33_u32
+    Struct(453), // 1922 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1923 t_P_nvjpeg2kEncodeConfig_t
+    Enum(543), // 1924 t_nvjpeg2kNLTType_t
+    Struct(455), // 1925 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1926 t_PC_nvjpeg2kNLTInfo_t
+    Enum(544), // 1927 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 1928 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 1929 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 1930 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 1931 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1932 t_P_nvjpeg2kNLTInfo_t
+    Struct(456), // 1933 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 1934 t_P_nvjpeg2kImageInfo_t
+    Enum(545), // 1935 t_nvmlReturn_t
+    Status(545), // 1936 t_nvmlReturn_t_status
+    Handle(208), // 1937 t_nvmlComputeInstance_t
+    Handle(209), // 1938 t_nvmlDevice_t
+    Handle(210), // 1939 t_nvmlGpuInstance_t
+    Struct(458), // 1940 t_nvmlComputeInstancePlacement_t
+    Struct(457), // 1941 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1942 t_P_nvmlComputeInstanceInfo_t
+    Enum(546), // 1943 t_nvmlEccCounterType_t
+    Enum(547), // 1944 t_nvmlValueType_t
+    Union(460), // 1945 t_nvmlValue_t
+    Enum(548), // 1946 t_nvmlFieldId
+    Struct(459), // 1947 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1948 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1949 t_P_nvmlGpuInstance_t
+    Struct(461), // 1950 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1951 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1952 t_A32_char
+    Struct(462), // 1953 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1954 t_P_nvmlPciInfo_t
+    Enum(549), // 1955 t_nvmlEnableState_t
+    Enum(550), // 1956 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1957 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1958 t_A5_u32
+    Struct(463), // 1959 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1960 t_P_nvmlAccountingStats_t
+    Struct(464), // 1961 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1962 t_P_nvmlAccountingStats_v2_t
+    Handle(211), // 1963 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1964 t_P_nvmlVgpuInstance_t
+    Struct(465), // 1965 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1966 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(466), // 1967 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1968 t_P_nvmlDeviceAddressingMode_t
+    Enum(551), // 1969 t_nvmlClockType_t
+    Enum(552), // 1970 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1971 t_P_nvmlDeviceArchitecture_t
+    Struct(467), // 1972 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1973 t_P_nvmlDeviceAttributes_t
+    Struct(468), // 1974 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1975 t_P_nvmlBAR1Memory_t
+    Struct(469), // 1976 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1977 t_P_nvmlBBXTimeData_v1_t
+    Struct(471), // 1978 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(470), // 1979 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1980 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(553), // 1981 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1982 t_P_nvmlBrandType_t
+    Enum(554), // 1983 t_nvmlBridgeChipType_t
+    Struct(473), // 1984 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1985 t_A128_nvmlBridgeChipInfo_t
+    Struct(472), // 1986 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1987 t_P_nvmlBridgeChipHierarchy_t
+    Enum(555), // 1988 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1989 t_P_nvmlBusType_t
+    Struct(474), // 1990 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1991 t_P_nvmlC2cModeInfo_v1_t
+    Flags(556, 4), // 1992 t_nvmlCapabilities_in4
+    Struct(475), // 1993 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1994 t_P_nvmlDeviceCapabilities_t
+    Struct(477), // 1995 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1996 t_A32_nvmlClkMonFaultInfo_t
+    Struct(476), // 1997 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1998 t_P_nvmlClkMonStatus_t
+    Enum(557), // 1999 t_nvmlClockId_t
+    Enum(558), // 2000 t_nvmlPstates_t
+    Struct(478), // 2001 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 2002 t_P_nvmlClockOffset_t
+    Enum(559), // 2003 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 2004 t_P_nvmlComputeMode_t
+    Struct(479), // 2005 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 2006 t_P_nvmlProcessInfo_v1_t
+    Struct(480), // 2007 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 2008 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 2009 t_A32_u8
+    Array(t_u8, 8192), // 2010 t_A8192_u8
+    Array(t_u8, 4096), // 2011 t_A4096_u8
+    Struct(481), // 2012 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2013 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 2014 t_A5120_u8
+    Struct(482), // 2015 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2016 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(483), // 2017 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2018 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(484), // 2019 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 2020 t_P_nvmlMemory_t
+    Enum(560), // 2021 t_nvmlCoolerControl_t
+    Flags(561, 4), // 2022 t_nvmlCoolerTarget_t_in4
+    Struct(485), // 2023 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 2024 t_P_nvmlCoolerInfo_t
+    Enum(562), // 2025 t_nvmlAffinityScope_t
+    Handle(212), // 2026 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 2027 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 2028 t_A2048_char
+    Struct(486), // 2029 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2030 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(563, 4), // 2031 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 2032 t_P_nvmlClocksEventReasons_in4
+    Flags(563, 8), // 2033 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 2034 t_P_nvmlClocksEventReasons_in8
+    Enum(564), // 2035 t_nvmlMemoryErrorType_t
+    Struct(487), // 2036 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 2037 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 2038 t_P_nvmlDevice_t
+    Struct(488), // 2039 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2040 t_P_nvmlDramEncryptionInfo_t
+    Enum(565), // 2041 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 2042 t_P_nvmlDriverModel_t
+    Struct(490), // 2043 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2044 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(489), // 2045 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2046 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(566), // 2047 t_nvmlEncoderType_t
+    Struct(491), // 2048 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2049 t_P_nvmlEncoderSessionInfo_t
+    Enum(567), // 2050 t_nvmlFBCSessionType_t
+    Flags(568, 4), // 2051 t_nvmlSessionFlags_in4
+    Struct(492), // 2052 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 2053 t_P_nvmlFBCSessionInfo_t
+    Struct(493), // 2054 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 2055 t_P_nvmlFBCStats_t
+    Enum(569), // 2056 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 2057 t_P_nvmlFanControlPolicy_t
+    Struct(494), // 2058 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 2059 t_P_nvmlFanSpeedInfo_t
+    Enum(570), // 2060 t_nvmlFabricState
+    Flags(570, 1), // 2061 t_nvmlFabricState_in1
+    Struct(495), // 2062 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 2063 t_P_nvmlGpuFabricInfo_t
+    Enum(571), // 2064 t_nvmlFabricHealthSummary
+    Flags(571, 1), // 2065 t_nvmlFabricHealthSummary_in1
+    Struct(496), // 2066 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2067 t_P_nvmlGpuFabricInfoV_t
+    Enum(572), // 2068 t_nvmlFabricCliqueType
+    Flags(572, 1), // 2069 t_nvmlFabricCliqueType_in1
+    Struct(498), // 2070 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2071 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(497), // 2072 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2073 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2074 t_P_nvmlGpuInstancePlacement_t
+    Enum(573), // 2075 t_nvmlGpuInstanceProfile
+    Struct(499), // 2076 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2077 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 2078 t_A96_char
+    Struct(500), // 2079 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2080 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(574), // 2081 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 2082 t_P_nvmlGpuOperationMode_t
+    Struct(501), // 2083 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 2084 t_P_nvmlGpuUptime_v1_t
+    Enum(575), // 2085 t_nvmlGridLicenseFeatureCode_t
+    Struct(504), // 2086 t_nvmlGridLicenseExpiry_t
+    Struct(503), // 2087 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 2088 t_A3_nvmlGridLicensableFeature_t
+    Struct(502), // 2089 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2090 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 2091 t_A41_char
+    Union(506), // 2092 t_nvmlUUIDValue_t
+    Enum(576), // 2093 t_nvmlUUIDType_t
+    Struct(505), // 2094 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 2095 t_PC_nvmlUUID_t
+    Enum(577), // 2096 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 2097 t_P_nvmlHostVgpuMode_t
+    Struct(507), // 2098 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 2099 t_P_nvmlHostname_v1_t
+    Enum(578), // 2100 t_nvmlInforomObject_t
+    Struct(508), // 2101 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 2102 t_P_nvmlMarginTemperature_t
+    Enum(579), // 2103 t_nvmlMemoryLocation_t
+    Struct(509), // 2104 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2105 t_P_nvmlMemory_v2_t
+    Struct(510), // 2106 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2107 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(580), // 2108 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2109 t_P_nvmlMigMode
+    Enum(581), // 2110 t_nvmlNvLinkCapability_t
+    Enum(582), // 2111 t_nvmlNvLinkErrorCounter_t
+    Enum(583), // 2112 t_nvmlNvlinkFirmwareUcodeType
+    Flags(583, 1), // 2113 t_nvmlNvlinkFirmwareUcodeType_in1
+    Struct(513), // 2114 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2115 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(512), // 2116 t_nvmlNvlinkFirmwareInfo_t
+    Struct(511), // 2117 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2118 t_P_nvmlNvLinkInfo_t
+    Struct(514), // 2119 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2120 t_P_nvmlNvLinkInfo_v3_t
+    Enum(584), // 2121 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2122 t_P_nvmlIntNvLinkDeviceType_t
+    Enum(585), // 2123 t_nvmlNvlinkTelemetrySampleType_t
+    Struct(516), // 2124 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2125 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(515), // 2126 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2127 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(586), // 2128 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(587, 4), // 2129 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(517), // 2130 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2131 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(518), // 2132 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2133 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2134 t_A256_u8
+    Struct(519), // 2135 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2136 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2137 t_A4096_u32
+    Struct(520), // 2138 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2139 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2140 t_A23_u8
+    Struct(521), // 2141 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2142 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(588), // 2143 t_nvmlGpuP2PCapsIndex_t
+    Enum(589), // 2144 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2145 t_P_nvmlGpuP2PStatus_t
+    Struct(522), // 2146 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2147 t_P_nvmlPciInfoExt_t
+    Enum(590), // 2148 t_nvmlPcieUtilCounter_t
+    Struct(523), // 2149 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2150 t_P_nvmlPdi_t
+    Struct(524), // 2151 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2152 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2153 t_P_nvmlPstates_t
+    Struct(525), // 2154 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2155 t_P_nvmlPlatformInfo_t
+    Enum(591), // 2156 t_nvmlPowerMizerMode
+    Struct(526), // 2157 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2158 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(592), // 2159 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2160 t_P_nvmlPowerSource_t
+    Struct(527), // 2161 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2162 t_P_nvmlProcessUtilizationSample_t
+    Struct(529), // 2163 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2164 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(528), // 2165 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2166 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(530), // 2167 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2168 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(531), // 2169 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2170 t_P_nvmlRepairStatus_t
+    Enum(593), // 2171 t_nvmlPageRetirementCause_t
+    Struct(532), // 2172 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2173 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(534), // 2174 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2175 t_P_nvmlProcessDetail_v1_t
+    Enum(594), // 2176 t_nvmlProcessMode_t
+    Struct(533), // 2177 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2178 t_P_nvmlProcessDetailList_t
+    Enum(595), // 2179 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2180 t_P_nvmlValueType_t
+    Struct(535), // 2181 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2182 t_P_nvmlSample_t
+    Struct(536), // 2183 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2184 t_P_nvmlEccSramErrorStatus_t
+    Struct(538), // 2185 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2186 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(537), // 2187 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2188 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(596, 4), // 2189 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2190 t_P_nvmlEventTypes_in4
+    Flags(596, 8), // 2191 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2192 t_P_nvmlEventTypes_in8
+    Enum(597), // 2193 t_nvmlTemperatureSensors_t
+    Enum(598), // 2194 t_nvmlTemperatureThresholds_t
+    Struct(539), // 2195 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2196 t_P_nvmlTemperature_t
+    Enum(599), // 2197 t_nvmlThermalController_t
+    Enum(600), // 2198 t_nvmlThermalTarget_t
+    Struct(541), // 2199 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2200 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(540), // 2201 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2202 t_P_nvmlGpuThermalSettings_t
+    Enum(601), // 2203 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2204 t_P_nvmlGpuTopologyLevel_t
+    Struct(542), // 2205 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2206 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(543), // 2207 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2208 t_P_nvmlUtilization_t
+    Enum(602), // 2209 t_nvmlDeviceVgpuCapability_t
+    Struct(544), // 2210 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2211 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(546), // 2212 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2213 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(545), // 2214 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2215 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2216 t_A80_char
+    Struct(548), // 2217 t_nvmlVgpuVersion_t
+    Struct(547), // 2218 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2219 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(549), // 2220 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2221 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(551), // 2222 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2223 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(550), // 2224 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2225 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(552), // 2226 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2227 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(555), // 2228 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(556), // 2229 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Enum(603), // 2230 t_nvmlVgpuSchedulerArr
+    Union(554), // 2231 t_nvmlVgpuSchedulerParams_t
+    Struct(557), // 2232 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2233 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Enum(604), // 2234 t_nvmlVgpuSchedulerPolicy
+    Struct(553), // 2235 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2236 t_P_nvmlVgpuSchedulerLog_t
+    Struct(559), // 2237 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2238 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(558), // 2239 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2240 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(560), // 2241 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2242 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(561), // 2243 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2244 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(562), // 2245 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2246 t_P_nvmlVgpuPlacementList_t
+    Struct(563), // 2247 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2248 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(605), // 2249 t_nvmlPerfPolicyType_t
+    Struct(564), // 2250 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2251 t_P_nvmlViolationTime_t
+    Enum(606), // 2252 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2253 t_P_nvmlGpuVirtualizationMode_t
+    Struct(565), // 2254 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2255 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(575), // 2256 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2257 t_A2_nvmlRailMetrics_t
+    Struct(574), // 2258 t_nvmlCoreRailMetrics_t
+    Struct(576), // 2259 t_nvmlPmgrPwrTuple_t
+    Struct(577), // 2260 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(573), // 2261 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2262 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(572), // 2263 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2264 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(571), // 2265 t_nvmlObservedMetrics_t
+    Struct(570), // 2266 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(580), // 2267 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2268 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(581), // 2269 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(579), // 2270 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(578), // 2271 t_nvmlPerfMetricsPfpp1xSample_t
+    Enum(607), // 2272 t_nvmlPerfMetricsControllerType
+    Union(569), // 2273 t_nvmlPerfMetricControllerSample_t_data
+    Struct(568), // 2274 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2275 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(567), // 2276 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2277 t_A13_nvmlPerfMetricsSample_t
+    Struct(566), // 2278 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2279 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(582), // 2280 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2281 t_P_nvmlPowerSmoothingProfile_t
+    Struct(583), // 2282 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2283 t_P_nvmlPowerSmoothingState_t
+    Struct(586), // 2284 t_nvmlPRMCounterInput_v1_t
+    Struct(587), // 2285 t_nvmlPRMCounterValue_v1_t
+    Struct(585), // 2286 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2287 t_P_nvmlPRMCounter_v1_t
+    Struct(584), // 2288 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2289 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2290 t_A496_u8
+    Union(589), // 2291 t_nvmlPRMTLV_v1_t__1
+    Struct(588), // 2292 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2293 t_P_nvmlPRMTLV_v1_t
+    Handle(213), // 2294 t_nvmlEventSet_t
+    Enum(608), // 2295 t_nvmlDetachGpuState_t
+    Enum(609), // 2296 t_nvmlPcieLinkState_t
+    Flags(610, 4), // 2297 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2298 t_PC_nvmlDramEncryptionInfo_t
+    Struct(590), // 2299 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2300 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2301 t_P_nvmlReturn_t
+    Struct(591), // 2302 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2303 t_P_nvmlNvLinkPowerThres_t
+    Struct(592), // 2304 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2305 t_P_nvmlNvlinkSetBwMode_t
+    Struct(593), // 2306 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2307 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(594), // 2308 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2309 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(595), // 2310 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2311 t_P_nvmlPowerValue_v2_t
+    Flags(611, 4), // 2312 t_nvmlRusdPoll_in4
+    Flags(611, 8), // 2313 t_nvmlRusdPoll_in8
+    Struct(596), // 2314 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2315 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2316 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(599), // 2317 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(600), // 2318 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(598), // 2319 t_nvmlVgpuSchedulerSetParams_t
+    Struct(597), // 2320 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2321 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(601), // 2322 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2323 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(602), // 2324 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2325 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2326 t_A8_u32
+    Struct(604), // 2327 t_nvmlMask255_t
+    Struct(603), // 2328 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2329 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(605), // 2330 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2331 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(607), // 2332 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2333 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(606), // 2334 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2335 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(612), // 2336 t_nvmlPowerProfileOperation_t
+    Struct(608), // 2337 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2338 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2339 t_P_nvmlEventSet_t
+    Struct(609), // 2340 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2341 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(610), // 2342 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2343 t_P_nvmlEventSetGetContextData_v1_t
+    Enum(613), // 2344 t_nvmlGpuOperationalEventContextType_t
+    Struct(611), // 2345 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2346 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(612), // 2347 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2348 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(613), // 2349 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2350 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(614), // 2351 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2352 t_P_nvmlEventData_t
+    Enum(614), // 2353 t_nvmlEventDataType_t
+    Flags(615, 4), // 2354 t_nvmlOperationalEventAttributes_in4
+    Flags(616, 4), // 2355 t_nvmlOperationalEventGroupAttributes_in4
+    Struct(615), // 2356 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2357 t_P_nvmlEventSetWait_v3_t
+    Struct(616), // 2358 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2359 t_P_nvmlExcludedDeviceInfo_t
+    Enum(617), // 2360 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2361 t_A6_u32
+    Struct(617), // 2362 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2363 t_P_nvmlVgpuMetadata_t
+    Flags(618, 4), // 2364 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(619, 4), // 2365 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(618), // 2366 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2367 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(620), // 2368 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2369 t_P_nvmlVgpuVersion_t
+    Handle(214), // 2370 t_nvmlGpmSample_t
+    Struct(621), // 2371 t_nvmlGpmMetric_t_metricInfo
+    Struct(620), // 2372 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2373 t_A477_nvmlGpmMetric_t
+    Struct(619), // 2374 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2375 t_P_nvmlGpmMetricsGet_t
+    Struct(622), // 2376 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2377 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2378 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2379 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2380 t_PC_nvmlComputeInstancePlacement_t
+    Struct(623), // 2381 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2382 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2383 t_P_nvmlComputeInstancePlacement_t
+    Enum(621), // 2384 t_nvmlComputeInstanceProfile
+    Struct(624), // 2385 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2386 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(625), // 2387 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2388 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(626), // 2389 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2390 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(627), // 2391 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2392 t_P_nvmlGpuInstanceInfo_t
+    Struct(628), // 2393 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2394 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(629), // 2395 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2396 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(630), // 2397 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2398 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(631), // 2399 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2400 t_P_nvmlVgpuSchedulerState_t
+    Flags(622, 4), // 2401 t_nvmlInitFlags_in4
+    Handle(215), // 2402 t_nvmlSystemEventSet_t
+    Struct(632), // 2403 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2404 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(633), // 2405 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2406 t_P_nvmlSystemEventSetFreeRequest_t
+    Flags(623, 4), // 2407 t_nvmlSystemEventTypes_in4
+    Flags(623, 8), // 2408 t_nvmlSystemEventTypes_in8
+    Struct(635), // 2409 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2410 t_P_nvmlSystemEventData_v1_t
+    Struct(634), // 2411 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2412 t_P_nvmlSystemEventSetWaitRequest_t
+    Flags(624, 4), // 2413 t_nvmlCPERType_t_in4
+    Struct(637), // 2414 t_nvmlCPERCursor_v1_t
+    Struct(636), // 2415 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2416 t_P_nvmlGetCPER_v1_t
+    Struct(638), // 2417 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2418 t_P_nvmlConfComputeSystemCaps_t
+    Struct(639), // 2419 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2420 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Enum(625), // 2421 t_nvmlCcDevToolsMode
+    Enum(626), // 2422 t_nvmlCcMultiGpu
+    Struct(640), // 2423 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2424 t_P_nvmlSystemConfComputeSettings_t
+    Struct(641), // 2425 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2426 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(642), // 2427 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2428 t_P_nvmlConfComputeSystemState_t
+    Struct(643), // 2429 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2430 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(644), // 2431 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2432 t_P_nvmlHwbcEntry_t
+    Struct(645), // 2433 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2434 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(646), // 2435 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2436 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(216), // 2437 t_nvmlUnit_t
+    Enum(627), // 2438 t_nvmlFanState_t
+    Struct(648), // 2439 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2440 t_A24_nvmlUnitFanInfo_t
+    Struct(647), // 2441 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2442 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2443 t_P_nvmlUnit_t
+    Enum(628), // 2444 t_nvmlLedColor_t
+    Struct(649), // 2445 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2446 t_P_nvmlLedState_t
+    Struct(650), // 2447 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2448 t_P_nvmlPSUInfo_t
+    Struct(651), // 2449 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2450 t_P_nvmlUnitInfo_t
+    Struct(653), // 2451 t_nvmlVgpuLicenseExpiry_t
+    Struct(652), // 2452 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2453 t_P_nvmlVgpuLicenseInfo_t
+    Struct(654), // 2454 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2455 t_P_nvmlVgpuPlacementId_t
+    Struct(655), // 2456 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2457 t_P_nvmlVgpuRuntimeState_t
+    Enum(629), // 2458 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2459 t_P_nvmlVgpuVmIdType_t
+    Struct(656), // 2460 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2461 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(630), // 2462 t_nvmlVgpuCapability_t
+    Struct(657), // 2463 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2464 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(631), // 2465 t_nvrtcResult
+    Status(631), // 2466 t_nvrtcResult_status
+    Handle(217), // 2467 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2468 t_P_nvrtcProgram
+    Struct(658), // 2469 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2470 t_P_nvrtcBundledHeadersInfo
+    Flags(632, 4), // 2471 t_nvrtcInstallHeaders_in4
+    Handle(218), // 2472 t_nvshmem_team_t
+    Enum(633), // 2473 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2474 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2475 t_A48_char
+    Struct(659), // 2476 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2477 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2478 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_t, false), // 2479 t_P_nvshmem_team_t
+    Array(t_char, 124), // 2480 t_A124_char
+    Struct(663), // 2481 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2482 t_P_nvshmemx_uniqueid_t
+    Struct(662), // 2483 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2484 t_A92_char
+    Struct(661), // 2485 t_nvshmemx_init_args_t
+    Struct(660), // 2486 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2487 t_P_nvshmemx_init_attr_t
+    Struct(664), // 2488 t_nvshmemi_version_t
+    Enum(634), // 2489 t_nvshmemx_signal_op_t
+    Struct(665), // 2490 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2491 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(635, 4), // 2492 t_flags_in4
+    Enum(636), // 2493 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2494 t_A60_char
+    Struct(666), // 2495 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2496 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2497 t_PC_nvshmemx_uniqueid_t
+    Enum(637), // 2498 t_nvtiffStatus_t
+    Status(637), // 2499 t_nvtiffStatus_t_status
+    Handle(219), // 2500 t_nvtiffStream_t
+    Handle(220), // 2501 t_nvtiffDecoder_t
+    Handle(221), // 2502 t_nvtiffDecodeParams_t
+    Struct(667), // 2503 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2504 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2505 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2506 t_P_nvtiffDecodeParams_t
+    Enum(638), // 2507 t_nvtiffOutputFormat_t
+    Struct(668), // 2508 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2509 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2510 t_P_nvtiffDecoder_t
+    Struct(669), // 2511 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2512 t_P_nvtiffDeviceAllocator_t
+    Struct(670), // 2513 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2514 t_P_nvtiffPinnedAllocator_t
+    Handle(222), // 2515 t_nvtiffEncoder_t
+    Handle(223), // 2516 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2517 t_P_nvtiffEncodeParams_t
+    Enum(639), // 2518 t_nvtiffGeoKey_t
+    Enum(640), // 2519 t_nvtiffGeoKeyDataType_t
+    Enum(641), // 2520 t_nvtiffImageGeometryType_t
+    Struct(671), // 2521 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2522 t_PC_nvtiffImageGeometry_t
+    Enum(642), // 2523 t_nvtiffCompression_t
+    Enum(643), // 2524 t_nvtiffPhotometricInt_t
+    Enum(644), // 2525 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2526 t_A16_u16
+    Enum(645), // 2527 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2528 t_A16_nvtiffSampleFormat_t
+    Struct(672), // 2529 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2530 t_PC_nvtiffImageInfo_t
+    Enum(646), // 2531 t_nvtiffJpegChromaSubsampling_t
+    Struct(673), // 2532 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2533 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(647), // 2534 t_nvtiffTagDataType_t
+    Enum(648), // 2535 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2536 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2537 t_P_nvtiffGeoKeyDataType_t
+    Struct(674), // 2538 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2539 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2540 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2541 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2542 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2543 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2544 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -2808,2293 +2813,2298 @@ pub(super) const t_A64_u8: TypeId = 249;
 pub(super) const t_A56_u8: TypeId = 250;
 pub(super) const t_u16: TypeId = 251;
 pub(super) const t_A54_u8: TypeId = 252;
-pub(super) const t_A53_u8: TypeId = 253;
-pub(super) const t_CUmemPoolProps: TypeId = 254;
-pub(super) const t_CUmemAccess_flags_in4: TypeId = 255;
-pub(super) const t_CUmemAccessDesc: TypeId = 256;
-pub(super) const t_PC_CUmemAccessDesc: TypeId = 257;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 258;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 259;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 260;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 261;
-pub(super) const t_CUmemorytype: TypeId = 262;
-pub(super) const t_CUDA_MEMCPY3D: TypeId = 263;
-pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 264;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 265;
-pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 266;
-pub(super) const t_CUgraphNodeType: TypeId = 267;
-pub(super) const t_i64: TypeId = 268;
-pub(super) const t_A29_i64: TypeId = 269;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 270;
-pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 271;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 272;
-pub(super) const t_CUhostTaskSyncMode: TypeId = 273;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 274;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 275;
-pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 276;
-pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 277;
-pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 278;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 279;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 280;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 281;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 282;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 283;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 284;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 285;
-pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 286;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 287;
-pub(super) const t_CUgraphConditionalHandle: TypeId = 288;
-pub(super) const t_CUgraphConditionalNodeType: TypeId = 289;
-pub(super) const t_P_CUgraph: TypeId = 290;
-pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 291;
-pub(super) const t_A232_char: TypeId = 292;
-pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 293;
-pub(super) const t_CUmemcpyFlags_in4: TypeId = 294;
-pub(super) const t_CUmemcpyAttributes: TypeId = 295;
-pub(super) const t_P_CUmemcpyAttributes: TypeId = 296;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 297;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 298;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 299;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 300;
-pub(super) const t_CUgraphNodeParams__1: TypeId = 301;
-pub(super) const t_CUgraphNodeParams: TypeId = 302;
-pub(super) const t_P_CUgraphNodeParams: TypeId = 303;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 304;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 305;
-pub(super) const t_P_CUgraphConditionalHandle: TypeId = 306;
-pub(super) const t_CUgraphConditional_flags_in4: TypeId = 307;
-pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 308;
-pub(super) const t_CUgraphExec: TypeId = 309;
-pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 310;
-pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 311;
-pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 312;
-pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 313;
-pub(super) const t_CUgraphExecUpdateResult: TypeId = 314;
-pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 315;
-pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 316;
-pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 317;
-pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 318;
-pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 319;
-pub(super) const t_P_CUgraphEdgeData: TypeId = 320;
-pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 321;
-pub(super) const t_P_CUgraphExec: TypeId = 322;
-pub(super) const t_CUgraphInstantiateResult: TypeId = 323;
-pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 324;
-pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 325;
-pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 326;
-pub(super) const t_CUlaunchAttributeID: TypeId = 327;
-pub(super) const t_CUaccessProperty: TypeId = 328;
-pub(super) const t_CUaccessPolicyWindow: TypeId = 329;
-pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 330;
-pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 331;
-pub(super) const t_A64_char: TypeId = 332;
-pub(super) const t_CUsynchronizationPolicy: TypeId = 333;
-pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 334;
-pub(super) const t_CUclusterSchedulingPolicy: TypeId = 335;
-pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 336;
-pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 337;
-pub(super) const t_CUlaunchMemSyncDomain: TypeId = 338;
-pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 339;
-pub(super) const t_CUgraphDeviceNode: TypeId = 340;
-pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 341;
-pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 342;
-pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 343;
-pub(super) const t_CUsharedMemoryMode: TypeId = 344;
-pub(super) const t_CUlaunchAttributeValue: TypeId = 345;
-pub(super) const t_P_CUlaunchAttributeValue: TypeId = 346;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 347;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 348;
-pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 349;
-pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 350;
-pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 351;
-pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 352;
-pub(super) const t_P_CUgraphNodeType: TypeId = 353;
-pub(super) const t_CUuserObject: TypeId = 354;
-pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 355;
-pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 356;
-pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 357;
-pub(super) const t_P_CUgreenCtx: TypeId = 358;
-pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 359;
-pub(super) const t_CUstream_flags_in4: TypeId = 360;
-pub(super) const t_P_CUexternalMemory: TypeId = 361;
-pub(super) const t_CUexternalMemoryHandleType: TypeId = 362;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 363;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 364;
-pub(super) const t_CUexternalMemory_flags_in4: TypeId = 365;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 366;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 367;
-pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 368;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 369;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 370;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 371;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 372;
-pub(super) const t_CUipcEventHandle: TypeId = 373;
-pub(super) const t_P_CUipcEventHandle: TypeId = 374;
-pub(super) const t_CUipcMemHandle: TypeId = 375;
-pub(super) const t_P_CUipcMemHandle: TypeId = 376;
-pub(super) const t_CUipcMem_flags_in4: TypeId = 377;
-pub(super) const t_P_CUfunction: TypeId = 378;
-pub(super) const t_CUlibrary: TypeId = 379;
-pub(super) const t_P_CUlibrary: TypeId = 380;
-pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 381;
-pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 382;
-pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 383;
-pub(super) const t_A4_char: TypeId = 384;
-pub(super) const t_CUlaunchAttribute: TypeId = 385;
-pub(super) const t_P_CUlaunchAttribute: TypeId = 386;
-pub(super) const t_CUlaunchConfig: TypeId = 387;
-pub(super) const t_PC_CUlaunchConfig: TypeId = 388;
-pub(super) const t_P_CUkernel: TypeId = 389;
-pub(super) const t_CUjit_option: TypeId = 390;
-pub(super) const t_P_CUjit_option: TypeId = 391;
-pub(super) const t_CUlibraryOption: TypeId = 392;
-pub(super) const t_P_CUlibraryOption: TypeId = 393;
-pub(super) const t_CUjit_target: TypeId = 394;
-pub(super) const t_CUjit_fallback: TypeId = 395;
-pub(super) const t_CUjit_cacheMode: TypeId = 396;
-pub(super) const t_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 397;
-pub(super) const t_P_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 398;
-pub(super) const t_CUlinkState: TypeId = 399;
-pub(super) const t_CUjitInputType: TypeId = 400;
-pub(super) const t_P_CUlinkState: TypeId = 401;
-pub(super) const t_CUmemGenericAllocationHandle: TypeId = 402;
-pub(super) const t_CUlogicalEndpointType: TypeId = 403;
-pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 404;
-pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 405;
-pub(super) const t_CUlogicalEndpointProp__1: TypeId = 406;
-pub(super) const t_CUlogicalEndpointIpcHandleType_in4: TypeId = 407;
-pub(super) const t_CUlogicalEndpointFlag_in4: TypeId = 408;
-pub(super) const t_CUlogicalEndpointProp: TypeId = 409;
-pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 410;
-pub(super) const t_CUlogicalEndpointFabricHandle: TypeId = 411;
-pub(super) const t_CUlogsCallbackHandle: TypeId = 412;
-pub(super) const t_P_CUlogsCallbackHandle: TypeId = 413;
-pub(super) const t_CUmem_advise: TypeId = 414;
-pub(super) const t_CUmemAttach_flags_in4: TypeId = 415;
-pub(super) const t_CUmemDecompressAlgorithm: TypeId = 416;
-pub(super) const t_A20_u8: TypeId = 417;
-pub(super) const t_CUmemDecompressParams: TypeId = 418;
-pub(super) const t_P_CUmemDecompressParams: TypeId = 419;
-pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 420;
-pub(super) const t_A4_u8: TypeId = 421;
-pub(super) const t_CUmemAllocationCompType: TypeId = 422;
-pub(super) const t_CUmemAllocationCompType_in1: TypeId = 423;
-pub(super) const t_CUmem_create_usage_in4: TypeId = 424;
-pub(super) const t_CUmem_create_usage_in2: TypeId = 425;
-pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 426;
-pub(super) const t_CUmemAllocationProp: TypeId = 427;
-pub(super) const t_PC_CUmemAllocationProp: TypeId = 428;
-pub(super) const t_P_CUmemLocation: TypeId = 429;
-pub(super) const t_CUmemFabricHandle: TypeId = 430;
-pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 431;
-pub(super) const t_CUmemAccess_flags_in8: TypeId = 432;
-pub(super) const t_P_CUmemAccess_flags_in8: TypeId = 433;
-pub(super) const t_PC_CUmemLocation: TypeId = 434;
-pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 435;
-pub(super) const t_P_CUmemAllocationProp: TypeId = 436;
-pub(super) const t_CUmemRangeHandleType: TypeId = 437;
-pub(super) const t_CUmemRangeFlags_in4: TypeId = 438;
-pub(super) const t_CUmemRangeFlags_in8: TypeId = 439;
-pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 440;
-pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 441;
-pub(super) const t_CUmemhostregister_flags_in4: TypeId = 442;
-pub(super) const t_CUresourcetype: TypeId = 443;
-pub(super) const t_CUarrayMapInfo_resource: TypeId = 444;
-pub(super) const t_CUarraySparseSubresourceType: TypeId = 445;
-pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 446;
-pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 447;
-pub(super) const t_CUarrayMapInfo_subresource: TypeId = 448;
-pub(super) const t_CUmemOperationType: TypeId = 449;
-pub(super) const t_CUmemHandleType: TypeId = 450;
-pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 451;
-pub(super) const t_A2_u32: TypeId = 452;
-pub(super) const t_CUarrayMapInfo: TypeId = 453;
-pub(super) const t_P_CUarrayMapInfo: TypeId = 454;
-pub(super) const t_PC_CUmemPoolProps: TypeId = 455;
-pub(super) const t_CUmemPoolPtrExportData: TypeId = 456;
-pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 457;
-pub(super) const t_CUmemPool_attribute: TypeId = 458;
-pub(super) const t_CUmem_range_attribute: TypeId = 459;
-pub(super) const t_P_CUmem_range_attribute: TypeId = 460;
-pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 461;
-pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 462;
-pub(super) const t_CUDA_MEMCPY2D: TypeId = 463;
-pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 464;
-pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 465;
-pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 466;
-pub(super) const t_CUmemcpy3DOperandType: TypeId = 467;
-pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 468;
-pub(super) const t_CUoffset3D: TypeId = 469;
-pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 470;
-pub(super) const t_CUmemcpy3DOperand_op: TypeId = 471;
-pub(super) const t_CUmemcpy3DOperand: TypeId = 472;
-pub(super) const t_CUextent3D: TypeId = 473;
-pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 474;
-pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 475;
-pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 476;
-pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 477;
-pub(super) const t_CUmoduleLoadingMode: TypeId = 478;
-pub(super) const t_P_CUmoduleLoadingMode: TypeId = 479;
-pub(super) const t_CUsurfref: TypeId = 480;
-pub(super) const t_P_CUsurfref: TypeId = 481;
-pub(super) const t_CUtexref: TypeId = 482;
-pub(super) const t_P_CUtexref: TypeId = 483;
-pub(super) const t_CUmemAllocationHandleType_in8: TypeId = 484;
-pub(super) const t_CUmulticastObjectProp: TypeId = 485;
-pub(super) const t_PC_CUmulticastObjectProp: TypeId = 486;
-pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 487;
-pub(super) const t_CUoccupancy_flags_in4: TypeId = 488;
-pub(super) const t_CUpointer_attribute: TypeId = 489;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 490;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 491;
-pub(super) const t_P_CUpointer_attribute: TypeId = 492;
-pub(super) const t_CUoutput_mode: TypeId = 493;
-pub(super) const t_PC_CUexternalSemaphore: TypeId = 494;
-pub(super) const t_CUstreamCigDataType: TypeId = 495;
-pub(super) const t_CUstreamCigParam: TypeId = 496;
-pub(super) const t_P_CUstreamCigParam: TypeId = 497;
-pub(super) const t_CUstreamCigCaptureParams: TypeId = 498;
-pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 499;
-pub(super) const t_CUstreamCaptureMode: TypeId = 500;
-pub(super) const t_CUstreamAttrID_enum: TypeId = 501;
-pub(super) const t_CUstreamAttrValue_union: TypeId = 502;
-pub(super) const t_P_CUstreamAttrValue_union: TypeId = 503;
-pub(super) const t_CUstreamCaptureStatus: TypeId = 504;
-pub(super) const t_P_CUstreamCaptureStatus: TypeId = 505;
-pub(super) const t_P_PC_CUgraphNode: TypeId = 506;
-pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 507;
-pub(super) const t_P_CUstream_flags_in4: TypeId = 508;
-pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 509;
-pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 510;
-pub(super) const t_CUevent_wait_flags_in4: TypeId = 511;
-pub(super) const t_CUsurfObject: TypeId = 512;
-pub(super) const t_P_CUsurfObject: TypeId = 513;
-pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 514;
-pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 515;
-pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 516;
-pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 517;
-pub(super) const t_A32_i32: TypeId = 518;
-pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 519;
-pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 520;
-pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 521;
-pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 522;
-pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 523;
-pub(super) const t_A16_u64: TypeId = 524;
-pub(super) const t_CUtensorMap: TypeId = 525;
-pub(super) const t_P_CUtensorMap: TypeId = 526;
-pub(super) const t_CUtensorMapDataType: TypeId = 527;
-pub(super) const t_PC_u64: TypeId = 528;
-pub(super) const t_PC_i32: TypeId = 529;
-pub(super) const t_PC_u32: TypeId = 530;
-pub(super) const t_CUtensorMapInterleave: TypeId = 531;
-pub(super) const t_CUtensorMapSwizzle: TypeId = 532;
-pub(super) const t_CUtensorMapL2promotion: TypeId = 533;
-pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 534;
-pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 535;
-pub(super) const t_CUtensorMapAllocClass: TypeId = 536;
-pub(super) const t_P_CUtensorMapAllocClass: TypeId = 537;
-pub(super) const t_CUtexObject: TypeId = 538;
-pub(super) const t_P_CUtexObject: TypeId = 539;
-pub(super) const t_CUaddress_mode: TypeId = 540;
-pub(super) const t_A3_CUaddress_mode: TypeId = 541;
-pub(super) const t_CUfilter_mode: TypeId = 542;
-pub(super) const t_A4_f32: TypeId = 543;
-pub(super) const t_A12_i32: TypeId = 544;
-pub(super) const t_CUtexref_flags_in4: TypeId = 545;
-pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 546;
-pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 547;
-pub(super) const t_CUresourceViewFormat: TypeId = 548;
-pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 549;
-pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 550;
-pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 551;
-pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 552;
-pub(super) const t_P_CUaddress_mode: TypeId = 553;
-pub(super) const t_P_CUfilter_mode: TypeId = 554;
-pub(super) const t_P_CUtexref_flags_in4: TypeId = 555;
-pub(super) const t_P_CUarray_format: TypeId = 556;
-pub(super) const t_CUtexrefArray_flags_in4: TypeId = 557;
-pub(super) const t_P_CUstreamCaptureMode: TypeId = 558;
-pub(super) const t_P_CUuserObject: TypeId = 559;
-pub(super) const t_CUuserObject_flags_in4: TypeId = 560;
-pub(super) const t_cudaError_t: TypeId = 561;
-pub(super) const t_cudaError_t_status: TypeId = 562;
-pub(super) const t_cudaKernel_t: TypeId = 563;
-pub(super) const t_P_cudaKernel_t: TypeId = 564;
-pub(super) const t_dim3: TypeId = 565;
-pub(super) const t_cudaStream_t: TypeId = 566;
-pub(super) const t_P_dim3: TypeId = 567;
-pub(super) const t_P_cudaStream_t: TypeId = 568;
-pub(super) const t_uint3: TypeId = 569;
-pub(super) const t_P_uint3: TypeId = 570;
-pub(super) const t_cudaChannelFormatKind: TypeId = 571;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 572;
-pub(super) const t_surfaceReference: TypeId = 573;
-pub(super) const t_PC_surfaceReference: TypeId = 574;
-pub(super) const t_cudaTextureFilterMode: TypeId = 575;
-pub(super) const t_cudaTextureAddressMode: TypeId = 576;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 577;
-pub(super) const t_A14_i32: TypeId = 578;
-pub(super) const t_textureReference: TypeId = 579;
-pub(super) const t_PC_textureReference: TypeId = 580;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 581;
-pub(super) const t_cudaExtent: TypeId = 582;
-pub(super) const t_P_cudaExtent: TypeId = 583;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 584;
-pub(super) const t_P_cudaArrayFlags_in4: TypeId = 585;
-pub(super) const t_cudaArray_t: TypeId = 586;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 587;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 588;
-pub(super) const t_P_cudaArray_t: TypeId = 589;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 590;
-pub(super) const t_cudaArraySparseFlags_in4: TypeId = 591;
-pub(super) const t_cudaArraySparseProperties: TypeId = 592;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 593;
-pub(super) const t_cudaArray_const_t: TypeId = 594;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 595;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 596;
-pub(super) const t_A8_char: TypeId = 597;
-pub(super) const t_A2_i32: TypeId = 598;
-pub(super) const t_A8_u8: TypeId = 599;
-pub(super) const t_cudaComputeMode: TypeId = 600;
-pub(super) const t_A63_i32: TypeId = 601;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesOptions_in4: TypeId = 602;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 603;
-pub(super) const t_A61_i32: TypeId = 604;
-pub(super) const t_A1_i32: TypeId = 605;
-pub(super) const t_A60_i32: TypeId = 606;
-pub(super) const t_A56_i32: TypeId = 607;
-pub(super) const t_cudaDeviceProp: TypeId = 608;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 609;
-pub(super) const t_cudaSurfaceObject_t: TypeId = 610;
-pub(super) const t_P_cudaSurfaceObject_t: TypeId = 611;
-pub(super) const t_cudaResourceType: TypeId = 612;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 613;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 614;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 615;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 616;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 617;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 618;
-pub(super) const t_cudaResourceDesc_res: TypeId = 619;
-pub(super) const t_cudaResourceDesc: TypeId = 620;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 621;
-pub(super) const t_cudaTextureObject_t: TypeId = 622;
-pub(super) const t_P_cudaTextureObject_t: TypeId = 623;
-pub(super) const t_cudaTextureReadMode: TypeId = 624;
-pub(super) const t_cudaTextureDesc: TypeId = 625;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 626;
-pub(super) const t_cudaResourceViewFormat: TypeId = 627;
-pub(super) const t_cudaResourceViewDesc: TypeId = 628;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 629;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 630;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 631;
-pub(super) const t_cudaExternalMemory_t: TypeId = 632;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 633;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 634;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 635;
-pub(super) const t_cudaDevResourceType: TypeId = 636;
-pub(super) const t_cudaDevSmResourceGroup_flags_in4: TypeId = 637;
-pub(super) const t_cudaDevSmResource: TypeId = 638;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 639;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 640;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 641;
-pub(super) const t_cudaDevResource__2: TypeId = 642;
-pub(super) const t_cudaDevResource: TypeId = 643;
-pub(super) const t_P_cudaDevResource: TypeId = 644;
-pub(super) const t_PC_cudaDevResource: TypeId = 645;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 646;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 647;
-pub(super) const t_cudaDevSmResourceSplitByCount_flags_in4: TypeId = 648;
-pub(super) const t_cudaPeerAccessFlags_in4: TypeId = 649;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 650;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 651;
-pub(super) const t_cudaDeviceAttr: TypeId = 652;
-pub(super) const t_cudaFuncCache: TypeId = 653;
-pub(super) const t_P_cudaFuncCache: TypeId = 654;
-pub(super) const t_cudaMemPool_t: TypeId = 655;
-pub(super) const t_P_cudaMemPool_t: TypeId = 656;
-pub(super) const t_cudaExecutionContext_t: TypeId = 657;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 658;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 659;
-pub(super) const t_cudaAtomicOperation: TypeId = 660;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 661;
-pub(super) const t_cudaLimit: TypeId = 662;
-pub(super) const t_cudaNvSciSyncAttrFlags_in4: TypeId = 663;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 664;
-pub(super) const t_cudaSharedMemConfig: TypeId = 665;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 666;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 667;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 668;
-pub(super) const t_cudaEglStreamConnection: TypeId = 669;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 670;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 671;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 672;
-pub(super) const t_cudaEglResourceLocationFlags_in4: TypeId = 673;
-pub(super) const t_A3_cudaArray_t: TypeId = 674;
-pub(super) const t_cudaPitchedPtr: TypeId = 675;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 676;
-pub(super) const t_cudaEglFrame_frame: TypeId = 677;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 678;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 679;
-pub(super) const t_cudaEglFrameType: TypeId = 680;
-pub(super) const t_cudaEglColorFormat: TypeId = 681;
-pub(super) const t_cudaEglFrame: TypeId = 682;
-pub(super) const t_P_cudaEglFrame: TypeId = 683;
-pub(super) const t_cudaEvent_t: TypeId = 684;
-pub(super) const t_P_cudaEvent_t: TypeId = 685;
-pub(super) const t_cudaEventFlags_in4: TypeId = 686;
-pub(super) const t_cudaEventRecordFlags_in4: TypeId = 687;
-pub(super) const t_cudaStreamFlags_in4: TypeId = 688;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 689;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 690;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 691;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 692;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 693;
-pub(super) const t_A16_i32: TypeId = 694;
-pub(super) const t_A15_i32: TypeId = 695;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 696;
-pub(super) const t_cudaFuncAttributes: TypeId = 697;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 698;
-pub(super) const t_cudaFuncAttribute: TypeId = 699;
-pub(super) const t_cudaGLDeviceList: TypeId = 700;
-pub(super) const t_cudaGLMapFlags_in4: TypeId = 701;
-pub(super) const t_cudaDeviceFlags_in4: TypeId = 702;
-pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 703;
-pub(super) const t_P_cudaDeviceProp: TypeId = 704;
-pub(super) const t_cudaDeviceProp_: TypeId = 705;
-pub(super) const t_P_cudaDeviceProp_: TypeId = 706;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 707;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 708;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 709;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 710;
-pub(super) const t_cudaFunction_t: TypeId = 711;
-pub(super) const t_P_cudaFunction_t: TypeId = 712;
-pub(super) const t_P_cudaResourceDesc: TypeId = 713;
-pub(super) const t_P_PC_surfaceReference: TypeId = 714;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 715;
-pub(super) const t_P_cudaTextureDesc: TypeId = 716;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 717;
-pub(super) const t_P_PC_textureReference: TypeId = 718;
-pub(super) const t_cudaGraphNode_t: TypeId = 719;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 720;
-pub(super) const t_cudaGraph_t: TypeId = 721;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 722;
-pub(super) const t_cudaGraphDependencyType: TypeId = 723;
-pub(super) const t_cudaGraphDependencyType_in1: TypeId = 724;
-pub(super) const t_cudaGraphEdgeData: TypeId = 725;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 726;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 727;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 728;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 729;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 730;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 731;
-pub(super) const t_cudaExternalSemaphoreSignalFlags_in4: TypeId = 732;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 733;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 734;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 735;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 736;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 737;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 738;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 739;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 740;
-pub(super) const t_cudaExternalSemaphoreWaitFlags_in4: TypeId = 741;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 742;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 743;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 744;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 745;
-pub(super) const t_cudaHostNodeParams: TypeId = 746;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 747;
-pub(super) const t_cudaKernelNodeParams: TypeId = 748;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 749;
-pub(super) const t_cudaMemAllocationType: TypeId = 750;
-pub(super) const t_cudaMemLocationType: TypeId = 751;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 752;
-pub(super) const t_cudaMemLocation__1: TypeId = 753;
-pub(super) const t_cudaMemLocation: TypeId = 754;
-pub(super) const t_cudaMemPoolProps: TypeId = 755;
-pub(super) const t_cudaMemAccessFlags: TypeId = 756;
-pub(super) const t_cudaMemAccessDesc: TypeId = 757;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 758;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 759;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 760;
-pub(super) const t_cudaPos: TypeId = 761;
-pub(super) const t_cudaMemcpyKind: TypeId = 762;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 763;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 764;
-pub(super) const t_cudaMemsetParams: TypeId = 765;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 766;
-pub(super) const t_cudaGraphNodeType: TypeId = 767;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 768;
-pub(super) const t_cudaKernelFunctionType: TypeId = 769;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 770;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 771;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 772;
-pub(super) const t_cudaHostTaskSyncMode: TypeId = 773;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 774;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 775;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 776;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 777;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 778;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 779;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 780;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 781;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 782;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 783;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 784;
-pub(super) const t_P_cudaGraph_t: TypeId = 785;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 786;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 787;
-pub(super) const t_cudaMemcpyFlags_in4: TypeId = 788;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 789;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 790;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 791;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 792;
-pub(super) const t_cudaGraphNodeParams: TypeId = 793;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 794;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 795;
-pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 796;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 797;
-pub(super) const t_cudaGraphExec_t: TypeId = 798;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 799;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 800;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 801;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 802;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 803;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 804;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 805;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 806;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 807;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 808;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 809;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 810;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 811;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 812;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 813;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 814;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 815;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 816;
-pub(super) const t_cudaAccessProperty: TypeId = 817;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 818;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 819;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 820;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 821;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 822;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 823;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 824;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 825;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 826;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 827;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 828;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 829;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 830;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 831;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 832;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 833;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 834;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 835;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 836;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 837;
-pub(super) const t_P_cudaMemsetParams: TypeId = 838;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 839;
-pub(super) const t_cudaUserObject_t: TypeId = 840;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 841;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 842;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 843;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 844;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 845;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 846;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 847;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 848;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 849;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 850;
-pub(super) const t_cudaExternalMemoryFlags_in4: TypeId = 851;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 852;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 853;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 854;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 855;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 856;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 857;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 858;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 859;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 860;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 861;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 862;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 863;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 864;
-pub(super) const t_cudaLaunchParams: TypeId = 865;
-pub(super) const t_P_cudaLaunchParams: TypeId = 866;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 867;
-pub(super) const t_cudaLaunchAttribute: TypeId = 868;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 869;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 870;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 871;
-pub(super) const t_cudaLibrary_t: TypeId = 872;
-pub(super) const t_P_cudaLibrary_t: TypeId = 873;
-pub(super) const t_cudaJitOption: TypeId = 874;
-pub(super) const t_P_cudaJitOption: TypeId = 875;
-pub(super) const t_cudaLibraryOption: TypeId = 876;
-pub(super) const t_P_cudaLibraryOption: TypeId = 877;
-pub(super) const t_cudaJit_Fallback: TypeId = 878;
-pub(super) const t_cudaJit_CacheMode: TypeId = 879;
-pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 880;
-pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 881;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 882;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 883;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 884;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 885;
-pub(super) const t_cudaMemoryAdvise: TypeId = 886;
-pub(super) const t_P_cudaMemLocation: TypeId = 887;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 888;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 889;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 890;
-pub(super) const t_cudaMemFabricHandle_t: TypeId = 891;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 892;
-pub(super) const t_cudaMemPoolAttr: TypeId = 893;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 894;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 895;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 896;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 897;
-pub(super) const t_cudaOffset3D: TypeId = 898;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 899;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 900;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 901;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 902;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 903;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 904;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 905;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 906;
-pub(super) const t_cudaMemoryType: TypeId = 907;
-pub(super) const t_A8_i64: TypeId = 908;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 909;
-pub(super) const t_A7_i64: TypeId = 910;
-pub(super) const t_cudaPointerAttributes: TypeId = 911;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 912;
-pub(super) const t_cudaOutputMode_t: TypeId = 913;
-pub(super) const t_f64: TypeId = 914;
-pub(super) const t_P_f64: TypeId = 915;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 916;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 917;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 918;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 919;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 920;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 921;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 922;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 923;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 924;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 925;
-pub(super) const t_cudaStreamAttrID: TypeId = 926;
-pub(super) const t_cudaStreamAttrValue: TypeId = 927;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 928;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 929;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 930;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 931;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 932;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 933;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 934;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 935;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 936;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 937;
-pub(super) const t_P_cudaUserObject_t: TypeId = 938;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 939;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 940;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 941;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 942;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 943;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 944;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 945;
-pub(super) const t_cublasStatus_t: TypeId = 946;
-pub(super) const t_cublasStatus_t_status: TypeId = 947;
-pub(super) const t_cublasHandle_t: TypeId = 948;
-pub(super) const t_cudaDataType: TypeId = 949;
-pub(super) const t_i8: TypeId = 950;
-pub(super) const t_i16: TypeId = 951;
-pub(super) const t_f16: TypeId = 952;
-pub(super) const t_bf16: TypeId = 953;
-pub(super) const t_A2_i8: TypeId = 954;
-pub(super) const t_A2_u8: TypeId = 955;
-pub(super) const t_A2_i16: TypeId = 956;
-pub(super) const t_A2_u16: TypeId = 957;
-pub(super) const t_A2_i64: TypeId = 958;
-pub(super) const t_A2_u64: TypeId = 959;
-pub(super) const t_A2_f16: TypeId = 960;
-pub(super) const t_A2_bf16: TypeId = 961;
-pub(super) const t_float2: TypeId = 962;
-pub(super) const t_double2: TypeId = 963;
-pub(super) const t_PC_float2: TypeId = 964;
-pub(super) const t_P_float2: TypeId = 965;
-pub(super) const t_cublasSideMode_t: TypeId = 966;
-pub(super) const t_cublasOperation_t: TypeId = 967;
-pub(super) const t_P_P_float2: TypeId = 968;
-pub(super) const t_P_PC_float2: TypeId = 969;
-pub(super) const t_cublasFillMode_t: TypeId = 970;
-pub(super) const t_PC_f32: TypeId = 971;
-pub(super) const t_P_cublasHandle_t: TypeId = 972;
-pub(super) const t_cublasDiagType_t: TypeId = 973;
-pub(super) const t_PC_f64: TypeId = 974;
-pub(super) const t_P_P_f64: TypeId = 975;
-pub(super) const t_P_PC_f64: TypeId = 976;
-pub(super) const t_PC_cublasOperation_t: TypeId = 977;
-pub(super) const t_PC_i64: TypeId = 978;
-pub(super) const t_PC_double2: TypeId = 979;
-pub(super) const t_cublasComputeType_t: TypeId = 980;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 981;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 982;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 983;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 984;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 985;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 986;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 987;
-pub(super) const t_P_P_i32: TypeId = 988;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 989;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 990;
-pub(super) const t_cublasMath_t_in4: TypeId = 991;
-pub(super) const t_P_cublasMath_t_in4: TypeId = 992;
-pub(super) const t_cublasPointerMode_t: TypeId = 993;
-pub(super) const t_P_cublasPointerMode_t: TypeId = 994;
-pub(super) const t_libraryPropertyType: TypeId = 995;
-pub(super) const t_PC_f16: TypeId = 996;
-pub(super) const t_P_PC_f16: TypeId = 997;
-pub(super) const t_P_f16: TypeId = 998;
-pub(super) const t_P_P_f16: TypeId = 999;
-pub(super) const t_P_P_f32: TypeId = 1000;
-pub(super) const t_P_i64: TypeId = 1001;
-pub(super) const t_cublasLtHandle_t: TypeId = 1002;
-pub(super) const t_P_cublasLtHandle_t: TypeId = 1003;
-pub(super) const t_cublasLtEmulationDesc_t: TypeId = 1004;
-pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 1005;
-pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 1006;
-pub(super) const t_cublasLtMatrixLayout_t: TypeId = 1007;
-pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 1008;
-pub(super) const t_cublasLtMatmulDesc_t: TypeId = 1009;
-pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 1010;
-pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 1011;
-pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 1012;
-pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 1013;
-pub(super) const t_cublasLtMatmulTile_t: TypeId = 1014;
-pub(super) const t_cublasLtMatmulStages_t: TypeId = 1015;
-pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 1016;
-pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 1017;
-pub(super) const t_A4_i32: TypeId = 1018;
-pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 1019;
-pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 1020;
-pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 1021;
-pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 1022;
-pub(super) const t_cublasLtMatmulPreference_t: TypeId = 1023;
-pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 1024;
-pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 1025;
-pub(super) const t_cublasLtPointerMode_t: TypeId = 1026;
-pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 1027;
-pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 1028;
-pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 1029;
-pub(super) const t_cublasLtMatmulSearch_t: TypeId = 1030;
-pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 1031;
-pub(super) const t_cublasLtOrder_t: TypeId = 1032;
-pub(super) const t_cublasLtBatchMode_t: TypeId = 1033;
-pub(super) const t_cublasLtIntegerWidth_t: TypeId = 1034;
-pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 1035;
-pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 1036;
-pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 1037;
-pub(super) const t_P_PC_f32: TypeId = 1038;
-pub(super) const t_PC_bf16: TypeId = 1039;
-pub(super) const t_P_PC_bf16: TypeId = 1040;
-pub(super) const t_P_bf16: TypeId = 1041;
-pub(super) const t_P_P_bf16: TypeId = 1042;
-pub(super) const t_PC_u8: TypeId = 1043;
-pub(super) const t_cublasXtHandle_t: TypeId = 1044;
-pub(super) const t_P_cublasXtHandle_t: TypeId = 1045;
-pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1046;
-pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1047;
-pub(super) const t_cublasXtBlasOp_t: TypeId = 1048;
-pub(super) const t_cublasXtOpType_t: TypeId = 1049;
-pub(super) const t_P_double2: TypeId = 1050;
-pub(super) const t_P_P_double2: TypeId = 1051;
-pub(super) const t_P_PC_double2: TypeId = 1052;
-pub(super) const t_cublasMpStatus_t: TypeId = 1053;
-pub(super) const t_cublasMpStatus_t_status: TypeId = 1054;
-pub(super) const t_cublasMpGrid_t: TypeId = 1055;
-pub(super) const t_cublasMpHandle_t: TypeId = 1056;
-pub(super) const t_P_cublasMpHandle_t: TypeId = 1057;
-pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1058;
-pub(super) const t_ncclComm_t: TypeId = 1059;
-pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1060;
-pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1061;
-pub(super) const t_cublasMpGridLayout_t: TypeId = 1062;
-pub(super) const t_P_cublasMpGrid_t: TypeId = 1063;
-pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1064;
-pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1065;
-pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1066;
-pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1067;
-pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1068;
-pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1069;
-pub(super) const t_cublasMpResultScheme_t: TypeId = 1070;
-pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1071;
-pub(super) const t_cudnnStatus_t: TypeId = 1072;
-pub(super) const t_cudnnStatus_t_status: TypeId = 1073;
-pub(super) const t_cudnnHandle_t: TypeId = 1074;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1075;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1076;
-pub(super) const t_cudnnDataType_t: TypeId = 1077;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1078;
-pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1079;
-pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1080;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1081;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1082;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1083;
-pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1084;
-pub(super) const t_cudnnBackendKnobType_t: TypeId = 1085;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1086;
-pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1087;
-pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1088;
-pub(super) const t_cudnnPointwiseMode_t: TypeId = 1089;
-pub(super) const t_cudnnGenStatsMode_t: TypeId = 1090;
-pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1091;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1092;
-pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1093;
-pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1094;
-pub(super) const t_cudnnResampleMode_t: TypeId = 1095;
-pub(super) const t_cudnnPaddingMode_t: TypeId = 1096;
-pub(super) const t_cudnnSignalMode_t: TypeId = 1097;
-pub(super) const t_cudnnFraction_t: TypeId = 1098;
-pub(super) const t_cudnnBackendNormMode_t: TypeId = 1099;
-pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1100;
-pub(super) const t_cudnnRngDistribution_t: TypeId = 1101;
-pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1102;
-pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1103;
-pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1104;
-pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1105;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 1106;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 1107;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1108;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1109;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1110;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1111;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1112;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1113;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1114;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1115;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1116;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1117;
-pub(super) const t_P_cudnnHandle_t: TypeId = 1118;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1119;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1120;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1121;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1122;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1123;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1124;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1125;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1126;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1127;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1128;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1129;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1130;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1131;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1132;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1133;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1134;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1135;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1136;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1137;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1138;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1139;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1140;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1141;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1142;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1143;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1144;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1145;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1146;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1147;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1148;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1149;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1150;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1151;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1152;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1153;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1154;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1155;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1156;
-pub(super) const t_cudnnNormMode_t: TypeId = 1157;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1158;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1159;
-pub(super) const t_cudnnMathType_t: TypeId = 1160;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1161;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1162;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1163;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1164;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1165;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1166;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1167;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1168;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1169;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1170;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1171;
-pub(super) const t_Algorithm: TypeId = 1172;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1173;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1174;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1175;
-pub(super) const t_cudnnAttnMode_in4: TypeId = 1176;
-pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1177;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1178;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1179;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1180;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1181;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1182;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1183;
-pub(super) const t_cudnnCallbackMask_in4: TypeId = 1184;
-pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1185;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1186;
-pub(super) const t_cudnnReorderType_t: TypeId = 1187;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1188;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1189;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1190;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1191;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1192;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1193;
-pub(super) const t_cudnnNormOps_t: TypeId = 1194;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1195;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1196;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1197;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1198;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1199;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1200;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1201;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1202;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1203;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1204;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1205;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1206;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1207;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1208;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1209;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1210;
-pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1211;
-pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1212;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1213;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1214;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1215;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1216;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1217;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1218;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1219;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1220;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1221;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1222;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1223;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1224;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1225;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1226;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1227;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1228;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1229;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1230;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1231;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1232;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1233;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1234;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1235;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1236;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1237;
-pub(super) const t_cudssStatus_t: TypeId = 1238;
-pub(super) const t_cudssStatus_t_status: TypeId = 1239;
-pub(super) const t_cudssConfig_t: TypeId = 1240;
-pub(super) const t_P_cudssConfig_t: TypeId = 1241;
-pub(super) const t_cudssConfigParam_t: TypeId = 1242;
-pub(super) const t_cudssReorderingAlg_t: TypeId = 1243;
-pub(super) const t_cudssFactorizationAlg_t: TypeId = 1244;
-pub(super) const t_cudssSolveAlg_t: TypeId = 1245;
-pub(super) const t_cudssMatchingAlg_t: TypeId = 1246;
-pub(super) const t_cudssSolveMode_t: TypeId = 1247;
-pub(super) const t_cudssPivotType_t: TypeId = 1248;
-pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1249;
-pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1250;
-pub(super) const t_cudssHandle_t: TypeId = 1251;
-pub(super) const t_P_cudssHandle_t: TypeId = 1252;
-pub(super) const t_cudssData_t: TypeId = 1253;
-pub(super) const t_P_cudssData_t: TypeId = 1254;
-pub(super) const t_cudssDataParam_t: TypeId = 1255;
-pub(super) const t_A16_i64: TypeId = 1256;
-pub(super) const t_A3_i64: TypeId = 1257;
-pub(super) const t_cudssPhase_t_in4: TypeId = 1258;
-pub(super) const t_cudssMatrix_t: TypeId = 1259;
-pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1260;
-pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1261;
-pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1262;
-pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1263;
-pub(super) const t_P_cudssMatrix_t: TypeId = 1264;
-pub(super) const t_cudssMatrixType_t: TypeId = 1265;
-pub(super) const t_cudssMatrixViewType_t: TypeId = 1266;
-pub(super) const t_cudssIndexBase_t: TypeId = 1267;
-pub(super) const t_cudssLayout_t: TypeId = 1268;
-pub(super) const t_P_P_P_void: TypeId = 1269;
-pub(super) const t_P_cudaDataType: TypeId = 1270;
-pub(super) const t_P_cudssMatrixType_t: TypeId = 1271;
-pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1272;
-pub(super) const t_P_cudssIndexBase_t: TypeId = 1273;
-pub(super) const t_P_cudssLayout_t: TypeId = 1274;
-pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1275;
-pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1276;
-pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1277;
-pub(super) const t_PC_cudaStream_t: TypeId = 1278;
-pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1279;
-pub(super) const t_cudssStatus_t_: TypeId = 1280;
-pub(super) const t_cudssStatus_t_status_: TypeId = 1281;
-pub(super) const t_cudssConfig_t_: TypeId = 1282;
-pub(super) const t_P_cudssConfig_t_: TypeId = 1283;
-pub(super) const t_cudssConfigParam_t_: TypeId = 1284;
-pub(super) const t_cudssAlgType_t: TypeId = 1285;
-pub(super) const t_cudssPivotType_t_: TypeId = 1286;
-pub(super) const t_cudssHandle_t_: TypeId = 1287;
-pub(super) const t_P_cudssHandle_t_: TypeId = 1288;
-pub(super) const t_cudssData_t_: TypeId = 1289;
-pub(super) const t_P_cudssData_t_: TypeId = 1290;
-pub(super) const t_cudssDataParam_t_: TypeId = 1291;
-pub(super) const t_cudssPhase_t_in4_: TypeId = 1292;
-pub(super) const t_cudssMatrix_t_: TypeId = 1293;
-pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1294;
-pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1295;
-pub(super) const t_P_cudssMatrix_t_: TypeId = 1296;
-pub(super) const t_cudssMatrixType_t_: TypeId = 1297;
-pub(super) const t_cudssMatrixViewType_t_: TypeId = 1298;
-pub(super) const t_cudssIndexBase_t_: TypeId = 1299;
-pub(super) const t_cudssLayout_t_: TypeId = 1300;
-pub(super) const t_P_cudssMatrixType_t_: TypeId = 1301;
-pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1302;
-pub(super) const t_P_cudssIndexBase_t_: TypeId = 1303;
-pub(super) const t_P_cudssLayout_t_: TypeId = 1304;
-pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1305;
-pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1306;
-pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1307;
-pub(super) const t_cufftResult: TypeId = 1308;
-pub(super) const t_cufftResult_status: TypeId = 1309;
-pub(super) const t_cufftHandle: TypeId = 1310;
-pub(super) const t_P_cufftHandle: TypeId = 1311;
-pub(super) const t_cufftType: TypeId = 1312;
-pub(super) const t_cufftDirection: TypeId = 1313;
-pub(super) const t_cufftProperty: TypeId = 1314;
-pub(super) const t_cufftXtCallbackType: TypeId = 1315;
-pub(super) const t_A64_i32: TypeId = 1316;
-pub(super) const t_A64_P_void: TypeId = 1317;
-pub(super) const t_A64_u64: TypeId = 1318;
-pub(super) const t_cudaXtDesc: TypeId = 1319;
-pub(super) const t_P_cudaXtDesc: TypeId = 1320;
-pub(super) const t_libFormat: TypeId = 1321;
-pub(super) const t_cudaLibXtDesc: TypeId = 1322;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1323;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1324;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1325;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1326;
-pub(super) const t_cufftXtSubFormat: TypeId = 1327;
-pub(super) const t_cufftXtCopyType: TypeId = 1328;
-pub(super) const t_cufftXtQueryType: TypeId = 1329;
-pub(super) const t_cufftXt1dFactors: TypeId = 1330;
-pub(super) const t_A3_u64: TypeId = 1331;
-pub(super) const t_cufftBox3d: TypeId = 1332;
-pub(super) const t_PC_cufftBox3d: TypeId = 1333;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1334;
-pub(super) const t_fftw_plan: TypeId = 1335;
-pub(super) const t_A2_f64: TypeId = 1336;
-pub(super) const t_P_A2_f64: TypeId = 1337;
-pub(super) const t_fftwSign: TypeId = 1338;
-pub(super) const t_fftwFlags: TypeId = 1339;
-pub(super) const t_fftwf_iodim64: TypeId = 1340;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1341;
-pub(super) const t_fftwf_iodim: TypeId = 1342;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1343;
-pub(super) const t_fftwf_plan: TypeId = 1344;
-pub(super) const t_A2_f32: TypeId = 1345;
-pub(super) const t_P_A2_f32: TypeId = 1346;
-pub(super) const t_CUfileOpError: TypeId = 1347;
-pub(super) const t_CUfileError_t: TypeId = 1348;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1349;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1350;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1351;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1352;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1353;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1354;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1355;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1356;
-pub(super) const t_CUfileHandle_t: TypeId = 1357;
-pub(super) const t_CUfileOpcode_t: TypeId = 1358;
-pub(super) const t_CUfileIOParams_t: TypeId = 1359;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1360;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1361;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1362;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1363;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1364;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1365;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1366;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1367;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1368;
-pub(super) const t_P_bool1: TypeId = 1369;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1370;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1371;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1372;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1373;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1374;
-pub(super) const t_A32_u64: TypeId = 1375;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1376;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1377;
-pub(super) const t_A16_char: TypeId = 1378;
-pub(super) const t_A16_u8: TypeId = 1379;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1380;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1381;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1382;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1383;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1384;
-pub(super) const t_CUfileFileHandleType: TypeId = 1385;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1386;
-pub(super) const t_CUfileFSOps_t: TypeId = 1387;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1388;
-pub(super) const t_CUfileDescr_t: TypeId = 1389;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1390;
-pub(super) const t_CUfileIOVec_t: TypeId = 1391;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1392;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1393;
-pub(super) const t_curandStatus_t: TypeId = 1394;
-pub(super) const t_curandStatus_t_status: TypeId = 1395;
-pub(super) const t_curandGenerator_t: TypeId = 1396;
-pub(super) const t_P_curandGenerator_t: TypeId = 1397;
-pub(super) const t_curandRngType_t: TypeId = 1398;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1399;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1400;
-pub(super) const t_curandMethod_t: TypeId = 1401;
-pub(super) const t_A32_u32: TypeId = 1402;
-pub(super) const t_P_A32_u32: TypeId = 1403;
-pub(super) const t_P_P_A32_u32: TypeId = 1404;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1405;
-pub(super) const t_P_A64_u64: TypeId = 1406;
-pub(super) const t_P_P_A64_u64: TypeId = 1407;
-pub(super) const t_P_P_u32: TypeId = 1408;
-pub(super) const t_P_P_u64: TypeId = 1409;
-pub(super) const t_curandOrdering_t: TypeId = 1410;
-pub(super) const t_cusolverStatus_t: TypeId = 1411;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1412;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1413;
-pub(super) const t_cusolverEigMode_t: TypeId = 1414;
-pub(super) const t_gesvdjInfo_t: TypeId = 1415;
-pub(super) const t_cusolverEigRange_t: TypeId = 1416;
-pub(super) const t_syevjInfo_t: TypeId = 1417;
-pub(super) const t_cusolverEigType_t: TypeId = 1418;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1419;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1420;
-pub(super) const t_cusolverDnParams_t: TypeId = 1421;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1422;
-pub(super) const t_P_syevjInfo_t: TypeId = 1423;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1424;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1425;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1426;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1427;
-pub(super) const t_cusolverMathMode_t: TypeId = 1428;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1429;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1430;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1431;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1432;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1433;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1434;
-pub(super) const t_cusolverPrecType_t: TypeId = 1435;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1436;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1437;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1438;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1439;
-pub(super) const t_cusolverEigComp_t: TypeId = 1440;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1441;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1442;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1443;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1444;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1445;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1446;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1447;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1448;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1449;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1450;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1451;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1452;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1453;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1454;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1455;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1456;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1457;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1458;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1459;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1460;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1461;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1462;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1463;
-pub(super) const t_csrcholInfo_t: TypeId = 1464;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1465;
-pub(super) const t_csrluInfoHost_t: TypeId = 1466;
-pub(super) const t_csrqrInfo_t: TypeId = 1467;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1468;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1469;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1470;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1471;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1472;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1473;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1474;
-pub(super) const t_cusolverMpGrid_t: TypeId = 1475;
-pub(super) const t_cusolverMpHandle_t: TypeId = 1476;
-pub(super) const t_P_cusolverMpHandle_t: TypeId = 1477;
-pub(super) const t_P_cusolverMpGrid_t: TypeId = 1478;
-pub(super) const t_cusolverMpGridMapping_t: TypeId = 1479;
-pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1480;
-pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1481;
-pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1482;
-pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1483;
-pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1484;
-pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1485;
-pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1486;
-pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1487;
-pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1488;
-pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1489;
-pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1490;
-pub(super) const t_cusparseStatus_t: TypeId = 1491;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1492;
-pub(super) const t_cusparseHandle_t: TypeId = 1493;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1494;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1495;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1496;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1497;
-pub(super) const t_cusparseIndexType_t: TypeId = 1498;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1499;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1500;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1501;
-pub(super) const t_cusparseDirection_t: TypeId = 1502;
-pub(super) const t_bsric02Info_t: TypeId = 1503;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1504;
-pub(super) const t_bsrilu02Info_t: TypeId = 1505;
-pub(super) const t_cusparseOperation_t: TypeId = 1506;
-pub(super) const t_bsrsm2Info_t: TypeId = 1507;
-pub(super) const t_bsrsv2Info_t: TypeId = 1508;
-pub(super) const t_csru2csrInfo_t: TypeId = 1509;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1510;
-pub(super) const t_csrgemm2Info_t: TypeId = 1511;
-pub(super) const t_csric02Info_t: TypeId = 1512;
-pub(super) const t_csrilu02Info_t: TypeId = 1513;
-pub(super) const t_csrsm2Info_t: TypeId = 1514;
-pub(super) const t_csrsv2Info_t: TypeId = 1515;
-pub(super) const t_cusparseAction_t: TypeId = 1516;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1517;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1518;
-pub(super) const t_cusparseOrder_t: TypeId = 1519;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1520;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1521;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1522;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1523;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1524;
-pub(super) const t_P_bsric02Info_t: TypeId = 1525;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1526;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1527;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1528;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1529;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1530;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1531;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1532;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1533;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1534;
-pub(super) const t_P_csric02Info_t: TypeId = 1535;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1536;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1537;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1538;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1539;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1540;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1541;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1542;
-pub(super) const t_pruneInfo_t: TypeId = 1543;
-pub(super) const t_P_pruneInfo_t: TypeId = 1544;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1545;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1546;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1547;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1548;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1549;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1550;
-pub(super) const t_cusparseDiagType_t: TypeId = 1551;
-pub(super) const t_cusparseFillMode_t: TypeId = 1552;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1553;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1554;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1555;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1556;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1557;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1558;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1559;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1560;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1561;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1562;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1563;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1564;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1565;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1566;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1567;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1568;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1569;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1570;
-pub(super) const t_cusparseFormat_t: TypeId = 1571;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1572;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1573;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1574;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1575;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1576;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1577;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1578;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1579;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1580;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1581;
-pub(super) const t_A512_u8: TypeId = 1582;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1583;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1584;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1585;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1586;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1587;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1588;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1589;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1590;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1591;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1592;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1593;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1594;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1595;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1596;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1597;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1598;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1599;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1600;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1601;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1602;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1603;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1604;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1605;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1606;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1607;
-pub(super) const t_cusparseComputeType: TypeId = 1608;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1609;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1610;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1611;
-pub(super) const t_cutensorStatus_t: TypeId = 1612;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1613;
-pub(super) const t_cutensorHandle_t: TypeId = 1614;
-pub(super) const t_cutensorPlan_t: TypeId = 1615;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1616;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1617;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1618;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1619;
-pub(super) const t_cutensorOperator_t: TypeId = 1620;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1621;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1622;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1623;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1624;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1625;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1626;
-pub(super) const t_cutensorAlgo_t: TypeId = 1627;
-pub(super) const t_cutensorJitMode_t: TypeId = 1628;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1629;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1630;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1631;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1632;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1633;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1634;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1635;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1636;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1637;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1638;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1639;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1640;
-pub(super) const t_cutensorComputeType_t_in4: TypeId = 1641;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1642;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1643;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1644;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1645;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1646;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1647;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1648;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1649;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1650;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1651;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1652;
-pub(super) const t_cutensorStatus_t_: TypeId = 1653;
-pub(super) const t_cutensorStatus_t_status_: TypeId = 1654;
-pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1655;
-pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1656;
-pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1657;
-pub(super) const t_cutensorOperator_t_: TypeId = 1658;
-pub(super) const t_cutensorComputeType_t_in4_: TypeId = 1659;
-pub(super) const t_cutensorAlgo_t_: TypeId = 1660;
-pub(super) const t_cutensorMgHandle_t_: TypeId = 1661;
-pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1662;
-pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1663;
-pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1664;
-pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1665;
-pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1666;
-pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1667;
-pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1668;
-pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1669;
-pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1670;
-pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1671;
-pub(super) const t_cutensorMgAlgo_t_: TypeId = 1672;
-pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1673;
-pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1674;
-pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1675;
-pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1676;
-pub(super) const t_ncclResult_t: TypeId = 1677;
-pub(super) const t_ncclResult_t_status: TypeId = 1678;
-pub(super) const t_ncclDataType_t: TypeId = 1679;
-pub(super) const t_ncclConfigExt_t: TypeId = 1680;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1681;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1682;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1683;
-pub(super) const t_ncclUndefined: TypeId = 1684;
-pub(super) const t_ncclCtaPolicy: TypeId = 1685;
-pub(super) const t_ncclCollConfig_t: TypeId = 1686;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1687;
-pub(super) const t_ncclRedOp_t: TypeId = 1688;
-pub(super) const t_ncclRegistration: TypeId = 1689;
-pub(super) const t_P_ncclResult_t: TypeId = 1690;
-pub(super) const t_A128_char: TypeId = 1691;
-pub(super) const t_A128_u8: TypeId = 1692;
-pub(super) const t_ncclUniqueId: TypeId = 1693;
-pub(super) const t_P_ncclUniqueId: TypeId = 1694;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1695;
-pub(super) const t_P_ncclComm_t: TypeId = 1696;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1697;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1698;
-pub(super) const t_ncclConfig_t: TypeId = 1699;
-pub(super) const t_P_ncclConfig_t: TypeId = 1700;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1701;
-pub(super) const t_P_ncclRegistration: TypeId = 1702;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1703;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1704;
-pub(super) const t_ncclColor: TypeId = 1705;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1706;
-pub(super) const t_ncclWindow_t: TypeId = 1707;
-pub(super) const t_P_ncclWindow_t: TypeId = 1708;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1709;
-pub(super) const t_ncclSimInfo_t: TypeId = 1710;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1711;
-pub(super) const t_ncclParamHandle_t: TypeId = 1712;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1713;
-pub(super) const t_P_P_PC_char: TypeId = 1714;
-pub(super) const t_P_i16: TypeId = 1715;
-pub(super) const t_P_i8: TypeId = 1716;
-pub(super) const t_P_u16: TypeId = 1717;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1718;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1719;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1720;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1721;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1722;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1723;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1724;
-pub(super) const t_NppLibraryVersion: TypeId = 1725;
-pub(super) const t_PC_NppLibraryVersion: TypeId = 1726;
-pub(super) const t_NppStatus: TypeId = 1727;
-pub(super) const t_NppStatus_status: TypeId = 1728;
-pub(super) const t_NppStreamContext__1: TypeId = 1729;
-pub(super) const t_NppStreamContext: TypeId = 1730;
-pub(super) const t_P_NppStreamContext: TypeId = 1731;
-pub(super) const t_PC_u16: TypeId = 1732;
-pub(super) const t_NppiSize: TypeId = 1733;
-pub(super) const t_Npp16f: TypeId = 1734;
-pub(super) const t_PC_Npp16f: TypeId = 1735;
-pub(super) const t_P_Npp16f: TypeId = 1736;
-pub(super) const t_PC_i16: TypeId = 1737;
-pub(super) const t_Npp16sc: TypeId = 1738;
-pub(super) const t_PC_Npp16sc: TypeId = 1739;
-pub(super) const t_P_Npp16sc: TypeId = 1740;
-pub(super) const t_Npp32fc: TypeId = 1741;
-pub(super) const t_PC_Npp32fc: TypeId = 1742;
-pub(super) const t_P_Npp32fc: TypeId = 1743;
-pub(super) const t_Npp32sc: TypeId = 1744;
-pub(super) const t_PC_Npp32sc: TypeId = 1745;
-pub(super) const t_P_Npp32sc: TypeId = 1746;
-pub(super) const t_NppiAlphaOp: TypeId = 1747;
-pub(super) const t_PC_i8: TypeId = 1748;
-pub(super) const t_P_P_u8: TypeId = 1749;
-pub(super) const t_P_PC_u8: TypeId = 1750;
-pub(super) const t_NppiRect: TypeId = 1751;
-pub(super) const t_NppiBayerGridPosition: TypeId = 1752;
-pub(super) const t_NppiInterpolationMode: TypeId = 1753;
-pub(super) const t_NppiPoint32f: TypeId = 1754;
-pub(super) const t_NppiProfileData: TypeId = 1755;
-pub(super) const t_P_NppiProfileData: TypeId = 1756;
-pub(super) const t_P_P_i16: TypeId = 1757;
-pub(super) const t_P_PC_i16: TypeId = 1758;
-pub(super) const t_P_P_u16: TypeId = 1759;
-pub(super) const t_P_PC_u16: TypeId = 1760;
-pub(super) const t_P_P_i8: TypeId = 1761;
-pub(super) const t_P_PC_i8: TypeId = 1762;
-pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1763;
-pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1764;
-pub(super) const t_NppCmpOp: TypeId = 1765;
-pub(super) const t_NppiImageDescriptor: TypeId = 1766;
-pub(super) const t_P_NppiImageDescriptor: TypeId = 1767;
-pub(super) const t_NppiBufferDescriptor: TypeId = 1768;
-pub(super) const t_P_NppiBufferDescriptor: TypeId = 1769;
-pub(super) const t_NppiPoint: TypeId = 1770;
-pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1771;
-pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1772;
-pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1773;
-pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1774;
-pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1775;
-pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1776;
-pub(super) const t_NppiContourBlockSegment: TypeId = 1777;
-pub(super) const t_P_NppiContourBlockSegment: TypeId = 1778;
-pub(super) const t_NppiContourTotalsInfo: TypeId = 1779;
-pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1780;
-pub(super) const t_P_NppiPoint32f: TypeId = 1781;
-pub(super) const t_NppiPoint64f: TypeId = 1782;
-pub(super) const t_P_NppiPoint64f: TypeId = 1783;
-pub(super) const t_NppRoundMode: TypeId = 1784;
-pub(super) const t_P_PC_i32: TypeId = 1785;
-pub(super) const t_NppiBorderType: TypeId = 1786;
-pub(super) const t_NppiDifferentialKernel: TypeId = 1787;
-pub(super) const t_NppiMaskSize: TypeId = 1788;
-pub(super) const t_NppiNorm: TypeId = 1789;
-pub(super) const t_NppPointPolar: TypeId = 1790;
-pub(super) const t_P_NppPointPolar: TypeId = 1791;
-pub(super) const t_A3_u32: TypeId = 1792;
-pub(super) const t_NppiConnectedRegion: TypeId = 1793;
-pub(super) const t_P_NppiConnectedRegion: TypeId = 1794;
-pub(super) const t_NppDataType: TypeId = 1795;
-pub(super) const t_NppiChannels: TypeId = 1796;
-pub(super) const t_P_NppiSize: TypeId = 1797;
-pub(super) const t_P_NppiRect: TypeId = 1798;
-pub(super) const t_P_NppiPoint: TypeId = 1799;
-pub(super) const t_NppiHOGConfig: TypeId = 1800;
-pub(super) const t_PC_NppiPoint: TypeId = 1801;
-pub(super) const t_PC_NppiImageDescriptor: TypeId = 1802;
-pub(super) const t_NppiAxis: TypeId = 1803;
-pub(super) const t_NppiMirrorBatchCXR: TypeId = 1804;
-pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1805;
-pub(super) const t_NppiColorSpace: TypeId = 1806;
-pub(super) const t_P_PC_Npp16f: TypeId = 1807;
-pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1808;
-pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1809;
-pub(super) const t_NppiResizeBatchCXR: TypeId = 1810;
-pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1811;
-pub(super) const t_NppHintAlgorithm: TypeId = 1812;
-pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1813;
-pub(super) const t_P_P_Npp16f: TypeId = 1814;
-pub(super) const t_A3_f64: TypeId = 1815;
-pub(super) const t_A2_A3_f64: TypeId = 1816;
-pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1817;
-pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1818;
-pub(super) const t_A3_A3_f64: TypeId = 1819;
-pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1820;
-pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1821;
-pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1822;
-pub(super) const t_Npp64fc: TypeId = 1823;
-pub(super) const t_PC_Npp64fc: TypeId = 1824;
-pub(super) const t_P_Npp64fc: TypeId = 1825;
-pub(super) const t_Npp64sc: TypeId = 1826;
-pub(super) const t_PC_Npp64sc: TypeId = 1827;
-pub(super) const t_P_Npp64sc: TypeId = 1828;
-pub(super) const t_NppsZCType: TypeId = 1829;
-pub(super) const t_nvFatbinResult: TypeId = 1830;
-pub(super) const t_nvFatbinResult_status: TypeId = 1831;
-pub(super) const t_nvFatbinHandle: TypeId = 1832;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1833;
-pub(super) const t_nvJitLinkResult: TypeId = 1834;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1835;
-pub(super) const t_nvJitLinkHandle: TypeId = 1836;
-pub(super) const t_nvJitLinkInputType: TypeId = 1837;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1838;
-pub(super) const t_nvjpegStatus_t: TypeId = 1839;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1840;
-pub(super) const t_nvjpegHandle_t: TypeId = 1841;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1842;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1843;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1844;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1845;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1846;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1847;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1848;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1849;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1850;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1851;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1852;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1853;
-pub(super) const t_nvjpegBackend_t: TypeId = 1854;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1855;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1856;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1857;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1858;
-pub(super) const t_A4_P_u8: TypeId = 1859;
-pub(super) const t_A4_u64: TypeId = 1860;
-pub(super) const t_nvjpegImage_t: TypeId = 1861;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1862;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1863;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1864;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1865;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1866;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1867;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1868;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1869;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1870;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1871;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1872;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1873;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1874;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1875;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1876;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1877;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1878;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1879;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1880;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1881;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1882;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1883;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1884;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1885;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1886;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1887;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1888;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1889;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1890;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1891;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1892;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1893;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1894;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1895;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1896;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1897;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 1898;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 1899;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 1900;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1901;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1902;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1903;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1904;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1905;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1906;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1907;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1908;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1909;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1910;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1911;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1912;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1913;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1914;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1915;
-pub(super) const t_A33_u32: TypeId = 1916;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1917;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1918;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1919;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1920;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1921;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1922;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1923;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1924;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1925;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1926;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1927;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1928;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1929;
-pub(super) const t_nvmlReturn_t: TypeId = 1930;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1931;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1932;
-pub(super) const t_nvmlDevice_t: TypeId = 1933;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1934;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1935;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1936;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1937;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1938;
-pub(super) const t_nvmlValueType_t: TypeId = 1939;
-pub(super) const t_nvmlValue_t: TypeId = 1940;
-pub(super) const t_nvmlFieldId: TypeId = 1941;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1942;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1943;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1944;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1945;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1946;
-pub(super) const t_A32_char: TypeId = 1947;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1948;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1949;
-pub(super) const t_nvmlEnableState_t: TypeId = 1950;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1951;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1952;
-pub(super) const t_A5_u32: TypeId = 1953;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1954;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1955;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1956;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1957;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1958;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1959;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1960;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1961;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1962;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1963;
-pub(super) const t_nvmlClockType_t: TypeId = 1964;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1965;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1966;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1967;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1968;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1969;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1970;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1971;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1972;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1973;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1974;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1975;
-pub(super) const t_nvmlBrandType_t: TypeId = 1976;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1977;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1978;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1979;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1980;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1981;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1982;
-pub(super) const t_nvmlBusType_t: TypeId = 1983;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1984;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1985;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1986;
-pub(super) const t_nvmlCapabilities_in4: TypeId = 1987;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1988;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1989;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1990;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1991;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1992;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1993;
-pub(super) const t_nvmlClockId_t: TypeId = 1994;
-pub(super) const t_nvmlPstates_t: TypeId = 1995;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1996;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1997;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1998;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1999;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2000;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2001;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 2002;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2003;
-pub(super) const t_A32_u8: TypeId = 2004;
-pub(super) const t_A8192_u8: TypeId = 2005;
-pub(super) const t_A4096_u8: TypeId = 2006;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2007;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2008;
-pub(super) const t_A5120_u8: TypeId = 2009;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2010;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2011;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2012;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2013;
-pub(super) const t_nvmlMemory_t: TypeId = 2014;
-pub(super) const t_P_nvmlMemory_t: TypeId = 2015;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 2016;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2017;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 2018;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2019;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 2020;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2021;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2022;
-pub(super) const t_A2048_char: TypeId = 2023;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2024;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2025;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2026;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2027;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2028;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2029;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2030;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2031;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2032;
-pub(super) const t_P_nvmlDevice_t: TypeId = 2033;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2034;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2035;
-pub(super) const t_nvmlDriverModel_t: TypeId = 2036;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 2037;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2038;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2039;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2040;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2041;
-pub(super) const t_nvmlEncoderType_t: TypeId = 2042;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2043;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2044;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 2045;
-pub(super) const t_nvmlSessionFlags_in4: TypeId = 2046;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2047;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2048;
-pub(super) const t_nvmlFBCStats_t: TypeId = 2049;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 2050;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2051;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2052;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2053;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2054;
-pub(super) const t_nvmlFabricState: TypeId = 2055;
-pub(super) const t_nvmlFabricState_in1: TypeId = 2056;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2057;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2058;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 2059;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 2060;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2061;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2062;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 2063;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 2064;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2065;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2066;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2067;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2068;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2069;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2070;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2071;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2072;
-pub(super) const t_A96_char: TypeId = 2073;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2074;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2075;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2076;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2077;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2078;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2079;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2080;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2081;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2082;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2083;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2084;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2085;
-pub(super) const t_A41_char: TypeId = 2086;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 2087;
-pub(super) const t_nvmlUUIDType_t: TypeId = 2088;
-pub(super) const t_nvmlUUID_t: TypeId = 2089;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 2090;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2091;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2092;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 2093;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2094;
-pub(super) const t_nvmlInforomObject_t: TypeId = 2095;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 2096;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2097;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 2098;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 2099;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2100;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2101;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2102;
-pub(super) const t_nvmlMigMode: TypeId = 2103;
-pub(super) const t_P_nvmlMigMode: TypeId = 2104;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2105;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2106;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2107;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType_in1: TypeId = 2108;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2109;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2110;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2111;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2112;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2113;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2114;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2115;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2116;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2117;
-pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2118;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2119;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2120;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2121;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2122;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2123;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2124;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2125;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2126;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2127;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2128;
-pub(super) const t_A256_u8: TypeId = 2129;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2130;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2131;
-pub(super) const t_A4096_u32: TypeId = 2132;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2133;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2134;
-pub(super) const t_A23_u8: TypeId = 2135;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2136;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2137;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2138;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2139;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2140;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 2141;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2142;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2143;
-pub(super) const t_nvmlPdi_t: TypeId = 2144;
-pub(super) const t_P_nvmlPdi_t: TypeId = 2145;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2146;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2147;
-pub(super) const t_P_nvmlPstates_t: TypeId = 2148;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 2149;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2150;
-pub(super) const t_nvmlPowerMizerMode: TypeId = 2151;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2152;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2153;
-pub(super) const t_nvmlPowerSource_t: TypeId = 2154;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 2155;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2156;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2157;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2158;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2159;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2160;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2161;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2162;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2163;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 2164;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2165;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2166;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2167;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2168;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2169;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2170;
-pub(super) const t_nvmlProcessMode_t: TypeId = 2171;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 2172;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2173;
-pub(super) const t_nvmlSamplingType_t: TypeId = 2174;
-pub(super) const t_P_nvmlValueType_t: TypeId = 2175;
-pub(super) const t_nvmlSample_t: TypeId = 2176;
-pub(super) const t_P_nvmlSample_t: TypeId = 2177;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2178;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2179;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2180;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2181;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2182;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2183;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 2184;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2185;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 2186;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2187;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2188;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2189;
-pub(super) const t_nvmlTemperature_t: TypeId = 2190;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 2191;
-pub(super) const t_nvmlThermalController_t: TypeId = 2192;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 2193;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2194;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2195;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2196;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2197;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2198;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2199;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2200;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2201;
-pub(super) const t_nvmlUtilization_t: TypeId = 2202;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 2203;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2204;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2205;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2206;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2207;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2208;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2209;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2210;
-pub(super) const t_A80_char: TypeId = 2211;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2212;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2213;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2214;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2215;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2216;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2217;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2218;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2219;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2220;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2221;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2222;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2223;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2224;
-pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2225;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2226;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2227;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2228;
-pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2229;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2230;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2231;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2232;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2233;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2234;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2235;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2236;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2237;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2238;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2239;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2240;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2241;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2242;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2243;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2244;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2245;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2246;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2247;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2248;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2249;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2250;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2251;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2252;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2253;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2254;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2255;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2256;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2257;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2258;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2259;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2260;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2261;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2262;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2263;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2264;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2265;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2266;
-pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2267;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2268;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2269;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2270;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2271;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2272;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2273;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2274;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2275;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2276;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2277;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2278;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2279;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2280;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2281;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2282;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2283;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2284;
-pub(super) const t_A496_u8: TypeId = 2285;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2286;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2287;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2288;
-pub(super) const t_nvmlEventSet_t: TypeId = 2289;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2290;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2291;
-pub(super) const t_nvmlFlags_in4: TypeId = 2292;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2293;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2294;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2295;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2296;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2297;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2298;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2299;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2300;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2301;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2302;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2303;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2304;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2305;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2306;
-pub(super) const t_nvmlRusdPoll_in4: TypeId = 2307;
-pub(super) const t_nvmlRusdPoll_in8: TypeId = 2308;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2309;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2310;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2311;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2312;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2313;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2314;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2315;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2316;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2317;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2318;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2319;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2320;
-pub(super) const t_A8_u32: TypeId = 2321;
-pub(super) const t_nvmlMask255_t: TypeId = 2322;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2323;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2324;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2325;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2326;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2327;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2328;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2329;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2330;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2331;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2332;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2333;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2334;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2335;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2336;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2337;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2338;
-pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2339;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2340;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2341;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2342;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2343;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2344;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2345;
-pub(super) const t_nvmlEventData_t: TypeId = 2346;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2347;
-pub(super) const t_nvmlEventDataType_t: TypeId = 2348;
-pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2349;
-pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2350;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2351;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2352;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2353;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2354;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2355;
-pub(super) const t_A6_u32: TypeId = 2356;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2357;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2358;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2359;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2360;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2361;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2362;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2363;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2364;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2365;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2366;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2367;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2368;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2369;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2370;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2371;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2372;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2373;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2374;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2375;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2376;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2377;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2378;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2379;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2380;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2381;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2382;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2383;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2384;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2385;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2386;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2387;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2388;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2389;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2390;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2391;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2392;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2393;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2394;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2395;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2396;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2397;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2398;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2399;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2400;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2401;
-pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2402;
-pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2403;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2404;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2405;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2406;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2407;
-pub(super) const t_nvmlCPERType_t_in4: TypeId = 2408;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2409;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2410;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2411;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2412;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2413;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2414;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2415;
-pub(super) const t_nvmlCcDevToolsMode: TypeId = 2416;
-pub(super) const t_nvmlCcMultiGpu: TypeId = 2417;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2418;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2419;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2420;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2421;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2422;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2423;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2424;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2425;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2426;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2427;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2428;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2429;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2430;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2431;
-pub(super) const t_nvmlUnit_t: TypeId = 2432;
-pub(super) const t_nvmlFanState_t: TypeId = 2433;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2434;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2435;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2436;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2437;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2438;
-pub(super) const t_nvmlLedColor_t: TypeId = 2439;
-pub(super) const t_nvmlLedState_t: TypeId = 2440;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2441;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2442;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2443;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2444;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2445;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2446;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2447;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2448;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2449;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2450;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2451;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2452;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2453;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2454;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2455;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2456;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2457;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2458;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2459;
-pub(super) const t_nvrtcResult: TypeId = 2460;
-pub(super) const t_nvrtcResult_status: TypeId = 2461;
-pub(super) const t_nvrtcProgram: TypeId = 2462;
-pub(super) const t_P_nvrtcProgram: TypeId = 2463;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2464;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2465;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2466;
-pub(super) const t_nvshmem_team_t: TypeId = 2467;
-pub(super) const t_nvshmemx_thread_support_t: TypeId = 2468;
-pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2469;
-pub(super) const t_A48_char: TypeId = 2470;
-pub(super) const t_nvshmem_team_config_t: TypeId = 2471;
-pub(super) const t_P_nvshmem_team_config_t: TypeId = 2472;
-pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2473;
-pub(super) const t_P_nvshmem_team_t: TypeId = 2474;
-pub(super) const t_A124_char: TypeId = 2475;
-pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2476;
-pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2477;
-pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2478;
-pub(super) const t_A92_char: TypeId = 2479;
-pub(super) const t_nvshmemx_init_args_t: TypeId = 2480;
-pub(super) const t_nvshmemx_init_attr_t: TypeId = 2481;
-pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2482;
-pub(super) const t_nvshmemi_version_t: TypeId = 2483;
-pub(super) const t_nvshmemx_signal_op_t: TypeId = 2484;
-pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2485;
-pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2486;
-pub(super) const t_flags_in4: TypeId = 2487;
-pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2488;
-pub(super) const t_A60_char: TypeId = 2489;
-pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2490;
-pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2491;
-pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2492;
-pub(super) const t_nvtiffStatus_t: TypeId = 2493;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2494;
-pub(super) const t_nvtiffStream_t: TypeId = 2495;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2496;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2497;
-pub(super) const t_nvtiffImage_t: TypeId = 2498;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2499;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2500;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2501;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2502;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2503;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2504;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2505;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2506;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2507;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2508;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2509;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2510;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2511;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2512;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2513;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2514;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2515;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2516;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2517;
-pub(super) const t_nvtiffCompression_t: TypeId = 2518;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2519;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2520;
-pub(super) const t_A16_u16: TypeId = 2521;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2522;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2523;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2524;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2525;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2526;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2527;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2528;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2529;
-pub(super) const t_nvtiffVariant_t: TypeId = 2530;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2531;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2532;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2533;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2534;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2535;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2536;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2537;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2538;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2539;
+pub(super) const t_CUmemPool_create_usage_in4: TypeId = 253;
+pub(super) const t_CUmemPool_create_usage_in2: TypeId = 254;
+pub(super) const t_A53_u8: TypeId = 255;
+pub(super) const t_CUmemPoolProps: TypeId = 256;
+pub(super) const t_CUmemAccess_flags_in4: TypeId = 257;
+pub(super) const t_CUmemAccessDesc: TypeId = 258;
+pub(super) const t_PC_CUmemAccessDesc: TypeId = 259;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 260;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 261;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 262;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 263;
+pub(super) const t_CUmemorytype: TypeId = 264;
+pub(super) const t_CUDA_MEMCPY3D: TypeId = 265;
+pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 266;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 267;
+pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 268;
+pub(super) const t_CUgraphNodeType: TypeId = 269;
+pub(super) const t_i64: TypeId = 270;
+pub(super) const t_A29_i64: TypeId = 271;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 272;
+pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 273;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 274;
+pub(super) const t_CUhostTaskSyncMode: TypeId = 275;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 276;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 277;
+pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 278;
+pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 279;
+pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 280;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 281;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 282;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 283;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 284;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 285;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 286;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 287;
+pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 288;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 289;
+pub(super) const t_CUgraphConditionalHandle: TypeId = 290;
+pub(super) const t_CUgraphConditionalNodeType: TypeId = 291;
+pub(super) const t_P_CUgraph: TypeId = 292;
+pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 293;
+pub(super) const t_A232_char: TypeId = 294;
+pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 295;
+pub(super) const t_CUmemcpyFlags_in4: TypeId = 296;
+pub(super) const t_CUmemcpyAttributes: TypeId = 297;
+pub(super) const t_P_CUmemcpyAttributes: TypeId = 298;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 299;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 300;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 301;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 302;
+pub(super) const t_CUgraphNodeParams__1: TypeId = 303;
+pub(super) const t_CUgraphNodeParams: TypeId = 304;
+pub(super) const t_P_CUgraphNodeParams: TypeId = 305;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 306;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 307;
+pub(super) const t_P_CUgraphConditionalHandle: TypeId = 308;
+pub(super) const t_CUgraphConditional_flags_in4: TypeId = 309;
+pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 310;
+pub(super) const t_CUgraphExec: TypeId = 311;
+pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 312;
+pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 313;
+pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 314;
+pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 315;
+pub(super) const t_CUgraphExecUpdateResult: TypeId = 316;
+pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 317;
+pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 318;
+pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 319;
+pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 320;
+pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 321;
+pub(super) const t_P_CUgraphEdgeData: TypeId = 322;
+pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 323;
+pub(super) const t_P_CUgraphExec: TypeId = 324;
+pub(super) const t_CUgraphInstantiateResult: TypeId = 325;
+pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 326;
+pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 327;
+pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 328;
+pub(super) const t_CUlaunchAttributeID: TypeId = 329;
+pub(super) const t_CUaccessProperty: TypeId = 330;
+pub(super) const t_CUaccessPolicyWindow: TypeId = 331;
+pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 332;
+pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 333;
+pub(super) const t_A64_char: TypeId = 334;
+pub(super) const t_CUsynchronizationPolicy: TypeId = 335;
+pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 336;
+pub(super) const t_CUclusterSchedulingPolicy: TypeId = 337;
+pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 338;
+pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 339;
+pub(super) const t_CUlaunchMemSyncDomain: TypeId = 340;
+pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 341;
+pub(super) const t_CUgraphDeviceNode: TypeId = 342;
+pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 343;
+pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 344;
+pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 345;
+pub(super) const t_CUsharedMemoryMode: TypeId = 346;
+pub(super) const t_CUlaunchAttributeValue: TypeId = 347;
+pub(super) const t_P_CUlaunchAttributeValue: TypeId = 348;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 349;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 350;
+pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 351;
+pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 352;
+pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 353;
+pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 354;
+pub(super) const t_P_CUgraphNodeType: TypeId = 355;
+pub(super) const t_CUuserObject: TypeId = 356;
+pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 357;
+pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 358;
+pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 359;
+pub(super) const t_P_CUgreenCtx: TypeId = 360;
+pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 361;
+pub(super) const t_CUstream_flags_in4: TypeId = 362;
+pub(super) const t_P_CUexternalMemory: TypeId = 363;
+pub(super) const t_CUexternalMemoryHandleType: TypeId = 364;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 365;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 366;
+pub(super) const t_CUexternalMemory_flags_in4: TypeId = 367;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 368;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 369;
+pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 370;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 371;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 372;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 373;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 374;
+pub(super) const t_CUipcEventHandle: TypeId = 375;
+pub(super) const t_P_CUipcEventHandle: TypeId = 376;
+pub(super) const t_CUipcMemHandle: TypeId = 377;
+pub(super) const t_P_CUipcMemHandle: TypeId = 378;
+pub(super) const t_CUipcMem_flags_in4: TypeId = 379;
+pub(super) const t_P_CUfunction: TypeId = 380;
+pub(super) const t_CUlibrary: TypeId = 381;
+pub(super) const t_P_CUlibrary: TypeId = 382;
+pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 383;
+pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 384;
+pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 385;
+pub(super) const t_A4_char: TypeId = 386;
+pub(super) const t_CUlaunchAttribute: TypeId = 387;
+pub(super) const t_P_CUlaunchAttribute: TypeId = 388;
+pub(super) const t_CUlaunchConfig: TypeId = 389;
+pub(super) const t_PC_CUlaunchConfig: TypeId = 390;
+pub(super) const t_P_CUkernel: TypeId = 391;
+pub(super) const t_CUjit_option: TypeId = 392;
+pub(super) const t_P_CUjit_option: TypeId = 393;
+pub(super) const t_CUlibraryOption: TypeId = 394;
+pub(super) const t_P_CUlibraryOption: TypeId = 395;
+pub(super) const t_CUjit_target: TypeId = 396;
+pub(super) const t_CUjit_fallback: TypeId = 397;
+pub(super) const t_CUjit_cacheMode: TypeId = 398;
+pub(super) const t_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 399;
+pub(super) const t_P_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 400;
+pub(super) const t_CUlinkState: TypeId = 401;
+pub(super) const t_CUjitInputType: TypeId = 402;
+pub(super) const t_P_CUlinkState: TypeId = 403;
+pub(super) const t_CUmemGenericAllocationHandle: TypeId = 404;
+pub(super) const t_CUlogicalEndpointType: TypeId = 405;
+pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 406;
+pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 407;
+pub(super) const t_CUlogicalEndpointProp__1: TypeId = 408;
+pub(super) const t_CUlogicalEndpointIpcHandleType_in4: TypeId = 409;
+pub(super) const t_CUlogicalEndpointFlag_in4: TypeId = 410;
+pub(super) const t_CUlogicalEndpointProp: TypeId = 411;
+pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 412;
+pub(super) const t_CUlogicalEndpointFabricHandle: TypeId = 413;
+pub(super) const t_CUlogsCallbackHandle: TypeId = 414;
+pub(super) const t_P_CUlogsCallbackHandle: TypeId = 415;
+pub(super) const t_CUmem_advise: TypeId = 416;
+pub(super) const t_CUmemAttach_flags_in4: TypeId = 417;
+pub(super) const t_CUmemDecompressAlgorithm: TypeId = 418;
+pub(super) const t_A20_u8: TypeId = 419;
+pub(super) const t_CUmemDecompressParams: TypeId = 420;
+pub(super) const t_P_CUmemDecompressParams: TypeId = 421;
+pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 422;
+pub(super) const t_A4_u8: TypeId = 423;
+pub(super) const t_CUmemAllocationCompType: TypeId = 424;
+pub(super) const t_CUmemAllocationCompType_in1: TypeId = 425;
+pub(super) const t_CUmem_create_usage_in4: TypeId = 426;
+pub(super) const t_CUmem_create_usage_in2: TypeId = 427;
+pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 428;
+pub(super) const t_CUmemAllocationProp: TypeId = 429;
+pub(super) const t_PC_CUmemAllocationProp: TypeId = 430;
+pub(super) const t_P_CUmemLocation: TypeId = 431;
+pub(super) const t_CUmemFabricHandle: TypeId = 432;
+pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 433;
+pub(super) const t_CUmemAccess_flags_in8: TypeId = 434;
+pub(super) const t_P_CUmemAccess_flags_in8: TypeId = 435;
+pub(super) const t_PC_CUmemLocation: TypeId = 436;
+pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 437;
+pub(super) const t_P_CUmemAllocationProp: TypeId = 438;
+pub(super) const t_CUmemRangeHandleType: TypeId = 439;
+pub(super) const t_CUmemRangeFlags_in4: TypeId = 440;
+pub(super) const t_CUmemRangeFlags_in8: TypeId = 441;
+pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 442;
+pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 443;
+pub(super) const t_CUmemhostregister_flags_in4: TypeId = 444;
+pub(super) const t_CUresourcetype: TypeId = 445;
+pub(super) const t_CUarrayMapInfo_resource: TypeId = 446;
+pub(super) const t_CUarraySparseSubresourceType: TypeId = 447;
+pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 448;
+pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 449;
+pub(super) const t_CUarrayMapInfo_subresource: TypeId = 450;
+pub(super) const t_CUmemOperationType: TypeId = 451;
+pub(super) const t_CUmemHandleType: TypeId = 452;
+pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 453;
+pub(super) const t_A2_u32: TypeId = 454;
+pub(super) const t_CUarrayMapInfo: TypeId = 455;
+pub(super) const t_P_CUarrayMapInfo: TypeId = 456;
+pub(super) const t_PC_CUmemPoolProps: TypeId = 457;
+pub(super) const t_CUmemPoolPtrExportData: TypeId = 458;
+pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 459;
+pub(super) const t_CUmemPool_attribute: TypeId = 460;
+pub(super) const t_CUmem_range_attribute: TypeId = 461;
+pub(super) const t_P_CUmem_range_attribute: TypeId = 462;
+pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 463;
+pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 464;
+pub(super) const t_CUDA_MEMCPY2D: TypeId = 465;
+pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 466;
+pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 467;
+pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 468;
+pub(super) const t_CUmemcpy3DOperandType: TypeId = 469;
+pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 470;
+pub(super) const t_CUoffset3D: TypeId = 471;
+pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 472;
+pub(super) const t_CUmemcpy3DOperand_op: TypeId = 473;
+pub(super) const t_CUmemcpy3DOperand: TypeId = 474;
+pub(super) const t_CUextent3D: TypeId = 475;
+pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 476;
+pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 477;
+pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 478;
+pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 479;
+pub(super) const t_CUmoduleLoadingMode: TypeId = 480;
+pub(super) const t_P_CUmoduleLoadingMode: TypeId = 481;
+pub(super) const t_CUsurfref: TypeId = 482;
+pub(super) const t_P_CUsurfref: TypeId = 483;
+pub(super) const t_CUtexref: TypeId = 484;
+pub(super) const t_P_CUtexref: TypeId = 485;
+pub(super) const t_CUmemAllocationHandleType_in8: TypeId = 486;
+pub(super) const t_CUmulticastObjectProp: TypeId = 487;
+pub(super) const t_PC_CUmulticastObjectProp: TypeId = 488;
+pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 489;
+pub(super) const t_CUoccupancy_flags_in4: TypeId = 490;
+pub(super) const t_CUpointer_attribute: TypeId = 491;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 492;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 493;
+pub(super) const t_P_CUpointer_attribute: TypeId = 494;
+pub(super) const t_CUoutput_mode: TypeId = 495;
+pub(super) const t_PC_CUexternalSemaphore: TypeId = 496;
+pub(super) const t_CUstreamCigDataType: TypeId = 497;
+pub(super) const t_CUstreamCigParam: TypeId = 498;
+pub(super) const t_P_CUstreamCigParam: TypeId = 499;
+pub(super) const t_CUstreamCigCaptureParams: TypeId = 500;
+pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 501;
+pub(super) const t_CUstreamCaptureMode: TypeId = 502;
+pub(super) const t_CUstreamAttrID_enum: TypeId = 503;
+pub(super) const t_CUstreamAttrValue_union: TypeId = 504;
+pub(super) const t_P_CUstreamAttrValue_union: TypeId = 505;
+pub(super) const t_CUstreamCaptureStatus: TypeId = 506;
+pub(super) const t_P_CUstreamCaptureStatus: TypeId = 507;
+pub(super) const t_P_PC_CUgraphNode: TypeId = 508;
+pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 509;
+pub(super) const t_P_CUstream_flags_in4: TypeId = 510;
+pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 511;
+pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 512;
+pub(super) const t_CUevent_wait_flags_in4: TypeId = 513;
+pub(super) const t_CUsurfObject: TypeId = 514;
+pub(super) const t_P_CUsurfObject: TypeId = 515;
+pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 516;
+pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 517;
+pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 518;
+pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 519;
+pub(super) const t_A32_i32: TypeId = 520;
+pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 521;
+pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 522;
+pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 523;
+pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 524;
+pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 525;
+pub(super) const t_A16_u64: TypeId = 526;
+pub(super) const t_CUtensorMap: TypeId = 527;
+pub(super) const t_P_CUtensorMap: TypeId = 528;
+pub(super) const t_CUtensorMapDataType: TypeId = 529;
+pub(super) const t_PC_u64: TypeId = 530;
+pub(super) const t_PC_i32: TypeId = 531;
+pub(super) const t_PC_u32: TypeId = 532;
+pub(super) const t_CUtensorMapInterleave: TypeId = 533;
+pub(super) const t_CUtensorMapSwizzle: TypeId = 534;
+pub(super) const t_CUtensorMapL2promotion: TypeId = 535;
+pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 536;
+pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 537;
+pub(super) const t_CUtensorMapAllocClass: TypeId = 538;
+pub(super) const t_P_CUtensorMapAllocClass: TypeId = 539;
+pub(super) const t_CUtexObject: TypeId = 540;
+pub(super) const t_P_CUtexObject: TypeId = 541;
+pub(super) const t_CUaddress_mode: TypeId = 542;
+pub(super) const t_A3_CUaddress_mode: TypeId = 543;
+pub(super) const t_CUfilter_mode: TypeId = 544;
+pub(super) const t_A4_f32: TypeId = 545;
+pub(super) const t_A12_i32: TypeId = 546;
+pub(super) const t_CUtexref_flags_in4: TypeId = 547;
+pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 548;
+pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 549;
+pub(super) const t_CUresourceViewFormat: TypeId = 550;
+pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 551;
+pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 552;
+pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 553;
+pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 554;
+pub(super) const t_P_CUaddress_mode: TypeId = 555;
+pub(super) const t_P_CUfilter_mode: TypeId = 556;
+pub(super) const t_P_CUtexref_flags_in4: TypeId = 557;
+pub(super) const t_P_CUarray_format: TypeId = 558;
+pub(super) const t_CUtexrefArray_flags_in4: TypeId = 559;
+pub(super) const t_P_CUstreamCaptureMode: TypeId = 560;
+pub(super) const t_P_CUuserObject: TypeId = 561;
+pub(super) const t_CUuserObject_flags_in4: TypeId = 562;
+pub(super) const t_cudaError_t: TypeId = 563;
+pub(super) const t_cudaError_t_status: TypeId = 564;
+pub(super) const t_cudaKernel_t: TypeId = 565;
+pub(super) const t_P_cudaKernel_t: TypeId = 566;
+pub(super) const t_dim3: TypeId = 567;
+pub(super) const t_cudaStream_t: TypeId = 568;
+pub(super) const t_P_dim3: TypeId = 569;
+pub(super) const t_P_cudaStream_t: TypeId = 570;
+pub(super) const t_uint3: TypeId = 571;
+pub(super) const t_P_uint3: TypeId = 572;
+pub(super) const t_cudaChannelFormatKind: TypeId = 573;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 574;
+pub(super) const t_surfaceReference: TypeId = 575;
+pub(super) const t_PC_surfaceReference: TypeId = 576;
+pub(super) const t_cudaTextureFilterMode: TypeId = 577;
+pub(super) const t_cudaTextureAddressMode: TypeId = 578;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 579;
+pub(super) const t_A14_i32: TypeId = 580;
+pub(super) const t_textureReference: TypeId = 581;
+pub(super) const t_PC_textureReference: TypeId = 582;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 583;
+pub(super) const t_cudaExtent: TypeId = 584;
+pub(super) const t_P_cudaExtent: TypeId = 585;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 586;
+pub(super) const t_P_cudaArrayFlags_in4: TypeId = 587;
+pub(super) const t_cudaArray_t: TypeId = 588;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 589;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 590;
+pub(super) const t_P_cudaArray_t: TypeId = 591;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 592;
+pub(super) const t_cudaArraySparseFlags_in4: TypeId = 593;
+pub(super) const t_cudaArraySparseProperties: TypeId = 594;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 595;
+pub(super) const t_cudaArray_const_t: TypeId = 596;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 597;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 598;
+pub(super) const t_A8_char: TypeId = 599;
+pub(super) const t_A2_i32: TypeId = 600;
+pub(super) const t_A8_u8: TypeId = 601;
+pub(super) const t_cudaComputeMode: TypeId = 602;
+pub(super) const t_A63_i32: TypeId = 603;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesOptions_in4: TypeId = 604;
+pub(super) const t_cudaGPUDirectRDMAWritesOrdering: TypeId = 605;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 606;
+pub(super) const t_A61_i32: TypeId = 607;
+pub(super) const t_A1_i32: TypeId = 608;
+pub(super) const t_A60_i32: TypeId = 609;
+pub(super) const t_A56_i32: TypeId = 610;
+pub(super) const t_cudaDeviceProp: TypeId = 611;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 612;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 613;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 614;
+pub(super) const t_cudaResourceType: TypeId = 615;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 616;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 617;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 618;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 619;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 620;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 621;
+pub(super) const t_cudaResourceDesc_res: TypeId = 622;
+pub(super) const t_cudaResourceDesc: TypeId = 623;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 624;
+pub(super) const t_cudaTextureObject_t: TypeId = 625;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 626;
+pub(super) const t_cudaTextureReadMode: TypeId = 627;
+pub(super) const t_cudaTextureDesc: TypeId = 628;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 629;
+pub(super) const t_cudaResourceViewFormat: TypeId = 630;
+pub(super) const t_cudaResourceViewDesc: TypeId = 631;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 632;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 633;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 634;
+pub(super) const t_cudaExternalMemory_t: TypeId = 635;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 636;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 637;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 638;
+pub(super) const t_cudaDevResourceType: TypeId = 639;
+pub(super) const t_cudaDevSmResourceGroup_flags_in4: TypeId = 640;
+pub(super) const t_cudaDevSmResource: TypeId = 641;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 642;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 643;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 644;
+pub(super) const t_cudaDevResource__2: TypeId = 645;
+pub(super) const t_cudaDevResource: TypeId = 646;
+pub(super) const t_P_cudaDevResource: TypeId = 647;
+pub(super) const t_PC_cudaDevResource: TypeId = 648;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 649;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 650;
+pub(super) const t_cudaDevSmResourceSplitByCount_flags_in4: TypeId = 651;
+pub(super) const t_cudaPeerAccessFlags_in4: TypeId = 652;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 653;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 654;
+pub(super) const t_cudaDeviceAttr: TypeId = 655;
+pub(super) const t_cudaFuncCache: TypeId = 656;
+pub(super) const t_P_cudaFuncCache: TypeId = 657;
+pub(super) const t_cudaMemPool_t: TypeId = 658;
+pub(super) const t_P_cudaMemPool_t: TypeId = 659;
+pub(super) const t_cudaExecutionContext_t: TypeId = 660;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 661;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 662;
+pub(super) const t_cudaAtomicOperation: TypeId = 663;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 664;
+pub(super) const t_cudaLimit: TypeId = 665;
+pub(super) const t_cudaNvSciSyncAttrFlags_in4: TypeId = 666;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 667;
+pub(super) const t_cudaSharedMemConfig: TypeId = 668;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 669;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 670;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 671;
+pub(super) const t_cudaEglStreamConnection: TypeId = 672;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 673;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 674;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 675;
+pub(super) const t_cudaEglResourceLocationFlags_in4: TypeId = 676;
+pub(super) const t_A3_cudaArray_t: TypeId = 677;
+pub(super) const t_cudaPitchedPtr: TypeId = 678;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 679;
+pub(super) const t_cudaEglFrame_frame: TypeId = 680;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 681;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 682;
+pub(super) const t_cudaEglFrameType: TypeId = 683;
+pub(super) const t_cudaEglColorFormat: TypeId = 684;
+pub(super) const t_cudaEglFrame: TypeId = 685;
+pub(super) const t_P_cudaEglFrame: TypeId = 686;
+pub(super) const t_cudaEvent_t: TypeId = 687;
+pub(super) const t_P_cudaEvent_t: TypeId = 688;
+pub(super) const t_cudaEventFlags_in4: TypeId = 689;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 690;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 691;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 692;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 693;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 694;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 695;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 696;
+pub(super) const t_A16_i32: TypeId = 697;
+pub(super) const t_A15_i32: TypeId = 698;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 699;
+pub(super) const t_cudaFuncAttributes: TypeId = 700;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 701;
+pub(super) const t_cudaFuncAttribute: TypeId = 702;
+pub(super) const t_cudaGLDeviceList: TypeId = 703;
+pub(super) const t_cudaGLMapFlags_in4: TypeId = 704;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 705;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 706;
+pub(super) const t_P_cudaDeviceProp: TypeId = 707;
+pub(super) const t_cudaDeviceProp_: TypeId = 708;
+pub(super) const t_P_cudaDeviceProp_: TypeId = 709;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 710;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 711;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 712;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 713;
+pub(super) const t_cudaFunction_t: TypeId = 714;
+pub(super) const t_P_cudaFunction_t: TypeId = 715;
+pub(super) const t_P_cudaResourceDesc: TypeId = 716;
+pub(super) const t_P_PC_surfaceReference: TypeId = 717;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 718;
+pub(super) const t_P_cudaTextureDesc: TypeId = 719;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 720;
+pub(super) const t_P_PC_textureReference: TypeId = 721;
+pub(super) const t_cudaGraphNode_t: TypeId = 722;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 723;
+pub(super) const t_cudaGraph_t: TypeId = 724;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 725;
+pub(super) const t_cudaGraphDependencyType: TypeId = 726;
+pub(super) const t_cudaGraphDependencyType_in1: TypeId = 727;
+pub(super) const t_cudaGraphEdgeData: TypeId = 728;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 729;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 730;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 731;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 732;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 733;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 734;
+pub(super) const t_cudaExternalSemaphoreSignalFlags_in4: TypeId = 735;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 736;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 737;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 738;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 739;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 740;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 741;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 742;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 743;
+pub(super) const t_cudaExternalSemaphoreWaitFlags_in4: TypeId = 744;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 745;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 746;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 747;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 748;
+pub(super) const t_cudaHostNodeParams: TypeId = 749;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 750;
+pub(super) const t_cudaKernelNodeParams: TypeId = 751;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 752;
+pub(super) const t_cudaMemAllocationType: TypeId = 753;
+pub(super) const t_cudaMemLocationType: TypeId = 754;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 755;
+pub(super) const t_cudaMemLocation__1: TypeId = 756;
+pub(super) const t_cudaMemLocation: TypeId = 757;
+pub(super) const t_cudaMemPoolCreateUsage_in4: TypeId = 758;
+pub(super) const t_cudaMemPoolCreateUsage_in2: TypeId = 759;
+pub(super) const t_cudaMemPoolProps: TypeId = 760;
+pub(super) const t_cudaMemAccessFlags: TypeId = 761;
+pub(super) const t_cudaMemAccessDesc: TypeId = 762;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 763;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 764;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 765;
+pub(super) const t_cudaPos: TypeId = 766;
+pub(super) const t_cudaMemcpyKind: TypeId = 767;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 768;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 769;
+pub(super) const t_cudaMemsetParams: TypeId = 770;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 771;
+pub(super) const t_cudaGraphNodeType: TypeId = 772;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 773;
+pub(super) const t_cudaKernelFunctionType: TypeId = 774;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 775;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 776;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 777;
+pub(super) const t_cudaHostTaskSyncMode: TypeId = 778;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 779;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 780;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 781;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 782;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 783;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 784;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 785;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 786;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 787;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 788;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 789;
+pub(super) const t_P_cudaGraph_t: TypeId = 790;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 791;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 792;
+pub(super) const t_cudaMemcpyFlags_in4: TypeId = 793;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 794;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 795;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 796;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 797;
+pub(super) const t_cudaGraphNodeParams: TypeId = 798;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 799;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 800;
+pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 801;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 802;
+pub(super) const t_cudaGraphExec_t: TypeId = 803;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 804;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 805;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 806;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 807;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 808;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 809;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 810;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 811;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 812;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 813;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 814;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 815;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 816;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 817;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 818;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 819;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 820;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 821;
+pub(super) const t_cudaAccessProperty: TypeId = 822;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 823;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 824;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 825;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 826;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 827;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 828;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 829;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 830;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 831;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 832;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 833;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 834;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 835;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 836;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 837;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 838;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 839;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 840;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 841;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 842;
+pub(super) const t_P_cudaMemsetParams: TypeId = 843;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 844;
+pub(super) const t_cudaUserObject_t: TypeId = 845;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 846;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 847;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 848;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 849;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 850;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 851;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 852;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 853;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 854;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 855;
+pub(super) const t_cudaExternalMemoryFlags_in4: TypeId = 856;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 857;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 858;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 859;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 860;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 861;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 862;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 863;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 864;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 865;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 866;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 867;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 868;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 869;
+pub(super) const t_cudaLaunchParams: TypeId = 870;
+pub(super) const t_P_cudaLaunchParams: TypeId = 871;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 872;
+pub(super) const t_cudaLaunchAttribute: TypeId = 873;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 874;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 875;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 876;
+pub(super) const t_cudaLibrary_t: TypeId = 877;
+pub(super) const t_P_cudaLibrary_t: TypeId = 878;
+pub(super) const t_cudaJitOption: TypeId = 879;
+pub(super) const t_P_cudaJitOption: TypeId = 880;
+pub(super) const t_cudaLibraryOption: TypeId = 881;
+pub(super) const t_P_cudaLibraryOption: TypeId = 882;
+pub(super) const t_cudaJit_Fallback: TypeId = 883;
+pub(super) const t_cudaJit_CacheMode: TypeId = 884;
+pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 885;
+pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 886;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 887;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 888;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 889;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 890;
+pub(super) const t_cudaMemoryAdvise: TypeId = 891;
+pub(super) const t_P_cudaMemLocation: TypeId = 892;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 893;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 894;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 895;
+pub(super) const t_cudaMemFabricHandle_t: TypeId = 896;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 897;
+pub(super) const t_cudaMemPoolAttr: TypeId = 898;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 899;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 900;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 901;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 902;
+pub(super) const t_cudaOffset3D: TypeId = 903;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 904;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 905;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 906;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 907;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 908;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 909;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 910;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 911;
+pub(super) const t_cudaMemoryType: TypeId = 912;
+pub(super) const t_A8_i64: TypeId = 913;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 914;
+pub(super) const t_A7_i64: TypeId = 915;
+pub(super) const t_cudaPointerAttributes: TypeId = 916;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 917;
+pub(super) const t_cudaOutputMode_t: TypeId = 918;
+pub(super) const t_f64: TypeId = 919;
+pub(super) const t_P_f64: TypeId = 920;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 921;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 922;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 923;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 924;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 925;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 926;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 927;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 928;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 929;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 930;
+pub(super) const t_cudaStreamAttrID: TypeId = 931;
+pub(super) const t_cudaStreamAttrValue: TypeId = 932;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 933;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 934;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 935;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 936;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 937;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 938;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 939;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 940;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 941;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 942;
+pub(super) const t_P_cudaUserObject_t: TypeId = 943;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 944;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 945;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 946;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 947;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 948;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 949;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 950;
+pub(super) const t_cublasStatus_t: TypeId = 951;
+pub(super) const t_cublasStatus_t_status: TypeId = 952;
+pub(super) const t_cublasHandle_t: TypeId = 953;
+pub(super) const t_cudaDataType: TypeId = 954;
+pub(super) const t_i8: TypeId = 955;
+pub(super) const t_i16: TypeId = 956;
+pub(super) const t_f16: TypeId = 957;
+pub(super) const t_bf16: TypeId = 958;
+pub(super) const t_A2_i8: TypeId = 959;
+pub(super) const t_A2_u8: TypeId = 960;
+pub(super) const t_A2_i16: TypeId = 961;
+pub(super) const t_A2_u16: TypeId = 962;
+pub(super) const t_A2_i64: TypeId = 963;
+pub(super) const t_A2_u64: TypeId = 964;
+pub(super) const t_A2_f16: TypeId = 965;
+pub(super) const t_A2_bf16: TypeId = 966;
+pub(super) const t_float2: TypeId = 967;
+pub(super) const t_double2: TypeId = 968;
+pub(super) const t_PC_float2: TypeId = 969;
+pub(super) const t_P_float2: TypeId = 970;
+pub(super) const t_cublasSideMode_t: TypeId = 971;
+pub(super) const t_cublasOperation_t: TypeId = 972;
+pub(super) const t_P_P_float2: TypeId = 973;
+pub(super) const t_P_PC_float2: TypeId = 974;
+pub(super) const t_cublasFillMode_t: TypeId = 975;
+pub(super) const t_PC_f32: TypeId = 976;
+pub(super) const t_P_cublasHandle_t: TypeId = 977;
+pub(super) const t_cublasDiagType_t: TypeId = 978;
+pub(super) const t_PC_f64: TypeId = 979;
+pub(super) const t_P_P_f64: TypeId = 980;
+pub(super) const t_P_PC_f64: TypeId = 981;
+pub(super) const t_PC_cublasOperation_t: TypeId = 982;
+pub(super) const t_PC_i64: TypeId = 983;
+pub(super) const t_PC_double2: TypeId = 984;
+pub(super) const t_cublasComputeType_t: TypeId = 985;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 986;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 987;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 988;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 989;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 990;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 991;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 992;
+pub(super) const t_P_P_i32: TypeId = 993;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 994;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 995;
+pub(super) const t_cublasMath_t_in4: TypeId = 996;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 997;
+pub(super) const t_cublasPointerMode_t: TypeId = 998;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 999;
+pub(super) const t_libraryPropertyType: TypeId = 1000;
+pub(super) const t_PC_f16: TypeId = 1001;
+pub(super) const t_P_PC_f16: TypeId = 1002;
+pub(super) const t_P_f16: TypeId = 1003;
+pub(super) const t_P_P_f16: TypeId = 1004;
+pub(super) const t_P_P_f32: TypeId = 1005;
+pub(super) const t_P_i64: TypeId = 1006;
+pub(super) const t_cublasLtHandle_t: TypeId = 1007;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 1008;
+pub(super) const t_cublasLtEmulationDesc_t: TypeId = 1009;
+pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 1010;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 1011;
+pub(super) const t_cublasLtMatrixLayout_t: TypeId = 1012;
+pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 1013;
+pub(super) const t_cublasLtMatmulDesc_t: TypeId = 1014;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 1015;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 1016;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 1017;
+pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 1018;
+pub(super) const t_cublasLtMatmulTile_t: TypeId = 1019;
+pub(super) const t_cublasLtMatmulStages_t: TypeId = 1020;
+pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 1021;
+pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 1022;
+pub(super) const t_A4_i32: TypeId = 1023;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 1024;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 1025;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 1026;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 1027;
+pub(super) const t_cublasLtMatmulPreference_t: TypeId = 1028;
+pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 1029;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 1030;
+pub(super) const t_cublasLtPointerMode_t: TypeId = 1031;
+pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 1032;
+pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 1033;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 1034;
+pub(super) const t_cublasLtMatmulSearch_t: TypeId = 1035;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 1036;
+pub(super) const t_cublasLtOrder_t: TypeId = 1037;
+pub(super) const t_cublasLtBatchMode_t: TypeId = 1038;
+pub(super) const t_cublasLtIntegerWidth_t: TypeId = 1039;
+pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 1040;
+pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 1041;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 1042;
+pub(super) const t_P_PC_f32: TypeId = 1043;
+pub(super) const t_PC_bf16: TypeId = 1044;
+pub(super) const t_P_PC_bf16: TypeId = 1045;
+pub(super) const t_P_bf16: TypeId = 1046;
+pub(super) const t_P_P_bf16: TypeId = 1047;
+pub(super) const t_PC_u8: TypeId = 1048;
+pub(super) const t_cublasXtHandle_t: TypeId = 1049;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 1050;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1051;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1052;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 1053;
+pub(super) const t_cublasXtOpType_t: TypeId = 1054;
+pub(super) const t_P_double2: TypeId = 1055;
+pub(super) const t_P_P_double2: TypeId = 1056;
+pub(super) const t_P_PC_double2: TypeId = 1057;
+pub(super) const t_cublasMpStatus_t: TypeId = 1058;
+pub(super) const t_cublasMpStatus_t_status: TypeId = 1059;
+pub(super) const t_cublasMpGrid_t: TypeId = 1060;
+pub(super) const t_cublasMpHandle_t: TypeId = 1061;
+pub(super) const t_P_cublasMpHandle_t: TypeId = 1062;
+pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1063;
+pub(super) const t_ncclComm_t: TypeId = 1064;
+pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1065;
+pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1066;
+pub(super) const t_cublasMpGridLayout_t: TypeId = 1067;
+pub(super) const t_P_cublasMpGrid_t: TypeId = 1068;
+pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1069;
+pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1070;
+pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1071;
+pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1072;
+pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1073;
+pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1074;
+pub(super) const t_cublasMpResultScheme_t: TypeId = 1075;
+pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1076;
+pub(super) const t_cudnnStatus_t: TypeId = 1077;
+pub(super) const t_cudnnStatus_t_status: TypeId = 1078;
+pub(super) const t_cudnnHandle_t: TypeId = 1079;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1080;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1081;
+pub(super) const t_cudnnDataType_t: TypeId = 1082;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1083;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1084;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1085;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1086;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1087;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1088;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1089;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 1090;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1091;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1092;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1093;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1094;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1095;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1096;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1097;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1098;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1099;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1100;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1101;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1102;
+pub(super) const t_cudnnFraction_t: TypeId = 1103;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1104;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1105;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1106;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1107;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1108;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1109;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1110;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1111;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1112;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1113;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1114;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1115;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1116;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1117;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1118;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1119;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1120;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1121;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1122;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1123;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1124;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1125;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1126;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1127;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1128;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1129;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1130;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1131;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1132;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1133;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1134;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1135;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1136;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1137;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1138;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1139;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1140;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1141;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1142;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1143;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1144;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1145;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1146;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1147;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1148;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1149;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1150;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1151;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1152;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1153;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1154;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1155;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1156;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1157;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1158;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1159;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1160;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1161;
+pub(super) const t_cudnnNormMode_t: TypeId = 1162;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1163;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1164;
+pub(super) const t_cudnnMathType_t: TypeId = 1165;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1166;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1167;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1168;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1169;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1170;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1171;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1172;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1173;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1174;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1175;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1176;
+pub(super) const t_Algorithm: TypeId = 1177;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1178;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1179;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1180;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1181;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1182;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1183;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1184;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1185;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1186;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1187;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1188;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1189;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1190;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1191;
+pub(super) const t_cudnnReorderType_t: TypeId = 1192;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1193;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1194;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1195;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1196;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1197;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1198;
+pub(super) const t_cudnnNormOps_t: TypeId = 1199;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1200;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1201;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1202;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1203;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1204;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1205;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1206;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1207;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1208;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1209;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1210;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1211;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1212;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1213;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1214;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1215;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1216;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1217;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1218;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1219;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1220;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1221;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1222;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1223;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1224;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1225;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1226;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1227;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1228;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1229;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1230;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1231;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1232;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1233;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1234;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1235;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1236;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1237;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1238;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1239;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1240;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1241;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1242;
+pub(super) const t_cudssStatus_t: TypeId = 1243;
+pub(super) const t_cudssStatus_t_status: TypeId = 1244;
+pub(super) const t_cudssConfig_t: TypeId = 1245;
+pub(super) const t_P_cudssConfig_t: TypeId = 1246;
+pub(super) const t_cudssConfigParam_t: TypeId = 1247;
+pub(super) const t_cudssReorderingAlg_t: TypeId = 1248;
+pub(super) const t_cudssFactorizationAlg_t: TypeId = 1249;
+pub(super) const t_cudssSolveAlg_t: TypeId = 1250;
+pub(super) const t_cudssMatchingAlg_t: TypeId = 1251;
+pub(super) const t_cudssSolveMode_t: TypeId = 1252;
+pub(super) const t_cudssPivotType_t: TypeId = 1253;
+pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1254;
+pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1255;
+pub(super) const t_cudssHandle_t: TypeId = 1256;
+pub(super) const t_P_cudssHandle_t: TypeId = 1257;
+pub(super) const t_cudssData_t: TypeId = 1258;
+pub(super) const t_P_cudssData_t: TypeId = 1259;
+pub(super) const t_cudssDataParam_t: TypeId = 1260;
+pub(super) const t_A16_i64: TypeId = 1261;
+pub(super) const t_A3_i64: TypeId = 1262;
+pub(super) const t_cudssPhase_t_in4: TypeId = 1263;
+pub(super) const t_cudssMatrix_t: TypeId = 1264;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1265;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1266;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1267;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1268;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1269;
+pub(super) const t_cudssMatrixType_t: TypeId = 1270;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1271;
+pub(super) const t_cudssIndexBase_t: TypeId = 1272;
+pub(super) const t_cudssLayout_t: TypeId = 1273;
+pub(super) const t_P_P_P_void: TypeId = 1274;
+pub(super) const t_P_cudaDataType: TypeId = 1275;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1276;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1277;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1278;
+pub(super) const t_P_cudssLayout_t: TypeId = 1279;
+pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1280;
+pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1281;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1282;
+pub(super) const t_PC_cudaStream_t: TypeId = 1283;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1284;
+pub(super) const t_cudssStatus_t_: TypeId = 1285;
+pub(super) const t_cudssStatus_t_status_: TypeId = 1286;
+pub(super) const t_cudssConfig_t_: TypeId = 1287;
+pub(super) const t_P_cudssConfig_t_: TypeId = 1288;
+pub(super) const t_cudssConfigParam_t_: TypeId = 1289;
+pub(super) const t_cudssAlgType_t: TypeId = 1290;
+pub(super) const t_cudssPivotType_t_: TypeId = 1291;
+pub(super) const t_cudssHandle_t_: TypeId = 1292;
+pub(super) const t_P_cudssHandle_t_: TypeId = 1293;
+pub(super) const t_cudssData_t_: TypeId = 1294;
+pub(super) const t_P_cudssData_t_: TypeId = 1295;
+pub(super) const t_cudssDataParam_t_: TypeId = 1296;
+pub(super) const t_cudssPhase_t_in4_: TypeId = 1297;
+pub(super) const t_cudssMatrix_t_: TypeId = 1298;
+pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1299;
+pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1300;
+pub(super) const t_P_cudssMatrix_t_: TypeId = 1301;
+pub(super) const t_cudssMatrixType_t_: TypeId = 1302;
+pub(super) const t_cudssMatrixViewType_t_: TypeId = 1303;
+pub(super) const t_cudssIndexBase_t_: TypeId = 1304;
+pub(super) const t_cudssLayout_t_: TypeId = 1305;
+pub(super) const t_P_cudssMatrixType_t_: TypeId = 1306;
+pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1307;
+pub(super) const t_P_cudssIndexBase_t_: TypeId = 1308;
+pub(super) const t_P_cudssLayout_t_: TypeId = 1309;
+pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1310;
+pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1311;
+pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1312;
+pub(super) const t_cufftResult: TypeId = 1313;
+pub(super) const t_cufftResult_status: TypeId = 1314;
+pub(super) const t_cufftHandle: TypeId = 1315;
+pub(super) const t_P_cufftHandle: TypeId = 1316;
+pub(super) const t_cufftType: TypeId = 1317;
+pub(super) const t_cufftDirection: TypeId = 1318;
+pub(super) const t_cufftProperty: TypeId = 1319;
+pub(super) const t_cufftXtCallbackType: TypeId = 1320;
+pub(super) const t_A64_i32: TypeId = 1321;
+pub(super) const t_A64_P_void: TypeId = 1322;
+pub(super) const t_A64_u64: TypeId = 1323;
+pub(super) const t_cudaXtDesc: TypeId = 1324;
+pub(super) const t_P_cudaXtDesc: TypeId = 1325;
+pub(super) const t_libFormat: TypeId = 1326;
+pub(super) const t_cudaLibXtDesc: TypeId = 1327;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1328;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1329;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1330;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1331;
+pub(super) const t_cufftXtSubFormat: TypeId = 1332;
+pub(super) const t_cufftXtCopyType: TypeId = 1333;
+pub(super) const t_cufftXtQueryType: TypeId = 1334;
+pub(super) const t_cufftXt1dFactors: TypeId = 1335;
+pub(super) const t_A3_u64: TypeId = 1336;
+pub(super) const t_cufftBox3d: TypeId = 1337;
+pub(super) const t_PC_cufftBox3d: TypeId = 1338;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1339;
+pub(super) const t_fftw_plan: TypeId = 1340;
+pub(super) const t_A2_f64: TypeId = 1341;
+pub(super) const t_P_A2_f64: TypeId = 1342;
+pub(super) const t_fftwSign: TypeId = 1343;
+pub(super) const t_fftwFlags: TypeId = 1344;
+pub(super) const t_fftwf_iodim64: TypeId = 1345;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1346;
+pub(super) const t_fftwf_iodim: TypeId = 1347;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1348;
+pub(super) const t_fftwf_plan: TypeId = 1349;
+pub(super) const t_A2_f32: TypeId = 1350;
+pub(super) const t_P_A2_f32: TypeId = 1351;
+pub(super) const t_CUfileOpError: TypeId = 1352;
+pub(super) const t_CUfileError_t: TypeId = 1353;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1354;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1355;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1356;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1357;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1358;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1359;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1360;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1361;
+pub(super) const t_CUfileHandle_t: TypeId = 1362;
+pub(super) const t_CUfileOpcode_t: TypeId = 1363;
+pub(super) const t_CUfileIOParams_t: TypeId = 1364;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1365;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1366;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1367;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1368;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1369;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1370;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1371;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1372;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1373;
+pub(super) const t_P_bool1: TypeId = 1374;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1375;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1376;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1377;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1378;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1379;
+pub(super) const t_A32_u64: TypeId = 1380;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1381;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1382;
+pub(super) const t_A16_char: TypeId = 1383;
+pub(super) const t_A16_u8: TypeId = 1384;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1385;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1386;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1387;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1388;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1389;
+pub(super) const t_CUfileFileHandleType: TypeId = 1390;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1391;
+pub(super) const t_CUfileFSOps_t: TypeId = 1392;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1393;
+pub(super) const t_CUfileDescr_t: TypeId = 1394;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1395;
+pub(super) const t_CUfileIOVec_t: TypeId = 1396;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1397;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1398;
+pub(super) const t_curandStatus_t: TypeId = 1399;
+pub(super) const t_curandStatus_t_status: TypeId = 1400;
+pub(super) const t_curandGenerator_t: TypeId = 1401;
+pub(super) const t_P_curandGenerator_t: TypeId = 1402;
+pub(super) const t_curandRngType_t: TypeId = 1403;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1404;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1405;
+pub(super) const t_curandMethod_t: TypeId = 1406;
+pub(super) const t_A32_u32: TypeId = 1407;
+pub(super) const t_P_A32_u32: TypeId = 1408;
+pub(super) const t_P_P_A32_u32: TypeId = 1409;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1410;
+pub(super) const t_P_A64_u64: TypeId = 1411;
+pub(super) const t_P_P_A64_u64: TypeId = 1412;
+pub(super) const t_P_P_u32: TypeId = 1413;
+pub(super) const t_P_P_u64: TypeId = 1414;
+pub(super) const t_curandOrdering_t: TypeId = 1415;
+pub(super) const t_cusolverStatus_t: TypeId = 1416;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1417;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1418;
+pub(super) const t_cusolverEigMode_t: TypeId = 1419;
+pub(super) const t_gesvdjInfo_t: TypeId = 1420;
+pub(super) const t_cusolverEigRange_t: TypeId = 1421;
+pub(super) const t_syevjInfo_t: TypeId = 1422;
+pub(super) const t_cusolverEigType_t: TypeId = 1423;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1424;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1425;
+pub(super) const t_cusolverDnParams_t: TypeId = 1426;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1427;
+pub(super) const t_P_syevjInfo_t: TypeId = 1428;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1429;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1430;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1431;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1432;
+pub(super) const t_cusolverMathMode_t: TypeId = 1433;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1434;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1435;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1436;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1437;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1438;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1439;
+pub(super) const t_cusolverPrecType_t: TypeId = 1440;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1441;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1442;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1443;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1444;
+pub(super) const t_cusolverEigComp_t: TypeId = 1445;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1446;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1447;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1448;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1449;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1450;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1451;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1452;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1453;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1454;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1455;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1456;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1457;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1458;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1459;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1460;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1461;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1462;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1463;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1464;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1465;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1466;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1467;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1468;
+pub(super) const t_csrcholInfo_t: TypeId = 1469;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1470;
+pub(super) const t_csrluInfoHost_t: TypeId = 1471;
+pub(super) const t_csrqrInfo_t: TypeId = 1472;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1473;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1474;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1475;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1476;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1477;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1478;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1479;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1480;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1481;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1482;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1483;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1484;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1485;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1486;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1487;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1488;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1489;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1490;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1491;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1492;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1493;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1494;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1495;
+pub(super) const t_cusparseStatus_t: TypeId = 1496;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1497;
+pub(super) const t_cusparseHandle_t: TypeId = 1498;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1499;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1500;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1501;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1502;
+pub(super) const t_cusparseIndexType_t: TypeId = 1503;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1504;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1505;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1506;
+pub(super) const t_cusparseDirection_t: TypeId = 1507;
+pub(super) const t_bsric02Info_t: TypeId = 1508;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1509;
+pub(super) const t_bsrilu02Info_t: TypeId = 1510;
+pub(super) const t_cusparseOperation_t: TypeId = 1511;
+pub(super) const t_bsrsm2Info_t: TypeId = 1512;
+pub(super) const t_bsrsv2Info_t: TypeId = 1513;
+pub(super) const t_csru2csrInfo_t: TypeId = 1514;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1515;
+pub(super) const t_csrgemm2Info_t: TypeId = 1516;
+pub(super) const t_csric02Info_t: TypeId = 1517;
+pub(super) const t_csrilu02Info_t: TypeId = 1518;
+pub(super) const t_csrsm2Info_t: TypeId = 1519;
+pub(super) const t_csrsv2Info_t: TypeId = 1520;
+pub(super) const t_cusparseAction_t: TypeId = 1521;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1522;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1523;
+pub(super) const t_cusparseOrder_t: TypeId = 1524;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1525;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1526;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1527;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1528;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1529;
+pub(super) const t_P_bsric02Info_t: TypeId = 1530;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1531;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1532;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1533;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1534;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1535;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1536;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1537;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1538;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1539;
+pub(super) const t_P_csric02Info_t: TypeId = 1540;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1541;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1542;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1543;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1544;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1545;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1546;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1547;
+pub(super) const t_pruneInfo_t: TypeId = 1548;
+pub(super) const t_P_pruneInfo_t: TypeId = 1549;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1550;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1551;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1552;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1553;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1554;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1555;
+pub(super) const t_cusparseDiagType_t: TypeId = 1556;
+pub(super) const t_cusparseFillMode_t: TypeId = 1557;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1558;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1559;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1560;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1561;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1562;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1563;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1564;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1565;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1566;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1567;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1568;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1569;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1570;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1571;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1572;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1573;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1574;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1575;
+pub(super) const t_cusparseFormat_t: TypeId = 1576;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1577;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1578;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1579;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1580;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1581;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1582;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1583;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1584;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1585;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1586;
+pub(super) const t_A512_u8: TypeId = 1587;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1588;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1589;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1590;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1591;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1592;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1593;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1594;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1595;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1596;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1597;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1598;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1599;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1600;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1601;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1602;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1603;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1604;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1605;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1606;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1607;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1608;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1609;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1610;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1611;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1612;
+pub(super) const t_cusparseComputeType: TypeId = 1613;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1614;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1615;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1616;
+pub(super) const t_cutensorStatus_t: TypeId = 1617;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1618;
+pub(super) const t_cutensorHandle_t: TypeId = 1619;
+pub(super) const t_cutensorPlan_t: TypeId = 1620;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1621;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1622;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1623;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1624;
+pub(super) const t_cutensorOperator_t: TypeId = 1625;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1626;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1627;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1628;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1629;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1630;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1631;
+pub(super) const t_cutensorAlgo_t: TypeId = 1632;
+pub(super) const t_cutensorJitMode_t: TypeId = 1633;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1634;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1635;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1636;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1637;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1638;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1639;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1640;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1641;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1642;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1643;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1644;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1645;
+pub(super) const t_cutensorComputeType_t_in4: TypeId = 1646;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1647;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1648;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1649;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1650;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1651;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1652;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1653;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1654;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1655;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1656;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1657;
+pub(super) const t_cutensorStatus_t_: TypeId = 1658;
+pub(super) const t_cutensorStatus_t_status_: TypeId = 1659;
+pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1660;
+pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1661;
+pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1662;
+pub(super) const t_cutensorOperator_t_: TypeId = 1663;
+pub(super) const t_cutensorComputeType_t_in4_: TypeId = 1664;
+pub(super) const t_cutensorAlgo_t_: TypeId = 1665;
+pub(super) const t_cutensorMgHandle_t_: TypeId = 1666;
+pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1667;
+pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1668;
+pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1669;
+pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1670;
+pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1671;
+pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1672;
+pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1673;
+pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1674;
+pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1675;
+pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1676;
+pub(super) const t_cutensorMgAlgo_t_: TypeId = 1677;
+pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1678;
+pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1679;
+pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1680;
+pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1681;
+pub(super) const t_ncclResult_t: TypeId = 1682;
+pub(super) const t_ncclResult_t_status: TypeId = 1683;
+pub(super) const t_ncclDataType_t: TypeId = 1684;
+pub(super) const t_ncclConfigExt_t: TypeId = 1685;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1686;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1687;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1688;
+pub(super) const t_ncclUndefined: TypeId = 1689;
+pub(super) const t_ncclCtaPolicy: TypeId = 1690;
+pub(super) const t_ncclCollConfig_t: TypeId = 1691;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1692;
+pub(super) const t_ncclRedOp_t: TypeId = 1693;
+pub(super) const t_ncclRegistration: TypeId = 1694;
+pub(super) const t_P_ncclResult_t: TypeId = 1695;
+pub(super) const t_A128_char: TypeId = 1696;
+pub(super) const t_A128_u8: TypeId = 1697;
+pub(super) const t_ncclUniqueId: TypeId = 1698;
+pub(super) const t_P_ncclUniqueId: TypeId = 1699;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1700;
+pub(super) const t_P_ncclComm_t: TypeId = 1701;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1702;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1703;
+pub(super) const t_ncclConfig_t: TypeId = 1704;
+pub(super) const t_P_ncclConfig_t: TypeId = 1705;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1706;
+pub(super) const t_P_ncclRegistration: TypeId = 1707;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1708;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1709;
+pub(super) const t_ncclColor: TypeId = 1710;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1711;
+pub(super) const t_ncclWindow_t: TypeId = 1712;
+pub(super) const t_P_ncclWindow_t: TypeId = 1713;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1714;
+pub(super) const t_ncclSimInfo_t: TypeId = 1715;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1716;
+pub(super) const t_ncclParamHandle_t: TypeId = 1717;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1718;
+pub(super) const t_P_P_PC_char: TypeId = 1719;
+pub(super) const t_P_i16: TypeId = 1720;
+pub(super) const t_P_i8: TypeId = 1721;
+pub(super) const t_P_u16: TypeId = 1722;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1723;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1724;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1725;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1726;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1727;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1728;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1729;
+pub(super) const t_NppLibraryVersion: TypeId = 1730;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1731;
+pub(super) const t_NppStatus: TypeId = 1732;
+pub(super) const t_NppStatus_status: TypeId = 1733;
+pub(super) const t_NppStreamContext__1: TypeId = 1734;
+pub(super) const t_NppStreamContext: TypeId = 1735;
+pub(super) const t_P_NppStreamContext: TypeId = 1736;
+pub(super) const t_PC_u16: TypeId = 1737;
+pub(super) const t_NppiSize: TypeId = 1738;
+pub(super) const t_Npp16f: TypeId = 1739;
+pub(super) const t_PC_Npp16f: TypeId = 1740;
+pub(super) const t_P_Npp16f: TypeId = 1741;
+pub(super) const t_PC_i16: TypeId = 1742;
+pub(super) const t_Npp16sc: TypeId = 1743;
+pub(super) const t_PC_Npp16sc: TypeId = 1744;
+pub(super) const t_P_Npp16sc: TypeId = 1745;
+pub(super) const t_Npp32fc: TypeId = 1746;
+pub(super) const t_PC_Npp32fc: TypeId = 1747;
+pub(super) const t_P_Npp32fc: TypeId = 1748;
+pub(super) const t_Npp32sc: TypeId = 1749;
+pub(super) const t_PC_Npp32sc: TypeId = 1750;
+pub(super) const t_P_Npp32sc: TypeId = 1751;
+pub(super) const t_NppiAlphaOp: TypeId = 1752;
+pub(super) const t_PC_i8: TypeId = 1753;
+pub(super) const t_P_P_u8: TypeId = 1754;
+pub(super) const t_P_PC_u8: TypeId = 1755;
+pub(super) const t_NppiRect: TypeId = 1756;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1757;
+pub(super) const t_NppiInterpolationMode: TypeId = 1758;
+pub(super) const t_NppiPoint32f: TypeId = 1759;
+pub(super) const t_NppiProfileData: TypeId = 1760;
+pub(super) const t_P_NppiProfileData: TypeId = 1761;
+pub(super) const t_P_P_i16: TypeId = 1762;
+pub(super) const t_P_PC_i16: TypeId = 1763;
+pub(super) const t_P_P_u16: TypeId = 1764;
+pub(super) const t_P_PC_u16: TypeId = 1765;
+pub(super) const t_P_P_i8: TypeId = 1766;
+pub(super) const t_P_PC_i8: TypeId = 1767;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1768;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1769;
+pub(super) const t_NppCmpOp: TypeId = 1770;
+pub(super) const t_NppiImageDescriptor: TypeId = 1771;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1772;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1773;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1774;
+pub(super) const t_NppiPoint: TypeId = 1775;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1776;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1777;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1778;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1779;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1780;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1781;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1782;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1783;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1784;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1785;
+pub(super) const t_P_NppiPoint32f: TypeId = 1786;
+pub(super) const t_NppiPoint64f: TypeId = 1787;
+pub(super) const t_P_NppiPoint64f: TypeId = 1788;
+pub(super) const t_NppRoundMode: TypeId = 1789;
+pub(super) const t_P_PC_i32: TypeId = 1790;
+pub(super) const t_NppiBorderType: TypeId = 1791;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1792;
+pub(super) const t_NppiMaskSize: TypeId = 1793;
+pub(super) const t_NppiNorm: TypeId = 1794;
+pub(super) const t_NppPointPolar: TypeId = 1795;
+pub(super) const t_P_NppPointPolar: TypeId = 1796;
+pub(super) const t_A3_u32: TypeId = 1797;
+pub(super) const t_NppiConnectedRegion: TypeId = 1798;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1799;
+pub(super) const t_NppDataType: TypeId = 1800;
+pub(super) const t_NppiChannels: TypeId = 1801;
+pub(super) const t_P_NppiSize: TypeId = 1802;
+pub(super) const t_P_NppiRect: TypeId = 1803;
+pub(super) const t_P_NppiPoint: TypeId = 1804;
+pub(super) const t_NppiHOGConfig: TypeId = 1805;
+pub(super) const t_PC_NppiPoint: TypeId = 1806;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1807;
+pub(super) const t_NppiAxis: TypeId = 1808;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1809;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1810;
+pub(super) const t_NppiColorSpace: TypeId = 1811;
+pub(super) const t_P_PC_Npp16f: TypeId = 1812;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1813;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1814;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1815;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1816;
+pub(super) const t_NppHintAlgorithm: TypeId = 1817;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1818;
+pub(super) const t_P_P_Npp16f: TypeId = 1819;
+pub(super) const t_A3_f64: TypeId = 1820;
+pub(super) const t_A2_A3_f64: TypeId = 1821;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1822;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1823;
+pub(super) const t_A3_A3_f64: TypeId = 1824;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1825;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1826;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1827;
+pub(super) const t_Npp64fc: TypeId = 1828;
+pub(super) const t_PC_Npp64fc: TypeId = 1829;
+pub(super) const t_P_Npp64fc: TypeId = 1830;
+pub(super) const t_Npp64sc: TypeId = 1831;
+pub(super) const t_PC_Npp64sc: TypeId = 1832;
+pub(super) const t_P_Npp64sc: TypeId = 1833;
+pub(super) const t_NppsZCType: TypeId = 1834;
+pub(super) const t_nvFatbinResult: TypeId = 1835;
+pub(super) const t_nvFatbinResult_status: TypeId = 1836;
+pub(super) const t_nvFatbinHandle: TypeId = 1837;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1838;
+pub(super) const t_nvJitLinkResult: TypeId = 1839;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1840;
+pub(super) const t_nvJitLinkHandle: TypeId = 1841;
+pub(super) const t_nvJitLinkInputType: TypeId = 1842;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1843;
+pub(super) const t_nvjpegStatus_t: TypeId = 1844;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1845;
+pub(super) const t_nvjpegHandle_t: TypeId = 1846;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1847;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1848;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1849;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1850;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1851;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1852;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1853;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1854;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1855;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1856;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1857;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1858;
+pub(super) const t_nvjpegBackend_t: TypeId = 1859;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1860;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1861;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1862;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1863;
+pub(super) const t_A4_P_u8: TypeId = 1864;
+pub(super) const t_A4_u64: TypeId = 1865;
+pub(super) const t_nvjpegImage_t: TypeId = 1866;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1867;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1868;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1869;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1870;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1871;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1872;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1873;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1874;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1875;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1876;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1877;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1878;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1879;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1880;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1881;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1882;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1883;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1884;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1885;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1886;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1887;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1888;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1889;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1890;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1891;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1892;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1893;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1894;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1895;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1896;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1897;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1898;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1899;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1900;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1901;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1902;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 1903;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 1904;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 1905;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1906;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1907;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1908;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1909;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1910;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1911;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1912;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1913;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1914;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1915;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1916;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1917;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1918;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1919;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1920;
+pub(super) const t_A33_u32: TypeId = 1921;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1922;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1923;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1924;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1925;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1926;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1927;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1928;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1929;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1930;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1931;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1932;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1933;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1934;
+pub(super) const t_nvmlReturn_t: TypeId = 1935;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1936;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1937;
+pub(super) const t_nvmlDevice_t: TypeId = 1938;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1939;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1940;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1941;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1942;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1943;
+pub(super) const t_nvmlValueType_t: TypeId = 1944;
+pub(super) const t_nvmlValue_t: TypeId = 1945;
+pub(super) const t_nvmlFieldId: TypeId = 1946;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1947;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1948;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1949;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1950;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1951;
+pub(super) const t_A32_char: TypeId = 1952;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1953;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1954;
+pub(super) const t_nvmlEnableState_t: TypeId = 1955;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1956;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1957;
+pub(super) const t_A5_u32: TypeId = 1958;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1959;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1960;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1961;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1962;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1963;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1964;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1965;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1966;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1967;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1968;
+pub(super) const t_nvmlClockType_t: TypeId = 1969;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1970;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1971;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1972;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1973;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1974;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1975;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1976;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1977;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1978;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1979;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1980;
+pub(super) const t_nvmlBrandType_t: TypeId = 1981;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1982;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1983;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1984;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1985;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1986;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1987;
+pub(super) const t_nvmlBusType_t: TypeId = 1988;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1989;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1990;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1991;
+pub(super) const t_nvmlCapabilities_in4: TypeId = 1992;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1993;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1994;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1995;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1996;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1997;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1998;
+pub(super) const t_nvmlClockId_t: TypeId = 1999;
+pub(super) const t_nvmlPstates_t: TypeId = 2000;
+pub(super) const t_nvmlClockOffset_t: TypeId = 2001;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 2002;
+pub(super) const t_nvmlComputeMode_t: TypeId = 2003;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 2004;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2005;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2006;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 2007;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2008;
+pub(super) const t_A32_u8: TypeId = 2009;
+pub(super) const t_A8192_u8: TypeId = 2010;
+pub(super) const t_A4096_u8: TypeId = 2011;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2012;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2013;
+pub(super) const t_A5120_u8: TypeId = 2014;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2015;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2016;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2017;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2018;
+pub(super) const t_nvmlMemory_t: TypeId = 2019;
+pub(super) const t_P_nvmlMemory_t: TypeId = 2020;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 2021;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2022;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 2023;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2024;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 2025;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2026;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2027;
+pub(super) const t_A2048_char: TypeId = 2028;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2029;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2030;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2031;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2032;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2033;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2034;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2035;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2036;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2037;
+pub(super) const t_P_nvmlDevice_t: TypeId = 2038;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2039;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2040;
+pub(super) const t_nvmlDriverModel_t: TypeId = 2041;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 2042;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2043;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2044;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2045;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2046;
+pub(super) const t_nvmlEncoderType_t: TypeId = 2047;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2048;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2049;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 2050;
+pub(super) const t_nvmlSessionFlags_in4: TypeId = 2051;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2052;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2053;
+pub(super) const t_nvmlFBCStats_t: TypeId = 2054;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 2055;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2056;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2057;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2058;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2059;
+pub(super) const t_nvmlFabricState: TypeId = 2060;
+pub(super) const t_nvmlFabricState_in1: TypeId = 2061;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2062;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2063;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 2064;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 2065;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2066;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2067;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 2068;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 2069;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2070;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2071;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2072;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2073;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2074;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2075;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2076;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2077;
+pub(super) const t_A96_char: TypeId = 2078;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2079;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2080;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2081;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2082;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2083;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2084;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2085;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2086;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2087;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2088;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2089;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2090;
+pub(super) const t_A41_char: TypeId = 2091;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 2092;
+pub(super) const t_nvmlUUIDType_t: TypeId = 2093;
+pub(super) const t_nvmlUUID_t: TypeId = 2094;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 2095;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2096;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2097;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 2098;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2099;
+pub(super) const t_nvmlInforomObject_t: TypeId = 2100;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 2101;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2102;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 2103;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 2104;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2105;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2106;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2107;
+pub(super) const t_nvmlMigMode: TypeId = 2108;
+pub(super) const t_P_nvmlMigMode: TypeId = 2109;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2110;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2111;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2112;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType_in1: TypeId = 2113;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2114;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2115;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2116;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2117;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2118;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2119;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2120;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2121;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2122;
+pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2123;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2124;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2125;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2126;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2127;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2128;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2129;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2130;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2131;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2132;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2133;
+pub(super) const t_A256_u8: TypeId = 2134;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2135;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2136;
+pub(super) const t_A4096_u32: TypeId = 2137;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2138;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2139;
+pub(super) const t_A23_u8: TypeId = 2140;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2141;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2142;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2143;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2144;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2145;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2146;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2147;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2148;
+pub(super) const t_nvmlPdi_t: TypeId = 2149;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2150;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2151;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2152;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2153;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2154;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2155;
+pub(super) const t_nvmlPowerMizerMode: TypeId = 2156;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2157;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2158;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2159;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2160;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2161;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2162;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2163;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2164;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2165;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2166;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2167;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2168;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2169;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2170;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2171;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2172;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2173;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2174;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2175;
+pub(super) const t_nvmlProcessMode_t: TypeId = 2176;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2177;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2178;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2179;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2180;
+pub(super) const t_nvmlSample_t: TypeId = 2181;
+pub(super) const t_P_nvmlSample_t: TypeId = 2182;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2183;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2184;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2185;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2186;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2187;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2188;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2189;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2190;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2191;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2192;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2193;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2194;
+pub(super) const t_nvmlTemperature_t: TypeId = 2195;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2196;
+pub(super) const t_nvmlThermalController_t: TypeId = 2197;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2198;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2199;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2200;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2201;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2202;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2203;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2204;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2205;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2206;
+pub(super) const t_nvmlUtilization_t: TypeId = 2207;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2208;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2209;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2210;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2211;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2212;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2213;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2214;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2215;
+pub(super) const t_A80_char: TypeId = 2216;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2217;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2218;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2219;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2220;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2221;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2222;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2223;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2224;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2225;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2226;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2227;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2228;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2229;
+pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2230;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2231;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2232;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2233;
+pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2234;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2235;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2236;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2237;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2238;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2239;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2240;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2241;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2242;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2243;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2244;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2245;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2246;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2247;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2248;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2249;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2250;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2251;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2252;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2253;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2254;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2255;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2256;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2257;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2258;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2259;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2260;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2261;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2262;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2263;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2264;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2265;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2266;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2267;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2268;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2269;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2270;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2271;
+pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2272;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2273;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2274;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2275;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2276;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2277;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2278;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2279;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2280;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2281;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2282;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2283;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2284;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2285;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2286;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2287;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2288;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2289;
+pub(super) const t_A496_u8: TypeId = 2290;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2291;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2292;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2293;
+pub(super) const t_nvmlEventSet_t: TypeId = 2294;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2295;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2296;
+pub(super) const t_nvmlFlags_in4: TypeId = 2297;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2298;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2299;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2300;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2301;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2302;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2303;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2304;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2305;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2306;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2307;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2308;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2309;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2310;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2311;
+pub(super) const t_nvmlRusdPoll_in4: TypeId = 2312;
+pub(super) const t_nvmlRusdPoll_in8: TypeId = 2313;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2314;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2315;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2316;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2317;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2318;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2319;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2320;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2321;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2322;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2323;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2324;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2325;
+pub(super) const t_A8_u32: TypeId = 2326;
+pub(super) const t_nvmlMask255_t: TypeId = 2327;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2328;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2329;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2330;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2331;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2332;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2333;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2334;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2335;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2336;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2337;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2338;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2339;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2340;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2341;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2342;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2343;
+pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2344;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2345;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2346;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2347;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2348;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2349;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2350;
+pub(super) const t_nvmlEventData_t: TypeId = 2351;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2352;
+pub(super) const t_nvmlEventDataType_t: TypeId = 2353;
+pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2354;
+pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2355;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2356;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2357;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2358;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2359;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2360;
+pub(super) const t_A6_u32: TypeId = 2361;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2362;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2363;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2364;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2365;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2366;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2367;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2368;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2369;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2370;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2371;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2372;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2373;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2374;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2375;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2376;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2377;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2378;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2379;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2380;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2381;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2382;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2383;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2384;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2385;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2386;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2387;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2388;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2389;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2390;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2391;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2392;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2393;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2394;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2395;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2396;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2397;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2398;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2399;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2400;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2401;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2402;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2403;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2404;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2405;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2406;
+pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2407;
+pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2408;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2409;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2410;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2411;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2412;
+pub(super) const t_nvmlCPERType_t_in4: TypeId = 2413;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2414;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2415;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2416;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2417;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2418;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2419;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2420;
+pub(super) const t_nvmlCcDevToolsMode: TypeId = 2421;
+pub(super) const t_nvmlCcMultiGpu: TypeId = 2422;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2423;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2424;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2425;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2426;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2427;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2428;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2429;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2430;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2431;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2432;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2433;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2434;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2435;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2436;
+pub(super) const t_nvmlUnit_t: TypeId = 2437;
+pub(super) const t_nvmlFanState_t: TypeId = 2438;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2439;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2440;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2441;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2442;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2443;
+pub(super) const t_nvmlLedColor_t: TypeId = 2444;
+pub(super) const t_nvmlLedState_t: TypeId = 2445;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2446;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2447;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2448;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2449;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2450;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2451;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2452;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2453;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2454;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2455;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2456;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2457;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2458;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2459;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2460;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2461;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2462;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2463;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2464;
+pub(super) const t_nvrtcResult: TypeId = 2465;
+pub(super) const t_nvrtcResult_status: TypeId = 2466;
+pub(super) const t_nvrtcProgram: TypeId = 2467;
+pub(super) const t_P_nvrtcProgram: TypeId = 2468;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2469;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2470;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2471;
+pub(super) const t_nvshmem_team_t: TypeId = 2472;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2473;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2474;
+pub(super) const t_A48_char: TypeId = 2475;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2476;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2477;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2478;
+pub(super) const t_P_nvshmem_team_t: TypeId = 2479;
+pub(super) const t_A124_char: TypeId = 2480;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2481;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2482;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2483;
+pub(super) const t_A92_char: TypeId = 2484;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2485;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2486;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2487;
+pub(super) const t_nvshmemi_version_t: TypeId = 2488;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2489;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2490;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2491;
+pub(super) const t_flags_in4: TypeId = 2492;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2493;
+pub(super) const t_A60_char: TypeId = 2494;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2495;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2496;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2497;
+pub(super) const t_nvtiffStatus_t: TypeId = 2498;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2499;
+pub(super) const t_nvtiffStream_t: TypeId = 2500;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2501;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2502;
+pub(super) const t_nvtiffImage_t: TypeId = 2503;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2504;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2505;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2506;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2507;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2508;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2509;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2510;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2511;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2512;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2513;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2514;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2515;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2516;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2517;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2518;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2519;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2520;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2521;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2522;
+pub(super) const t_nvtiffCompression_t: TypeId = 2523;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2524;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2525;
+pub(super) const t_A16_u16: TypeId = 2526;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2527;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2528;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2529;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2530;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2531;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2532;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2533;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2534;
+pub(super) const t_nvtiffVariant_t: TypeId = 2535;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2536;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2537;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2538;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2539;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2540;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2541;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2542;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2543;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2544;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -5147,6 +5157,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUexternalSemaphoreWait_flags", bytes: 4, values: &[(2, "CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC")] },
     EnumRow { name: "CUmemAllocationType", bytes: 4, values: &[(0, "CU_MEM_ALLOCATION_TYPE_INVALID"), (1, "CU_MEM_ALLOCATION_TYPE_PINNED"), (2, "CU_MEM_ALLOCATION_TYPE_MANAGED"), (2147483647, "CU_MEM_ALLOCATION_TYPE_MAX")] },
     EnumRow { name: "CUmemAllocationHandleType", bytes: 4, values: &[(0, "CU_MEM_HANDLE_TYPE_NONE"), (1, "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"), (2, "CU_MEM_HANDLE_TYPE_WIN32"), (4, "CU_MEM_HANDLE_TYPE_WIN32_KMT"), (8, "CU_MEM_HANDLE_TYPE_FABRIC"), (2147483647, "CU_MEM_HANDLE_TYPE_MAX")] },
+    EnumRow { name: "CUmemPool_create_usage", bytes: 4, values: &[(2, "CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS")] },
     EnumRow { name: "CUmemAccess_flags", bytes: 4, values: &[(0, "CU_MEM_ACCESS_FLAGS_PROT_NONE"), (1, "CU_MEM_ACCESS_FLAGS_PROT_READ"), (3, "CU_MEM_ACCESS_FLAGS_PROT_READWRITE"), (2147483647, "CU_MEM_ACCESS_FLAGS_PROT_MAX")] },
     EnumRow { name: "CUmemorytype", bytes: 4, values: &[(1, "CU_MEMORYTYPE_HOST"), (2, "CU_MEMORYTYPE_DEVICE"), (3, "CU_MEMORYTYPE_ARRAY"), (4, "CU_MEMORYTYPE_UNIFIED")] },
     EnumRow { name: "CUgraphNodeType", bytes: 4, values: &[(0, "CU_GRAPH_NODE_TYPE_KERNEL"), (1, "CU_GRAPH_NODE_TYPE_MEMCPY"), (2, "CU_GRAPH_NODE_TYPE_MEMSET"), (3, "CU_GRAPH_NODE_TYPE_HOST"), (4, "CU_GRAPH_NODE_TYPE_GRAPH"), (5, "CU_GRAPH_NODE_TYPE_EMPTY"), (6, "CU_GRAPH_NODE_TYPE_WAIT_EVENT"), (7, "CU_GRAPH_NODE_TYPE_EVENT_RECORD"), (8, "CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL"), (9, "CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT"), (10, "CU_GRAPH_NODE_TYPE_MEM_ALLOC"), (11, "CU_GRAPH_NODE_TYPE_MEM_FREE"), (12, "CU_GRAPH_NODE_TYPE_BATCH_MEM_OP"), (13, "CU_GRAPH_NODE_TYPE_CONDITIONAL"), (14, "CU_GRAPH_NODE_TYPE_MEMCPY_BATCH"), (16, "CU_GRAPH_NODE_TYPE_RESERVED_16"), (17, "CU_GRAPH_NODE_TYPE_EXTERNAL_ENGINE"), (18, "CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH")] },
@@ -5237,6 +5248,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaArraySparseFlags", bytes: 4, values: &[(1, "cudaArraySparsePropertiesSingleMipTail")] },
     EnumRow { name: "cudaComputeMode", bytes: 4, values: &[(0, "cudaComputeModeDefault"), (1, "cudaComputeModeExclusive"), (2, "cudaComputeModeProhibited"), (3, "cudaComputeModeExclusiveProcess")] },
     EnumRow { name: "cudaFlushGPUDirectRDMAWritesOptions", bytes: 4, values: &[(1, "cudaFlushGPUDirectRDMAWritesOptionHost"), (2, "cudaFlushGPUDirectRDMAWritesOptionMemOps")] },
+    EnumRow { name: "cudaGPUDirectRDMAWritesOrdering", bytes: 4, values: &[(0, "cudaGPUDirectRDMAWritesOrderingNone"), (100, "cudaGPUDirectRDMAWritesOrderingOwner"), (200, "cudaGPUDirectRDMAWritesOrderingAllDevices")] },
     EnumRow { name: "cudaMemAllocationHandleType", bytes: 4, values: &[(0, "cudaMemHandleTypeNone"), (1, "cudaMemHandleTypePosixFileDescriptor"), (2, "cudaMemHandleTypeWin32"), (4, "cudaMemHandleTypeWin32Kmt"), (8, "cudaMemHandleTypeFabric")] },
     EnumRow { name: "cudaResourceType", bytes: 4, values: &[(0, "cudaResourceTypeArray"), (1, "cudaResourceTypeMipmappedArray"), (2, "cudaResourceTypeLinear"), (3, "cudaResourceTypePitch2D")] },
     EnumRow { name: "cudaTextureReadMode", bytes: 4, values: &[(0, "cudaReadModeElementType"), (1, "cudaReadModeNormalizedFloat")] },
@@ -5274,6 +5286,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaExternalSemaphoreWaitFlags", bytes: 4, values: &[(2, "cudaExternalSemaphoreWaitSkipNvSciBufMemSync")] },
     EnumRow { name: "cudaMemAllocationType", bytes: 4, values: &[(0, "cudaMemAllocationTypeInvalid"), (1, "cudaMemAllocationTypePinned"), (2, "cudaMemAllocationTypeManaged"), (2147483647, "cudaMemAllocationTypeMax")] },
     EnumRow { name: "cudaMemLocationType", bytes: 4, values: &[(0, "cudaMemLocationTypeInvalid"), (0, "cudaMemLocationTypeNone"), (1, "cudaMemLocationTypeDevice"), (2, "cudaMemLocationTypeHost"), (3, "cudaMemLocationTypeHostNuma"), (4, "cudaMemLocationTypeHostNumaCurrent"), (5, "cudaMemLocationTypeInvisible"), (6, "cudaMemLocationTypeDeviceLocalityDomain")] },
+    EnumRow { name: "cudaMemPoolCreateUsage", bytes: 4, values: &[(2, "cudaMemPoolCreateUsageHwDecompress")] },
     EnumRow { name: "cudaMemAccessFlags", bytes: 4, values: &[(0, "cudaMemAccessFlagsProtNone"), (1, "cudaMemAccessFlagsProtRead"), (3, "cudaMemAccessFlagsProtReadWrite")] },
     EnumRow { name: "cudaMemcpyKind", bytes: 4, values: &[(0, "cudaMemcpyHostToHost"), (1, "cudaMemcpyHostToDevice"), (2, "cudaMemcpyDeviceToHost"), (3, "cudaMemcpyDeviceToDevice"), (4, "cudaMemcpyDefault")] },
     EnumRow { name: "cudaGraphNodeType", bytes: 4, values: &[(0, "cudaGraphNodeTypeKernel"), (1, "cudaGraphNodeTypeMemcpy"), (2, "cudaGraphNodeTypeMemset"), (3, "cudaGraphNodeTypeHost"), (4, "cudaGraphNodeTypeGraph"), (5, "cudaGraphNodeTypeEmpty"), (6, "cudaGraphNodeTypeWaitEvent"), (7, "cudaGraphNodeTypeEventRecord"), (8, "cudaGraphNodeTypeExtSemaphoreSignal"), (9, "cudaGraphNodeTypeExtSemaphoreWait"), (10, "cudaGraphNodeTypeMemAlloc"), (11, "cudaGraphNodeTypeMemFree"), (13, "cudaGraphNodeTypeConditional"), (14, "cudaGraphNodeTypeMemcpyBatch"), (16, "cudaGraphNodeTypeReserved16"), (17, "cudaGraphNodeTypeExternalEngine"), (18, "cudaGraphNodeTypeCount")] },
@@ -5829,8 +5842,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS_st", since: 0, until: 12010, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 12060, until: 13030, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 13040, until: NOW, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One), d("gpuDirectRDMACapable", t_u8, 34, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 12060, until: 13030, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_CUmemPool_create_usage_in2, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 13040, until: NOW, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_CUmemPool_create_usage_in2, 32, One), d("gpuDirectRDMACapable", t_u8, 34, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_CUmemLocation, 0, One), d("flags", t_CUmemAccess_flags_in4, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D", since: 0, until: NOW, size: 200, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcZ", t_u64, 16, One), d("srcLOD", t_u64, 24, One), d("srcMemoryType", t_CUmemorytype, 32, One), d("srcHost", t_PC_void, 40, Host(Unknown)), d("srcDevice", t_deviceptr, 48, One), d("srcArray", t_CUarray, 56, One), d("srcPitch", t_u64, 72, One), d("srcHeight", t_u64, 80, One), d("dstXInBytes", t_u64, 88, One).bytes(), d("dstY", t_u64, 96, One), d("dstZ", t_u64, 104, One), d("dstLOD", t_u64, 112, One), d("dstMemoryType", t_CUmemorytype, 120, One), d("dstHost", t_P_void, 128, Host(Unknown)), d("dstDevice", t_deviceptr, 136, One), d("dstArray", t_CUarray, 144, One), d("dstPitch", t_u64, 160, One), d("dstHeight", t_u64, 168, One), d("WidthInBytes", t_u64, 176, One).bytes(), d("Height", t_u64, 184, One), d("Depth", t_u64, 192, One)], tag: 255, tags: 65535 },
@@ -5950,11 +5963,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaArraySparseProperties", since: 0, until: NOW, size: 48, fields: &[d("tileExtent", t_cudaArraySparseProperties_tileExtent, 0, One), d("miptailFirstLevel", t_u32, 12, One), d("miptailSize", t_u64, 16, One).bytes(), d("flags", t_cudaArraySparseFlags_in4, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaArraySparseProperties.tileExtent", since: 0, until: NOW, size: 12, fields: &[d("width", t_u32, 0, One), d("height", t_u32, 4, One), d("depth", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDeviceProp", since: 0, until: 11080, size: 728, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12000, until: 12000, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12010, until: 12020, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12030, until: 12060, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12080, until: 12090, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 728, One), d("gpuDirectRDMAWritesOrdering", t_i32, 732, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12000, until: 12000, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 752, One), d("gpuDirectRDMAWritesOrdering", t_cudaGPUDirectRDMAWritesOrdering, 756, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12010, until: 12020, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 752, One), d("gpuDirectRDMAWritesOrdering", t_cudaGPUDirectRDMAWritesOrdering, 756, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12030, until: 12060, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 752, One), d("gpuDirectRDMAWritesOrdering", t_cudaGPUDirectRDMAWritesOrdering, 756, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12080, until: 12090, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 752, One), d("gpuDirectRDMAWritesOrdering", t_cudaGPUDirectRDMAWritesOrdering, 756, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 728, One), d("gpuDirectRDMAWritesOrdering", t_cudaGPUDirectRDMAWritesOrdering, 732, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 0, until: 12090, size: 64, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 13000, until: NOW, size: 144, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One), d("flags", t_u32, 136, One).zero()], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 28 },
@@ -6010,8 +6023,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaMemAllocNodeParams", since: 0, until: NOW, size: 120, fields: &[d("poolProps", t_cudaMemPoolProps, 0, One), d("accessDescs", t_PC_cudaMemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_P_void, 112, Memory(Of(3)))], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemPoolProps", since: 12060, until: 13040, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemPoolProps", since: 13050, until: NOW, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemPoolProps", since: 12060, until: 13040, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_cudaMemPoolCreateUsage_in2, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemPoolProps", since: 13050, until: NOW, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_cudaMemPoolCreateUsage_in2, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 0, until: 13020, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("id", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 13030, until: NOW, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("_1", t_cudaMemLocation__1, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 32 },
@@ -6666,22 +6679,22 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "writtenValue", rows: &[(2, 0), (5, 1)] },
     Tag { name: "CUstreamBatchMemOpType", rows: &[(1, 1), (2, 2), (3, 3), (4, 1), (5, 2), (6, 4), (8, 5)] },
     Tag { name: "CUgraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (18, 14)] },
-    Tag { name: "CUlaunchAttributeID", rows: &[(1, 329), (2, 24), (3, 333), (4, 334), (5, 335), (6, 24), (7, 336), (8, 24), (9, 337), (10, 338), (11, 342), (12, 339), (13, 341), (14, 5), (16, 5), (17, 343), (18, 344)] },
+    Tag { name: "CUlaunchAttributeID", rows: &[(1, 331), (2, 24), (3, 335), (4, 336), (5, 337), (6, 24), (7, 338), (8, 24), (9, 339), (10, 340), (11, 344), (12, 341), (13, 343), (14, 5), (16, 5), (17, 345), (18, 346)] },
     Tag { name: "CUlaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 8), (9, 9), (10, 10), (11, 11), (12, 7), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "CUexternalMemoryHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 2), (9, 0)] },
     Tag { name: "CUexternalSemaphoreHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 2), (7, 1), (8, 1), (9, 0), (10, 1)] },
-    Tag { name: "CUjit_option", rows: &[(0, 5), (1, 5), (2, 149), (3, 125), (4, 5), (5, 125), (6, 5), (7, 5), (8, 0), (9, 394), (10, 395), (11, 24), (12, 24), (13, 24), (14, 396), (15, 24), (16, 24), (17, 177), (18, 186), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24), (24, 24), (25, 177), (26, 5), (27, 177), (28, 5), (29, 24), (30, 24), (31, 5), (32, 5), (33, 24), (34, 5), (35, 5)] },
-    Tag { name: "CUlibraryOption", rows: &[(0, 398), (1, 24)] },
+    Tag { name: "CUjit_option", rows: &[(0, 5), (1, 5), (2, 149), (3, 125), (4, 5), (5, 125), (6, 5), (7, 5), (8, 0), (9, 396), (10, 397), (11, 24), (12, 24), (13, 24), (14, 398), (15, 24), (16, 24), (17, 177), (18, 186), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24), (24, 24), (25, 177), (26, 5), (27, 177), (28, 5), (29, 24), (30, 24), (31, 5), (32, 5), (33, 24), (34, 5), (35, 5)] },
+    Tag { name: "CUlibraryOption", rows: &[(0, 400), (1, 24)] },
     Tag { name: "CUlogicalEndpointType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "CUlogicalEndpointIpcHandleType", rows: &[(1, 411)] },
-    Tag { name: "shareableHandle", rows: &[(1, 24), (8, 430)] },
+    Tag { name: "CUlogicalEndpointIpcHandleType", rows: &[(1, 413)] },
+    Tag { name: "shareableHandle", rows: &[(1, 24), (8, 432)] },
     Tag { name: "CUmemRangeHandleType", rows: &[(1, 24)] },
     Tag { name: "CUarrayMapInfo.resource", rows: &[(0, 1), (1, 0)] },
     Tag { name: "CUarraySparseSubresourceType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "CUmemPool_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 247), (10, 248), (11, 24), (12, 161), (13, 10), (14, 24), (15, 24)] },
     Tag { name: "CUmem_range_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 161), (6, 24), (7, 161), (8, 24)] },
     Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "CUpointer_attribute", rows: &[(1, 68), (2, 262), (3, 32), (4, 61), (5, 490), (6, 24), (7, 10), (8, 24), (9, 24), (10, 24), (11, 32), (12, 10), (13, 24), (14, 10), (15, 24), (16, 491), (17, 119), (18, 10), (19, 61), (20, 10), (21, 24), (22, 24)] },
+    Tag { name: "CUpointer_attribute", rows: &[(1, 68), (2, 264), (3, 32), (4, 61), (5, 492), (6, 24), (7, 10), (8, 24), (9, 24), (10, 24), (11, 32), (12, 10), (13, 24), (14, 10), (15, 24), (16, 493), (17, 119), (18, 10), (19, 61), (20, 10), (21, 24), (22, 24)] },
     Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaResourceType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaDevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
@@ -6690,47 +6703,47 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "cudaKernelFunctionType", rows: &[(0, 0), (1, 0), (2, 1), (3, 2)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 818), (2, 24), (3, 821), (4, 822), (5, 823), (6, 24), (7, 824), (8, 24), (9, 825), (10, 826), (11, 830), (12, 827), (13, 829), (14, 5), (16, 5), (17, 831), (18, 696)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 823), (2, 24), (3, 826), (4, 827), (5, 828), (6, 24), (7, 829), (8, 24), (9, 830), (10, 831), (11, 835), (12, 832), (13, 834), (14, 5), (16, 5), (17, 836), (18, 699)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 2), (7, 1), (8, 1), (9, 0), (10, 1)] },
-    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 149), (3, 125), (4, 5), (5, 125), (6, 5), (7, 5), (10, 878), (11, 24), (12, 24), (13, 24), (14, 879), (30, 24), (31, 5), (32, 5), (33, 24)] },
-    Tag { name: "cudaLibraryOption", rows: &[(0, 881), (1, 24)] },
-    Tag { name: "cudaShareableHandle", rows: &[(1, 24), (8, 891)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 750), (10, 603), (11, 24), (12, 751), (13, 10), (14, 24), (15, 24)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 751), (6, 24), (7, 751), (8, 24)] },
+    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 149), (3, 125), (4, 5), (5, 125), (6, 5), (7, 5), (10, 883), (11, 24), (12, 24), (13, 24), (14, 884), (30, 24), (31, 5), (32, 5), (33, 24)] },
+    Tag { name: "cudaLibraryOption", rows: &[(0, 886), (1, 24)] },
+    Tag { name: "cudaShareableHandle", rows: &[(1, 24), (8, 896)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 753), (10, 606), (11, 24), (12, 754), (13, 10), (14, 24), (15, 24)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 754), (6, 24), (7, 754), (8, 24)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 149), (1, 914), (2, 952), (3, 950), (4, 962), (5, 963), (6, 960), (7, 954), (8, 86), (9, 955), (10, 24), (11, 598), (12, 5), (13, 452), (14, 953), (15, 961), (16, 86), (18, 86), (20, 951), (21, 956), (22, 251), (23, 957), (24, 268), (25, 958), (26, 10), (27, 959)] },
-    Tag { name: "cublasComplex", rows: &[(4, 962), (5, 963)] },
-    Tag { name: "cublasComputeType_t", rows: &[(64, 952), (65, 952), (68, 149), (69, 149), (70, 914), (71, 914), (72, 24), (73, 24), (74, 149), (75, 149), (77, 149), (78, 149), (79, 914)] },
-    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 986), (1, 984), (2, 989), (3, 24), (4, 24), (5, 61)] },
-    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 1013), (2, 5), (3, 24), (4, 24), (5, 24), (6, 1014), (7, 24), (8, 24), (9, 24), (10, 24), (11, 1016), (12, 1017), (13, 1015), (14, 24), (15, 10), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
-    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 1014), (2, 24), (3, 1013), (4, 5), (5, 5), (6, 1015), (7, 251), (8, 251)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 980), (1, 949), (2, 1026), (3, 967), (4, 967), (5, 967), (6, 970), (7, 1017), (8, 61), (10, 268), (11, 61), (12, 268), (13, 268), (14, 268), (15, 24), (17, 61), (18, 61), (19, 61), (20, 61), (21, 61), (22, 949), (23, 61), (24, 61), (25, 950), (26, 949), (27, 24), (28, 24), (29, 61), (30, 61), (31, 1027), (32, 1027), (33, 1027), (34, 1027), (35, 1027), (36, 61), (37, 1027), (38, 1004), (39, 268), (40, 268), (41, 24)] },
-    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 1030), (1, 10), (2, 5), (3, 1013), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 149), (10, 1016), (11, 1017), (12, 10), (13, 5), (14, 5), (15, 5)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 949), (1, 1032), (2, 10), (3, 10), (4, 268), (5, 24), (6, 268), (7, 268), (8, 1033), (9, 61), (10, 61), (11, 61), (12, 1034), (13, 1034)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 949), (1, 1026), (2, 967), (3, 967)] },
-    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 967), (1, 967), (2, 980), (3, 1067), (4, 24), (5, 1068), (6, 61), (7, 268), (8, 949), (9, 61), (10, 268), (11, 268), (12, 949), (13, 61), (14, 61), (15, 1069), (16, 61), (17, 1069), (18, 61), (19, 1069), (20, 61), (21, 1069), (22, 61), (23, 1069), (24, 61), (25, 61), (26, 1069), (27, 949), (28, 1070)] },
-    Tag { name: "cudnnScalar", rows: &[(0, 149), (1, 914), (2, 149), (3, 149), (4, 149), (5, 149), (6, 149), (7, 149), (8, 149), (9, 149), (10, 149), (12, 149), (13, 149)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1074), (1, 1077), (2, 63), (3, 268), (4, 149), (5, 914), (6, 61), (7, 1083), (8, 1084), (9, 1085), (10, 1086), (11, 1087), (12, 1088), (13, 1081), (14, 1089), (15, 1079), (16, 1090), (17, 1091), (18, 1092), (19, 1093), (20, 1094), (21, 1095), (22, 1096), (23, 24), (24, 39), (25, 1097), (26, 1098), (27, 1099), (28, 1100), (29, 1101), (30, 1102), (31, 1103), (32, 1104), (33, 1105)] },
-    Tag { name: "cudnnDataType_t", rows: &[(0, 149), (1, 914), (2, 952), (3, 950), (4, 24), (6, 86), (9, 953), (10, 268), (11, 63)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1243), (1, 1244), (2, 1245), (3, 1246), (4, 1247), (5, 24), (6, 914), (7, 1248), (8, 914), (9, 914), (10, 268), (11, 24), (12, 268), (13, 24), (14, 24), (15, 24), (16, 1249), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1250)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 268), (2, 24), (3, 598), (10, 268), (13, 1256), (17, 24), (19, 1257), (24, 24)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1285), (1, 1285), (2, 1285), (3, 24), (4, 1285), (5, 24), (6, 24), (7, 914), (8, 1286), (9, 914), (10, 914), (11, 268), (12, 24), (13, 268), (14, 24), (15, 24), (16, 24), (17, 1285), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 268), (2, 24), (3, 598), (10, 268), (12, 1256), (16, 24), (18, 1257)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1330)] },
+    Tag { name: "cudaDataType", rows: &[(0, 149), (1, 919), (2, 957), (3, 955), (4, 967), (5, 968), (6, 965), (7, 959), (8, 86), (9, 960), (10, 24), (11, 600), (12, 5), (13, 454), (14, 958), (15, 966), (16, 86), (18, 86), (20, 956), (21, 961), (22, 251), (23, 962), (24, 270), (25, 963), (26, 10), (27, 964)] },
+    Tag { name: "cublasComplex", rows: &[(4, 967), (5, 968)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 957), (65, 957), (68, 149), (69, 149), (70, 919), (71, 919), (72, 24), (73, 24), (74, 149), (75, 149), (77, 149), (78, 149), (79, 919)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 991), (1, 989), (2, 994), (3, 24), (4, 24), (5, 61)] },
+    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 1018), (2, 5), (3, 24), (4, 24), (5, 24), (6, 1019), (7, 24), (8, 24), (9, 24), (10, 24), (11, 1021), (12, 1022), (13, 1020), (14, 24), (15, 10), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
+    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 1019), (2, 24), (3, 1018), (4, 5), (5, 5), (6, 1020), (7, 251), (8, 251)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 985), (1, 954), (2, 1031), (3, 972), (4, 972), (5, 972), (6, 975), (7, 1022), (8, 61), (10, 270), (11, 61), (12, 270), (13, 270), (14, 270), (15, 24), (17, 61), (18, 61), (19, 61), (20, 61), (21, 61), (22, 954), (23, 61), (24, 61), (25, 955), (26, 954), (27, 24), (28, 24), (29, 61), (30, 61), (31, 1032), (32, 1032), (33, 1032), (34, 1032), (35, 1032), (36, 61), (37, 1032), (38, 1009), (39, 270), (40, 270), (41, 24)] },
+    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 1035), (1, 10), (2, 5), (3, 1018), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 149), (10, 1021), (11, 1022), (12, 10), (13, 5), (14, 5), (15, 5)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 954), (1, 1037), (2, 10), (3, 10), (4, 270), (5, 24), (6, 270), (7, 270), (8, 1038), (9, 61), (10, 61), (11, 61), (12, 1039), (13, 1039)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 954), (1, 1031), (2, 972), (3, 972)] },
+    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 972), (1, 972), (2, 985), (3, 1072), (4, 24), (5, 1073), (6, 61), (7, 270), (8, 954), (9, 61), (10, 270), (11, 270), (12, 954), (13, 61), (14, 61), (15, 1074), (16, 61), (17, 1074), (18, 61), (19, 1074), (20, 61), (21, 1074), (22, 61), (23, 1074), (24, 61), (25, 61), (26, 1074), (27, 954), (28, 1075)] },
+    Tag { name: "cudnnScalar", rows: &[(0, 149), (1, 919), (2, 149), (3, 149), (4, 149), (5, 149), (6, 149), (7, 149), (8, 149), (9, 149), (10, 149), (12, 149), (13, 149)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1079), (1, 1082), (2, 63), (3, 270), (4, 149), (5, 919), (6, 61), (7, 1088), (8, 1089), (9, 1090), (10, 1091), (11, 1092), (12, 1093), (13, 1086), (14, 1094), (15, 1084), (16, 1095), (17, 1096), (18, 1097), (19, 1098), (20, 1099), (21, 1100), (22, 1101), (23, 24), (24, 39), (25, 1102), (26, 1103), (27, 1104), (28, 1105), (29, 1106), (30, 1107), (31, 1108), (32, 1109), (33, 1110)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 149), (1, 919), (2, 957), (3, 955), (4, 24), (6, 86), (9, 958), (10, 270), (11, 63)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1248), (1, 1249), (2, 1250), (3, 1251), (4, 1252), (5, 24), (6, 919), (7, 1253), (8, 919), (9, 919), (10, 270), (11, 24), (12, 270), (13, 24), (14, 24), (15, 24), (16, 1254), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1255)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 270), (2, 24), (3, 600), (10, 270), (13, 1261), (17, 24), (19, 1262), (24, 24)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1290), (1, 1290), (2, 1290), (3, 24), (4, 1290), (5, 24), (6, 24), (7, 919), (8, 1291), (9, 919), (10, 919), (11, 270), (12, 24), (13, 270), (14, 24), (15, 24), (16, 24), (17, 1290), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 270), (2, 24), (3, 600), (10, 270), (12, 1261), (16, 24), (18, 1262)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1335)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cusparseVectorScalar", rows: &[(0, 149), (1, 914), (2, 149), (4, 962), (5, 963), (6, 962), (14, 149), (15, 962)] },
-    Tag { name: "cudaDataType", rows: &[(0, 149), (1, 914), (2, 952), (3, 950), (4, 962), (5, 963), (8, 86), (10, 24), (12, 5), (14, 953), (20, 951), (22, 251), (24, 268), (26, 10)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1552), (1, 1551), (2, 1569), (3, 1570)] },
-    Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 268)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1599), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 149), (2, 149), (3, 24), (4, 149), (5, 24), (6, 24), (7, 268), (8, 61), (9, 61), (10, 1606), (11, 1606), (12, 1606), (13, 1606), (14, 1606), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
-    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 949), (2, 149), (3, 149), (14, 24)] },
+    Tag { name: "cusparseVectorScalar", rows: &[(0, 149), (1, 919), (2, 149), (4, 967), (5, 968), (6, 967), (14, 149), (15, 967)] },
+    Tag { name: "cudaDataType", rows: &[(0, 149), (1, 919), (2, 957), (3, 955), (4, 967), (5, 968), (8, 86), (10, 24), (12, 5), (14, 958), (20, 956), (22, 251), (24, 270), (26, 10)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1557), (1, 1556), (2, 1574), (3, 1575)] },
+    Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 270)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1604), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 149), (2, 149), (3, 24), (4, 149), (5, 24), (6, 24), (7, 270), (8, 61), (9, 61), (10, 1611), (11, 1611), (12, 1611), (13, 1611), (14, 1611), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 954), (2, 149), (3, 149), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 10)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1651), (1, 1652), (2, 24), (3, 1627), (4, 24), (5, 1628)] },
-    Tag { name: "ncclDataType_t", rows: &[(0, 950), (1, 86), (2, 24), (3, 5), (4, 268), (5, 10), (6, 952), (7, 149), (8, 914), (9, 953), (10, 86), (11, 86)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1656), (1, 1657), (2, 24), (3, 1632), (4, 24), (5, 1633)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 955), (1, 86), (2, 24), (3, 5), (4, 270), (5, 10), (6, 957), (7, 149), (8, 919), (9, 958), (10, 86), (11, 86)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
     Tag { name: "nvmlVgpuSchedulerArr", rows: &[(1, 1), (2, 0)] },

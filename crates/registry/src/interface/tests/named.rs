@@ -10,8 +10,22 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// How names of such integers end, in small letters.
-const ENDINGS: [&str; 12] =
-    ["flag", "flags", "mode", "type", "types", "attrib", "attribute", "kind", "format", "policy", "mask", "syncmode"];
+const ENDINGS: [&str; 14] = [
+    "flag",
+    "flags",
+    "mode",
+    "type",
+    "types",
+    "attrib",
+    "attribute",
+    "kind",
+    "format",
+    "policy",
+    "mask",
+    "syncmode",
+    "usage",
+    "ordering",
+];
 
 /// Those that are numbers: `owner name`, with `*`.
 const NUMBERS: &[&str] = &[
@@ -35,6 +49,8 @@ const NUMBERS: &[&str] = &[
     "nvshmemx_buffer_register_symmetric* flags",
     // Lengths, truth values, numbers that the device or another library gives.
     "cusparse*bsrxmv sizeOfMask",
+    "cusparse*csrcolor reordering",
+    "nvmlAccountingStats_t maxMemoryUsage",
     "npp* pMask",
     "npp* eInterpolationMode",
     "nvmlDeviceGetGspFirmwareMode defaultMode",

@@ -50,7 +50,8 @@ const NUMBERS: &[&str] = &[
     // Lengths, truth values, numbers that the device or another library gives.
     "cusparse*bsrxmv sizeOfMask",
     "cusparse*csrcolor reordering",
-    "nvmlAccountingStats_t maxMemoryUsage",
+    "nvmlAccountingStats*_t maxMemoryUsage",
+    "nvmlVgpuInstanceGetFbUsage fbUsage",
     "npp* pMask",
     "npp* eInterpolationMode",
     "nvmlDeviceGetGspFirmwareMode defaultMode",

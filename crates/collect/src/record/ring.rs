@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// A record that stays unfinished for so long in a full chunk is not waited for.
 const STUCK: Duration = Duration::from_secs(1);
 
+/// Milliseconds that a ring is given at the end, or in a dump, for records that are being written.
+const PATIENCE: u32 = 20;
+
 /// A ring.
 #[derive(Debug)]
 pub struct Ring {
@@ -22,6 +25,8 @@ pub struct Ring {
     /// Number of the last chunk that was taken.
     pub sequence: u64,
     stuck: Option<Instant>,
+    /// How often a record that is being written is waited for at the end.
+    patience: u32,
 }
 
 /// A chunk that was read.
@@ -35,7 +40,7 @@ pub struct Chunk {
 
 impl Ring {
     pub fn new(file: File, sequence: u64) -> Ring {
-        Ring { file, page: None, sequence, stuck: None }
+        Ring { file, page: None, sequence, stuck: None, patience: PATIENCE }
     }
 
     /// The ring's first page, if it is finished.
@@ -69,7 +74,19 @@ impl Ring {
     }
 
     /// Reads one of them. False when it is not finished, or another chunk by now.
-    pub fn read(&mut self, (sequence, n): (u64, u32), last: bool, chunk: &mut Chunk) -> bool {
+    pub fn read(&mut self, which: (u64, u32), last: bool, chunk: &mut Chunk) -> bool {
+        while last && self.patience > 0 && self.page.is_some_and(|p| !p.abandoned) {
+            // A thread that lives may have been interrupted within a record: it needs a moment, and there is no later.
+            match self.try_read(which, false, chunk) {
+                false => std::thread::sleep(Duration::from_millis(1)),
+                true => return true,
+            }
+            self.patience -= 1;
+        }
+        self.try_read(which, last, chunk)
+    }
+
+    fn try_read(&mut self, (sequence, n): (u64, u32), last: bool, chunk: &mut Chunk) -> bool {
         let Some(page) = self.page else { return false };
         let Some(head) = self.head(n).filter(|h| h.sequence == sequence) else { return false };
         let reserved = (head.reserved.min(page.chunk_bytes) as usize & !7).max(CHUNK_HEADER);

@@ -78,10 +78,22 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     Ok(())
 }
 
+/// The same command with the usual signals as they are at a terminal: a shell starts a job in the background with SIGINT
+/// ignored, and nohup ignores SIGHUP, which programs inherit and tests of signals would see.
+fn with_signals(command: &Command) -> Command {
+    let mut with = Command::new("env");
+    with.arg("--default-signal=HUP,INT,QUIT,TERM").arg(command.get_program()).args(command.get_args());
+    with.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        with.current_dir(folder);
+    }
+    with
+}
+
 /// Runs `cargo test`, shows what it prints, and counts.
 fn tests(command: &mut Command, sum: &mut Sum) -> Result<()> {
-    command.args(["--no-fail-fast", "--", "--show-output"]).stdout(Stdio::piped());
-    let mut child = command.spawn()?;
+    command.args(["--no-fail-fast", "--", "--show-output"]);
+    let mut child = with_signals(command).stdout(Stdio::piped()).spawn()?;
     let Some(stdout) = child.stdout.take() else { bail!("cargo test has no output") };
     let mut passed_tests_speak = false;
     for line in BufReader::new(stdout).lines() {

@@ -230,14 +230,15 @@ impl<'a> Lane<'a> {
                 self.leave(number, parent);
                 self.enter((number, slot, ticks), words);
             }
-            Record::Exit { number, ticks, result, memory } => {
+            Record::Exit { number, ticks, result, memory, output } => {
                 self.last = self.last.max(ticks);
-                let memory = memory.bytes();
                 let (frame, late) = match self.end(number) {
                     Ended::Now(frame) => (frame, false),
                     Ended::Late(frame) => (frame, true),
                     Ended::Unknown => return,
                 };
+                let asked = frame.asked.as_ref().map(|(_, call)| call.args.memory(memory, output));
+                let memory = asked.as_deref().unwrap_or(&[]);
                 self.over(frame, &Ending { ticks, result, state: State::Done, late, memory });
             }
             Record::Unwound { number, ticks } => {

@@ -197,7 +197,7 @@ impl Events {
                     self.stack.enter(Open { number, ticks, call, shown, tests: known.tests, raw: None });
                 }
             }
-            Record::Exit { number, ticks, result, memory } => {
+            Record::Exit { number, ticks, result, memory, output } => {
                 let end_ns = self.time(folder.ns(&shared.clock, ticks), ticks);
                 stacked::ends(&mut self.stack, number, folder, shared);
                 let (open, late) = match self.end(number, &shared.filter) {
@@ -208,7 +208,7 @@ impl Events {
                 let Some(call) = open.call.clone() else { return };
                 let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
                 let kept = shared.decode || open.tests.is_some();
-                let memory = if kept { memory.bytes().into() } else { Box::default() };
+                let memory = if kept { call.args.memory(memory, output).into() } else { Box::default() };
                 let exit = Exit {
                     duration_ns: Some(took),
                     result,

@@ -48,6 +48,8 @@ pub mod kind {
     /// A piece of the caller's stack, from its stack pointer upwards. meta = distance back; the rest as in
     /// [`crate::stack`].
     pub const STACK: u8 = 9;
+    /// A call returned 0 and wrote one small thing. meta = distance back; word 1 = [`super::Output`].
+    pub const EXIT_OUTPUT: u8 = 10;
 }
 
 /// What a NOTE record says.
@@ -77,6 +79,41 @@ pub mod lookup {
     pub const GET_PROC_ADDRESS_V2: u32 = 4;
     /// cuGetExportTable; the name is the UUID in text.
     pub const GET_EXPORT_TABLE: u32 = 5;
+}
+
+/// In word 1 of an EXIT_OUTPUT: where the argument's number begins; the value stands below.
+pub const OUTPUT_WORD: u32 = 48;
+/// In word 1 of an EXIT_OUTPUT: where the number of bytes begins.
+pub const OUTPUT_LEN: u32 = 52;
+
+/// What a call wrote to the place that one of its argument words points to: up to eight bytes, of which none above the sixth is
+/// set. It stands for a fragment whose address the reader takes from the enter record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Output {
+    /// Number of the argument word, at most 15.
+    pub word: u8,
+    /// Bytes, at most 15 of which eight count.
+    pub len: u8,
+    /// The bytes.
+    pub value: u64,
+}
+
+impl Output {
+    /// From word 1 of the record.
+    pub const fn of(word: u64) -> Output {
+        let (n, len) = ((word >> OUTPUT_WORD) as u8 & 0xf, (word >> OUTPUT_LEN) as u8 & 0xf);
+        Output { word: n, len: if len > 8 { 8 } else { len }, value: word & ((1 << OUTPUT_WORD) - 1) }
+    }
+    /// The fragment that it stands for, as [`Fragments`] has it; `address` is the argument word.
+    pub fn fragment(&self, address: u64) -> [u8; 24] {
+        let len = u64::from(self.len);
+        let mut bytes = [0; 24];
+        let words = [address, len | len << 32, self.value];
+        for (to, from) in bytes.iter_mut().zip(words.iter().flat_map(|w| w.to_le_bytes())) {
+            *to = from;
+        }
+        bytes
+    }
 }
 
 /// First word of a record, not committed.
@@ -113,6 +150,8 @@ pub enum Record<'a> {
         result: u64,
         /// Memory as it was after the call.
         memory: Fragments<'a>,
+        /// The same, where it is one small thing.
+        output: Option<Output>,
     },
     /// Call `number` was left by an exception, pthread_exit or cancellation.
     Unwound {
@@ -357,7 +396,11 @@ impl Cursor {
             kind::EXIT => {
                 let end = body.len() - if meta == META_MAX { 8 } else { 0 };
                 let memory = Fragments(body.get(16..end).unwrap_or(&[]));
-                Some(Record::Exit { number: self.back(meta, body)?, ticks, result: at(1)?, memory })
+                Some(Record::Exit { number: self.back(meta, body)?, ticks, result: at(1)?, memory, output: None })
+            }
+            kind::EXIT_OUTPUT => {
+                let (number, output) = (self.back(meta, body)?, Some(Output::of(at(1)?)));
+                Some(Record::Exit { number, ticks, result: 0, memory: Fragments(&[]), output })
             }
             kind::UNWOUND => Some(Record::Unwound { number: self.back(meta, body)?, ticks }),
             kind::THREAD => Some(Record::Thread { tid: at(1)? as u32 }),

@@ -146,7 +146,7 @@ proptest! {
                     prop_assert_eq!(own.iter().collect::<Vec<_>>(), words.clone());
                     check_fragment(rest, memory);
                 }
-                (Wanted::Exit { back, result, memory }, Record::Exit { number: n, ticks, result: r, memory: m }) => {
+                (Wanted::Exit { back, result, memory }, Record::Exit { number: n, ticks, result: r, memory: m, output: None }) => {
                     prop_assert_eq!((n, ticks, r), (number(*back), at, *result));
                     check_fragment(m, memory);
                 }

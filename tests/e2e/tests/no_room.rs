@@ -114,11 +114,13 @@ fn the_run_folders_disk_is_full() {
     let Some(small) = Small::new("4m") else { return };
     let folder = scratch("full-run");
     let (run, file) = (small.0.join("run"), folder.join("run.cutap"));
-    // As many rings as fit, each smaller than it would be: nothing is lost while somebody drains.
+    // As many rings as fit, each smaller than it would be: nothing is lost while somebody drains, or it is counted where the machine
+    // kept the collector from running for longer than a writer waits.
     let done = record(&run, &file, "unlimited", &["full_speed", "8", "500"]);
-    assert_eq!((done.status.code(), &*done.stderr), (Some(0), ""));
+    assert_eq!(done.status.code(), Some(0), "{}", done.stderr);
     let shown = Shown::of(&file);
-    assert_eq!((shown.calls(), shown.counted(&[CALL_DROPPED, NO_RING])), (sum(&done.stdout), 0));
+    assert_eq!(shown.counted(&[NO_RING]), 0);
+    assert_eq!(shown.calls() + shown.counted(&[CALL_DROPPED]), sum(&done.stdout), "{}", done.stderr);
     fs::remove_dir_all(&run).unwrap();
     // More threads than have a place.
     let done = record(&run, &file, "unlimited", &["full_speed", "64", "300"]);

@@ -20,7 +20,7 @@ const EXITS: u64 = 1 << 4;
 /// The function was armed, and is left out for now: `cutap ctl PID filter`.
 pub const UNWANTED: u64 = 1 << 5;
 /// Outputs: for each a byte for the register, a byte for the length; 0 for none.
-const OUTPUTS: u32 = 16;
+pub const OUTPUTS: u32 = 16;
 const MOST: usize = 3;
 /// Bytes of an output.
 const BYTES: usize = 64;
@@ -55,6 +55,11 @@ pub fn of_row(remembered: u32) -> u64 {
         quick |= (u64::from(register) | (len as u64) << 8) << (OUTPUTS + 16 * n as u32);
     }
     quick
+}
+
+/// True when nothing needs steps.
+pub fn is_quick(quick: u64) -> bool {
+    quick & (ENTER | EXITS) == ENTER | EXITS
 }
 
 /// The words of a call, if words are all that there is on the way in.

@@ -3,8 +3,8 @@
 
 use crate::loader::{live, lock, notice};
 use crate::routes::dlsym;
-use crate::slots::table::take_number;
-use crate::slots::thunks_x86_64::{Frame, call_through, entry, resolve_entry, thunk};
+use crate::slots::table::{lead, take_number};
+use crate::slots::thunks_x86_64::{Frame, call_through, resolve_entry};
 use crate::sys::x86_64::shadow_stack;
 use crate::{start, thread};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
@@ -38,8 +38,7 @@ pub fn stub(word: usize, first: usize, name: &[u8], version: &[u8]) -> Option<us
     s.first.store(first, Relaxed);
     s.name.store(name.as_ptr().cast_mut(), Relaxed);
     s.version.store(if version.is_empty() { core::ptr::null_mut() } else { version.as_ptr().cast_mut() }, Relaxed);
-    entry(n)?.store(resolve_entry(), Release);
-    Some(thunk(n))
+    lead(n as u32, resolve_entry())
 }
 
 /// Called by the assembler: where the first call goes.

@@ -18,7 +18,7 @@ unsafe extern "C" fn cutap_before(frame: *mut Frame) -> u32 {
     frame.target = slot.real.load(Relaxed);
     frame.stack_words = stack_words(frame.stack as usize);
     thread::fork::check();
-    let set = slot.hooks.load(Relaxed);
+    let set = slot.hooks();
     if set == hooks::RECORD {
         // The commonest: no chain.
         frame.hooks = set;

@@ -9,8 +9,10 @@ use crate::thread::record;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-const CLEANUP_PHASE: c_int = 2;
-const CONTINUE_UNWIND: c_int = 8;
+/// In a personality routine's actions.
+pub const CLEANUP_PHASE: c_int = 2;
+/// Answer of one that stops nothing.
+pub const CONTINUE_UNWIND: c_int = 8;
 
 /// The frame's personality routine, named in its unwind data.
 #[unsafe(no_mangle)]
@@ -28,7 +30,10 @@ unsafe extern "C" fn cutap_personality(
         // outgoing words begin, and the frame lies behind them.
         unsafe {
             let outgoing = stack_pointer(context);
-            record::unwound(&*((outgoing + 8 * STACK_WORDS) as *const Frame));
+            let frame = &*((outgoing + 8 * STACK_WORDS) as *const Frame);
+            if frame.recorded != 0 {
+                record::unwound(frame.number, frame.stack as usize);
+            }
         }
     }
     CONTINUE_UNWIND

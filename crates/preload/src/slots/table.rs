@@ -1,13 +1,14 @@
 //! The table of slots. A slot is filled before its number is published by one compare-and-swap in the
 //! hash, so a child that forked in the middle loses nothing but a number.
 
-use super::thunks_x86_64::{THUNK_BYTES, THUNKS, entry, frame_entry, gate_entry, note_entry, thunk};
+use super::quick_x86_64;
+use super::thunks_x86_64::{THUNK_BYTES, THUNKS, frame_entry, gate_entry, note_entry, thunk};
 use crate::capture;
 use crate::hook;
 use crate::hook::functions::{self, Found, Info};
 use crate::loader::objects::Object;
 use crate::start::{self, names};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_hook::contract;
 use cutap_wire::names::{Name, kind, layer, shape};
 use cutap_wire::{control, count};
@@ -17,6 +18,14 @@ use cutap_wire::{control, count};
 pub struct Slot {
     /// What is called: the function, or the thunk with its hooks around it.
     pub real: AtomicUsize,
+    /// Where its thunk jumps to.
+    entry: AtomicUsize,
+    /// What there is to do for a call: see `capture::quick`.
+    pub quick: AtomicU64,
+    /// First word of its enter records, less the time: see `slots::quick_x86_64`.
+    first: AtomicU32,
+    /// What is known of it: see `capture::row`.
+    row: AtomicU32,
     /// The function.
     function: AtomicUsize,
     /// What hooks see of it, in the slot whose frame calls them.
@@ -24,17 +33,18 @@ pub struct Slot {
     /// Number of the load that it belongs to.
     pub object: AtomicU32,
     /// Hooks that want it: bits of `hooks`.
-    pub hooks: AtomicU32,
-    /// What is known of it: see `capture::row`.
-    row: AtomicU32,
-    /// What there is to do for a call: see `capture::quick`.
-    pub quick: AtomicU64,
+    hooks: AtomicU16,
+    name_len: AtomicU16,
     /// Its name: text in the names file, which stays mapped.
     name: AtomicPtr<u8>,
-    name_len: AtomicU32,
 }
 
 impl Slot {
+    /// Bits of `slots::hooks`.
+    #[inline(always)]
+    pub fn hooks(&self) -> u32 {
+        self.hooks.load(Relaxed).into()
+    }
     /// What hooks see of the function, if this slot's frame calls them.
     #[inline(always)]
     pub fn info(&self) -> Option<&'static Info> {
@@ -43,21 +53,29 @@ impl Slot {
     }
 }
 
+/// What the assembler knows of a slot, beside that `real` stands first.
+pub const ENTRY: usize = core::mem::offset_of!(Slot, entry);
+/// See `ENTRY`.
+pub const QUICK: usize = core::mem::offset_of!(Slot, quick);
+/// See `ENTRY`.
+pub const FIRST: usize = core::mem::offset_of!(Slot, first);
 const _: () = assert!(core::mem::offset_of!(Slot, real) == 0 && size_of::<Slot>() == 64);
 
-/// The gates know where it lies, and that `real` stands first.
+/// The thunks know where it lies.
 #[unsafe(no_mangle)]
 static CUTAP_SLOTS: [Slot; THUNKS] = [const {
     Slot {
         real: AtomicUsize::new(0),
+        entry: AtomicUsize::new(0),
+        quick: AtomicU64::new(0),
+        first: AtomicU32::new(0),
+        row: AtomicU32::new(0),
         function: AtomicUsize::new(0),
         info: AtomicPtr::new(core::ptr::null_mut()),
         object: AtomicU32::new(0),
-        hooks: AtomicU32::new(0),
-        row: AtomicU32::new(0),
-        quick: AtomicU64::new(0),
+        hooks: AtomicU16::new(0),
+        name_len: AtomicU16::new(0),
         name: AtomicPtr::new(core::ptr::null_mut()),
-        name_len: AtomicU32::new(0),
     }
 }; THUNKS];
 /// Numbers given to thunks, and to functions of runtime instances, which have none.
@@ -80,6 +98,12 @@ pub fn set_exports(addresses: [usize; 4]) {
     }
 }
 
+/// Where a thunk that has a number and no function leads to.
+pub fn lead(n: u32, to: usize) -> Option<usize> {
+    slot(n)?.entry.store(to, Release);
+    Some(thunk(n as usize))
+}
+
 /// True for an address inside the array of thunks.
 pub fn is_thunk(address: usize) -> bool {
     address.wrapping_sub(thunk(0)) < THUNKS * THUNK_BYTES
@@ -100,6 +124,10 @@ pub fn real_of(address: usize) -> Option<usize> {
 /// The slot number of a thunk's address.
 pub fn number_of(address: usize) -> Option<u32> {
     is_thunk(address).then(|| ((address - thunk(0)) / THUNK_BYTES) as u32)
+}
+/// The number of the slot at an address.
+pub fn number_at(slot: usize) -> u32 {
+    ((slot - &raw const CUTAP_SLOTS as usize) / size_of::<Slot>()) as u32
 }
 /// The load that a slot belongs to.
 pub fn object_of(n: u32) -> u32 {
@@ -178,7 +206,7 @@ pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option
 /// Asks of each slot that is recorded whether it is wanted now.
 pub fn each_recorded(wanted: impl Fn(u32, &[u8]) -> bool) {
     for (n, s) in (0..NEXT.load(Acquire)).zip(&CUTAP_SLOTS) {
-        if s.hooks.load(Relaxed) & super::hooks::RECORD == 0 || s.name.load(Acquire).is_null() {
+        if s.hooks() & super::hooks::RECORD == 0 || s.name.load(Acquire).is_null() {
             continue;
         }
         // A name that one route alone hands out is another slot of the same load.
@@ -195,8 +223,8 @@ pub fn for_hooks(real: usize, hooks: u32) -> Option<usize> {
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
-    s.hooks.store(hooks, Relaxed);
-    entry(n as usize)?.store(frame_entry(), Release);
+    s.hooks.store(hooks as u16, Relaxed);
+    s.entry.store(frame_entry(), Release);
     Some(thunk(n as usize))
 }
 
@@ -239,19 +267,26 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
         }
     }
     s.object.store(load, Relaxed);
-    s.hooks.store(hooks, Relaxed);
+    s.hooks.store(hooks as u16, Relaxed);
     s.row.store(row, Relaxed);
     s.quick.store(capture::quick::of_row(row), Relaxed);
-    s.name_len.store(name.len() as u32, Relaxed);
+    s.name_len.store(name.len().min(u16::MAX.into()) as u16, Relaxed);
     s.name.store(text.cast_mut(), Release);
     let to = match hooks {
         _ if cxx => note_entry(),
         0 => hook::frame_x86_64::entry(),
-        super::hooks::RECORD => gate_entry(),
+        super::hooks::RECORD if hooked => gate_entry(),
+        super::hooks::RECORD => match quick_x86_64::entry(n, row, owner) {
+            Some((at, first)) => {
+                s.first.store(first, Relaxed);
+                at
+            }
+            None => gate_entry(),
+        },
         _ if hooks & super::hooks::STACK != 0 => super::stacked_x86_64::entry(),
         _ => frame_entry(),
     };
-    entry(n as usize)?.store(to, Release);
+    s.entry.store(to, Release);
     Some(n)
 }
 
@@ -286,6 +321,6 @@ fn for_info(real: usize, info: &'static Info) -> Option<usize> {
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
     s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
-    entry(n as usize)?.store(hook::frame_x86_64::entry(), Release);
+    s.entry.store(hook::frame_x86_64::entry(), Release);
     Some(thunk(n as usize))
 }

@@ -1,18 +1,19 @@
 //! The code that a slot's address leads to. No code is made at run time: the array of thunks is fixed.
 //!
-//! A thunk puts its number into r11, which no caller keeps and no C or C++ function takes arguments
-//! in, and jumps to what its entry word says: the gate, the frame, the first-call stub or the note of a
+//! A thunk puts the address of its slot into r11, which no caller keeps and no C or C++ function takes arguments
+//! in, and jumps to what the slot's entry says: a gate, the frame, the first-call stub or the note of a
 //! C++ name. Nothing is pushed there, so one FDE covers the array.
 //!
-//! The gate stands before the frame of a function that is only recorded. It looks at two words at fixed places and goes on to the
-//! frame, or adds one to this thread's number of the slot and goes to the function, or goes there at once (armed and off).
+//! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places and goes on to the
+//! frame (this one, or `quick_x86_64`), or adds one to this thread's number of the slot and goes to the function, or goes there at
+//! once (armed and off).
 //!
 //! The frame keeps every argument register, passes stack words on, and has unwind data all the way,
 //! so that exceptions, longjmp, pthread_exit and debuggers pass through it. It keeps the stack aligned
 //! for itself even where the caller did not.
 
+use super::table::ENTRY;
 use core::arch::global_asm;
-use core::sync::atomic::AtomicUsize;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
 
@@ -78,17 +79,9 @@ unsafe extern "C" {
     pub fn cutap_call_through(handle: usize, name: *const u8, version: *const u8, gate: usize, real: usize) -> usize;
 }
 
-/// Entry word of each thunk.
-#[unsafe(no_mangle)]
-static CUTAP_ENTRIES: [AtomicUsize; THUNKS] = [const { AtomicUsize::new(0) }; THUNKS];
-
 /// Address of thunk `n`.
 pub fn thunk(n: usize) -> usize {
     &raw const cutap_thunks as usize + n * THUNK_BYTES
-}
-/// Where thunk `n` jumps to.
-pub fn entry(n: usize) -> Option<&'static AtomicUsize> {
-    CUTAP_ENTRIES.get(n)
 }
 /// The gate before the frame.
 pub fn gate_entry() -> usize {
@@ -117,7 +110,7 @@ pub unsafe fn call_through(real: usize, handle: usize, name: *const u8, version:
 }
 
 global_asm!(
-    ".hidden cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through, CUTAP_ENTRIES",
+    ".hidden cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through",
     ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted, cutap_counted, cutap_personality",
     ".hidden cutap_gate, CUTAP_CONTROL, CUTAP_AWAY, CUTAP_SLOTS, CUTAP_FORK",
     ".globl cutap_thunks, cutap_gate, cutap_frame, cutap_resolve, cutap_note, cutap_call_through",
@@ -129,59 +122,69 @@ global_asm!(
     ".set cutap_n, 0",
     ".rept {thunks}",
     "  endbr64",
-    "  .byte 0x41, 0xbb", // mov r11d, cutap_n
-    "  .long cutap_n",
-    "  .byte 0xff, 0x25", // jmp [rip + CUTAP_ENTRIES + 8 * cutap_n]
-    "  .long CUTAP_ENTRIES + 8 * cutap_n - . - 4",
+    "  lea r11, [rip + CUTAP_SLOTS + 64 * cutap_n]",
+    "  jmp [r11 + {entry}]",
+    "  int3",
     "  .set cutap_n, cutap_n + 1",
     ".endr",
     ".cfi_endproc",
     ".size cutap_thunks, . - cutap_thunks",
     // ---- the gate: only r11 and the flags are its own
+    ".macro cutap_gate_to frame",
+    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
+    "  jne 8f",
+    "  cmp dword ptr [rip + CUTAP_AWAY], 0",
+    "  je \\frame",
+    "9: jmp [r11]", // the function
+    "8: jb 9b",     // off
+    "  jmp cutap_not_on",
+    ".endm",
     ".type cutap_gate,@function",
     ".balign 32",
     "cutap_gate:",
     ".cfi_startproc",
-    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
-    "  jne 2f",
-    "  cmp dword ptr [rip + CUTAP_AWAY], 0",
-    "  je cutap_frame",
-    "5: shl r11d, 6", // the slot, whose first word is the function
-    "  add r11, [rip + cutap_slots_at]",
-    "  jmp [r11]",
-    "2: jb 5b", // off
+    "  cutap_gate_to cutap_frame",
+    ".cfi_endproc",
+    ".size cutap_gate, . - cutap_gate",
+    // A number of this thread and slot, if it has one, and this is the process that it belongs to.
+    ".type cutap_not_on,@function",
+    ".balign 32",
+    "cutap_not_on:",
+    ".cfi_startproc",
     "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {count}",
     "  jne cutap_frame",
     "  cmp dword ptr [rip + CUTAP_AWAY], 0",
-    "  jne 5b",
-    // A number of this thread and slot, if it has one, and this is the process that it belongs to.
+    "  jne 5f",
+    "  cmp dword ptr [rip + CUTAP_FORK], 1",
+    "  jne cutap_count_anyhow",
     "  push rax",
     ".cfi_adjust_cfa_offset 8",
-    "  mov rax, [rip + CUTAP_FORK]",
-    "  test rax, rax",
-    "  jz 3f",
-    "  cmp dword ptr [rax], 1",
-    "  jne 3f",
+    "  push rcx",
+    ".cfi_adjust_cfa_offset 8",
     "  mov rax, [rip + cutap_counts@GOTTPOFF]",
+    "  lea rcx, [rip + CUTAP_SLOTS]",
     "  mov rax, fs:[rax]",
+    "  neg rcx",
     "  test rax, rax",
     "  jz 3f",
-    "  cmp r11d, [rax]",
+    "  add rcx, r11",
+    "  shr ecx, 6",
+    "  cmp ecx, [rax]",
     "  jae 3f",
-    "  inc qword ptr [rax + 8*r11 + {head}]",
+    "  inc qword ptr [rax + 8*rcx + {head}]",
+    "  pop rcx",
+    ".cfi_adjust_cfa_offset -8",
     "  pop rax",
     ".cfi_adjust_cfa_offset -8",
-    "  jmp 5b",
-    ".cfi_adjust_cfa_offset 8",
-    "3: pop rax",
+    "5: jmp [r11]",
+    ".cfi_adjust_cfa_offset 16",
+    "3: pop rcx",
+    ".cfi_adjust_cfa_offset -8",
+    "  pop rax",
     ".cfi_adjust_cfa_offset -8",
     "  jmp cutap_count_anyhow",
     ".cfi_endproc",
-    ".size cutap_gate, . - cutap_gate",
-    ".section .data.rel.ro.cutap,\"aw\",@progbits",
-    ".balign 8",
-    "cutap_slots_at: .quad CUTAP_SLOTS",
-    ".text",
+    ".size cutap_not_on, . - cutap_not_on",
     // ---- the frame: [rsp, +256) outgoing stack words, then Frame
     ".type cutap_frame,@function",
     "cutap_frame:",
@@ -214,6 +217,9 @@ global_asm!(
     "  mov [rsp + 448], rax",
     "  mov rax, [rbp + 8]",
     "  mov [rsp + 456], rax",
+    "  lea rax, [rip + CUTAP_SLOTS]",
+    "  sub r11, rax",
+    "  shr r11, 6",
     "  mov [rsp + 472], r11d",
     "  lea rdi, [rsp + 256]",
     "  call cutap_before",
@@ -327,6 +333,9 @@ global_asm!(
     "  mov [rsp + 192], rax",
     "  mov rax, [rbp + 8]",
     "  mov [rsp + 200], rax",
+    "  lea rax, [rip + CUTAP_SLOTS]",
+    "  sub r11, rax",
+    "  shr r11, 6",
     "  mov [rsp + 216], r11d",
     "  mov rdi, rsp",
     "  call \\function",
@@ -372,6 +381,7 @@ global_asm!(
     ".cfi_endproc",
     ".size cutap_call_through, . - cutap_call_through",
     thunks = const THUNKS,
+    entry = const ENTRY,
     recording = const core::mem::offset_of!(Control, recording),
     on = const RECORDING_ON,
     count = const RECORDING_COUNT,

@@ -88,14 +88,15 @@ pub fn listening() -> bool {
     state() != 0
 }
 
-/// The rules that what is armed was last looked at with.
-static SEEN: AtomicU32 = AtomicU32::new(0);
+/// The rules that what is armed was last looked at with; the quick frames compare it too.
+#[unsafe(no_mangle)]
+static CUTAP_SEEN: AtomicU32 = AtomicU32::new(0);
 static APPLYING: AtomicU32 = AtomicU32::new(0);
 
 /// True when somebody has changed the rules.
 #[inline(always)]
 pub fn rules_changed() -> bool {
-    control().is_some_and(|c| c.rules_epoch.load(Relaxed) != SEEN.load(Relaxed))
+    control().is_some_and(|c| c.rules_epoch.load(Relaxed) != CUTAP_SEEN.load(Relaxed))
 }
 
 /// Looks again at all that is armed. While one thread does, others go by what they know.
@@ -120,7 +121,7 @@ pub fn apply_rules() {
             slots::each_recorded(|load, name| owner(load).is_none_or(|o| wanted(o, name)));
         });
         instances::ask_again();
-        SEEN.store(epoch, Release);
+        CUTAP_SEEN.store(epoch, Release);
     }
     APPLYING.store(0, Release);
 }

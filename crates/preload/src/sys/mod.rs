@@ -16,6 +16,7 @@ mod nr {
     pub const MPROTECT: usize = 10;
     pub const MUNMAP: usize = 11;
     pub const RT_SIGPROCMASK: usize = 14;
+    pub const MREMAP: usize = 25;
     pub const MADVISE: usize = 28;
     pub const NANOSLEEP: usize = 35;
     pub const GETPID: usize = 39;
@@ -43,6 +44,8 @@ const MAP_PRIVATE: usize = 2;
 const MAP_FIXED: usize = 0x10;
 const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
+const MREMAP_MAYMOVE: usize = 1;
+const MREMAP_FIXED: usize = 2;
 const MADV_WIPEONFORK: usize = 18;
 const O_RDWR: usize = 2;
 const O_WRONLY: usize = 1;
@@ -180,6 +183,16 @@ pub unsafe fn unmap(at: *mut u8, bytes: usize) {
 pub unsafe fn protect(at: usize, bytes: usize, rights: usize) -> bool {
     // SAFETY: the caller's promise.
     unsafe { syscall3(nr::MPROTECT, at, bytes, rights) == 0 }
+}
+
+/// Puts pages into the place of others.
+///
+/// # Safety
+/// Both are mappings of ours of this length, and what the others hold is not needed any more.
+pub unsafe fn move_over(from: *mut u8, to: *mut u8, bytes: usize) -> bool {
+    let how = MREMAP_MAYMOVE | MREMAP_FIXED;
+    // SAFETY: the caller's promise.
+    unsafe { syscall6(nr::MREMAP, from as usize, bytes, bytes, how, to as usize, 0) == to as isize }
 }
 
 /// The pages read as zero in a forked child.

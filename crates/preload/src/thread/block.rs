@@ -13,12 +13,15 @@ use cutap_wire::ring::{ChunkWriter, RingHeader};
 
 /// Calls that a block remembers as open.
 pub const DEPTH: usize = 128;
+/// Frames further apart than this are on different stacks.
+pub const ONE_STACK: usize = 8 << 20;
 /// Chunks that a block keeps mapped.
 pub const MAPPED: usize = 64;
 
 /// A call that began and did not end yet, as far as this thread knows: a hint for the parent of the
 /// next one, never what decides whether something is recorded.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub struct OpenCall {
     /// Number in the ring.
     pub number: u32,
@@ -230,7 +233,6 @@ impl Block {
     /// said of them.
     #[inline(always)]
     pub fn leave_below(&mut self, frame: usize) {
-        const ONE_STACK: usize = 8 << 20;
         let mut asked = false;
         while let Some(top) = self.depth.checked_sub(1).and_then(|d| self.open.get(d)) {
             if frame.wrapping_sub(top.frame) >= ONE_STACK || (!asked && sys::on_signal_stack()) {

@@ -18,6 +18,11 @@ pub fn choose() -> (u32, u64) {
     }
 }
 
+/// True where a tick is one of the time stamp counter.
+pub fn is_timestamp() -> bool {
+    KIND.load(Relaxed) == CLOCK_TSC
+}
+
 /// Now.
 #[inline(always)]
 pub fn ticks() -> u64 {

@@ -2,11 +2,20 @@
 //! a raw clone, and keeps its value in a vfork child, which may share its parent's ring.
 
 use crate::{loader, routes, start, sys, thread};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use core::sync::atomic::{AtomicU32, Ordering::*};
 
-/// The word; the gates look at it too.
+/// A page that a wiped one is mapped over.
+#[repr(C, align(4096))]
+struct Page([AtomicU32; 1024]);
+
+/// The page; its first word is the one. Gates and frames look at it too, so it has a fixed place.
 #[unsafe(no_mangle)]
-static CUTAP_FORK: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
+static CUTAP_FORK: Page = Page([const { AtomicU32::new(HERE) }; 1024]);
+
+fn word() -> &'static AtomicU32 {
+    let [word, ..] = &CUTAP_FORK.0;
+    word
+}
 /// Processes since start: a thread block of another generation is the parent's.
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 
@@ -23,16 +32,18 @@ pub fn pid() -> u32 {
     PID.load(Relaxed)
 }
 
-/// Makes the page.
+/// Makes the page one that fork wipes. Where that cannot be, no child is noticed.
 pub fn start() {
     PID.store(sys::getpid(), Relaxed);
-    let page = sys::pages(4096);
-    if page.is_null() || !sys::wipe_on_fork(page, 4096) {
+    let page = sys::pages(size_of::<Page>());
+    if page.is_null() || !sys::wipe_on_fork(page, size_of::<Page>()) {
         return;
     }
-    // SAFETY: a fresh page.
-    unsafe { (*page.cast::<AtomicU32>()).store(HERE, Relaxed) };
-    CUTAP_FORK.store(page.cast(), Release);
+    // SAFETY: a fresh page; it takes the place of ours in one step, so that nobody sees another value.
+    unsafe {
+        (*page.cast::<AtomicU32>()).store(HERE, Relaxed);
+        sys::move_over(page, (&raw const CUTAP_FORK).cast_mut().cast(), size_of::<Page>());
+    }
 }
 
 /// Number of this process since start, from 1.
@@ -44,17 +55,14 @@ pub fn generation() -> u32 {
 /// Notices that this is a child of the process that started. One load a call.
 #[inline(always)]
 pub fn check() {
-    let word = CUTAP_FORK.load(Relaxed);
-    // SAFETY: null or the page.
-    if !word.is_null() && unsafe { (*word).load(Relaxed) } != HERE {
+    let word = word();
+    if word.load(Relaxed) != HERE {
         forked(word);
     }
 }
 
 #[cold]
-fn forked(word: *mut AtomicU32) {
-    // SAFETY: the page.
-    let word = unsafe { &*word };
+fn forked(word: &AtomicU32) {
     match word.compare_exchange(WIPED, CHANGING, AcqRel, Acquire) {
         Ok(_) => {
             // A handler that left by siglongjmp would leave it half changed.

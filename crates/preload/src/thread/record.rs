@@ -2,9 +2,10 @@
 //! in, no name, no formatting, no system call but when a chunk is full.
 
 use super::block::{self, Block, OpenCall};
-use super::counts;
 use super::reserve::{calls, finish, here, reserve};
+use super::{counts, fork};
 use crate::capture::{self, quick, row};
+use crate::slots::quick_x86_64::QuickFrame;
 use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
@@ -35,7 +36,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     if slot.quick.load(Relaxed) & quick::UNWANTED != 0 {
         return;
     }
-    if hooks::may_be_footprint(slot.hooks.load(Relaxed)) && routes::callbacks::is_footprint(b, frame.caller) {
+    if hooks::may_be_footprint(slot.hooks()) && routes::callbacks::is_footprint(b, frame.caller) {
         return start::count(count::FOOTPRINT, 1);
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
@@ -56,7 +57,7 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
         return start::passed();
     }
     let Some(b) = block::current() else { return };
-    if hooks::may_be_footprint(slot.hooks.load(Relaxed)) && routes::callbacks::is_footprint(b, frame.caller) {
+    if hooks::may_be_footprint(slot.hooks()) && routes::callbacks::is_footprint(b, frame.caller) {
         return start::count(count::FOOTPRINT, 1);
     }
     counts::add(b, frame.slot);
@@ -96,6 +97,22 @@ fn exit_by_steps(b: &mut Block, frame: &Frame) {
             capture::after(b, frame, row, |b, words| exit(b, at, number, words));
         }
         _ => exit(b, at, number, &[result]),
+    }
+}
+
+/// A call through the quick frame ends, and not in the usual way.
+#[cold]
+pub fn after_quick(quick: &QuickFrame) {
+    fork::check();
+    let mut frame = quick.frame();
+    after(&mut frame);
+}
+
+/// A call through the quick frame has its record, and is not the innermost open one.
+#[cold]
+pub fn ended_quick(quick: &QuickFrame) {
+    if let Some(b) = block::existing() {
+        b.pop(quick.number as u32);
     }
 }
 
@@ -170,16 +187,12 @@ pub fn exit(b: &mut Block, at: usize, number: u32, words: &[u64]) {
     b.pop(number);
 }
 
-/// A frame is being left by an exception, pthread_exit or cancellation.
-pub fn unwound(frame: &Frame) {
-    if frame.recorded == 0 {
-        return;
-    }
+/// The frame at `at` is being left by an exception, pthread_exit or cancellation, and with it the call.
+pub fn unwound(number: u32, at: usize) {
     let Some(b) = block::existing() else { return };
-    let at = frame.stack as usize;
-    if b.open.iter().take(b.depth).any(|c| c.number == frame.number && c.frame == at) {
-        about(b, at, kind::UNWOUND, frame.number, &[]);
-        b.pop(frame.number);
+    if b.open.iter().take(b.depth).any(|c| c.number == number && c.frame == at) {
+        about(b, at, kind::UNWOUND, number, &[]);
+        b.pop(number);
     }
 }
 

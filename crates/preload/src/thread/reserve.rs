@@ -1,7 +1,7 @@
 //! Room for a record in this thread's ring: taking it, and what to do about records that signal handlers interrupted or left in the
 //! middle. It must never wait but where `ring::next_chunk` does, and never write where a handler may have written.
 
-use super::block::Block;
+use super::block::{Block, ONE_STACK};
 use super::{clock, ring};
 use crate::sys;
 use core::sync::atomic::{AtomicU64, Ordering::*};
@@ -103,7 +103,6 @@ fn abandoned(b: &mut Block, at: usize) {
     if b.writing.0.is_null() {
         return;
     }
-    const ONE_STACK: usize = 8 << 20;
     if at.wrapping_sub(b.writing.1) < ONE_STACK && !sys::on_signal_stack() {
         give_up(b);
     }

@@ -4,6 +4,8 @@ use super::{Function, Instance, Layer, Thread};
 use crate::decode::Value;
 use crate::results::{Returned, returned};
 use cutap_stacks::Stack;
+use cutap_wire::record::{Fragments, Output};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Argument words. Six or fewer cost no memory of their own.
@@ -16,6 +18,16 @@ pub enum Args {
 }
 
 impl Args {
+    /// What a call left behind: fragments, or one small output, whose address is the argument that it was written to.
+    pub fn memory<'a>(&self, memory: Fragments<'a>, output: Option<Output>) -> Cow<'a, [u8]> {
+        match output {
+            Some(output) => {
+                let address = self.words().get(usize::from(output.word)).copied().unwrap_or(0);
+                Cow::Owned(output.fragment(address).to_vec())
+            }
+            None => Cow::Borrowed(memory.bytes()),
+        }
+    }
     /// The words.
     pub fn words(&self) -> &[u64] {
         match self {

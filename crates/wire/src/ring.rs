@@ -229,6 +229,7 @@ impl ChunkWriter {
         }
         // SAFETY: offset + bytes lies in the chunk, as checked above; offset is a multiple of 8.
         let at = unsafe { word_at(self.chunk, offset as usize) };
+        will_write(at.wrapping_byte_add(AHEAD));
         // The length must be there before the space is taken: a thread killed in between leaves a
         // record that a reader can step over.
         // A signal handler may have written its own record here since `head` was read, and may still do
@@ -280,6 +281,22 @@ impl Reserved {
         // SAFETY: `at` was reserved.
         unsafe { (*self.at).store(first | crate::record::COMMITTED, Ordering::Release) }
     }
+}
+
+/// How far ahead the lines of a ring are fetched: whoever drains has read them, so they are another core's, and a record's first word
+/// is read before it is written.
+pub const AHEAD: usize = 512;
+
+/// A hint that a line will be written; the address need not be mapped.
+#[inline(always)]
+fn will_write(at: *const AtomicU64) {
+    #[cfg(all(target_arch = "x86_64", not(feature = "loom")))]
+    // SAFETY: a hint.
+    unsafe {
+        core::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(feature = "loom"))))]
+    let _ = at;
 }
 
 /// Compare-and-exchange that is atomic towards signal handlers of the same thread only.

@@ -2,6 +2,7 @@
 //! understood. Names go before the chunks that refer to them, and a chunk is given back to its writer
 //! only when it stands in the file.
 
+mod batch;
 #[cfg(test)]
 mod many;
 mod names;

@@ -1,12 +1,13 @@
 //! Goes over the processes of a run, round by round, and appends what is new to the file. It must
 //! never wait for a process, and never give up because one file of one process cannot be read.
 
+use super::batch::Batch;
 use super::names::Names;
-use super::ring::{Chunk, Ring};
+use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
 use cutap_trace::ChunkPage;
-use cutap_wire::ring::{CHUNK_HEADER, OPEN};
+use cutap_wire::ring::OPEN;
 use cutap_wire::{MAGIC, PAGE, VERSION, control, names, process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -33,7 +34,7 @@ pub struct Recorder {
     processes: Vec<Process>,
     known: BTreeMap<String, Known>,
     next: u32,
-    chunk: Chunk,
+    batch: Batch,
 }
 
 /// What a file that is added to holds of a process already.
@@ -118,7 +119,7 @@ impl Recorder {
             processes: Vec::new(),
             known: BTreeMap::new(),
             next: 0,
-            chunk: Chunk::default(),
+            batch: Batch::new(),
         }
     }
 
@@ -133,7 +134,7 @@ impl Recorder {
         self.discover()?;
         let mut found = false;
         for process in &mut self.processes {
-            found |= process.round(&self.run, &mut self.writer, (last, self.consume), &mut self.chunk, beat)?;
+            found |= process.round(&self.run, &mut self.writer, (last, self.consume), &mut self.batch, beat)?;
         }
         Ok(found)
     }
@@ -196,7 +197,7 @@ impl Process {
         run: &Path,
         writer: &mut Writer<File>,
         (last, consume): (bool, bool),
-        chunk: &mut Chunk,
+        batch: &mut Batch,
         beat: &mut dyn FnMut(),
     ) -> io::Result<bool> {
         let folder = run.join(&self.name);
@@ -240,18 +241,18 @@ impl Process {
                 writer.write(block(kind::RING, k, 0), &[], trimmed(&page))?;
                 *written = page;
             }
-            for ready in ring.ready(last) {
-                match ring.read(ready, last, chunk) {
-                    true => {}
-                    // Written over meanwhile; those behind it are newer.
-                    false if last => continue,
-                    false => break,
+            let mut ready = ring.ready(last).into_iter();
+            loop {
+                let taken = batch.next(ring, &mut ready, last, &|sequence| block(kind::CHUNK, k, sequence))?;
+                if taken.is_empty() {
+                    break;
                 }
                 names(false, writer)?;
-                let (head, records) = chunk.bytes.split_at(CHUNK_HEADER);
-                writer.write(block(kind::CHUNK, k, chunk.sequence), head, records)?;
-                ring.taken(chunk, consume);
-                beat();
+                for taken in taken {
+                    writer.append(&taken.packed)?;
+                    ring.taken(&taken.chunk, consume);
+                    beat();
+                }
                 found = true;
             }
         }

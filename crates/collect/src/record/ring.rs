@@ -36,6 +36,8 @@ pub struct Chunk {
     pub sequence: u64,
     /// Its head, and behind it the records.
     pub bytes: Vec<u8>,
+    /// The same as it was a moment before.
+    before: Vec<u8>,
 }
 
 impl Ring {
@@ -91,23 +93,22 @@ impl Ring {
         let Some(head) = self.head(n).filter(|h| h.sequence == sequence) else { return false };
         let reserved = (head.reserved.min(page.chunk_bytes) as usize & !7).max(CHUNK_HEADER);
         let place = chunk_offset(n, page.chunk_bytes) as u64;
-        let mut before = vec![0; reserved];
-        chunk.bytes.resize(reserved, 0);
-        if self.file.read_exact_at(&mut before, place).is_err()
-            || self.file.read_exact_at(&mut chunk.bytes, place).is_err()
-        {
+        let Chunk { before, bytes, .. } = chunk;
+        before.resize(reserved, 0);
+        bytes.resize(reserved, 0);
+        if self.file.read_exact_at(before, place).is_err() || self.file.read_exact_at(bytes, place).is_err() {
             return false;
         }
         // The head as it was when all that it counts was there.
-        let records = before.split_off(CHUNK_HEADER);
-        if ChunkPage::parse(&before).sequence != sequence || ChunkPage::parse(&chunk.bytes).sequence != sequence {
+        let (before, records) = before.split_at(CHUNK_HEADER);
+        if ChunkPage::parse(before).sequence != sequence || ChunkPage::parse(&chunk.bytes).sequence != sequence {
             return false;
         }
-        chunk.bytes[..CHUNK_HEADER].copy_from_slice(&before);
+        chunk.bytes[..CHUNK_HEADER].copy_from_slice(before);
         let limit = (u64::from(head.calls) << 32 | reserved as u64).to_le_bytes();
         let at = offset_of!(ChunkHeader, head);
         chunk.bytes[at..at + 8].copy_from_slice(&limit);
-        let whole = settle(&records, &mut chunk.bytes[CHUNK_HEADER..]);
+        let whole = settle(records, &mut chunk.bytes[CHUNK_HEADER..]);
         if !whole && !last && !page.abandoned && self.stuck.get_or_insert_with(Instant::now).elapsed() < STUCK {
             return false;
         }
@@ -134,7 +135,7 @@ impl Ring {
                 continue;
             };
             let place = chunk_offset(n, self.page.map_or(0, |p| p.chunk_bytes)) as u64;
-            self.taken(&Chunk { place, sequence: head.sequence, bytes: Vec::new() }, true);
+            self.taken(&Chunk { place, sequence: head.sequence, ..Chunk::default() }, true);
         }
     }
 

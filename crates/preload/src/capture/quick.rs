@@ -3,13 +3,13 @@
 
 use super::copy::Pages;
 use super::of;
-use crate::slots::thunks_x86_64::Frame;
 use crate::sys::x86_64::{load4, load8};
 use crate::thread::block::Block;
+use crate::thread::record;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, EXIT, NONE, WORDS, kind};
 use cutap_calls::generated::capture::STEPS;
-use cutap_wire::record::FRAGMENT_WORDS;
+use cutap_wire::record::{FRAGMENT_WORDS, OUTPUT_LEN, OUTPUT_WORD};
 
 /// Words in the integer registers.
 const INTS: u64 = 7;
@@ -62,35 +62,70 @@ pub fn is_quick(quick: u64) -> bool {
     quick & (ENTER | EXITS) == ENTER | EXITS
 }
 
-/// The words of a call, if words are all that there is on the way in.
+/// How many words a call has, if words are all that there is on the way in.
 #[inline(always)]
-pub fn words(quick: u64, frame: &Frame) -> Option<&[u64]> {
-    if quick & ENTER == 0 { None } else { frame.args.get(..(quick & INTS) as usize) }
+pub fn words(quick: u64) -> Option<usize> {
+    (quick & ENTER != 0).then_some((quick & INTS) as usize)
 }
 
-/// On the way out: gives `then` the result and the outputs. False: it must go by the steps.
+/// A call that has returned.
+pub struct Ended<'a> {
+    /// Its number in the ring.
+    pub number: u32,
+    /// Where on the stack it stands.
+    pub at: usize,
+    /// What it returned.
+    pub result: u64,
+    /// Its words.
+    pub words: &'a [u64],
+}
+
+/// On the way out: records the end and the outputs. False: it must go by the steps.
 #[inline(always)]
-pub fn outputs(quick: u64, b: &mut Block, frame: &Frame, then: impl Fn(&mut Block, &[u64])) -> bool {
-    let [result, _] = frame.result;
-    let mut rest = quick >> OUTPUTS;
+pub fn exit(quick: u64, b: &mut Block, call: &Ended) -> bool {
     if quick & EXITS == 0 {
         return false;
     }
-    if rest == 0 || result as u32 != 0 {
-        then(b, &[result]);
+    let outputs = quick >> OUTPUTS;
+    if outputs == 0 || call.result as u32 != 0 {
+        record::exit(b, call.at, call.number, &[call.result]);
         return true;
     }
-    let pages = Pages::new(frame.stack as usize, &mut b.stack, true);
+    if outputs <= 0xffff && call.result == 0 {
+        let (register, len) = (outputs as usize & 0xff, outputs as usize >> 8);
+        let at = call.words.get(register).copied().unwrap_or(0) as usize;
+        if at == 0 {
+            record::exit(b, call.at, call.number, &[0]);
+            return true;
+        }
+        let known = b.stack.holds(at, len) || Pages::new(call.at, &mut b.stack, true).direct(at, len);
+        if known && (len == 8 || len == 4) {
+            // SAFETY: so `direct` says.
+            let value = unsafe { if len == 8 { load8(at) } else { load4(at).into() } };
+            if value >> OUTPUT_WORD == 0 {
+                let word = value | (register as u64) << OUTPUT_WORD | (len as u64) << OUTPUT_LEN;
+                record::exit_output(b, call.at, call.number, word);
+                return true;
+            }
+        }
+    }
+    several(outputs, b, call)
+}
+
+/// The same for outputs of any number and size.
+#[inline(never)]
+fn several(outputs: u64, b: &mut Block, call: &Ended) -> bool {
+    let pages = Pages::new(call.at, &mut b.stack, true);
     let mut kept = [MaybeUninit::<u64>::uninit(); 1 + MOST * (FRAGMENT_WORDS + BYTES / 8)];
     let to = kept.as_mut_ptr().cast::<u64>();
-    let mut used = 1;
+    let (mut used, mut rest) = (1, outputs);
     // SAFETY: at most MOST outputs of at most BYTES bytes; they may be read as they are, as `direct` says.
     unsafe {
-        to.write(result);
+        to.write(call.result);
         while rest != 0 {
             let (register, len) = (rest as usize & 0xff, (rest >> 8) as usize & 0xff);
             rest >>= 16;
-            let at = frame.args.get(register).copied().unwrap_or(0) as usize;
+            let at = call.words.get(register).copied().unwrap_or(0) as usize;
             if at == 0 {
                 continue;
             }
@@ -111,7 +146,7 @@ pub fn outputs(quick: u64, b: &mut Block, frame: &Frame, then: impl Fn(&mut Bloc
                 used += 1;
             }
         }
-        then(b, core::slice::from_raw_parts(to, used));
+        record::exit(b, call.at, call.number, core::slice::from_raw_parts(to, used));
     }
     true
 }

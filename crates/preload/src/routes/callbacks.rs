@@ -5,6 +5,7 @@
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
 use super::instances::{ALL, Function, ISSUE, Instance, ListedName};
+use crate::capture::quick::{self, Ended};
 use crate::capture::{self, Call, row, stacked};
 use crate::hook::forced::Registers;
 use crate::loader::objects::{self, NAME, Object};
@@ -124,21 +125,29 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     }
     let call = OpenCall { number: 0, slot, frame: at, reported: at };
     let caller = caller(r);
-    let remembered = f.row.load(Relaxed);
-    let number = with_block(b, r, remembered, |b, words| match capture::of(remembered) {
-        Some(row) if remembered & row::BEFORE != 0 => {
-            capture::inputs(b, row, &Call { words, result: 0, driver: 0 }, at, |b, words| {
-                record::enter(b, call, caller, words)
-            })
-        }
-        _ => record::enter(b, call, caller, words),
-    });
+    let number = match quick_words(b, f, r, at) {
+        Some(words) => record::enter(b, call, caller, words),
+        None => enter_by_steps(b, call, caller, f, r),
+    };
     if let Some(number) = number {
         kernel(b, f, number, r);
         if let Some(registers) = registers.filter(|_| f.stack.load(Relaxed)) {
             stacked::reported(b, at, number, registers);
         }
     }
+}
+
+#[inline(never)]
+fn enter_by_steps(b: &mut Block, call: OpenCall, caller: usize, f: &Function, r: &CallbackRecord) -> Option<u32> {
+    let remembered = f.row.load(Relaxed);
+    with_block(b, r, remembered, |b, words| match capture::of(remembered) {
+        Some(row) if remembered & row::BEFORE != 0 => {
+            capture::inputs(b, row, &Call { words, result: 0, driver: 0 }, call.frame, |b, words| {
+                record::enter(b, call, caller, words)
+            })
+        }
+        _ => record::enter(b, call, caller, words),
+    })
 }
 
 /// A call that is not recorded. One that a binding led to was counted there.
@@ -174,20 +183,44 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     }
     // SAFETY: the runtime's variable; null for the three functions that return no error code.
     let result = answer.unwrap_or_else(|| unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r)));
-    let remembered = i.functions.get(id as usize).map_or(0, |f| f.row.load(Relaxed));
+    let Some(f) = i.functions.get(id as usize) else { return };
+    let quickly = match quick_words(b, f, r, at) {
+        Some(words) => quick::exit(f.quick.load(Relaxed), b, &Ended { number: call.number, at, result, words }),
+        None => false,
+    };
+    if !quickly {
+        exit_by_steps(b, call.number, result, f, r);
+    }
+}
+
+#[inline(never)]
+fn exit_by_steps(b: &mut Block, number: u32, result: u64, f: &Function, r: &CallbackRecord) {
+    let (at, remembered) = (&raw const *r as usize, f.row.load(Relaxed));
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
             capture::outputs(b, row, &Call { words, result, driver: 0 }, at, |b, words| {
-                record::exit(b, at, call.number, words)
+                record::exit(b, at, number, words)
             });
         }),
-        _ => record::exit(b, at, call.number, &[result]),
+        _ => record::exit(b, at, number, &[result]),
     }
 }
 
 /// Words of a parameter block at most, and of one that nothing is known of.
 const BLOCK_WORDS: usize = 40;
 const UNKNOWN_WORDS: usize = 6;
+
+/// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is known.
+#[inline(always)]
+fn quick_words<'a>(b: &mut Block, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
+    let n = quick::words(f.quick.load(Relaxed))?;
+    let words = r.parameters;
+    let (words_at, len) = (words as usize, n * 8);
+    let on_stack = b.stack.holds(words_at, len) || b.stack.with(at).holds(words_at, len);
+    let known = n == 0 || on_stack && words_at.is_multiple_of(8);
+    // SAFETY: the thread's own stack; the runtime does not change the block while it reports the call.
+    known.then(|| if n == 0 { &[][..] } else { unsafe { core::slice::from_raw_parts(words, n) } })
+}
 
 /// How many words a record of the function has.
 fn block_words(remembered: u32) -> usize {
@@ -265,6 +298,8 @@ fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 
     let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
     f.row.store(remembered, Relaxed);
     f.stack.store(with_library(i, |library| stacked::wants(layer::RUNTIME, library, text)), Relaxed);
+    // An unknown function has as many words as `block_words` says.
+    f.quick.store(if remembered == 0 { 0 } else { quick::of_row(remembered) }, Relaxed);
     // SAFETY: the runtime's string constant.
     f.launch.store(is_launch(unsafe { sys::text(r.name, 64) }), Relaxed);
     slots::runtime_slot(n, id, block_words(remembered) as u8, text)

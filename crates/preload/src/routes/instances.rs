@@ -25,6 +25,8 @@ pub struct Function {
     pub row: AtomicU32,
     /// Its callers' stacks are kept.
     pub stack: AtomicBool,
+    /// What there is to do for a call: see `capture::quick`.
+    pub quick: AtomicU64,
     /// It launches a kernel, which the runtime names.
     pub launch: AtomicBool,
     /// Whether hooks want it: see `hook::callback`.
@@ -42,6 +44,7 @@ impl Function {
             twin: AtomicU32::new(0),
             row: AtomicU32::new(0),
             stack: AtomicBool::new(false),
+            quick: AtomicU64::new(0),
             launch: AtomicBool::new(false),
             hooks: AtomicUsize::new(0),
             site: AtomicUsize::new(0),

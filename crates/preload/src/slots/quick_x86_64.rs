@@ -19,8 +19,8 @@ use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::{Control, RECORDING_ON};
 use cutap_wire::names::layer;
-use cutap_wire::record::{COMMITTED, META_MAX, OUTPUT_LEN, OUTPUT_WORD, first_word, kind};
-use cutap_wire::ring::{ChunkHeader, ChunkWriter};
+use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind};
+use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter};
 
 /// A call as it stands in its frame, from its stack pointer up. The assembler below knows these offsets.
 #[repr(C)]
@@ -136,8 +136,6 @@ unsafe extern "C" fn cutap_quick_personality(
     left::CONTINUE_UNWIND
 }
 
-/// So far back an exit's number is not said by its first word; see `record::about`.
-const FAR: u32 = META_MAX - 4096;
 const WRITER: usize = offset_of!(Block, writer);
 const OPEN: usize = offset_of!(Block, open);
 const _: () = assert!(size_of::<OpenCall>() == 24 && offset_of!(QuickFrame, slot) + 56 == BYTES);
@@ -180,6 +178,7 @@ global_asm!(
     "  lea rdx, [rax + r9]",
     "  mov r8d, ecx",
     "  add r8, rdi",
+    "  prefetchw [r8 + {ahead}]",
     "  mov rax, [r8]",
     "  cmp [rdi + {head}], rcx",
     "  jne \\otherwise",
@@ -425,6 +424,7 @@ global_asm!(
     last = const WRITER + offset_of!(ChunkWriter, last),
     room = const WRITER + offset_of!(ChunkWriter, bytes),
     head = const offset_of!(ChunkHeader, head),
+    ahead = const AHEAD,
     committed = const COMMITTED,
     quick = const QUICK,
     first = const FIRST,
@@ -443,5 +443,5 @@ global_asm!(
     exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),
     output_word = const OUTPUT_WORD,
     len_behind_word = const OUTPUT_LEN - OUTPUT_WORD,
-    far = const FAR,
+    far = const record::NEAR,
 );

@@ -44,6 +44,7 @@ const MAP_PRIVATE: usize = 2;
 const MAP_FIXED: usize = 0x10;
 const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
+const MAP_POPULATE: usize = 0x8000;
 const MREMAP_MAYMOVE: usize = 1;
 const MREMAP_FIXED: usize = 2;
 const MADV_WIPEONFORK: usize = 18;
@@ -116,8 +117,15 @@ impl File {
     }
     /// Maps part of the file, shared. Null when refused.
     pub fn map(&self, offset: usize, bytes: usize) -> *mut u8 {
+        self.map_how(offset, bytes, MAP_SHARED)
+    }
+    /// The same for what will all be written soon: its pages are there at once, which costs a tenth of touching each.
+    pub fn map_whole(&self, offset: usize, bytes: usize) -> *mut u8 {
+        self.map_how(offset, bytes, MAP_SHARED | MAP_POPULATE)
+    }
+    fn map_how(&self, offset: usize, bytes: usize, how: usize) -> *mut u8 {
         // SAFETY: a new mapping at an address of the kernel's choice.
-        let p = unsafe { syscall6(nr::MMAP, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, self.0, offset) };
+        let p = unsafe { syscall6(nr::MMAP, 0, bytes, PROT_READ | PROT_WRITE, how, self.0, offset) };
         if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
     }
     /// Maps the beginning of the file over pages that are there, shared.

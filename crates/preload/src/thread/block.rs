@@ -252,7 +252,10 @@ impl Block {
     pub fn push(&mut self, call: OpenCall) {
         match self.open.get_mut(self.depth) {
             Some(place) => {
-                *place = call;
+                // Word by word: as a whole it would be copied through vector registers, right behind the stores that made it.
+                (place.number, place.slot) = (call.number, call.slot);
+                place.frame = call.frame;
+                place.reported = call.reported;
                 self.depth += 1;
             }
             None => start::count(count::TOO_DEEP, 1),

@@ -2,9 +2,10 @@
 //! in, no name, no formatting, no system call but when a chunk is full.
 
 use super::block::{self, Block, OpenCall};
-use super::reserve::{calls, finish, here, reserve};
+use super::reserve::{self, calls, finish, here, reserve};
 use super::{counts, fork};
-use crate::capture::{self, quick, row};
+use crate::capture::quick::{self, Ended};
+use crate::capture::{self, row};
 use crate::slots::quick_x86_64::QuickFrame;
 use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::Frame;
@@ -40,7 +41,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
         return start::count(count::FOOTPRINT, 1);
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
-    let number = match quick::words(slot.quick.load(Relaxed), frame) {
+    let number = match quick::words(slot.quick.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
         Some(words) => enter(b, call, frame.caller, words),
         None => enter_by_steps(b, call, frame),
     };
@@ -82,8 +83,9 @@ pub fn after(frame: &mut Frame) {
         return;
     }
     let (Some(b), Some(slot)) = (block::current(), table::slot(frame.slot)) else { return };
-    let (number, at) = (frame.number, frame.stack as usize);
-    if !quick::outputs(slot.quick.load(Relaxed), b, frame, |b, words| exit(b, at, number, words)) {
+    let [result, _] = frame.result;
+    let call = Ended { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
+    if !quick::exit(slot.quick.load(Relaxed), b, &call) {
         exit_by_steps(b, frame);
     }
 }
@@ -146,7 +148,31 @@ pub fn ready() -> Option<&'static mut Block> {
 pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Option<u32> {
     let place = b.depth;
     let expected = calls(b);
+    let back = if place == 0 { NO_PARENT } else { parent(b, place, expected) };
     b.push(OpenCall { number: expected, ..call });
+    let usual = |calls: u32| (calls == expected).then_some(call.slot);
+    if reserve::put(b, call.frame, kind::ENTER, usual, second(caller, back), words) {
+        return Some(expected);
+    }
+    enter_anyhow(b, call, caller, words, place, expected)
+}
+
+/// Second word of an enter record.
+#[inline(always)]
+fn second(caller: usize, back: u16) -> u64 {
+    caller as u64 & 0xffff_ffff_ffff | u64::from(back) << 48
+}
+
+/// The same where something is not as usual; the call is open already.
+#[inline(never)]
+fn enter_anyhow(
+    b: &mut Block,
+    call: OpenCall,
+    caller: usize,
+    words: &[u64],
+    place: usize,
+    expected: u32,
+) -> Option<u32> {
     let length = 2 + words.len() as u32;
     let Some(pending) = reserve(b, call.frame, kind::ENTER, length, |_| call.slot) else {
         b.depth = place;
@@ -162,7 +188,7 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Opt
     let back = if place == 0 { NO_PARENT } else { parent(b, place, number) };
     // SAFETY: `length` words are reserved.
     unsafe {
-        reserved.word(1, caller as u64 & 0xffff_ffff_ffff | u64::from(back) << 48);
+        reserved.word(1, second(caller, back));
         for (n, &w) in words.iter().enumerate() {
             reserved.word(n + 2, w);
         }
@@ -183,7 +209,14 @@ fn parent(b: &Block, place: usize, number: u32) -> u16 {
 /// Writes an exit record: the result, and the memory behind it. `at`: where on the stack the call stands.
 #[inline(always)]
 pub fn exit(b: &mut Block, at: usize, number: u32, words: &[u64]) {
-    about(b, at, kind::EXIT, number, words);
+    about_quickly(b, at, kind::EXIT, number, words);
+    b.pop(number);
+}
+
+/// Writes the exit record of a call that returned 0 and wrote one small thing: see `wire::record::Output`.
+#[inline(always)]
+pub fn exit_output(b: &mut Block, at: usize, number: u32, word: u64) {
+    about_quickly(b, at, kind::EXIT_OUTPUT, number, &[word]);
     b.pop(number);
 }
 
@@ -209,7 +242,20 @@ pub fn thread(b: &mut Block, tid: u32) {
 
 /// Writes something learned about an open call.
 pub fn learned(b: &mut Block, at: usize, number: u32, what: u64, value: u64) {
-    about(b, at, kind::NOTE, number, &[what, value]);
+    about_quickly(b, at, kind::NOTE, number, &[what, value]);
+}
+
+/// Calls ago that a first word surely says, however many a signal handler makes in between.
+pub const NEAR: u32 = META_MAX - 4096;
+
+/// A record that says how many calls ago its own began, where all is as usual; else as `about` does it.
+#[inline(always)]
+fn about_quickly(b: &mut Block, at: usize, kind: u8, number: u32, words: &[u64]) {
+    let Some((&second, rest)) = words.split_first() else { return };
+    let back = |calls: u32| Some(calls.wrapping_sub(1).wrapping_sub(number)).filter(|&back| back < NEAR);
+    if !reserve::put(b, at, kind, back, second, rest) {
+        about(b, at, kind, number, words);
+    }
 }
 
 /// A record of `length` words about a call, whose words behind the first `write` puts in their place.
@@ -234,12 +280,12 @@ pub fn about_with<R>(
 }
 
 /// A record that says how many calls ago its own began.
-#[inline(always)]
+#[inline(never)]
 fn about(b: &mut Block, at: usize, kind: u8, number: u32, words: &[u64]) {
     // One word more than most need, for a distance that does not fit: decided before reserving, from
     // the number of calls so far, which only grows in between by a signal handler's few.
     let so_far = calls(b);
-    let far = so_far.wrapping_sub(1).wrapping_sub(number) >= META_MAX - 4096;
+    let far = so_far.wrapping_sub(1).wrapping_sub(number) >= NEAR;
     let length = 1 + words.len() as u32 + u32::from(far);
     let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
     let Some(pending) = reserve(b, at, kind, length, distance) else { return };

@@ -50,6 +50,35 @@ pub fn reserve(b: &mut Block, at: usize, kind: u8, words: u32, meta: impl Fn(u32
     reserve_anyhow(b, at, kind, words, &meta)
 }
 
+/// Writes a record whole, where all is as usual: nothing interrupted, room, no other record due. False: nothing is written.
+#[inline(always)]
+pub fn put(b: &mut Block, at: usize, kind: u8, meta: impl Fn(u32) -> Option<u32>, second: u64, rest: &[u64]) -> bool {
+    if !b.writing.0.is_null() || b.writer.chunk.is_null() {
+        return false;
+    }
+    // SAFETY: the current chunk is mapped; this thread owns the ring.
+    unsafe {
+        let head = b.writer.head();
+        let Some(meta) = meta((head >> 32) as u32) else { return false };
+        let words = 2 + rest.len() as u32;
+        let now = clock::ticks();
+        if now.wrapping_sub(b.writer.last) >= NEAR {
+            return false;
+        }
+        let first = first_word(kind, words, meta, now as u32);
+        let Ok(reserved) = b.writer.reserve(head, words, first, kind == kind::ENTER) else { return false };
+        b.writer.last = now;
+        b.writing = (reserved.at.cast(), at);
+        reserved.word(1, second);
+        for (n, &word) in rest.iter().enumerate() {
+            reserved.word(n + 2, word);
+        }
+        reserved.commit(first);
+    }
+    b.writing.0 = core::ptr::null_mut();
+    true
+}
+
 /// Ticks to the record before, beyond which a record of the whole time must stand between them.
 const NEAR: u64 = 1 << 31;
 

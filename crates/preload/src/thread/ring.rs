@@ -265,7 +265,8 @@ fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> 
     if !file.allocate(offset + bytes) {
         return None;
     }
-    let p = file.map(offset, bytes);
+    // A thread that has filled one will fill another; most never do.
+    let p = if n == 0 { file.map(offset, bytes) } else { file.map_whole(offset, bytes) };
     if p.is_null() {
         return None;
     }

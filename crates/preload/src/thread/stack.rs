@@ -53,6 +53,12 @@ impl Stack {
         Stack { span: Span { low: 0, high: 0 }, failures: 0 }
     }
 
+    /// True when all these bytes lie in what is known already.
+    #[inline(always)]
+    pub fn holds(&self, at: usize, len: usize) -> bool {
+        self.span.holds(at, len)
+    }
+
     /// What surely stays readable; it reaches down to `at`, an address on the stack of the call, if that is known to be the thread's.
     #[inline(always)]
     pub fn with(&mut self, at: usize) -> Span {

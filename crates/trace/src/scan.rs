@@ -237,7 +237,7 @@ impl<'a> Lane<'a> {
                     Ended::Late(frame) => (frame, true),
                     Ended::Unknown => return,
                 };
-                let asked = frame.asked.as_ref().map(|(_, call)| call.args.memory(memory, output));
+                let asked = frame.asked.as_ref().map(|asked| asked.1.args.memory(memory, output));
                 let memory = asked.as_deref().unwrap_or(&[]);
                 self.over(frame, &Ending { ticks, result, state: State::Done, late, memory });
             }

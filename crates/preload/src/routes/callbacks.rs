@@ -54,6 +54,7 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     let record = unsafe { &*data };
     thread::fork::check();
     match record.phase {
+        0 if start::counting() && counted(i, id) => {}
         0 => {
             introduced(i, n, record);
             enter(i, n, id, record, None);
@@ -87,6 +88,18 @@ pub fn introduced(i: &Instance, n: u32, r: &CallbackRecord) {
     }
 }
 
+/// Counts a call of a function that has its number and its room. False: `enter` must look at it.
+#[inline(always)]
+fn counted(i: &Instance, id: u32) -> bool {
+    let Some(f) = i.functions.get(id as usize) else { return false };
+    let (slot, Some(b)) = (f.slot.load(Relaxed), block::existing()) else { return false };
+    if slot == 0 || slot == UNWANTED || b.inside || b.depth != 0 || !i.is_on(id as usize) || switch::rules_changed() {
+        return false;
+    }
+    counts::add(b, slot);
+    true
+}
+
 /// A call begins: its record, and its stack if that is wanted and the runtime's registers are known.
 pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Option<&Registers>) {
     let counting = start::counting();
@@ -112,6 +125,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     }
     // A shared runtime's function that a binding led to: one call, one record.
     let object = i.object.load(Relaxed);
+    let met = f.twin.load(Relaxed) != 0;
     if let Some(top) = b.top()
         && top.reported == 0
         && (top.slot as usize) < THUNKS
@@ -120,7 +134,10 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     {
         top.reported = at;
         let number = top.number;
-        record::learned(b, at, number, note::INSTANCE, n.into());
+        // It began before the instance had told its name; later ones are known by their object.
+        if !met {
+            record::learned(b, at, number, note::INSTANCE, n.into());
+        }
         return kernel(b, f, number, r);
     }
     let call = OpenCall { number: 0, slot, frame: at, reported: at };

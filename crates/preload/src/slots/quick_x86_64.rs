@@ -12,6 +12,7 @@ use super::thunks_x86_64::Frame;
 use crate::capture::{self, quick};
 use crate::loader::objects::Object;
 use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
+use crate::thread::fork::RECORDED;
 use crate::thread::{clock, record, stack};
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
@@ -142,13 +143,11 @@ const _: () = assert!(size_of::<OpenCall>() == 24 && offset_of!(QuickFrame, slot
 
 global_asm!(
     ".hidden cutap_quick_0, cutap_quick_1, cutap_quick_2, cutap_quick_3, cutap_quick_4, cutap_quick_5, cutap_quick_6",
-    ".hidden cutap_quick_after, cutap_quick_personality, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_AWAY, CUTAP_FORK",
+    ".hidden cutap_quick_after, cutap_quick_personality, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK",
     ".hidden cutap_frame, cutap_not_on, cutap_tls",
     ".text",
-    // The block of this thread to rsi, its chunk to rdi, if this is the process that they belong to and no record is being written.
+    // The block of this thread to rsi, its chunk to rdi, if no record is being written.
     ".macro cutap_block otherwise",
-    "  cmp dword ptr [rip + CUTAP_FORK], 1",
-    "  jne \\otherwise",
     "  mov rsi, [rip + cutap_tls@GOTTPOFF]",
     "  mov rsi, fs:[rsi]",
     "  cmp rsi, 1",
@@ -208,13 +207,10 @@ global_asm!(
     ".cfi_personality 0x1b, cutap_quick_personality",
     // The gate, as in `thunks_x86_64`.
     "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
+    "  jne cutap_not_on",
+    "  cmp qword ptr [rip + CUTAP_FORK], {recorded}",
     "  jne 8f",
-    "  cmp dword ptr [rip + CUTAP_AWAY], 0",
-    "  je 1f",
-    "9: jmp [r11]",
-    "8: jb 9b",
-    "  jmp cutap_not_on",
-    "1: push rbp",
+    "  push rbp",
     ".cfi_def_cfa_offset 16",
     ".cfi_offset rbp, -16",
     "  mov rbp, rsp",
@@ -309,6 +305,10 @@ global_asm!(
     "  leave",
     ".cfi_def_cfa rsp, 8",
     "  jmp cutap_frame",
+    // Not recorded, or a forked child that nobody has noticed.
+    "8: cmp dword ptr [rip + CUTAP_FORK], {here}",
+    "  jne cutap_frame",
+    "  jmp [r11]",
     ".cfi_endproc",
     ".size cutap_quick_\\n, . - cutap_quick_\\n",
     ".endm",
@@ -324,6 +324,8 @@ global_asm!(
     ".cfi_offset rbp, -16",
     "  mov [rsp], rax",
     "  mov [rsp + 8], rdx",
+    "  cmp dword ptr [rip + CUTAP_FORK], {here}",
+    "  jne 7f",
     "  cutap_block 7f",
     "  mov r11, [rbp - 56]",
     "  mov r8, rax",
@@ -415,6 +417,8 @@ global_asm!(
     ".size cutap_quick_end, . - cutap_quick_end",
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
+    recorded = const RECORDED,
+    here = const RECORDED as u32,
     epoch = const offset_of!(Control, rules_epoch),
     writing = const offset_of!(Block, writing),
     inside = const offset_of!(Block, inside),

@@ -13,6 +13,7 @@
 //! for itself even where the caller did not.
 
 use super::table::ENTRY;
+use crate::thread::fork::RECORDED;
 use core::arch::global_asm;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
@@ -110,10 +111,10 @@ pub unsafe fn call_through(real: usize, handle: usize, name: *const u8, version:
 }
 
 global_asm!(
-    ".hidden cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through",
+    ".hidden cutap_thunks, cutap_frame, cutap_not_on, cutap_resolve, cutap_note, cutap_call_through",
     ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted, cutap_counted, cutap_personality",
-    ".hidden cutap_gate, CUTAP_CONTROL, CUTAP_AWAY, CUTAP_SLOTS, CUTAP_FORK",
-    ".globl cutap_thunks, cutap_gate, cutap_frame, cutap_resolve, cutap_note, cutap_call_through",
+    ".hidden cutap_gate, CUTAP_CONTROL, CUTAP_SLOTS, CUTAP_FORK",
+    ".globl cutap_thunks, cutap_gate, cutap_not_on, cutap_frame, cutap_not_on, cutap_resolve, cutap_note, cutap_call_through",
     ".text",
     ".balign 64",
     ".type cutap_thunks,@function",
@@ -130,33 +131,28 @@ global_asm!(
     ".cfi_endproc",
     ".size cutap_thunks, . - cutap_thunks",
     // ---- the gate: only r11 and the flags are its own
-    ".macro cutap_gate_to frame",
-    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
-    "  jne 8f",
-    "  cmp dword ptr [rip + CUTAP_AWAY], 0",
-    "  je \\frame",
-    "9: jmp [r11]", // the function
-    "8: jb 9b",     // off
-    "  jmp cutap_not_on",
-    ".endm",
     ".type cutap_gate,@function",
     ".balign 32",
     "cutap_gate:",
     ".cfi_startproc",
-    "  cutap_gate_to cutap_frame",
+    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
+    "  jne cutap_not_on",
+    "  cmp dword ptr [rip + CUTAP_FORK + 4], 0",
+    "  je cutap_frame",
+    "  jmp [r11]",
     ".cfi_endproc",
     ".size cutap_gate, . - cutap_gate",
-    // A number of this thread and slot, if it has one, and this is the process that it belongs to.
+    // Behind the comparison above: off, or counted: a number of this thread and slot, if it has one, and this is the process that it
+    // belongs to.
     ".type cutap_not_on,@function",
     ".balign 32",
     "cutap_not_on:",
     ".cfi_startproc",
+    "  jb 5f",
     "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {count}",
     "  jne cutap_frame",
-    "  cmp dword ptr [rip + CUTAP_AWAY], 0",
-    "  jne 5f",
-    "  cmp dword ptr [rip + CUTAP_FORK], 1",
-    "  jne cutap_count_anyhow",
+    "  cmp qword ptr [rip + CUTAP_FORK], {recorded}",
+    "  jne 6f",
     "  push rax",
     ".cfi_adjust_cfa_offset 8",
     "  push rcx",
@@ -177,6 +173,9 @@ global_asm!(
     "  pop rax",
     ".cfi_adjust_cfa_offset -8",
     "5: jmp [r11]",
+    "6: cmp dword ptr [rip + CUTAP_FORK + 4], 0",
+    "  jne 5b",
+    "  jmp cutap_count_anyhow",
     ".cfi_adjust_cfa_offset 16",
     "3: pop rcx",
     ".cfi_adjust_cfa_offset -8",
@@ -385,5 +384,6 @@ global_asm!(
     recording = const core::mem::offset_of!(Control, recording),
     on = const RECORDING_ON,
     count = const RECORDING_COUNT,
+    recorded = const RECORDED,
     head = const HEAD,
 );

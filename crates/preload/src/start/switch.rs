@@ -8,6 +8,7 @@ use crate::loader::objects::{self, Object};
 use crate::routes::instances;
 use crate::slots;
 use crate::sys;
+use crate::thread::fork;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_calls::filter;
@@ -24,12 +25,9 @@ unsafe impl Sync for Place {}
 #[unsafe(no_mangle)]
 pub static CUTAP_CONTROL: Place = Place(UnsafeCell::new([0; PAGE]));
 
-/// Not zero: nothing of this process is recorded, whatever the control page says.
-#[unsafe(no_mangle)]
-pub static CUTAP_AWAY: AtomicU32 = AtomicU32::new(0);
-/// In `CUTAP_AWAY`: a forked child under --no-follow.
+/// Bit of `fork::away`: a forked child under --no-follow.
 const LEFT: u32 = 1;
-/// In `CUTAP_AWAY`: before cuProfilerStart, or behind cuProfilerStop.
+/// The same: before cuProfilerStart, or behind cuProfilerStop.
 const OUT_OF_RANGE: u32 = 2;
 
 impl Place {
@@ -42,29 +40,26 @@ impl Place {
 /// Under --range nothing is recorded at first.
 pub fn start() {
     if flags() & RANGE != 0 {
-        CUTAP_AWAY.fetch_or(OUT_OF_RANGE, Relaxed);
+        fork::away(OUT_OF_RANGE, true);
     }
 }
 /// A forked child of which nothing is wanted.
 pub fn leave() {
-    CUTAP_AWAY.fetch_or(LEFT, Relaxed);
+    fork::away(LEFT, true);
 }
 /// cuProfilerStart or cuProfilerStop succeeded.
 pub fn range(on: bool) {
     if flags() & RANGE == 0 {
         return;
     }
-    match on {
-        true => CUTAP_AWAY.fetch_and(!OUT_OF_RANGE, Relaxed),
-        false => CUTAP_AWAY.fetch_or(OUT_OF_RANGE, Relaxed),
-    };
+    fork::away(OUT_OF_RANGE, !on);
     instances::follow();
 }
 
 /// One of the `RECORDING_*` values, as far as this process is concerned.
 #[inline(always)]
 fn state() -> u32 {
-    if CUTAP_AWAY.load(Relaxed) != 0 {
+    if fork::is_away() {
         return 0;
     }
     control().map_or(0, |c| c.recording.load(Relaxed))

@@ -6,16 +6,36 @@ use core::sync::atomic::{AtomicU32, Ordering::*};
 
 /// A page that a wiped one is mapped over.
 #[repr(C, align(4096))]
-struct Page([AtomicU32; 1024]);
-
-/// The page; its first word is the one. Gates and frames look at it too, so it has a fixed place.
-#[unsafe(no_mangle)]
-static CUTAP_FORK: Page = Page([const { AtomicU32::new(HERE) }; 1024]);
-
-fn word() -> &'static AtomicU32 {
-    let [word, ..] = &CUTAP_FORK.0;
-    word
+struct Page {
+    /// [`HERE`] in the process that has looked at it.
+    here: AtomicU32,
+    /// Not zero: nothing of this process is recorded now, whatever the control page says.
+    away: AtomicU32,
 }
+
+/// The page. Gates and frames look at both words at once, so it has a fixed place.
+#[unsafe(no_mangle)]
+static CUTAP_FORK: Page = Page { here: AtomicU32::new(HERE), away: AtomicU32::new(0) };
+/// The two words of a process of which calls are recorded, as the assembler sees them.
+pub const RECORDED: u64 = HERE as u64;
+/// Bits of `away`, which outlive a fork.
+static AWAY: AtomicU32 = AtomicU32::new(0);
+
+/// See `Page`.
+#[inline(always)]
+pub fn is_away() -> bool {
+    CUTAP_FORK.away.load(Relaxed) != 0
+}
+
+/// Sets or clears a bit of it.
+pub fn away(bit: u32, set: bool) {
+    match set {
+        true => AWAY.fetch_or(bit, AcqRel),
+        false => AWAY.fetch_and(!bit, AcqRel),
+    };
+    CUTAP_FORK.away.store(AWAY.load(Acquire), Release);
+}
+
 /// Processes since start: a thread block of another generation is the parent's.
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 
@@ -41,7 +61,8 @@ pub fn start() {
     }
     // SAFETY: a fresh page; it takes the place of ours in one step, so that nobody sees another value.
     unsafe {
-        (*page.cast::<AtomicU32>()).store(HERE, Relaxed);
+        (*page.cast::<Page>()).here.store(HERE, Relaxed);
+        (*page.cast::<Page>()).away.store(AWAY.load(Relaxed), Relaxed);
         sys::move_over(page, (&raw const CUTAP_FORK).cast_mut().cast(), size_of::<Page>());
     }
 }
@@ -55,9 +76,8 @@ pub fn generation() -> u32 {
 /// Notices that this is a child of the process that started. One load a call.
 #[inline(always)]
 pub fn check() {
-    let word = word();
-    if word.load(Relaxed) != HERE {
-        forked(word);
+    if CUTAP_FORK.here.load(Relaxed) != HERE {
+        forked(&CUTAP_FORK.here);
     }
 }
 
@@ -68,6 +88,7 @@ fn forked(word: &AtomicU32) {
             // A handler that left by siglongjmp would leave it half changed.
             let signals = sys::block_signals();
             GENERATION.fetch_add(1, AcqRel);
+            CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
             PID.store(sys::getpid(), Relaxed);
             thread::block::forked();
             start::forked();

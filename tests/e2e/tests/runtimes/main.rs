@@ -8,6 +8,7 @@ mod instructions;
 mod real;
 mod report;
 mod stacks;
+mod stepped;
 mod switched;
 mod toolkit;
 mod values;

@@ -1,0 +1,43 @@
+//! A signal whose handler makes a call, at every single instruction of a call: of the frame, of the records before and behind it, of the
+//! driver. Whatever is interrupted, each call is recorded once, with its end, and the program gets what it would get.
+
+use crate::real::{build, sim};
+use cutap_e2e::{cutap, finish, scratch};
+use serde_json::Value;
+use std::process::Command;
+
+/// The assembler's frame, with an output and without; a call that goes by its steps. None may take a lock of the simulated driver, for
+/// the handler's call would wait for it.
+const FUNCTIONS: [&str; 3] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString"];
+
+#[test]
+fn a_signal_at_every_instruction_of_a_call() {
+    let program = build("stepped", "stepped", &["-ldl"]);
+    for function in FUNCTIONS {
+        let folder = scratch("stepped");
+        let file = folder.join("run.cutap");
+        let mut command = Command::new(cutap());
+        command.arg("record").arg("-o").arg(&file).arg("--").arg(&program).arg(function).env("LD_LIBRARY_PATH", sim());
+        let run = finish(&mut command);
+        if run.status.code() == Some(77) {
+            return println!("skipped: a signal at every instruction: processes may not be traced here");
+        }
+        assert!(run.status.success(), "{function}: {run:?}");
+        let made: Vec<u64> = run.stdout.split_whitespace().map(|n| n.parse().expect("two numbers")).collect();
+        let [outer, inner] = made[..] else { panic!("{run:?}") };
+        assert!(outer > 150 && inner + 1 == outer, "{function}: {run:?}");
+
+        let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file));
+        let lines: Vec<Value> = shown.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        let ends = |name: &str| lines.iter().filter(|l| l["name"] == name && l["state"] == "done").count() as u64;
+        let begun = |name: &str| lines.iter().filter(|l| l["name"] == name && l["type"] == "call").count() as u64;
+        // cuInit is called once more than it is counted.
+        let outer = outer + u64::from(function == "cuInit");
+        assert_eq!((ends(function), begun(function)), (outer, outer), "{function}");
+        assert_eq!((ends("cuCtxGetDevice"), begun("cuCtxGetDevice")), (inner, inner), "{function}");
+        let end = lines.iter().find(|l| l["type"] == "end").expect("an end");
+        for never in ["nameless", "chunks_lost", "chunks_taken", "records_cut", "failed", "unfinished"] {
+            assert_eq!(end[never], 0, "{function}: {never}: {end}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/* A signal at every single instruction of a driver call: the child stops in front of each call, the parent lets it go one instruction
+ * further than the time before, and then sends a signal whose handler makes a call of its own. Prints how many of each were made. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int (*outer)(), (*inner)(int *);
+static volatile long over; /* the parent writes it: a whole call was stepped through */
+static volatile long inners;
+
+static void handler(int number) {
+    (void)number;
+    int device = -1;
+    if (inner(&device) || device != 0) _exit(10);
+    inners++;
+}
+
+static int child(void) {
+    void *first[2] = {0}, *now[2];
+    if (((int (*)(unsigned))dlsym(RTLD_DEFAULT, "cuInit"))(0)) return 3;
+    if (((int (*)(void **, int))dlsym(RTLD_DEFAULT, "cuDevicePrimaryCtxRetain"))(first, 0)) return 4;
+    if (((int (*)(void *))dlsym(RTLD_DEFAULT, "cuCtxSetCurrent"))(first[0])) return 5;
+    signal(SIGUSR1, handler);
+    if (ptrace(PTRACE_TRACEME, 0, 0, 0)) return 77;
+    long outers = 1;
+    first[0] = NULL;
+    int expected = outer(&first[0], &first[1]); /* what the first call makes is made */
+    raise(SIGUSR1);
+    while (!over) {
+        now[0] = now[1] = NULL;
+        __asm__ volatile("int3" ::: "memory");
+        if (outer(&now[0], &now[1]) != expected || now[0] != first[0] || now[1] != first[1]) return 6;
+        outers++;
+    }
+    printf("%ld %ld\n", outers, inners);
+    fflush(stdout);
+    return 0;
+}
+
+/* Lets the child go on; how it stopped, or -1 when it has ended. A trap's kind in `code`. */
+static int step(pid_t pid, enum __ptrace_request how, int number, int *code) {
+    int status;
+    siginfo_t info;
+    if (ptrace(how, pid, 0, number) || waitpid(pid, &status, 0) != pid) exit(7);
+    if (!WIFSTOPPED(status)) {
+        if (WIFEXITED(status)) exit(WEXITSTATUS(status));
+        exit(8);
+    }
+    *code = 0;
+    if (WSTOPSIG(status) == SIGTRAP && !ptrace(PTRACE_GETSIGINFO, pid, 0, &info)) *code = info.si_code;
+    return WSTOPSIG(status);
+}
+
+int main(int count, char **arguments) {
+    if (count != 2 || !dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) return 2;
+    outer = (int (*)())dlsym(RTLD_DEFAULT, arguments[1]);
+    inner = (int (*)(int *))dlsym(RTLD_DEFAULT, "cuCtxGetDevice");
+    if (!outer || !inner) return 3;
+    pid_t pid = fork();
+    if (pid == 0) _exit(child());
+    int status, code, number = 0;
+    if (waitpid(pid, &status, 0) != pid) return 9;
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    for (long deep = 0, done = 0; !done; deep++) {
+        number = WSTOPSIG(status) == SIGUSR1 ? SIGUSR1 : 0;
+        /* To the int3 in front of the call. */
+        while (step(pid, PTRACE_CONT, number, &code) != SIGTRAP || code != SI_KERNEL) number = 0;
+        number = 0;
+        for (long n = 0; n < deep && !done; n++)
+            done = step(pid, PTRACE_SINGLESTEP, 0, &code) == SIGTRAP && code == SI_KERNEL;
+        if (done) ptrace(PTRACE_POKEDATA, pid, (void *)&over, 1L);
+        kill(pid, SIGUSR1);
+        /* The signal stops the child before it is delivered. */
+        status = SIGUSR1 << 8 | 0x7f;
+        while (step(pid, PTRACE_CONT, 0, &code) != SIGUSR1) {}
+    }
+    for (;;) {
+        step(pid, PTRACE_CONT, number ? 0 : SIGUSR1, &code);
+        number = 1;
+    }
+}

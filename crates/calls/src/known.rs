@@ -240,13 +240,8 @@ pub enum Effect {
         /// What kind.
         memory: Memory,
     },
-    /// The memory whose address the parameter gives is a handle's, by another parameter.
-    Belongs {
-        /// Parameter that gives the address, or points to where it is written.
-        at: u8,
-        /// The handle.
-        to: u8,
-    },
+    /// The memory whose address the first gives, or points to where it is written, is that of the second, a handle.
+    Belongs(u8, u8),
     /// Memory ends: the parameter is its address.
     Frees(u8),
     /// What was mapped in this range is mapped no more.

@@ -156,7 +156,7 @@ impl Leaks {
                     }
                 }
                 Effect::Allocates { .. } | Effect::Creates(_) | Effect::Remembers { .. } => {}
-                Effect::AllocatesInside { .. } | Effect::Belongs { .. } | Effect::Unmaps { .. } => {}
+                Effect::AllocatesInside { .. } | Effect::Belongs(..) | Effect::Unmaps { .. } => {}
             }
         }
     }

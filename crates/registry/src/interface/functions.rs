@@ -247,7 +247,7 @@ fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -
             memory: kind(memory),
         },
         EffectKind::AllocatesInside(memory) => Effect::AllocatesInside { at, memory: kind(memory) },
-        EffectKind::Belongs(to) => Effect::Belongs { at, to: find(to)? },
+        EffectKind::Belongs(to) => Effect::Belongs(at, find(to)?),
         EffectKind::Unmaps(bytes) => Effect::Unmaps { at, bytes: rules::count(bytes, &find)? },
     }))
 }

@@ -145,7 +145,7 @@ pub(super) fn effect(params: &[Param], effect: Effect) -> String {
         Effect::AllocatesInside { at, memory } => {
             format!("allocates {}, whose address is in {}", kind(memory), name(at))
         }
-        Effect::Belongs { at, to } => format!("what is at {} belongs to {}", name(at), name(to)),
+        Effect::Belongs(at, to) => format!("what is at {} belongs to {}", name(at), name(to)),
         Effect::Unmaps { at, bytes } => format!("unmaps {} bytes at {}", count(params, bytes), name(at)),
         Effect::Frees(n) => format!("frees the memory at {}", name(n)),
         Effect::Destroys(n) => format!("ends {}", name(n)),

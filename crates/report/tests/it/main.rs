@@ -10,5 +10,6 @@ mod libraries;
 mod live;
 mod memory;
 mod more_libraries;
+mod programs;
 mod speed;
 mod values;

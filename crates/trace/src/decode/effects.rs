@@ -41,7 +41,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                     state.places.insert(address, Some(bytes), memory, None, state.now);
                 }
             }
-            Effect::Belongs { at, to } => {
+            Effect::Belongs(at, to) => {
                 let address = address_at(&walk, row, at);
                 if let (Some(address), Some(owner)) = (address, kind_of(&walk, walk.memory, row, to)) {
                     state.places.belongs(address, owner);

@@ -1,6 +1,6 @@
 //! `--stack`: the frames of a call are what glibc's own unwinder finds, or cutap says why there are no more.
 
-use cutap_e2e::{cutap, finish, out, scratch};
+use cutap_e2e::{case, cutap, finish, out, scratch};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -229,4 +229,16 @@ fn files_that_are_gone_or_changed() {
     std::fs::remove_file(&program).unwrap();
     let gone = shown(&file, &[]);
     assert!(gone.contains(&format!("{} (not here)", program.display())), "{gone}");
+}
+
+/// Stacks that end above an unmapped page, are left by exceptions and jumps, are those of children: the program notices nothing.
+#[test]
+fn programs_run_as_without() {
+    for name in
+        ["guard_page", "small_stack", "registers", "fork_after", "vfork_after", "exception", "longjmp", "pthread_exit"]
+    {
+        let text = case(name).text(&["--stack", "--stack-size=64K"]);
+        assert!(text.lines().any(|l| l.contains("  at ")), "{name}: {text}");
+        assert!(!text.contains("stacks that could not be read") && !text.contains("stacks not kept"), "{name}: {text}");
+    }
 }

@@ -29,10 +29,11 @@ pub mod process;
 pub mod record;
 pub mod ring;
 pub mod stack;
+mod words;
 
 /// First word of every file of a run folder: "CUTAPRUN" in little endian.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CUTAPRUN");
-/// Version of the bytes described in this crate; a change of any layout raises it.
+/// Version of the bytes described in this crate. A change that a reader of a released version would misread raises it.
 pub const VERSION: u32 = 1;
 /// Size of the single-page files and of the header before the first chunk of a ring.
 pub const PAGE: usize = 4096;

@@ -4,7 +4,7 @@
 //! Word 1: number of the piece, number of all pieces << 16, [`WITH_REGISTERS`]. Then the registers, if they are there, and one piece of
 //! [`Fragments`]. One whose fragment holds less than it means is the last: no more could be read.
 
-use crate::record::{Fragments, word};
+use crate::words::{Fragments, word};
 
 /// In word 1: the registers of the caller follow.
 pub const WITH_REGISTERS: u64 = 1 << 32;

@@ -9,6 +9,7 @@ use super::open::{OpenRuntime, is_twin};
 use super::{last_error, thread};
 use crate::routes::callbacks::{self, CallbackRecord};
 use crate::routes::instances::{ALL, Function, Instance, PROFILER};
+use crate::routes::introduced;
 use crate::thread::{fork, record};
 use crate::{slots, start};
 use core::arch::global_asm;
@@ -56,10 +57,10 @@ fn info_of(f: &Function) -> Option<&'static Info> {
 /// Looks once whether hooks want a function.
 #[cold]
 fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
-    let name = callbacks::name_of(i, r.id, record);
+    let name = introduced::name_of(i, r.id, record);
     let layout = forced::find(f, r.registers.next);
     let known = f.slot.load(Acquire);
-    let (made, recorded) = callbacks::with_library(i, |library| {
+    let (made, recorded) = introduced::with_library(i, |library| {
         let recorded = start::wanted(cutap_wire::names::layer::RUNTIME, library, name);
         let version = i.version.load(Relaxed);
         let can = CAN_RESULT | if layout.is_ok() { CAN_ANSWER } else { 0 };
@@ -211,7 +212,7 @@ fn ended(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
     let state = i.functions.get(r.id as usize).map_or(NOBODY, |f| f.hooks.load(Relaxed));
     if state != NOBODY && !record.result.is_null() {
         let object = i.object.load(Relaxed);
-        let name = callbacks::name_of(i, r.id, record);
+        let name = introduced::name_of(i, r.id, record);
         if last_error::asks(name) {
             // SAFETY: the runtime's variable.
             let real = unsafe { record.result.read() };

@@ -4,19 +4,18 @@
 //! A record of the runtime's is read where the document says, and nothing else of the runtime is
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
-use super::instances::{ALL, Function, ISSUE, Instance, ListedName};
+use super::instances::{ALL, Function, ISSUE, Instance};
+use super::introduced::{UNWANTED, introduce, name};
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, Call, row, stacked};
 use crate::hook::forced::Registers;
-use crate::loader::objects::{self, NAME, Object};
 use crate::slots::{self, thunks_x86_64::THUNKS};
-use crate::start::{self, names, switch};
+use crate::start::{self, switch};
 use crate::thread::block::{self, Block, OpenCall};
 use crate::thread::{counts, record};
 use crate::{sys, thread};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::*;
-use cutap_wire::names::{Name, kind, layer};
 use cutap_wire::record::note;
 
 /// What the runtime passes with each callback: 0x78 bytes in 11.1 to 13.5.
@@ -30,7 +29,8 @@ pub struct CallbackRecord {
     correlation: *mut u64,
     /// The result, which the runtime reads again; null for functions that return no error code.
     pub result: *const u32,
-    name: *const u8,
+    /// The function's name.
+    pub name: *const u8,
     /// The parameter block.
     pub parameters: *const u64,
     context: u64,
@@ -41,7 +41,8 @@ pub struct CallbackRecord {
     /// Name of the kernel of a launch.
     pub kernel: *const u8,
     _reserved60: u64,
-    export_table: Option<unsafe extern "C" fn(*mut *const usize, *const [u8; 16]) -> u32>,
+    /// The instance's own cudaGetExportTable.
+    pub export_table: Option<unsafe extern "C" fn(*mut *const usize, *const [u8; 16]) -> u32>,
     _reserved70: u64,
 }
 const _: () = assert!(size_of::<CallbackRecord>() == 0x78);
@@ -240,7 +241,7 @@ fn quick_words<'a>(b: &mut Block, f: &Function, r: &CallbackRecord, at: usize) -
 }
 
 /// How many words a record of the function has.
-fn block_words(remembered: u32) -> usize {
+pub fn block_words(remembered: u32) -> usize {
     capture::of(remembered).map_or(UNKNOWN_WORDS, |row| usize::from(row.ints).min(BLOCK_WORDS))
 }
 
@@ -270,105 +271,6 @@ fn readable(b: &mut Block, at: usize, words: usize) -> bool {
 /// Where the call came from is not in the record; the function's own object is.
 fn caller(r: &CallbackRecord) -> usize {
     r.export_table.map_or(0, |f| f as usize)
-}
-
-const UNWANTED: u32 = u32::MAX;
-
-/// The name of the function that a record reports.
-pub fn name_of<'a>(i: &Instance, id: u32, r: &CallbackRecord) -> &'a [u8] {
-    let list = i.list.load(Acquire);
-    // SAFETY: the instance's own table and string constants.
-    unsafe {
-        let listed = if !list.is_null() && id < i.listed.load(Relaxed) {
-            (*list.add(id as usize)).name
-        } else {
-            core::ptr::null()
-        };
-        match sys::text(r.name, 256) {
-            [] => sys::text(listed, 256),
-            name => name,
-        }
-    }
-}
-
-/// Calls `f` with the name of the object that an instance lives in.
-pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
-    let object = i.object.load(Relaxed);
-    let mut name = [0u8; NAME];
-    let mut len = 0;
-    objects::with(|s| {
-        let found = s.objects().iter().find(|o| o.id == object).map_or(&[][..], Object::name);
-        // The loader has no name for the program.
-        let found = if found.is_empty() { start::process::file_name() } else { found };
-        name.iter_mut().zip(found).for_each(|(to, from)| *to = *from);
-        len = found.len().min(NAME);
-    });
-    f(name.get(..len).unwrap_or(&[]))
-}
-
-fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
-    let text = name_of(i, id, r);
-    if !with_library(i, |library| start::wanted(layer::RUNTIME, library, text)) {
-        i.forget(id as usize);
-        return UNWANTED;
-    }
-    let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
-    f.row.store(remembered, Relaxed);
-    f.stack.store(with_library(i, |library| stacked::wants(layer::RUNTIME, library, text)), Relaxed);
-    // An unknown function has as many words as `block_words` says.
-    f.quick.store(if remembered == 0 { 0 } else { quick::of_row(remembered) }, Relaxed);
-    // SAFETY: the runtime's string constant.
-    f.launch.store(is_launch(unsafe { sys::text(r.name, 64) }), Relaxed);
-    slots::runtime_slot(n, id, block_words(remembered) as u8, text)
-}
-
-/// An instance tells its version and its names at its first call.
-#[cold]
-fn introduce(i: &Instance, n: u32, r: &CallbackRecord) {
-    if i.introduced.compare_exchange(0, 1, AcqRel, Acquire).is_err() {
-        return;
-    }
-    let mut version = 0u32;
-    if let Some(ask) = r.export_table {
-        // The question goes through the driver's cuGetExportTable, which is a slot of ours; what a
-        // signal handler calls meanwhile is the program's, so it waits.
-        let signals = sys::block_signals();
-        let mut block = record::ready();
-        if let Some(b) = &mut block {
-            b.inside = true;
-        }
-        // SAFETY: the instance's own cudaGetExportTable and the tables that it documents by its code.
-        unsafe {
-            let mut table: *const usize = core::ptr::null();
-            if ask(&mut table, &cutap_calls::RUNTIME_VERSION_TABLE) == 0 && !table.is_null() {
-                core::mem::transmute::<usize, unsafe extern "C" fn(*mut u32) -> u32>(table.add(1).read())(&mut version);
-            }
-            let (mut count, mut list): (u32, *mut ListedName) = (0, core::ptr::null_mut());
-            if ask(&mut table, &cutap_calls::RUNTIME_NAMES_TABLE) == 0 && !table.is_null() {
-                core::mem::transmute::<usize, unsafe extern "C" fn(*mut u32, *mut *mut ListedName) -> u32>(
-                    table.add(1).read(),
-                )(&mut count, &mut list);
-            }
-            i.listed.store(count, Relaxed);
-            i.list.store(list, Release);
-        }
-        if let Some(b) = &mut block {
-            b.inside = false;
-        }
-        sys::restore_signals(signals);
-    }
-    i.version.store(version, Relaxed);
-    let object = i.object.load(Relaxed);
-    names::write(&Name {
-        kind: kind::INSTANCE,
-        ticks: 0,
-        a: n.into(),
-        b: object.into(),
-        c: version.into(),
-        s: &[],
-        t: &[],
-    });
-    i.introduced.store(2, Release);
 }
 
 /// A launch's kernel, from the record: no driver call of ours.

@@ -8,6 +8,7 @@ pub mod export_table;
 pub mod first_call;
 pub mod handles;
 pub mod instances;
+pub mod introduced;
 pub mod proc_address;
 mod ptx;
 pub mod stacked;

@@ -3,6 +3,7 @@
 pub mod call;
 pub mod hooks;
 pub mod left;
+pub mod quick;
 pub mod quick_x86_64;
 pub mod stacked_x86_64;
 pub mod table;

@@ -5,76 +5,17 @@
 //! to `cutap_quick_after`. It never touches a vector register, r10 or the caller's stack words, so that only one thing is believed
 //! of the function: that it takes no arguments on the stack. It must agree with `wire::ring` and `thread::{record, reserve}`.
 
-use super::hooks::RECORD;
-use super::left;
-use super::table::{self, FIRST, QUICK};
-use super::thunks_x86_64::Frame;
-use crate::capture::{self, quick};
-use crate::loader::objects::Object;
+use super::quick;
+use super::table::{FIRST, QUICK};
+use crate::capture::quick::{OUTPUTS, UNWANTED};
 use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
 use crate::thread::fork::RECORDED;
-use crate::thread::{clock, record, stack};
+use crate::thread::{record, stack};
 use core::arch::global_asm;
-use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::{Control, RECORDING_ON};
-use cutap_wire::names::layer;
 use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind};
 use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter};
-
-/// A call as it stands in its frame, from its stack pointer up. The assembler below knows these offsets.
-#[repr(C)]
-pub struct QuickFrame {
-    /// rax, rdx as the function left them.
-    result: [u64; 2],
-    /// The record's second word on the way in, the first on the way out.
-    word: u64,
-    /// Number of the call in its ring.
-    pub number: u64,
-    /// rax at entry.
-    rax: u64,
-    /// Address of the slot.
-    slot: usize,
-    /// r9, r8, rcx, rdx, rsi, rdi
-    args: [u64; 6],
-    /// The caller's rbp, and where the call returns to.
-    behind: [usize; 2],
-}
-/// What lies below rbp.
-const BYTES: usize = offset_of!(QuickFrame, behind);
-const _: () = assert!(BYTES == 96 && BYTES.is_multiple_of(16));
-
-impl QuickFrame {
-    /// Where the caller's stack words would be.
-    pub fn at(&self) -> usize {
-        &raw const *self as usize + size_of::<QuickFrame>()
-    }
-    /// The same call as it would stand in the common frame.
-    pub fn frame(&self) -> Frame {
-        let [_, caller] = self.behind;
-        let slot = table::number_at(self.slot);
-        let mut args = self.args;
-        args.reverse();
-        Frame {
-            args,
-            rax: self.rax,
-            r10: 0,
-            xmm: [0; 8],
-            stack: self.at() as *const u64,
-            caller,
-            target: table::slot(slot).map_or(0, |s| s.real.load(Relaxed)),
-            slot,
-            number: self.number as u32,
-            stack_words: 0,
-            result: self.result,
-            result_xmm: [0; 2],
-            recorded: 1,
-            hooks: RECORD,
-            word: 0,
-        }
-    }
-}
 
 unsafe extern "C" {
     fn cutap_quick_0();
@@ -86,60 +27,16 @@ unsafe extern "C" {
     fn cutap_quick_6();
 }
 
-/// The newest runtime of which the registry knows that no function has more arguments than it says.
-const NEWEST_RUNTIME: u32 = 13;
-
-/// Where the thunk of slot `n` may lead instead of the gate, and the first word of its enter records. The driver's exported names keep
-/// their arguments for ever; what a library newer than the registry may have changed is not believed.
-pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
-    let row = capture::of(remembered)?;
-    let believed = match owner.layer {
-        layer::DRIVER => true,
-        layer::RUNTIME => (1..=NEWEST_RUNTIME).contains(&owner.major()),
-        _ => false,
-    };
-    if !believed || !quick::is_quick(quick::of_row(remembered)) || !clock::is_timestamp() {
-        return None;
-    }
+/// The frame for functions of so many words.
+pub fn frame(words: usize) -> Option<usize> {
     let frames: [unsafe extern "C" fn(); 7] =
         [cutap_quick_0, cutap_quick_1, cutap_quick_2, cutap_quick_3, cutap_quick_4, cutap_quick_5, cutap_quick_6];
-    let frame = *frames.get(usize::from(row.ints))?;
-    Some((frame as *const () as usize, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
-}
-
-/// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not closed. Its result
-/// is given back by the assembler.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32) {
-    // SAFETY: the assembler's frame.
-    let frame = unsafe { &*frame };
-    match recorded {
-        0 => record::after_quick(frame),
-        _ => record::ended_quick(frame),
-    }
-}
-
-/// The frame's personality routine: see `left`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_quick_personality(
-    _version: c_int,
-    actions: c_int,
-    _class: u64,
-    _exception: *mut c_void,
-    context: *mut c_void,
-) -> c_int {
-    if actions & left::CLEANUP_PHASE != 0
-        // SAFETY: the unwinder's own context; the frame's stack pointer during the call is where its fields begin.
-        && let Some(frame) = unsafe { left::frame_of(context).map(|at| &*(at as *const QuickFrame)) }
-    {
-        record::unwound(frame.number as u32, frame.at());
-    }
-    left::CONTINUE_UNWIND
+    frames.get(words).map(|frame| *frame as *const () as usize)
 }
 
 const WRITER: usize = offset_of!(Block, writer);
 const OPEN: usize = offset_of!(Block, open);
-const _: () = assert!(size_of::<OpenCall>() == 24 && offset_of!(QuickFrame, slot) + 56 == BYTES);
+const _: () = assert!(size_of::<OpenCall>() == 24);
 
 global_asm!(
     ".hidden cutap_quick_0, cutap_quick_1, cutap_quick_2, cutap_quick_3, cutap_quick_4, cutap_quick_5, cutap_quick_6",
@@ -432,8 +329,8 @@ global_asm!(
     committed = const COMMITTED,
     quick = const QUICK,
     first = const FIRST,
-    unwanted = const quick::UNWANTED,
-    outputs = const quick::OUTPUTS,
+    unwanted = const UNWANTED,
+    outputs = const OUTPUTS,
     depth = const offset_of!(Block, depth),
     depths = const DEPTH,
     one_stack = const ONE_STACK,
@@ -441,8 +338,8 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    word = const offset_of!(QuickFrame, word),
-    number = const offset_of!(QuickFrame, number),
+    word = const quick::WORD,
+    number = const quick::NUMBER,
     exit = const first_word(kind::EXIT, 2, 0, 0),
     exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),
     output_word = const OUTPUT_WORD,

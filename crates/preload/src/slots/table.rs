@@ -1,7 +1,7 @@
 //! The table of slots. A slot is filled before its number is published by one compare-and-swap in the
 //! hash, so a child that forked in the middle loses nothing but a number.
 
-use super::quick_x86_64;
+use super::quick;
 use super::thunks_x86_64::{THUNK_BYTES, THUNKS, frame_entry, gate_entry, note_entry, thunk};
 use crate::capture;
 use crate::hook;
@@ -22,7 +22,7 @@ pub struct Slot {
     entry: AtomicUsize,
     /// What there is to do for a call: see `capture::quick`.
     pub quick: AtomicU64,
-    /// First word of its enter records, less the time: see `slots::quick_x86_64`.
+    /// First word of its enter records, less the time: see `slots::quick`.
     first: AtomicU32,
     /// What is known of it: see `capture::row`.
     row: AtomicU32,
@@ -276,7 +276,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
         _ if cxx => note_entry(),
         0 => hook::frame_x86_64::entry(),
         super::hooks::RECORD if hooked => gate_entry(),
-        super::hooks::RECORD => match quick_x86_64::entry(n, row, owner) {
+        super::hooks::RECORD => match quick::entry(n, row, owner) {
             Some((at, first)) => {
                 s.first.store(first, Relaxed);
                 at

@@ -6,7 +6,7 @@ use super::reserve::{self, calls, finish, here, reserve};
 use super::{counts, fork};
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, row};
-use crate::slots::quick_x86_64::QuickFrame;
+use crate::slots::quick::QuickFrame;
 use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};

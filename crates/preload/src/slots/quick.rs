@@ -1,0 +1,120 @@
+//! What belongs to the quick frame (`quick_x86_64`) and is no assembler: which functions have it, its fields, and what is done where
+//! something is not as usual. It must never believe more of a function than that it takes no arguments on the stack.
+
+use super::hooks::RECORD;
+use super::thunks_x86_64::Frame;
+use super::{left, quick_x86_64, table};
+use crate::capture::{self, quick};
+use crate::loader::objects::Object;
+use crate::thread::{clock, record};
+use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
+use cutap_wire::names::layer;
+use cutap_wire::record::{first_word, kind};
+
+/// A call as it stands in its frame, from its stack pointer up. The assembler knows these offsets.
+#[repr(C)]
+pub struct QuickFrame {
+    /// rax, rdx as the function left them.
+    result: [u64; 2],
+    /// The record's second word on the way in, the first on the way out.
+    word: u64,
+    /// Number of the call in its ring.
+    pub number: u64,
+    /// rax at entry.
+    rax: u64,
+    /// Address of the slot.
+    slot: usize,
+    /// r9, r8, rcx, rdx, rsi, rdi
+    args: [u64; 6],
+    /// The caller's rbp, and where the call returns to.
+    behind: [usize; 2],
+}
+/// What lies below rbp.
+const BYTES: usize = offset_of!(QuickFrame, behind);
+const _: () = assert!(BYTES == 96 && offset_of!(QuickFrame, slot) + 56 == BYTES);
+/// Fields that the assembler names.
+pub const WORD: usize = offset_of!(QuickFrame, word);
+/// See `WORD`.
+pub const NUMBER: usize = offset_of!(QuickFrame, number);
+
+impl QuickFrame {
+    /// Where the caller's stack words would be.
+    pub fn at(&self) -> usize {
+        &raw const *self as usize + size_of::<QuickFrame>()
+    }
+    /// The same call as it would stand in the common frame.
+    pub fn frame(&self) -> Frame {
+        let [_, caller] = self.behind;
+        let slot = table::number_at(self.slot);
+        let mut args = self.args;
+        args.reverse();
+        Frame {
+            args,
+            rax: self.rax,
+            r10: 0,
+            xmm: [0; 8],
+            stack: self.at() as *const u64,
+            caller,
+            target: table::slot(slot).map_or(0, |s| s.real.load(Relaxed)),
+            slot,
+            number: self.number as u32,
+            stack_words: 0,
+            result: self.result,
+            result_xmm: [0; 2],
+            recorded: 1,
+            hooks: RECORD,
+            word: 0,
+        }
+    }
+}
+
+/// The newest runtime of which the registry knows that no function has more arguments than it says.
+const NEWEST_RUNTIME: u32 = 13;
+
+/// Where the thunk of slot `n` may lead instead of the gate, and the first word of its enter records. The driver's exported names keep
+/// their arguments for ever; what a library newer than the registry may have changed is not believed.
+pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
+    let row = capture::of(remembered)?;
+    let believed = match owner.layer {
+        layer::DRIVER => true,
+        layer::RUNTIME => (1..=NEWEST_RUNTIME).contains(&owner.major()),
+        _ => false,
+    };
+    if !believed || !quick::is_quick(quick::of_row(remembered)) || !clock::is_timestamp() {
+        return None;
+    }
+    let frame = quick_x86_64::frame(row.ints.into())?;
+    Some((frame, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
+}
+
+/// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not closed. Its result
+/// is given back by the assembler.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32) {
+    // SAFETY: the assembler's frame.
+    let frame = unsafe { &*frame };
+    match recorded {
+        0 => record::after_quick(frame),
+        _ => record::ended_quick(frame),
+    }
+}
+
+/// The frame's personality routine: see `left`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_quick_personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    if actions & left::CLEANUP_PHASE != 0
+        // SAFETY: the unwinder's own context; the frame's stack pointer during the call is where its fields begin.
+        && let Some(frame) = unsafe { left::frame_of(context).map(|at| &*(at as *const QuickFrame)) }
+    {
+        record::unwound(frame.number as u32, frame.at());
+    }
+    left::CONTINUE_UNWIND
+}

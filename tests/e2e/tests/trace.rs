@@ -34,9 +34,9 @@ fn a_long_call_is_opened_and_closed() {
     let text = case("slow").text(&[]);
     let lines: Vec<&str> = text.lines().filter(|l| !l.starts_with("cutap: ")).collect();
     let [short, open, close] = lines[..] else { panic!("not three lines:\n{text}") };
-    assert!(short.starts_with("cuFixtureSleep(") && short.contains(") = 0 <"), "{text}");
+    assert!(short.starts_with("cuFixtureSleep(") && short.contains(") = CUDA_SUCCESS <"), "{text}");
     assert!(open.starts_with("cuFixtureSleep(") && open.ends_with(") {"), "{text}");
-    assert!(close.starts_with("} cuFixtureSleep = 0 <3"), "{text}");
+    assert!(close.starts_with("} cuFixtureSleep = CUDA_SUCCESS <3"), "{text}");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn filters() {
     assert_eq!(only("cuMemAlloc*", "lazy"), [alloc, failed].concat());
     assert_eq!(only("!cuInit", "lazy"), [alloc, failed, free].concat());
     assert_eq!(only("error", "lazy"), failed);
-    assert_eq!(only(">100ms", "slow"), "cuFixtureSleep(...) = 0\n");
+    assert_eq!(only(">100ms", "slow"), "cuFixtureSleep(...) = CUDA_SUCCESS\n");
     assert_eq!(only("runtime", "layers"), "[libcudart.so.12] cudaMalloc(...) = cudaSuccess\n");
     assert_eq!(only("libcublas*", "layers"), "[libcublas.so.12] cublasCreate_v2(...) = CUBLAS_STATUS_SUCCESS\n");
     assert_eq!(
@@ -173,12 +173,16 @@ fn environment_alone_and_show_while_it_runs() {
     let mut child = shell.env("LD_LIBRARY_PATH", out()).stdout(Stdio::null()).spawn().unwrap();
     let show = || finish(Command::new(cutap()).arg("show").arg(&run)).stdout;
     wait_for("show prints the open call", Duration::from_secs(10), || {
-        normal_form(&show()).contains("cuFixtureSleep(...) = 0\n")
+        normal_form(&show()).contains("cuFixtureSleep(...) = CUDA_SUCCESS\n")
     });
     child.kill().unwrap();
     child.wait().unwrap();
     let text = show();
-    assert_eq!(normal_form(&text), "cuFixtureSleep(...) = 0\ncuFixtureSleep(...) = ? <unfinished>\n", "{text}");
+    assert_eq!(
+        normal_form(&text),
+        "cuFixtureSleep(...) = CUDA_SUCCESS\ncuFixtureSleep(...) = ? <unfinished>\n",
+        "{text}"
+    );
 }
 
 #[test]

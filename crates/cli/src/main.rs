@@ -15,8 +15,11 @@ use std::process::ExitCode;
 use words::{Command, Inspect, What, Words};
 
 /// Built and embedded by build.rs.
-const EMBEDDED: Embedded =
-    Embedded { preload: include_bytes!(env!("CUTAP_PRELOAD")), sim: include_bytes!(env!("CUTAP_SIM")) };
+const EMBEDDED: Embedded = Embedded {
+    name: env!("CUTAP_INSIDE"),
+    preload: include_bytes!(env!("CUTAP_PRELOAD")),
+    sim: include_bytes!(env!("CUTAP_SIM")),
+};
 
 /// What a hook library in C is written with.
 const HOOK_HEADER: &str = include_str!("../../hook/include/cutap_hook.h");

@@ -39,7 +39,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         crate::simulated::check()?;
     }
     let hooks = hooks::check(&options.hooks)?;
-    let unpacked = unpack(embedded)?;
+    let unpacked = unpack(embedded, options.sim)?;
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.

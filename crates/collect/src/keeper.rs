@@ -91,6 +91,11 @@ impl Keeper {
 
     /// Starts a collector and waits until it drains.
     pub fn start(&self) -> Result<Collector> {
+        ready(self.begin()?)
+    }
+
+    /// Starts a collector, which may not be waited for yet: see [`ready`].
+    pub fn begin(&self) -> Result<Collector> {
         let fail = |e: std::io::Error| Error::own(format!("cannot start the collector: {e}; end some processes"));
         let (line, theirs) = UnixStream::pair().map_err(fail)?;
         let output = self.output.try_clone().map_err(fail)?;
@@ -99,14 +104,7 @@ impl Keeper {
         command.arg0("cutap").args(arguments(&self.told)).stdin(OwnedFd::from(theirs)).stdout(output);
         let process = command.spawn().map_err(fail)?;
         drop(command);
-        let mut collector = Collector { process, line, page, ended: None };
-        match collector.line.read_exact(&mut [0]) {
-            Ok(()) => Ok(collector),
-            Err(_) => {
-                let _ = collector.process.wait();
-                Err(Error::own("the collector did not start (its reason stands above); the program was not run"))
-            }
-        }
+        Ok(Collector { process, line, page, ended: None })
     }
 
     /// A collector has ended: says why, and gives another if that can help.
@@ -151,6 +149,17 @@ impl Keeper {
             }
         });
         next
+    }
+}
+
+/// Waits until a collector drains.
+pub fn ready(mut collector: Collector) -> Result<Collector> {
+    match collector.line.read_exact(&mut [0]) {
+        Ok(()) => Ok(collector),
+        Err(_) => {
+            let _ = collector.process.wait();
+            Err(Error::own("the collector did not start (its reason stands above); the program was not run"))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::front::{self, Ended};
 use crate::full::Full;
 use crate::hooks::{self, Hooks};
 use crate::inherited::Inherited;
-use crate::keeper::Keeper;
+use crate::keeper::{Keeper, ready};
 use crate::output::Form;
 use crate::pack::pack_recorded;
 use crate::stacks::{Kept, Stacks};
@@ -74,13 +74,15 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     }
     let stacks = options.stacks.as_ref().map_or(Ok(Kept::default()), Stacks::kept)?;
     let output = options.output.as_deref().map(|path| open_output(path, options.record)).transpose()?;
-    let unpacked = unpack(embedded)?;
     let run = Run::new(options, &filter, &stacks, &hooks)?;
+    // It makes itself ready while the libraries are looked at.
+    let mut keeper = keeper(options, &run, output)?;
+    let mut collector = keeper.begin()?;
+    let unpacked = unpack(embedded, options.sim).inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
 
-    let mut keeper = keeper(options, &run, output)?;
-    let mut collector = keeper.start()?;
+    let mut collector = ready(collector)?;
     say_at_start(options, &program.path, driver);
     let mask = signals::block();
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;

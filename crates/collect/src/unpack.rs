@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// The libraries, as built by the command line's build script.
 #[derive(Debug, Clone, Copy)]
 pub struct Embedded {
+    /// A name that says what is in both: a folder's.
+    pub name: &'static str,
     /// `libcutap_preload.so`.
     pub preload: &'static [u8],
     /// The simulated `libcuda.so.1`.
@@ -31,13 +33,12 @@ pub struct Unpacked {
     pub sim: PathBuf,
 }
 
-/// Unpacks them, or finds them unpacked.
-pub fn unpack(embedded: Embedded) -> Result<Unpacked> {
+/// Unpacks them, or finds them unpacked; the simulated driver only where it is wanted.
+pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
     let _limit = FileSizeLimit::is_an_error();
-    let name = format!("{:016x}", hash(&[embedded.preload, embedded.sim]));
     let mut refused = Vec::new();
     for base in bases() {
-        match into(&base, &name, embedded) {
+        match into(&base, embedded, sim) {
             Ok(done) => return Ok(done),
             Err(why) => refused.push(format!("{} ({why})", base.display())),
         }
@@ -79,8 +80,8 @@ fn bases() -> Vec<PathBuf> {
     all
 }
 
-fn into(base: &Path, name: &str, embedded: Embedded) -> std::result::Result<Unpacked, String> {
-    let folder = base.join(name);
+fn into(base: &Path, embedded: Embedded, with_sim: bool) -> std::result::Result<Unpacked, String> {
+    let folder = base.join(embedded.name);
     if !can_be_preloaded(&folder) {
         return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
     }
@@ -100,7 +101,9 @@ fn into(base: &Path, name: &str, embedded: Embedded) -> std::result::Result<Unpa
     }
     let preload = folder.join(PRELOAD);
     own_file(&preload, embedded.preload)?;
-    own_file(&sim.join("libcuda.so.1"), embedded.sim)?;
+    if with_sim {
+        own_file(&sim.join("libcuda.so.1"), embedded.sim)?;
+    }
     Ok(Unpacked { preload, sim })
 }
 
@@ -168,20 +171,4 @@ fn may_not_execute(folder: &Path) -> bool {
         let mut fs: libc::statvfs = std::mem::zeroed();
         libc::statvfs(path.as_ptr(), &mut fs) == 0 && fs.f_flag & libc::ST_NOEXEC != 0
     }
-}
-
-/// FNV-1a over 8-byte words: it names a folder; every byte of the files is compared, so it need not
-/// resist anybody.
-fn hash(parts: &[&[u8]]) -> u64 {
-    let mut h = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |word: u64| h = (h ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
-    for part in parts {
-        add(part.len() as u64);
-        for piece in part.chunks(8) {
-            let mut word = [0; 8];
-            word[..piece.len()].copy_from_slice(piece);
-            add(u64::from_le_bytes(word));
-        }
-    }
-    h
 }

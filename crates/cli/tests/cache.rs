@@ -49,7 +49,8 @@ fn sixteen_first_starts_at_once() {
             assert_eq!(out(one), out(&done[0]));
             assert!(out(one).starts_with(cache.to_str().unwrap()), "{}", out(one));
         }
-        assert_eq!(files(&cache), ["libcuda.so.1", "libcutap_preload.so"]);
+        // The simulated driver is unpacked where it is wanted.
+        assert_eq!(files(&cache), ["libcutap_preload.so"]);
     }
 }
 

@@ -240,6 +240,23 @@ fn memory_of_graphs() {
 }
 
 #[test]
+fn memory_that_a_node_of_any_kind_is_given() {
+    const AT: u64 = 0x7000_0000_0000;
+    let mut node = [0; 256];
+    node[0] = 2; // CU_GRAPH_NODE_TYPE_MEMSET
+    node[16..24].copy_from_slice(&word(AT));
+    (node[36], node[40], node[48]) = (1, 16, 1);
+    let lines = of(|c| {
+        c.driver("cuMemAlloc_v2", &[0x30, 4096], &[], &[(0x30, &word(AT))]);
+        let words = [0x10, 0x96a0, 0, 0, 0, 0x20];
+        c.driver("cuGraphAddNode_v2", &words, &[(0x20, &node)], &[(0x10, &word(0x1234)), (0x20, &node)]);
+    });
+    let of_node = &lines[1];
+    assert!(of_node.contains("memset={dst=0x700000000000 [device"), "{lines:#?}");
+    assert!(!of_node.contains("dst=0x700000000000,"), "{lines:#?}");
+}
+
+#[test]
 fn memory_of_other_interfaces() {
     const AT: u64 = 0x7000_0000_0000;
     let mut desc = [0; 88];

@@ -183,12 +183,20 @@ fn outputs(walk: &mut Walk<'_>, row: &Row<'_>, effects: &[Effect]) -> Box<[(u8, 
             continue;
         }
         // A new allocation is the address, whether or not another layer has told of it already.
-        let new = effects.iter().any(
-            |e| matches!(e, Effect::Allocates { at, .. } | Effect::AllocatesInside { at, .. } if usize::from(*at) == n),
-        );
-        walk.new_memory = new;
-        let value = walk.param(row, n);
+        let at = |at: u8| usize::from(at) == n;
+        let inside = effects.iter().any(|e| matches!(e, Effect::AllocatesInside { at: a, .. } if at(*a)));
+        walk.new_memory = inside || effects.iter().any(|e| matches!(e, Effect::Allocates { at: a, .. } if at(*a)));
+        let mut value = walk.param(row, n);
         walk.new_memory = false;
+        if inside {
+            // The other addresses in the struct are those of memory that was there before.
+            walk.new_address = match graphs::inside(&value) {
+                Some(graphs::Node::Allocates(address, _)) => address,
+                _ => 0,
+            };
+            value = walk.param(row, n);
+            walk.new_address = 0;
+        }
         if let Value::To(..) = value {
             outputs.push((n as u8, value));
         }

@@ -44,6 +44,8 @@ pub struct Walk<'a> {
     pub kernel: Option<&'a str>,
     /// Addresses are those of memory that the call has made: there is nothing else to say of them.
     pub new_memory: bool,
+    /// The same for one address; 0: none.
+    pub new_address: u64,
     left: u32,
     depth: u32,
 }
@@ -60,6 +62,7 @@ impl<'a> Walk<'a> {
             kernels: None,
             kernel: None,
             new_memory: false,
+            new_address: 0,
             left: VALUES,
             depth: 0,
         }
@@ -236,7 +239,7 @@ impl<'a> Walk<'a> {
         if address == 0 {
             return Value::Null;
         }
-        let Some(state) = self.state.as_ref().filter(|_| !self.new_memory) else {
+        let Some(state) = self.state.as_ref().filter(|_| !self.new_memory && self.new_address != address) else {
             return Value::Address(address, None);
         };
         let Some((mut place, owner)) = state.places.at(address, meant, other) else {

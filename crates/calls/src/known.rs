@@ -337,6 +337,9 @@ pub struct Enum {
     pub name: &'static str,
     /// Bytes of a value.
     pub bytes: u8,
+    /// Of a set of flags: the bits that are one number among them (a kind of scheduling, a comparison), of
+    /// which each value has its own name, also 0; the other bits are flags. 0: there is no such number.
+    pub number: u64,
     /// Values of all versions, sorted; the first name of a value is the one printed.
     pub values: &'static [(i64, &'static str)],
 }

@@ -151,13 +151,14 @@ fn also(text: &mut String, naming: &Naming, name: &str) {
     }
 }
 
-/// A set of bits: named so, or at least four single bits and not more than one sum of them.
+/// A set of bits: named so, or at least four single bits and not more than one sum of them. Values that count
+/// (1, 2, 3) are no bits, whatever the name is.
 fn is_flags(name: &str, values: &[(String, i64, usize)]) -> bool {
     let single = |v: i64| v > 0 && v.count_ones() == 1;
     let bits: std::collections::BTreeSet<i64> = values.iter().map(|v| v.1).filter(|v| single(*v)).collect();
     let all = bits.iter().fold(0, |all, bit| all | bit);
     let others = || values.iter().map(|v| v.1).filter(|v| *v != 0 && !single(*v));
-    if bits.is_empty() || others().any(|v| v & !all != 0) {
+    if bits.is_empty() || others().any(|v| v & !all != 0 || v == 3) {
         return false;
     }
     let name = name.to_lowercase();

@@ -89,7 +89,7 @@ pub(crate) fn way(text: &str) -> Option<Way> {
 }
 
 /// Units that a file may name.
-pub(crate) const UNITS: [&str; 5] = ["none", "bytes", "hex", "version", "zero"];
+pub(crate) const UNITS: [&str; 6] = ["none", "bytes", "hex", "version", "zero", "one_of"];
 
 /// A parameter as imported.
 #[derive(Debug, Clone)]

@@ -25,6 +25,8 @@ pub(crate) struct Overlay {
     pub(crate) flags: BTreeMap<String, FlagsText>,
     /// `[preferred]`: by enum, which of several names of a value is printed.
     pub(crate) preferred: BTreeMap<String, (usize, Vec<String>)>,
+    /// `[numbers]`: by set of flags, the bits that are one number.
+    pub(crate) numbers: BTreeMap<String, (usize, u64)>,
 }
 
 /// `[handles]` NAME.
@@ -122,7 +124,8 @@ pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
     let mut overlay = Overlay::default();
     let document = toml_walk::parse(source)?;
     let file = Walk::new(source, &document);
-    for (key, part) in file.table(&["family", "handles", "function", "struct", "type", "tags", "flags", "preferred"])? {
+    let keys = ["family", "handles", "function", "struct", "type", "tags", "flags", "preferred", "numbers"];
+    for (key, part) in file.table(&keys)? {
         match key {
             "family" => overlay.family(&part)?,
             "handles" => {
@@ -149,6 +152,11 @@ pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
             "preferred" => {
                 for (name, one) in part.entries()? {
                     overlay.preferred.insert(name.to_owned(), (one.at, one.texts()?));
+                }
+            }
+            "numbers" => {
+                for (name, one) in part.entries()? {
+                    overlay.numbers.insert(name.to_owned(), (one.at, one.number()?));
                 }
             }
             _ => {

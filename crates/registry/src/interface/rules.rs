@@ -50,16 +50,20 @@ impl Tables<'_> {
         self.get(found) == Type::Void && to.name().is_some_and(|n| n != "void")
     }
 
-    /// The type that an overlay puts in place of the imported one; a set of flags is as long as the
-    /// integer that held it.
+    /// The type that an overlay puts in place of the imported one; a set of flags or an enum is as long as
+    /// the integer that held it.
     pub(crate) fn replaced(&mut self, family: usize, old: TypeId, new: &CType, place: Place) -> Result<TypeId, Error> {
         let id = self.resolve(family, new, place)?;
         Ok(match (self.get(old), self.get(id)) {
             (Type::Int { bytes, .. }, Type::Flags(n, _)) => self.id(Type::Flags(n, bytes)),
-            (Type::Int { bytes, .. }, Type::Enum(n)) if bytes != 4 => self.id(Type::Flags(n, bytes)),
+            (Type::Int { bytes, .. }, Type::Enum(n)) => self.one_of(n, bytes),
             (Type::Pointer(to, constant), Type::Pointer(flags, _)) => match (self.get(to), self.get(flags)) {
                 (Type::Int { bytes, .. }, Type::Flags(n, _)) => {
                     let inner = self.id(Type::Flags(n, bytes));
+                    self.id(Type::Pointer(inner, constant))
+                }
+                (Type::Int { bytes, .. }, Type::Enum(n)) => {
+                    let inner = self.one_of(n, bytes);
                     self.id(Type::Pointer(inner, constant))
                 }
                 _ => id,
@@ -89,6 +93,9 @@ impl Tables<'_> {
         }
         if let Some(unit) = &over.unit {
             member.unit = named_unit(unit);
+            if let ("one_of", Type::Flags(n, bytes)) = (unit.as_str(), self.get(member.ty)) {
+                member.ty = self.one_of(n, bytes);
+            }
         }
         if let Some(rule) = &over.rule {
             let wrong = |name: &str| place.error(format!("{owner}: {} names {name}, which is not there", me.name));

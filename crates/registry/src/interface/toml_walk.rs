@@ -79,6 +79,12 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// A number that is not negative.
+    pub(crate) fn number(&self) -> Result<u64, Error> {
+        let number = self.value.as_integer().and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
+        number.ok_or_else(|| self.is_no("a number"))
+    }
+
     pub(crate) fn truth(&self) -> Result<bool, Error> {
         self.value.as_bool().ok_or_else(|| self.is_no("true or false"))
     }

@@ -15,6 +15,10 @@ use std::collections::HashMap;
 pub(crate) struct EnumRow {
     pub(crate) name: String,
     pub(crate) bytes: u8,
+    /// It is a set of flags.
+    pub(crate) set: bool,
+    /// Of a set: the bits that are one number.
+    pub(crate) number: u64,
     pub(crate) values: Vec<(i64, String)>,
     /// Has a value 0 and the name of a status.
     status: bool,
@@ -126,7 +130,7 @@ impl<'w> Tables<'w> {
                 let Some(Def::Enum(n)) = self.world.families[at].types.defs.get(name) else {
                     return Err(place.error(format!("{name} is no enum, and the overlay says that it is one")));
                 };
-                let (n, _) = self.enumeration(at, *n, *is == Is::Flags);
+                let (n, _) = self.enumeration(at, *n, Some(*is == Is::Flags));
                 let bytes = self.enums[usize::from(n)].bytes;
                 Ok(self.id(if *is == Is::Flags { Type::Flags(n, bytes) } else { Type::Enum(n) }))
             }
@@ -136,7 +140,7 @@ impl<'w> Tables<'w> {
                 Ok(self.id(ty))
             }
             Some(Found::Def(at, Def::Enum(n))) => {
-                let (n, flags) = self.enumeration(at, *n, false);
+                let (n, flags) = self.enumeration(at, *n, None);
                 let bytes = self.enums[usize::from(n)].bytes;
                 Ok(self.id(if flags { Type::Flags(n, bytes) } else { Type::Enum(n) }))
             }
@@ -180,9 +184,10 @@ impl<'w> Tables<'w> {
         self.id(ty)
     }
 
-    fn enumeration(&mut self, family: usize, n: usize, bits: bool) -> (u16, bool) {
+    /// An enum, which is a set of flags where people say so, or else the header's values look like it.
+    fn enumeration(&mut self, family: usize, n: usize, said: Option<bool>) -> (u16, bool) {
         let def = &self.world.families[family].types.enums[n];
-        let flags = bits || def.flags;
+        let flags = said.unwrap_or(def.flags);
         let next = self.enums.len() as u16;
         let row = *self.enum_ids.entry((family, def.name.clone())).or_insert(next);
         if row == next {
@@ -191,9 +196,28 @@ impl<'w> Tables<'w> {
             let mut values: Vec<_> = def.values.iter().map(|(name, v)| (value(*v), name.clone())).collect();
             // The first name of a value in the header is the one that is printed, unless people prefer another.
             values.sort_by_key(|(_, name)| !preferred.is_some_and(|names| names.contains(name)));
-            self.enums.push(EnumRow::new(&def.name, def.bytes, values));
+            let number = self.world.families[family].overlay.numbers.get(&def.name).map_or(0, |(_, bits)| *bits);
+            self.enums.push(EnumRow { set: flags, number, ..EnumRow::new(&def.name, def.bytes, values) });
         }
         (row, flags)
+    }
+
+    /// The type of exactly one value of an enum or a set of flags, in a number of so many bytes.
+    pub(crate) fn one_of(&mut self, n: u16, bytes: u8) -> TypeId {
+        let of = &self.enums[usize::from(n)];
+        if of.bytes == bytes && !of.set {
+            return self.id(Type::Enum(n));
+        }
+        let next = self.enums.len() as u16;
+        // No name of C has a blank.
+        let key = (usize::MAX, format!("{n} {bytes}"));
+        let row = *self.enum_ids.entry(key).or_insert(next);
+        if row == next {
+            let of = &self.enums[usize::from(n)];
+            let (name, values) = (of.name.clone(), of.values.clone());
+            self.enums.push(EnumRow { name, bytes, values, set: false, number: 0, status: false });
+        }
+        self.id(Type::Enum(row))
     }
 
     /// An enum made of defines, as the overlay tells.
@@ -215,7 +239,8 @@ impl<'w> Tables<'w> {
                 let new: Vec<_> = new.filter(|n| !values.contains(n)).collect();
                 values.extend(new);
             }
-            self.enums.push(EnumRow::new(name, 4, values));
+            let number = home.overlay.numbers.get(name).map_or(0, |(_, bits)| *bits);
+            self.enums.push(EnumRow { set: !text.one_of, number, ..EnumRow::new(name, 4, values) });
         }
         Ok(if text.one_of { Type::Enum(row) } else { Type::Flags(row, 4) })
     }
@@ -254,7 +279,8 @@ impl EnumRow {
         values.dedup();
         let lower = name.to_lowercase();
         let named = ["status", "result", "error", "return"].iter().any(|w| lower.contains(w));
-        EnumRow { name: name.to_owned(), bytes, status: named && values.iter().any(|v| v.0 == 0), values }
+        let status = named && values.iter().any(|v| v.0 == 0);
+        EnumRow { name: name.to_owned(), bytes, set: false, number: 0, status, values }
     }
 }
 

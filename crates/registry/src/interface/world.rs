@@ -148,6 +148,11 @@ fn check_types(types: &Types, overlay: &Overlay, source: &Source) -> Result<(), 
             }
         }
     }
+    for (name, (at, _)) in &overlay.numbers {
+        if !matches!(types.defs.get(name), Some(Def::Enum(_))) && !overlay.flags.contains_key(name) {
+            return Err(source.error(*at, format!("types.toml has no enum {name}, nor is it a set of [flags]")));
+        }
+    }
     Ok(())
 }
 

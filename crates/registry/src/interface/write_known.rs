@@ -274,9 +274,10 @@ fn types(tables: &Tables, names: &[String]) -> String {
         let values: Vec<String> = row.values.iter().map(|(v, n)| format!("({v}, {n:?})")).collect();
         writeln!(
             out,
-            "    EnumRow {{ name: {:?}, bytes: {}, values: &[{}] }},",
+            "    EnumRow {{ name: {:?}, bytes: {}, number: {}, values: &[{}] }},",
             row.name,
             row.bytes,
+            row.number,
             values.join(", ")
         )
         .unwrap();

@@ -221,19 +221,29 @@ pub fn name_of(of: &'static known::Enum, value: i64) -> Option<&'static str> {
 
 /// Names of the flags that are set, and the bits without a name.
 pub fn flags_of(of: &'static known::Enum, value: u64) -> (Vec<&'static str>, u64) {
-    if let Some(name) = name_of(of, value as i64) {
+    if let Some(name) = name_of(of, value as i64).filter(|_| value & !of.number == 0 || of.number == 0) {
         return (vec![name], 0);
     }
+    // All bits are no set that somebody has put together.
+    if value == u64::from(u32::MAX) || value == u64::MAX {
+        return (Vec::new(), value);
+    }
     let (mut names, mut left) = (Vec::new(), value);
+    // The number first in mind, last in the list: it stands for the low bits.
+    let number = (of.number != 0).then(|| name_of(of, (value & of.number) as i64)).flatten();
+    if number.is_some() {
+        left &= !of.number;
+    }
     // The largest first: a name may stand for several bits. Of several names for the same the first.
     for (n, &(bits, name)) in of.values.iter().enumerate().rev() {
         let alias = n.checked_sub(1).and_then(|before| of.values.get(before)).is_some_and(|b| b.0 == bits);
         let bits = bits as u64;
-        if bits != 0 && !alias && left & bits == bits {
+        if bits != 0 && !alias && bits & of.number == 0 && left & bits == bits {
             names.push(name);
             left &= !bits;
         }
     }
+    names.extend(number);
     names.reverse();
     (names, left)
 }
@@ -245,6 +255,7 @@ mod tests {
     static FLAGS: known::Enum = known::Enum {
         name: "flags",
         bytes: 4,
+        number: 0,
         values: &[(1, "ONE"), (1, "OLD_ONE"), (2, "TWO"), (4, "FOUR"), (4, "OLD_FOUR")],
     };
 
@@ -253,5 +264,20 @@ mod tests {
         assert_eq!(flags_of(&FLAGS, 1), (vec!["ONE"], 0));
         assert_eq!(flags_of(&FLAGS, 5), (vec!["ONE", "FOUR"], 0));
         assert_eq!(flags_of(&FLAGS, 14), (vec!["TWO", "FOUR"], 8));
+    }
+
+    #[test]
+    fn a_number_among_flags_and_all_bits() {
+        static WAIT: known::Enum = known::Enum {
+            name: "wait",
+            bytes: 4,
+            number: 3,
+            values: &[(0, "GEQ"), (1, "EQ"), (2, "AND"), (3, "NOR"), (64, "FLUSH")],
+        };
+        assert_eq!([0, 1, 3].map(|n| flags_of(&WAIT, n).0), [["GEQ"], ["EQ"], ["NOR"]]);
+        assert_eq!(flags_of(&WAIT, 64), (vec!["GEQ", "FLUSH"], 0), "0 is a number with a name");
+        assert_eq!(flags_of(&WAIT, 64 + 32 + 3), (vec!["NOR", "FLUSH"], 32));
+        assert_eq!(flags_of(&FLAGS, u64::from(u32::MAX)), (vec![], u64::from(u32::MAX)));
+        assert_eq!(flags_of(&FLAGS, u64::MAX), (vec![], u64::MAX));
     }
 }

@@ -82,16 +82,37 @@ pub static TABLES: Tables = Tables {
         Type::Pointer(NODE, true),
     ],
     enums: &[
-        Enum { name: "copyKind", bytes: 4, values: &[(0, "HostToHost"), (1, "HostToDevice"), (2, "DeviceToHost")] },
-        Enum { name: "flags", bytes: 4, values: &[(0, "DEFAULT"), (1, "NON_BLOCKING"), (2, "SPIN"), (4, "BLOCK")] },
+        Enum {
+            name: "copyKind",
+            bytes: 4,
+            number: 0,
+            values: &[(0, "HostToHost"), (1, "HostToDevice"), (2, "DeviceToHost")],
+        },
+        Enum {
+            name: "flags",
+            bytes: 4,
+            number: 0,
+            values: &[(0, "DEFAULT"), (1, "NON_BLOCKING"), (2, "SPIN"), (4, "BLOCK")],
+        },
         Enum {
             name: "CUresult",
             bytes: 4,
+            number: 0,
             values: &[(0, "CUDA_SUCCESS"), (1, "CUDA_ERROR_INVALID_VALUE"), (2, "CUDA_ERROR_OUT_OF_MEMORY")],
         },
-        Enum { name: "option", bytes: 4, values: &[(0, "MAX_REGISTERS"), (1, "WALL_TIME"), (5, "LOG"), (9, "X")] },
-        Enum { name: "cudaError_t", bytes: 4, values: &[(0, "cudaSuccess"), (2, "cudaErrorMemoryAllocation")] },
-        Enum { name: "property", bytes: 4, values: &[(1, "CLUSTER"), (2, "PRIORITY"), (3, "NAME")] },
+        Enum {
+            name: "option",
+            bytes: 4,
+            number: 0,
+            values: &[(0, "MAX_REGISTERS"), (1, "WALL_TIME"), (5, "LOG"), (9, "X")],
+        },
+        Enum {
+            name: "cudaError_t",
+            bytes: 4,
+            number: 0,
+            values: &[(0, "cudaSuccess"), (2, "cudaErrorMemoryAllocation")],
+        },
+        Enum { name: "property", bytes: 4, number: 0, values: &[(1, "CLUSTER"), (2, "PRIORITY"), (3, "NAME")] },
     ],
     structs: &[
         Struct {

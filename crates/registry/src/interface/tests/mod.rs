@@ -5,6 +5,7 @@ mod golden;
 mod named;
 mod places;
 mod real;
+mod sets;
 
 use super::functions::{self, FunctionRow};
 use super::types::Tables;

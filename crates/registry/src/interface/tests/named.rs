@@ -138,7 +138,7 @@ fn no_deprecated_name_is_printed() {
 }
 
 /// The tables of the real `api/`; never freed, for the tables lend from the files.
-fn tables() -> (Tables<'static>, Vec<FunctionRow>) {
+pub(super) fn tables() -> (Tables<'static>, Vec<FunctionRow>) {
     let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api");
     let world: &'static World = Box::leak(Box::new(World::read(&api).unwrap()));
     let mut tables = Tables::new(world);

@@ -32,8 +32,8 @@ pub fn inputs(call: &Call, exit: Option<&Exit>, to: &mut String) {
         to.push_str(param.name);
         to.push('=');
         match exit.and_then(|e| e.output(n)) {
-            Some(output) if param.dir == Dir::InOut => changed(input, output, to),
-            Some(output) => write_value(output, to),
+            Some(output) if param.dir == Dir::InOut => changed(input, output, call, to),
+            Some(output) => write_launched(output, call.launched(), to),
             None => write_launched(input, call.launched(), to),
         }
     }
@@ -45,13 +45,14 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     let launched = call.launched().filter(|_| !told);
     let mut sign = '(';
     for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
-        let launched = launched.filter(|l| holds(input, l.at));
+        let shown = exit.output(n).unwrap_or(input);
+        let launched = launched.filter(|l| holds(shown, l.at));
         let Some(value) = exit.output(n).or(launched.map(|_| input)) else { continue };
         to.push(sign);
         to.push_str(if sign == ',' { " " } else { "" });
         to.push_str(param.name);
         to.push('=');
-        write_launched(value, launched, to);
+        write_launched(value, call.launched(), to);
         sign = ',';
     }
     if sign == ',' {
@@ -70,7 +71,7 @@ fn holds(value: &Value, address: u64) -> bool {
 }
 
 /// A number that the call has changed is shown with what it was.
-fn changed(input: &Value, output: &Value, to: &mut String) {
+fn changed(input: &Value, output: &Value, call: &Call, to: &mut String) {
     let (before, after) = (input.target(), output.target());
     let simple = |v: &Value| v.number().is_some() && !matches!(v, Value::Address(..));
     if matches!(input, Value::To(..)) && simple(before) && simple(after) && before.number() != after.number() {
@@ -78,5 +79,5 @@ fn changed(input: &Value, output: &Value, to: &mut String) {
         to.push_str(" -> ");
         return write_value(after, to);
     }
-    write_value(output, to);
+    write_launched(output, call.launched(), to);
 }

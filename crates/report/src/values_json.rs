@@ -60,10 +60,11 @@ fn value<'a>(
     param: &Param,
     input: &'a Value,
 ) -> (Json<'a>, Option<Json<'a>>) {
+    let json = |value| Json { value, launched: call.launched() };
     match exit.and_then(|e| e.output(n)) {
-        Some(output) if param.dir == Dir::InOut => (Json::new(output), Some(Json::new(input))),
-        Some(output) => (Json::new(output), None),
-        None => (Json { value: input, launched: call.launched() }, None),
+        Some(output) if param.dir == Dir::InOut => (json(output), Some(json(input))),
+        Some(output) => (json(output), None),
+        None => (json(input), None),
     }
 }
 

@@ -132,7 +132,13 @@ impl Tables<'_> {
             RuleText::Behind(n) => Rule::Behind(count(n)?),
             RuleText::TextOf(n) => Rule::TextOf(count(n)?),
             RuleText::Texts(n) => Rule::Texts(count(n)?),
-            RuleText::KernelParams(s, or) => Rule::KernelParams(find(s)?, find(or)?),
+            // Of two a layout may have but one.
+            RuleText::KernelParams(s, or) => {
+                let (first, other) = (find(s), find(or));
+                let either = first.as_ref().ok().or(other.as_ref().ok()).copied();
+                let Some(either) = either else { return first.map(|n| Rule::KernelParams(n, n)) };
+                Rule::KernelParams(first.unwrap_or(either), other.unwrap_or(either))
+            }
             RuleText::Tagged(t, s, n) => {
                 let n = maybe(n, Count::Fixed(1))?;
                 Rule::Tagged(self.tag_row(family, t, false, place)?, find(s)?, n)

@@ -130,6 +130,9 @@ impl Interpreter {
         walk.kernels = Some(kernels);
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects);
+            if call.function.layer == Layer::Driver {
+                hand_up_written(exit);
+            }
         }
         exit.value = returned(&mut walk, described, exit);
         if !exit.is_error() {
@@ -228,6 +231,16 @@ fn hand_up(call: &Call) {
         if parent.inputs().iter().any(|value| leads_to(value, at)) {
             let _ = parent.launched.set(Launched { at, parameters: parameters.clone() });
         }
+        above = parent.parent.as_ref();
+    }
+}
+
+/// The same of a node whose parameters were asked for: what the runtime hands on is the driver's own list.
+fn hand_up_written(exit: &Exit) {
+    let Some((at, parameters)) = exit.outputs.iter().find_map(|(_, value)| parameters_in(value)) else { return };
+    let mut above = exit.call.parent.as_ref();
+    while let Some(parent) = above {
+        let _ = parent.launched.set(Launched { at, parameters: parameters.clone() });
         above = parent.parent.as_ref();
     }
 }

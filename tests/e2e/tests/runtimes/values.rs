@@ -2,7 +2,7 @@
 //! simulated driver.
 
 use crate::forum::{build_in, golden_in, traced};
-use crate::real::{sim, wheel};
+use crate::real::{Runtime, shared, sim, wheel};
 use cutap_e2e::{cutap, finish};
 use std::process::Command;
 
@@ -19,6 +19,18 @@ fn trace(source: &str, filter: &str) -> Option<String> {
     let include = format!("-I{}", wheel.join("include").display());
     let driver = format!("{}/libcuda.so.1", sim());
     let program = build_in("values", &format!("{source}.c"), source, &[&include, &driver]);
+    let (run, text) = traced(&[&program], None, filter);
+    assert_eq!(run.stdout, "done\n", "{text}");
+    Some(text)
+}
+
+/// The same of one that is built with a runtime.
+fn runtime_trace(source: &str, runtime: Runtime, filter: &str) -> Option<String> {
+    let (wheel, library) = (wheel("cudart", runtime.version)?, runtime.library()?);
+    let include = format!("-I{}", wheel.join("include").display());
+    let rpath = format!("-Wl,-rpath,{}", wheel.join("lib").display());
+    let words = [include.as_str(), library.to_str().expect("a path that is text"), &rpath];
+    let program = build_in("values", &format!("{source}.c"), source, &words);
     let (run, text) = traced(&[&program], None, filter);
     assert_eq!(run.stdout, "done\n", "{text}");
     Some(text)
@@ -59,6 +71,17 @@ fn names_of_values() {
 #[test]
 fn memory_of_all_kinds() {
     case("memory", "memory", "driver");
+}
+
+#[test]
+fn nodes_of_all_kinds() {
+    if let Some(text) = runtime_trace(
+        "nodes",
+        shared("13.5"),
+        "cudaGraph*Node*,cuGraph*Node*,cuMemAlloc*,cuCtxSet*,cuDevicePrimaryCtxRetain",
+    ) {
+        golden_in("values", "nodes", &text);
+    }
 }
 
 #[test]

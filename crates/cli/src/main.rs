@@ -69,7 +69,7 @@ fn run(command: Command) -> Result<(), Error> {
                 What::Status => Switch::Status,
                 What::Dump { output } => return cutap_collect::dump(&DumpOptions { who: words.who, output }),
             };
-            print(&cutap_collect::switch(&words.who, &switch)?)
+            print(&cutap_collect::switch(&words.who, words.all, &switch)?)
         }
         Command::Recover(words) => cutap_collect::recover(&words.into()),
         Command::Pack(words) => cutap_collect::pack_file(&words.file),

@@ -291,9 +291,12 @@ impl From<Recover> for RecoverOptions {
 /// `cutap ctl`.
 #[derive(Debug, Args)]
 pub struct Ctl {
-    /// The program's process, or its run folder
+    /// The process that is switched; or the run folder, for all
     #[arg(value_name = "PID")]
     pub who: String,
+    /// Switch all processes of its run
+    #[arg(long)]
+    pub all: bool,
     /// What to do.
     #[command(subcommand)]
     pub what: What,

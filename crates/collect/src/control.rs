@@ -11,7 +11,11 @@ use std::fs::{File, OpenOptions};
 use std::mem::offset_of;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Pages of processes that are looked at.
+const MOST_PAGES: u32 = 1 << 16;
 
 /// What is wanted of the processes of a run.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +77,8 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     Ok(page)
 }
 
-fn fits(rules: &str) -> Result<()> {
+/// Whether rules have room in the page.
+pub fn fits(rules: &str) -> Result<()> {
     if rules.len() <= control::RULES_BYTES {
         return Ok(());
     }
@@ -100,16 +105,73 @@ pub fn write_hooks(run: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(|e| cannot("write", &path, &e, "choose another run folder with --run or -o"))
 }
 
-/// The words of the page that a collector changes.
+/// The words of the page that a collector changes, or those of one process's own (`wire::flags`).
 #[derive(Debug)]
-pub struct Page(File);
+pub struct Page(File, PathBuf);
 
 impl Page {
     /// Opens the page of a run.
     pub fn open(run: &Path) -> Result<Page> {
         let path = run.join(control::FILE);
         let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&path);
-        file.map(Page).map_err(|e| cannot("open", &path, &e, "it is not the folder of a run"))
+        file.map(|f| Page(f, run.to_owned())).map_err(|e| cannot("open", &path, &e, "it is not the folder of a run"))
+    }
+    /// Those of the run's processes that have one, as far as they are made and readable.
+    pub fn own_pages(&self) -> Vec<Page> {
+        let n = (self.word(offset_of!(Control, own_pages)) as u32).min(MOST_PAGES);
+        (0..n).filter_map(|n| Page::own(&self.1, n)).collect()
+    }
+    /// Page `n` of a process.
+    pub fn own(run: &Path, n: u32) -> Option<Page> {
+        let path = run.join(format!("{}{n}", cutap_wire::flags::FILE));
+        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&path).ok()?;
+        Some(Page(file, path)).filter(Page::is_a_run)
+    }
+    /// Makes one for a process that has none yet, and finds it when it wants one.
+    pub fn own_for(&self, pid: u32) -> Option<Page> {
+        let n = self.raised(offset_of!(Control, own_pages))?;
+        let path = self.1.join(format!("{}{n}", cutap_wire::flags::FILE));
+        let mut page = [0; cutap_wire::PAGE];
+        self.0.read_exact_at(&mut page, 0).ok()?;
+        page[offset_of!(Control, first_pid)..][..4].copy_from_slice(&pid.to_le_bytes());
+        let epoch = self.word(offset_of!(Control, rules_epoch)) as u32 & !1;
+        page[offset_of!(Control, rules_epoch)..][..4].copy_from_slice(&epoch.to_le_bytes());
+        let mut how = OpenOptions::new();
+        let file = how.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
+        let own = Page(file.ok()?, path);
+        own.0.write_all_at(&page, 0).ok()?;
+        Some(own)
+    }
+    /// Says that some process is switched alone.
+    pub fn some_alone(&self) {
+        let _ = self.raised(offset_of!(Control, alone));
+    }
+    /// The process that a page of its own belongs to, as it sees itself.
+    pub fn owner(&self) -> u32 {
+        self.word(offset_of!(Control, first_pid)) as u32
+    }
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+    /// Its path; of the run's page, the run's.
+    pub fn path(&self) -> &Path {
+        &self.1
+    }
+    /// Adds one to a word that processes of the run add to as well; what it was.
+    fn raised(&self, at: usize) -> Option<u32> {
+        // SAFETY: a new mapping of the page, which is there whole (`is_a_run`), and is given back.
+        unsafe {
+            let rights = libc::PROT_READ | libc::PROT_WRITE;
+            let page =
+                libc::mmap(std::ptr::null_mut(), cutap_wire::PAGE, rights, libc::MAP_SHARED, self.0.as_raw_fd(), 0);
+            if page == libc::MAP_FAILED {
+                return None;
+            }
+            let was = (*page.cast::<u8>().add(at).cast::<AtomicU32>()).fetch_add(1, Ordering::SeqCst);
+            libc::munmap(page, cutap_wire::PAGE);
+            Some(was)
+        }
     }
     /// Makes this process the one that drains the run, until it ends. False when another is.
     pub fn lock(&self) -> bool {
@@ -143,7 +205,8 @@ impl Page {
     }
     /// What is recorded cannot be written any more: calls pass, and are counted.
     pub fn stop_recording(&self) {
-        self.put(offset_of!(Control, recording), &control::RECORDING_BROKEN.to_le_bytes());
+        self.put_recording(control::RECORDING_BROKEN);
+        self.own_pages().iter().for_each(|own| own.put_recording(control::RECORDING_BROKEN));
     }
     /// The rings of a flight recorder are being copied, or not any more.
     pub fn copying(&self, copying: bool) {
@@ -162,13 +225,8 @@ impl Page {
     pub fn recording(&self) -> u32 {
         self.word(offset_of!(Control, recording)) as u32
     }
-    /// Switches all processes of the run.
-    pub fn set_recording(&self, state: u32) {
-        let flags = self.flags() | control::SWITCHED;
-        self.put(offset_of!(Control, flags), &flags.to_le_bytes());
-        if self.recording() != state {
-            self.note(state);
-        }
+    /// Switches those who look at this page.
+    pub fn put_recording(&self, state: u32) {
         self.put(offset_of!(Control, recording), &state.to_le_bytes());
     }
     /// One of the `COLLECTOR_*` values.
@@ -191,22 +249,21 @@ impl Page {
         let _ = self.0.read_exact_at(&mut rules, offset_of!(Control, rules) as u64);
         String::from_utf8_lossy(&rules).into_owned()
     }
-    /// Other rules: processes look at what is armed again at their next call.
-    pub fn set_rules(&self, rules: &str) -> Result<()> {
-        fits(rules)?;
+    /// Other rules, which fit: processes look at what is armed again at their next call.
+    pub fn put_rules(&self, rules: &str) {
         let epoch = self.word(offset_of!(Control, rules_epoch)) as u32 & !1;
         self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(1).to_le_bytes());
         self.put(offset_of!(Control, rules), rules.as_bytes());
         self.put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
         self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(2).to_le_bytes());
-        self.note(control::RULES_CHANGED);
-        Ok(())
     }
-    /// Leaves word of a switch for readers, who would else not know that calls are missing.
-    fn note(&self, what: u32) {
+    /// Leaves word of a switch for readers, who would else not know that calls are missing: of process `pid`, or of all (0).
+    pub fn note(&self, what: u32, pid: u32) {
+        let flags = self.flags() | control::SWITCHED;
+        self.put(offset_of!(Control, flags), &flags.to_le_bytes());
         let n = self.word(offset_of!(Control, switches)) as u32;
         if (n as usize) < control::SWITCHES {
-            let both = [monotonic_ns().to_le_bytes(), u64::from(what).to_le_bytes()].concat();
+            let both = [monotonic_ns().to_le_bytes(), (u64::from(what) | u64::from(pid) << 32).to_le_bytes()].concat();
             self.put(offset_of!(Control, switched) + n as usize * 16, &both);
         }
         self.put(offset_of!(Control, switches), &n.saturating_add(1).to_le_bytes());

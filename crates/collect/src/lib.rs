@@ -5,6 +5,7 @@
 //! ends as the program ended. [`env`](fn@env) prepares the same for a program that starts without us,
 //! [`show`](fn@show) reads what a run left, [`recover`](fn@recover) puts it into a recording, [`report`](fn@report) adds it up. Nothing here knows a CUDA function or formats an event.
 
+mod alone;
 mod collector;
 mod control;
 mod ctl;

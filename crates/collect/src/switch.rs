@@ -2,17 +2,16 @@
 //! flags in the run folder. Nothing is sent to the program, no right over it is needed but that to its run folder, and it takes
 //! no notice before its next call. What was not armed cannot be armed any more: pointers are fetched once.
 
-use crate::control::Page;
+use crate::alone;
+use crate::control::{Page, fits};
 use crate::ctl::run_of;
 use crate::error::{Error, Result, cannot};
 use crate::filter::filter;
 use cutap_wire::control::{
-    COLLECTOR_ATTACHED, COLLECTOR_NEVER, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON,
+    COLLECTOR_ATTACHED, COLLECTOR_NEVER, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_CHANGED,
 };
-use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FILE, FOLLOWS, INSTANCE_BYTES, NEVER};
+use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FIRST, FOLLOWS, INSTANCE_BYTES, NEVER};
 use std::fmt::Write;
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -30,8 +29,8 @@ pub enum Switch {
     Status,
 }
 
-/// Switches the run of a process, or the run of a folder; what to say about it.
-pub fn switch(who: &str, what: &Switch) -> Result<String> {
+/// Switches a process, or with `all`, or by the folder, all of a run; what to say about it.
+pub fn switch(who: &str, all: bool, what: &Switch) -> Result<String> {
     let run = run_of(who)?;
     let page = Page::open(&run)?;
     if !page.is_a_run() {
@@ -40,19 +39,38 @@ pub fn switch(who: &str, what: &Switch) -> Result<String> {
             "{run} is not the folder of a run of this version of cutap; use the cutap that started the program"
         )));
     }
-    let shown = run.display();
-    match what {
-        Switch::Status => Ok(status(&run, &page)),
-        Switch::Off => {
-            let state = match page.recording() {
-                RECORDING_ON | RECORDING_COUNT => RECORDING_OFF,
-                state => state,
-            };
-            page.set_recording(state);
-            flags(&run, false, false)?;
-            Ok(format!("off in {shown}: calls pass and are not seen; cutap ctl {who} on switches them on again\n"))
+    let pid = who.parse().ok().filter(|_| !all);
+    let filtered = match what {
+        Switch::Status => return Ok(status(&run, &page, pid)),
+        Switch::Filter(text) => {
+            let parsed = filter(Some(text.as_str()).filter(|t| t.trim() != "all"))?;
+            fits(parsed.rules())?;
+            Some(parsed)
         }
-        Switch::On => {
+        Switch::On | Switch::Off => None,
+    };
+    let (shown, again) = match (pid, all) {
+        (Some(pid), _) => (format!("process {pid} of {}", run.display()), format!("cutap ctl {who}")),
+        (None, true) => (run.display().to_string(), format!("cutap ctl --all {who}")),
+        (None, false) => (run.display().to_string(), format!("cutap ctl {who}")),
+    };
+    // The run's first: what takes its own page meanwhile begins as that, and all others have one by now.
+    let (pages, own) = match pid {
+        Some(pid) => alone::pages(&page, pid)?,
+        None => (vec![Page::open(&run)?].into_iter().chain(page.own_pages()).collect(), 0),
+    };
+    match (what, filtered) {
+        (Switch::Filter(text), Some(filter)) => {
+            for one in each(pages, pid, &page) {
+                one.put_rules(filter.rules());
+                flags(&one, one.recording() != RECORDING_OFF, true)?;
+            }
+            page.note(RULES_CHANGED, own);
+            Ok(format!(
+                "the filter of {shown} is now {text:?}; functions that were not armed when the program fetched their pointers stay unseen\n"
+            ))
+        }
+        (Switch::On, _) => {
             let (state, doing) = match page.flags() & COUNT {
                 0 => (RECORDING_ON, "recorded"),
                 _ => (RECORDING_COUNT, "counted"),
@@ -62,24 +80,46 @@ pub fn switch(who: &str, what: &Switch) -> Result<String> {
                     "{shown} cannot be switched on: what is recorded can no longer be written; start the program again"
                 )));
             }
-            page.set_recording(state);
-            flags(&run, true, false)?;
+            put(each(pages, pid, &page), state, &page, own)?;
             let range = match page.flags() & RANGE {
                 0 => "",
                 _ => " between cuProfilerStart and cuProfilerStop",
             };
             Ok(format!("on in {shown}: what was armed is {doing}{range}\n"))
         }
-        Switch::Filter(text) => {
-            let all = text.trim() == "all";
-            let parsed = if all { None } else { Some(text.as_str()) };
-            page.set_rules(filter(parsed)?.rules())?;
-            flags(&run, page.recording() != RECORDING_OFF, true)?;
-            Ok(format!(
-                "the filter of {shown} is now {text:?}; functions that were not armed when the program fetched their pointers stay unseen\n"
-            ))
+        _ => {
+            put(each(pages, pid, &page), RECORDING_OFF, &page, own)?;
+            Ok(format!("off in {shown}: calls pass and are not seen; {again} on switches them on again\n"))
         }
     }
+}
+
+/// The pages one after the other; of a whole run also those that are made while the first ones are written.
+fn each<'a>(pages: Vec<Page>, pid: Option<u32>, run: &'a Page) -> impl Iterator<Item = Page> + 'a {
+    let there = pages.len();
+    let late = move || match pid {
+        None => run.own_pages().into_iter().skip(there.saturating_sub(1)).collect(),
+        Some(_) => Vec::new(),
+    };
+    pages.into_iter().chain(std::iter::once_with(late).flatten())
+}
+
+/// Switches these to a state; what is broken stays so.
+fn put(pages: impl Iterator<Item = Page>, state: u32, run: &Page, own: u32) -> Result<()> {
+    let mut noted = false;
+    for page in pages {
+        let before = page.recording();
+        if !matches!(before, RECORDING_OFF | RECORDING_ON | RECORDING_COUNT) {
+            continue;
+        }
+        if before != state && !noted {
+            run.note(state, own);
+            noted = true;
+        }
+        page.put_recording(state);
+        flags(&page, state != RECORDING_OFF, false)?;
+    }
+    Ok(())
 }
 
 /// Folders of the processes of a run.
@@ -91,39 +131,47 @@ fn processes(run: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Sets the flags that runtimes look at themselves; with `again`, also of functions that a filter left out, so that they are
-/// looked at anew.
-fn flags(run: &Path, on: bool, again: bool) -> Result<()> {
-    for path in processes(run).into_iter().map(|p| p.join(FILE)) {
-        let file = match OpenOptions::new().read(true).write(true).open(&path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => continue,
-            file => file.map_err(|e| cannot("switch runtimes in", &path, &e, "run cutap ctl as the program's user"))?,
-        };
-        let mut armed = [0; CALLBACKS];
-        for at in (0..).map(|n: u64| n * INSTANCE_BYTES as u64) {
-            if file.read_exact_at(&mut armed, at + ARMED as u64).is_err() {
-                break;
-            }
-            if again {
-                armed.iter_mut().filter(|a| **a == NEVER).for_each(|a| *a = FOLLOWS);
-                // An instance that is not there yet writes its own.
-                let _ = file.write_all_at(&armed, at + ARMED as u64);
-            }
-            let flag = |armed: &u8| u32::from(*armed == ALWAYS || *armed == FOLLOWS && on).to_le_bytes();
-            let words: Vec<u8> = armed.iter().flat_map(flag).collect();
-            file.write_all_at(&words, at).map_err(|e| cannot("switch runtimes in", &path, &e, "try again"))?;
+/// Sets the flags that a process's runtimes look at themselves; with `again`, also of functions that a filter left out, so that they
+/// are looked at anew.
+fn flags(own: &Page, on: bool, again: bool) -> Result<()> {
+    let file = own.file();
+    let mut armed = [0; CALLBACKS];
+    for at in (0..).map(|n: u64| FIRST as u64 + n * INSTANCE_BYTES as u64) {
+        if file.read_exact_at(&mut armed, at + ARMED as u64).is_err() {
+            break;
         }
+        if again {
+            armed.iter_mut().filter(|a| **a == NEVER).for_each(|a| *a = FOLLOWS);
+            // An instance that is not there yet writes its own.
+            let _ = file.write_all_at(&armed, at + ARMED as u64);
+        }
+        let flag = |armed: &u8| u32::from(*armed == ALWAYS || *armed == FOLLOWS && on).to_le_bytes();
+        let words: Vec<u8> = armed.iter().flat_map(flag).collect();
+        file.write_all_at(&words, at).map_err(|e| cannot("switch runtimes in", own.path(), &e, "try again"))?;
     }
     Ok(())
 }
 
-fn status(run: &Path, page: &Page) -> String {
-    let state = match page.recording() {
+fn state_of(page: &Page) -> &'static str {
+    match page.recording() {
         RECORDING_OFF => "off: calls pass and are not seen",
         RECORDING_ON => "on: what was armed is recorded",
         RECORDING_COUNT => "on: what was armed is counted",
         _ => "broken: what is recorded can no longer be written",
-    };
+    }
+}
+
+fn filter_of(page: &Page) -> String {
+    let rules = page.rules();
+    let rules: Vec<&str> = rules.lines().collect();
+    if rules.is_empty() { "all functions".to_owned() } else { rules.join("; ") }
+}
+
+/// How it stands with the run, and with each process that it does not stand so with; or with one process.
+fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
+    let own = page.own_pages();
+    let one = pid.and_then(|pid| alone::find(&own, pid).into_iter().next());
+    let (state, filter) = one.map_or_else(|| (state_of(page), filter_of(page)), |p| (state_of(p), filter_of(p)));
     let collector = match page.collector_state() {
         COLLECTOR_ATTACHED => "attached",
         COLLECTOR_NEVER => "none so far: calls stay in the run folder",
@@ -133,18 +181,19 @@ fn status(run: &Path, page: &Page) -> String {
     if page.flags() & RANGE != 0 {
         text += "range: between cuProfilerStart and cuProfilerStop, in each process for itself\n";
     }
-    let rules = page.rules();
-    let rules: Vec<&str> = rules.lines().collect();
-    let _ = match rules.is_empty() {
-        true => writeln!(text, "filter: all functions"),
-        false => writeln!(text, "filter: {}", rules.join("; ")),
-    };
-    let _ = writeln!(text, "collector: {collector}");
+    let _ = writeln!(text, "filter: {filter}\ncollector: {collector}");
     for process in processes(run) {
         let name = process.file_name().unwrap_or_default().to_string_lossy();
         let pid = name.trim_start_matches('p').split('-').next().unwrap_or("?");
         let lives = Path::new("/proc").join(pid).exists();
-        let _ = writeln!(text, "process: {pid} ({})", if lives { "running" } else { "ended" });
+        let lives = if lives { "running" } else { "ended" };
+        let differs = |p: &&Page| {
+            p.owner().to_string() == pid && (state_of(p), filter_of(p)) != (state_of(page), filter_of(page))
+        };
+        let _ = match own.iter().rev().find(differs) {
+            Some(p) => writeln!(text, "process: {pid} ({lives}); {}; filter: {}", state_of(p), filter_of(p)),
+            None => writeln!(text, "process: {pid} ({lives})"),
+        };
     }
     text
 }

@@ -62,6 +62,8 @@ pub struct Switched {
     pub ns: u64,
     /// To what.
     pub to: SwitchedTo,
+    /// Of which process alone; 0: of all.
+    pub pid: u32,
 }
 
 /// A filter and what it did.

@@ -84,7 +84,7 @@ impl Opened {
                 control::RECORDING_ON | control::RECORDING_COUNT => SwitchedTo::On,
                 _ => SwitchedTo::Off,
             };
-            Switched { ns: crate::bytes::u64_at(&page, at), to }
+            Switched { ns: crate::bytes::u64_at(&page, at), to, pid: crate::bytes::u32_at(&page, at + 12) }
         };
         ((0..kept).map(one).collect(), times - kept as u32)
     }

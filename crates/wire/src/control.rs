@@ -104,8 +104,13 @@ pub struct Control {
     pub stack_rules: [u8; STACK_RULES_BYTES],
     /// How often the run was switched since its start.
     pub switches: AtomicU32,
-    /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values or [`RULES_CHANGED`].
+    /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values or [`RULES_CHANGED`]; in
+    /// the upper half of that the process that was switched alone, 0: all.
     pub switched: [[AtomicU64; 2]; SWITCHES],
+    /// Files `s<n>` so far (see `flags`).
+    pub own_pages: AtomicU32,
+    /// Not 0: somebody switched a process alone, so a new one has to look whether that is meant for it too.
+    pub alone: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

@@ -1,11 +1,16 @@
-//! `flags` of a process: for each runtime instance the flags that the runtime itself reads before each call, so that a call that is
-//! not wanted costs what it costs without us. They lie in a file, so that somebody outside can switch them while no code of
-//! ours runs; beside each stands whether it may be on at all.
+//! `s<n>` of a run: the switches of one process. Its first page is laid out as the control page, of which `recording`, the rules and
+//! their epoch count, and `first_pid` says whose it is. The process maps it where its gates look, so that somebody outside switches
+//! it alone. A process makes one when the first function is armed in it, a forked child at once if its parent has one.
+//!
+//! Behind the page stand, for each runtime instance, the flags that the runtime itself reads before each call, so that a call that is
+//! not wanted costs what it costs without us; beside each stands whether it may be on at all.
 
-/// Name of the file in the process folder.
-pub const FILE: &str = "flags";
+/// How the name of the file begins; its number follows.
+pub const FILE: &str = "s";
 /// Functions of an instance.
 pub const CALLBACKS: usize = 2048;
+/// Where the flags of the first instance begin.
+pub const FIRST: usize = crate::PAGE;
 /// Bytes of one instance in the file: a flag of four bytes for each function, then a byte.
 pub const INSTANCE_BYTES: usize = 3 * crate::PAGE;
 /// Where the bytes begin.

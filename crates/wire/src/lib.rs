@@ -11,7 +11,7 @@
 //! RUN/hooks               hook libraries, and what hooks may know of functions; only with --hook (hooks)
 //! RUN/p<pid>-<n>/inside   which hook each thread is in (hooks)
 //! RUN/p<pid>-<n>/t<k>.counts, t<k>.runtimes  numbers of calls under --count (counts)
-//! RUN/p<pid>-<n>/flags    switches of the runtimes' own callbacks (flags)
+//! RUN/s<n>                switches of one process, and of the runtimes' callbacks in it (flags)
 //! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
 //! ```
 #![cfg_attr(not(any(test, feature = "loom")), no_std)]

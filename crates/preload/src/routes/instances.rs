@@ -9,7 +9,7 @@ use core::arch::global_asm;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::count;
-use cutap_wire::flags::{self, ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER};
+use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER};
 use cutap_wire::names::layer;
 
 const INSTANCES: usize = 128;
@@ -130,15 +130,22 @@ impl Instance {
     }
     /// Puts the flags where somebody outside can switch them.
     fn share(&self, n: usize) -> Option<()> {
-        if !start::process_made() {
+        self.shared.store(start::own::flags(n)?, Relaxed);
+        Some(())
+    }
+    /// The flags of a forked child are its own, at the place that the runtime knows.
+    fn share_anew(&self, n: usize) -> Option<()> {
+        let shared = self.shared.load(Relaxed);
+        if shared.is_null() {
             return None;
         }
-        let mut path = start::Path::process();
-        path.push(b"/").push(flags::FILE.as_bytes());
-        let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite))?;
-        let at = n * INSTANCE_BYTES;
-        let shared = if file.allocate(at + INSTANCE_BYTES) { file.map(at, INSTANCE_BYTES) } else { return None };
-        self.shared.store(shared, Relaxed);
+        let own = start::own::flags(n)?;
+        // SAFETY: both are mappings of so many bytes; the parent's stays where the parent has it.
+        unsafe {
+            core::ptr::copy_nonoverlapping(shared, own, INSTANCE_BYTES);
+            sys::move_over(own, shared, INSTANCE_BYTES);
+        }
+        self.follow();
         Some(())
     }
 }
@@ -236,6 +243,13 @@ pub fn ask_again() {
                 i.arm(id, FOLLOWS);
             }
         }
+    }
+}
+
+/// A forked child has switches of its own.
+pub fn share_anew() {
+    for (n, i) in ALL.iter().enumerate().take_while(|i| i.1.object.load(Relaxed) != 0) {
+        let _ = i.share_anew(n);
     }
 }
 

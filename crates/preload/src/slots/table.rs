@@ -229,6 +229,7 @@ pub fn for_hooks(real: usize, hooks: u32) -> Option<usize> {
 }
 
 fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<u32> {
+    start::own::made();
     let cxx = name.starts_with(b"_Z");
     if cxx && start::flags() & control::CXX_NAMES == 0 {
         start::count(count::CXX_NOT_ASKED, 1);

@@ -7,6 +7,7 @@
 pub mod dump;
 pub mod environment;
 pub mod names;
+pub mod own;
 pub mod process;
 mod state;
 pub mod switch;
@@ -104,6 +105,10 @@ pub fn begin(environment: *const *const u8) {
     STATE.store(state, Release);
     if state == RUNNING {
         thread::fork::start();
+        // Of a process that was switched alone, also what it starts is.
+        if control().is_some_and(|c| c.alone.load(Acquire) != 0) {
+            own::made();
+        }
         crate::capture::look_at_program();
         routes::dlsym::find_next();
         crate::hook::library::load();
@@ -131,9 +136,10 @@ fn set_up(environment: *const *const u8) -> bool {
     if !whole || !unsafe { file.map_over(switch::CUTAP_CONTROL.at(), PAGE) } {
         return false;
     }
-    let page = switch::CUTAP_CONTROL.at().cast::<Control>();
+    // Once more, for the page of switches comes to lie over the first one.
+    let page = file.map(0, PAGE).cast::<Control>();
     // SAFETY: just mapped.
-    let good = unsafe { (*page).magic == MAGIC && (*page).version == VERSION && followed(&*page) };
+    let good = !page.is_null() && unsafe { (*page).magic == MAGIC && (*page).version == VERSION && followed(&*page) };
     if !good {
         switch::leave();
         return false;
@@ -194,13 +200,11 @@ pub fn max_chunks() -> u32 {
 }
 /// Whether the rules want a function.
 pub fn wanted(layer: u8, library: &[u8], name: &[u8]) -> bool {
-    let Some(c) = control() else { return false };
-    cutap_calls::filter::wanted(rules(c), layer, library, name)
+    cutap_calls::filter::wanted(rules(switch::here()), layer, library, name)
 }
 /// Whether the rules can want anything of a layer: decided by whether one excludes it whole.
 pub fn wants_layer(layer: u8) -> bool {
-    let Some(c) = control() else { return false };
-    cutap_calls::filter::wants_layer(rules(c), layer)
+    cutap_calls::filter::wants_layer(rules(switch::here()), layer)
 }
 /// Bytes of a caller's stack that are kept; 0: none.
 pub fn stack_bytes() -> usize {
@@ -261,4 +265,5 @@ pub fn forked() {
     }
     names::forked();
     process::forked();
+    own::forked();
 }

@@ -1,9 +1,9 @@
-//! Whether calls are recorded now: the word of the control page, which `cutap ctl` changes, and a word of this process alone. Both
-//! stand at fixed places of this library, so that a gate in front of a frame can look at them without a register.
+//! Whether calls are recorded now: a word of this process's own page of switches (`own`), which `cutap ctl` changes, and one that nobody
+//! outside can change. Both stand at fixed places of this library, so that a gate in front of a frame can look at them without a register.
 //!
 //! It never arms what was not armed: a pointer that a runtime has fetched is not given out a second time.
 
-use super::{control, flags};
+use super::flags;
 use crate::loader::objects::{self, Object};
 use crate::routes::instances;
 use crate::slots;
@@ -13,15 +13,15 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_calls::filter;
 use cutap_wire::PAGE;
-use cutap_wire::control::{RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_ON, RULES_BYTES};
+use cutap_wire::control::{Control, RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_ON, RULES_BYTES};
 
-/// Where the control page is mapped over.
+/// Where the switches are mapped over: the run's control page, until this process has a page of its own.
 #[repr(C, align(4096))]
 pub struct Place(UnsafeCell<[u8; PAGE]>);
 // SAFETY: shared memory, read and written through atomics.
 unsafe impl Sync for Place {}
 
-/// The control page: zeros, that is off, until it is mapped.
+/// The switches: zeros, that is off, until something is mapped.
 #[unsafe(no_mangle)]
 pub static CUTAP_CONTROL: Place = Place(UnsafeCell::new([0; PAGE]));
 
@@ -56,13 +56,17 @@ pub fn range(on: bool) {
     instances::follow();
 }
 
+/// What is mapped there.
+#[inline(always)]
+pub fn here() -> &'static Control {
+    // SAFETY: zeros or a page of this layout; what changes in it is atomic.
+    unsafe { &*CUTAP_CONTROL.at().cast() }
+}
+
 /// One of the `RECORDING_*` values, as far as this process is concerned.
 #[inline(always)]
 fn state() -> u32 {
-    if fork::is_away() {
-        return 0;
-    }
-    control().map_or(0, |c| c.recording.load(Relaxed))
+    if fork::is_away() { 0 } else { here().recording.load(Relaxed) }
 }
 /// True while calls are to be recorded.
 #[inline(always)]
@@ -91,13 +95,13 @@ static APPLYING: AtomicU32 = AtomicU32::new(0);
 /// True when somebody has changed the rules.
 #[inline(always)]
 pub fn rules_changed() -> bool {
-    control().is_some_and(|c| c.rules_epoch.load(Relaxed) != CUTAP_SEEN.load(Relaxed))
+    here().rules_epoch.load(Relaxed) != CUTAP_SEEN.load(Relaxed)
 }
 
 /// Looks again at all that is armed. While one thread does, others go by what they know.
 #[cold]
 pub fn apply_rules() {
-    let Some(c) = control() else { return };
+    let c = here();
     let me = sys::gettid();
     let epoch = c.rules_epoch.load(Acquire);
     if epoch % 2 != 0 || !sys::take(&APPLYING, me) {

@@ -58,6 +58,9 @@ pub type PhdrCallback = unsafe extern "C" fn(*const PhdrInfo, usize, *mut c_void
 /// `dl_iterate_phdr`: lists the loaded objects, under the loader's lock.
 pub type Iterate = unsafe extern "C" fn(PhdrCallback, *mut c_void) -> c_int;
 
+/// What is called around a fork.
+pub type Around = Option<unsafe extern "C" fn()>;
+
 weak! {
     /// The loader's list, as debuggers find it.
     r_debug, "_r_debug", *const crate::loader::map::Debug;
@@ -73,6 +76,8 @@ weak! {
     mutex_lock, "pthread_mutex_lock", unsafe extern "C" fn(*mut c_void) -> c_int;
     /// Where this thread's errno is.
     errno_location, "__errno_location", unsafe extern "C" fn() -> *mut c_int;
+    /// Calls functions around each fork: before it, in the parent, in the child.
+    register_atfork, "__register_atfork", unsafe extern "C" fn(Around, Around, Around, *mut c_void) -> c_int;
     /// The program's environment.
     environ, "environ", *const *const *const u8;
     /// Where the kernel put argc, argv and the environment: known to ld.so before libc has run.

@@ -67,6 +67,47 @@ fn off_and_on() {
     }
 }
 
+/// The process that is named is switched, and what it starts from then on; --all is all of them.
+#[test]
+fn one_process_of_several() {
+    for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
+        let folder = scratch("alone");
+        let at = |name: &str| folder.join(name).display().to_string();
+        let wait = |name: &str| format!("until [ -e {} ]; do sleep 0.01; done", at(name));
+        // Another program runs meanwhile: one round before this one is switched, one after.
+        let other = format!("touch {}; {}", at("up"), wait("go"));
+        let begin = format!("('{}' '{other}' && touch {}) > /dev/null & {}", program.display(), at("over"), wait("up"));
+        let end = format!("touch {}; {}", at("go"), wait("over"));
+        let run = trace(&program, &[], &[&begin, "CTL off", &end]);
+        run.is([2 + 2, 2 + 2, 2 + 2]);
+        let said = run.lines.last().expect("the last line")["switched"][0]["pid"].as_u64();
+        assert_eq!(said, run.lines.iter().find_map(|l| l["pid"].as_u64()), "{said:?}");
+        ["up", "go", "over"].iter().for_each(|name| fs::remove_file(at(name)).unwrap());
+        trace(&program, &[], &[&begin, "CTL --all off", &end]).is([2 + 1, 2 + 1, 2 + 1]);
+
+        // What it starts begins as it is: forked, or as another program with shells between.
+        trace(&program, &[], &["FORK", "CTL off", "true", "JOIN"]).is([1 + 1 + 1, 3, 3]);
+        trace(&program, &[], &["CTL off", "FORK", "CTL on", "JOIN"]).is([1 + 1, 2, 2]);
+        let started = format!("{} true", program.display());
+        trace(&program, &[], &["CTL off", &started, "CTL on", &started]).is([1 + 1 + 1 + 2, 5, 5]);
+        trace(&program, &[], &["FORK", "CTL filter cudaMemset", "JOIN", "true"]).is([1 + 1 + 2, 1 + 1 + 2, 1 + 2 + 2]);
+    }
+}
+
+/// One that has armed nothing yet is switched too: it, and the program that takes its place.
+#[test]
+fn before_its_first_call() {
+    let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
+    let folder = scratch("before");
+    let script = folder.join("script");
+    fs::write(
+        &script,
+        format!("{0} ctl $$ off; {1} true; {0} ctl $$ on; exec {1} true", cutap().display(), program.display()),
+    )
+    .unwrap();
+    trace(Path::new("/bin/sh"), &[], &[script.to_str().unwrap()]).is([2, 2, 2]);
+}
+
 #[test]
 fn a_filter_while_it_runs() {
     for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
@@ -96,9 +137,9 @@ fn a_recording_says_when_it_was_off() {
     for words in [&["show"][..], &["report"], &["report", "--tree"], &["report", "--leaks"]] {
         let read = finish(Command::new(cutap()).args(words).arg(&file)).everything();
         for sentence in [
-            "recording was off from ",
+            " and what it started was off from ",
             " after the start (cutap ctl): calls made then are missing",
-            "the filter was changed ",
+            " and what it started was changed ",
             " after the start (cutap ctl) to the end: calls made then are missing",
         ] {
             assert!(read.contains(sentence), "{words:?} {sentence}: {read}");

@@ -1,0 +1,162 @@
+//! This process's own page of switches (`wire::flags`), so that somebody outside switches it alone. It is made when the first function
+//! is armed; before that, and where it cannot be made, the run's control page stands in its place and the process is switched with
+//! all others.
+//!
+//! It begins as what it takes the place of: for a new process the run's page, for a forked child its parent's. Whoever switches the
+//! run writes the run's page first and then each process's, so what is copied is looked at once more.
+
+use super::{Path, control, switch};
+use crate::routes::instances;
+use crate::sys;
+use core::sync::atomic::{AtomicU32, Ordering::*};
+use cutap_wire::control::Control;
+use cutap_wire::flags::{FILE, FIRST, INSTANCE_BYTES};
+use cutap_wire::{MAGIC, PAGE, VERSION};
+
+/// The process that has one, 0 none: a forked child finds its parent's number.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+/// Number of the file.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+static MAKING: AtomicU32 = AtomicU32::new(0);
+/// Pages that are looked at when one process was switched alone.
+const MOST: u32 = 1 << 16;
+
+/// Something is being armed.
+pub fn made() {
+    if OWNER.load(Acquire) == 0 && super::running() && sys::take(&MAKING, sys::gettid()) {
+        let signals = sys::block_signals();
+        if make().is_some()
+            && let Some(register) = sys::libc::register_atfork()
+        {
+            // SAFETY: a function of ours, which stays.
+            unsafe { register(None, None, Some(in_child), core::ptr::null_mut()) };
+        }
+        // Once: where it cannot be made now, it is not tried at each function.
+        OWNER.store(sys::getpid(), Release);
+        sys::restore_signals(signals);
+    }
+}
+
+/// Called by libc in a forked child. One that was made without libc takes its page at its first call that is recorded.
+unsafe extern "C" fn in_child() {
+    let signals = sys::block_signals();
+    forked();
+    sys::restore_signals(signals);
+}
+
+/// A forked child: a page as its parent's is, if that has one.
+pub fn forked() {
+    let me = sys::getpid();
+    let owner = OWNER.load(Acquire);
+    if owner == 0 || owner == me {
+        return;
+    }
+    OWNER.store(me, Release);
+    if make().is_some() {
+        instances::share_anew();
+    }
+}
+
+/// Room for the flags of runtime instance `n`, in this process's file.
+pub fn flags(n: usize) -> Option<*mut u8> {
+    made();
+    let file = sys::open(path(NUMBER.load(Acquire).checked_sub(1)?).bytes(), sys::Open::ReadWrite)?;
+    let at = FIRST + n * INSTANCE_BYTES;
+    let shared = if file.allocate(at + INSTANCE_BYTES) { file.map(at, INSTANCE_BYTES) } else { return None };
+    (!shared.is_null()).then_some(shared)
+}
+
+fn path(n: u32) -> Path {
+    let mut path = Path::run();
+    path.push(b"/").push(FILE.as_bytes()).number(n.into());
+    path
+}
+
+fn make() -> Option<()> {
+    let run = control()?;
+    let first = NUMBER.swap(0, AcqRel) == 0;
+    let n = run.own_pages.fetch_add(1, AcqRel);
+    let file = sys::open(path(n).bytes(), sys::Open::New)?;
+    let page = if file.allocate(PAGE) { file.map(0, PAGE) } else { return None };
+    if page.is_null() {
+        return None;
+    }
+    // SAFETY: a page of this layout, fresh; only its atomics and its rules are written, by us and by whoever switches.
+    unsafe {
+        let own = page.cast::<Control>();
+        (&raw mut (*own).version).write(VERSION);
+        (*own).first_pid.store(sys::getpid(), Relaxed);
+        take_over(switch::here(), own);
+        (&raw mut (*own).magic).write_volatile(MAGIC);
+        // Behind the page that others can see now: one that was switched before is found, one after finds us.
+        core::sync::atomic::fence(SeqCst);
+        if first && run.alone.load(SeqCst) != 0 {
+            inherit(n, own);
+        }
+        if !sys::move_over(page, switch::CUTAP_CONTROL.at(), PAGE) {
+            return None;
+        }
+    }
+    NUMBER.store(n + 1, Release);
+    Some(())
+}
+
+/// Makes `own` what `from` is, which may change meanwhile.
+///
+/// # Safety
+/// Both are mapped; nobody else has `own`, but for whoever switches.
+unsafe fn take_over(from: &Control, own: *mut Control) {
+    for _ in 0..1000 {
+        let (state, epoch) = (from.recording.load(Acquire), from.rules_epoch.load(Acquire));
+        // SAFETY: the caller's promise; byte by byte, for no memcpy may see them change.
+        unsafe {
+            let to = (&raw mut (*own).rules).cast::<u8>();
+            for (n, byte) in from.rules.iter().enumerate() {
+                to.add(n).write_volatile((&raw const *byte).read_volatile());
+            }
+            (*own).rules_len.store(from.rules_len.load(Relaxed), Relaxed);
+            (*own).rules_epoch.store(epoch & !1, Relaxed);
+            (*own).recording.store(state, Release);
+        }
+        core::sync::atomic::fence(SeqCst);
+        if epoch.is_multiple_of(2) && from.rules_epoch.load(Acquire) == epoch && from.recording.load(Acquire) == state {
+            return;
+        }
+        sys::yield_now();
+    }
+}
+
+/// What was said of this process before it had a page (or before its exec), or else of its parent.
+///
+/// # Safety
+/// `own` is mapped.
+unsafe fn inherit(number: u32, own: *mut Control) {
+    let run = control().map_or(0, |c| c.own_pages.load(SeqCst)).min(MOST);
+    for who in [sys::getpid(), sys::getppid()] {
+        for n in (0..run).rev().filter(|n| *n != number) {
+            let Some(file) = sys::open(path(n).bytes(), sys::Open::ReadWrite) else { continue };
+            let mut head = [0; PAGE];
+            if file.read(&mut head) < PAGE {
+                continue;
+            }
+            let other = file.map(0, PAGE);
+            if other.is_null() {
+                continue;
+            }
+            // SAFETY: a whole page of the file.
+            let found = unsafe {
+                let other = &*other.cast::<Control>();
+                let found = other.magic == MAGIC && other.first_pid.load(Acquire) == who;
+                if found {
+                    take_over(other, own);
+                }
+                found
+            };
+            // SAFETY: mapped above.
+            unsafe { sys::unmap(other, PAGE) };
+            if found {
+                return;
+            }
+        }
+    }
+}

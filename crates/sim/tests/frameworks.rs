@@ -52,6 +52,7 @@ fn handles(version: &str) {
     for (what, name) in [
         ("cublasLt", "cublasLt"),
         ("cublas", "cublas"),
+        ("gemm", "cublas"),
         ("curand", "curand"),
         ("load", "nvJitLink"),
         ("cusparse", "cusparse"),

@@ -142,6 +142,7 @@ pub static FUNCTIONS: &[&str] = &[
     "cuEGLStreamProducerPresentFrame",
     "cuEGLStreamProducerReturnFrame",
     "cuEventCreate",
+    "cuEventCreateFromEGLSync",
     "cuEventDestroy",
     "cuEventDestroy_v2",
     "cuEventElapsedTime",

@@ -4,11 +4,16 @@ use crate::api::device::attribute;
 use crate::api::launch::Config;
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::code::Function;
+use crate::driver::config::config;
 use crate::driver::context::device;
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::world::{Handle, World, known, known_mut, world};
 
 const MAX_DYNAMIC_SHARED: u32 = 8;
+/// Whether a graph's node of it can be changed by a kernel: since 13.3, asked only.
+const UPDATED_ON_DEVICE: u32 = 16;
+/// Since 13.4: what is wished for, one of CUsharedMemoryMode.
+const SHARED_MEMORY_MODE: u32 = 17;
 /// What a block may have without asking for more, and with it.
 const SHARED: i32 = 48 << 10;
 const SHARED_OPT_IN: u32 = 97;
@@ -32,6 +37,8 @@ fn get(f: &Function, id: u32) -> Answer<i32> {
         MAX_DYNAMIC_SHARED => max_dynamic_shared(f),
         9 => f.attributes.get(&id).copied().unwrap_or(-1),
         10..=15 => f.attributes.get(&id).copied().unwrap_or(0),
+        UPDATED_ON_DEVICE if config().driver >= 13030 => 1,
+        SHARED_MEMORY_MODE if config().driver >= 13040 => f.attributes.get(&id).copied().unwrap_or(0),
         _ => return Err(Fault::INVALID_VALUE),
     })
 }
@@ -40,7 +47,9 @@ fn set(f: &mut Function, id: u32, value: i32) -> Answer {
     let good = match id {
         MAX_DYNAMIC_SHARED => (0..=attribute(0, SHARED_OPT_IN)? - f.kernel().shared).contains(&value),
         9 => (-1..=100).contains(&value),
-        11..=15 => value >= 0,
+        11..=14 => value >= 0,
+        15 => (0..=2).contains(&value),
+        SHARED_MEMORY_MODE => config().driver >= 13040 && (0..=4).contains(&value),
         _ => false,
     };
     if !good {

@@ -93,12 +93,19 @@ fn launch(task: &Task) -> Option<&Launch> {
     if let Task::Kernel(launch) = task { Some(launch) } else { None }
 }
 
+/// What a kernel node launches.
+fn kernel(node: Handle) -> Answer<Kernel2> {
+    let mut world = world();
+    let launch = launch(&known_node(&world, node)?.task).ok_or(Fault::INVALID_VALUE)?.clone();
+    Kernel2::of(&mut world, &launch)
+}
+
 pub extern "C" fn cuGraphKernelNodeGetParams(node: Handle, out: Out<Kernel>) -> u32 {
-    get(node, out, |t| Some(Kernel2::from(launch(t)?).kernel))
+    answer(|| out.check()?.put(kernel(node)?.kernel))
 }
 
 pub extern "C" fn cuGraphKernelNodeGetParams_v2(node: Handle, out: Out<Kernel2>) -> u32 {
-    get(node, out, |t| Some(launch(t)?.into()))
+    answer(|| out.check()?.put(kernel(node)?))
 }
 
 pub extern "C" fn cuGraphKernelNodeSetParams(node: Handle, what: In<Kernel>) -> u32 {
@@ -318,7 +325,8 @@ pub extern "C" fn cuGraphNodeSetParams_v2(node: Handle, what: u64) -> u32 {
 
 pub extern "C" fn cuGraphNodeGetParams(node: Handle, out: u64) -> u32 {
     answer(|| {
-        let world = world();
-        graph_params::tell(&world, &known_node(&world, node)?.task, out)
+        let mut world = world();
+        let task = known_node(&world, node)?.task.clone();
+        graph_params::tell(&mut world, &task, out)
     })
 }

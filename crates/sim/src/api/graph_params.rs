@@ -4,6 +4,7 @@ use crate::api::launch::{self, Config};
 use crate::api::stream_memory::{self, Batched};
 use crate::driver::abi::{In, Out};
 use crate::driver::allocation;
+use crate::driver::code::{self, Function};
 use crate::driver::context::device;
 use crate::driver::current;
 use crate::driver::fault::{Answer, Fault};
@@ -39,8 +40,10 @@ pub struct Kernel2 {
 impl Kernel2 {
     pub fn task(&self, world: &World) -> Answer<Task> {
         let Kernel { function, grid, block, shared, parameters, extra } = self.kernel;
-        let function = if function == Handle::NULL { self.library_kernel } else { function };
-        let found = world.functions.get(&function).ok_or(Fault::INVALID_HANDLE)?;
+        let as_kernel = function == Handle::NULL;
+        let function = if as_kernel { self.library_kernel } else { function };
+        let found = world.functions.get(&function).filter(|f| f.is_kernel() == as_kernel);
+        let found = found.ok_or(Fault::INVALID_HANDLE)?;
         let config = Config { grid, block, shared, stream: Handle::NULL, attributes: 0, count: 0 };
         launch::check(found, &config, parameters, extra)?;
         let arguments = launch::arguments(found, parameters, extra)?;
@@ -49,12 +52,16 @@ impl Kernel2 {
     }
 }
 
-impl From<&Launch> for Kernel2 {
-    fn from(l: &Launch) -> Self {
-        let parameters = l.arguments.as_ref().map_or(0, |a| a.pointers.as_ptr() as u64);
-        let Launch { function, grid, block, shared, .. } = *l;
+impl Kernel2 {
+    /// What a node is said to launch: always a function, and beside it the library's kernel, if it came as that.
+    pub fn of(world: &mut World, launch: &Launch) -> Answer<Kernel2> {
+        let parameters = launch.arguments.as_ref().map_or(0, |a| a.pointers.as_ptr() as u64);
+        let Launch { function, grid, block, shared, .. } = *launch;
+        let is_kernel = world.functions.get(&function).is_some_and(Function::is_kernel);
+        let library_kernel = if is_kernel { function } else { Handle::NULL };
+        let function = if is_kernel { code::function_of(world, function)? } else { function };
         let kernel = Kernel { function, grid, block, shared, parameters, extra: 0 };
-        Kernel2 { kernel, library_kernel: Handle::NULL, context: Handle::NULL }
+        Ok(Kernel2 { kernel, library_kernel, context: current::get() })
     }
 }
 
@@ -189,12 +196,12 @@ fn conditional(world: &mut World, address: u64) -> Answer<Task> {
 }
 
 /// What a task says, into a CUgraphNodeParams at an address.
-pub fn tell(world: &World, task: &Task, address: u64) -> Answer {
+pub fn tell(world: &mut World, task: &Task, address: u64) -> Answer {
     Out::<[u64; 32]>::at(address).put([0; 32])?;
     Out::<u32>::at(address).put(task.kind())?;
     let part = address + PART;
     match task {
-        Task::Kernel(launch) => Out::<Kernel2>::at(part).put(launch.as_ref().into()),
+        Task::Kernel(launch) => Out::<Kernel2>::at(part).put(Kernel2::of(world, launch)?),
         Task::Copy(what) => Out::<Copy3D>::at(part + 16).put(**what),
         Task::Set(what) => Out::<Set>::at(part).put(*what),
         Task::Host(function, data) => Out::<Host>::at(part).put(Host { function: Some(*function), data: data.0 }),

@@ -1,6 +1,7 @@
 //! Libraries: code without a context, and their kernels.
 
-use crate::driver::abi::{Out, Text, answer};
+use crate::api::modules::options;
+use crate::driver::abi::{In, Out, Text, answer};
 use crate::driver::code::{self, Function};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::world::{Handle, known, world};
@@ -12,13 +13,39 @@ fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
     answer(|| found.check()?.put(code::load_library(&mut world(), image()?)))
 }
 
-/// The options, three words each for the compiler and for the library, change nothing here.
-pub extern "C" fn cuLibraryLoadData(found: Out<Handle>, image: u64) -> u32 {
-    load(found, || code::image_at(image))
+/// The options for the compiler and for the library change nothing here.
+pub extern "C" fn cuLibraryLoadData(
+    found: Out<Handle>,
+    image: u64,
+    names: In<u32>,
+    values: In<u64>,
+    count: u32,
+    library_names: In<u32>,
+    library_values: In<u64>,
+    library_count: u32,
+) -> u32 {
+    load(found, || {
+        options(count, names, values)?;
+        options(library_count, library_names, library_values)?;
+        code::image_at(image)
+    })
 }
 
-pub extern "C" fn cuLibraryLoadFromFile(found: Out<Handle>, path: Text) -> u32 {
-    load(found, || code::image_in(path.get()?))
+pub extern "C" fn cuLibraryLoadFromFile(
+    found: Out<Handle>,
+    path: Text,
+    names: In<u32>,
+    values: In<u64>,
+    count: u32,
+    library_names: In<u32>,
+    library_values: In<u64>,
+    library_count: u32,
+) -> u32 {
+    load(found, || {
+        options(count, names, values)?;
+        options(library_count, library_names, library_values)?;
+        code::image_in(path.get()?)
+    })
 }
 
 pub extern "C" fn cuLibraryUnload(library: Handle) -> u32 {
@@ -80,13 +107,7 @@ pub extern "C" fn cuLibraryGetUnifiedFunction(found: Out<u64>, library: Handle, 
 pub extern "C" fn cuKernelGetFunction(found: Out<Handle>, kernel: Handle) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = world();
-        let (library, index) = {
-            let kernel = known(&world.functions, kernel)?;
-            (kernel.home, kernel.index)
-        };
-        let module = code::module_of(&mut world, library)?;
-        found.put(code::function_at(&mut world, module, index)?)
+        found.put(code::function_of(&mut world(), kernel)?)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The linker: takes pieces of code and gives them back as one image that modules can be loaded from. Nothing is
 //! compiled; what it gives is machine code only if it was given that.
 
+use crate::api::modules::options;
 use crate::driver::abi::{In, Out, Text, answer, bytes_at};
 use crate::driver::current;
 use crate::driver::fault::{Answer, Fault};
@@ -19,9 +20,7 @@ pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, f
         let mut world = world();
         current::require(&world)?;
         found.check()?;
-        if count > 0 && (names.is_null() || values.is_null()) {
-            return Err(Fault::INVALID_VALUE);
-        }
+        options(count, names, values)?;
         let made = world.new_handle();
         world.links.insert(made, Link::default());
         found.put(made)
@@ -40,10 +39,20 @@ fn add(world: &mut World, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
     Ok(())
 }
 
-pub extern "C" fn cuLinkAddData_v2(link: Handle, kind: u32, data: u64, size: usize, _name: u64) -> u32 {
+pub extern "C" fn cuLinkAddData_v2(
+    link: Handle,
+    kind: u32,
+    data: u64,
+    size: usize,
+    _name: u64,
+    count: u32,
+    names: In<u32>,
+    values: In<u64>,
+) -> u32 {
     answer(|| {
         let mut world = world();
         known_mut(&mut world.links, link)?;
+        options(count, names, values)?;
         if data == 0 || size == 0 || kind > 5 {
             return Err(Fault::INVALID_VALUE);
         }
@@ -51,10 +60,18 @@ pub extern "C" fn cuLinkAddData_v2(link: Handle, kind: u32, data: u64, size: usi
     })
 }
 
-pub extern "C" fn cuLinkAddFile_v2(link: Handle, kind: u32, path: Text) -> u32 {
+pub extern "C" fn cuLinkAddFile_v2(
+    link: Handle,
+    kind: u32,
+    path: Text,
+    count: u32,
+    names: In<u32>,
+    values: In<u64>,
+) -> u32 {
     answer(|| {
         let mut world = world();
         known_mut(&mut world.links, link)?;
+        options(count, names, values)?;
         let code = std::fs::read(path.str()?).map_err(|_| Fault::FILE_NOT_FOUND)?;
         add(&mut world, link, kind, code)
     })

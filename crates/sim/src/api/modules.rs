@@ -1,6 +1,6 @@
 //! Modules: code loaded into a context.
 
-use crate::driver::abi::{Out, Text, answer};
+use crate::driver::abi::{In, Out, Text, answer};
 use crate::driver::code;
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::world::{Handle, known, world};
@@ -27,12 +27,29 @@ pub extern "C" fn cuModuleLoadData(found: Out<Handle>, image: u64) -> u32 {
     load(found, || code::image_at(image))
 }
 
-/// The options are for a compiler that is not here.
-pub extern "C" fn cuModuleLoadDataEx(found: Out<Handle>, image: u64, count: u32, names: u64, values: u64) -> u32 {
+/// CU_JIT_NUM_OPTIONS of 13.5; of libraries there are fewer.
+const OPTIONS: u32 = 36;
+
+/// Options of a list, whoever they are for: both arrays have to be there. What they say is for a compiler that is not
+/// here.
+pub fn options(count: u32, names: In<u32>, values: In<u64>) -> Answer {
+    if count > 0 && (names.is_null() || values.is_null()) {
+        return Err(Fault::INVALID_VALUE);
+    }
+    names.check_count(count as usize)?;
+    values.check_count(count as usize)?;
+    (0..count as usize).try_for_each(|n| if names.get_at(n)? < OPTIONS { Ok(()) } else { Err(Fault::INVALID_VALUE) })
+}
+
+pub extern "C" fn cuModuleLoadDataEx(
+    found: Out<Handle>,
+    image: u64,
+    count: u32,
+    names: In<u32>,
+    values: In<u64>,
+) -> u32 {
     load(found, || {
-        if count > 0 && (names == 0 || values == 0) {
-            return Err(Fault::INVALID_VALUE);
-        }
+        options(count, names, values)?;
         code::image_at(image)
     })
 }

@@ -32,10 +32,26 @@ pub extern "C" fn cuLinkCreate(count: u32, names: In<u32>, values: In<u64>, foun
     linker::cuLinkCreate_v2(count, names, values, found)
 }
 
-pub extern "C" fn cuLinkAddData(link: Handle, kind: u32, data: u64, size: usize, name: u64) -> u32 {
-    linker::cuLinkAddData_v2(link, kind, data, size, name)
+pub extern "C" fn cuLinkAddData(
+    link: Handle,
+    kind: u32,
+    data: u64,
+    size: usize,
+    name: u64,
+    count: u32,
+    names: In<u32>,
+    values: In<u64>,
+) -> u32 {
+    linker::cuLinkAddData_v2(link, kind, data, size, name, count, names, values)
 }
 
-pub extern "C" fn cuLinkAddFile(link: Handle, kind: u32, path: Text) -> u32 {
-    linker::cuLinkAddFile_v2(link, kind, path)
+pub extern "C" fn cuLinkAddFile(
+    link: Handle,
+    kind: u32,
+    path: Text,
+    count: u32,
+    names: In<u32>,
+    values: In<u64>,
+) -> u32 {
+    linker::cuLinkAddFile_v2(link, kind, path, count, names, values)
 }

@@ -173,6 +173,14 @@ pub fn module_of(world: &mut World, handle: Handle) -> Answer<Handle> {
     Ok(made)
 }
 
+/// The function that a library's kernel is in the current context.
+pub fn function_of(world: &mut World, kernel: Handle) -> Answer<Handle> {
+    let found = known(&world.functions, kernel)?;
+    let (library, index) = (found.home, found.index);
+    let module = module_of(world, library)?;
+    function_at(world, module, index)
+}
+
 /// A variable's address and size; it gets its memory when it is first asked for.
 pub fn variable(world: &mut World, handle: Handle, name: &str) -> Answer<(u64, u64)> {
     let module = known(&world.modules, handle)?;

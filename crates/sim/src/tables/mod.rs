@@ -1,6 +1,7 @@
 //! The hidden tables that cuGetExportTable hands out, as far as runtimes ask for them. Words are writable memory,
 //! as the driver's are: tools replace them in place.
 
+mod clusters;
 mod context;
 mod cudart;
 mod functions;
@@ -17,8 +18,18 @@ pub struct Table<const N: usize>([AtomicPtr<c_void>; N]);
 impl<const N: usize> Table<N> {
     /// A table whose unknown slots count the call and answer 0.
     const fn sized() -> Self {
-        let mut words = [const { AtomicPtr::new(unknown as *mut c_void) }; N];
-        words[0] = AtomicPtr::new(std::ptr::without_provenance_mut(8 * N));
+        Self::refusing(N, unknown as *const ())
+    }
+
+    /// A table that says it has `size` words, and whose unknown slots are a function.
+    const fn refusing(size: usize, unknown: *const ()) -> Self {
+        let mut words = [const { AtomicPtr::new(std::ptr::null_mut()) }; N];
+        let mut slot = 1;
+        while slot < N {
+            words[slot] = AtomicPtr::new(unknown.cast_mut().cast());
+            slot += 1;
+        }
+        words[0] = AtomicPtr::new(std::ptr::without_provenance_mut(8 * size));
         Table(words)
     }
 
@@ -54,6 +65,7 @@ pub fn find(uuid: &[u8; 16]) -> Option<*const c_void> {
         cutap_calls::CONTEXT_CHECKS_TABLE => context::CHECKS.address(),
         cutap_calls::CUDART_TABLE => CUDART.address(),
         cutap_calls::CHECK_TABLE => CHECK.address(),
+        clusters::UUID => clusters::CLUSTERS.address(),
         functions::UUID => functions::FUNCTIONS.address(),
         _ => return None,
     })

@@ -46,6 +46,19 @@ static void images(void) {
     U elf[8] = { 0x00010102464c457f, 0, 0, 0, 0, MOST, 0, 0 };
     ((unsigned short *)elf)[29] = 64, ((unsigned short *)elf)[30] = 1;
     IS(200, cuModuleLoadData, &module, elf);
+    /* options that do not end, for compiler and library */
+    unsigned names[2] = { 0, 0 };
+    U values[2] = { 0 };
+    IS(1, cuModuleLoadDataEx, &module, text, 1000000000, names, values);
+    OK(cuModuleLoadDataEx, &module, text, 2, names, values);
+    IS(1, cuLibraryLoadData, &module, text, names, values, 1000000000, NUL, NUL, 0);
+    IS(1, cuLibraryLoadData, &module, text, NUL, NUL, 0, names, values, 1000000000);
+    IS(1, cuLibraryLoadData, &module, text, NUL, NUL, 1, NUL, NUL, 0);
+    OK(cuLibraryLoadData, &module, text, names, values, 1, NUL, NUL, 0);
+    names[1] = 9999;
+    IS(1, cuModuleLoadDataEx, &module, text, 2, names, values);
+    names[1] = 0;
+    IS(1, cuLinkCreate_v2, 1000000000, names, values, &link);
     U fatbin[8] = { 0xba55ed50u | (U)1 << 32 | (U)16 << 48, MOST };
     IS(200, cuModuleLoadData, &module, fatbin);
     OK(cuLinkCreate_v2, 0, NUL, NUL, &link);

@@ -79,6 +79,18 @@ static void by_hand(void) {
     OK(cuGraphKernelNodeGetParams_v2, nodes[0], &told);
     TRUE(told.fun == f && told.grid[0] == 2 && told.block[0] == 32);
     TRUE(*(U *)told.params[0] == 0x1234567890 && *(unsigned *)told.params[1] == 77);
+    TRUE(!told.kern && told.context);
+    /* a library's kernel is told as that and as a function; and is not taken for a function */
+    P library, k, kf;
+    OK(cuLibraryLoadData, &library, ptx, NUL, NUL, 0, NUL, NUL, 0);
+    OK(cuLibraryGetKernel, &k, library, "f");
+    OK(cuKernelGetFunction, &kf, k);
+    kernel.fun = NULL, kernel.kern = k;
+    OK(cuGraphAddKernelNode_v2, &nodes[1], g, NUL, SIZE(0), &kernel);
+    OK(cuGraphKernelNodeGetParams_v2, nodes[1], &told);
+    TRUE(told.fun == kf && told.kern == k && told.context);
+    kernel.fun = k, kernel.kern = NULL;
+    IS(400, cuGraphAddKernelNode_v2, &nodes[1], g, NUL, SIZE(0), &kernel);
     /* an event in a graph is recorded by its launch */
     OK(cuEventCreate, &e, 0);
     OK(cuGraphAddEventRecordNode, &nodes[1], g, &nodes[0], SIZE(1), e);

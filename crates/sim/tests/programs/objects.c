@@ -57,7 +57,28 @@ static void kernels(void) {
     OK(cuFuncGetName, &name, function);
     OK(cuKernelGetLibrary, &found[1], kernel);
     TRUE(found[1] == library);
+    /* the youngest attributes: one is only told, one has five values */
+    int value = -1;
+    OK(cuKernelGetAttribute, &value, 16, kernel, 0);
+    TRUE(value == 1);
+    IS(1, cuKernelSetAttribute, 16, 1, kernel, 0);
+    OK(cuKernelSetAttribute, 17, 4, kernel, 0);
+    OK(cuKernelGetAttribute, &value, 17, kernel, 0);
+    TRUE(value == 4);
+    IS(1, cuKernelSetAttribute, 17, 5, kernel, 0);
+    IS(1, cuKernelGetAttribute, &value, 18, kernel, 0);
+    IS(1, cuKernelSetAttribute, 15, 3, kernel, 0);
     OK(cuLibraryUnload, library);
+}
+
+/* A hidden table that cuBLASLt asks: each pair of multiprocessors in a cluster, no two at one place. */
+static void places(void) {
+    P table;
+    unsigned char *cluster = NULL, *place = NULL, seen[256][16] = { { 0 } };
+    OK(cuGetExportTable, &table, "\x17\x34\xdc\x26\x80\x0d\x47\x45\x87\x26\xc0\xf1\xe7\xdd\x8b\xca");
+    TRUE(*(U *)table == 40);
+    TRUE(((int (**)())table)[4](&cluster, &place) == 0 && cluster && place);
+    for (int i = 0; i < 66; i++) TRUE(!seen[cluster[i]][place[i]]++);
 }
 
 static void managed(void) {
@@ -144,6 +165,7 @@ int main(void) {
     OK(cuCtxCreate_v2, &context, 0, 0);
     linking();
     kernels();
+    places();
     managed();
     textures();
     green();

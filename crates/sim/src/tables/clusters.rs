@@ -1,0 +1,41 @@
+//! Where the multiprocessors sit: cuBLASLt and cuDNN's engines ask for it before they choose a kernel in half precision, and
+//! do not look whether there is such a table.
+
+use super::Table;
+use crate::driver::abi::Out;
+use crate::driver::fault::Fault;
+use crate::driver::lifecycle;
+use std::sync::atomic::Ordering;
+
+/// 1734dc26-800d-4745-8726-c0f1e7dd8bca, as it stands in memory.
+pub const UUID: [u8; 16] =
+    [0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b, 0xca];
+
+/// Of each pair of multiprocessors the cluster that it is in, and its number there: as recorded on an H200 (132
+/// multiprocessors; four pairs stand alone).
+static CLUSTER: [u8; 66] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6,
+    7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 6, 7, 11, 14, 17, 19,
+];
+static PLACE: [u8; 66] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4,
+    4, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 0, 0, 0, 0,
+];
+
+/// The driver's has 17 words. This one says that it has 5: nvrtc and cuDNN use slot 13 of a table that is larger, for what
+/// is not known here. A slot beyond, asked all the same, answers NOT_SUPPORTED.
+pub static CLUSTERS: Table<17> = Table::refusing(5, unknown as *const ()).with(4, clusters as *const ());
+
+extern "C" fn clusters(cluster: Out<*const u8>, place: Out<*const u8>) -> u32 {
+    if let Err(Fault(code)) = lifecycle::require_started() {
+        return code;
+    }
+    cluster.put_if_wanted(CLUSTER.as_ptr());
+    place.put_if_wanted(PLACE.as_ptr());
+    0
+}
+
+extern "C" fn unknown() -> u32 {
+    crate::report::HIDDEN.fetch_add(1, Ordering::Relaxed);
+    Fault::NOT_SUPPORTED.0
+}

@@ -22,9 +22,15 @@ static PLACE: [u8; 66] = [
     4, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 0, 0, 0, 0,
 ];
 
-/// The driver's has 17 words. This one says that it has 5: nvrtc and cuDNN use slot 13 of a table that is larger, for what
-/// is not known here. A slot beyond, asked all the same, answers NOT_SUPPORTED.
-pub static CLUSTERS: Table<17> = Table::refusing(5, unknown as *const ()).with(4, clusters as *const ());
+/// The driver's has 17 words. This one says that it has 5: nvrtc and cuDNN use more slots of a table that is larger, for what
+/// is not known here. Those answer NOT_SUPPORTED. cuBLASLt, which does not look at the size, gives back by slot 13 what it
+/// got.
+pub static CLUSTERS: Table<17> =
+    Table::refusing(5, unknown as *const ()).with(4, clusters as *const ()).with(13, given_back as *const ());
+
+extern "C" fn given_back(_cluster: *const u8, _place: *const u8) -> u32 {
+    0
+}
 
 extern "C" fn clusters(cluster: Out<*const u8>, place: Out<*const u8>) -> u32 {
     if let Err(Fault(code)) = lifecycle::require_started() {

@@ -118,6 +118,7 @@ pub(crate) struct FlagsText {
     pub(crate) at: usize,
     pub(crate) names: Vec<String>,
     pub(crate) one_of: bool,
+    pub(crate) bytes: u8,
 }
 
 pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
@@ -229,9 +230,12 @@ fn handle(one: &Walk) -> Result<HandleText, Error> {
             _ => {
                 for (number, name) in value.entries()? {
                     let wrong = || name.error(format!("\"{number}\" is no number"));
-                    let number =
-                        number.strip_prefix("0x").map_or_else(|| number.parse(), |h| u64::from_str_radix(h, 16));
-                    handle.special.push((number.map_err(|_| wrong())?, name.text()?));
+                    let number = match number.strip_prefix("0x") {
+                        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+                        None if number.starts_with('-') => number.parse::<i64>().ok().map(|n| n as u64),
+                        None => number.parse().ok(),
+                    };
+                    handle.special.push((number.ok_or_else(wrong)?, name.text()?));
                 }
                 handle.special.sort();
             }
@@ -337,10 +341,11 @@ fn tags(one: &Walk) -> Result<TagsText, Error> {
 }
 
 fn flags(one: &Walk) -> Result<FlagsText, Error> {
-    let mut flags = FlagsText { at: one.at, names: Vec::new(), one_of: false };
-    for (key, value) in one.table(&["names", "one_of"])? {
+    let mut flags = FlagsText { at: one.at, names: Vec::new(), one_of: false, bytes: 4 };
+    for (key, value) in one.table(&["names", "one_of", "bytes"])? {
         match key {
             "names" => flags.names = value.texts()?,
+            "bytes" => flags.bytes = value.number()?.clamp(1, 8) as u8,
             _ => flags.one_of = value.truth()?,
         }
     }

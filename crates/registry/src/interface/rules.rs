@@ -57,6 +57,10 @@ impl Tables<'_> {
         Ok(match (self.get(old), self.get(id)) {
             (Type::Int { bytes, .. }, Type::Flags(n, _)) => self.id(Type::Flags(n, bytes)),
             (Type::Int { bytes, .. }, Type::Enum(n)) => self.one_of(n, bytes),
+            (Type::Int { bytes, .. }, Type::Handle(n)) if self.handles[usize::from(n)].bytes != bytes => {
+                let of = &self.handles[usize::from(n)];
+                return Err(place.error(format!("{} has {} bytes, not {bytes}", of.name, of.bytes)));
+            }
             (Type::Pointer(to, constant), Type::Pointer(flags, _)) => match (self.get(to), self.get(flags)) {
                 (Type::Int { bytes, .. }, Type::Flags(n, _)) => {
                     let inner = self.id(Type::Flags(n, bytes));

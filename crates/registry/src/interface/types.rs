@@ -175,7 +175,11 @@ impl<'w> Tables<'w> {
             Is::BFloat16 => Type::BFloat16,
             Is::Half => Type::Float(2),
             Is::Void | Is::Flags | Is::Enum => Type::Void,
-            Is::Handle => Type::Handle(self.handle(family, name, 8)),
+            Is::Handle => {
+                // Plain numbers of the header.
+                let number = self.world.families[family].overlay.handles.get(name).is_some_and(|h| h.number);
+                Type::Handle(self.handle(family, name, if number { 4 } else { 8 }))
+            }
             Is::Opaque => {
                 let void = self.id(Type::Void);
                 Type::Pointer(void, false)
@@ -240,9 +244,9 @@ impl<'w> Tables<'w> {
                 values.extend(new);
             }
             let number = home.overlay.numbers.get(name).map_or(0, |(_, bits)| *bits);
-            self.enums.push(EnumRow { set: !text.one_of, number, ..EnumRow::new(name, 4, values) });
+            self.enums.push(EnumRow { set: !text.one_of, number, ..EnumRow::new(name, text.bytes, values) });
         }
-        Ok(if text.one_of { Type::Enum(row) } else { Type::Flags(row, 4) })
+        Ok(if text.one_of { Type::Enum(row) } else { Type::Flags(row, text.bytes) })
     }
 
     fn handle(&mut self, family: usize, name: &str, bytes: u8) -> u16 {

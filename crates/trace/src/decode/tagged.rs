@@ -12,6 +12,13 @@ impl Walk<'_> {
         announced(self.tables.tags.get(usize::from(tags))?, tag)
     }
 
+    /// What a sibling announces.
+    pub fn announced(&self, row: &Row<'_>, tags: u16, sibling: u8) -> Option<TypeId> {
+        let param = row.params.get(usize::from(sibling))?;
+        let cell = row.cell(sibling.into(), self.size_of(param.ty))?;
+        self.tagged_type(tags, signed(word(cell.bytes()), cell.bytes().len()))
+    }
+
     /// One or more values of the type that a sibling announces; with several tags, a pointer for each.
     pub fn tagged(&mut self, row: &Row<'_>, address: u64, tags: u16, sibling: u8, count: Count) -> Option<Value> {
         let tags = self.tables.tags.get(usize::from(tags))?;

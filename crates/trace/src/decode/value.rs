@@ -174,6 +174,8 @@ impl Value {
             Value::Uint(n) | Value::Hex(n) | Value::Flags(n, _) | Value::Opaque(n) | Value::Code(n) => Some(n as f64),
             Value::Single(f) => Some(f.into()),
             Value::Double(f) => Some(f),
+            // Special ones are below 0.
+            Value::Handle { value, kind, .. } if kind.number => Some(value as i64 as f64),
             Value::Handle { value, .. } | Value::Address(value, _) | Value::Wild(value) => Some(value as f64),
             Value::Null => Some(0.0),
             Value::To(_, ref to) => to.number(),

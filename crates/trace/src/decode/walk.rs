@@ -121,6 +121,10 @@ impl<'a> Walk<'a> {
                 let total = self.count(row, count).unwrap_or(many.into()).min(many.into());
                 self.items(of, bytes, total)
             }
+            (Type::Int { .. }, Rule::Tagged(tags, sibling, _)) => {
+                let ty = self.announced(row, tags, sibling).filter(|ty| self.size_of(*ty) == bytes.len());
+                self.by_type(ty.unwrap_or(param.ty), bytes, param.unit)
+            }
             (Type::Int { .. }, Rule::Memory(_)) if bytes.len() == 8 => self.address(word(bytes), None),
             (Type::Int { .. }, Rule::Opaque) if bytes.len() == 8 => Value::Opaque(word(bytes)),
             _ => self.by_type(param.ty, bytes, param.unit),
@@ -173,7 +177,11 @@ impl<'a> Walk<'a> {
             }
             Rule::Texts(count) => w.texts(row, address, count),
             Rule::Behind(count) => w.behind_address(row, to, address, count),
-            Rule::Tagged(tags, sibling, count) => w.tagged(row, address, tags, sibling, count),
+            Rule::Tagged(tags, sibling, count) => match w.ty(to) {
+                // A number, of which the tag may say that it has names.
+                Type::Int { .. } if w.announced(row, tags, sibling).is_none() => w.target(to, address, param.unit),
+                _ => w.tagged(row, address, tags, sibling, count),
+            },
             Rule::Scalar(tags, sibling) => w.tagged(row, address, tags, sibling, Count::Fixed(1)),
             Rule::ScalarOr(tags, sibling, or, other) => {
                 let first = w.tagged(row, address, tags, sibling, Count::Fixed(1));

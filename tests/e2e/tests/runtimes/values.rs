@@ -69,6 +69,11 @@ fn names_of_values() {
 }
 
 #[test]
+fn numbers_that_have_names() {
+    case("numbers", "numbers", "driver");
+}
+
+#[test]
 fn memory_of_all_kinds() {
     case("memory", "memory", "driver");
 }

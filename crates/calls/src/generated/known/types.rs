@@ -102,2466 +102,2501 @@ pub(super) static TYPES: &[Type] = &[
     Int { bytes: 1, signed: false }, // 86 t_u8
     Array(t_u8, 92), // 87 t_A92_u8
     Flags(12, 4), // 88 t_CUdevSmResourceGroup_flags_in4
-    Struct(27), // 89 t_CUdevSmResource
-    Array(t_u8, 48), // 90 t_A48_u8
-    Enum(13), // 91 t_CUdevWorkqueueConfigScope
-    Struct(31), // 92 t_CUdevWorkqueueConfigResource
-    Array(t_u8, 40), // 93 t_A40_u8
-    Struct(32), // 94 t_CUdevWorkqueueResource
-    Union(25), // 95 t_CUdevResource__2
-    Struct(23), // 96 t_CUdevResource
-    Pointer(t_CUdevResource, false), // 97 t_P_CUdevResource
-    Pointer(t_CUdevice, false), // 98 t_P_CUdevice
-    Pointer(t_CUctx_flags_in4, false), // 99 t_P_CUctx_flags_in4
-    Enum(14), // 100 t_CUlimit
-    Enum(15), // 101 t_CUsharedconfig
-    Pointer(t_CUsharedconfig, false), // 102 t_P_CUsharedconfig
-    Handle(7), // 103 t_CUevent
-    Handle(8), // 104 t_CUexternalMemory
-    Handle(9), // 105 t_CUexternalSemaphore
-    Handle(10), // 106 t_CUdevResourceDesc
-    Pointer(t_CUdevResourceDesc, false), // 107 t_P_CUdevResourceDesc
-    Pointer(t_CUdevResource, true), // 108 t_PC_CUdevResource
-    Array(t_u32, 12), // 109 t_A12_u32
-    Array(t_u32, 11), // 110 t_A11_u32
-    Struct(33), // 111 t_CU_DEV_SM_RESOURCE_GROUP_PARAMS
-    Pointer(t_CU_DEV_SM_RESOURCE_GROUP_PARAMS, false), // 112 t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS
-    Flags(16, 4), // 113 t_CUdevSmResourceSplitByCount_flags_in4
-    Enum(17), // 114 t_CUdevice_attribute
-    Pointer(t_char, true), // 115 t_PC_char
-    Enum(18), // 116 t_CUcliqueType
-    Struct(35), // 117 t_CUcliqueInfo
-    Pointer(t_CUcliqueInfo, false), // 118 t_P_CUcliqueInfo
-    Handle(11), // 119 t_CUmemoryPool
-    Pointer(t_CUmemoryPool, false), // 120 t_P_CUmemoryPool
-    Pointer(t_uuid, false), // 121 t_P_uuid
-    Enum(19), // 122 t_CUgraphMem_attribute
-    Enum(20), // 123 t_CUatomicOperation
-    Pointer(t_CUatomicOperation, true), // 124 t_PC_CUatomicOperation
-    Pointer(t_char, false), // 125 t_P_char
-    Pointer(t_u8, false), // 126 t_P_u8
-    Flags(21, 4), // 127 t_CUnvSciSyncAttr_flags_in4
-    Enum(22), // 128 t_CUdevice_P2PAttribute
-    Array(t_i32, 3), // 129 t_A3_i32
-    Struct(36), // 130 t_CUdevprop
-    Pointer(t_CUdevprop, false), // 131 t_P_CUdevprop
-    Handle(12), // 132 t_CUasyncCallbackHandle
-    Pointer(t_CUasyncCallbackHandle, false), // 133 t_P_CUasyncCallbackHandle
-    Handle(13), // 134 t_CUeglStreamConnection
-    Pointer(t_CUeglStreamConnection, false), // 135 t_P_CUeglStreamConnection
-    Handle(14), // 136 t_CUgraphicsResource
-    Pointer(t_CUgraphicsResource, false), // 137 t_P_CUgraphicsResource
-    Pointer(t_CUstream, false), // 138 t_P_CUstream
-    Enum(23), // 139 t_CUeglResourceLocationFlags
-    Array(t_CUarray, 3), // 140 t_A3_CUarray
-    Array(t_P_void, 3), // 141 t_A3_P_void
-    Union(38), // 142 t_CUeglFrame_frame
-    Enum(24), // 143 t_CUeglFrameType
-    Enum(25), // 144 t_CUeglColorFormat
-    Struct(37), // 145 t_CUeglFrame
-    Pointer(t_CUeglFrame, false), // 146 t_P_CUeglFrame
-    Pointer(t_CUevent, false), // 147 t_P_CUevent
-    Flags(26, 4), // 148 t_CUevent_flags_in4
-    Float(4), // 149 t_f32
-    Pointer(t_f32, false), // 150 t_P_f32
-    Flags(27, 4), // 151 t_CUevent_record_flags_in4
-    Pointer(t_deviceptr, false), // 152 t_P_deviceptr
-    Array(t_u32, 16), // 153 t_A16_u32
-    Struct(39), // 154 t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC, true), // 155 t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
-    Handle(15), // 156 t_CUmipmappedArray
-    Pointer(t_CUmipmappedArray, false), // 157 t_P_CUmipmappedArray
-    Struct(40), // 158 t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, true), // 159 t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
-    Enum(28), // 160 t_CUfabricCpyOperandType
-    Enum(29), // 161 t_CUmemLocationType
-    Struct(49), // 162 t_CUmemLocation__1_localized
-    Union(47), // 163 t_CUmemLocation__1
-    Struct(45), // 164 t_CUmemLocation
-    Struct(44), // 165 t_CUfabricCpyOperand_op_ptr
-    Struct(50), // 166 t_CUfabricCpyOperand_op_le
-    Union(43), // 167 t_CUfabricCpyOperand_op
-    Struct(42), // 168 t_CUfabricCpyOperand
-    Struct(41), // 169 t_CUDA_FABRIC_COPY_BATCH_OP
-    Pointer(t_CUDA_FABRIC_COPY_BATCH_OP, false), // 170 t_P_CUDA_FABRIC_COPY_BATCH_OP
-    Enum(30), // 171 t_CUflushGPUDirectRDMAWritesTarget
-    Enum(31), // 172 t_CUflushGPUDirectRDMAWritesScope
-    Enum(32), // 173 t_CUfunction_attribute
-    Handle(16), // 174 t_CUfunction
-    Handle(17), // 175 t_CUmodule
-    Pointer(t_CUmodule, false), // 176 t_P_CUmodule
-    Pointer(t_PC_char, false), // 177 t_P_PC_char
-    Enum(33), // 178 t_CUfunctionLoadingState
-    Pointer(t_CUfunctionLoadingState, false), // 179 t_P_CUfunctionLoadingState
-    Enum(34), // 180 t_CUGLDeviceList
-    Flags(35, 4), // 181 t_CUGLmap_flags_in4
-    Pointer(t_void, true), // 182 t_PC_void
-    Pointer(t_PC_void, false), // 183 t_P_PC_void
-    Pointer(t_code, false), // 184 t_P_code
-    Pointer(t_uuid, true), // 185 t_PC_uuid
-    Pointer(t_P_void, false), // 186 t_P_P_void
-    Flags(36, 4), // 187 t_CUdriverProcAddress_flags_in4
-    Flags(36, 8), // 188 t_CUdriverProcAddress_flags_in8
-    Enum(37), // 189 t_CUdriverProcAddressQueryResult
-    Pointer(t_CUdriverProcAddressQueryResult, false), // 190 t_P_CUdriverProcAddressQueryResult
-    Handle(18), // 191 t_CUgraphNode
-    Pointer(t_CUgraphNode, false), // 192 t_P_CUgraphNode
-    Handle(19), // 193 t_CUgraph
-    Pointer(t_CUgraphNode, true), // 194 t_PC_CUgraphNode
-    Enum(38), // 195 t_CUstreamBatchMemOpType
-    Union(55), // 196 t_CUstreamMemOpWaitValueParams_st__1
-    Flags(39, 4), // 197 t_CUstreamWaitValue_flags_in4
-    Struct(54), // 198 t_CUstreamMemOpWaitValueParams_st
-    Union(57), // 199 t_CUstreamMemOpWriteValueParams_st__1
-    Flags(40, 4), // 200 t_CUstreamWriteValue_flags_in4
-    Struct(56), // 201 t_CUstreamMemOpWriteValueParams_st
-    Struct(58), // 202 t_CUstreamMemOpFlushRemoteWritesParams_st
-    Enum(41), // 203 t_CUstreamMemoryBarrier_flags
-    Struct(59), // 204 t_CUstreamMemOpMemoryBarrierParams_st
-    Array(t_u64, 6), // 205 t_A6_u64
-    Enum(42), // 206 t_CUstreamAtomicReductionOpType
-    Enum(43), // 207 t_CUstreamAtomicReductionDataType
-    Struct(60), // 208 t_CUstreamMemOpAtomicReductionParams_st
-    Union(52), // 209 t_CUstreamBatchMemOpParams
-    Pointer(t_CUstreamBatchMemOpParams, false), // 210 t_P_CUstreamBatchMemOpParams
-    Struct(51), // 211 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 212 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Struct(61), // 213 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 214 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Array(t_u8, 5), // 215 t_A5_u8
-    Enum(44), // 216 t_CUgraphDependencyType
-    Enum(45), // 217 t_CUgraphDependencyType_
-    Struct(62), // 218 t_CUgraphEdgeData
-    Pointer(t_CUgraphEdgeData, true), // 219 t_PC_CUgraphEdgeData
-    Pointer(t_CUexternalSemaphore, false), // 220 t_P_CUexternalSemaphore
-    Struct(66), // 221 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
-    Union(67), // 222 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
-    Struct(68), // 223 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
-    Struct(65), // 224 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
-    Flags(46, 4), // 225 t_CUexternalSemaphoreSignal_flags_in4
-    Struct(64), // 226 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 227 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Struct(63), // 228 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 229 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Struct(72), // 230 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
-    Union(73), // 231 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
-    Struct(74), // 232 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
-    Array(t_u32, 10), // 233 t_A10_u32
-    Struct(71), // 234 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
-    Flags(47, 4), // 235 t_CUexternalSemaphoreWait_flags_in4
-    Struct(70), // 236 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 237 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Struct(69), // 238 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 239 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Struct(75), // 240 t_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 241 t_PC_CUDA_HOST_NODE_PARAMS
-    Struct(76), // 242 t_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 243 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
-    Handle(20), // 244 t_CUkernel
-    Struct(77), // 245 t_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 246 t_PC_CUDA_KERNEL_NODE_PARAMS
-    Enum(48), // 247 t_CUmemAllocationType
-    Flags(49, 4), // 248 t_CUmemAllocationHandleType_in4
-    Array(t_u8, 64), // 249 t_A64_u8
-    Array(t_u8, 56), // 250 t_A56_u8
-    Int { bytes: 2, signed: false }, // 251 t_u16
-    Array(t_u8, 54), // 252 t_A54_u8
-    Flags(50, 4), // 253 t_CUmemPool_create_usage_in4
-    Flags(50, 2), // 254 t_CUmemPool_create_usage_in2
-    Array(t_u8, 53), // 255 t_A53_u8
-    Struct(79), // 256 t_CUmemPoolProps
-    Flags(51, 4), // 257 t_CUmemAccess_flags_in4
-    Struct(83), // 258 t_CUmemAccessDesc
-    Pointer(t_CUmemAccessDesc, true), // 259 t_PC_CUmemAccessDesc
-    Struct(78), // 260 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 261 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Struct(84), // 262 t_CUDA_MEM_ALLOC_NODE_PARAMS
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 263 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
-    Enum(52), // 264 t_CUmemorytype
-    Struct(85), // 265 t_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMCPY3D, true), // 266 t_PC_CUDA_MEMCPY3D
-    Struct(86), // 267 t_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 268 t_PC_CUDA_MEMSET_NODE_PARAMS
-    Enum(53), // 269 t_CUgraphNodeType
-    Int { bytes: 8, signed: true }, // 270 t_i64
-    Array(t_i64, 29), // 271 t_A29_i64
-    Struct(92), // 272 t_CUDA_KERNEL_NODE_PARAMS_v3
-    Struct(93), // 273 t_CUDA_MEMCPY_NODE_PARAMS
-    Struct(94), // 274 t_CUDA_MEMSET_NODE_PARAMS_v2
-    Enum(54), // 275 t_CUhostTaskSyncMode
-    Union(98), // 276 t_CUDA_HOST_NODE_PARAMS_v2__1
-    Struct(95), // 277 t_CUDA_HOST_NODE_PARAMS_v2
-    Enum(55), // 278 t_CUgraphChildGraphNodeOwnership
-    Struct(99), // 279 t_CUDA_CHILD_GRAPH_NODE_PARAMS
-    Struct(101), // 280 t_CUDA_EVENT_WAIT_NODE_PARAMS
-    Union(104), // 281 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
-    Struct(102), // 282 t_CUDA_EVENT_RECORD_NODE_PARAMS
-    Union(107), // 283 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
-    Struct(105), // 284 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
-    Union(110), // 285 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
-    Struct(108), // 286 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
-    Struct(111), // 287 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
-    Struct(112), // 288 t_CUDA_MEM_FREE_NODE_PARAMS
-    Struct(113), // 289 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
-    Handle(21), // 290 t_CUgraphConditionalHandle
-    Enum(56), // 291 t_CUgraphConditionalNodeType
-    Pointer(t_CUgraph, false), // 292 t_P_CUgraph
-    Struct(114), // 293 t_CUDA_CONDITIONAL_NODE_PARAMS
-    Array(t_char, 232), // 294 t_A232_char
-    Enum(57), // 295 t_CUmemcpySrcAccessOrder
-    Flags(58, 4), // 296 t_CUmemcpyFlags_in4
-    Struct(116), // 297 t_CUmemcpyAttributes
-    Pointer(t_CUmemcpyAttributes, false), // 298 t_P_CUmemcpyAttributes
-    Union(117), // 299 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
-    Struct(115), // 300 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
-    Union(119), // 301 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
-    Struct(118), // 302 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
-    Union(88), // 303 t_CUgraphNodeParams__1
-    Struct(87), // 304 t_CUgraphNodeParams
-    Pointer(t_CUgraphNodeParams, false), // 305 t_P_CUgraphNodeParams
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 306 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 307 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUgraphConditionalHandle, false), // 308 t_P_CUgraphConditionalHandle
-    Flags(59, 4), // 309 t_CUgraphConditional_flags_in4
-    Flags(60, 4), // 310 t_CUgraphDebugDot_flags_in4
-    Handle(22), // 311 t_CUgraphExec
-    Flags(61, 4), // 312 t_CUgraphInstantiate_flags_in4
-    Pointer(t_CUgraphInstantiate_flags_in4, false), // 313 t_P_CUgraphInstantiate_flags_in4
-    Flags(61, 8), // 314 t_CUgraphInstantiate_flags_in8
-    Pointer(t_CUgraphInstantiate_flags_in8, false), // 315 t_P_CUgraphInstantiate_flags_in8
-    Enum(62), // 316 t_CUgraphExecUpdateResult
-    Pointer(t_CUgraphExecUpdateResult, false), // 317 t_P_CUgraphExecUpdateResult
-    Struct(120), // 318 t_CUgraphExecUpdateResultInfo
-    Pointer(t_CUgraphExecUpdateResultInfo, false), // 319 t_P_CUgraphExecUpdateResultInfo
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 320 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 321 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUgraphEdgeData, false), // 322 t_P_CUgraphEdgeData
-    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 323 t_P_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUgraphExec, false), // 324 t_P_CUgraphExec
-    Enum(63), // 325 t_CUgraphInstantiateResult
-    Struct(121), // 326 t_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 327 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Enum(64), // 328 t_CUkernelNodeAttrID_enum
-    Enum(65), // 329 t_CUlaunchAttributeID
-    Enum(66), // 330 t_CUaccessProperty
-    Struct(123), // 331 t_CUaccessPolicyWindow
-    Union(122), // 332 t_CUkernelNodeAttrValue_union
-    Pointer(t_CUkernelNodeAttrValue_union, false), // 333 t_P_CUkernelNodeAttrValue_union
-    Array(t_char, 64), // 334 t_A64_char
-    Enum(67), // 335 t_CUsynchronizationPolicy
-    Struct(132), // 336 t_CUlaunchAttributeValue_clusterDim
-    Enum(68), // 337 t_CUclusterSchedulingPolicy
-    Struct(133), // 338 t_CUlaunchAttributeValue_programmaticEvent
-    Struct(134), // 339 t_CUlaunchMemSyncDomainMap
-    Enum(69), // 340 t_CUlaunchMemSyncDomain
-    Struct(135), // 341 t_CUlaunchAttributeValue_launchCompletionEvent
-    Handle(23), // 342 t_CUgraphDeviceNode
-    Struct(136), // 343 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(137), // 344 t_CUlaunchAttributeValue_preferredClusterDim
-    Enum(70), // 345 t_CUlaunchAttributePortableClusterMode
-    Enum(71), // 346 t_CUsharedMemoryMode
-    Union(124), // 347 t_CUlaunchAttributeValue
-    Pointer(t_CUlaunchAttributeValue, false), // 348 t_P_CUlaunchAttributeValue
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 349 t_P_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 350 t_P_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUkernelNodeAttrValue_union, true), // 351 t_PC_CUkernelNodeAttrValue_union
-    Pointer(t_CUlaunchAttributeValue, true), // 352 t_PC_CUlaunchAttributeValue
-    Pointer(t_CUDA_MEMCPY3D, false), // 353 t_P_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 354 t_P_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUgraphNodeType, false), // 355 t_P_CUgraphNodeType
-    Handle(24), // 356 t_CUuserObject
-    Flags(72, 4), // 357 t_CUuserObjectRetain_flags_in4
-    Flags(73, 4), // 358 t_CUgraphicsRegisterFlags_in4
-    Flags(74, 4), // 359 t_CUgraphicsMapResourceFlags_in4
-    Pointer(t_CUgreenCtx, false), // 360 t_P_CUgreenCtx
-    Flags(75, 4), // 361 t_CUgreenCtxCreate_flags_in4
-    Flags(76, 4), // 362 t_CUstream_flags_in4
-    Pointer(t_CUexternalMemory, false), // 363 t_P_CUexternalMemory
-    Enum(77), // 364 t_CUexternalMemoryHandleType
-    Struct(140), // 365 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
-    Union(139), // 366 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
-    Flags(78, 4), // 367 t_CUexternalMemory_flags_in4
-    Struct(138), // 368 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 369 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Enum(79), // 370 t_CUexternalSemaphoreHandleType
-    Struct(143), // 371 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
-    Union(142), // 372 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
-    Struct(141), // 373 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 374 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Struct(144), // 375 t_CUipcEventHandle
-    Pointer(t_CUipcEventHandle, false), // 376 t_P_CUipcEventHandle
-    Struct(145), // 377 t_CUipcMemHandle
-    Pointer(t_CUipcMemHandle, false), // 378 t_P_CUipcMemHandle
-    Flags(80, 4), // 379 t_CUipcMem_flags_in4
-    Pointer(t_CUfunction, false), // 380 t_P_CUfunction
-    Handle(25), // 381 t_CUlibrary
-    Pointer(t_CUlibrary, false), // 382 t_P_CUlibrary
-    Struct(146), // 383 t_CUDA_LAUNCH_PARAMS
-    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 384 t_P_CUDA_LAUNCH_PARAMS
-    Flags(81, 4), // 385 t_CUcooperative_multi_flags_in4
-    Array(t_char, 4), // 386 t_A4_char
-    Struct(148), // 387 t_CUlaunchAttribute
-    Pointer(t_CUlaunchAttribute, false), // 388 t_P_CUlaunchAttribute
-    Struct(147), // 389 t_CUlaunchConfig
-    Pointer(t_CUlaunchConfig, true), // 390 t_PC_CUlaunchConfig
-    Pointer(t_CUkernel, false), // 391 t_P_CUkernel
-    Enum(82), // 392 t_CUjit_option
-    Pointer(t_CUjit_option, false), // 393 t_P_CUjit_option
-    Enum(83), // 394 t_CUlibraryOption
-    Pointer(t_CUlibraryOption, false), // 395 t_P_CUlibraryOption
-    Enum(84), // 396 t_CUjit_target
-    Enum(85), // 397 t_CUjit_fallback
-    Enum(86), // 398 t_CUjit_cacheMode
-    Struct(149), // 399 t_CUlibraryHostUniversalFunctionAndDataTable
-    Pointer(t_CUlibraryHostUniversalFunctionAndDataTable, false), // 400 t_P_CUlibraryHostUniversalFunctionAndDataTable
-    Handle(26), // 401 t_CUlinkState
-    Enum(87), // 402 t_CUjitInputType
-    Pointer(t_CUlinkState, false), // 403 t_P_CUlinkState
-    Handle(27), // 404 t_CUmemGenericAllocationHandle
-    Enum(88), // 405 t_CUlogicalEndpointType
-    Struct(152), // 406 t_CUlogicalEndpointProp__1_unicast
-    Struct(153), // 407 t_CUlogicalEndpointProp__1_multicast
-    Union(151), // 408 t_CUlogicalEndpointProp__1
-    Flags(89, 4), // 409 t_CUlogicalEndpointIpcHandleType_in4
-    Flags(90, 4), // 410 t_CUlogicalEndpointFlag_in4
-    Struct(150), // 411 t_CUlogicalEndpointProp
-    Pointer(t_CUlogicalEndpointProp, true), // 412 t_PC_CUlogicalEndpointProp
-    Struct(154), // 413 t_CUlogicalEndpointFabricHandle
-    Enum(91), // 414 t_CUlogicalEndpointIpcHandleType
-    Handle(28), // 415 t_CUlogsCallbackHandle
-    Pointer(t_CUlogsCallbackHandle, false), // 416 t_P_CUlogsCallbackHandle
-    Enum(92), // 417 t_CUmem_advise
-    Flags(93, 4), // 418 t_CUmemAttach_flags_in4
-    Enum(94), // 419 t_CUmemDecompressAlgorithm
-    Array(t_u8, 20), // 420 t_A20_u8
-    Struct(155), // 421 t_CUmemDecompressParams
-    Pointer(t_CUmemDecompressParams, false), // 422 t_P_CUmemDecompressParams
-    Pointer(t_CUmemGenericAllocationHandle, false), // 423 t_P_CUmemGenericAllocationHandle
-    Array(t_u8, 4), // 424 t_A4_u8
-    Enum(95), // 425 t_CUmemAllocationCompType
-    Enum(96), // 426 t_CUmemAllocationCompType_
-    Flags(97, 4), // 427 t_CUmem_create_usage_in4
-    Flags(97, 2), // 428 t_CUmem_create_usage_in2
-    Struct(157), // 429 t_CUmemAllocationProp_allocFlags
-    Struct(156), // 430 t_CUmemAllocationProp
-    Pointer(t_CUmemAllocationProp, true), // 431 t_PC_CUmemAllocationProp
-    Pointer(t_CUmemLocation, false), // 432 t_P_CUmemLocation
-    Struct(158), // 433 t_CUmemFabricHandle
-    Enum(98), // 434 t_CUmemAllocationHandleType
-    Pointer(t_CUmemAccess_flags_in4, false), // 435 t_P_CUmemAccess_flags_in4
-    Flags(51, 8), // 436 t_CUmemAccess_flags_in8
-    Pointer(t_CUmemAccess_flags_in8, false), // 437 t_P_CUmemAccess_flags_in8
-    Pointer(t_CUmemLocation, true), // 438 t_PC_CUmemLocation
-    Enum(99), // 439 t_CUmemAllocationGranularity_flags
-    Pointer(t_CUmemAllocationProp, false), // 440 t_P_CUmemAllocationProp
-    Enum(100), // 441 t_CUmemRangeHandleType
-    Flags(101, 4), // 442 t_CUmemRangeFlags_in4
-    Flags(101, 8), // 443 t_CUmemRangeFlags_in8
-    Flags(102, 4), // 444 t_CUmemhostalloc_flags_in4
-    Pointer(t_CUmemhostalloc_flags_in4, false), // 445 t_P_CUmemhostalloc_flags_in4
-    Flags(103, 4), // 446 t_CUmemhostregister_flags_in4
-    Enum(104), // 447 t_CUresourcetype
-    Union(160), // 448 t_CUarrayMapInfo_resource
-    Enum(105), // 449 t_CUarraySparseSubresourceType
-    Struct(162), // 450 t_CUarrayMapInfo_subresource_sparseLevel
-    Struct(163), // 451 t_CUarrayMapInfo_subresource_miptail
-    Union(161), // 452 t_CUarrayMapInfo_subresource
-    Enum(106), // 453 t_CUmemOperationType
-    Enum(107), // 454 t_CUmemHandleType
-    Union(164), // 455 t_CUarrayMapInfo_memHandle
-    Array(t_u32, 2), // 456 t_A2_u32
-    Struct(159), // 457 t_CUarrayMapInfo
-    Pointer(t_CUarrayMapInfo, false), // 458 t_P_CUarrayMapInfo
-    Pointer(t_CUmemPoolProps, true), // 459 t_PC_CUmemPoolProps
-    Struct(165), // 460 t_CUmemPoolPtrExportData
-    Pointer(t_CUmemPoolPtrExportData, false), // 461 t_P_CUmemPoolPtrExportData
-    Enum(108), // 462 t_CUmemPool_attribute
-    Enum(109), // 463 t_CUmem_range_attribute
-    Pointer(t_CUmem_range_attribute, false), // 464 t_P_CUmem_range_attribute
-    Struct(166), // 465 t_CUDA_MEMCPY2D_v1
-    Pointer(t_CUDA_MEMCPY2D_v1, true), // 466 t_PC_CUDA_MEMCPY2D_v1
-    Struct(167), // 467 t_CUDA_MEMCPY2D
-    Pointer(t_CUDA_MEMCPY2D, true), // 468 t_PC_CUDA_MEMCPY2D
-    Struct(168), // 469 t_CUDA_MEMCPY3D_v1
-    Pointer(t_CUDA_MEMCPY3D_v1, true), // 470 t_PC_CUDA_MEMCPY3D_v1
-    Enum(110), // 471 t_CUmemcpy3DOperandType
-    Struct(172), // 472 t_CUmemcpy3DOperand_op_ptr
-    Struct(174), // 473 t_CUoffset3D
-    Struct(173), // 474 t_CUmemcpy3DOperand_op_array
-    Union(171), // 475 t_CUmemcpy3DOperand_op
-    Struct(170), // 476 t_CUmemcpy3DOperand
-    Struct(175), // 477 t_CUextent3D
-    Struct(169), // 478 t_CUDA_MEMCPY3D_BATCH_OP
-    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 479 t_P_CUDA_MEMCPY3D_BATCH_OP
-    Struct(176), // 480 t_CUDA_MEMCPY3D_PEER
-    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 481 t_PC_CUDA_MEMCPY3D_PEER
-    Enum(111), // 482 t_CUmoduleLoadingMode
-    Pointer(t_CUmoduleLoadingMode, false), // 483 t_P_CUmoduleLoadingMode
-    Handle(29), // 484 t_CUsurfref
-    Pointer(t_CUsurfref, false), // 485 t_P_CUsurfref
-    Handle(30), // 486 t_CUtexref
-    Pointer(t_CUtexref, false), // 487 t_P_CUtexref
-    Flags(49, 8), // 488 t_CUmemAllocationHandleType_in8
-    Struct(177), // 489 t_CUmulticastObjectProp
-    Pointer(t_CUmulticastObjectProp, true), // 490 t_PC_CUmulticastObjectProp
-    Enum(112), // 491 t_CUmulticastGranularity_flags
-    Flags(113, 4), // 492 t_CUoccupancy_flags_in4
-    Enum(114), // 493 t_CUpointer_attribute
-    Struct(178), // 494 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
-    Enum(115), // 495 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
-    Pointer(t_CUpointer_attribute, false), // 496 t_P_CUpointer_attribute
-    Enum(116), // 497 t_CUoutput_mode
-    Pointer(t_CUexternalSemaphore, true), // 498 t_PC_CUexternalSemaphore
-    Enum(117), // 499 t_CUstreamCigDataType
-    Struct(180), // 500 t_CUstreamCigParam
-    Pointer(t_CUstreamCigParam, false), // 501 t_P_CUstreamCigParam
-    Struct(179), // 502 t_CUstreamCigCaptureParams
-    Pointer(t_CUstreamCigCaptureParams, false), // 503 t_P_CUstreamCigCaptureParams
-    Enum(118), // 504 t_CUstreamCaptureMode
-    Enum(119), // 505 t_CUstreamAttrID_enum
-    Union(181), // 506 t_CUstreamAttrValue_union
-    Pointer(t_CUstreamAttrValue_union, false), // 507 t_P_CUstreamAttrValue_union
-    Enum(120), // 508 t_CUstreamCaptureStatus
-    Pointer(t_CUstreamCaptureStatus, false), // 509 t_P_CUstreamCaptureStatus
-    Pointer(t_PC_CUgraphNode, false), // 510 t_P_PC_CUgraphNode
-    Pointer(t_PC_CUgraphEdgeData, false), // 511 t_P_PC_CUgraphEdgeData
-    Pointer(t_CUstream_flags_in4, false), // 512 t_P_CUstream_flags_in4
-    Pointer(t_CUstreamAttrValue_union, true), // 513 t_PC_CUstreamAttrValue_union
-    Enum(121), // 514 t_CUstreamUpdateCaptureDependencies_flags
-    Flags(122, 4), // 515 t_CUevent_wait_flags_in4
-    Handle(31), // 516 t_CUsurfObject
-    Pointer(t_CUsurfObject, false), // 517 t_P_CUsurfObject
-    Struct(184), // 518 t_CUDA_RESOURCE_DESC_res_array
-    Struct(185), // 519 t_CUDA_RESOURCE_DESC_res_mipmap
-    Struct(186), // 520 t_CUDA_RESOURCE_DESC_res_linear
-    Struct(187), // 521 t_CUDA_RESOURCE_DESC_res_pitch2D
-    Array(t_i32, 32), // 522 t_A32_i32
-    Struct(188), // 523 t_CUDA_RESOURCE_DESC_res_reserved
-    Union(183), // 524 t_CUDA_RESOURCE_DESC_res
-    Struct(182), // 525 t_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, true), // 526 t_PC_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, false), // 527 t_P_CUDA_RESOURCE_DESC
-    Array(t_u64, 16), // 528 t_A16_u64
-    Struct(189), // 529 t_CUtensorMap
-    Pointer(t_CUtensorMap, false), // 530 t_P_CUtensorMap
-    Enum(123), // 531 t_CUtensorMapDataType
-    Pointer(t_u64, true), // 532 t_PC_u64
-    Pointer(t_i32, true), // 533 t_PC_i32
-    Pointer(t_u32, true), // 534 t_PC_u32
-    Enum(124), // 535 t_CUtensorMapInterleave
-    Enum(125), // 536 t_CUtensorMapSwizzle
-    Enum(126), // 537 t_CUtensorMapL2promotion
-    Enum(127), // 538 t_CUtensorMapFloatOOBfill
-    Enum(128), // 539 t_CUtensorMapIm2ColWideMode
-    Enum(129), // 540 t_CUtensorMapAllocClass
-    Pointer(t_CUtensorMapAllocClass, false), // 541 t_P_CUtensorMapAllocClass
-    Handle(32), // 542 t_CUtexObject
-    Pointer(t_CUtexObject, false), // 543 t_P_CUtexObject
-    Enum(130), // 544 t_CUaddress_mode
-    Array(t_CUaddress_mode, 3), // 545 t_A3_CUaddress_mode
-    Enum(131), // 546 t_CUfilter_mode
-    Array(t_f32, 4), // 547 t_A4_f32
-    Array(t_i32, 12), // 548 t_A12_i32
-    Flags(132, 4), // 549 t_CUtexref_flags_in4
-    Struct(190), // 550 t_CUDA_TEXTURE_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, true), // 551 t_PC_CUDA_TEXTURE_DESC
-    Enum(133), // 552 t_CUresourceViewFormat
-    Struct(191), // 553 t_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 554 t_PC_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 555 t_P_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, false), // 556 t_P_CUDA_TEXTURE_DESC
-    Pointer(t_CUaddress_mode, false), // 557 t_P_CUaddress_mode
-    Pointer(t_CUfilter_mode, false), // 558 t_P_CUfilter_mode
-    Pointer(t_CUtexref_flags_in4, false), // 559 t_P_CUtexref_flags_in4
-    Pointer(t_CUarray_format, false), // 560 t_P_CUarray_format
-    Flags(134, 4), // 561 t_CUtexrefArray_flags_in4
-    Pointer(t_CUstreamCaptureMode, false), // 562 t_P_CUstreamCaptureMode
-    Pointer(t_CUuserObject, false), // 563 t_P_CUuserObject
-    Flags(135, 4), // 564 t_CUuserObject_flags_in4
-    Enum(136), // 565 t_cudaError_t
-    Status(136), // 566 t_cudaError_t_status
-    Handle(33), // 567 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 568 t_P_cudaKernel_t
-    Struct(192), // 569 t_dim3
-    Handle(34), // 570 t_cudaStream_t
-    Pointer(t_dim3, false), // 571 t_P_dim3
-    Pointer(t_cudaStream_t, false), // 572 t_P_cudaStream_t
-    Struct(193), // 573 t_uint3
-    Pointer(t_uint3, false), // 574 t_P_uint3
-    Enum(137), // 575 t_cudaChannelFormatKind
-    Struct(195), // 576 t_cudaChannelFormatDesc
-    Struct(194), // 577 t_surfaceReference
-    Pointer(t_surfaceReference, true), // 578 t_PC_surfaceReference
-    Enum(138), // 579 t_cudaTextureFilterMode
-    Enum(139), // 580 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 581 t_A3_cudaTextureAddressMode
-    Array(t_i32, 14), // 582 t_A14_i32
-    Struct(196), // 583 t_textureReference
-    Pointer(t_textureReference, true), // 584 t_PC_textureReference
-    Pointer(t_cudaChannelFormatDesc, false), // 585 t_P_cudaChannelFormatDesc
-    Struct(197), // 586 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 587 t_P_cudaExtent
-    Flags(140, 4), // 588 t_cudaArrayFlags_in4
-    Pointer(t_cudaArrayFlags_in4, false), // 589 t_P_cudaArrayFlags_in4
-    Handle(35), // 590 t_cudaArray_t
-    Struct(198), // 591 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 592 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 593 t_P_cudaArray_t
-    Struct(200), // 594 t_cudaArraySparseProperties_tileExtent
-    Flags(141, 4), // 595 t_cudaArraySparseFlags_in4
-    Struct(199), // 596 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 597 t_P_cudaArraySparseProperties
-    Handle(36), // 598 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 599 t_PC_cudaChannelFormatDesc
-    Handle(37), // 600 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 601 t_A8_char
-    Array(t_i32, 2), // 602 t_A2_i32
-    Array(t_u8, 8), // 603 t_A8_u8
-    Enum(142), // 604 t_cudaComputeMode
-    Array(t_i32, 63), // 605 t_A63_i32
-    Flags(143, 4), // 606 t_cudaFlushGPUDirectRDMAWritesOptions_in4
-    Enum(144), // 607 t_cudaGPUDirectRDMAWritesOrdering
-    Flags(145, 4), // 608 t_cudaMemAllocationHandleType_in4
-    Array(t_i32, 61), // 609 t_A61_i32
-    Array(t_i32, 1), // 610 t_A1_i32
-    Array(t_i32, 60), // 611 t_A60_i32
-    Array(t_i32, 56), // 612 t_A56_i32
-    Struct(201), // 613 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 614 t_PC_cudaDeviceProp
-    Handle(38), // 615 t_cudaSurfaceObject_t
-    Pointer(t_cudaSurfaceObject_t, false), // 616 t_P_cudaSurfaceObject_t
-    Enum(146), // 617 t_cudaResourceType
-    Struct(211), // 618 t_cudaResourceDesc_res_array
-    Handle(39), // 619 t_cudaMipmappedArray_t
-    Struct(212), // 620 t_cudaResourceDesc_res_mipmap
-    Struct(213), // 621 t_cudaResourceDesc_res_linear
-    Struct(214), // 622 t_cudaResourceDesc_res_pitch2D
-    Struct(215), // 623 t_cudaResourceDesc_res_reserved
-    Union(209), // 624 t_cudaResourceDesc_res
-    Struct(207), // 625 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 626 t_PC_cudaResourceDesc
-    Handle(40), // 627 t_cudaTextureObject_t
-    Pointer(t_cudaTextureObject_t, false), // 628 t_P_cudaTextureObject_t
-    Enum(147), // 629 t_cudaTextureReadMode
-    Struct(216), // 630 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 631 t_PC_cudaTextureDesc
-    Enum(148), // 632 t_cudaResourceViewFormat
-    Struct(219), // 633 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 634 t_PC_cudaResourceViewDesc
-    Struct(221), // 635 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 636 t_PC_cudaTextureDesc_v2
-    Handle(41), // 637 t_cudaExternalMemory_t
-    Handle(42), // 638 t_cudaExternalSemaphore_t
-    Handle(43), // 639 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 640 t_P_cudaDevResourceDesc_t
-    Enum(149), // 641 t_cudaDevResourceType
-    Flags(150, 4), // 642 t_cudaDevSmResourceGroup_flags_in4
-    Struct(224), // 643 t_cudaDevSmResource
-    Enum(151), // 644 t_cudaDevWorkqueueConfigScope
-    Struct(226), // 645 t_cudaDevWorkqueueConfigResource
-    Struct(227), // 646 t_cudaDevWorkqueueResource
-    Union(223), // 647 t_cudaDevResource__2
-    Struct(222), // 648 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 649 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 650 t_PC_cudaDevResource
-    Struct(228), // 651 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 652 t_P_cudaDevSmResourceGroupParams
-    Flags(152, 4), // 653 t_cudaDevSmResourceSplitByCount_flags_in4
-    Flags(153, 4), // 654 t_cudaPeerAccessFlags_in4
-    Enum(154), // 655 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(155), // 656 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(156), // 657 t_cudaDeviceAttr
-    Enum(157), // 658 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 659 t_P_cudaFuncCache
-    Handle(44), // 660 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 661 t_P_cudaMemPool_t
-    Handle(45), // 662 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 663 t_P_cudaExecutionContext_t
-    Enum(158), // 664 t_cudaGraphMemAttributeType
-    Enum(159), // 665 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 666 t_PC_cudaAtomicOperation
-    Enum(160), // 667 t_cudaLimit
-    Flags(161, 4), // 668 t_cudaNvSciSyncAttrFlags_in4
-    Enum(162), // 669 t_cudaDeviceP2PAttr
-    Enum(163), // 670 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 671 t_P_cudaSharedMemConfig
-    Handle(46), // 672 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 673 t_P_cudaAsyncCallbackHandle_t
-    Handle(47), // 674 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 675 t_P_cudaEglStreamConnection
-    Handle(48), // 676 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 677 t_P_cudaGraphicsResource_t
-    Enum(164), // 678 t_cudaEglResourceLocationFlags
-    Array(t_cudaArray_t, 3), // 679 t_A3_cudaArray_t
-    Struct(232), // 680 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 681 t_A3_cudaPitchedPtr
-    Union(231), // 682 t_cudaEglFrame_frame
-    Struct(233), // 683 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 684 t_A3_cudaEglPlaneDesc
-    Enum(165), // 685 t_cudaEglFrameType
-    Enum(166), // 686 t_cudaEglColorFormat
-    Struct(230), // 687 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 688 t_P_cudaEglFrame
-    Handle(49), // 689 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 690 t_P_cudaEvent_t
-    Flags(167, 4), // 691 t_cudaEventFlags_in4
-    Flags(168, 4), // 692 t_cudaEventRecordFlags_in4
-    Flags(169, 4), // 693 t_cudaStreamFlags_in4
-    Struct(234), // 694 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 695 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 696 t_P_cudaMipmappedArray_t
-    Struct(236), // 697 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 698 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 699 t_A16_i32
-    Array(t_i32, 15), // 700 t_A15_i32
-    Enum(170), // 701 t_cudaSharedMemoryMode
-    Struct(238), // 702 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 703 t_P_cudaFuncAttributes
-    Enum(171), // 704 t_cudaFuncAttribute
-    Enum(172), // 705 t_cudaGLDeviceList
-    Flags(173, 4), // 706 t_cudaGLMapFlags_in4
-    Flags(174, 4), // 707 t_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceFlags_in4, false), // 708 t_P_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceProp, false), // 709 t_P_cudaDeviceProp
-    Struct(243), // 710 t_cudaDeviceProp_
-    Pointer(t_cudaDeviceProp_, false), // 711 t_P_cudaDeviceProp_
-    Flags(175, 4), // 712 t_cudaGetDriverEntryPointFlags_in4
-    Flags(175, 8), // 713 t_cudaGetDriverEntryPointFlags_in8
-    Enum(176), // 714 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 715 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 716 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 717 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 718 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 719 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 720 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 721 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 722 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 723 t_P_PC_textureReference
-    Handle(51), // 724 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 725 t_P_cudaGraphNode_t
-    Handle(52), // 726 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 727 t_PC_cudaGraphNode_t
-    Enum(177), // 728 t_cudaGraphDependencyType
-    Enum(178), // 729 t_cudaGraphDependencyType_
-    Struct(244), // 730 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 731 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 732 t_P_cudaExternalSemaphore_t
-    Struct(248), // 733 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(249), // 734 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(250), // 735 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(247), // 736 t_cudaExternalSemaphoreSignalParams_params
-    Flags(179, 4), // 737 t_cudaExternalSemaphoreSignalFlags_in4
-    Struct(246), // 738 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 739 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(245), // 740 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 741 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(254), // 742 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(255), // 743 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(256), // 744 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(253), // 745 t_cudaExternalSemaphoreWaitParams_params
-    Flags(180, 4), // 746 t_cudaExternalSemaphoreWaitFlags_in4
-    Struct(252), // 747 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 748 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(251), // 749 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 750 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(257), // 751 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 752 t_PC_cudaHostNodeParams
-    Struct(258), // 753 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 754 t_PC_cudaKernelNodeParams
-    Enum(181), // 755 t_cudaMemAllocationType
-    Enum(182), // 756 t_cudaMemLocationType
-    Struct(268), // 757 t_cudaMemLocation__1_localized
-    Union(266), // 758 t_cudaMemLocation__1
-    Struct(264), // 759 t_cudaMemLocation
-    Flags(183, 4), // 760 t_cudaMemPoolCreateUsage_in4
-    Flags(183, 2), // 761 t_cudaMemPoolCreateUsage_in2
-    Struct(260), // 762 t_cudaMemPoolProps
-    Enum(184), // 763 t_cudaMemAccessFlags
-    Struct(269), // 764 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 765 t_PC_cudaMemAccessDesc
-    Struct(259), // 766 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 767 t_P_cudaMemAllocNodeParams
-    Struct(271), // 768 t_cudaPos
-    Enum(185), // 769 t_cudaMemcpyKind
-    Struct(270), // 770 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 771 t_PC_cudaMemcpy3DParms
-    Struct(272), // 772 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 773 t_PC_cudaMemsetParams
-    Enum(186), // 774 t_cudaGraphNodeType
-    Union(280), // 775 t_cudaKernelNodeParamsV2__1
-    Enum(187), // 776 t_cudaKernelFunctionType
-    Struct(277), // 777 t_cudaKernelNodeParamsV2
-    Struct(281), // 778 t_cudaMemcpyNodeParams
-    Struct(283), // 779 t_cudaMemsetParamsV2
-    Enum(188), // 780 t_cudaHostTaskSyncMode
-    Struct(285), // 781 t_cudaHostNodeParamsV2
-    Enum(189), // 782 t_cudaGraphChildGraphNodeOwnership
-    Struct(288), // 783 t_cudaChildGraphNodeParams
-    Struct(290), // 784 t_cudaEventWaitNodeParams
-    Struct(291), // 785 t_cudaEventRecordNodeParams
-    Struct(293), // 786 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(295), // 787 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(297), // 788 t_cudaMemAllocNodeParamsV2
-    Struct(298), // 789 t_cudaMemFreeNodeParams
-    Handle(53), // 790 t_cudaGraphConditionalHandle
-    Enum(190), // 791 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 792 t_P_cudaGraph_t
-    Struct(299), // 793 t_cudaConditionalNodeParams
-    Enum(191), // 794 t_cudaMemcpySrcAccessOrder
-    Flags(192, 4), // 795 t_cudaMemcpyFlags_in4
-    Struct(302), // 796 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 797 t_P_cudaMemcpyAttributes
-    Struct(301), // 798 t_cudaMemcpyBatchNodeParams
-    Union(274), // 799 t_cudaGraphNodeParams__1
-    Struct(273), // 800 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 801 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 802 t_P_cudaGraphConditionalHandle
-    Flags(193, 4), // 803 t_cudaGraphConditionalHandleFlags_in4
-    Flags(194, 4), // 804 t_cudaGraphDebugDotFlags_in4
-    Handle(54), // 805 t_cudaGraphExec_t
-    Flags(195, 4), // 806 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 807 t_P_cudaGraphInstantiateFlags_in4
-    Flags(195, 8), // 808 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 809 t_P_cudaGraphInstantiateFlags_in8
-    Enum(196), // 810 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 811 t_P_cudaGraphExecUpdateResult
-    Struct(303), // 812 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 813 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 814 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 815 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 816 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 817 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 818 t_P_cudaGraphExec_t
-    Enum(197), // 819 t_cudaGraphInstantiateResult
-    Struct(304), // 820 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 821 t_P_cudaGraphInstantiateParams
-    Enum(198), // 822 t_cudaKernelNodeAttrID
-    Enum(199), // 823 t_cudaLaunchAttributeID
-    Enum(200), // 824 t_cudaAccessProperty
-    Struct(306), // 825 t_cudaAccessPolicyWindow
-    Union(305), // 826 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 827 t_P_cudaKernelNodeAttrValue
-    Enum(201), // 828 t_cudaSynchronizationPolicy
-    Struct(315), // 829 t_cudaLaunchAttributeValue_clusterDim
-    Enum(202), // 830 t_cudaClusterSchedulingPolicy
-    Struct(316), // 831 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(317), // 832 t_cudaLaunchMemSyncDomainMap
-    Enum(203), // 833 t_cudaLaunchMemSyncDomain
-    Struct(318), // 834 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(55), // 835 t_cudaGraphDeviceNode_t
-    Struct(319), // 836 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(320), // 837 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(204), // 838 t_cudaLaunchAttributePortableClusterMode
-    Union(307), // 839 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 840 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 841 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 842 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 843 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 844 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 845 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 846 t_P_cudaGraphNodeType
-    Handle(56), // 847 t_cudaUserObject_t
-    Flags(205, 4), // 848 t_cudaUserObjectRetainFlags_in4
-    Flags(206, 4), // 849 t_cudaGraphicsRegisterFlags_in4
-    Flags(207, 4), // 850 t_cudaGraphicsMapFlags_in4
-    Flags(208, 4), // 851 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 852 t_P_cudaHostAllocFlags_in4
-    Flags(209, 4), // 853 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 854 t_P_cudaExternalMemory_t
-    Enum(210), // 855 t_cudaExternalMemoryHandleType
-    Struct(324), // 856 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(323), // 857 t_cudaExternalMemoryHandleDesc_handle
-    Flags(211, 4), // 858 t_cudaExternalMemoryFlags_in4
-    Struct(321), // 859 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 860 t_PC_cudaExternalMemoryHandleDesc
-    Enum(212), // 861 t_cudaExternalSemaphoreHandleType
-    Struct(328), // 862 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(327), // 863 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(325), // 864 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 865 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(213, 4), // 866 t_cudaInitDeviceFlags_in4
-    Struct(329), // 867 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 868 t_P_cudaIpcEventHandle_t
-    Struct(330), // 869 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 870 t_P_cudaIpcMemHandle_t
-    Flags(214, 4), // 871 t_cudaIpcMemFlags_in4
-    Struct(331), // 872 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 873 t_P_cudaLaunchParams
-    Flags(215, 4), // 874 t_cudaCooperativeMultiFlags_in4
-    Struct(333), // 875 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 876 t_P_cudaLaunchAttribute
-    Struct(332), // 877 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 878 t_PC_cudaLaunchConfig_t
-    Handle(57), // 879 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 880 t_P_cudaLibrary_t
-    Enum(216), // 881 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 882 t_P_cudaJitOption
-    Enum(217), // 883 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 884 t_P_cudaLibraryOption
-    Enum(218), // 885 t_cudaJit_Fallback
-    Enum(219), // 886 t_cudaJit_CacheMode
-    Struct(334), // 887 t_cudalibraryHostUniversalFunctionAndDataTable
-    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 888 t_P_cudalibraryHostUniversalFunctionAndDataTable
-    Handle(58), // 889 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 890 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 891 t_P_cudaPitchedPtr
-    Flags(220, 4), // 892 t_cudaMemAttachFlags_in4
-    Enum(221), // 893 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 894 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 895 t_PC_cudaMemPoolProps
-    Struct(335), // 896 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 897 t_P_cudaMemPoolPtrExportData
-    Struct(336), // 898 t_cudaMemFabricHandle_t
-    Enum(222), // 899 t_cudaMemAllocationHandleType
-    Pointer(t_cudaMemAccessFlags, false), // 900 t_P_cudaMemAccessFlags
-    Enum(223), // 901 t_cudaMemPoolAttr
-    Enum(224), // 902 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 903 t_P_cudaMemRangeAttribute
-    Enum(225), // 904 t_cudaMemcpy3DOperandType
-    Struct(340), // 905 t_cudaMemcpy3DOperand_op_ptr
-    Struct(342), // 906 t_cudaOffset3D
-    Struct(341), // 907 t_cudaMemcpy3DOperand_op_array
-    Union(339), // 908 t_cudaMemcpy3DOperand_op
-    Struct(338), // 909 t_cudaMemcpy3DOperand
-    Struct(337), // 910 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 911 t_P_cudaMemcpy3DBatchOp
-    Struct(343), // 912 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 913 t_PC_cudaMemcpy3DPeerParms
-    Flags(226, 4), // 914 t_cudaOccupancyFlags_in4
-    Enum(227), // 915 t_cudaMemoryType
-    Array(t_i64, 8), // 916 t_A8_i64
-    Union(347), // 917 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 918 t_A7_i64
-    Struct(344), // 919 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 920 t_P_cudaPointerAttributes
-    Enum(228), // 921 t_cudaOutputMode_t
-    Float(8), // 922 t_f64
-    Pointer(t_f64, false), // 923 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 924 t_PC_cudaExternalSemaphore_t
-    Struct(350), // 925 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(351), // 926 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(352), // 927 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(349), // 928 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(348), // 929 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 930 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(229), // 931 t_cudaStreamCaptureMode
-    Struct(353), // 932 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 933 t_P_cudaGraphRecaptureCallbackData
-    Enum(230), // 934 t_cudaStreamAttrID
-    Union(354), // 935 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 936 t_P_cudaStreamAttrValue
-    Enum(231), // 937 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 938 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 939 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 940 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 941 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 942 t_PC_cudaStreamAttrValue
-    Enum(232), // 943 t_cudaStreamUpdateCaptureDependenciesFlags
-    Flags(233, 4), // 944 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 945 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 946 t_P_cudaUserObject_t
-    Flags(234, 4), // 947 t_cudaUserObjectFlags_in4
-    Struct(357), // 948 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(358), // 949 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(359), // 950 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(356), // 951 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(355), // 952 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 953 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(235), // 954 t_cublasStatus_t
-    Status(235), // 955 t_cublasStatus_t_status
-    Handle(59), // 956 t_cublasHandle_t
-    Enum(236), // 957 t_cudaDataType
-    Int { bytes: 1, signed: true }, // 958 t_i8
-    Int { bytes: 2, signed: true }, // 959 t_i16
-    Float(2), // 960 t_f16
-    BFloat16, // 961 t_bf16
-    Array(t_i8, 2), // 962 t_A2_i8
-    Array(t_u8, 2), // 963 t_A2_u8
-    Array(t_i16, 2), // 964 t_A2_i16
-    Array(t_u16, 2), // 965 t_A2_u16
-    Array(t_i64, 2), // 966 t_A2_i64
-    Array(t_u64, 2), // 967 t_A2_u64
-    Array(t_f16, 2), // 968 t_A2_f16
-    Array(t_bf16, 2), // 969 t_A2_bf16
-    Struct(360), // 970 t_float2
-    Struct(361), // 971 t_double2
-    Pointer(t_float2, true), // 972 t_PC_float2
-    Pointer(t_float2, false), // 973 t_P_float2
-    Enum(237), // 974 t_cublasSideMode_t
-    Enum(238), // 975 t_cublasOperation_t
-    Pointer(t_P_float2, false), // 976 t_P_P_float2
-    Pointer(t_PC_float2, false), // 977 t_P_PC_float2
-    Enum(239), // 978 t_cublasFillMode_t
-    Pointer(t_f32, true), // 979 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 980 t_P_cublasHandle_t
-    Enum(240), // 981 t_cublasDiagType_t
-    Pointer(t_f64, true), // 982 t_PC_f64
-    Pointer(t_P_f64, false), // 983 t_P_P_f64
-    Pointer(t_PC_f64, false), // 984 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 985 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 986 t_PC_i64
-    Pointer(t_double2, true), // 987 t_PC_double2
-    Enum(241), // 988 t_cublasComputeType_t
-    Enum(242), // 989 t_cublasGemmAlgo_t
-    Enum(243), // 990 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 991 t_P_cublasAtomicsMode_t
-    Enum(244), // 992 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 993 t_P_cudaEmulationSpecialValuesSupport
-    Enum(245), // 994 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 995 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 996 t_P_P_i32
-    Enum(246), // 997 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 998 t_P_cudaEmulationMantissaControl
-    Flags(247, 4), // 999 t_cublasMath_t_in4
-    Pointer(t_cublasMath_t_in4, false), // 1000 t_P_cublasMath_t_in4
-    Enum(248), // 1001 t_cublasPointerMode_t
-    Pointer(t_cublasPointerMode_t, false), // 1002 t_P_cublasPointerMode_t
-    Enum(249), // 1003 t_libraryPropertyType
-    Pointer(t_f16, true), // 1004 t_PC_f16
-    Pointer(t_PC_f16, false), // 1005 t_P_PC_f16
-    Pointer(t_f16, false), // 1006 t_P_f16
-    Pointer(t_P_f16, false), // 1007 t_P_P_f16
-    Pointer(t_P_f32, false), // 1008 t_P_P_f32
-    Pointer(t_i64, false), // 1009 t_P_i64
-    Handle(60), // 1010 t_cublasLtHandle_t
-    Pointer(t_cublasLtHandle_t, false), // 1011 t_P_cublasLtHandle_t
-    Handle(61), // 1012 t_cublasLtEmulationDesc_t
-    Pointer(t_cublasLtEmulationDesc_t, false), // 1013 t_P_cublasLtEmulationDesc_t
-    Enum(250), // 1014 t_cublasLtEmulationDescAttributes_t
-    Handle(62), // 1015 t_cublasLtMatrixLayout_t
-    Pointer(t_cublasLtMatrixLayout_t, false), // 1016 t_P_cublasLtMatrixLayout_t
-    Handle(63), // 1017 t_cublasLtMatmulDesc_t
-    Struct(362), // 1018 t_cublasLtMatmulAlgo_t
-    Pointer(t_cublasLtMatmulAlgo_t, true), // 1019 t_PC_cublasLtMatmulAlgo_t
-    Enum(251), // 1020 t_cublasLtMatmulAlgoCapAttributes_t
-    Flags(252, 4), // 1021 t_cublasLtReductionScheme_t_in4
-    Enum(253), // 1022 t_cublasLtMatmulTile_t
-    Enum(254), // 1023 t_cublasLtMatmulStages_t
-    Flags(255, 4), // 1024 t_cublasLtPointerModeMask_t_in4
-    Flags(256, 4), // 1025 t_cublasLtEpilogue_t_in4
-    Array(t_i32, 4), // 1026 t_A4_i32
-    Struct(363), // 1027 t_cublasLtMatmulHeuristicResult_t
-    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 1028 t_P_cublasLtMatmulHeuristicResult_t
-    Enum(257), // 1029 t_cublasLtMatmulAlgoConfigAttributes_t
-    Pointer(t_cublasLtMatmulAlgo_t, false), // 1030 t_P_cublasLtMatmulAlgo_t
-    Handle(64), // 1031 t_cublasLtMatmulPreference_t
-    Pointer(t_cublasLtMatmulDesc_t, false), // 1032 t_P_cublasLtMatmulDesc_t
-    Enum(258), // 1033 t_cublasLtMatmulDescAttributes_t
-    Enum(259), // 1034 t_cublasLtPointerMode_t
-    Enum(260), // 1035 t_cublasLtMatmulMatrixScale_t
-    Enum(261), // 1036 t_cublasLtMatmulBatchInvarianceFlags_t
-    Pointer(t_cublasLtMatmulPreference_t, false), // 1037 t_P_cublasLtMatmulPreference_t
-    Enum(262), // 1038 t_cublasLtMatmulPreferenceAttributes_t
-    Enum(263), // 1039 t_cublasLtMatmulSearch_t
-    Enum(264), // 1040 t_cublasLtMatrixLayoutAttribute_t
-    Enum(265), // 1041 t_cublasLtOrder_t
-    Enum(266), // 1042 t_cublasLtBatchMode_t
-    Enum(267), // 1043 t_cublasLtIntegerWidth_t
-    Handle(65), // 1044 t_cublasLtMatrixTransformDesc_t
-    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 1045 t_P_cublasLtMatrixTransformDesc_t
-    Enum(268), // 1046 t_cublasLtMatrixTransformDescAttributes_t
-    Pointer(t_PC_f32, false), // 1047 t_P_PC_f32
-    Pointer(t_bf16, true), // 1048 t_PC_bf16
-    Pointer(t_PC_bf16, false), // 1049 t_P_PC_bf16
-    Pointer(t_bf16, false), // 1050 t_P_bf16
-    Pointer(t_P_bf16, false), // 1051 t_P_P_bf16
-    Pointer(t_u8, true), // 1052 t_PC_u8
-    Handle(66), // 1053 t_cublasXtHandle_t
-    Pointer(t_cublasXtHandle_t, false), // 1054 t_P_cublasXtHandle_t
-    Enum(269), // 1055 t_cublasXtPinnedMemMode_t
-    Pointer(t_cublasXtPinnedMemMode_t, false), // 1056 t_P_cublasXtPinnedMemMode_t
-    Enum(270), // 1057 t_cublasXtBlasOp_t
-    Enum(271), // 1058 t_cublasXtOpType_t
-    Pointer(t_double2, false), // 1059 t_P_double2
-    Pointer(t_P_double2, false), // 1060 t_P_P_double2
-    Pointer(t_PC_double2, false), // 1061 t_P_PC_double2
-    Enum(272), // 1062 t_cublasMpStatus_t
-    Status(272), // 1063 t_cublasMpStatus_t_status
-    Handle(67), // 1064 t_cublasMpGrid_t
-    Handle(68), // 1065 t_cublasMpHandle_t
-    Pointer(t_cublasMpHandle_t, false), // 1066 t_P_cublasMpHandle_t
-    Handle(69), // 1067 t_cublasMpMatrixDescriptor_t
-    Handle(70), // 1068 t_ncclComm_t
-    Enum(273), // 1069 t_cublasMpEmulationStrategy_t
-    Pointer(t_cublasMpEmulationStrategy_t, false), // 1070 t_P_cublasMpEmulationStrategy_t
-    Enum(274), // 1071 t_cublasMpGridLayout_t
-    Pointer(t_cublasMpGrid_t, false), // 1072 t_P_cublasMpGrid_t
-    Handle(71), // 1073 t_cublasMpMatmulDescriptor_t
-    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1074 t_P_cublasMpMatmulDescriptor_t
-    Enum(275), // 1075 t_cublasMpMatmulDescriptorAttribute_t
-    Enum(276), // 1076 t_cublasMpMatmulAlgoType_t
-    Enum(277), // 1077 t_cublasMpMatmulEpilogue_t
-    Enum(278), // 1078 t_cublasMpMatmulMatrixScale_t
-    Enum(279), // 1079 t_cublasMpResultScheme_t
-    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1080 t_P_cublasMpMatrixDescriptor_t
-    Enum(280), // 1081 t_cudnnStatus_t
-    Status(280), // 1082 t_cudnnStatus_t_status
-    Handle(72), // 1083 t_cudnnHandle_t
-    Handle(73), // 1084 t_cudnnActivationDescriptor_t
-    Handle(74), // 1085 t_cudnnTensorDescriptor_t
-    Enum(281), // 1086 t_cudnnDataType_t
-    Enum(282), // 1087 t_cudnnBackendDescriptorType_t
-    Handle(75), // 1088 t_cudnnBackendDescriptor_t
-    Pointer(t_cudnnBackendDescriptor_t, false), // 1089 t_P_cudnnBackendDescriptor_t
-    Enum(283), // 1090 t_cudnnBackendAttributeName_t
-    Enum(284), // 1091 t_cudnnBackendAttributeType_t
-    Enum(285), // 1092 t_cudnnConvolutionMode_t
-    Enum(286), // 1093 t_cudnnBackendHeurMode_t
-    Enum(287), // 1094 t_cudnnBackendKnobType_t
-    Enum(288), // 1095 t_cudnnNanPropagation_t
-    Enum(289), // 1096 t_cudnnBackendNumericalNote_t
-    Enum(290), // 1097 t_cudnnBackendLayoutType_t
-    Enum(291), // 1098 t_cudnnPointwiseMode_t
-    Enum(292), // 1099 t_cudnnGenStatsMode_t
-    Enum(293), // 1100 t_cudnnBnFinalizeStatsMode_t
-    Enum(294), // 1101 t_cudnnReduceTensorOp_t
-    Enum(295), // 1102 t_cudnnBackendBehaviorNote_t
-    Enum(296), // 1103 t_cudnnBackendTensorReordering_t
-    Enum(297), // 1104 t_cudnnResampleMode_t
-    Enum(298), // 1105 t_cudnnPaddingMode_t
-    Enum(299), // 1106 t_cudnnSignalMode_t
-    Struct(364), // 1107 t_cudnnFraction_t
-    Enum(300), // 1108 t_cudnnBackendNormMode_t
-    Enum(301), // 1109 t_cudnnBackendNormFwdPhase_t
-    Enum(302), // 1110 t_cudnnRngDistribution_t
-    Enum(303), // 1111 t_cudnnMoeGroupedMatmulMode_t
-    Enum(304), // 1112 t_cudnnBackendReshapeMode_t
-    Enum(305), // 1113 t_cudnnBackendOperationGraphMode_t
-    Enum(306), // 1114 t_cudnnCudaGraphRetention_t
-    Enum(307), // 1115 t_cudnnBatchNormMode_t
-    Enum(308), // 1116 t_cudnnBatchNormOps_t
-    Handle(76), // 1117 t_cudnnRNNDescriptor_t
-    Enum(309), // 1118 t_cudnnCTCLossAlgo_t
-    Handle(77), // 1119 t_cudnnCTCLossDescriptor_t
-    Enum(310), // 1120 t_cudnnCausalConv1dActivation_t
-    Handle(78), // 1121 t_cudnnFilterDescriptor_t
-    Handle(79), // 1122 t_cudnnConvolutionDescriptor_t
-    Enum(311), // 1123 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(312), // 1124 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(313), // 1125 t_cudnnConvolutionFwdAlgo_t
-    Handle(80), // 1126 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 1127 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 1128 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1129 t_P_cudnnAlgorithmDescriptor_t
-    Handle(81), // 1130 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1131 t_P_cudnnAlgorithmPerformance_t
-    Handle(82), // 1132 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 1133 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1134 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1135 t_P_cudnnConvolutionDescriptor_t
-    Handle(83), // 1136 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 1137 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1138 t_P_cudnnFilterDescriptor_t
-    Handle(84), // 1139 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1140 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(314), // 1141 t_cudnnFusedOps_t
-    Handle(85), // 1142 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1143 t_P_cudnnFusedOpsPlan_t
-    Handle(86), // 1144 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1145 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(87), // 1146 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1147 t_P_cudnnLRNDescriptor_t
-    Handle(88), // 1148 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1149 t_P_cudnnOpTensorDescriptor_t
-    Handle(89), // 1150 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1151 t_P_cudnnPersistentRNNPlan_t
-    Handle(90), // 1152 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1153 t_P_cudnnPoolingDescriptor_t
-    Handle(91), // 1154 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1155 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1156 t_P_cudnnRNNDescriptor_t
-    Handle(92), // 1157 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1158 t_P_cudnnReduceTensorDescriptor_t
-    Handle(93), // 1159 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1160 t_P_cudnnSeqDataDescriptor_t
-    Handle(94), // 1161 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1162 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1163 t_P_cudnnTensorDescriptor_t
-    Handle(95), // 1164 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1165 t_P_cudnnTensorTransformDescriptor_t
-    Enum(315), // 1166 t_cudnnNormMode_t
-    Enum(316), // 1167 t_cudnnDivNormMode_t
-    Enum(317), // 1168 t_cudnnDeterminism_t
-    Enum(318), // 1169 t_cudnnMathType_t
-    Struct(365), // 1170 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1171 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(366), // 1172 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1173 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(367), // 1174 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1175 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1176 t_PC_cudnnTensorDescriptor_t
-    Enum(319), // 1177 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1178 t_P_cudnnActivationMode_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1179 t_P_cudnnNanPropagation_t
-    Enum(320), // 1180 t_cudnnRNNAlgo_t
-    Union(369), // 1181 t_Algorithm
-    Struct(368), // 1182 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1183 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1184 t_P_cudnnStatus_t
-    Flags(321, 4), // 1185 t_cudnnAttnMode_in4
-    Pointer(t_cudnnAttnMode_in4, false), // 1186 t_P_cudnnAttnMode_in4
-    Pointer(t_cudnnDataType_t, false), // 1187 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1188 t_P_cudnnMathType_t
-    Enum(322), // 1189 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1190 t_P_cudnnLossNormalizationMode_t
-    Enum(323), // 1191 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1192 t_P_cudnnCTCGradMode_t
-    Flags(324, 4), // 1193 t_cudnnCallbackMask_in4
-    Pointer(t_cudnnCallbackMask_in4, false), // 1194 t_P_cudnnCallbackMask_in4
-    Pointer(t_cudnnConvolutionMode_t, false), // 1195 t_P_cudnnConvolutionMode_t
-    Enum(325), // 1196 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1197 t_P_cudnnReorderType_t
-    Enum(326), // 1198 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1199 t_P_cudnnTensorFormat_t
-    Enum(327), // 1200 t_cudnnFusedOpsConstParamLabel_t
-    Enum(328), // 1201 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(329), // 1202 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(330), // 1203 t_cudnnNormOps_t
-    Enum(331), // 1204 t_cudnnNormAlgo_t
-    Enum(332), // 1205 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1206 t_P_cudnnOpTensorOp_t
-    Enum(333), // 1207 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1208 t_P_cudnnPoolingMode_t
-    Enum(334), // 1209 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1210 t_P_cudnnRNNBiasMode_t
-    Enum(335), // 1211 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1212 t_P_cudnnRNNDataLayout_t
-    Enum(336), // 1213 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1214 t_P_cudnnRNNInputMode_t
-    Enum(337), // 1215 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1216 t_P_cudnnDirectionMode_t
-    Enum(338), // 1217 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1218 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1219 t_P_cudnnRNNAlgo_t
-    Flags(339, 4), // 1220 t_cudnnRNNPaddedIO_in4
-    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1221 t_P_cudnnRNNPaddedIO_in4
-    Enum(340), // 1222 t_cudnnForwardMode_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1223 t_P_cudnnReduceTensorOp_t
-    Enum(341), // 1224 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1225 t_P_cudnnReduceTensorIndices_t
-    Enum(342), // 1226 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1227 t_P_cudnnIndicesType_t
-    Enum(343), // 1228 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1229 t_P_cudnnSeqDataAxis_t
-    Enum(344), // 1230 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1231 t_P_cudnnFoldingDirection_t
-    Struct(370), // 1232 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1233 t_PC_cudnnGnnCscGraph_t
-    Enum(345), // 1234 t_cudnnGnnAggOp_t
-    Enum(346), // 1235 t_cudnnGnnActivationOp_t
-    Struct(371), // 1236 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1237 t_PC_cudnnGnnMhaParams_t
-    Enum(347), // 1238 t_cudnnLRNMode_t
-    Enum(348), // 1239 t_cudnnWgradMode_t
-    Enum(349), // 1240 t_cudnnErrQueryMode_t
-    Enum(350), // 1241 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1242 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1243 t_PC_cudnnSeqDataAxis_t
-    Enum(351), // 1244 t_cudnnSamplerType_t
-    Enum(352), // 1245 t_cudnnSoftmaxAlgorithm_t
-    Enum(353), // 1246 t_cudnnSoftmaxMode_t
-    Enum(354), // 1247 t_cudssStatus_t
-    Status(354), // 1248 t_cudssStatus_t_status
-    Handle(96), // 1249 t_cudssConfig_t
-    Pointer(t_cudssConfig_t, false), // 1250 t_P_cudssConfig_t
-    Enum(355), // 1251 t_cudssConfigParam_t
-    Enum(356), // 1252 t_cudssReorderingAlg_t
-    Enum(357), // 1253 t_cudssFactorizationAlg_t
-    Enum(358), // 1254 t_cudssSolveAlg_t
-    Enum(359), // 1255 t_cudssMatchingAlg_t
-    Enum(360), // 1256 t_cudssSolveMode_t
-    Enum(361), // 1257 t_cudssPivotType_t
-    Enum(362), // 1258 t_cudssPivotEpsilonAlg_t
-    Enum(363), // 1259 t_cudssDowncastFactorsMode_t
-    Handle(97), // 1260 t_cudssHandle_t
-    Pointer(t_cudssHandle_t, false), // 1261 t_P_cudssHandle_t
-    Handle(98), // 1262 t_cudssData_t
-    Pointer(t_cudssData_t, false), // 1263 t_P_cudssData_t
-    Enum(364), // 1264 t_cudssDataParam_t
-    Array(t_i64, 16), // 1265 t_A16_i64
-    Array(t_i64, 3), // 1266 t_A3_i64
-    Flags(365, 4), // 1267 t_cudssPhase_t_in4
-    Handle(99), // 1268 t_cudssMatrix_t
-    Struct(372), // 1269 t_cudssDeviceMemHandler_t
-    Pointer(t_cudssDeviceMemHandler_t, false), // 1270 t_P_cudssDeviceMemHandler_t
-    Struct(373), // 1271 t_cudssPinnedMemHandler_t
-    Pointer(t_cudssPinnedMemHandler_t, false), // 1272 t_P_cudssPinnedMemHandler_t
-    Pointer(t_cudssMatrix_t, false), // 1273 t_P_cudssMatrix_t
-    Enum(366), // 1274 t_cudssMatrixType_t
-    Enum(367), // 1275 t_cudssMatrixViewType_t
-    Enum(368), // 1276 t_cudssIndexBase_t
-    Enum(369), // 1277 t_cudssLayout_t
-    Pointer(t_P_P_void, false), // 1278 t_P_P_P_void
-    Pointer(t_cudaDataType, false), // 1279 t_P_cudaDataType
-    Pointer(t_cudssMatrixType_t, false), // 1280 t_P_cudssMatrixType_t
-    Pointer(t_cudssMatrixViewType_t, false), // 1281 t_P_cudssMatrixViewType_t
-    Pointer(t_cudssIndexBase_t, false), // 1282 t_P_cudssIndexBase_t
-    Pointer(t_cudssLayout_t, false), // 1283 t_P_cudssLayout_t
-    Flags(370, 4), // 1284 t_cudssMatrixFormat_t_in4
-    Pointer(t_cudssMatrixFormat_t_in4, false), // 1285 t_P_cudssMatrixFormat_t_in4
-    Pointer(t_cudssDeviceMemHandler_t, true), // 1286 t_PC_cudssDeviceMemHandler_t
-    Pointer(t_cudaStream_t, true), // 1287 t_PC_cudaStream_t
-    Pointer(t_cudssPinnedMemHandler_t, true), // 1288 t_PC_cudssPinnedMemHandler_t
-    Enum(371), // 1289 t_cudssStatus_t_
-    Status(371), // 1290 t_cudssStatus_t_status_
-    Handle(100), // 1291 t_cudssConfig_t_
-    Pointer(t_cudssConfig_t_, false), // 1292 t_P_cudssConfig_t_
-    Enum(372), // 1293 t_cudssConfigParam_t_
-    Enum(373), // 1294 t_cudssAlgType_t
-    Enum(374), // 1295 t_cudssPivotType_t_
-    Handle(101), // 1296 t_cudssHandle_t_
-    Pointer(t_cudssHandle_t_, false), // 1297 t_P_cudssHandle_t_
-    Handle(102), // 1298 t_cudssData_t_
-    Pointer(t_cudssData_t_, false), // 1299 t_P_cudssData_t_
-    Enum(375), // 1300 t_cudssDataParam_t_
-    Flags(376, 4), // 1301 t_cudssPhase_t_in4_
-    Handle(103), // 1302 t_cudssMatrix_t_
-    Struct(374), // 1303 t_cudssDeviceMemHandler_t_
-    Pointer(t_cudssDeviceMemHandler_t_, false), // 1304 t_P_cudssDeviceMemHandler_t_
-    Pointer(t_cudssMatrix_t_, false), // 1305 t_P_cudssMatrix_t_
-    Enum(377), // 1306 t_cudssMatrixType_t_
-    Enum(378), // 1307 t_cudssMatrixViewType_t_
-    Enum(379), // 1308 t_cudssIndexBase_t_
-    Enum(380), // 1309 t_cudssLayout_t_
-    Pointer(t_cudssMatrixType_t_, false), // 1310 t_P_cudssMatrixType_t_
-    Pointer(t_cudssMatrixViewType_t_, false), // 1311 t_P_cudssMatrixViewType_t_
-    Pointer(t_cudssIndexBase_t_, false), // 1312 t_P_cudssIndexBase_t_
-    Pointer(t_cudssLayout_t_, false), // 1313 t_P_cudssLayout_t_
-    Flags(381, 4), // 1314 t_cudssMatrixFormat_t_in4_
-    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1315 t_P_cudssMatrixFormat_t_in4_
-    Pointer(t_cudssDeviceMemHandler_t_, true), // 1316 t_PC_cudssDeviceMemHandler_t_
-    Enum(382), // 1317 t_cufftResult
-    Status(382), // 1318 t_cufftResult_status
-    Handle(104), // 1319 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1320 t_P_cufftHandle
-    Enum(383), // 1321 t_cufftType
-    Enum(384), // 1322 t_cufftDirection
-    Enum(385), // 1323 t_cufftProperty
-    Enum(386), // 1324 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1325 t_A64_i32
-    Array(t_P_void, 64), // 1326 t_A64_P_void
-    Array(t_u64, 64), // 1327 t_A64_u64
-    Struct(376), // 1328 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1329 t_P_cudaXtDesc
-    Enum(387), // 1330 t_libFormat
-    Struct(375), // 1331 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1332 t_P_cudaLibXtDesc
-    Handle(105), // 1333 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1334 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1335 t_P_cudaLibXtDescPointer
-    Enum(388), // 1336 t_cufftXtSubFormat
-    Enum(389), // 1337 t_cufftXtCopyType
-    Enum(390), // 1338 t_cufftXtQueryType
-    Struct(377), // 1339 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1340 t_A3_u64
-    Struct(378), // 1341 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1342 t_PC_cufftBox3d
-    Enum(391), // 1343 t_cufftXtWorkAreaPolicy
-    Handle(106), // 1344 t_fftw_plan
-    Array(t_f64, 2), // 1345 t_A2_f64
-    Pointer(t_A2_f64, false), // 1346 t_P_A2_f64
-    Enum(392), // 1347 t_fftwSign
-    Enum(393), // 1348 t_fftwFlags
-    Struct(379), // 1349 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1350 t_PC_fftwf_iodim64
-    Struct(380), // 1351 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1352 t_PC_fftwf_iodim
-    Handle(107), // 1353 t_fftwf_plan
-    Array(t_f32, 2), // 1354 t_A2_f32
-    Pointer(t_A2_f32, false), // 1355 t_P_A2_f32
-    Enum(394), // 1356 t_CUfileOpError
-    Struct(381), // 1357 t_CUfileError_t
-    Handle(108), // 1358 t_CUfileBatchHandle_t
-    Enum(395), // 1359 t_CUfileStatus_t
-    Struct(382), // 1360 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1361 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1362 t_P_CUfileBatchHandle_t
-    Enum(396), // 1363 t_CUfileBatchMode_t
-    Struct(385), // 1364 t_CUfileIOParams_t_u_batch
-    Union(384), // 1365 t_CUfileIOParams_t_u
-    Handle(109), // 1366 t_CUfileHandle_t
-    Enum(397), // 1367 t_CUfileOpcode_t
-    Struct(383), // 1368 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1369 t_P_CUfileIOParams_t
-    Flags(398, 4), // 1370 t_cuFileRdmaFlags_in4
-    Enum(399), // 1371 t_CUfileDriverStatusFlags_t
-    Enum(400), // 1372 t_CUfileP2PFlags_t
-    Pointer(t_CUfileP2PFlags_t, false), // 1373 t_P_CUfileP2PFlags_t
-    Struct(387), // 1374 t_CUfileDrvProps_t_nvfs
-    Struct(386), // 1375 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1376 t_P_CUfileDrvProps_t
-    Enum(401), // 1377 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1378 t_P_bool1
-    Enum(402), // 1379 t_CUFileSizeTConfigParameter_t
-    Enum(403), // 1380 t_CUFileStringConfigParameter_t
-    Struct(389), // 1381 t_CUfileOpCounter_t
-    Struct(388), // 1382 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1383 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1384 t_A32_u64
-    Struct(390), // 1385 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1386 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1387 t_A16_char
-    Array(t_u8, 16), // 1388 t_A16_u8
-    Struct(392), // 1389 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1390 t_A16_CUfilePerGpuStats_t
-    Struct(391), // 1391 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1392 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1393 t_P_CUfileHandle_t
-    Enum(404), // 1394 t_CUfileFileHandleType
-    Union(394), // 1395 t_CUfileDescr_t_handle
-    Struct(395), // 1396 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1397 t_PC_CUfileFSOps_t
-    Struct(393), // 1398 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1399 t_P_CUfileDescr_t
-    Struct(396), // 1400 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1401 t_PC_CUfileIOVec_t
-    Flags(405, 4), // 1402 t_cuFileStreamFlags_in4
-    Enum(406), // 1403 t_curandStatus_t
-    Status(406), // 1404 t_curandStatus_t_status
-    Handle(110), // 1405 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1406 t_P_curandGenerator_t
-    Enum(407), // 1407 t_curandRngType_t
-    Handle(111), // 1408 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1409 t_P_curandDiscreteDistribution_t
-    Enum(408), // 1410 t_curandMethod_t
-    Array(t_u32, 32), // 1411 t_A32_u32
-    Pointer(t_A32_u32, false), // 1412 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1413 t_P_P_A32_u32
-    Enum(409), // 1414 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1415 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1416 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1417 t_P_P_u32
-    Pointer(t_P_u64, false), // 1418 t_P_P_u64
-    Enum(410), // 1419 t_curandOrdering_t
-    Enum(411), // 1420 t_cusolverStatus_t
-    Status(411), // 1421 t_cusolverStatus_t_status
-    Handle(112), // 1422 t_cusolverDnHandle_t
-    Enum(412), // 1423 t_cusolverEigMode_t
-    Handle(113), // 1424 t_gesvdjInfo_t
-    Enum(413), // 1425 t_cusolverEigRange_t
-    Handle(114), // 1426 t_syevjInfo_t
-    Enum(414), // 1427 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1428 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1429 t_P_gesvdjInfo_t
-    Handle(115), // 1430 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1431 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1432 t_P_syevjInfo_t
-    Enum(415), // 1433 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1434 t_P_cusolverDeterministicMode_t
-    Enum(416), // 1435 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1436 t_P_cudaEmulationStrategy
-    Enum(417), // 1437 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1438 t_P_cusolverMathMode_t
-    Handle(116), // 1439 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1440 t_P_cusolverDnIRSInfos_t
-    Handle(117), // 1441 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1442 t_P_cusolverDnIRSParams_t
-    Enum(418), // 1443 t_cusolverIRSRefinement_t
-    Enum(419), // 1444 t_cusolverPrecType_t
-    Enum(420), // 1445 t_cusolverDnFunction_t
-    Enum(421), // 1446 t_cusolverAlgMode_t
-    Enum(422), // 1447 t_cusolverDirectMode_t
-    Enum(423), // 1448 t_cusolverStorevMode_t
-    Enum(424), // 1449 t_cusolverEigComp_t
-    Handle(118), // 1450 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1451 t_P_cusolverMgHandle_t
-    Handle(119), // 1452 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1453 t_P_cudaLibMgGrid_t
-    Enum(425), // 1454 t_cusolverMgGridMapping_t
-    Handle(120), // 1455 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1456 t_P_cudaLibMgMatrixDesc_t
-    Handle(121), // 1457 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1458 t_P_cusolverRfHandle_t
-    Enum(426), // 1459 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1460 t_P_cusolverRfFactorization_t
-    Enum(427), // 1461 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1462 t_P_cusolverRfTriangularSolve_t
-    Enum(428), // 1463 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1464 t_P_cusolverRfMatrixFormat_t
-    Enum(429), // 1465 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1466 t_P_cusolverRfUnitDiagonal_t
-    Enum(430), // 1467 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1468 t_P_cusolverRfNumericBoostReport_t
-    Enum(431), // 1469 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1470 t_P_cusolverRfResetValuesFastMode_t
-    Handle(122), // 1471 t_cusolverSpHandle_t
-    Handle(123), // 1472 t_cusparseMatDescr_t
-    Handle(124), // 1473 t_csrcholInfo_t
-    Handle(125), // 1474 t_csrcholInfoHost_t
-    Handle(126), // 1475 t_csrluInfoHost_t
-    Handle(127), // 1476 t_csrqrInfo_t
-    Handle(128), // 1477 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1478 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1479 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1480 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1481 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1482 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1483 t_P_csrqrInfoHost_t
-    Handle(129), // 1484 t_cusolverMpGrid_t
-    Handle(130), // 1485 t_cusolverMpHandle_t
-    Pointer(t_cusolverMpHandle_t, false), // 1486 t_P_cusolverMpHandle_t
-    Pointer(t_cusolverMpGrid_t, false), // 1487 t_P_cusolverMpGrid_t
-    Enum(432), // 1488 t_cusolverMpGridMapping_t
-    Handle(131), // 1489 t_cusolverMpMatrixDescriptor_t
-    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1490 t_P_cusolverMpMatrixDescriptor_t
-    Handle(132), // 1491 t_cusolverMpGesvdDescriptor_t
-    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1492 t_P_cusolverMpGesvdDescriptor_t
-    Enum(433), // 1493 t_cusolverMpGesvdDescriptorAttribute_t
-    Handle(133), // 1494 t_cusolverMpNewtonSchulzDescriptor_t
-    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1495 t_P_cusolverMpNewtonSchulzDescriptor_t
-    Enum(434), // 1496 t_cusolverMpNewtonSchulzDescriptorAttribute_t
-    Handle(134), // 1497 t_cusolverMpPolarDescriptor_t
-    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1498 t_P_cusolverMpPolarDescriptor_t
-    Enum(435), // 1499 t_cusolverMpPolarDescriptorAttribute_t
-    Enum(436), // 1500 t_cusparseStatus_t
-    Status(436), // 1501 t_cusparseStatus_t_status
-    Handle(135), // 1502 t_cusparseHandle_t
-    Handle(136), // 1503 t_cusparseSpVecDescr_t
-    Handle(137), // 1504 t_cusparseDnVecDescr_t
-    Handle(138), // 1505 t_cusparseConstSpVecDescr_t
-    Handle(139), // 1506 t_cusparseSpMatDescr_t
-    Enum(437), // 1507 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1508 t_P_cusparseIndexType_t
-    Enum(438), // 1509 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1510 t_P_cusparseIndexBase_t
-    Enum(439), // 1511 t_cusparseDirection_t
-    Handle(140), // 1512 t_bsric02Info_t
-    Enum(440), // 1513 t_cusparseSolvePolicy_t
-    Handle(141), // 1514 t_bsrilu02Info_t
-    Enum(441), // 1515 t_cusparseOperation_t
-    Handle(142), // 1516 t_bsrsm2Info_t
-    Handle(143), // 1517 t_bsrsv2Info_t
-    Handle(144), // 1518 t_csru2csrInfo_t
-    Handle(145), // 1519 t_cusparseColorInfo_t
-    Handle(146), // 1520 t_csrgemm2Info_t
-    Handle(147), // 1521 t_csric02Info_t
-    Handle(148), // 1522 t_csrilu02Info_t
-    Handle(149), // 1523 t_csrsm2Info_t
-    Handle(150), // 1524 t_csrsv2Info_t
-    Enum(442), // 1525 t_cusparseAction_t
-    Handle(151), // 1526 t_cusparseConstSpMatDescr_t
-    Handle(152), // 1527 t_cusparseConstDnMatDescr_t
-    Enum(443), // 1528 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1529 t_P_cusparseOrder_t
-    Handle(153), // 1530 t_cusparseConstDnVecDescr_t
-    Handle(154), // 1531 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1532 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1533 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1534 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1535 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1536 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1537 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1538 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1539 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1540 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1541 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1542 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1543 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1544 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1545 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1546 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1547 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1548 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1549 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1550 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1551 t_P_cusparseMatDescr_t
-    Handle(155), // 1552 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1553 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1554 t_P_cusparseSpVecDescr_t
-    Enum(444), // 1555 t_cusparseCsr2CscAlg_t
-    Enum(445), // 1556 t_cusparseAlgMode_t
-    Enum(446), // 1557 t_cusparseDenseToSparseAlg_t
-    Enum(447), // 1558 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1559 t_P_cusparseColorAlg_t
-    Enum(448), // 1560 t_cusparseDiagType_t
-    Enum(449), // 1561 t_cusparseFillMode_t
-    Enum(450), // 1562 t_cusparseMatrixType_t
-    Enum(451), // 1563 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1564 t_P_cusparsePointerMode_t
-    Enum(452), // 1565 t_cusparseSDDMMAlg_t
-    Enum(453), // 1566 t_cusparseSpGEAMAlg_t
-    Handle(156), // 1567 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1568 t_P_cusparseSpGEAMDescr_t
-    Enum(454), // 1569 t_cusparseSpGEMMAlg_t
-    Handle(157), // 1570 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1571 t_P_cusparseSpGEMMDescr_t
-    Enum(455), // 1572 t_cusparseSpMMAlg_t
-    Handle(158), // 1573 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1574 t_P_cusparseSpMMOpPlan_t
-    Enum(456), // 1575 t_cusparseSpMMOpAlg_t
-    Enum(457), // 1576 t_cusparseSpMVAlg_t
-    Enum(458), // 1577 t_cusparseSpMatAttribute_t
-    Enum(459), // 1578 t_cusparseSpMatStorage_t
-    Enum(460), // 1579 t_cusparseSymmetryType_t
-    Enum(461), // 1580 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1581 t_P_cusparseFormat_t
-    Enum(462), // 1582 t_cusparseSpSMAlg_t
-    Handle(159), // 1583 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1584 t_P_cusparseSpSMDescr_t
-    Enum(463), // 1585 t_cusparseSpSMUpdate_t
-    Enum(464), // 1586 t_cusparseSpSVAlg_t
-    Handle(160), // 1587 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1588 t_P_cusparseSpSVDescr_t
-    Enum(465), // 1589 t_cusparseSpSVUpdate_t
-    Enum(466), // 1590 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1591 t_A512_u8
-    Struct(397), // 1592 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1593 t_PC_cusparseLtHandle_t
-    Handle(161), // 1594 t_cusparseLtHandlePointer
-    Struct(398), // 1595 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1596 t_P_cusparseLtMatDescriptor_t
-    Handle(162), // 1597 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1598 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1599 t_PC_cusparseLtMatDescriptor_t
-    Enum(467), // 1600 t_cusparseLtMatDescAttribute_t
-    Struct(399), // 1601 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1602 t_PC_cusparseLtMatmulPlan_t
-    Handle(163), // 1603 t_cusparseLtMatmulPlanPointer
-    Struct(400), // 1604 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1605 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(164), // 1606 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(468), // 1607 t_cusparseLtMatmulAlgAttribute_t
-    Enum(469), // 1608 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1609 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(401), // 1610 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1611 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(165), // 1612 t_cusparseLtMatmulDescriptorPointer
-    Enum(470), // 1613 t_cusparseLtMatmulAlg_t
-    Enum(471), // 1614 t_cusparseLtMatmulDescAttribute_t
-    Enum(472), // 1615 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1616 t_P_cusparseLtMatmulDescriptor_t
-    Enum(473), // 1617 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1618 t_P_cusparseLtMatmulPlan_t
-    Enum(474), // 1619 t_cusparseLtPruneAlg_t
-    Enum(475), // 1620 t_cusparseLtSparsity_t
-    Enum(476), // 1621 t_cutensorStatus_t
-    Status(476), // 1622 t_cutensorStatus_t_status
-    Handle(166), // 1623 t_cutensorHandle_t
-    Handle(167), // 1624 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1625 t_P_cutensorHandle_t
-    Handle(168), // 1626 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1627 t_P_cutensorOperationDescriptor_t
-    Handle(169), // 1628 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(477), // 1629 t_cutensorOperator_t
-    Handle(170), // 1630 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1631 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(171), // 1632 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1633 t_P_cutensorPlan_t
-    Handle(172), // 1634 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1635 t_P_cutensorPlanPreference_t
-    Enum(478), // 1636 t_cutensorAlgo_t
-    Enum(479), // 1637 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1638 t_P_cutensorTensorDescriptor_t
-    Enum(480), // 1639 t_cutensorWorksizePreference_t
-    Handle(173), // 1640 t_cutensorMgHandle_t
-    Handle(174), // 1641 t_cutensorMgContractionPlan_t
-    Handle(175), // 1642 t_cutensorMgContractionFind_t
-    Enum(481), // 1643 t_cutensorMgContractionFindAttribute_t
-    Handle(176), // 1644 t_cutensorMgContractionDescriptor_t
-    Handle(177), // 1645 t_cutensorMgCopyPlan_t
-    Handle(178), // 1646 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1647 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1648 t_P_cutensorMgContractionDescriptor_t
-    Handle(179), // 1649 t_cutensorMgTensorDescriptor_t
-    Enum(482), // 1650 t_cutensorComputeType_t
-    Pointer(t_cutensorMgContractionFind_t, false), // 1651 t_P_cutensorMgContractionFind_t
-    Enum(483), // 1652 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1653 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1654 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1655 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1656 t_P_cutensorMgTensorDescriptor_t
-    Enum(484), // 1657 t_cutensorOperationDescriptorAttribute_t
-    Enum(485), // 1658 t_cutensorPlanAttribute_t
-    Enum(486), // 1659 t_cutensorPlanPreferenceAttribute_t
-    Enum(487), // 1660 t_cutensorAutotuneMode_t
-    Enum(488), // 1661 t_cutensorCacheMode_t
-    Enum(489), // 1662 t_cutensorStatus_t_
-    Status(489), // 1663 t_cutensorStatus_t_status_
-    Enum(490), // 1664 t_cutensorContractionDescriptorAttributes_t
-    Enum(491), // 1665 t_cutensorContractionFindAttributes_t
-    Enum(492), // 1666 t_cutensorWorksizePreference_t_
-    Enum(493), // 1667 t_cutensorOperator_t_
-    Enum(494), // 1668 t_cutensorComputeType_t_
-    Enum(495), // 1669 t_cutensorAlgo_t_
-    Handle(180), // 1670 t_cutensorMgHandle_t_
-    Handle(181), // 1671 t_cutensorMgContractionPlan_t_
-    Handle(182), // 1672 t_cutensorMgContractionFind_t_
-    Enum(496), // 1673 t_cutensorMgContractionFindAttribute_t_
-    Handle(183), // 1674 t_cutensorMgContractionDescriptor_t_
-    Handle(184), // 1675 t_cutensorMgCopyPlan_t_
-    Handle(185), // 1676 t_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgHandle_t_, false), // 1677 t_P_cutensorMgHandle_t_
-    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1678 t_P_cutensorMgContractionDescriptor_t_
-    Handle(186), // 1679 t_cutensorMgTensorDescriptor_t_
-    Pointer(t_cutensorMgContractionFind_t_, false), // 1680 t_P_cutensorMgContractionFind_t_
-    Enum(497), // 1681 t_cutensorMgAlgo_t_
-    Pointer(t_cutensorMgContractionPlan_t_, false), // 1682 t_P_cutensorMgContractionPlan_t_
-    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1683 t_P_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgCopyPlan_t_, false), // 1684 t_P_cutensorMgCopyPlan_t_
-    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1685 t_P_cutensorMgTensorDescriptor_t_
-    Enum(498), // 1686 t_ncclResult_t
-    Status(498), // 1687 t_ncclResult_t_status
-    Enum(499), // 1688 t_ncclDataType_t
-    Struct(403), // 1689 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1690 t_P_ncclConfigExt_t
-    Struct(404), // 1691 t_ncclConfigExt_t_key
-    Union(405), // 1692 t_ncclConfigExt_t_val
-    Enum(500), // 1693 t_ncclUndefined
-    Enum(501), // 1694 t_ncclCtaPolicy
-    Struct(402), // 1695 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1696 t_PC_ncclCollConfig_t
-    Enum(502), // 1697 t_ncclRedOp_t
-    Handle(187), // 1698 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1699 t_P_ncclResult_t
-    Array(t_char, 128), // 1700 t_A128_char
-    Array(t_u8, 128), // 1701 t_A128_u8
-    Struct(406), // 1702 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1703 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1704 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1705 t_P_ncclComm_t
-    Enum(503), // 1706 t_ncclHostCftMode_t
-    Enum(504), // 1707 t_ncclNvlsHostMode_t
-    Struct(407), // 1708 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1709 t_P_ncclConfig_t
-    Enum(505), // 1710 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1711 t_P_ncclRegistration
-    Flags(506, 4), // 1712 t_ncclRevokeFlags_in4
-    Flags(507, 4), // 1713 t_ncclShrinkFlags_in4
-    Enum(508), // 1714 t_ncclColor
-    Flags(509, 4), // 1715 t_ncclSuspendFlags_in4
-    Handle(188), // 1716 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1717 t_P_ncclWindow_t
-    Flags(510, 4), // 1718 t_ncclWindowFlags_in4
-    Struct(408), // 1719 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1720 t_P_ncclSimInfo_t
-    Handle(189), // 1721 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1722 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1723 t_P_P_PC_char
-    Pointer(t_i16, false), // 1724 t_P_i16
-    Pointer(t_i8, false), // 1725 t_P_i8
-    Pointer(t_u16, false), // 1726 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1727 t_P_ncclRedOp_t
-    Enum(511), // 1728 t_ncclScalarResidence_t
-    Enum(512), // 1729 t_ncclEncryptionMode_t
-    Struct(409), // 1730 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1731 t_PC_ncclEncryptionConfig_t
-    Struct(410), // 1732 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1733 t_P_ncclWaitSignalDesc_t
-    Struct(411), // 1734 t_NppLibraryVersion
-    Pointer(t_NppLibraryVersion, true), // 1735 t_PC_NppLibraryVersion
-    Enum(513), // 1736 t_NppStatus
-    Status(513), // 1737 t_NppStatus_status
-    Union(414), // 1738 t_NppStreamContext__1
-    Struct(412), // 1739 t_NppStreamContext
-    Pointer(t_NppStreamContext, false), // 1740 t_P_NppStreamContext
-    Pointer(t_u16, true), // 1741 t_PC_u16
-    Struct(415), // 1742 t_NppiSize
-    Struct(416), // 1743 t_Npp16f
-    Pointer(t_Npp16f, true), // 1744 t_PC_Npp16f
-    Pointer(t_Npp16f, false), // 1745 t_P_Npp16f
-    Pointer(t_i16, true), // 1746 t_PC_i16
-    Struct(417), // 1747 t_Npp16sc
-    Pointer(t_Npp16sc, true), // 1748 t_PC_Npp16sc
-    Pointer(t_Npp16sc, false), // 1749 t_P_Npp16sc
-    Struct(418), // 1750 t_Npp32fc
-    Pointer(t_Npp32fc, true), // 1751 t_PC_Npp32fc
-    Pointer(t_Npp32fc, false), // 1752 t_P_Npp32fc
-    Struct(419), // 1753 t_Npp32sc
-    Pointer(t_Npp32sc, true), // 1754 t_PC_Npp32sc
-    Pointer(t_Npp32sc, false), // 1755 t_P_Npp32sc
-    Enum(514), // 1756 t_NppiAlphaOp
-    Pointer(t_i8, true), // 1757 t_PC_i8
-    Pointer(t_P_u8, false), // 1758 t_P_P_u8
-    Pointer(t_PC_u8, false), // 1759 t_P_PC_u8
-    Struct(420), // 1760 t_NppiRect
-    Enum(515), // 1761 t_NppiBayerGridPosition
-    Enum(516), // 1762 t_NppiInterpolationMode
-    Struct(421), // 1763 t_NppiPoint32f
-    Struct(422), // 1764 t_NppiProfileData
-    Pointer(t_NppiProfileData, false), // 1765 t_P_NppiProfileData
-    Pointer(t_P_i16, false), // 1766 t_P_P_i16
-    Pointer(t_PC_i16, false), // 1767 t_P_PC_i16
-    Pointer(t_P_u16, false), // 1768 t_P_P_u16
-    Pointer(t_PC_u16, false), // 1769 t_P_PC_u16
-    Pointer(t_P_i8, false), // 1770 t_P_P_i8
-    Pointer(t_PC_i8, false), // 1771 t_P_PC_i8
-    Struct(423), // 1772 t_NppiColorTwistBatchCXR
-    Pointer(t_NppiColorTwistBatchCXR, false), // 1773 t_P_NppiColorTwistBatchCXR
-    Enum(517), // 1774 t_NppCmpOp
-    Struct(424), // 1775 t_NppiImageDescriptor
-    Pointer(t_NppiImageDescriptor, false), // 1776 t_P_NppiImageDescriptor
-    Struct(425), // 1777 t_NppiBufferDescriptor
-    Pointer(t_NppiBufferDescriptor, false), // 1778 t_P_NppiBufferDescriptor
-    Struct(427), // 1779 t_NppiPoint
-    Struct(426), // 1780 t_NppiCompressedMarkerLabelsInfo
-    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1781 t_P_NppiCompressedMarkerLabelsInfo
-    Struct(429), // 1782 t_NppiContourPixelGeometryInfo
-    Struct(428), // 1783 t_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelDirectionInfo, false), // 1784 t_P_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelGeometryInfo, false), // 1785 t_P_NppiContourPixelGeometryInfo
-    Struct(430), // 1786 t_NppiContourBlockSegment
-    Pointer(t_NppiContourBlockSegment, false), // 1787 t_P_NppiContourBlockSegment
-    Struct(431), // 1788 t_NppiContourTotalsInfo
-    Pointer(t_NppiContourTotalsInfo, false), // 1789 t_P_NppiContourTotalsInfo
-    Pointer(t_NppiPoint32f, false), // 1790 t_P_NppiPoint32f
-    Struct(432), // 1791 t_NppiPoint64f
-    Pointer(t_NppiPoint64f, false), // 1792 t_P_NppiPoint64f
-    Enum(518), // 1793 t_NppRoundMode
-    Pointer(t_PC_i32, false), // 1794 t_P_PC_i32
-    Enum(519), // 1795 t_NppiBorderType
-    Enum(520), // 1796 t_NppiDifferentialKernel
-    Enum(521), // 1797 t_NppiMaskSize
-    Enum(522), // 1798 t_NppiNorm
-    Struct(433), // 1799 t_NppPointPolar
-    Pointer(t_NppPointPolar, false), // 1800 t_P_NppPointPolar
-    Array(t_u32, 3), // 1801 t_A3_u32
-    Struct(434), // 1802 t_NppiConnectedRegion
-    Pointer(t_NppiConnectedRegion, false), // 1803 t_P_NppiConnectedRegion
-    Enum(523), // 1804 t_NppDataType
-    Enum(524), // 1805 t_NppiChannels
-    Pointer(t_NppiSize, false), // 1806 t_P_NppiSize
-    Pointer(t_NppiRect, false), // 1807 t_P_NppiRect
-    Pointer(t_NppiPoint, false), // 1808 t_P_NppiPoint
-    Struct(435), // 1809 t_NppiHOGConfig
-    Pointer(t_NppiPoint, true), // 1810 t_PC_NppiPoint
-    Pointer(t_NppiImageDescriptor, true), // 1811 t_PC_NppiImageDescriptor
-    Enum(525), // 1812 t_NppiAxis
-    Struct(436), // 1813 t_NppiMirrorBatchCXR
-    Pointer(t_NppiMirrorBatchCXR, false), // 1814 t_P_NppiMirrorBatchCXR
-    Enum(526), // 1815 t_NppiColorSpace
-    Pointer(t_PC_Npp16f, false), // 1816 t_P_PC_Npp16f
-    Struct(437), // 1817 t_NppiResizeBatchROI_Advanced
-    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1818 t_P_NppiResizeBatchROI_Advanced
-    Struct(438), // 1819 t_NppiResizeBatchCXR
-    Pointer(t_NppiResizeBatchCXR, false), // 1820 t_P_NppiResizeBatchCXR
-    Enum(527), // 1821 t_NppHintAlgorithm
-    Enum(528), // 1822 t_NppiWatershedSegmentBoundaryType
-    Pointer(t_P_Npp16f, false), // 1823 t_P_P_Npp16f
-    Array(t_f64, 3), // 1824 t_A3_f64
-    Array(t_A3_f64, 2), // 1825 t_A2_A3_f64
-    Struct(439), // 1826 t_NppiWarpAffineBatchCXR
-    Pointer(t_NppiWarpAffineBatchCXR, false), // 1827 t_P_NppiWarpAffineBatchCXR
-    Array(t_A3_f64, 3), // 1828 t_A3_A3_f64
-    Struct(440), // 1829 t_NppiWarpPerspectiveBatchCXR
-    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1830 t_P_NppiWarpPerspectiveBatchCXR
-    Pointer(t_PC_NppiImageDescriptor, false), // 1831 t_P_PC_NppiImageDescriptor
-    Struct(441), // 1832 t_Npp64fc
-    Pointer(t_Npp64fc, true), // 1833 t_PC_Npp64fc
-    Pointer(t_Npp64fc, false), // 1834 t_P_Npp64fc
-    Struct(442), // 1835 t_Npp64sc
-    Pointer(t_Npp64sc, true), // 1836 t_PC_Npp64sc
-    Pointer(t_Npp64sc, false), // 1837 t_P_Npp64sc
-    Enum(529), // 1838 t_NppsZCType
-    Enum(530), // 1839 t_nvFatbinResult
-    Status(530), // 1840 t_nvFatbinResult_status
-    Handle(190), // 1841 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1842 t_P_nvFatbinHandle
-    Enum(531), // 1843 t_nvJitLinkResult
-    Status(531), // 1844 t_nvJitLinkResult_status
-    Handle(191), // 1845 t_nvJitLinkHandle
-    Enum(532), // 1846 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1847 t_P_nvJitLinkHandle
-    Enum(533), // 1848 t_nvjpegStatus_t
-    Status(533), // 1849 t_nvjpegStatus_t_status
-    Handle(192), // 1850 t_nvjpegHandle_t
-    Struct(443), // 1851 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1852 t_P_nvjpegDevAllocator_t
-    Handle(193), // 1853 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1854 t_P_nvjpegBufferDevice_t
-    Struct(444), // 1855 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1856 t_P_nvjpegDevAllocatorV2_t
-    Struct(445), // 1857 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1858 t_P_nvjpegPinnedAllocator_t
-    Handle(194), // 1859 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1860 t_P_nvjpegBufferPinned_t
-    Struct(446), // 1861 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1862 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(534), // 1863 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1864 t_P_nvjpegHandle_t
-    Flags(535, 4), // 1865 t_nvjpegFlags_in4
-    Handle(195), // 1866 t_nvjpegJpegState_t
-    Enum(536), // 1867 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1868 t_A4_P_u8
-    Array(t_u64, 4), // 1869 t_A4_u64
-    Struct(447), // 1870 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1871 t_P_nvjpegImage_t
-    Handle(196), // 1872 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1873 t_P_nvjpegDecodeParams_t
-    Enum(537), // 1874 t_nvjpegChromaSubsampling_t
-    Handle(197), // 1875 t_nvjpegJpegStream_t
-    Handle(198), // 1876 t_nvjpegJpegDecoder_t
-    Enum(538), // 1877 t_nvjpegExifOrientation_t
-    Enum(539), // 1878 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1879 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1880 t_P_nvjpegJpegState_t
-    Handle(199), // 1881 t_nvjpegEncoderState_t
-    Handle(200), // 1882 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1883 t_PC_nvjpegImage_t
-    Enum(540), // 1884 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1885 t_P_nvjpegEncoderParams_t
-    Enum(541), // 1886 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1887 t_P_nvjpegEncoderState_t
-    Enum(542), // 1888 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1889 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1890 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1891 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1892 t_P_nvjpegJpegEncoding_t
-    Enum(543), // 1893 t_nvjpeg2kStatus_t
-    Status(543), // 1894 t_nvjpeg2kStatus_t_status
-    Enum(544), // 1895 t_nvjpeg2kBackend_t
-    Struct(448), // 1896 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1897 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(449), // 1898 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1899 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(201), // 1900 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1901 t_P_nvjpeg2kHandle_t
-    Struct(450), // 1902 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1903 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(451), // 1904 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1905 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(202), // 1906 t_nvjpeg2kDecodeState_t
-    Handle(203), // 1907 t_nvjpeg2kStream_t
-    Enum(545), // 1908 t_nvjpeg2kImageType_t
-    Struct(452), // 1909 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 1910 t_P_nvjpeg2kImage_t
-    Handle(204), // 1911 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1912 t_P_nvjpeg2kDecodeParams_t
-    Enum(546), // 1913 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 1914 t_P_nvjpeg2kDecodeState_t
-    Handle(205), // 1915 t_nvjpeg2kEncoder_t
-    Handle(206), // 1916 t_nvjpeg2kEncodeState_t
-    Handle(207), // 1917 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 1918 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1919 t_P_nvjpeg2kEncodeParams_t
-    Enum(547), // 1920 t_nvjpeg2kBitstreamType_t
-    Enum(548), // 1921 t_nvjpeg2kColorSpace_t
-    Struct(454), // 1922 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1923 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(549), // 1924 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 1925 t_A33_u32
-    Struct(453), // 1926 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1927 t_P_nvjpeg2kEncodeConfig_t
-    Enum(550), // 1928 t_nvjpeg2kNLTType_t
-    Struct(455), // 1929 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1930 t_PC_nvjpeg2kNLTInfo_t
-    Enum(551), // 1931 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 1932 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 1933 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 1934 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 1935 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1936 t_P_nvjpeg2kNLTInfo_t
-    Struct(456), // 1937 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 1938 t_P_nvjpeg2kImageInfo_t
-    Enum(552), // 1939 t_nvmlReturn_t
-    Status(552), // 1940 t_nvmlReturn_t_status
-    Handle(208), // 1941 t_nvmlComputeInstance_t
-    Handle(209), // 1942 t_nvmlDevice_t
-    Handle(210), // 1943 t_nvmlGpuInstance_t
-    Struct(458), // 1944 t_nvmlComputeInstancePlacement_t
-    Struct(457), // 1945 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1946 t_P_nvmlComputeInstanceInfo_t
-    Enum(553), // 1947 t_nvmlEccCounterType_t
-    Enum(554), // 1948 t_nvmlValueType_t
-    Union(460), // 1949 t_nvmlValue_t
-    Enum(555), // 1950 t_nvmlFieldId
-    Struct(459), // 1951 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1952 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1953 t_P_nvmlGpuInstance_t
-    Struct(461), // 1954 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1955 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1956 t_A32_char
-    Struct(462), // 1957 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1958 t_P_nvmlPciInfo_t
-    Enum(556), // 1959 t_nvmlEnableState_t
-    Enum(557), // 1960 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1961 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1962 t_A5_u32
-    Struct(463), // 1963 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1964 t_P_nvmlAccountingStats_t
-    Struct(464), // 1965 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1966 t_P_nvmlAccountingStats_v2_t
-    Handle(211), // 1967 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1968 t_P_nvmlVgpuInstance_t
-    Struct(465), // 1969 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1970 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(466), // 1971 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1972 t_P_nvmlDeviceAddressingMode_t
-    Enum(558), // 1973 t_nvmlClockType_t
-    Enum(559), // 1974 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1975 t_P_nvmlDeviceArchitecture_t
-    Struct(467), // 1976 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1977 t_P_nvmlDeviceAttributes_t
-    Struct(468), // 1978 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1979 t_P_nvmlBAR1Memory_t
-    Struct(469), // 1980 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1981 t_P_nvmlBBXTimeData_v1_t
-    Struct(471), // 1982 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(470), // 1983 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1984 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(560), // 1985 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1986 t_P_nvmlBrandType_t
-    Enum(561), // 1987 t_nvmlBridgeChipType_t
-    Struct(473), // 1988 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1989 t_A128_nvmlBridgeChipInfo_t
-    Struct(472), // 1990 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1991 t_P_nvmlBridgeChipHierarchy_t
-    Enum(562), // 1992 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1993 t_P_nvmlBusType_t
-    Struct(474), // 1994 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1995 t_P_nvmlC2cModeInfo_v1_t
-    Flags(563, 4), // 1996 t_nvmlCapabilities_in4
-    Struct(475), // 1997 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1998 t_P_nvmlDeviceCapabilities_t
-    Struct(477), // 1999 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 2000 t_A32_nvmlClkMonFaultInfo_t
-    Struct(476), // 2001 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 2002 t_P_nvmlClkMonStatus_t
-    Enum(564), // 2003 t_nvmlClockId_t
-    Enum(565), // 2004 t_nvmlPstates_t
-    Struct(478), // 2005 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 2006 t_P_nvmlClockOffset_t
-    Enum(566), // 2007 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 2008 t_P_nvmlComputeMode_t
-    Struct(479), // 2009 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 2010 t_P_nvmlProcessInfo_v1_t
-    Struct(480), // 2011 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 2012 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 2013 t_A32_u8
-    Array(t_u8, 8192), // 2014 t_A8192_u8
-    Array(t_u8, 4096), // 2015 t_A4096_u8
-    Struct(481), // 2016 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2017 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 2018 t_A5120_u8
-    Struct(482), // 2019 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2020 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(483), // 2021 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2022 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(484), // 2023 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 2024 t_P_nvmlMemory_t
-    Enum(567), // 2025 t_nvmlCoolerControl_t
-    Flags(568, 4), // 2026 t_nvmlCoolerTarget_t_in4
-    Struct(485), // 2027 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 2028 t_P_nvmlCoolerInfo_t
-    Enum(569), // 2029 t_nvmlAffinityScope_t
-    Handle(212), // 2030 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 2031 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 2032 t_A2048_char
-    Struct(486), // 2033 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2034 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(570, 4), // 2035 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 2036 t_P_nvmlClocksEventReasons_in4
-    Flags(570, 8), // 2037 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 2038 t_P_nvmlClocksEventReasons_in8
-    Enum(571), // 2039 t_nvmlMemoryErrorType_t
-    Struct(487), // 2040 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 2041 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 2042 t_P_nvmlDevice_t
-    Struct(488), // 2043 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2044 t_P_nvmlDramEncryptionInfo_t
-    Enum(572), // 2045 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 2046 t_P_nvmlDriverModel_t
-    Struct(490), // 2047 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2048 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(489), // 2049 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2050 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(573), // 2051 t_nvmlEncoderType_t
-    Struct(491), // 2052 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2053 t_P_nvmlEncoderSessionInfo_t
-    Enum(574), // 2054 t_nvmlFBCSessionType_t
-    Flags(575, 4), // 2055 t_nvmlSessionFlags_in4
-    Struct(492), // 2056 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 2057 t_P_nvmlFBCSessionInfo_t
-    Struct(493), // 2058 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 2059 t_P_nvmlFBCStats_t
-    Enum(576), // 2060 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 2061 t_P_nvmlFanControlPolicy_t
-    Struct(494), // 2062 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 2063 t_P_nvmlFanSpeedInfo_t
-    Enum(577), // 2064 t_nvmlFabricState
-    Enum(578), // 2065 t_nvmlFabricState_
-    Struct(495), // 2066 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 2067 t_P_nvmlGpuFabricInfo_t
-    Enum(579), // 2068 t_nvmlFabricHealthSummary
-    Enum(580), // 2069 t_nvmlFabricHealthSummary_
-    Struct(496), // 2070 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2071 t_P_nvmlGpuFabricInfoV_t
-    Enum(581), // 2072 t_nvmlFabricCliqueType
-    Enum(582), // 2073 t_nvmlFabricCliqueType_
-    Struct(498), // 2074 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2075 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(497), // 2076 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2077 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2078 t_P_nvmlGpuInstancePlacement_t
-    Enum(583), // 2079 t_nvmlGpuInstanceProfile
-    Struct(499), // 2080 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2081 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 2082 t_A96_char
-    Struct(500), // 2083 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2084 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(584), // 2085 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 2086 t_P_nvmlGpuOperationMode_t
-    Struct(501), // 2087 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 2088 t_P_nvmlGpuUptime_v1_t
-    Enum(585), // 2089 t_nvmlGridLicenseFeatureCode_t
-    Struct(504), // 2090 t_nvmlGridLicenseExpiry_t
-    Struct(503), // 2091 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 2092 t_A3_nvmlGridLicensableFeature_t
-    Struct(502), // 2093 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2094 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 2095 t_A41_char
-    Union(506), // 2096 t_nvmlUUIDValue_t
-    Enum(586), // 2097 t_nvmlUUIDType_t
-    Struct(505), // 2098 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 2099 t_PC_nvmlUUID_t
-    Enum(587), // 2100 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 2101 t_P_nvmlHostVgpuMode_t
-    Struct(507), // 2102 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 2103 t_P_nvmlHostname_v1_t
-    Enum(588), // 2104 t_nvmlInforomObject_t
-    Struct(508), // 2105 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 2106 t_P_nvmlMarginTemperature_t
-    Enum(589), // 2107 t_nvmlMemoryLocation_t
-    Struct(509), // 2108 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 2109 t_P_nvmlMemory_v2_t
-    Struct(510), // 2110 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2111 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(590), // 2112 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 2113 t_P_nvmlMigMode
-    Enum(591), // 2114 t_nvmlNvLinkCapability_t
-    Enum(592), // 2115 t_nvmlNvLinkErrorCounter_t
-    Enum(593), // 2116 t_nvmlNvlinkFirmwareUcodeType
-    Enum(594), // 2117 t_nvmlNvlinkFirmwareUcodeType_
-    Struct(513), // 2118 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2119 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(512), // 2120 t_nvmlNvlinkFirmwareInfo_t
-    Struct(511), // 2121 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 2122 t_P_nvmlNvLinkInfo_t
-    Struct(514), // 2123 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2124 t_P_nvmlNvLinkInfo_v3_t
-    Enum(595), // 2125 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2126 t_P_nvmlIntNvLinkDeviceType_t
-    Enum(596), // 2127 t_nvmlNvlinkTelemetrySampleType_t
-    Struct(516), // 2128 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2129 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(515), // 2130 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2131 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(597), // 2132 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(598, 4), // 2133 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(517), // 2134 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2135 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(518), // 2136 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2137 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 2138 t_A256_u8
-    Struct(519), // 2139 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2140 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 2141 t_A4096_u32
-    Struct(520), // 2142 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2143 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 2144 t_A23_u8
-    Struct(521), // 2145 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2146 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(599), // 2147 t_nvmlGpuP2PCapsIndex_t
-    Enum(600), // 2148 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 2149 t_P_nvmlGpuP2PStatus_t
-    Struct(522), // 2150 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 2151 t_P_nvmlPciInfoExt_t
-    Enum(601), // 2152 t_nvmlPcieUtilCounter_t
-    Struct(523), // 2153 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 2154 t_P_nvmlPdi_t
-    Struct(524), // 2155 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 2156 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 2157 t_P_nvmlPstates_t
-    Struct(525), // 2158 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 2159 t_P_nvmlPlatformInfo_t
-    Enum(602), // 2160 t_nvmlPowerMizerMode
-    Struct(526), // 2161 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2162 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(603), // 2163 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 2164 t_P_nvmlPowerSource_t
-    Struct(527), // 2165 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2166 t_P_nvmlProcessUtilizationSample_t
-    Struct(529), // 2167 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2168 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(528), // 2169 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2170 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(530), // 2171 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2172 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(531), // 2173 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 2174 t_P_nvmlRepairStatus_t
-    Enum(604), // 2175 t_nvmlPageRetirementCause_t
-    Struct(532), // 2176 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2177 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(534), // 2178 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 2179 t_P_nvmlProcessDetail_v1_t
-    Enum(605), // 2180 t_nvmlProcessMode_t
-    Struct(533), // 2181 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 2182 t_P_nvmlProcessDetailList_t
-    Enum(606), // 2183 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 2184 t_P_nvmlValueType_t
-    Struct(535), // 2185 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 2186 t_P_nvmlSample_t
-    Struct(536), // 2187 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2188 t_P_nvmlEccSramErrorStatus_t
-    Struct(538), // 2189 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2190 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(537), // 2191 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2192 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(607, 4), // 2193 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 2194 t_P_nvmlEventTypes_in4
-    Flags(607, 8), // 2195 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 2196 t_P_nvmlEventTypes_in8
-    Enum(608), // 2197 t_nvmlTemperatureSensors_t
-    Enum(609), // 2198 t_nvmlTemperatureThresholds_t
-    Struct(539), // 2199 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 2200 t_P_nvmlTemperature_t
-    Enum(610), // 2201 t_nvmlThermalController_t
-    Enum(611), // 2202 t_nvmlThermalTarget_t
-    Struct(541), // 2203 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2204 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(540), // 2205 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 2206 t_P_nvmlGpuThermalSettings_t
-    Enum(612), // 2207 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2208 t_P_nvmlGpuTopologyLevel_t
-    Struct(542), // 2209 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2210 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(543), // 2211 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 2212 t_P_nvmlUtilization_t
-    Enum(613), // 2213 t_nvmlDeviceVgpuCapability_t
-    Struct(544), // 2214 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2215 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(546), // 2216 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2217 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(545), // 2218 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2219 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2220 t_A80_char
-    Struct(548), // 2221 t_nvmlVgpuVersion_t
-    Struct(547), // 2222 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2223 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(549), // 2224 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2225 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(551), // 2226 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2227 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(550), // 2228 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2229 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Struct(552), // 2230 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2231 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(555), // 2232 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(556), // 2233 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Enum(614), // 2234 t_nvmlVgpuSchedulerArr
-    Union(554), // 2235 t_nvmlVgpuSchedulerParams_t
-    Struct(557), // 2236 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2237 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Enum(615), // 2238 t_nvmlVgpuSchedulerPolicy
-    Struct(553), // 2239 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2240 t_P_nvmlVgpuSchedulerLog_t
-    Struct(559), // 2241 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2242 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(558), // 2243 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2244 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(560), // 2245 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2246 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(561), // 2247 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2248 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(562), // 2249 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2250 t_P_nvmlVgpuPlacementList_t
-    Struct(563), // 2251 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2252 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(616), // 2253 t_nvmlPerfPolicyType_t
-    Struct(564), // 2254 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2255 t_P_nvmlViolationTime_t
-    Enum(617), // 2256 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2257 t_P_nvmlGpuVirtualizationMode_t
-    Struct(565), // 2258 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2259 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(575), // 2260 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2261 t_A2_nvmlRailMetrics_t
-    Struct(574), // 2262 t_nvmlCoreRailMetrics_t
-    Struct(576), // 2263 t_nvmlPmgrPwrTuple_t
-    Struct(577), // 2264 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(573), // 2265 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2266 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(572), // 2267 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2268 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(571), // 2269 t_nvmlObservedMetrics_t
-    Struct(570), // 2270 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(580), // 2271 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2272 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(581), // 2273 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(579), // 2274 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(578), // 2275 t_nvmlPerfMetricsPfpp1xSample_t
-    Enum(618), // 2276 t_nvmlPerfMetricsControllerType
-    Union(569), // 2277 t_nvmlPerfMetricControllerSample_t_data
-    Struct(568), // 2278 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2279 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(567), // 2280 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2281 t_A13_nvmlPerfMetricsSample_t
-    Struct(566), // 2282 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2283 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(582), // 2284 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2285 t_P_nvmlPowerSmoothingProfile_t
-    Struct(583), // 2286 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2287 t_P_nvmlPowerSmoothingState_t
-    Struct(586), // 2288 t_nvmlPRMCounterInput_v1_t
-    Struct(587), // 2289 t_nvmlPRMCounterValue_v1_t
-    Struct(585), // 2290 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2291 t_P_nvmlPRMCounter_v1_t
-    Struct(584), // 2292 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2293 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2294 t_A496_u8
-    Union(589), // 2295 t_nvmlPRMTLV_v1_t__1
-    Struct(588), // 2296 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2297 t_P_nvmlPRMTLV_v1_t
-    Handle(213), // 2298 t_nvmlEventSet_t
-    Enum(619), // 2299 t_nvmlDetachGpuState_t
-    Enum(620), // 2300 t_nvmlPcieLinkState_t
-    Flags(621, 4), // 2301 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2302 t_PC_nvmlDramEncryptionInfo_t
-    Struct(590), // 2303 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2304 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2305 t_P_nvmlReturn_t
-    Struct(591), // 2306 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2307 t_P_nvmlNvLinkPowerThres_t
-    Struct(592), // 2308 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2309 t_P_nvmlNvlinkSetBwMode_t
-    Struct(593), // 2310 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2311 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(594), // 2312 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2313 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(595), // 2314 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2315 t_P_nvmlPowerValue_v2_t
-    Flags(622, 4), // 2316 t_nvmlRusdPoll_in4
-    Flags(622, 8), // 2317 t_nvmlRusdPoll_in8
-    Struct(596), // 2318 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2319 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2320 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(599), // 2321 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(600), // 2322 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(598), // 2323 t_nvmlVgpuSchedulerSetParams_t
-    Struct(597), // 2324 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2325 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(601), // 2326 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2327 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(602), // 2328 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2329 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2330 t_A8_u32
-    Struct(604), // 2331 t_nvmlMask255_t
-    Struct(603), // 2332 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2333 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(605), // 2334 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2335 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(607), // 2336 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2337 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(606), // 2338 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2339 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(623), // 2340 t_nvmlPowerProfileOperation_t
-    Struct(608), // 2341 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2342 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2343 t_P_nvmlEventSet_t
-    Struct(609), // 2344 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2345 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(610), // 2346 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2347 t_P_nvmlEventSetGetContextData_v1_t
-    Enum(624), // 2348 t_nvmlGpuOperationalEventContextType_t
-    Struct(611), // 2349 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2350 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(612), // 2351 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2352 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(613), // 2353 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2354 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(614), // 2355 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2356 t_P_nvmlEventData_t
-    Enum(625), // 2357 t_nvmlEventDataType_t
-    Flags(626, 4), // 2358 t_nvmlOperationalEventAttributes_in4
-    Flags(627, 4), // 2359 t_nvmlOperationalEventGroupAttributes_in4
-    Struct(615), // 2360 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2361 t_P_nvmlEventSetWait_v3_t
-    Struct(616), // 2362 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2363 t_P_nvmlExcludedDeviceInfo_t
-    Enum(628), // 2364 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2365 t_A6_u32
-    Struct(617), // 2366 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2367 t_P_nvmlVgpuMetadata_t
-    Flags(629, 4), // 2368 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(630, 4), // 2369 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(618), // 2370 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2371 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(631), // 2372 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2373 t_P_nvmlVgpuVersion_t
-    Handle(214), // 2374 t_nvmlGpmSample_t
-    Struct(621), // 2375 t_nvmlGpmMetric_t_metricInfo
-    Struct(620), // 2376 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2377 t_A477_nvmlGpmMetric_t
-    Struct(619), // 2378 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2379 t_P_nvmlGpmMetricsGet_t
-    Struct(622), // 2380 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2381 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2382 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2383 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2384 t_PC_nvmlComputeInstancePlacement_t
-    Struct(623), // 2385 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2386 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2387 t_P_nvmlComputeInstancePlacement_t
-    Enum(632), // 2388 t_nvmlComputeInstanceProfile
-    Struct(624), // 2389 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2390 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(625), // 2391 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2392 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(626), // 2393 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2394 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(627), // 2395 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2396 t_P_nvmlGpuInstanceInfo_t
-    Struct(628), // 2397 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2398 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(629), // 2399 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2400 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(630), // 2401 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2402 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(631), // 2403 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2404 t_P_nvmlVgpuSchedulerState_t
-    Flags(633, 4), // 2405 t_nvmlInitFlags_in4
-    Handle(215), // 2406 t_nvmlSystemEventSet_t
-    Struct(632), // 2407 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2408 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(633), // 2409 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2410 t_P_nvmlSystemEventSetFreeRequest_t
-    Flags(634, 4), // 2411 t_nvmlSystemEventTypes_in4
-    Flags(634, 8), // 2412 t_nvmlSystemEventTypes_in8
-    Struct(635), // 2413 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2414 t_P_nvmlSystemEventData_v1_t
-    Struct(634), // 2415 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2416 t_P_nvmlSystemEventSetWaitRequest_t
-    Flags(635, 4), // 2417 t_nvmlCPERType_t_in4
-    Struct(637), // 2418 t_nvmlCPERCursor_v1_t
-    Struct(636), // 2419 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2420 t_P_nvmlGetCPER_v1_t
-    Struct(638), // 2421 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2422 t_P_nvmlConfComputeSystemCaps_t
-    Struct(639), // 2423 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2424 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Enum(636), // 2425 t_nvmlCcDevToolsMode
-    Enum(637), // 2426 t_nvmlCcMultiGpu
-    Struct(640), // 2427 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2428 t_P_nvmlSystemConfComputeSettings_t
-    Struct(641), // 2429 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2430 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(642), // 2431 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2432 t_P_nvmlConfComputeSystemState_t
-    Struct(643), // 2433 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2434 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(644), // 2435 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2436 t_P_nvmlHwbcEntry_t
-    Struct(645), // 2437 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2438 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(646), // 2439 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2440 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(216), // 2441 t_nvmlUnit_t
-    Enum(638), // 2442 t_nvmlFanState_t
-    Struct(648), // 2443 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2444 t_A24_nvmlUnitFanInfo_t
-    Struct(647), // 2445 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2446 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2447 t_P_nvmlUnit_t
-    Enum(639), // 2448 t_nvmlLedColor_t
-    Struct(649), // 2449 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2450 t_P_nvmlLedState_t
-    Struct(650), // 2451 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2452 t_P_nvmlPSUInfo_t
-    Struct(651), // 2453 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2454 t_P_nvmlUnitInfo_t
-    Struct(653), // 2455 t_nvmlVgpuLicenseExpiry_t
-    Struct(652), // 2456 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2457 t_P_nvmlVgpuLicenseInfo_t
-    Struct(654), // 2458 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2459 t_P_nvmlVgpuPlacementId_t
-    Struct(655), // 2460 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2461 t_P_nvmlVgpuRuntimeState_t
-    Enum(640), // 2462 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2463 t_P_nvmlVgpuVmIdType_t
-    Struct(656), // 2464 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2465 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(641), // 2466 t_nvmlVgpuCapability_t
-    Struct(657), // 2467 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2468 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(642), // 2469 t_nvrtcResult
-    Status(642), // 2470 t_nvrtcResult_status
-    Handle(217), // 2471 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2472 t_P_nvrtcProgram
-    Struct(658), // 2473 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2474 t_P_nvrtcBundledHeadersInfo
-    Flags(643, 4), // 2475 t_nvrtcInstallHeaders_in4
-    Handle(218), // 2476 t_nvshmem_team_t
-    Enum(644), // 2477 t_nvshmemx_thread_support_t
-    Pointer(t_nvshmemx_thread_support_t, false), // 2478 t_P_nvshmemx_thread_support_t
-    Array(t_char, 48), // 2479 t_A48_char
-    Struct(659), // 2480 t_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, false), // 2481 t_P_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, true), // 2482 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_t, false), // 2483 t_P_nvshmem_team_t
-    Array(t_char, 124), // 2484 t_A124_char
-    Struct(663), // 2485 t_nvshmemx_uniqueid_t
-    Pointer(t_nvshmemx_uniqueid_t, false), // 2486 t_P_nvshmemx_uniqueid_t
-    Struct(662), // 2487 t_nvshmemx_uniqueid_args_t
-    Array(t_char, 92), // 2488 t_A92_char
-    Struct(661), // 2489 t_nvshmemx_init_args_t
-    Struct(660), // 2490 t_nvshmemx_init_attr_t
-    Pointer(t_nvshmemx_init_attr_t, false), // 2491 t_P_nvshmemx_init_attr_t
-    Struct(664), // 2492 t_nvshmemi_version_t
-    Enum(645), // 2493 t_nvshmemx_signal_op_t
-    Struct(665), // 2494 t_nvshmemx_collective_launch_attr_t
-    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2495 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(646, 4), // 2496 t_flags_in4
-    Enum(647), // 2497 t_nvshmemx_cmp_type_t
-    Array(t_char, 60), // 2498 t_A60_char
-    Struct(666), // 2499 t_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_region_attrs_t, true), // 2500 t_PC_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_uniqueid_t, true), // 2501 t_PC_nvshmemx_uniqueid_t
-    Enum(648), // 2502 t_nvtiffStatus_t
-    Status(648), // 2503 t_nvtiffStatus_t_status
-    Handle(219), // 2504 t_nvtiffStream_t
-    Handle(220), // 2505 t_nvtiffDecoder_t
-    Handle(221), // 2506 t_nvtiffDecodeParams_t
-    Struct(667), // 2507 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2508 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2509 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2510 t_P_nvtiffDecodeParams_t
-    Enum(649), // 2511 t_nvtiffOutputFormat_t
-    Struct(668), // 2512 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2513 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2514 t_P_nvtiffDecoder_t
-    Struct(669), // 2515 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2516 t_P_nvtiffDeviceAllocator_t
-    Struct(670), // 2517 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2518 t_P_nvtiffPinnedAllocator_t
-    Handle(222), // 2519 t_nvtiffEncoder_t
-    Handle(223), // 2520 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2521 t_P_nvtiffEncodeParams_t
-    Enum(650), // 2522 t_nvtiffGeoKey_t
-    Enum(651), // 2523 t_nvtiffGeoKeyDataType_t
-    Enum(652), // 2524 t_nvtiffImageGeometryType_t
-    Struct(671), // 2525 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2526 t_PC_nvtiffImageGeometry_t
-    Enum(653), // 2527 t_nvtiffCompression_t
-    Enum(654), // 2528 t_nvtiffPhotometricInt_t
-    Enum(655), // 2529 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2530 t_A16_u16
-    Enum(656), // 2531 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2532 t_A16_nvtiffSampleFormat_t
-    Struct(672), // 2533 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2534 t_PC_nvtiffImageInfo_t
-    Enum(657), // 2535 t_nvtiffJpegChromaSubsampling_t
-    Struct(673), // 2536 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2537 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(658), // 2538 t_nvtiffTagDataType_t
-    Enum(659), // 2539 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2540 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2541 t_P_nvtiffGeoKeyDataType_t
-    Struct(674), // 2542 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2543 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2544 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2545 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2546 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2547 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2548 t_P_nvtiffStream_t
+    Enum(13), // 89 t_CUlocalityDomainId
+    Struct(27), // 90 t_CUdevSmResource
+    Array(t_u8, 48), // 91 t_A48_u8
+    Enum(14), // 92 t_CUdevWorkqueueConfigScope
+    Struct(31), // 93 t_CUdevWorkqueueConfigResource
+    Array(t_u8, 40), // 94 t_A40_u8
+    Struct(32), // 95 t_CUdevWorkqueueResource
+    Union(25), // 96 t_CUdevResource__2
+    Struct(23), // 97 t_CUdevResource
+    Pointer(t_CUdevResource, false), // 98 t_P_CUdevResource
+    Pointer(t_CUdevice, false), // 99 t_P_CUdevice
+    Pointer(t_CUctx_flags_in4, false), // 100 t_P_CUctx_flags_in4
+    Enum(15), // 101 t_CUlimit
+    Enum(16), // 102 t_CUsharedconfig
+    Pointer(t_CUsharedconfig, false), // 103 t_P_CUsharedconfig
+    Handle(7), // 104 t_CUevent
+    Handle(8), // 105 t_CUexternalMemory
+    Handle(9), // 106 t_CUexternalSemaphore
+    Handle(10), // 107 t_CUdevResourceDesc
+    Pointer(t_CUdevResourceDesc, false), // 108 t_P_CUdevResourceDesc
+    Pointer(t_CUdevResource, true), // 109 t_PC_CUdevResource
+    Array(t_u32, 12), // 110 t_A12_u32
+    Array(t_u32, 11), // 111 t_A11_u32
+    Struct(33), // 112 t_CU_DEV_SM_RESOURCE_GROUP_PARAMS
+    Pointer(t_CU_DEV_SM_RESOURCE_GROUP_PARAMS, false), // 113 t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS
+    Flags(17, 4), // 114 t_CUdevSmResourceSplitByCount_flags_in4
+    Enum(18), // 115 t_CUdevice_attribute
+    Enum(19), // 116 t_CUcomputemode
+    Flags(20, 4), // 117 t_CUflushGPUDirectRDMAWritesOptions_in4
+    Enum(21), // 118 t_CUGPUDirectRDMAWritesOrdering
+    Flags(22, 4), // 119 t_CUmemAllocationHandleType_in4
+    Pointer(t_char, true), // 120 t_PC_char
+    Enum(23), // 121 t_CUcliqueType
+    Struct(35), // 122 t_CUcliqueInfo
+    Pointer(t_CUcliqueInfo, false), // 123 t_P_CUcliqueInfo
+    Handle(11), // 124 t_CUmemoryPool
+    Pointer(t_CUmemoryPool, false), // 125 t_P_CUmemoryPool
+    Pointer(t_uuid, false), // 126 t_P_uuid
+    Enum(24), // 127 t_CUgraphMem_attribute
+    Enum(25), // 128 t_CUatomicOperation
+    Pointer(t_CUatomicOperation, true), // 129 t_PC_CUatomicOperation
+    Pointer(t_char, false), // 130 t_P_char
+    Pointer(t_u8, false), // 131 t_P_u8
+    Flags(26, 4), // 132 t_CUnvSciSyncAttr_flags_in4
+    Enum(27), // 133 t_CUdevice_P2PAttribute
+    Array(t_i32, 3), // 134 t_A3_i32
+    Struct(36), // 135 t_CUdevprop
+    Pointer(t_CUdevprop, false), // 136 t_P_CUdevprop
+    Handle(12), // 137 t_CUasyncCallbackHandle
+    Pointer(t_CUasyncCallbackHandle, false), // 138 t_P_CUasyncCallbackHandle
+    Handle(13), // 139 t_CUeglStreamConnection
+    Pointer(t_CUeglStreamConnection, false), // 140 t_P_CUeglStreamConnection
+    Handle(14), // 141 t_CUgraphicsResource
+    Pointer(t_CUgraphicsResource, false), // 142 t_P_CUgraphicsResource
+    Pointer(t_CUstream, false), // 143 t_P_CUstream
+    Enum(28), // 144 t_CUeglTimeout
+    Enum(29), // 145 t_CUeglResourceLocationFlags
+    Array(t_CUarray, 3), // 146 t_A3_CUarray
+    Array(t_P_void, 3), // 147 t_A3_P_void
+    Union(38), // 148 t_CUeglFrame_frame
+    Enum(30), // 149 t_CUeglFrameType
+    Enum(31), // 150 t_CUeglColorFormat
+    Struct(37), // 151 t_CUeglFrame
+    Pointer(t_CUeglFrame, false), // 152 t_P_CUeglFrame
+    Pointer(t_CUevent, false), // 153 t_P_CUevent
+    Flags(32, 4), // 154 t_CUevent_flags_in4
+    Float(4), // 155 t_f32
+    Pointer(t_f32, false), // 156 t_P_f32
+    Flags(33, 4), // 157 t_CUevent_record_flags_in4
+    Pointer(t_deviceptr, false), // 158 t_P_deviceptr
+    Array(t_u32, 16), // 159 t_A16_u32
+    Struct(39), // 160 t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC, true), // 161 t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
+    Handle(15), // 162 t_CUmipmappedArray
+    Pointer(t_CUmipmappedArray, false), // 163 t_P_CUmipmappedArray
+    Struct(40), // 164 t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, true), // 165 t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
+    Enum(34), // 166 t_CUfabricCpyOperandType
+    Enum(35), // 167 t_CUmemLocationType
+    Struct(49), // 168 t_CUmemLocation__1_localized
+    Union(47), // 169 t_CUmemLocation__1
+    Struct(45), // 170 t_CUmemLocation
+    Struct(44), // 171 t_CUfabricCpyOperand_op_ptr
+    Struct(50), // 172 t_CUfabricCpyOperand_op_le
+    Union(43), // 173 t_CUfabricCpyOperand_op
+    Struct(42), // 174 t_CUfabricCpyOperand
+    Struct(41), // 175 t_CUDA_FABRIC_COPY_BATCH_OP
+    Pointer(t_CUDA_FABRIC_COPY_BATCH_OP, false), // 176 t_P_CUDA_FABRIC_COPY_BATCH_OP
+    Enum(36), // 177 t_CUflushGPUDirectRDMAWritesTarget
+    Enum(37), // 178 t_CUflushGPUDirectRDMAWritesScope
+    Enum(38), // 179 t_CUfunction_attribute
+    Handle(16), // 180 t_CUfunction
+    Enum(39), // 181 t_CUshared_carveout
+    Enum(40), // 182 t_CUclusterSchedulingPolicy
+    Handle(17), // 183 t_CUmodule
+    Pointer(t_CUmodule, false), // 184 t_P_CUmodule
+    Pointer(t_PC_char, false), // 185 t_P_PC_char
+    Enum(41), // 186 t_CUfunctionLoadingState
+    Pointer(t_CUfunctionLoadingState, false), // 187 t_P_CUfunctionLoadingState
+    Enum(42), // 188 t_CUGLDeviceList
+    Flags(43, 4), // 189 t_CUGLmap_flags_in4
+    Pointer(t_void, true), // 190 t_PC_void
+    Pointer(t_PC_void, false), // 191 t_P_PC_void
+    Pointer(t_code, false), // 192 t_P_code
+    Pointer(t_uuid, true), // 193 t_PC_uuid
+    Pointer(t_P_void, false), // 194 t_P_P_void
+    Flags(44, 4), // 195 t_CUdriverProcAddress_flags_in4
+    Flags(44, 8), // 196 t_CUdriverProcAddress_flags_in8
+    Enum(45), // 197 t_CUdriverProcAddressQueryResult
+    Pointer(t_CUdriverProcAddressQueryResult, false), // 198 t_P_CUdriverProcAddressQueryResult
+    Handle(18), // 199 t_CUgraphNode
+    Pointer(t_CUgraphNode, false), // 200 t_P_CUgraphNode
+    Handle(19), // 201 t_CUgraph
+    Pointer(t_CUgraphNode, true), // 202 t_PC_CUgraphNode
+    Enum(46), // 203 t_CUstreamBatchMemOpType
+    Union(55), // 204 t_CUstreamMemOpWaitValueParams_st__1
+    Flags(47, 4), // 205 t_CUstreamWaitValue_flags_in4
+    Struct(54), // 206 t_CUstreamMemOpWaitValueParams_st
+    Union(57), // 207 t_CUstreamMemOpWriteValueParams_st__1
+    Flags(48, 4), // 208 t_CUstreamWriteValue_flags_in4
+    Struct(56), // 209 t_CUstreamMemOpWriteValueParams_st
+    Struct(58), // 210 t_CUstreamMemOpFlushRemoteWritesParams_st
+    Enum(49), // 211 t_CUstreamMemoryBarrier_flags
+    Struct(59), // 212 t_CUstreamMemOpMemoryBarrierParams_st
+    Array(t_u64, 6), // 213 t_A6_u64
+    Enum(50), // 214 t_CUstreamAtomicReductionOpType
+    Enum(51), // 215 t_CUstreamAtomicReductionDataType
+    Struct(60), // 216 t_CUstreamMemOpAtomicReductionParams_st
+    Union(52), // 217 t_CUstreamBatchMemOpParams
+    Pointer(t_CUstreamBatchMemOpParams, false), // 218 t_P_CUstreamBatchMemOpParams
+    Struct(51), // 219 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 220 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Struct(61), // 221 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 222 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Array(t_u8, 5), // 223 t_A5_u8
+    Enum(52), // 224 t_CUgraphKernelNodePort
+    Enum(53), // 225 t_CUgraphKernelNodePort_
+    Enum(54), // 226 t_CUgraphDependencyType
+    Enum(55), // 227 t_CUgraphDependencyType_
+    Struct(62), // 228 t_CUgraphEdgeData
+    Pointer(t_CUgraphEdgeData, true), // 229 t_PC_CUgraphEdgeData
+    Pointer(t_CUexternalSemaphore, false), // 230 t_P_CUexternalSemaphore
+    Struct(66), // 231 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
+    Union(67), // 232 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
+    Struct(68), // 233 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
+    Struct(65), // 234 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
+    Flags(56, 4), // 235 t_CUexternalSemaphoreSignal_flags_in4
+    Struct(64), // 236 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 237 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Struct(63), // 238 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 239 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Struct(72), // 240 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
+    Union(73), // 241 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
+    Struct(74), // 242 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
+    Array(t_u32, 10), // 243 t_A10_u32
+    Struct(71), // 244 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
+    Flags(57, 4), // 245 t_CUexternalSemaphoreWait_flags_in4
+    Struct(70), // 246 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 247 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Struct(69), // 248 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 249 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Struct(75), // 250 t_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 251 t_PC_CUDA_HOST_NODE_PARAMS
+    Struct(76), // 252 t_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 253 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
+    Handle(20), // 254 t_CUkernel
+    Struct(77), // 255 t_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 256 t_PC_CUDA_KERNEL_NODE_PARAMS
+    Enum(58), // 257 t_CUmemAllocationType
+    Array(t_u8, 64), // 258 t_A64_u8
+    Array(t_u8, 56), // 259 t_A56_u8
+    Int { bytes: 2, signed: false }, // 260 t_u16
+    Array(t_u8, 54), // 261 t_A54_u8
+    Flags(59, 4), // 262 t_CUmemPool_create_usage_in4
+    Flags(59, 2), // 263 t_CUmemPool_create_usage_in2
+    Array(t_u8, 53), // 264 t_A53_u8
+    Struct(79), // 265 t_CUmemPoolProps
+    Flags(60, 4), // 266 t_CUmemAccess_flags_in4
+    Struct(83), // 267 t_CUmemAccessDesc
+    Pointer(t_CUmemAccessDesc, true), // 268 t_PC_CUmemAccessDesc
+    Struct(78), // 269 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 270 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Struct(84), // 271 t_CUDA_MEM_ALLOC_NODE_PARAMS
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 272 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
+    Enum(61), // 273 t_CUmemorytype
+    Struct(85), // 274 t_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMCPY3D, true), // 275 t_PC_CUDA_MEMCPY3D
+    Struct(86), // 276 t_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 277 t_PC_CUDA_MEMSET_NODE_PARAMS
+    Enum(62), // 278 t_CUgraphNodeType
+    Int { bytes: 8, signed: true }, // 279 t_i64
+    Array(t_i64, 29), // 280 t_A29_i64
+    Struct(92), // 281 t_CUDA_KERNEL_NODE_PARAMS_v3
+    Struct(93), // 282 t_CUDA_MEMCPY_NODE_PARAMS
+    Struct(94), // 283 t_CUDA_MEMSET_NODE_PARAMS_v2
+    Enum(63), // 284 t_CUhostTaskSyncMode
+    Union(98), // 285 t_CUDA_HOST_NODE_PARAMS_v2__1
+    Struct(95), // 286 t_CUDA_HOST_NODE_PARAMS_v2
+    Enum(64), // 287 t_CUgraphChildGraphNodeOwnership
+    Struct(99), // 288 t_CUDA_CHILD_GRAPH_NODE_PARAMS
+    Struct(101), // 289 t_CUDA_EVENT_WAIT_NODE_PARAMS
+    Union(104), // 290 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
+    Struct(102), // 291 t_CUDA_EVENT_RECORD_NODE_PARAMS
+    Union(107), // 292 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
+    Struct(105), // 293 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
+    Union(110), // 294 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
+    Struct(108), // 295 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
+    Struct(111), // 296 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
+    Struct(112), // 297 t_CUDA_MEM_FREE_NODE_PARAMS
+    Struct(113), // 298 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
+    Handle(21), // 299 t_CUgraphConditionalHandle
+    Enum(65), // 300 t_CUgraphConditionalNodeType
+    Pointer(t_CUgraph, false), // 301 t_P_CUgraph
+    Struct(114), // 302 t_CUDA_CONDITIONAL_NODE_PARAMS
+    Array(t_char, 232), // 303 t_A232_char
+    Enum(66), // 304 t_CUmemcpySrcAccessOrder
+    Flags(67, 4), // 305 t_CUmemcpyFlags_in4
+    Struct(116), // 306 t_CUmemcpyAttributes
+    Pointer(t_CUmemcpyAttributes, false), // 307 t_P_CUmemcpyAttributes
+    Union(117), // 308 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
+    Struct(115), // 309 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
+    Union(119), // 310 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
+    Struct(118), // 311 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
+    Union(88), // 312 t_CUgraphNodeParams__1
+    Struct(87), // 313 t_CUgraphNodeParams
+    Pointer(t_CUgraphNodeParams, false), // 314 t_P_CUgraphNodeParams
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 315 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 316 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUgraphConditionalHandle, false), // 317 t_P_CUgraphConditionalHandle
+    Flags(68, 4), // 318 t_CUgraphConditional_flags_in4
+    Flags(69, 4), // 319 t_CUgraphDebugDot_flags_in4
+    Handle(22), // 320 t_CUgraphExec
+    Flags(70, 4), // 321 t_CUgraphInstantiate_flags_in4
+    Pointer(t_CUgraphInstantiate_flags_in4, false), // 322 t_P_CUgraphInstantiate_flags_in4
+    Flags(70, 8), // 323 t_CUgraphInstantiate_flags_in8
+    Pointer(t_CUgraphInstantiate_flags_in8, false), // 324 t_P_CUgraphInstantiate_flags_in8
+    Enum(71), // 325 t_CUgraphExecUpdateResult
+    Pointer(t_CUgraphExecUpdateResult, false), // 326 t_P_CUgraphExecUpdateResult
+    Struct(120), // 327 t_CUgraphExecUpdateResultInfo
+    Pointer(t_CUgraphExecUpdateResultInfo, false), // 328 t_P_CUgraphExecUpdateResultInfo
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 329 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 330 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUgraphEdgeData, false), // 331 t_P_CUgraphEdgeData
+    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 332 t_P_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUgraphExec, false), // 333 t_P_CUgraphExec
+    Enum(72), // 334 t_CUgraphInstantiateResult
+    Struct(121), // 335 t_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 336 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Enum(73), // 337 t_CUkernelNodeAttrID_enum
+    Enum(74), // 338 t_CUlaunchAttributeID
+    Enum(75), // 339 t_CUaccessProperty
+    Struct(123), // 340 t_CUaccessPolicyWindow
+    Union(122), // 341 t_CUkernelNodeAttrValue_union
+    Pointer(t_CUkernelNodeAttrValue_union, false), // 342 t_P_CUkernelNodeAttrValue_union
+    Array(t_char, 64), // 343 t_A64_char
+    Enum(76), // 344 t_CUsynchronizationPolicy
+    Struct(132), // 345 t_CUlaunchAttributeValue_clusterDim
+    Struct(133), // 346 t_CUlaunchAttributeValue_programmaticEvent
+    Struct(134), // 347 t_CUlaunchMemSyncDomainMap
+    Enum(77), // 348 t_CUlaunchMemSyncDomain
+    Struct(135), // 349 t_CUlaunchAttributeValue_launchCompletionEvent
+    Handle(23), // 350 t_CUgraphDeviceNode
+    Struct(136), // 351 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(137), // 352 t_CUlaunchAttributeValue_preferredClusterDim
+    Enum(78), // 353 t_CUlaunchAttributePortableClusterMode
+    Enum(79), // 354 t_CUsharedMemoryMode
+    Union(124), // 355 t_CUlaunchAttributeValue
+    Pointer(t_CUlaunchAttributeValue, false), // 356 t_P_CUlaunchAttributeValue
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 357 t_P_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 358 t_P_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUkernelNodeAttrValue_union, true), // 359 t_PC_CUkernelNodeAttrValue_union
+    Pointer(t_CUlaunchAttributeValue, true), // 360 t_PC_CUlaunchAttributeValue
+    Pointer(t_CUDA_MEMCPY3D, false), // 361 t_P_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 362 t_P_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUgraphNodeType, false), // 363 t_P_CUgraphNodeType
+    Handle(24), // 364 t_CUuserObject
+    Flags(80, 4), // 365 t_CUuserObjectRetain_flags_in4
+    Flags(81, 4), // 366 t_CUgraphicsRegisterFlags_in4
+    Flags(82, 4), // 367 t_CUgraphicsMapResourceFlags_in4
+    Pointer(t_CUgreenCtx, false), // 368 t_P_CUgreenCtx
+    Flags(83, 4), // 369 t_CUgreenCtxCreate_flags_in4
+    Flags(84, 4), // 370 t_CUstream_flags_in4
+    Pointer(t_CUexternalMemory, false), // 371 t_P_CUexternalMemory
+    Enum(85), // 372 t_CUexternalMemoryHandleType
+    Struct(140), // 373 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
+    Union(139), // 374 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
+    Flags(86, 4), // 375 t_CUexternalMemory_flags_in4
+    Struct(138), // 376 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 377 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Enum(87), // 378 t_CUexternalSemaphoreHandleType
+    Struct(143), // 379 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
+    Union(142), // 380 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
+    Struct(141), // 381 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 382 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Struct(144), // 383 t_CUipcEventHandle
+    Pointer(t_CUipcEventHandle, false), // 384 t_P_CUipcEventHandle
+    Struct(145), // 385 t_CUipcMemHandle
+    Pointer(t_CUipcMemHandle, false), // 386 t_P_CUipcMemHandle
+    Flags(88, 4), // 387 t_CUipcMem_flags_in4
+    Pointer(t_CUfunction, false), // 388 t_P_CUfunction
+    Handle(25), // 389 t_CUlibrary
+    Pointer(t_CUlibrary, false), // 390 t_P_CUlibrary
+    Struct(146), // 391 t_CUDA_LAUNCH_PARAMS
+    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 392 t_P_CUDA_LAUNCH_PARAMS
+    Flags(89, 4), // 393 t_CUcooperative_multi_flags_in4
+    Array(t_char, 4), // 394 t_A4_char
+    Struct(148), // 395 t_CUlaunchAttribute
+    Pointer(t_CUlaunchAttribute, false), // 396 t_P_CUlaunchAttribute
+    Struct(147), // 397 t_CUlaunchConfig
+    Pointer(t_CUlaunchConfig, true), // 398 t_PC_CUlaunchConfig
+    Pointer(t_CUkernel, false), // 399 t_P_CUkernel
+    Enum(90), // 400 t_CUjit_option
+    Pointer(t_CUjit_option, false), // 401 t_P_CUjit_option
+    Enum(91), // 402 t_CUlibraryOption
+    Pointer(t_CUlibraryOption, false), // 403 t_P_CUlibraryOption
+    Enum(92), // 404 t_CUjit_target
+    Enum(93), // 405 t_CUjit_fallback
+    Enum(94), // 406 t_CUjit_cacheMode
+    Struct(149), // 407 t_CUlibraryHostUniversalFunctionAndDataTable
+    Pointer(t_CUlibraryHostUniversalFunctionAndDataTable, false), // 408 t_P_CUlibraryHostUniversalFunctionAndDataTable
+    Handle(26), // 409 t_CUlinkState
+    Enum(95), // 410 t_CUjitInputType
+    Pointer(t_CUlinkState, false), // 411 t_P_CUlinkState
+    Handle(27), // 412 t_CUmemGenericAllocationHandle
+    Enum(96), // 413 t_CUlogicalEndpointType
+    Struct(152), // 414 t_CUlogicalEndpointProp__1_unicast
+    Struct(153), // 415 t_CUlogicalEndpointProp__1_multicast
+    Union(151), // 416 t_CUlogicalEndpointProp__1
+    Flags(97, 4), // 417 t_CUlogicalEndpointIpcHandleType_in4
+    Flags(98, 4), // 418 t_CUlogicalEndpointFlag_in4
+    Struct(150), // 419 t_CUlogicalEndpointProp
+    Pointer(t_CUlogicalEndpointProp, true), // 420 t_PC_CUlogicalEndpointProp
+    Struct(154), // 421 t_CUlogicalEndpointFabricHandle
+    Enum(99), // 422 t_CUlogicalEndpointIpcHandleType
+    Handle(28), // 423 t_CUlogsCallbackHandle
+    Pointer(t_CUlogsCallbackHandle, false), // 424 t_P_CUlogsCallbackHandle
+    Enum(100), // 425 t_CUmem_advise
+    Flags(101, 4), // 426 t_CUmemAttach_flags_in4
+    Enum(102), // 427 t_CUmemDecompressAlgorithm
+    Array(t_u8, 20), // 428 t_A20_u8
+    Struct(155), // 429 t_CUmemDecompressParams
+    Pointer(t_CUmemDecompressParams, false), // 430 t_P_CUmemDecompressParams
+    Pointer(t_CUmemGenericAllocationHandle, false), // 431 t_P_CUmemGenericAllocationHandle
+    Array(t_u8, 4), // 432 t_A4_u8
+    Enum(103), // 433 t_CUmemAllocationCompType
+    Enum(104), // 434 t_CUmemAllocationCompType_
+    Flags(105, 4), // 435 t_CUmem_create_usage_in4
+    Flags(105, 2), // 436 t_CUmem_create_usage_in2
+    Struct(157), // 437 t_CUmemAllocationProp_allocFlags
+    Struct(156), // 438 t_CUmemAllocationProp
+    Pointer(t_CUmemAllocationProp, true), // 439 t_PC_CUmemAllocationProp
+    Pointer(t_CUmemLocation, false), // 440 t_P_CUmemLocation
+    Struct(158), // 441 t_CUmemFabricHandle
+    Enum(106), // 442 t_CUmemAllocationHandleType
+    Pointer(t_CUmemAccess_flags_in4, false), // 443 t_P_CUmemAccess_flags_in4
+    Flags(60, 8), // 444 t_CUmemAccess_flags_in8
+    Pointer(t_CUmemAccess_flags_in8, false), // 445 t_P_CUmemAccess_flags_in8
+    Pointer(t_CUmemLocation, true), // 446 t_PC_CUmemLocation
+    Enum(107), // 447 t_CUmemAllocationGranularity_flags
+    Pointer(t_CUmemAllocationProp, false), // 448 t_P_CUmemAllocationProp
+    Enum(108), // 449 t_CUmemRangeHandleType
+    Flags(109, 4), // 450 t_CUmemRangeFlags_in4
+    Flags(109, 8), // 451 t_CUmemRangeFlags_in8
+    Flags(110, 4), // 452 t_CUmemhostalloc_flags_in4
+    Pointer(t_CUmemhostalloc_flags_in4, false), // 453 t_P_CUmemhostalloc_flags_in4
+    Flags(111, 4), // 454 t_CUmemhostregister_flags_in4
+    Enum(112), // 455 t_CUresourcetype
+    Union(160), // 456 t_CUarrayMapInfo_resource
+    Enum(113), // 457 t_CUarraySparseSubresourceType
+    Struct(162), // 458 t_CUarrayMapInfo_subresource_sparseLevel
+    Struct(163), // 459 t_CUarrayMapInfo_subresource_miptail
+    Union(161), // 460 t_CUarrayMapInfo_subresource
+    Enum(114), // 461 t_CUmemOperationType
+    Enum(115), // 462 t_CUmemHandleType
+    Union(164), // 463 t_CUarrayMapInfo_memHandle
+    Array(t_u32, 2), // 464 t_A2_u32
+    Struct(159), // 465 t_CUarrayMapInfo
+    Pointer(t_CUarrayMapInfo, false), // 466 t_P_CUarrayMapInfo
+    Pointer(t_CUmemPoolProps, true), // 467 t_PC_CUmemPoolProps
+    Struct(165), // 468 t_CUmemPoolPtrExportData
+    Pointer(t_CUmemPoolPtrExportData, false), // 469 t_P_CUmemPoolPtrExportData
+    Enum(116), // 470 t_CUmemPool_attribute
+    Enum(117), // 471 t_CUmem_range_attribute
+    Pointer(t_CUmem_range_attribute, false), // 472 t_P_CUmem_range_attribute
+    Struct(166), // 473 t_CUDA_MEMCPY2D_v1
+    Pointer(t_CUDA_MEMCPY2D_v1, true), // 474 t_PC_CUDA_MEMCPY2D_v1
+    Struct(167), // 475 t_CUDA_MEMCPY2D
+    Pointer(t_CUDA_MEMCPY2D, true), // 476 t_PC_CUDA_MEMCPY2D
+    Struct(168), // 477 t_CUDA_MEMCPY3D_v1
+    Pointer(t_CUDA_MEMCPY3D_v1, true), // 478 t_PC_CUDA_MEMCPY3D_v1
+    Enum(118), // 479 t_CUmemcpy3DOperandType
+    Struct(172), // 480 t_CUmemcpy3DOperand_op_ptr
+    Struct(174), // 481 t_CUoffset3D
+    Struct(173), // 482 t_CUmemcpy3DOperand_op_array
+    Union(171), // 483 t_CUmemcpy3DOperand_op
+    Struct(170), // 484 t_CUmemcpy3DOperand
+    Struct(175), // 485 t_CUextent3D
+    Struct(169), // 486 t_CUDA_MEMCPY3D_BATCH_OP
+    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 487 t_P_CUDA_MEMCPY3D_BATCH_OP
+    Struct(176), // 488 t_CUDA_MEMCPY3D_PEER
+    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 489 t_PC_CUDA_MEMCPY3D_PEER
+    Enum(119), // 490 t_CUmoduleLoadingMode
+    Pointer(t_CUmoduleLoadingMode, false), // 491 t_P_CUmoduleLoadingMode
+    Handle(29), // 492 t_CUsurfref
+    Pointer(t_CUsurfref, false), // 493 t_P_CUsurfref
+    Handle(30), // 494 t_CUtexref
+    Pointer(t_CUtexref, false), // 495 t_P_CUtexref
+    Flags(22, 8), // 496 t_CUmemAllocationHandleType_in8
+    Struct(177), // 497 t_CUmulticastObjectProp
+    Pointer(t_CUmulticastObjectProp, true), // 498 t_PC_CUmulticastObjectProp
+    Enum(120), // 499 t_CUmulticastGranularity_flags
+    Flags(121, 4), // 500 t_CUoccupancy_flags_in4
+    Enum(122), // 501 t_CUtextureUnit
+    Enum(123), // 502 t_CUpointer_attribute
+    Struct(178), // 503 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
+    Enum(124), // 504 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
+    Pointer(t_CUpointer_attribute, false), // 505 t_P_CUpointer_attribute
+    Enum(125), // 506 t_CUoutput_mode
+    Pointer(t_CUexternalSemaphore, true), // 507 t_PC_CUexternalSemaphore
+    Enum(126), // 508 t_CUstreamCigDataType
+    Struct(180), // 509 t_CUstreamCigParam
+    Pointer(t_CUstreamCigParam, false), // 510 t_P_CUstreamCigParam
+    Struct(179), // 511 t_CUstreamCigCaptureParams
+    Pointer(t_CUstreamCigCaptureParams, false), // 512 t_P_CUstreamCigCaptureParams
+    Enum(127), // 513 t_CUstreamCaptureMode
+    Enum(128), // 514 t_CUstreamAttrID_enum
+    Union(181), // 515 t_CUstreamAttrValue_union
+    Pointer(t_CUstreamAttrValue_union, false), // 516 t_P_CUstreamAttrValue_union
+    Enum(129), // 517 t_CUstreamCaptureStatus
+    Pointer(t_CUstreamCaptureStatus, false), // 518 t_P_CUstreamCaptureStatus
+    Pointer(t_PC_CUgraphNode, false), // 519 t_P_PC_CUgraphNode
+    Pointer(t_PC_CUgraphEdgeData, false), // 520 t_P_PC_CUgraphEdgeData
+    Pointer(t_CUstream_flags_in4, false), // 521 t_P_CUstream_flags_in4
+    Pointer(t_CUstreamAttrValue_union, true), // 522 t_PC_CUstreamAttrValue_union
+    Enum(130), // 523 t_CUstreamUpdateCaptureDependencies_flags
+    Flags(131, 4), // 524 t_CUevent_wait_flags_in4
+    Handle(31), // 525 t_CUsurfObject
+    Pointer(t_CUsurfObject, false), // 526 t_P_CUsurfObject
+    Struct(184), // 527 t_CUDA_RESOURCE_DESC_res_array
+    Struct(185), // 528 t_CUDA_RESOURCE_DESC_res_mipmap
+    Struct(186), // 529 t_CUDA_RESOURCE_DESC_res_linear
+    Struct(187), // 530 t_CUDA_RESOURCE_DESC_res_pitch2D
+    Array(t_i32, 32), // 531 t_A32_i32
+    Struct(188), // 532 t_CUDA_RESOURCE_DESC_res_reserved
+    Union(183), // 533 t_CUDA_RESOURCE_DESC_res
+    Struct(182), // 534 t_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, true), // 535 t_PC_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, false), // 536 t_P_CUDA_RESOURCE_DESC
+    Array(t_u64, 16), // 537 t_A16_u64
+    Struct(189), // 538 t_CUtensorMap
+    Pointer(t_CUtensorMap, false), // 539 t_P_CUtensorMap
+    Enum(132), // 540 t_CUtensorMapDataType
+    Pointer(t_u64, true), // 541 t_PC_u64
+    Pointer(t_i32, true), // 542 t_PC_i32
+    Pointer(t_u32, true), // 543 t_PC_u32
+    Enum(133), // 544 t_CUtensorMapInterleave
+    Enum(134), // 545 t_CUtensorMapSwizzle
+    Enum(135), // 546 t_CUtensorMapL2promotion
+    Enum(136), // 547 t_CUtensorMapFloatOOBfill
+    Enum(137), // 548 t_CUtensorMapIm2ColWideMode
+    Enum(138), // 549 t_CUtensorMapAllocClass
+    Pointer(t_CUtensorMapAllocClass, false), // 550 t_P_CUtensorMapAllocClass
+    Handle(32), // 551 t_CUtexObject
+    Pointer(t_CUtexObject, false), // 552 t_P_CUtexObject
+    Enum(139), // 553 t_CUaddress_mode
+    Array(t_CUaddress_mode, 3), // 554 t_A3_CUaddress_mode
+    Enum(140), // 555 t_CUfilter_mode
+    Array(t_f32, 4), // 556 t_A4_f32
+    Array(t_i32, 12), // 557 t_A12_i32
+    Flags(141, 4), // 558 t_CUtexref_flags_in4
+    Struct(190), // 559 t_CUDA_TEXTURE_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, true), // 560 t_PC_CUDA_TEXTURE_DESC
+    Enum(142), // 561 t_CUresourceViewFormat
+    Struct(191), // 562 t_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 563 t_PC_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 564 t_P_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, false), // 565 t_P_CUDA_TEXTURE_DESC
+    Pointer(t_CUaddress_mode, false), // 566 t_P_CUaddress_mode
+    Pointer(t_CUfilter_mode, false), // 567 t_P_CUfilter_mode
+    Pointer(t_CUtexref_flags_in4, false), // 568 t_P_CUtexref_flags_in4
+    Pointer(t_CUarray_format, false), // 569 t_P_CUarray_format
+    Flags(143, 4), // 570 t_CUtexrefArray_flags_in4
+    Pointer(t_CUstreamCaptureMode, false), // 571 t_P_CUstreamCaptureMode
+    Pointer(t_CUuserObject, false), // 572 t_P_CUuserObject
+    Flags(144, 4), // 573 t_CUuserObject_flags_in4
+    Enum(145), // 574 t_cudaError_t
+    Status(145), // 575 t_cudaError_t_status
+    Handle(33), // 576 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 577 t_P_cudaKernel_t
+    Struct(192), // 578 t_dim3
+    Handle(34), // 579 t_cudaStream_t
+    Pointer(t_dim3, false), // 580 t_P_dim3
+    Pointer(t_cudaStream_t, false), // 581 t_P_cudaStream_t
+    Struct(193), // 582 t_uint3
+    Pointer(t_uint3, false), // 583 t_P_uint3
+    Enum(146), // 584 t_cudaChannelFormatKind
+    Struct(195), // 585 t_cudaChannelFormatDesc
+    Struct(194), // 586 t_surfaceReference
+    Pointer(t_surfaceReference, true), // 587 t_PC_surfaceReference
+    Enum(147), // 588 t_cudaSurfaceType
+    Enum(148), // 589 t_cudaTextureFilterMode
+    Enum(149), // 590 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 591 t_A3_cudaTextureAddressMode
+    Array(t_i32, 14), // 592 t_A14_i32
+    Struct(196), // 593 t_textureReference
+    Pointer(t_textureReference, true), // 594 t_PC_textureReference
+    Enum(150), // 595 t_cudaTextureType
+    Pointer(t_cudaChannelFormatDesc, false), // 596 t_P_cudaChannelFormatDesc
+    Struct(197), // 597 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 598 t_P_cudaExtent
+    Flags(151, 4), // 599 t_cudaArrayFlags_in4
+    Pointer(t_cudaArrayFlags_in4, false), // 600 t_P_cudaArrayFlags_in4
+    Handle(35), // 601 t_cudaArray_t
+    Struct(198), // 602 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 603 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 604 t_P_cudaArray_t
+    Struct(200), // 605 t_cudaArraySparseProperties_tileExtent
+    Flags(152, 4), // 606 t_cudaArraySparseFlags_in4
+    Struct(199), // 607 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 608 t_P_cudaArraySparseProperties
+    Handle(36), // 609 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 610 t_PC_cudaChannelFormatDesc
+    Handle(37), // 611 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 612 t_A8_char
+    Array(t_i32, 2), // 613 t_A2_i32
+    Array(t_u8, 8), // 614 t_A8_u8
+    Enum(153), // 615 t_cudaComputeMode
+    Array(t_i32, 63), // 616 t_A63_i32
+    Flags(154, 4), // 617 t_cudaFlushGPUDirectRDMAWritesOptions_in4
+    Enum(155), // 618 t_cudaGPUDirectRDMAWritesOrdering
+    Flags(156, 4), // 619 t_cudaMemAllocationHandleType_in4
+    Array(t_i32, 61), // 620 t_A61_i32
+    Array(t_i32, 1), // 621 t_A1_i32
+    Array(t_i32, 60), // 622 t_A60_i32
+    Array(t_i32, 56), // 623 t_A56_i32
+    Struct(201), // 624 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 625 t_PC_cudaDeviceProp
+    Handle(38), // 626 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 627 t_P_cudaSurfaceObject_t
+    Enum(157), // 628 t_cudaResourceType
+    Struct(211), // 629 t_cudaResourceDesc_res_array
+    Handle(39), // 630 t_cudaMipmappedArray_t
+    Struct(212), // 631 t_cudaResourceDesc_res_mipmap
+    Struct(213), // 632 t_cudaResourceDesc_res_linear
+    Struct(214), // 633 t_cudaResourceDesc_res_pitch2D
+    Struct(215), // 634 t_cudaResourceDesc_res_reserved
+    Union(209), // 635 t_cudaResourceDesc_res
+    Struct(207), // 636 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 637 t_PC_cudaResourceDesc
+    Handle(40), // 638 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 639 t_P_cudaTextureObject_t
+    Enum(158), // 640 t_cudaTextureReadMode
+    Struct(216), // 641 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 642 t_PC_cudaTextureDesc
+    Enum(159), // 643 t_cudaResourceViewFormat
+    Struct(219), // 644 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 645 t_PC_cudaResourceViewDesc
+    Struct(221), // 646 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 647 t_PC_cudaTextureDesc_v2
+    Handle(41), // 648 t_cudaExternalMemory_t
+    Handle(42), // 649 t_cudaExternalSemaphore_t
+    Handle(43), // 650 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 651 t_P_cudaDevResourceDesc_t
+    Enum(160), // 652 t_cudaDevResourceType
+    Flags(161, 4), // 653 t_cudaDevSmResourceGroup_flags_in4
+    Enum(162), // 654 t_cudaLocalityDomainId
+    Struct(224), // 655 t_cudaDevSmResource
+    Enum(163), // 656 t_cudaDevWorkqueueConfigScope
+    Struct(226), // 657 t_cudaDevWorkqueueConfigResource
+    Struct(227), // 658 t_cudaDevWorkqueueResource
+    Union(223), // 659 t_cudaDevResource__2
+    Struct(222), // 660 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 661 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 662 t_PC_cudaDevResource
+    Struct(228), // 663 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 664 t_P_cudaDevSmResourceGroupParams
+    Flags(164, 4), // 665 t_cudaDevSmResourceSplitByCount_flags_in4
+    Flags(165, 4), // 666 t_cudaPeerAccessFlags_in4
+    Enum(166), // 667 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(167), // 668 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(168), // 669 t_cudaDeviceAttr
+    Enum(169), // 670 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 671 t_P_cudaFuncCache
+    Handle(44), // 672 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 673 t_P_cudaMemPool_t
+    Handle(45), // 674 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 675 t_P_cudaExecutionContext_t
+    Enum(170), // 676 t_cudaGraphMemAttributeType
+    Enum(171), // 677 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 678 t_PC_cudaAtomicOperation
+    Enum(172), // 679 t_cudaLimit
+    Flags(173, 4), // 680 t_cudaNvSciSyncAttrFlags_in4
+    Enum(174), // 681 t_cudaDeviceP2PAttr
+    Enum(175), // 682 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 683 t_P_cudaSharedMemConfig
+    Handle(46), // 684 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 685 t_P_cudaAsyncCallbackHandle_t
+    Handle(47), // 686 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 687 t_P_cudaEglStreamConnection
+    Handle(48), // 688 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 689 t_P_cudaGraphicsResource_t
+    Enum(176), // 690 t_cudaEglResourceLocationFlags
+    Array(t_cudaArray_t, 3), // 691 t_A3_cudaArray_t
+    Struct(232), // 692 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 693 t_A3_cudaPitchedPtr
+    Union(231), // 694 t_cudaEglFrame_frame
+    Struct(233), // 695 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 696 t_A3_cudaEglPlaneDesc
+    Enum(177), // 697 t_cudaEglFrameType
+    Enum(178), // 698 t_cudaEglColorFormat
+    Struct(230), // 699 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 700 t_P_cudaEglFrame
+    Handle(49), // 701 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 702 t_P_cudaEvent_t
+    Flags(179, 4), // 703 t_cudaEventFlags_in4
+    Flags(180, 4), // 704 t_cudaEventRecordFlags_in4
+    Flags(181, 4), // 705 t_cudaStreamFlags_in4
+    Struct(234), // 706 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 707 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 708 t_P_cudaMipmappedArray_t
+    Struct(236), // 709 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 710 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 711 t_A16_i32
+    Array(t_i32, 15), // 712 t_A15_i32
+    Enum(182), // 713 t_cudaSharedMemoryMode
+    Struct(238), // 714 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 715 t_P_cudaFuncAttributes
+    Enum(183), // 716 t_cudaFuncAttribute
+    Enum(184), // 717 t_cudaSharedCarveout
+    Enum(185), // 718 t_cudaClusterSchedulingPolicy
+    Enum(186), // 719 t_cudaGLDeviceList
+    Flags(187, 4), // 720 t_cudaGLMapFlags_in4
+    Flags(188, 4), // 721 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 722 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 723 t_P_cudaDeviceProp
+    Struct(243), // 724 t_cudaDeviceProp_
+    Pointer(t_cudaDeviceProp_, false), // 725 t_P_cudaDeviceProp_
+    Flags(189, 4), // 726 t_cudaGetDriverEntryPointFlags_in4
+    Flags(189, 8), // 727 t_cudaGetDriverEntryPointFlags_in8
+    Enum(190), // 728 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 729 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 730 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 731 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 732 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 733 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 734 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 735 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 736 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 737 t_P_PC_textureReference
+    Handle(51), // 738 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 739 t_P_cudaGraphNode_t
+    Handle(52), // 740 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 741 t_PC_cudaGraphNode_t
+    Enum(191), // 742 t_cudaGraphKernelNodePort
+    Enum(192), // 743 t_cudaGraphKernelNodePort_
+    Enum(193), // 744 t_cudaGraphDependencyType
+    Enum(194), // 745 t_cudaGraphDependencyType_
+    Struct(244), // 746 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 747 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 748 t_P_cudaExternalSemaphore_t
+    Struct(248), // 749 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(249), // 750 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(250), // 751 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(247), // 752 t_cudaExternalSemaphoreSignalParams_params
+    Flags(195, 4), // 753 t_cudaExternalSemaphoreSignalFlags_in4
+    Struct(246), // 754 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 755 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(245), // 756 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 757 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(254), // 758 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(255), // 759 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(256), // 760 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(253), // 761 t_cudaExternalSemaphoreWaitParams_params
+    Flags(196, 4), // 762 t_cudaExternalSemaphoreWaitFlags_in4
+    Struct(252), // 763 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 764 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(251), // 765 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 766 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(257), // 767 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 768 t_PC_cudaHostNodeParams
+    Struct(258), // 769 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 770 t_PC_cudaKernelNodeParams
+    Enum(197), // 771 t_cudaMemAllocationType
+    Enum(198), // 772 t_cudaMemLocationType
+    Handle(53), // 773 t_cudaDeviceId
+    Struct(268), // 774 t_cudaMemLocation__1_localized
+    Union(266), // 775 t_cudaMemLocation__1
+    Struct(264), // 776 t_cudaMemLocation
+    Flags(199, 4), // 777 t_cudaMemPoolCreateUsage_in4
+    Flags(199, 2), // 778 t_cudaMemPoolCreateUsage_in2
+    Struct(260), // 779 t_cudaMemPoolProps
+    Enum(200), // 780 t_cudaMemAccessFlags
+    Struct(269), // 781 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 782 t_PC_cudaMemAccessDesc
+    Struct(259), // 783 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 784 t_P_cudaMemAllocNodeParams
+    Struct(271), // 785 t_cudaPos
+    Enum(201), // 786 t_cudaMemcpyKind
+    Struct(270), // 787 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 788 t_PC_cudaMemcpy3DParms
+    Struct(272), // 789 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 790 t_PC_cudaMemsetParams
+    Enum(202), // 791 t_cudaGraphNodeType
+    Union(280), // 792 t_cudaKernelNodeParamsV2__1
+    Enum(203), // 793 t_cudaKernelFunctionType
+    Struct(277), // 794 t_cudaKernelNodeParamsV2
+    Struct(281), // 795 t_cudaMemcpyNodeParams
+    Struct(283), // 796 t_cudaMemsetParamsV2
+    Enum(204), // 797 t_cudaHostTaskSyncMode
+    Struct(285), // 798 t_cudaHostNodeParamsV2
+    Enum(205), // 799 t_cudaGraphChildGraphNodeOwnership
+    Struct(288), // 800 t_cudaChildGraphNodeParams
+    Struct(290), // 801 t_cudaEventWaitNodeParams
+    Struct(291), // 802 t_cudaEventRecordNodeParams
+    Struct(293), // 803 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(295), // 804 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(297), // 805 t_cudaMemAllocNodeParamsV2
+    Struct(298), // 806 t_cudaMemFreeNodeParams
+    Handle(54), // 807 t_cudaGraphConditionalHandle
+    Enum(206), // 808 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 809 t_P_cudaGraph_t
+    Struct(299), // 810 t_cudaConditionalNodeParams
+    Enum(207), // 811 t_cudaMemcpySrcAccessOrder
+    Flags(208, 4), // 812 t_cudaMemcpyFlags_in4
+    Struct(302), // 813 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 814 t_P_cudaMemcpyAttributes
+    Struct(301), // 815 t_cudaMemcpyBatchNodeParams
+    Union(274), // 816 t_cudaGraphNodeParams__1
+    Struct(273), // 817 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 818 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 819 t_P_cudaGraphConditionalHandle
+    Flags(209, 4), // 820 t_cudaGraphConditionalHandleFlags_in4
+    Flags(210, 4), // 821 t_cudaGraphDebugDotFlags_in4
+    Handle(55), // 822 t_cudaGraphExec_t
+    Flags(211, 4), // 823 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 824 t_P_cudaGraphInstantiateFlags_in4
+    Flags(211, 8), // 825 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 826 t_P_cudaGraphInstantiateFlags_in8
+    Enum(212), // 827 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 828 t_P_cudaGraphExecUpdateResult
+    Struct(303), // 829 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 830 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 831 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 832 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 833 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 834 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 835 t_P_cudaGraphExec_t
+    Enum(213), // 836 t_cudaGraphInstantiateResult
+    Struct(304), // 837 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 838 t_P_cudaGraphInstantiateParams
+    Enum(214), // 839 t_cudaKernelNodeAttrID
+    Enum(215), // 840 t_cudaLaunchAttributeID
+    Enum(216), // 841 t_cudaAccessProperty
+    Struct(306), // 842 t_cudaAccessPolicyWindow
+    Union(305), // 843 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 844 t_P_cudaKernelNodeAttrValue
+    Enum(217), // 845 t_cudaSynchronizationPolicy
+    Struct(315), // 846 t_cudaLaunchAttributeValue_clusterDim
+    Struct(316), // 847 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(317), // 848 t_cudaLaunchMemSyncDomainMap
+    Enum(218), // 849 t_cudaLaunchMemSyncDomain
+    Struct(318), // 850 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(56), // 851 t_cudaGraphDeviceNode_t
+    Struct(319), // 852 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(320), // 853 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(219), // 854 t_cudaLaunchAttributePortableClusterMode
+    Union(307), // 855 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 856 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 857 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 858 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 859 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 860 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 861 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 862 t_P_cudaGraphNodeType
+    Handle(57), // 863 t_cudaUserObject_t
+    Flags(220, 4), // 864 t_cudaUserObjectRetainFlags_in4
+    Flags(221, 4), // 865 t_cudaGraphicsRegisterFlags_in4
+    Flags(222, 4), // 866 t_cudaGraphicsMapFlags_in4
+    Flags(223, 4), // 867 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 868 t_P_cudaHostAllocFlags_in4
+    Flags(224, 4), // 869 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 870 t_P_cudaExternalMemory_t
+    Enum(225), // 871 t_cudaExternalMemoryHandleType
+    Struct(324), // 872 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(323), // 873 t_cudaExternalMemoryHandleDesc_handle
+    Flags(226, 4), // 874 t_cudaExternalMemoryFlags_in4
+    Struct(321), // 875 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 876 t_PC_cudaExternalMemoryHandleDesc
+    Enum(227), // 877 t_cudaExternalSemaphoreHandleType
+    Struct(328), // 878 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(327), // 879 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(325), // 880 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 881 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(228, 4), // 882 t_cudaInitDeviceFlags_in4
+    Struct(329), // 883 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 884 t_P_cudaIpcEventHandle_t
+    Struct(330), // 885 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 886 t_P_cudaIpcMemHandle_t
+    Flags(229, 4), // 887 t_cudaIpcMemFlags_in4
+    Struct(331), // 888 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 889 t_P_cudaLaunchParams
+    Flags(230, 4), // 890 t_cudaCooperativeMultiFlags_in4
+    Struct(333), // 891 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 892 t_P_cudaLaunchAttribute
+    Struct(332), // 893 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 894 t_PC_cudaLaunchConfig_t
+    Handle(58), // 895 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 896 t_P_cudaLibrary_t
+    Enum(231), // 897 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 898 t_P_cudaJitOption
+    Enum(232), // 899 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 900 t_P_cudaLibraryOption
+    Enum(233), // 901 t_cudaJit_Fallback
+    Enum(234), // 902 t_cudaJit_CacheMode
+    Struct(334), // 903 t_cudalibraryHostUniversalFunctionAndDataTable
+    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 904 t_P_cudalibraryHostUniversalFunctionAndDataTable
+    Handle(59), // 905 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 906 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 907 t_P_cudaPitchedPtr
+    Flags(235, 4), // 908 t_cudaMemAttachFlags_in4
+    Enum(236), // 909 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 910 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 911 t_PC_cudaMemPoolProps
+    Struct(335), // 912 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 913 t_P_cudaMemPoolPtrExportData
+    Struct(336), // 914 t_cudaMemFabricHandle_t
+    Enum(237), // 915 t_cudaMemAllocationHandleType
+    Pointer(t_cudaMemAccessFlags, false), // 916 t_P_cudaMemAccessFlags
+    Enum(238), // 917 t_cudaMemPoolAttr
+    Enum(239), // 918 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 919 t_P_cudaMemRangeAttribute
+    Enum(240), // 920 t_cudaMemcpy3DOperandType
+    Struct(340), // 921 t_cudaMemcpy3DOperand_op_ptr
+    Struct(342), // 922 t_cudaOffset3D
+    Struct(341), // 923 t_cudaMemcpy3DOperand_op_array
+    Union(339), // 924 t_cudaMemcpy3DOperand_op
+    Struct(338), // 925 t_cudaMemcpy3DOperand
+    Struct(337), // 926 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 927 t_P_cudaMemcpy3DBatchOp
+    Struct(343), // 928 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 929 t_PC_cudaMemcpy3DPeerParms
+    Flags(241, 4), // 930 t_cudaOccupancyFlags_in4
+    Enum(242), // 931 t_cudaMemoryType
+    Array(t_i64, 8), // 932 t_A8_i64
+    Union(347), // 933 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 934 t_A7_i64
+    Struct(344), // 935 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 936 t_P_cudaPointerAttributes
+    Enum(243), // 937 t_cudaOutputMode_t
+    Float(8), // 938 t_f64
+    Pointer(t_f64, false), // 939 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 940 t_PC_cudaExternalSemaphore_t
+    Struct(350), // 941 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(351), // 942 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(352), // 943 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(349), // 944 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(348), // 945 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 946 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(244), // 947 t_cudaStreamCaptureMode
+    Struct(353), // 948 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 949 t_P_cudaGraphRecaptureCallbackData
+    Enum(245), // 950 t_cudaStreamAttrID
+    Union(354), // 951 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 952 t_P_cudaStreamAttrValue
+    Enum(246), // 953 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 954 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 955 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 956 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 957 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 958 t_PC_cudaStreamAttrValue
+    Enum(247), // 959 t_cudaStreamUpdateCaptureDependenciesFlags
+    Flags(248, 4), // 960 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 961 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 962 t_P_cudaUserObject_t
+    Flags(249, 4), // 963 t_cudaUserObjectFlags_in4
+    Struct(357), // 964 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(358), // 965 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(359), // 966 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(356), // 967 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(355), // 968 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 969 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(250), // 970 t_cublasStatus_t
+    Status(250), // 971 t_cublasStatus_t_status
+    Handle(60), // 972 t_cublasHandle_t
+    Enum(251), // 973 t_cudaDataType
+    Int { bytes: 1, signed: true }, // 974 t_i8
+    Int { bytes: 2, signed: true }, // 975 t_i16
+    Float(2), // 976 t_f16
+    BFloat16, // 977 t_bf16
+    Array(t_i8, 2), // 978 t_A2_i8
+    Array(t_u8, 2), // 979 t_A2_u8
+    Array(t_i16, 2), // 980 t_A2_i16
+    Array(t_u16, 2), // 981 t_A2_u16
+    Array(t_i64, 2), // 982 t_A2_i64
+    Array(t_u64, 2), // 983 t_A2_u64
+    Array(t_f16, 2), // 984 t_A2_f16
+    Array(t_bf16, 2), // 985 t_A2_bf16
+    Struct(360), // 986 t_float2
+    Struct(361), // 987 t_double2
+    Pointer(t_float2, true), // 988 t_PC_float2
+    Pointer(t_float2, false), // 989 t_P_float2
+    Enum(252), // 990 t_cublasSideMode_t
+    Enum(253), // 991 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 992 t_P_P_float2
+    Pointer(t_PC_float2, false), // 993 t_P_PC_float2
+    Enum(254), // 994 t_cublasFillMode_t
+    Pointer(t_f32, true), // 995 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 996 t_P_cublasHandle_t
+    Enum(255), // 997 t_cublasDiagType_t
+    Pointer(t_f64, true), // 998 t_PC_f64
+    Pointer(t_P_f64, false), // 999 t_P_P_f64
+    Pointer(t_PC_f64, false), // 1000 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 1001 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 1002 t_PC_i64
+    Pointer(t_double2, true), // 1003 t_PC_double2
+    Enum(256), // 1004 t_cublasComputeType_t
+    Enum(257), // 1005 t_cublasGemmAlgo_t
+    Enum(258), // 1006 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 1007 t_P_cublasAtomicsMode_t
+    Enum(259), // 1008 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 1009 t_P_cudaEmulationSpecialValuesSupport
+    Enum(260), // 1010 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 1011 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 1012 t_P_P_i32
+    Enum(261), // 1013 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 1014 t_P_cudaEmulationMantissaControl
+    Flags(262, 4), // 1015 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 1016 t_P_cublasMath_t_in4
+    Enum(263), // 1017 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 1018 t_P_cublasPointerMode_t
+    Enum(264), // 1019 t_libraryPropertyType
+    Pointer(t_f16, true), // 1020 t_PC_f16
+    Pointer(t_PC_f16, false), // 1021 t_P_PC_f16
+    Pointer(t_f16, false), // 1022 t_P_f16
+    Pointer(t_P_f16, false), // 1023 t_P_P_f16
+    Pointer(t_P_f32, false), // 1024 t_P_P_f32
+    Pointer(t_i64, false), // 1025 t_P_i64
+    Handle(61), // 1026 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 1027 t_P_cublasLtHandle_t
+    Handle(62), // 1028 t_cublasLtEmulationDesc_t
+    Pointer(t_cublasLtEmulationDesc_t, false), // 1029 t_P_cublasLtEmulationDesc_t
+    Enum(265), // 1030 t_cublasLtEmulationDescAttributes_t
+    Handle(63), // 1031 t_cublasLtMatrixLayout_t
+    Pointer(t_cublasLtMatrixLayout_t, false), // 1032 t_P_cublasLtMatrixLayout_t
+    Handle(64), // 1033 t_cublasLtMatmulDesc_t
+    Struct(362), // 1034 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 1035 t_PC_cublasLtMatmulAlgo_t
+    Enum(266), // 1036 t_cublasLtMatmulAlgoCapAttributes_t
+    Flags(267, 4), // 1037 t_cublasLtReductionScheme_t_in4
+    Enum(268), // 1038 t_cublasLtMatmulTile_t
+    Enum(269), // 1039 t_cublasLtMatmulStages_t
+    Flags(270, 4), // 1040 t_cublasLtPointerModeMask_t_in4
+    Flags(271, 4), // 1041 t_cublasLtEpilogue_t_in4
+    Flags(272, 8), // 1042 t_cublasLtNumericalImplFlags_in8
+    Array(t_i32, 4), // 1043 t_A4_i32
+    Struct(363), // 1044 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 1045 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(273), // 1046 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 1047 t_P_cublasLtMatmulAlgo_t
+    Handle(65), // 1048 t_cublasLtMatmulPreference_t
+    Pointer(t_cublasLtMatmulDesc_t, false), // 1049 t_P_cublasLtMatmulDesc_t
+    Enum(274), // 1050 t_cublasLtMatmulDescAttributes_t
+    Enum(275), // 1051 t_cublasLtPointerMode_t
+    Enum(276), // 1052 t_cublasLtMatmulMatrixScale_t
+    Enum(277), // 1053 t_cublasLtMatmulBatchInvarianceFlags_t
+    Pointer(t_cublasLtMatmulPreference_t, false), // 1054 t_P_cublasLtMatmulPreference_t
+    Enum(278), // 1055 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(279), // 1056 t_cublasLtMatmulSearch_t
+    Enum(280), // 1057 t_cublasLtMatrixLayoutAttribute_t
+    Enum(281), // 1058 t_cublasLtOrder_t
+    Enum(282), // 1059 t_cublasLtBatchMode_t
+    Enum(283), // 1060 t_cublasLtIntegerWidth_t
+    Handle(66), // 1061 t_cublasLtMatrixTransformDesc_t
+    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 1062 t_P_cublasLtMatrixTransformDesc_t
+    Enum(284), // 1063 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 1064 t_P_PC_f32
+    Pointer(t_bf16, true), // 1065 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 1066 t_P_PC_bf16
+    Pointer(t_bf16, false), // 1067 t_P_bf16
+    Pointer(t_P_bf16, false), // 1068 t_P_P_bf16
+    Pointer(t_u8, true), // 1069 t_PC_u8
+    Handle(67), // 1070 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 1071 t_P_cublasXtHandle_t
+    Enum(285), // 1072 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 1073 t_P_cublasXtPinnedMemMode_t
+    Enum(286), // 1074 t_cublasXtBlasOp_t
+    Enum(287), // 1075 t_cublasXtOpType_t
+    Pointer(t_double2, false), // 1076 t_P_double2
+    Pointer(t_P_double2, false), // 1077 t_P_P_double2
+    Pointer(t_PC_double2, false), // 1078 t_P_PC_double2
+    Enum(288), // 1079 t_cublasMpStatus_t
+    Status(288), // 1080 t_cublasMpStatus_t_status
+    Handle(68), // 1081 t_cublasMpGrid_t
+    Handle(69), // 1082 t_cublasMpHandle_t
+    Pointer(t_cublasMpHandle_t, false), // 1083 t_P_cublasMpHandle_t
+    Handle(70), // 1084 t_cublasMpMatrixDescriptor_t
+    Handle(71), // 1085 t_ncclComm_t
+    Enum(289), // 1086 t_cublasMpEmulationStrategy_t
+    Pointer(t_cublasMpEmulationStrategy_t, false), // 1087 t_P_cublasMpEmulationStrategy_t
+    Enum(290), // 1088 t_cublasMpGridLayout_t
+    Pointer(t_cublasMpGrid_t, false), // 1089 t_P_cublasMpGrid_t
+    Handle(72), // 1090 t_cublasMpMatmulDescriptor_t
+    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1091 t_P_cublasMpMatmulDescriptor_t
+    Enum(291), // 1092 t_cublasMpMatmulDescriptorAttribute_t
+    Enum(292), // 1093 t_cublasMpMatmulAlgoType_t
+    Enum(293), // 1094 t_cublasMpMatmulEpilogue_t
+    Enum(294), // 1095 t_cublasMpMatmulMatrixScale_t
+    Enum(295), // 1096 t_cublasMpResultScheme_t
+    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1097 t_P_cublasMpMatrixDescriptor_t
+    Enum(296), // 1098 t_cudnnStatus_t
+    Status(296), // 1099 t_cudnnStatus_t_status
+    Handle(73), // 1100 t_cudnnHandle_t
+    Handle(74), // 1101 t_cudnnActivationDescriptor_t
+    Handle(75), // 1102 t_cudnnTensorDescriptor_t
+    Enum(297), // 1103 t_cudnnDataType_t
+    Enum(298), // 1104 t_cudnnBackendDescriptorType_t
+    Handle(76), // 1105 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 1106 t_P_cudnnBackendDescriptor_t
+    Enum(299), // 1107 t_cudnnBackendAttributeName_t
+    Enum(300), // 1108 t_cudnnBackendAttributeType_t
+    Enum(301), // 1109 t_cudnnConvolutionMode_t
+    Enum(302), // 1110 t_cudnnBackendHeurMode_t
+    Enum(303), // 1111 t_cudnnBackendKnobType_t
+    Enum(304), // 1112 t_cudnnNanPropagation_t
+    Enum(305), // 1113 t_cudnnBackendNumericalNote_t
+    Enum(306), // 1114 t_cudnnBackendLayoutType_t
+    Enum(307), // 1115 t_cudnnPointwiseMode_t
+    Enum(308), // 1116 t_cudnnGenStatsMode_t
+    Enum(309), // 1117 t_cudnnBnFinalizeStatsMode_t
+    Enum(310), // 1118 t_cudnnReduceTensorOp_t
+    Enum(311), // 1119 t_cudnnBackendBehaviorNote_t
+    Enum(312), // 1120 t_cudnnBackendTensorReordering_t
+    Enum(313), // 1121 t_cudnnResampleMode_t
+    Enum(314), // 1122 t_cudnnPaddingMode_t
+    Enum(315), // 1123 t_cudnnSignalMode_t
+    Struct(364), // 1124 t_cudnnFraction_t
+    Enum(316), // 1125 t_cudnnBackendNormMode_t
+    Enum(317), // 1126 t_cudnnBackendNormFwdPhase_t
+    Enum(318), // 1127 t_cudnnRngDistribution_t
+    Enum(319), // 1128 t_cudnnMoeGroupedMatmulMode_t
+    Enum(320), // 1129 t_cudnnBackendReshapeMode_t
+    Enum(321), // 1130 t_cudnnBackendOperationGraphMode_t
+    Enum(322), // 1131 t_cudnnCudaGraphRetention_t
+    Enum(323), // 1132 t_cudnnBatchNormMode_t
+    Enum(324), // 1133 t_cudnnBatchNormOps_t
+    Handle(77), // 1134 t_cudnnRNNDescriptor_t
+    Enum(325), // 1135 t_cudnnCTCLossAlgo_t
+    Handle(78), // 1136 t_cudnnCTCLossDescriptor_t
+    Enum(326), // 1137 t_cudnnCausalConv1dActivation_t
+    Handle(79), // 1138 t_cudnnFilterDescriptor_t
+    Handle(80), // 1139 t_cudnnConvolutionDescriptor_t
+    Enum(327), // 1140 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(328), // 1141 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(329), // 1142 t_cudnnConvolutionFwdAlgo_t
+    Handle(81), // 1143 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1144 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1145 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1146 t_P_cudnnAlgorithmDescriptor_t
+    Handle(82), // 1147 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1148 t_P_cudnnAlgorithmPerformance_t
+    Handle(83), // 1149 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1150 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1151 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1152 t_P_cudnnConvolutionDescriptor_t
+    Handle(84), // 1153 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1154 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1155 t_P_cudnnFilterDescriptor_t
+    Handle(85), // 1156 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1157 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(330), // 1158 t_cudnnFusedOps_t
+    Handle(86), // 1159 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1160 t_P_cudnnFusedOpsPlan_t
+    Handle(87), // 1161 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1162 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(88), // 1163 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1164 t_P_cudnnLRNDescriptor_t
+    Handle(89), // 1165 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1166 t_P_cudnnOpTensorDescriptor_t
+    Handle(90), // 1167 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1168 t_P_cudnnPersistentRNNPlan_t
+    Handle(91), // 1169 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1170 t_P_cudnnPoolingDescriptor_t
+    Handle(92), // 1171 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1172 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1173 t_P_cudnnRNNDescriptor_t
+    Handle(93), // 1174 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1175 t_P_cudnnReduceTensorDescriptor_t
+    Handle(94), // 1176 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1177 t_P_cudnnSeqDataDescriptor_t
+    Handle(95), // 1178 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1179 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1180 t_P_cudnnTensorDescriptor_t
+    Handle(96), // 1181 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1182 t_P_cudnnTensorTransformDescriptor_t
+    Enum(331), // 1183 t_cudnnNormMode_t
+    Enum(332), // 1184 t_cudnnDivNormMode_t
+    Enum(333), // 1185 t_cudnnDeterminism_t
+    Enum(334), // 1186 t_cudnnMathType_t
+    Struct(365), // 1187 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1188 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(366), // 1189 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1190 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(367), // 1191 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1192 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1193 t_PC_cudnnTensorDescriptor_t
+    Enum(335), // 1194 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1195 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1196 t_P_cudnnNanPropagation_t
+    Enum(336), // 1197 t_cudnnRNNAlgo_t
+    Union(369), // 1198 t_Algorithm
+    Struct(368), // 1199 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1200 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1201 t_P_cudnnStatus_t
+    Flags(337, 4), // 1202 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1203 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1204 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1205 t_P_cudnnMathType_t
+    Enum(338), // 1206 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1207 t_P_cudnnLossNormalizationMode_t
+    Enum(339), // 1208 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1209 t_P_cudnnCTCGradMode_t
+    Flags(340, 4), // 1210 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1211 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1212 t_P_cudnnConvolutionMode_t
+    Enum(341), // 1213 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1214 t_P_cudnnReorderType_t
+    Enum(342), // 1215 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1216 t_P_cudnnTensorFormat_t
+    Enum(343), // 1217 t_cudnnFusedOpsConstParamLabel_t
+    Enum(344), // 1218 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(345), // 1219 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(346), // 1220 t_cudnnNormOps_t
+    Enum(347), // 1221 t_cudnnNormAlgo_t
+    Enum(348), // 1222 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1223 t_P_cudnnOpTensorOp_t
+    Enum(349), // 1224 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1225 t_P_cudnnPoolingMode_t
+    Enum(350), // 1226 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1227 t_P_cudnnRNNBiasMode_t
+    Enum(351), // 1228 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1229 t_P_cudnnRNNDataLayout_t
+    Enum(352), // 1230 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1231 t_P_cudnnRNNInputMode_t
+    Enum(353), // 1232 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1233 t_P_cudnnDirectionMode_t
+    Enum(354), // 1234 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1235 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1236 t_P_cudnnRNNAlgo_t
+    Flags(355, 4), // 1237 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1238 t_P_cudnnRNNPaddedIO_in4
+    Enum(356), // 1239 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1240 t_P_cudnnReduceTensorOp_t
+    Enum(357), // 1241 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1242 t_P_cudnnReduceTensorIndices_t
+    Enum(358), // 1243 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1244 t_P_cudnnIndicesType_t
+    Enum(359), // 1245 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1246 t_P_cudnnSeqDataAxis_t
+    Enum(360), // 1247 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1248 t_P_cudnnFoldingDirection_t
+    Struct(370), // 1249 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1250 t_PC_cudnnGnnCscGraph_t
+    Enum(361), // 1251 t_cudnnGnnAggOp_t
+    Enum(362), // 1252 t_cudnnGnnActivationOp_t
+    Struct(371), // 1253 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1254 t_PC_cudnnGnnMhaParams_t
+    Enum(363), // 1255 t_cudnnLRNMode_t
+    Enum(364), // 1256 t_cudnnWgradMode_t
+    Enum(365), // 1257 t_cudnnErrQueryMode_t
+    Enum(366), // 1258 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1259 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1260 t_PC_cudnnSeqDataAxis_t
+    Enum(367), // 1261 t_cudnnSamplerType_t
+    Enum(368), // 1262 t_cudnnSoftmaxAlgorithm_t
+    Enum(369), // 1263 t_cudnnSoftmaxMode_t
+    Enum(370), // 1264 t_cudssStatus_t
+    Status(370), // 1265 t_cudssStatus_t_status
+    Handle(97), // 1266 t_cudssConfig_t
+    Pointer(t_cudssConfig_t, false), // 1267 t_P_cudssConfig_t
+    Enum(371), // 1268 t_cudssConfigParam_t
+    Enum(372), // 1269 t_cudssReorderingAlg_t
+    Enum(373), // 1270 t_cudssFactorizationAlg_t
+    Enum(374), // 1271 t_cudssSolveAlg_t
+    Enum(375), // 1272 t_cudssMatchingAlg_t
+    Enum(376), // 1273 t_cudssSolveMode_t
+    Enum(377), // 1274 t_cudssPivotType_t
+    Enum(378), // 1275 t_cudssPivotEpsilonAlg_t
+    Enum(379), // 1276 t_cudssDowncastFactorsMode_t
+    Handle(98), // 1277 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1278 t_P_cudssHandle_t
+    Handle(99), // 1279 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1280 t_P_cudssData_t
+    Enum(380), // 1281 t_cudssDataParam_t
+    Array(t_i64, 16), // 1282 t_A16_i64
+    Array(t_i64, 3), // 1283 t_A3_i64
+    Flags(381, 4), // 1284 t_cudssPhase_t_in4
+    Handle(100), // 1285 t_cudssMatrix_t
+    Struct(372), // 1286 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1287 t_P_cudssDeviceMemHandler_t
+    Struct(373), // 1288 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1289 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1290 t_P_cudssMatrix_t
+    Enum(382), // 1291 t_cudssMatrixType_t
+    Enum(383), // 1292 t_cudssMatrixViewType_t
+    Enum(384), // 1293 t_cudssIndexBase_t
+    Enum(385), // 1294 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1295 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1296 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1297 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1298 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1299 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1300 t_P_cudssLayout_t
+    Flags(386, 4), // 1301 t_cudssMatrixFormat_t_in4
+    Pointer(t_cudssMatrixFormat_t_in4, false), // 1302 t_P_cudssMatrixFormat_t_in4
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1303 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1304 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1305 t_PC_cudssPinnedMemHandler_t
+    Enum(387), // 1306 t_cudssStatus_t_
+    Status(387), // 1307 t_cudssStatus_t_status_
+    Handle(101), // 1308 t_cudssConfig_t_
+    Pointer(t_cudssConfig_t_, false), // 1309 t_P_cudssConfig_t_
+    Enum(388), // 1310 t_cudssConfigParam_t_
+    Enum(389), // 1311 t_cudssAlgType_t
+    Enum(390), // 1312 t_cudssPivotType_t_
+    Handle(102), // 1313 t_cudssHandle_t_
+    Pointer(t_cudssHandle_t_, false), // 1314 t_P_cudssHandle_t_
+    Handle(103), // 1315 t_cudssData_t_
+    Pointer(t_cudssData_t_, false), // 1316 t_P_cudssData_t_
+    Enum(391), // 1317 t_cudssDataParam_t_
+    Flags(392, 4), // 1318 t_cudssPhase_t_in4_
+    Handle(104), // 1319 t_cudssMatrix_t_
+    Struct(374), // 1320 t_cudssDeviceMemHandler_t_
+    Pointer(t_cudssDeviceMemHandler_t_, false), // 1321 t_P_cudssDeviceMemHandler_t_
+    Pointer(t_cudssMatrix_t_, false), // 1322 t_P_cudssMatrix_t_
+    Enum(393), // 1323 t_cudssMatrixType_t_
+    Enum(394), // 1324 t_cudssMatrixViewType_t_
+    Enum(395), // 1325 t_cudssIndexBase_t_
+    Enum(396), // 1326 t_cudssLayout_t_
+    Pointer(t_cudssMatrixType_t_, false), // 1327 t_P_cudssMatrixType_t_
+    Pointer(t_cudssMatrixViewType_t_, false), // 1328 t_P_cudssMatrixViewType_t_
+    Pointer(t_cudssIndexBase_t_, false), // 1329 t_P_cudssIndexBase_t_
+    Pointer(t_cudssLayout_t_, false), // 1330 t_P_cudssLayout_t_
+    Flags(397, 4), // 1331 t_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1332 t_P_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssDeviceMemHandler_t_, true), // 1333 t_PC_cudssDeviceMemHandler_t_
+    Enum(398), // 1334 t_cufftResult
+    Status(398), // 1335 t_cufftResult_status
+    Handle(105), // 1336 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1337 t_P_cufftHandle
+    Enum(399), // 1338 t_cufftType
+    Enum(400), // 1339 t_cufftDirection
+    Enum(401), // 1340 t_cufftProperty
+    Enum(402), // 1341 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1342 t_A64_i32
+    Array(t_P_void, 64), // 1343 t_A64_P_void
+    Array(t_u64, 64), // 1344 t_A64_u64
+    Struct(376), // 1345 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1346 t_P_cudaXtDesc
+    Enum(403), // 1347 t_libFormat
+    Struct(375), // 1348 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1349 t_P_cudaLibXtDesc
+    Handle(106), // 1350 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1351 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1352 t_P_cudaLibXtDescPointer
+    Enum(404), // 1353 t_cufftXtSubFormat
+    Enum(405), // 1354 t_cufftXtCopyType
+    Enum(406), // 1355 t_cufftXtQueryType
+    Struct(377), // 1356 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1357 t_A3_u64
+    Struct(378), // 1358 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1359 t_PC_cufftBox3d
+    Enum(407), // 1360 t_cufftXtWorkAreaPolicy
+    Handle(107), // 1361 t_fftw_plan
+    Array(t_f64, 2), // 1362 t_A2_f64
+    Pointer(t_A2_f64, false), // 1363 t_P_A2_f64
+    Enum(408), // 1364 t_fftwSign
+    Enum(409), // 1365 t_fftwFlags
+    Struct(379), // 1366 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1367 t_PC_fftwf_iodim64
+    Struct(380), // 1368 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1369 t_PC_fftwf_iodim
+    Handle(108), // 1370 t_fftwf_plan
+    Array(t_f32, 2), // 1371 t_A2_f32
+    Pointer(t_A2_f32, false), // 1372 t_P_A2_f32
+    Enum(410), // 1373 t_CUfileOpError
+    Struct(381), // 1374 t_CUfileError_t
+    Handle(109), // 1375 t_CUfileBatchHandle_t
+    Enum(411), // 1376 t_CUfileStatus_t
+    Struct(382), // 1377 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1378 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1379 t_P_CUfileBatchHandle_t
+    Enum(412), // 1380 t_CUfileBatchMode_t
+    Struct(385), // 1381 t_CUfileIOParams_t_u_batch
+    Union(384), // 1382 t_CUfileIOParams_t_u
+    Handle(110), // 1383 t_CUfileHandle_t
+    Enum(413), // 1384 t_CUfileOpcode_t
+    Struct(383), // 1385 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1386 t_P_CUfileIOParams_t
+    Flags(414, 4), // 1387 t_cuFileRdmaFlags_in4
+    Enum(415), // 1388 t_CUfileDriverStatusFlags_t
+    Flags(416, 4), // 1389 t_cuFileP2PFlags_in4
+    Pointer(t_cuFileP2PFlags_in4, false), // 1390 t_P_cuFileP2PFlags_in4
+    Struct(387), // 1391 t_CUfileDrvProps_t_nvfs
+    Struct(386), // 1392 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1393 t_P_CUfileDrvProps_t
+    Enum(417), // 1394 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1395 t_P_bool1
+    Enum(418), // 1396 t_CUFileSizeTConfigParameter_t
+    Enum(419), // 1397 t_CUFileStringConfigParameter_t
+    Struct(389), // 1398 t_CUfileOpCounter_t
+    Struct(388), // 1399 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1400 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1401 t_A32_u64
+    Struct(390), // 1402 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1403 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1404 t_A16_char
+    Array(t_u8, 16), // 1405 t_A16_u8
+    Struct(392), // 1406 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1407 t_A16_CUfilePerGpuStats_t
+    Struct(391), // 1408 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1409 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1410 t_P_CUfileHandle_t
+    Enum(420), // 1411 t_CUfileFileHandleType
+    Union(394), // 1412 t_CUfileDescr_t_handle
+    Struct(395), // 1413 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1414 t_PC_CUfileFSOps_t
+    Struct(393), // 1415 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1416 t_P_CUfileDescr_t
+    Struct(396), // 1417 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1418 t_PC_CUfileIOVec_t
+    Flags(421, 4), // 1419 t_cuFileStreamFlags_in4
+    Enum(422), // 1420 t_curandStatus_t
+    Status(422), // 1421 t_curandStatus_t_status
+    Handle(111), // 1422 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1423 t_P_curandGenerator_t
+    Enum(423), // 1424 t_curandRngType_t
+    Handle(112), // 1425 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1426 t_P_curandDiscreteDistribution_t
+    Enum(424), // 1427 t_curandMethod_t
+    Array(t_u32, 32), // 1428 t_A32_u32
+    Pointer(t_A32_u32, false), // 1429 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1430 t_P_P_A32_u32
+    Enum(425), // 1431 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1432 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1433 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1434 t_P_P_u32
+    Pointer(t_P_u64, false), // 1435 t_P_P_u64
+    Enum(426), // 1436 t_curandOrdering_t
+    Enum(427), // 1437 t_cusolverStatus_t
+    Status(427), // 1438 t_cusolverStatus_t_status
+    Handle(113), // 1439 t_cusolverDnHandle_t
+    Enum(428), // 1440 t_cusolverEigMode_t
+    Handle(114), // 1441 t_gesvdjInfo_t
+    Enum(429), // 1442 t_cusolverEigRange_t
+    Handle(115), // 1443 t_syevjInfo_t
+    Enum(430), // 1444 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1445 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1446 t_P_gesvdjInfo_t
+    Handle(116), // 1447 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1448 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1449 t_P_syevjInfo_t
+    Enum(431), // 1450 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1451 t_P_cusolverDeterministicMode_t
+    Enum(432), // 1452 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1453 t_P_cudaEmulationStrategy
+    Enum(433), // 1454 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1455 t_P_cusolverMathMode_t
+    Handle(117), // 1456 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1457 t_P_cusolverDnIRSInfos_t
+    Handle(118), // 1458 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1459 t_P_cusolverDnIRSParams_t
+    Enum(434), // 1460 t_cusolverIRSRefinement_t
+    Enum(435), // 1461 t_cusolverPrecType_t
+    Enum(436), // 1462 t_cusolverDnFunction_t
+    Enum(437), // 1463 t_cusolverAlgMode_t
+    Enum(438), // 1464 t_cusolverDirectMode_t
+    Enum(439), // 1465 t_cusolverStorevMode_t
+    Enum(440), // 1466 t_cusolverEigComp_t
+    Handle(119), // 1467 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1468 t_P_cusolverMgHandle_t
+    Handle(120), // 1469 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1470 t_P_cudaLibMgGrid_t
+    Enum(441), // 1471 t_cusolverMgGridMapping_t
+    Handle(121), // 1472 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1473 t_P_cudaLibMgMatrixDesc_t
+    Handle(122), // 1474 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1475 t_P_cusolverRfHandle_t
+    Enum(442), // 1476 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1477 t_P_cusolverRfFactorization_t
+    Enum(443), // 1478 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1479 t_P_cusolverRfTriangularSolve_t
+    Enum(444), // 1480 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1481 t_P_cusolverRfMatrixFormat_t
+    Enum(445), // 1482 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1483 t_P_cusolverRfUnitDiagonal_t
+    Enum(446), // 1484 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1485 t_P_cusolverRfNumericBoostReport_t
+    Enum(447), // 1486 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1487 t_P_cusolverRfResetValuesFastMode_t
+    Handle(123), // 1488 t_cusolverSpHandle_t
+    Handle(124), // 1489 t_cusparseMatDescr_t
+    Handle(125), // 1490 t_csrcholInfo_t
+    Handle(126), // 1491 t_csrcholInfoHost_t
+    Handle(127), // 1492 t_csrluInfoHost_t
+    Handle(128), // 1493 t_csrqrInfo_t
+    Handle(129), // 1494 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1495 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1496 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1497 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1498 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1499 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1500 t_P_csrqrInfoHost_t
+    Handle(130), // 1501 t_cusolverMpGrid_t
+    Handle(131), // 1502 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1503 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1504 t_P_cusolverMpGrid_t
+    Enum(448), // 1505 t_cusolverMpGridMapping_t
+    Handle(132), // 1506 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1507 t_P_cusolverMpMatrixDescriptor_t
+    Handle(133), // 1508 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1509 t_P_cusolverMpGesvdDescriptor_t
+    Enum(449), // 1510 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(134), // 1511 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1512 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(450), // 1513 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(135), // 1514 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1515 t_P_cusolverMpPolarDescriptor_t
+    Enum(451), // 1516 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(452), // 1517 t_cusparseStatus_t
+    Status(452), // 1518 t_cusparseStatus_t_status
+    Handle(136), // 1519 t_cusparseHandle_t
+    Handle(137), // 1520 t_cusparseSpVecDescr_t
+    Handle(138), // 1521 t_cusparseDnVecDescr_t
+    Handle(139), // 1522 t_cusparseConstSpVecDescr_t
+    Handle(140), // 1523 t_cusparseSpMatDescr_t
+    Enum(453), // 1524 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1525 t_P_cusparseIndexType_t
+    Enum(454), // 1526 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1527 t_P_cusparseIndexBase_t
+    Enum(455), // 1528 t_cusparseDirection_t
+    Handle(141), // 1529 t_bsric02Info_t
+    Enum(456), // 1530 t_cusparseSolvePolicy_t
+    Handle(142), // 1531 t_bsrilu02Info_t
+    Enum(457), // 1532 t_cusparseOperation_t
+    Handle(143), // 1533 t_bsrsm2Info_t
+    Handle(144), // 1534 t_bsrsv2Info_t
+    Handle(145), // 1535 t_csru2csrInfo_t
+    Handle(146), // 1536 t_cusparseColorInfo_t
+    Handle(147), // 1537 t_csrgemm2Info_t
+    Handle(148), // 1538 t_csric02Info_t
+    Handle(149), // 1539 t_csrilu02Info_t
+    Handle(150), // 1540 t_csrsm2Info_t
+    Handle(151), // 1541 t_csrsv2Info_t
+    Enum(458), // 1542 t_cusparseAction_t
+    Handle(152), // 1543 t_cusparseConstSpMatDescr_t
+    Handle(153), // 1544 t_cusparseConstDnMatDescr_t
+    Enum(459), // 1545 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1546 t_P_cusparseOrder_t
+    Handle(154), // 1547 t_cusparseConstDnVecDescr_t
+    Handle(155), // 1548 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1549 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1550 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1551 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1552 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1553 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1554 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1555 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1556 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1557 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1558 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1559 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1560 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1561 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1562 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1563 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1564 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1565 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1566 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1567 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1568 t_P_cusparseMatDescr_t
+    Handle(156), // 1569 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1570 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1571 t_P_cusparseSpVecDescr_t
+    Enum(460), // 1572 t_cusparseCsr2CscAlg_t
+    Enum(461), // 1573 t_cusparseAlgMode_t
+    Enum(462), // 1574 t_cusparseDenseToSparseAlg_t
+    Enum(463), // 1575 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1576 t_P_cusparseColorAlg_t
+    Enum(464), // 1577 t_cusparseDiagType_t
+    Enum(465), // 1578 t_cusparseFillMode_t
+    Enum(466), // 1579 t_cusparseMatrixType_t
+    Enum(467), // 1580 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1581 t_P_cusparsePointerMode_t
+    Enum(468), // 1582 t_cusparseSDDMMAlg_t
+    Enum(469), // 1583 t_cusparseSpGEAMAlg_t
+    Handle(157), // 1584 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1585 t_P_cusparseSpGEAMDescr_t
+    Enum(470), // 1586 t_cusparseSpGEMMAlg_t
+    Handle(158), // 1587 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1588 t_P_cusparseSpGEMMDescr_t
+    Enum(471), // 1589 t_cusparseSpMMAlg_t
+    Handle(159), // 1590 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1591 t_P_cusparseSpMMOpPlan_t
+    Enum(472), // 1592 t_cusparseSpMMOpAlg_t
+    Enum(473), // 1593 t_cusparseSpMVAlg_t
+    Enum(474), // 1594 t_cusparseSpMatAttribute_t
+    Enum(475), // 1595 t_cusparseSpMatStorage_t
+    Enum(476), // 1596 t_cusparseSymmetryType_t
+    Enum(477), // 1597 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1598 t_P_cusparseFormat_t
+    Enum(478), // 1599 t_cusparseSpSMAlg_t
+    Handle(160), // 1600 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1601 t_P_cusparseSpSMDescr_t
+    Enum(479), // 1602 t_cusparseSpSMUpdate_t
+    Enum(480), // 1603 t_cusparseSpSVAlg_t
+    Handle(161), // 1604 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1605 t_P_cusparseSpSVDescr_t
+    Enum(481), // 1606 t_cusparseSpSVUpdate_t
+    Enum(482), // 1607 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1608 t_A512_u8
+    Struct(397), // 1609 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1610 t_PC_cusparseLtHandle_t
+    Handle(162), // 1611 t_cusparseLtHandlePointer
+    Struct(398), // 1612 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1613 t_P_cusparseLtMatDescriptor_t
+    Handle(163), // 1614 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1615 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1616 t_PC_cusparseLtMatDescriptor_t
+    Enum(483), // 1617 t_cusparseLtMatDescAttribute_t
+    Struct(399), // 1618 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1619 t_PC_cusparseLtMatmulPlan_t
+    Handle(164), // 1620 t_cusparseLtMatmulPlanPointer
+    Struct(400), // 1621 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1622 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(165), // 1623 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(484), // 1624 t_cusparseLtMatmulAlgAttribute_t
+    Enum(485), // 1625 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1626 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(401), // 1627 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1628 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(166), // 1629 t_cusparseLtMatmulDescriptorPointer
+    Enum(486), // 1630 t_cusparseLtMatmulAlg_t
+    Enum(487), // 1631 t_cusparseLtMatmulDescAttribute_t
+    Enum(488), // 1632 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1633 t_P_cusparseLtMatmulDescriptor_t
+    Enum(489), // 1634 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1635 t_P_cusparseLtMatmulPlan_t
+    Enum(490), // 1636 t_cusparseLtPruneAlg_t
+    Enum(491), // 1637 t_cusparseLtSparsity_t
+    Enum(492), // 1638 t_cutensorStatus_t
+    Status(492), // 1639 t_cutensorStatus_t_status
+    Handle(167), // 1640 t_cutensorHandle_t
+    Handle(168), // 1641 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1642 t_P_cutensorHandle_t
+    Handle(169), // 1643 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1644 t_P_cutensorOperationDescriptor_t
+    Handle(170), // 1645 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(493), // 1646 t_cutensorOperator_t
+    Handle(171), // 1647 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1648 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(172), // 1649 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1650 t_P_cutensorPlan_t
+    Handle(173), // 1651 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1652 t_P_cutensorPlanPreference_t
+    Enum(494), // 1653 t_cutensorAlgo_t
+    Enum(495), // 1654 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1655 t_P_cutensorTensorDescriptor_t
+    Enum(496), // 1656 t_cutensorWorksizePreference_t
+    Handle(174), // 1657 t_cutensorMgHandle_t
+    Handle(175), // 1658 t_cutensorMgContractionPlan_t
+    Handle(176), // 1659 t_cutensorMgContractionFind_t
+    Enum(497), // 1660 t_cutensorMgContractionFindAttribute_t
+    Handle(177), // 1661 t_cutensorMgContractionDescriptor_t
+    Handle(178), // 1662 t_cutensorMgCopyPlan_t
+    Handle(179), // 1663 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1664 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1665 t_P_cutensorMgContractionDescriptor_t
+    Handle(180), // 1666 t_cutensorMgTensorDescriptor_t
+    Enum(498), // 1667 t_cutensorComputeType_t
+    Pointer(t_cutensorMgContractionFind_t, false), // 1668 t_P_cutensorMgContractionFind_t
+    Enum(499), // 1669 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1670 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1671 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1672 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1673 t_P_cutensorMgTensorDescriptor_t
+    Enum(500), // 1674 t_cutensorOperationDescriptorAttribute_t
+    Enum(501), // 1675 t_cutensorPlanAttribute_t
+    Enum(502), // 1676 t_cutensorPlanPreferenceAttribute_t
+    Enum(503), // 1677 t_cutensorAutotuneMode_t
+    Enum(504), // 1678 t_cutensorCacheMode_t
+    Enum(505), // 1679 t_cutensorStatus_t_
+    Status(505), // 1680 t_cutensorStatus_t_status_
+    Enum(506), // 1681 t_cutensorContractionDescriptorAttributes_t
+    Enum(507), // 1682 t_cutensorContractionFindAttributes_t
+    Enum(508), // 1683 t_cutensorWorksizePreference_t_
+    Enum(509), // 1684 t_cutensorOperator_t_
+    Enum(510), // 1685 t_cutensorComputeType_t_
+    Enum(511), // 1686 t_cutensorAlgo_t_
+    Handle(181), // 1687 t_cutensorMgHandle_t_
+    Handle(182), // 1688 t_cutensorMgContractionPlan_t_
+    Handle(183), // 1689 t_cutensorMgContractionFind_t_
+    Enum(512), // 1690 t_cutensorMgContractionFindAttribute_t_
+    Handle(184), // 1691 t_cutensorMgContractionDescriptor_t_
+    Handle(185), // 1692 t_cutensorMgCopyPlan_t_
+    Handle(186), // 1693 t_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgHandle_t_, false), // 1694 t_P_cutensorMgHandle_t_
+    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1695 t_P_cutensorMgContractionDescriptor_t_
+    Handle(187), // 1696 t_cutensorMgTensorDescriptor_t_
+    Pointer(t_cutensorMgContractionFind_t_, false), // 1697 t_P_cutensorMgContractionFind_t_
+    Enum(513), // 1698 t_cutensorMgAlgo_t_
+    Pointer(t_cutensorMgContractionPlan_t_, false), // 1699 t_P_cutensorMgContractionPlan_t_
+    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1700 t_P_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgCopyPlan_t_, false), // 1701 t_P_cutensorMgCopyPlan_t_
+    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1702 t_P_cutensorMgTensorDescriptor_t_
+    Enum(514), // 1703 t_ncclResult_t
+    Status(514), // 1704 t_ncclResult_t_status
+    Enum(515), // 1705 t_ncclDataType_t
+    Struct(403), // 1706 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1707 t_P_ncclConfigExt_t
+    Struct(404), // 1708 t_ncclConfigExt_t_key
+    Union(405), // 1709 t_ncclConfigExt_t_val
+    Enum(516), // 1710 t_ncclUndefined
+    Enum(517), // 1711 t_ncclCtaPolicy
+    Struct(402), // 1712 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1713 t_PC_ncclCollConfig_t
+    Enum(518), // 1714 t_ncclRedOp_t
+    Handle(188), // 1715 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1716 t_P_ncclResult_t
+    Array(t_char, 128), // 1717 t_A128_char
+    Array(t_u8, 128), // 1718 t_A128_u8
+    Struct(406), // 1719 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1720 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1721 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1722 t_P_ncclComm_t
+    Enum(519), // 1723 t_ncclHostCftMode_t
+    Enum(520), // 1724 t_ncclNvlsHostMode_t
+    Struct(407), // 1725 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1726 t_P_ncclConfig_t
+    Enum(521), // 1727 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1728 t_P_ncclRegistration
+    Flags(522, 4), // 1729 t_ncclRevokeFlags_in4
+    Flags(523, 4), // 1730 t_ncclShrinkFlags_in4
+    Enum(524), // 1731 t_ncclColor
+    Flags(525, 4), // 1732 t_ncclSuspendFlags_in4
+    Handle(189), // 1733 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1734 t_P_ncclWindow_t
+    Flags(526, 4), // 1735 t_ncclWindowFlags_in4
+    Struct(408), // 1736 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1737 t_P_ncclSimInfo_t
+    Handle(190), // 1738 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1739 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1740 t_P_P_PC_char
+    Pointer(t_i16, false), // 1741 t_P_i16
+    Pointer(t_i8, false), // 1742 t_P_i8
+    Pointer(t_u16, false), // 1743 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1744 t_P_ncclRedOp_t
+    Enum(527), // 1745 t_ncclScalarResidence_t
+    Enum(528), // 1746 t_ncclEncryptionMode_t
+    Struct(409), // 1747 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1748 t_PC_ncclEncryptionConfig_t
+    Struct(410), // 1749 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1750 t_P_ncclWaitSignalDesc_t
+    Struct(411), // 1751 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1752 t_PC_NppLibraryVersion
+    Enum(529), // 1753 t_NppStatus
+    Status(529), // 1754 t_NppStatus_status
+    Union(414), // 1755 t_NppStreamContext__1
+    Struct(412), // 1756 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1757 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1758 t_PC_u16
+    Struct(415), // 1759 t_NppiSize
+    Struct(416), // 1760 t_Npp16f
+    Pointer(t_Npp16f, true), // 1761 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1762 t_P_Npp16f
+    Pointer(t_i16, true), // 1763 t_PC_i16
+    Struct(417), // 1764 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1765 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1766 t_P_Npp16sc
+    Struct(418), // 1767 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1768 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1769 t_P_Npp32fc
+    Struct(419), // 1770 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1771 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1772 t_P_Npp32sc
+    Enum(530), // 1773 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1774 t_PC_i8
+    Pointer(t_P_u8, false), // 1775 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1776 t_P_PC_u8
+    Struct(420), // 1777 t_NppiRect
+    Enum(531), // 1778 t_NppiBayerGridPosition
+    Enum(532), // 1779 t_NppiInterpolationMode
+    Struct(421), // 1780 t_NppiPoint32f
+    Struct(422), // 1781 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1782 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1783 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1784 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1785 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1786 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1787 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1788 t_P_PC_i8
+    Struct(423), // 1789 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1790 t_P_NppiColorTwistBatchCXR
+    Enum(533), // 1791 t_NppCmpOp
+    Struct(424), // 1792 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1793 t_P_NppiImageDescriptor
+    Struct(425), // 1794 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1795 t_P_NppiBufferDescriptor
+    Struct(427), // 1796 t_NppiPoint
+    Struct(426), // 1797 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1798 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(429), // 1799 t_NppiContourPixelGeometryInfo
+    Struct(428), // 1800 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1801 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1802 t_P_NppiContourPixelGeometryInfo
+    Struct(430), // 1803 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1804 t_P_NppiContourBlockSegment
+    Struct(431), // 1805 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1806 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1807 t_P_NppiPoint32f
+    Struct(432), // 1808 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1809 t_P_NppiPoint64f
+    Enum(534), // 1810 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1811 t_P_PC_i32
+    Enum(535), // 1812 t_NppiBorderType
+    Enum(536), // 1813 t_NppiDifferentialKernel
+    Enum(537), // 1814 t_NppiMaskSize
+    Enum(538), // 1815 t_NppiNorm
+    Struct(433), // 1816 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1817 t_P_NppPointPolar
+    Array(t_u32, 3), // 1818 t_A3_u32
+    Struct(434), // 1819 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1820 t_P_NppiConnectedRegion
+    Enum(539), // 1821 t_NppDataType
+    Enum(540), // 1822 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1823 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1824 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1825 t_P_NppiPoint
+    Struct(435), // 1826 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1827 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1828 t_PC_NppiImageDescriptor
+    Enum(541), // 1829 t_NppiAxis
+    Struct(436), // 1830 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1831 t_P_NppiMirrorBatchCXR
+    Enum(542), // 1832 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1833 t_P_PC_Npp16f
+    Struct(437), // 1834 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1835 t_P_NppiResizeBatchROI_Advanced
+    Struct(438), // 1836 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1837 t_P_NppiResizeBatchCXR
+    Enum(543), // 1838 t_NppHintAlgorithm
+    Enum(544), // 1839 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1840 t_P_P_Npp16f
+    Array(t_f64, 3), // 1841 t_A3_f64
+    Array(t_A3_f64, 2), // 1842 t_A2_A3_f64
+    Struct(439), // 1843 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1844 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1845 t_A3_A3_f64
+    Struct(440), // 1846 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1847 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1848 t_P_PC_NppiImageDescriptor
+    Struct(441), // 1849 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1850 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1851 t_P_Npp64fc
+    Struct(442), // 1852 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1853 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1854 t_P_Npp64sc
+    Enum(545), // 1855 t_NppsZCType
+    Enum(546), // 1856 t_nvFatbinResult
+    Status(546), // 1857 t_nvFatbinResult_status
+    Handle(191), // 1858 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1859 t_P_nvFatbinHandle
+    Enum(547), // 1860 t_nvJitLinkResult
+    Status(547), // 1861 t_nvJitLinkResult_status
+    Handle(192), // 1862 t_nvJitLinkHandle
+    Enum(548), // 1863 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1864 t_P_nvJitLinkHandle
+    Enum(549), // 1865 t_nvjpegStatus_t
+    Status(549), // 1866 t_nvjpegStatus_t_status
+    Handle(193), // 1867 t_nvjpegHandle_t
+    Struct(443), // 1868 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1869 t_P_nvjpegDevAllocator_t
+    Handle(194), // 1870 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1871 t_P_nvjpegBufferDevice_t
+    Struct(444), // 1872 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1873 t_P_nvjpegDevAllocatorV2_t
+    Struct(445), // 1874 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1875 t_P_nvjpegPinnedAllocator_t
+    Handle(195), // 1876 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1877 t_P_nvjpegBufferPinned_t
+    Struct(446), // 1878 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1879 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(550), // 1880 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1881 t_P_nvjpegHandle_t
+    Flags(551, 4), // 1882 t_nvjpegFlags_in4
+    Handle(196), // 1883 t_nvjpegJpegState_t
+    Enum(552), // 1884 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1885 t_A4_P_u8
+    Array(t_u64, 4), // 1886 t_A4_u64
+    Struct(447), // 1887 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1888 t_P_nvjpegImage_t
+    Handle(197), // 1889 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1890 t_P_nvjpegDecodeParams_t
+    Enum(553), // 1891 t_nvjpegChromaSubsampling_t
+    Handle(198), // 1892 t_nvjpegJpegStream_t
+    Handle(199), // 1893 t_nvjpegJpegDecoder_t
+    Enum(554), // 1894 t_nvjpegExifOrientation_t
+    Enum(555), // 1895 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1896 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1897 t_P_nvjpegJpegState_t
+    Handle(200), // 1898 t_nvjpegEncoderState_t
+    Handle(201), // 1899 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1900 t_PC_nvjpegImage_t
+    Enum(556), // 1901 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1902 t_P_nvjpegEncoderParams_t
+    Enum(557), // 1903 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1904 t_P_nvjpegEncoderState_t
+    Enum(558), // 1905 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1906 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1907 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1908 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1909 t_P_nvjpegJpegEncoding_t
+    Enum(559), // 1910 t_nvjpeg2kStatus_t
+    Status(559), // 1911 t_nvjpeg2kStatus_t_status
+    Enum(560), // 1912 t_nvjpeg2kBackend_t
+    Struct(448), // 1913 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1914 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(449), // 1915 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1916 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(202), // 1917 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1918 t_P_nvjpeg2kHandle_t
+    Struct(450), // 1919 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1920 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(451), // 1921 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1922 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(203), // 1923 t_nvjpeg2kDecodeState_t
+    Handle(204), // 1924 t_nvjpeg2kStream_t
+    Enum(561), // 1925 t_nvjpeg2kImageType_t
+    Struct(452), // 1926 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 1927 t_P_nvjpeg2kImage_t
+    Handle(205), // 1928 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1929 t_P_nvjpeg2kDecodeParams_t
+    Enum(562), // 1930 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 1931 t_P_nvjpeg2kDecodeState_t
+    Handle(206), // 1932 t_nvjpeg2kEncoder_t
+    Handle(207), // 1933 t_nvjpeg2kEncodeState_t
+    Handle(208), // 1934 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 1935 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1936 t_P_nvjpeg2kEncodeParams_t
+    Enum(563), // 1937 t_nvjpeg2kBitstreamType_t
+    Enum(564), // 1938 t_nvjpeg2kColorSpace_t
+    Struct(454), // 1939 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1940 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(565), // 1941 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 1942 t_A33_u32
+    Struct(453), // 1943 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1944 t_P_nvjpeg2kEncodeConfig_t
+    Enum(566), // 1945 t_nvjpeg2kNLTType_t
+    Struct(455), // 1946 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1947 t_PC_nvjpeg2kNLTInfo_t
+    Enum(567), // 1948 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 1949 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 1950 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 1951 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 1952 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1953 t_P_nvjpeg2kNLTInfo_t
+    Struct(456), // 1954 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 1955 t_P_nvjpeg2kImageInfo_t
+    Enum(568), // 1956 t_nvmlReturn_t
+    Status(568), // 1957 t_nvmlReturn_t_status
+    Handle(209), // 1958 t_nvmlComputeInstance_t
+    Handle(210), // 1959 t_nvmlDevice_t
+    Handle(211), // 1960 t_nvmlGpuInstance_t
+    Struct(458), // 1961 t_nvmlComputeInstancePlacement_t
+    Struct(457), // 1962 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1963 t_P_nvmlComputeInstanceInfo_t
+    Enum(569), // 1964 t_nvmlEccCounterType_t
+    Enum(570), // 1965 t_nvmlValueType_t
+    Union(460), // 1966 t_nvmlValue_t
+    Enum(571), // 1967 t_nvmlFieldId
+    Struct(459), // 1968 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1969 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1970 t_P_nvmlGpuInstance_t
+    Struct(461), // 1971 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1972 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1973 t_A32_char
+    Struct(462), // 1974 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1975 t_P_nvmlPciInfo_t
+    Enum(572), // 1976 t_nvmlEnableState_t
+    Enum(573), // 1977 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1978 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1979 t_A5_u32
+    Struct(463), // 1980 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1981 t_P_nvmlAccountingStats_t
+    Struct(464), // 1982 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1983 t_P_nvmlAccountingStats_v2_t
+    Handle(212), // 1984 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1985 t_P_nvmlVgpuInstance_t
+    Enum(574), // 1986 t_nvmlAdaptiveClocking
+    Pointer(t_nvmlAdaptiveClocking, false), // 1987 t_P_nvmlAdaptiveClocking
+    Struct(465), // 1988 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1989 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(466), // 1990 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1991 t_P_nvmlDeviceAddressingMode_t
+    Enum(575), // 1992 t_nvmlClockType_t
+    Enum(576), // 1993 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1994 t_P_nvmlDeviceArchitecture_t
+    Struct(467), // 1995 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1996 t_P_nvmlDeviceAttributes_t
+    Struct(468), // 1997 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1998 t_P_nvmlBAR1Memory_t
+    Struct(469), // 1999 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 2000 t_P_nvmlBBXTimeData_v1_t
+    Struct(471), // 2001 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(470), // 2002 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 2003 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(577), // 2004 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 2005 t_P_nvmlBrandType_t
+    Enum(578), // 2006 t_nvmlBridgeChipType_t
+    Struct(473), // 2007 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 2008 t_A128_nvmlBridgeChipInfo_t
+    Struct(472), // 2009 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 2010 t_P_nvmlBridgeChipHierarchy_t
+    Enum(579), // 2011 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 2012 t_P_nvmlBusType_t
+    Struct(474), // 2013 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 2014 t_P_nvmlC2cModeInfo_v1_t
+    Flags(580, 4), // 2015 t_nvmlCapabilities_in4
+    Struct(475), // 2016 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 2017 t_P_nvmlDeviceCapabilities_t
+    Struct(477), // 2018 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 2019 t_A32_nvmlClkMonFaultInfo_t
+    Struct(476), // 2020 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 2021 t_P_nvmlClkMonStatus_t
+    Enum(581), // 2022 t_nvmlClockId_t
+    Enum(582), // 2023 t_nvmlPstates_t
+    Struct(478), // 2024 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 2025 t_P_nvmlClockOffset_t
+    Enum(583), // 2026 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 2027 t_P_nvmlComputeMode_t
+    Struct(479), // 2028 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 2029 t_P_nvmlProcessInfo_v1_t
+    Struct(480), // 2030 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 2031 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 2032 t_A32_u8
+    Array(t_u8, 8192), // 2033 t_A8192_u8
+    Array(t_u8, 4096), // 2034 t_A4096_u8
+    Enum(584), // 2035 t_nvmlCcCecReport
+    Struct(481), // 2036 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2037 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 2038 t_A5120_u8
+    Struct(482), // 2039 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2040 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(483), // 2041 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2042 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(484), // 2043 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 2044 t_P_nvmlMemory_t
+    Enum(585), // 2045 t_nvmlCoolerControl_t
+    Flags(586, 4), // 2046 t_nvmlCoolerTarget_t_in4
+    Struct(485), // 2047 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 2048 t_P_nvmlCoolerInfo_t
+    Enum(587), // 2049 t_nvmlAffinityScope_t
+    Handle(213), // 2050 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 2051 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 2052 t_A2048_char
+    Struct(486), // 2053 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2054 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(588, 4), // 2055 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 2056 t_P_nvmlClocksEventReasons_in4
+    Flags(588, 8), // 2057 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 2058 t_P_nvmlClocksEventReasons_in8
+    Enum(589), // 2059 t_nvmlMemoryErrorType_t
+    Struct(487), // 2060 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 2061 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 2062 t_P_nvmlDevice_t
+    Struct(488), // 2063 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2064 t_P_nvmlDramEncryptionInfo_t
+    Enum(590), // 2065 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 2066 t_P_nvmlDriverModel_t
+    Struct(490), // 2067 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2068 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(489), // 2069 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2070 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(591), // 2071 t_nvmlEncoderType_t
+    Struct(491), // 2072 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2073 t_P_nvmlEncoderSessionInfo_t
+    Enum(592), // 2074 t_nvmlFBCSessionType_t
+    Flags(593, 4), // 2075 t_nvmlSessionFlags_in4
+    Struct(492), // 2076 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 2077 t_P_nvmlFBCSessionInfo_t
+    Struct(493), // 2078 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 2079 t_P_nvmlFBCStats_t
+    Enum(594), // 2080 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 2081 t_P_nvmlFanControlPolicy_t
+    Struct(494), // 2082 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 2083 t_P_nvmlFanSpeedInfo_t
+    Enum(595), // 2084 t_nvmlFabricState
+    Enum(596), // 2085 t_nvmlFabricState_
+    Struct(495), // 2086 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 2087 t_P_nvmlGpuFabricInfo_t
+    Enum(597), // 2088 t_nvmlFabricHealthSummary
+    Enum(598), // 2089 t_nvmlFabricHealthSummary_
+    Struct(496), // 2090 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2091 t_P_nvmlGpuFabricInfoV_t
+    Enum(599), // 2092 t_nvmlFabricCliqueType
+    Enum(600), // 2093 t_nvmlFabricCliqueType_
+    Struct(498), // 2094 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2095 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(497), // 2096 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2097 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2098 t_P_nvmlGpuInstancePlacement_t
+    Enum(601), // 2099 t_nvmlGpuInstanceProfile
+    Struct(499), // 2100 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2101 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 2102 t_A96_char
+    Struct(500), // 2103 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2104 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(602), // 2105 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 2106 t_P_nvmlGpuOperationMode_t
+    Struct(501), // 2107 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 2108 t_P_nvmlGpuUptime_v1_t
+    Enum(603), // 2109 t_nvmlGridLicenseFeatureCode_t
+    Enum(604), // 2110 t_nvmlLicenseExpiryStatus
+    Enum(605), // 2111 t_nvmlLicenseExpiryStatus_
+    Struct(504), // 2112 t_nvmlGridLicenseExpiry_t
+    Struct(503), // 2113 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 2114 t_A3_nvmlGridLicensableFeature_t
+    Struct(502), // 2115 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2116 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 2117 t_A41_char
+    Union(506), // 2118 t_nvmlUUIDValue_t
+    Enum(606), // 2119 t_nvmlUUIDType_t
+    Struct(505), // 2120 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 2121 t_PC_nvmlUUID_t
+    Enum(607), // 2122 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 2123 t_P_nvmlHostVgpuMode_t
+    Struct(507), // 2124 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 2125 t_P_nvmlHostname_v1_t
+    Enum(608), // 2126 t_nvmlInforomObject_t
+    Struct(508), // 2127 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 2128 t_P_nvmlMarginTemperature_t
+    Enum(609), // 2129 t_nvmlMemoryLocation_t
+    Struct(509), // 2130 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2131 t_P_nvmlMemory_v2_t
+    Struct(510), // 2132 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2133 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(610), // 2134 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2135 t_P_nvmlMigMode
+    Enum(611), // 2136 t_nvmlNvLinkCapability_t
+    Enum(612), // 2137 t_nvmlNvLinkErrorCounter_t
+    Enum(613), // 2138 t_nvmlNvlinkFirmwareUcodeType
+    Enum(614), // 2139 t_nvmlNvlinkFirmwareUcodeType_
+    Struct(513), // 2140 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2141 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(512), // 2142 t_nvmlNvlinkFirmwareInfo_t
+    Struct(511), // 2143 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2144 t_P_nvmlNvLinkInfo_t
+    Struct(514), // 2145 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2146 t_P_nvmlNvLinkInfo_v3_t
+    Enum(615), // 2147 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2148 t_P_nvmlIntNvLinkDeviceType_t
+    Enum(616), // 2149 t_nvmlNvlinkTelemetrySampleType_t
+    Struct(516), // 2150 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2151 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(515), // 2152 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2153 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(617), // 2154 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(618, 4), // 2155 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(517), // 2156 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2157 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(518), // 2158 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2159 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2160 t_A256_u8
+    Struct(519), // 2161 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2162 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2163 t_A4096_u32
+    Struct(520), // 2164 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2165 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2166 t_A23_u8
+    Struct(521), // 2167 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2168 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(619), // 2169 t_nvmlGpuP2PCapsIndex_t
+    Enum(620), // 2170 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2171 t_P_nvmlGpuP2PStatus_t
+    Struct(522), // 2172 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2173 t_P_nvmlPciInfoExt_t
+    Enum(621), // 2174 t_nvmlPcieLinkMaxSpeed
+    Pointer(t_nvmlPcieLinkMaxSpeed, false), // 2175 t_P_nvmlPcieLinkMaxSpeed
+    Enum(622), // 2176 t_nvmlPcieUtilCounter_t
+    Struct(523), // 2177 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2178 t_P_nvmlPdi_t
+    Struct(524), // 2179 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2180 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2181 t_P_nvmlPstates_t
+    Struct(525), // 2182 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2183 t_P_nvmlPlatformInfo_t
+    Enum(623), // 2184 t_nvmlPowerMizerMode
+    Struct(526), // 2185 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2186 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(624), // 2187 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2188 t_P_nvmlPowerSource_t
+    Struct(527), // 2189 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2190 t_P_nvmlProcessUtilizationSample_t
+    Struct(529), // 2191 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2192 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(528), // 2193 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2194 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(530), // 2195 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2196 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(531), // 2197 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2198 t_P_nvmlRepairStatus_t
+    Enum(625), // 2199 t_nvmlPageRetirementCause_t
+    Struct(532), // 2200 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2201 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(534), // 2202 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2203 t_P_nvmlProcessDetail_v1_t
+    Enum(626), // 2204 t_nvmlProcessMode_t
+    Struct(533), // 2205 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2206 t_P_nvmlProcessDetailList_t
+    Enum(627), // 2207 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2208 t_P_nvmlValueType_t
+    Struct(535), // 2209 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2210 t_P_nvmlSample_t
+    Struct(536), // 2211 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2212 t_P_nvmlEccSramErrorStatus_t
+    Struct(538), // 2213 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2214 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(537), // 2215 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2216 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(628, 4), // 2217 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2218 t_P_nvmlEventTypes_in4
+    Flags(628, 8), // 2219 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2220 t_P_nvmlEventTypes_in8
+    Enum(629), // 2221 t_nvmlTemperatureSensors_t
+    Enum(630), // 2222 t_nvmlTemperatureThresholds_t
+    Struct(539), // 2223 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2224 t_P_nvmlTemperature_t
+    Enum(631), // 2225 t_nvmlThermalController_t
+    Enum(632), // 2226 t_nvmlThermalTarget_t
+    Struct(541), // 2227 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2228 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(540), // 2229 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2230 t_P_nvmlGpuThermalSettings_t
+    Enum(633), // 2231 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2232 t_P_nvmlGpuTopologyLevel_t
+    Struct(542), // 2233 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2234 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(543), // 2235 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2236 t_P_nvmlUtilization_t
+    Enum(634), // 2237 t_nvmlDeviceVgpuCapability_t
+    Struct(544), // 2238 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2239 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(546), // 2240 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2241 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(545), // 2242 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2243 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2244 t_A80_char
+    Struct(548), // 2245 t_nvmlVgpuVersion_t
+    Struct(547), // 2246 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2247 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(549), // 2248 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2249 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(551), // 2250 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2251 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(550), // 2252 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2253 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(552), // 2254 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2255 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(555), // 2256 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(556), // 2257 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Enum(635), // 2258 t_nvmlVgpuSchedulerArr
+    Union(554), // 2259 t_nvmlVgpuSchedulerParams_t
+    Struct(557), // 2260 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2261 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Enum(636), // 2262 t_nvmlVgpuSchedulerEngine
+    Enum(637), // 2263 t_nvmlVgpuSchedulerPolicy
+    Struct(553), // 2264 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2265 t_P_nvmlVgpuSchedulerLog_t
+    Struct(559), // 2266 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2267 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(558), // 2268 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2269 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(560), // 2270 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2271 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(561), // 2272 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2273 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(562), // 2274 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2275 t_P_nvmlVgpuPlacementList_t
+    Struct(563), // 2276 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2277 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(638), // 2278 t_nvmlPerfPolicyType_t
+    Struct(564), // 2279 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2280 t_P_nvmlViolationTime_t
+    Enum(639), // 2281 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2282 t_P_nvmlGpuVirtualizationMode_t
+    Struct(565), // 2283 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2284 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(575), // 2285 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2286 t_A2_nvmlRailMetrics_t
+    Struct(574), // 2287 t_nvmlCoreRailMetrics_t
+    Struct(576), // 2288 t_nvmlPmgrPwrTuple_t
+    Struct(577), // 2289 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(573), // 2290 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2291 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(572), // 2292 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2293 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(571), // 2294 t_nvmlObservedMetrics_t
+    Struct(570), // 2295 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(580), // 2296 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2297 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(581), // 2298 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(579), // 2299 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(578), // 2300 t_nvmlPerfMetricsPfpp1xSample_t
+    Enum(640), // 2301 t_nvmlPerfMetricsControllerType
+    Union(569), // 2302 t_nvmlPerfMetricControllerSample_t_data
+    Struct(568), // 2303 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2304 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(567), // 2305 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2306 t_A13_nvmlPerfMetricsSample_t
+    Struct(566), // 2307 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2308 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(582), // 2309 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2310 t_P_nvmlPowerSmoothingProfile_t
+    Struct(583), // 2311 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2312 t_P_nvmlPowerSmoothingState_t
+    Struct(586), // 2313 t_nvmlPRMCounterInput_v1_t
+    Struct(587), // 2314 t_nvmlPRMCounterValue_v1_t
+    Struct(585), // 2315 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2316 t_P_nvmlPRMCounter_v1_t
+    Struct(584), // 2317 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2318 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2319 t_A496_u8
+    Union(589), // 2320 t_nvmlPRMTLV_v1_t__1
+    Struct(588), // 2321 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2322 t_P_nvmlPRMTLV_v1_t
+    Handle(214), // 2323 t_nvmlEventSet_t
+    Enum(641), // 2324 t_nvmlDetachGpuState_t
+    Enum(642), // 2325 t_nvmlPcieLinkState_t
+    Flags(643, 4), // 2326 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2327 t_PC_nvmlDramEncryptionInfo_t
+    Struct(590), // 2328 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2329 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2330 t_P_nvmlReturn_t
+    Enum(644), // 2331 t_nvmlNvLinkThreshold
+    Struct(591), // 2332 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2333 t_P_nvmlNvLinkPowerThres_t
+    Struct(592), // 2334 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2335 t_P_nvmlNvlinkSetBwMode_t
+    Struct(593), // 2336 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2337 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(594), // 2338 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2339 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Enum(645), // 2340 t_nvmlPowerScope
+    Struct(595), // 2341 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2342 t_P_nvmlPowerValue_v2_t
+    Flags(646, 4), // 2343 t_nvmlRusdPoll_in4
+    Flags(646, 8), // 2344 t_nvmlRusdPoll_in8
+    Struct(596), // 2345 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2346 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2347 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(599), // 2348 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(600), // 2349 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(598), // 2350 t_nvmlVgpuSchedulerSetParams_t
+    Struct(597), // 2351 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2352 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(601), // 2353 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2354 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(602), // 2355 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2356 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2357 t_A8_u32
+    Struct(604), // 2358 t_nvmlMask255_t
+    Struct(603), // 2359 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2360 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(605), // 2361 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2362 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(607), // 2363 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2364 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(606), // 2365 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2366 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(647), // 2367 t_nvmlPowerProfileOperation_t
+    Struct(608), // 2368 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2369 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2370 t_P_nvmlEventSet_t
+    Struct(609), // 2371 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2372 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(610), // 2373 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2374 t_P_nvmlEventSetGetContextData_v1_t
+    Enum(648), // 2375 t_nvmlGpuOperationalEventContextType_t
+    Struct(611), // 2376 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2377 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(612), // 2378 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2379 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(613), // 2380 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2381 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(614), // 2382 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2383 t_P_nvmlEventData_t
+    Enum(649), // 2384 t_nvmlEventDataType_t
+    Flags(650, 4), // 2385 t_nvmlOperationalEventAttributes_in4
+    Flags(651, 4), // 2386 t_nvmlOperationalEventGroupAttributes_in4
+    Struct(615), // 2387 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2388 t_P_nvmlEventSetWait_v3_t
+    Struct(616), // 2389 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2390 t_P_nvmlExcludedDeviceInfo_t
+    Enum(652), // 2391 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2392 t_A6_u32
+    Struct(617), // 2393 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2394 t_P_nvmlVgpuMetadata_t
+    Flags(653, 4), // 2395 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(654, 4), // 2396 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(618), // 2397 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2398 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(655), // 2399 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2400 t_P_nvmlVgpuVersion_t
+    Handle(215), // 2401 t_nvmlGpmSample_t
+    Struct(621), // 2402 t_nvmlGpmMetric_t_metricInfo
+    Struct(620), // 2403 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2404 t_A477_nvmlGpmMetric_t
+    Struct(619), // 2405 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2406 t_P_nvmlGpmMetricsGet_t
+    Struct(622), // 2407 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2408 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2409 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2410 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2411 t_PC_nvmlComputeInstancePlacement_t
+    Struct(623), // 2412 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2413 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2414 t_P_nvmlComputeInstancePlacement_t
+    Enum(656), // 2415 t_nvmlComputeInstanceProfile
+    Struct(624), // 2416 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2417 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(625), // 2418 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2419 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(626), // 2420 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2421 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(627), // 2422 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2423 t_P_nvmlGpuInstanceInfo_t
+    Struct(628), // 2424 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2425 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(629), // 2426 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2427 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(630), // 2428 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2429 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(631), // 2430 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2431 t_P_nvmlVgpuSchedulerState_t
+    Flags(657, 4), // 2432 t_nvmlInitFlags_in4
+    Handle(216), // 2433 t_nvmlSystemEventSet_t
+    Struct(632), // 2434 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2435 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(633), // 2436 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2437 t_P_nvmlSystemEventSetFreeRequest_t
+    Flags(658, 4), // 2438 t_nvmlSystemEventTypes_in4
+    Flags(658, 8), // 2439 t_nvmlSystemEventTypes_in8
+    Struct(635), // 2440 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2441 t_P_nvmlSystemEventData_v1_t
+    Struct(634), // 2442 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2443 t_P_nvmlSystemEventSetWaitRequest_t
+    Flags(659, 4), // 2444 t_nvmlCPERType_t_in4
+    Struct(637), // 2445 t_nvmlCPERCursor_v1_t
+    Struct(636), // 2446 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2447 t_P_nvmlGetCPER_v1_t
+    Enum(660), // 2448 t_nvmlCcCpuCaps
+    Enum(661), // 2449 t_nvmlCcGpusCaps
+    Struct(638), // 2450 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2451 t_P_nvmlConfComputeSystemCaps_t
+    Enum(662), // 2452 t_nvmlCcAccepting
+    Pointer(t_nvmlCcAccepting, false), // 2453 t_P_nvmlCcAccepting
+    Struct(639), // 2454 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2455 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Enum(663), // 2456 t_nvmlCcEnvironment
+    Enum(664), // 2457 t_nvmlCcFeature
+    Enum(665), // 2458 t_nvmlCcDevToolsMode
+    Enum(666), // 2459 t_nvmlCcMultiGpu
+    Struct(640), // 2460 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2461 t_P_nvmlSystemConfComputeSettings_t
+    Enum(667), // 2462 t_nvmlCcTdispState
+    Struct(641), // 2463 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2464 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(642), // 2465 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2466 t_P_nvmlConfComputeSystemState_t
+    Struct(643), // 2467 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2468 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(644), // 2469 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2470 t_P_nvmlHwbcEntry_t
+    Struct(645), // 2471 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2472 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(646), // 2473 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2474 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(217), // 2475 t_nvmlUnit_t
+    Enum(668), // 2476 t_nvmlFanState_t
+    Struct(648), // 2477 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2478 t_A24_nvmlUnitFanInfo_t
+    Struct(647), // 2479 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2480 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2481 t_P_nvmlUnit_t
+    Enum(669), // 2482 t_nvmlLedColor_t
+    Struct(649), // 2483 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2484 t_P_nvmlLedState_t
+    Struct(650), // 2485 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2486 t_P_nvmlPSUInfo_t
+    Struct(651), // 2487 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2488 t_P_nvmlUnitInfo_t
+    Struct(653), // 2489 t_nvmlVgpuLicenseExpiry_t
+    Enum(670), // 2490 t_nvmlLicenseState
+    Struct(652), // 2491 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2492 t_P_nvmlVgpuLicenseInfo_t
+    Struct(654), // 2493 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2494 t_P_nvmlVgpuPlacementId_t
+    Struct(655), // 2495 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2496 t_P_nvmlVgpuRuntimeState_t
+    Enum(671), // 2497 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2498 t_P_nvmlVgpuVmIdType_t
+    Struct(656), // 2499 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2500 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(672), // 2501 t_nvmlVgpuCapability_t
+    Struct(657), // 2502 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2503 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(673), // 2504 t_nvrtcResult
+    Status(673), // 2505 t_nvrtcResult_status
+    Handle(218), // 2506 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2507 t_P_nvrtcProgram
+    Struct(658), // 2508 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2509 t_P_nvrtcBundledHeadersInfo
+    Flags(674, 4), // 2510 t_nvrtcInstallHeaders_in4
+    Handle(219), // 2511 t_nvshmem_team_t
+    Enum(675), // 2512 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2513 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2514 t_A48_char
+    Struct(659), // 2515 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2516 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2517 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_t, false), // 2518 t_P_nvshmem_team_t
+    Array(t_char, 124), // 2519 t_A124_char
+    Struct(663), // 2520 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2521 t_P_nvshmemx_uniqueid_t
+    Struct(662), // 2522 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2523 t_A92_char
+    Struct(661), // 2524 t_nvshmemx_init_args_t
+    Struct(660), // 2525 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2526 t_P_nvshmemx_init_attr_t
+    Struct(664), // 2527 t_nvshmemi_version_t
+    Enum(676), // 2528 t_nvshmemx_signal_op_t
+    Struct(665), // 2529 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2530 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(677, 4), // 2531 t_flags_in4
+    Enum(678), // 2532 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2533 t_A60_char
+    Struct(666), // 2534 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2535 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2536 t_PC_nvshmemx_uniqueid_t
+    Enum(679), // 2537 t_nvtiffStatus_t
+    Status(679), // 2538 t_nvtiffStatus_t_status
+    Handle(220), // 2539 t_nvtiffStream_t
+    Handle(221), // 2540 t_nvtiffDecoder_t
+    Handle(222), // 2541 t_nvtiffDecodeParams_t
+    Struct(667), // 2542 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2543 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2544 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2545 t_P_nvtiffDecodeParams_t
+    Enum(680), // 2546 t_nvtiffOutputFormat_t
+    Struct(668), // 2547 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2548 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2549 t_P_nvtiffDecoder_t
+    Struct(669), // 2550 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2551 t_P_nvtiffDeviceAllocator_t
+    Struct(670), // 2552 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2553 t_P_nvtiffPinnedAllocator_t
+    Handle(223), // 2554 t_nvtiffEncoder_t
+    Handle(224), // 2555 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2556 t_P_nvtiffEncodeParams_t
+    Enum(681), // 2557 t_nvtiffGeoKey_t
+    Enum(682), // 2558 t_nvtiffGeoKeyDataType_t
+    Enum(683), // 2559 t_nvtiffImageGeometryType_t
+    Struct(671), // 2560 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2561 t_PC_nvtiffImageGeometry_t
+    Enum(684), // 2562 t_nvtiffCompression_t
+    Enum(685), // 2563 t_nvtiffPhotometricInt_t
+    Enum(686), // 2564 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2565 t_A16_u16
+    Enum(687), // 2566 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2567 t_A16_nvtiffSampleFormat_t
+    Struct(672), // 2568 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2569 t_PC_nvtiffImageInfo_t
+    Enum(688), // 2570 t_nvtiffJpegChromaSubsampling_t
+    Struct(673), // 2571 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2572 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(689), // 2573 t_nvtiffTagDataType_t
+    Enum(690), // 2574 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2575 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2576 t_P_nvtiffGeoKeyDataType_t
+    Struct(674), // 2577 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2578 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2579 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2580 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2581 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2582 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2583 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -2653,2466 +2688,2501 @@ pub(super) const t_CUdevResourceType: TypeId = 85;
 pub(super) const t_u8: TypeId = 86;
 pub(super) const t_A92_u8: TypeId = 87;
 pub(super) const t_CUdevSmResourceGroup_flags_in4: TypeId = 88;
-pub(super) const t_CUdevSmResource: TypeId = 89;
-pub(super) const t_A48_u8: TypeId = 90;
-pub(super) const t_CUdevWorkqueueConfigScope: TypeId = 91;
-pub(super) const t_CUdevWorkqueueConfigResource: TypeId = 92;
-pub(super) const t_A40_u8: TypeId = 93;
-pub(super) const t_CUdevWorkqueueResource: TypeId = 94;
-pub(super) const t_CUdevResource__2: TypeId = 95;
-pub(super) const t_CUdevResource: TypeId = 96;
-pub(super) const t_P_CUdevResource: TypeId = 97;
-pub(super) const t_P_CUdevice: TypeId = 98;
-pub(super) const t_P_CUctx_flags_in4: TypeId = 99;
-pub(super) const t_CUlimit: TypeId = 100;
-pub(super) const t_CUsharedconfig: TypeId = 101;
-pub(super) const t_P_CUsharedconfig: TypeId = 102;
-pub(super) const t_CUevent: TypeId = 103;
-pub(super) const t_CUexternalMemory: TypeId = 104;
-pub(super) const t_CUexternalSemaphore: TypeId = 105;
-pub(super) const t_CUdevResourceDesc: TypeId = 106;
-pub(super) const t_P_CUdevResourceDesc: TypeId = 107;
-pub(super) const t_PC_CUdevResource: TypeId = 108;
-pub(super) const t_A12_u32: TypeId = 109;
-pub(super) const t_A11_u32: TypeId = 110;
-pub(super) const t_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 111;
-pub(super) const t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 112;
-pub(super) const t_CUdevSmResourceSplitByCount_flags_in4: TypeId = 113;
-pub(super) const t_CUdevice_attribute: TypeId = 114;
-pub(super) const t_PC_char: TypeId = 115;
-pub(super) const t_CUcliqueType: TypeId = 116;
-pub(super) const t_CUcliqueInfo: TypeId = 117;
-pub(super) const t_P_CUcliqueInfo: TypeId = 118;
-pub(super) const t_CUmemoryPool: TypeId = 119;
-pub(super) const t_P_CUmemoryPool: TypeId = 120;
-pub(super) const t_P_uuid: TypeId = 121;
-pub(super) const t_CUgraphMem_attribute: TypeId = 122;
-pub(super) const t_CUatomicOperation: TypeId = 123;
-pub(super) const t_PC_CUatomicOperation: TypeId = 124;
-pub(super) const t_P_char: TypeId = 125;
-pub(super) const t_P_u8: TypeId = 126;
-pub(super) const t_CUnvSciSyncAttr_flags_in4: TypeId = 127;
-pub(super) const t_CUdevice_P2PAttribute: TypeId = 128;
-pub(super) const t_A3_i32: TypeId = 129;
-pub(super) const t_CUdevprop: TypeId = 130;
-pub(super) const t_P_CUdevprop: TypeId = 131;
-pub(super) const t_CUasyncCallbackHandle: TypeId = 132;
-pub(super) const t_P_CUasyncCallbackHandle: TypeId = 133;
-pub(super) const t_CUeglStreamConnection: TypeId = 134;
-pub(super) const t_P_CUeglStreamConnection: TypeId = 135;
-pub(super) const t_CUgraphicsResource: TypeId = 136;
-pub(super) const t_P_CUgraphicsResource: TypeId = 137;
-pub(super) const t_P_CUstream: TypeId = 138;
-pub(super) const t_CUeglResourceLocationFlags: TypeId = 139;
-pub(super) const t_A3_CUarray: TypeId = 140;
-pub(super) const t_A3_P_void: TypeId = 141;
-pub(super) const t_CUeglFrame_frame: TypeId = 142;
-pub(super) const t_CUeglFrameType: TypeId = 143;
-pub(super) const t_CUeglColorFormat: TypeId = 144;
-pub(super) const t_CUeglFrame: TypeId = 145;
-pub(super) const t_P_CUeglFrame: TypeId = 146;
-pub(super) const t_P_CUevent: TypeId = 147;
-pub(super) const t_CUevent_flags_in4: TypeId = 148;
-pub(super) const t_f32: TypeId = 149;
-pub(super) const t_P_f32: TypeId = 150;
-pub(super) const t_CUevent_record_flags_in4: TypeId = 151;
-pub(super) const t_P_deviceptr: TypeId = 152;
-pub(super) const t_A16_u32: TypeId = 153;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 154;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 155;
-pub(super) const t_CUmipmappedArray: TypeId = 156;
-pub(super) const t_P_CUmipmappedArray: TypeId = 157;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 158;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 159;
-pub(super) const t_CUfabricCpyOperandType: TypeId = 160;
-pub(super) const t_CUmemLocationType: TypeId = 161;
-pub(super) const t_CUmemLocation__1_localized: TypeId = 162;
-pub(super) const t_CUmemLocation__1: TypeId = 163;
-pub(super) const t_CUmemLocation: TypeId = 164;
-pub(super) const t_CUfabricCpyOperand_op_ptr: TypeId = 165;
-pub(super) const t_CUfabricCpyOperand_op_le: TypeId = 166;
-pub(super) const t_CUfabricCpyOperand_op: TypeId = 167;
-pub(super) const t_CUfabricCpyOperand: TypeId = 168;
-pub(super) const t_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 169;
-pub(super) const t_P_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 170;
-pub(super) const t_CUflushGPUDirectRDMAWritesTarget: TypeId = 171;
-pub(super) const t_CUflushGPUDirectRDMAWritesScope: TypeId = 172;
-pub(super) const t_CUfunction_attribute: TypeId = 173;
-pub(super) const t_CUfunction: TypeId = 174;
-pub(super) const t_CUmodule: TypeId = 175;
-pub(super) const t_P_CUmodule: TypeId = 176;
-pub(super) const t_P_PC_char: TypeId = 177;
-pub(super) const t_CUfunctionLoadingState: TypeId = 178;
-pub(super) const t_P_CUfunctionLoadingState: TypeId = 179;
-pub(super) const t_CUGLDeviceList: TypeId = 180;
-pub(super) const t_CUGLmap_flags_in4: TypeId = 181;
-pub(super) const t_PC_void: TypeId = 182;
-pub(super) const t_P_PC_void: TypeId = 183;
-pub(super) const t_P_code: TypeId = 184;
-pub(super) const t_PC_uuid: TypeId = 185;
-pub(super) const t_P_P_void: TypeId = 186;
-pub(super) const t_CUdriverProcAddress_flags_in4: TypeId = 187;
-pub(super) const t_CUdriverProcAddress_flags_in8: TypeId = 188;
-pub(super) const t_CUdriverProcAddressQueryResult: TypeId = 189;
-pub(super) const t_P_CUdriverProcAddressQueryResult: TypeId = 190;
-pub(super) const t_CUgraphNode: TypeId = 191;
-pub(super) const t_P_CUgraphNode: TypeId = 192;
-pub(super) const t_CUgraph: TypeId = 193;
-pub(super) const t_PC_CUgraphNode: TypeId = 194;
-pub(super) const t_CUstreamBatchMemOpType: TypeId = 195;
-pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 196;
-pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 197;
-pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 198;
-pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 199;
-pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 200;
-pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 201;
-pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 202;
-pub(super) const t_CUstreamMemoryBarrier_flags: TypeId = 203;
-pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 204;
-pub(super) const t_A6_u64: TypeId = 205;
-pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 206;
-pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 207;
-pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 208;
-pub(super) const t_CUstreamBatchMemOpParams: TypeId = 209;
-pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 210;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 211;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 212;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 213;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 214;
-pub(super) const t_A5_u8: TypeId = 215;
-pub(super) const t_CUgraphDependencyType: TypeId = 216;
-pub(super) const t_CUgraphDependencyType_: TypeId = 217;
-pub(super) const t_CUgraphEdgeData: TypeId = 218;
-pub(super) const t_PC_CUgraphEdgeData: TypeId = 219;
-pub(super) const t_P_CUexternalSemaphore: TypeId = 220;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 221;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 222;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 223;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 224;
-pub(super) const t_CUexternalSemaphoreSignal_flags_in4: TypeId = 225;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 226;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 227;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 228;
-pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 229;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 230;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 231;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 232;
-pub(super) const t_A10_u32: TypeId = 233;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 234;
-pub(super) const t_CUexternalSemaphoreWait_flags_in4: TypeId = 235;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 236;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 237;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 238;
-pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 239;
-pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 240;
-pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 241;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 242;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 243;
-pub(super) const t_CUkernel: TypeId = 244;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 245;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 246;
-pub(super) const t_CUmemAllocationType: TypeId = 247;
-pub(super) const t_CUmemAllocationHandleType_in4: TypeId = 248;
-pub(super) const t_A64_u8: TypeId = 249;
-pub(super) const t_A56_u8: TypeId = 250;
-pub(super) const t_u16: TypeId = 251;
-pub(super) const t_A54_u8: TypeId = 252;
-pub(super) const t_CUmemPool_create_usage_in4: TypeId = 253;
-pub(super) const t_CUmemPool_create_usage_in2: TypeId = 254;
-pub(super) const t_A53_u8: TypeId = 255;
-pub(super) const t_CUmemPoolProps: TypeId = 256;
-pub(super) const t_CUmemAccess_flags_in4: TypeId = 257;
-pub(super) const t_CUmemAccessDesc: TypeId = 258;
-pub(super) const t_PC_CUmemAccessDesc: TypeId = 259;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 260;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 261;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 262;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 263;
-pub(super) const t_CUmemorytype: TypeId = 264;
-pub(super) const t_CUDA_MEMCPY3D: TypeId = 265;
-pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 266;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 267;
-pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 268;
-pub(super) const t_CUgraphNodeType: TypeId = 269;
-pub(super) const t_i64: TypeId = 270;
-pub(super) const t_A29_i64: TypeId = 271;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 272;
-pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 273;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 274;
-pub(super) const t_CUhostTaskSyncMode: TypeId = 275;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 276;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 277;
-pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 278;
-pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 279;
-pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 280;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 281;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 282;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 283;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 284;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 285;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 286;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 287;
-pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 288;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 289;
-pub(super) const t_CUgraphConditionalHandle: TypeId = 290;
-pub(super) const t_CUgraphConditionalNodeType: TypeId = 291;
-pub(super) const t_P_CUgraph: TypeId = 292;
-pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 293;
-pub(super) const t_A232_char: TypeId = 294;
-pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 295;
-pub(super) const t_CUmemcpyFlags_in4: TypeId = 296;
-pub(super) const t_CUmemcpyAttributes: TypeId = 297;
-pub(super) const t_P_CUmemcpyAttributes: TypeId = 298;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 299;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 300;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 301;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 302;
-pub(super) const t_CUgraphNodeParams__1: TypeId = 303;
-pub(super) const t_CUgraphNodeParams: TypeId = 304;
-pub(super) const t_P_CUgraphNodeParams: TypeId = 305;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 306;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 307;
-pub(super) const t_P_CUgraphConditionalHandle: TypeId = 308;
-pub(super) const t_CUgraphConditional_flags_in4: TypeId = 309;
-pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 310;
-pub(super) const t_CUgraphExec: TypeId = 311;
-pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 312;
-pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 313;
-pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 314;
-pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 315;
-pub(super) const t_CUgraphExecUpdateResult: TypeId = 316;
-pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 317;
-pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 318;
-pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 319;
-pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 320;
-pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 321;
-pub(super) const t_P_CUgraphEdgeData: TypeId = 322;
-pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 323;
-pub(super) const t_P_CUgraphExec: TypeId = 324;
-pub(super) const t_CUgraphInstantiateResult: TypeId = 325;
-pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 326;
-pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 327;
-pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 328;
-pub(super) const t_CUlaunchAttributeID: TypeId = 329;
-pub(super) const t_CUaccessProperty: TypeId = 330;
-pub(super) const t_CUaccessPolicyWindow: TypeId = 331;
-pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 332;
-pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 333;
-pub(super) const t_A64_char: TypeId = 334;
-pub(super) const t_CUsynchronizationPolicy: TypeId = 335;
-pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 336;
-pub(super) const t_CUclusterSchedulingPolicy: TypeId = 337;
-pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 338;
-pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 339;
-pub(super) const t_CUlaunchMemSyncDomain: TypeId = 340;
-pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 341;
-pub(super) const t_CUgraphDeviceNode: TypeId = 342;
-pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 343;
-pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 344;
-pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 345;
-pub(super) const t_CUsharedMemoryMode: TypeId = 346;
-pub(super) const t_CUlaunchAttributeValue: TypeId = 347;
-pub(super) const t_P_CUlaunchAttributeValue: TypeId = 348;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 349;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 350;
-pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 351;
-pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 352;
-pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 353;
-pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 354;
-pub(super) const t_P_CUgraphNodeType: TypeId = 355;
-pub(super) const t_CUuserObject: TypeId = 356;
-pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 357;
-pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 358;
-pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 359;
-pub(super) const t_P_CUgreenCtx: TypeId = 360;
-pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 361;
-pub(super) const t_CUstream_flags_in4: TypeId = 362;
-pub(super) const t_P_CUexternalMemory: TypeId = 363;
-pub(super) const t_CUexternalMemoryHandleType: TypeId = 364;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 365;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 366;
-pub(super) const t_CUexternalMemory_flags_in4: TypeId = 367;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 368;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 369;
-pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 370;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 371;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 372;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 373;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 374;
-pub(super) const t_CUipcEventHandle: TypeId = 375;
-pub(super) const t_P_CUipcEventHandle: TypeId = 376;
-pub(super) const t_CUipcMemHandle: TypeId = 377;
-pub(super) const t_P_CUipcMemHandle: TypeId = 378;
-pub(super) const t_CUipcMem_flags_in4: TypeId = 379;
-pub(super) const t_P_CUfunction: TypeId = 380;
-pub(super) const t_CUlibrary: TypeId = 381;
-pub(super) const t_P_CUlibrary: TypeId = 382;
-pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 383;
-pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 384;
-pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 385;
-pub(super) const t_A4_char: TypeId = 386;
-pub(super) const t_CUlaunchAttribute: TypeId = 387;
-pub(super) const t_P_CUlaunchAttribute: TypeId = 388;
-pub(super) const t_CUlaunchConfig: TypeId = 389;
-pub(super) const t_PC_CUlaunchConfig: TypeId = 390;
-pub(super) const t_P_CUkernel: TypeId = 391;
-pub(super) const t_CUjit_option: TypeId = 392;
-pub(super) const t_P_CUjit_option: TypeId = 393;
-pub(super) const t_CUlibraryOption: TypeId = 394;
-pub(super) const t_P_CUlibraryOption: TypeId = 395;
-pub(super) const t_CUjit_target: TypeId = 396;
-pub(super) const t_CUjit_fallback: TypeId = 397;
-pub(super) const t_CUjit_cacheMode: TypeId = 398;
-pub(super) const t_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 399;
-pub(super) const t_P_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 400;
-pub(super) const t_CUlinkState: TypeId = 401;
-pub(super) const t_CUjitInputType: TypeId = 402;
-pub(super) const t_P_CUlinkState: TypeId = 403;
-pub(super) const t_CUmemGenericAllocationHandle: TypeId = 404;
-pub(super) const t_CUlogicalEndpointType: TypeId = 405;
-pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 406;
-pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 407;
-pub(super) const t_CUlogicalEndpointProp__1: TypeId = 408;
-pub(super) const t_CUlogicalEndpointIpcHandleType_in4: TypeId = 409;
-pub(super) const t_CUlogicalEndpointFlag_in4: TypeId = 410;
-pub(super) const t_CUlogicalEndpointProp: TypeId = 411;
-pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 412;
-pub(super) const t_CUlogicalEndpointFabricHandle: TypeId = 413;
-pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 414;
-pub(super) const t_CUlogsCallbackHandle: TypeId = 415;
-pub(super) const t_P_CUlogsCallbackHandle: TypeId = 416;
-pub(super) const t_CUmem_advise: TypeId = 417;
-pub(super) const t_CUmemAttach_flags_in4: TypeId = 418;
-pub(super) const t_CUmemDecompressAlgorithm: TypeId = 419;
-pub(super) const t_A20_u8: TypeId = 420;
-pub(super) const t_CUmemDecompressParams: TypeId = 421;
-pub(super) const t_P_CUmemDecompressParams: TypeId = 422;
-pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 423;
-pub(super) const t_A4_u8: TypeId = 424;
-pub(super) const t_CUmemAllocationCompType: TypeId = 425;
-pub(super) const t_CUmemAllocationCompType_: TypeId = 426;
-pub(super) const t_CUmem_create_usage_in4: TypeId = 427;
-pub(super) const t_CUmem_create_usage_in2: TypeId = 428;
-pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 429;
-pub(super) const t_CUmemAllocationProp: TypeId = 430;
-pub(super) const t_PC_CUmemAllocationProp: TypeId = 431;
-pub(super) const t_P_CUmemLocation: TypeId = 432;
-pub(super) const t_CUmemFabricHandle: TypeId = 433;
-pub(super) const t_CUmemAllocationHandleType: TypeId = 434;
-pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 435;
-pub(super) const t_CUmemAccess_flags_in8: TypeId = 436;
-pub(super) const t_P_CUmemAccess_flags_in8: TypeId = 437;
-pub(super) const t_PC_CUmemLocation: TypeId = 438;
-pub(super) const t_CUmemAllocationGranularity_flags: TypeId = 439;
-pub(super) const t_P_CUmemAllocationProp: TypeId = 440;
-pub(super) const t_CUmemRangeHandleType: TypeId = 441;
-pub(super) const t_CUmemRangeFlags_in4: TypeId = 442;
-pub(super) const t_CUmemRangeFlags_in8: TypeId = 443;
-pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 444;
-pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 445;
-pub(super) const t_CUmemhostregister_flags_in4: TypeId = 446;
-pub(super) const t_CUresourcetype: TypeId = 447;
-pub(super) const t_CUarrayMapInfo_resource: TypeId = 448;
-pub(super) const t_CUarraySparseSubresourceType: TypeId = 449;
-pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 450;
-pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 451;
-pub(super) const t_CUarrayMapInfo_subresource: TypeId = 452;
-pub(super) const t_CUmemOperationType: TypeId = 453;
-pub(super) const t_CUmemHandleType: TypeId = 454;
-pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 455;
-pub(super) const t_A2_u32: TypeId = 456;
-pub(super) const t_CUarrayMapInfo: TypeId = 457;
-pub(super) const t_P_CUarrayMapInfo: TypeId = 458;
-pub(super) const t_PC_CUmemPoolProps: TypeId = 459;
-pub(super) const t_CUmemPoolPtrExportData: TypeId = 460;
-pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 461;
-pub(super) const t_CUmemPool_attribute: TypeId = 462;
-pub(super) const t_CUmem_range_attribute: TypeId = 463;
-pub(super) const t_P_CUmem_range_attribute: TypeId = 464;
-pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 465;
-pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 466;
-pub(super) const t_CUDA_MEMCPY2D: TypeId = 467;
-pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 468;
-pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 469;
-pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 470;
-pub(super) const t_CUmemcpy3DOperandType: TypeId = 471;
-pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 472;
-pub(super) const t_CUoffset3D: TypeId = 473;
-pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 474;
-pub(super) const t_CUmemcpy3DOperand_op: TypeId = 475;
-pub(super) const t_CUmemcpy3DOperand: TypeId = 476;
-pub(super) const t_CUextent3D: TypeId = 477;
-pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 478;
-pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 479;
-pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 480;
-pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 481;
-pub(super) const t_CUmoduleLoadingMode: TypeId = 482;
-pub(super) const t_P_CUmoduleLoadingMode: TypeId = 483;
-pub(super) const t_CUsurfref: TypeId = 484;
-pub(super) const t_P_CUsurfref: TypeId = 485;
-pub(super) const t_CUtexref: TypeId = 486;
-pub(super) const t_P_CUtexref: TypeId = 487;
-pub(super) const t_CUmemAllocationHandleType_in8: TypeId = 488;
-pub(super) const t_CUmulticastObjectProp: TypeId = 489;
-pub(super) const t_PC_CUmulticastObjectProp: TypeId = 490;
-pub(super) const t_CUmulticastGranularity_flags: TypeId = 491;
-pub(super) const t_CUoccupancy_flags_in4: TypeId = 492;
-pub(super) const t_CUpointer_attribute: TypeId = 493;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 494;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 495;
-pub(super) const t_P_CUpointer_attribute: TypeId = 496;
-pub(super) const t_CUoutput_mode: TypeId = 497;
-pub(super) const t_PC_CUexternalSemaphore: TypeId = 498;
-pub(super) const t_CUstreamCigDataType: TypeId = 499;
-pub(super) const t_CUstreamCigParam: TypeId = 500;
-pub(super) const t_P_CUstreamCigParam: TypeId = 501;
-pub(super) const t_CUstreamCigCaptureParams: TypeId = 502;
-pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 503;
-pub(super) const t_CUstreamCaptureMode: TypeId = 504;
-pub(super) const t_CUstreamAttrID_enum: TypeId = 505;
-pub(super) const t_CUstreamAttrValue_union: TypeId = 506;
-pub(super) const t_P_CUstreamAttrValue_union: TypeId = 507;
-pub(super) const t_CUstreamCaptureStatus: TypeId = 508;
-pub(super) const t_P_CUstreamCaptureStatus: TypeId = 509;
-pub(super) const t_P_PC_CUgraphNode: TypeId = 510;
-pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 511;
-pub(super) const t_P_CUstream_flags_in4: TypeId = 512;
-pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 513;
-pub(super) const t_CUstreamUpdateCaptureDependencies_flags: TypeId = 514;
-pub(super) const t_CUevent_wait_flags_in4: TypeId = 515;
-pub(super) const t_CUsurfObject: TypeId = 516;
-pub(super) const t_P_CUsurfObject: TypeId = 517;
-pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 518;
-pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 519;
-pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 520;
-pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 521;
-pub(super) const t_A32_i32: TypeId = 522;
-pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 523;
-pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 524;
-pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 525;
-pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 526;
-pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 527;
-pub(super) const t_A16_u64: TypeId = 528;
-pub(super) const t_CUtensorMap: TypeId = 529;
-pub(super) const t_P_CUtensorMap: TypeId = 530;
-pub(super) const t_CUtensorMapDataType: TypeId = 531;
-pub(super) const t_PC_u64: TypeId = 532;
-pub(super) const t_PC_i32: TypeId = 533;
-pub(super) const t_PC_u32: TypeId = 534;
-pub(super) const t_CUtensorMapInterleave: TypeId = 535;
-pub(super) const t_CUtensorMapSwizzle: TypeId = 536;
-pub(super) const t_CUtensorMapL2promotion: TypeId = 537;
-pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 538;
-pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 539;
-pub(super) const t_CUtensorMapAllocClass: TypeId = 540;
-pub(super) const t_P_CUtensorMapAllocClass: TypeId = 541;
-pub(super) const t_CUtexObject: TypeId = 542;
-pub(super) const t_P_CUtexObject: TypeId = 543;
-pub(super) const t_CUaddress_mode: TypeId = 544;
-pub(super) const t_A3_CUaddress_mode: TypeId = 545;
-pub(super) const t_CUfilter_mode: TypeId = 546;
-pub(super) const t_A4_f32: TypeId = 547;
-pub(super) const t_A12_i32: TypeId = 548;
-pub(super) const t_CUtexref_flags_in4: TypeId = 549;
-pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 550;
-pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 551;
-pub(super) const t_CUresourceViewFormat: TypeId = 552;
-pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 553;
-pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 554;
-pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 555;
-pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 556;
-pub(super) const t_P_CUaddress_mode: TypeId = 557;
-pub(super) const t_P_CUfilter_mode: TypeId = 558;
-pub(super) const t_P_CUtexref_flags_in4: TypeId = 559;
-pub(super) const t_P_CUarray_format: TypeId = 560;
-pub(super) const t_CUtexrefArray_flags_in4: TypeId = 561;
-pub(super) const t_P_CUstreamCaptureMode: TypeId = 562;
-pub(super) const t_P_CUuserObject: TypeId = 563;
-pub(super) const t_CUuserObject_flags_in4: TypeId = 564;
-pub(super) const t_cudaError_t: TypeId = 565;
-pub(super) const t_cudaError_t_status: TypeId = 566;
-pub(super) const t_cudaKernel_t: TypeId = 567;
-pub(super) const t_P_cudaKernel_t: TypeId = 568;
-pub(super) const t_dim3: TypeId = 569;
-pub(super) const t_cudaStream_t: TypeId = 570;
-pub(super) const t_P_dim3: TypeId = 571;
-pub(super) const t_P_cudaStream_t: TypeId = 572;
-pub(super) const t_uint3: TypeId = 573;
-pub(super) const t_P_uint3: TypeId = 574;
-pub(super) const t_cudaChannelFormatKind: TypeId = 575;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 576;
-pub(super) const t_surfaceReference: TypeId = 577;
-pub(super) const t_PC_surfaceReference: TypeId = 578;
-pub(super) const t_cudaTextureFilterMode: TypeId = 579;
-pub(super) const t_cudaTextureAddressMode: TypeId = 580;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 581;
-pub(super) const t_A14_i32: TypeId = 582;
-pub(super) const t_textureReference: TypeId = 583;
-pub(super) const t_PC_textureReference: TypeId = 584;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 585;
-pub(super) const t_cudaExtent: TypeId = 586;
-pub(super) const t_P_cudaExtent: TypeId = 587;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 588;
-pub(super) const t_P_cudaArrayFlags_in4: TypeId = 589;
-pub(super) const t_cudaArray_t: TypeId = 590;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 591;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 592;
-pub(super) const t_P_cudaArray_t: TypeId = 593;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 594;
-pub(super) const t_cudaArraySparseFlags_in4: TypeId = 595;
-pub(super) const t_cudaArraySparseProperties: TypeId = 596;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 597;
-pub(super) const t_cudaArray_const_t: TypeId = 598;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 599;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 600;
-pub(super) const t_A8_char: TypeId = 601;
-pub(super) const t_A2_i32: TypeId = 602;
-pub(super) const t_A8_u8: TypeId = 603;
-pub(super) const t_cudaComputeMode: TypeId = 604;
-pub(super) const t_A63_i32: TypeId = 605;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesOptions_in4: TypeId = 606;
-pub(super) const t_cudaGPUDirectRDMAWritesOrdering: TypeId = 607;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 608;
-pub(super) const t_A61_i32: TypeId = 609;
-pub(super) const t_A1_i32: TypeId = 610;
-pub(super) const t_A60_i32: TypeId = 611;
-pub(super) const t_A56_i32: TypeId = 612;
-pub(super) const t_cudaDeviceProp: TypeId = 613;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 614;
-pub(super) const t_cudaSurfaceObject_t: TypeId = 615;
-pub(super) const t_P_cudaSurfaceObject_t: TypeId = 616;
-pub(super) const t_cudaResourceType: TypeId = 617;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 618;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 619;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 620;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 621;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 622;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 623;
-pub(super) const t_cudaResourceDesc_res: TypeId = 624;
-pub(super) const t_cudaResourceDesc: TypeId = 625;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 626;
-pub(super) const t_cudaTextureObject_t: TypeId = 627;
-pub(super) const t_P_cudaTextureObject_t: TypeId = 628;
-pub(super) const t_cudaTextureReadMode: TypeId = 629;
-pub(super) const t_cudaTextureDesc: TypeId = 630;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 631;
-pub(super) const t_cudaResourceViewFormat: TypeId = 632;
-pub(super) const t_cudaResourceViewDesc: TypeId = 633;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 634;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 635;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 636;
-pub(super) const t_cudaExternalMemory_t: TypeId = 637;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 638;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 639;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 640;
-pub(super) const t_cudaDevResourceType: TypeId = 641;
-pub(super) const t_cudaDevSmResourceGroup_flags_in4: TypeId = 642;
-pub(super) const t_cudaDevSmResource: TypeId = 643;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 644;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 645;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 646;
-pub(super) const t_cudaDevResource__2: TypeId = 647;
-pub(super) const t_cudaDevResource: TypeId = 648;
-pub(super) const t_P_cudaDevResource: TypeId = 649;
-pub(super) const t_PC_cudaDevResource: TypeId = 650;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 651;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 652;
-pub(super) const t_cudaDevSmResourceSplitByCount_flags_in4: TypeId = 653;
-pub(super) const t_cudaPeerAccessFlags_in4: TypeId = 654;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 655;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 656;
-pub(super) const t_cudaDeviceAttr: TypeId = 657;
-pub(super) const t_cudaFuncCache: TypeId = 658;
-pub(super) const t_P_cudaFuncCache: TypeId = 659;
-pub(super) const t_cudaMemPool_t: TypeId = 660;
-pub(super) const t_P_cudaMemPool_t: TypeId = 661;
-pub(super) const t_cudaExecutionContext_t: TypeId = 662;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 663;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 664;
-pub(super) const t_cudaAtomicOperation: TypeId = 665;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 666;
-pub(super) const t_cudaLimit: TypeId = 667;
-pub(super) const t_cudaNvSciSyncAttrFlags_in4: TypeId = 668;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 669;
-pub(super) const t_cudaSharedMemConfig: TypeId = 670;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 671;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 672;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 673;
-pub(super) const t_cudaEglStreamConnection: TypeId = 674;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 675;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 676;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 677;
-pub(super) const t_cudaEglResourceLocationFlags: TypeId = 678;
-pub(super) const t_A3_cudaArray_t: TypeId = 679;
-pub(super) const t_cudaPitchedPtr: TypeId = 680;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 681;
-pub(super) const t_cudaEglFrame_frame: TypeId = 682;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 683;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 684;
-pub(super) const t_cudaEglFrameType: TypeId = 685;
-pub(super) const t_cudaEglColorFormat: TypeId = 686;
-pub(super) const t_cudaEglFrame: TypeId = 687;
-pub(super) const t_P_cudaEglFrame: TypeId = 688;
-pub(super) const t_cudaEvent_t: TypeId = 689;
-pub(super) const t_P_cudaEvent_t: TypeId = 690;
-pub(super) const t_cudaEventFlags_in4: TypeId = 691;
-pub(super) const t_cudaEventRecordFlags_in4: TypeId = 692;
-pub(super) const t_cudaStreamFlags_in4: TypeId = 693;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 694;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 695;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 696;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 697;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 698;
-pub(super) const t_A16_i32: TypeId = 699;
-pub(super) const t_A15_i32: TypeId = 700;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 701;
-pub(super) const t_cudaFuncAttributes: TypeId = 702;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 703;
-pub(super) const t_cudaFuncAttribute: TypeId = 704;
-pub(super) const t_cudaGLDeviceList: TypeId = 705;
-pub(super) const t_cudaGLMapFlags_in4: TypeId = 706;
-pub(super) const t_cudaDeviceFlags_in4: TypeId = 707;
-pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 708;
-pub(super) const t_P_cudaDeviceProp: TypeId = 709;
-pub(super) const t_cudaDeviceProp_: TypeId = 710;
-pub(super) const t_P_cudaDeviceProp_: TypeId = 711;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 712;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 713;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 714;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 715;
-pub(super) const t_cudaFunction_t: TypeId = 716;
-pub(super) const t_P_cudaFunction_t: TypeId = 717;
-pub(super) const t_P_cudaResourceDesc: TypeId = 718;
-pub(super) const t_P_PC_surfaceReference: TypeId = 719;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 720;
-pub(super) const t_P_cudaTextureDesc: TypeId = 721;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 722;
-pub(super) const t_P_PC_textureReference: TypeId = 723;
-pub(super) const t_cudaGraphNode_t: TypeId = 724;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 725;
-pub(super) const t_cudaGraph_t: TypeId = 726;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 727;
-pub(super) const t_cudaGraphDependencyType: TypeId = 728;
-pub(super) const t_cudaGraphDependencyType_: TypeId = 729;
-pub(super) const t_cudaGraphEdgeData: TypeId = 730;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 731;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 732;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 733;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 734;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 735;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 736;
-pub(super) const t_cudaExternalSemaphoreSignalFlags_in4: TypeId = 737;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 738;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 739;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 740;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 741;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 742;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 743;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 744;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 745;
-pub(super) const t_cudaExternalSemaphoreWaitFlags_in4: TypeId = 746;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 747;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 748;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 749;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 750;
-pub(super) const t_cudaHostNodeParams: TypeId = 751;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 752;
-pub(super) const t_cudaKernelNodeParams: TypeId = 753;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 754;
-pub(super) const t_cudaMemAllocationType: TypeId = 755;
-pub(super) const t_cudaMemLocationType: TypeId = 756;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 757;
-pub(super) const t_cudaMemLocation__1: TypeId = 758;
-pub(super) const t_cudaMemLocation: TypeId = 759;
-pub(super) const t_cudaMemPoolCreateUsage_in4: TypeId = 760;
-pub(super) const t_cudaMemPoolCreateUsage_in2: TypeId = 761;
-pub(super) const t_cudaMemPoolProps: TypeId = 762;
-pub(super) const t_cudaMemAccessFlags: TypeId = 763;
-pub(super) const t_cudaMemAccessDesc: TypeId = 764;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 765;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 766;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 767;
-pub(super) const t_cudaPos: TypeId = 768;
-pub(super) const t_cudaMemcpyKind: TypeId = 769;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 770;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 771;
-pub(super) const t_cudaMemsetParams: TypeId = 772;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 773;
-pub(super) const t_cudaGraphNodeType: TypeId = 774;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 775;
-pub(super) const t_cudaKernelFunctionType: TypeId = 776;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 777;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 778;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 779;
-pub(super) const t_cudaHostTaskSyncMode: TypeId = 780;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 781;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 782;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 783;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 784;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 785;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 786;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 787;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 788;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 789;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 790;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 791;
-pub(super) const t_P_cudaGraph_t: TypeId = 792;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 793;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 794;
-pub(super) const t_cudaMemcpyFlags_in4: TypeId = 795;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 796;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 797;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 798;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 799;
-pub(super) const t_cudaGraphNodeParams: TypeId = 800;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 801;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 802;
-pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 803;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 804;
-pub(super) const t_cudaGraphExec_t: TypeId = 805;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 806;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 807;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 808;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 809;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 810;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 811;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 812;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 813;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 814;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 815;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 816;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 817;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 818;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 819;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 820;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 821;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 822;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 823;
-pub(super) const t_cudaAccessProperty: TypeId = 824;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 825;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 826;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 827;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 828;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 829;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 830;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 831;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 832;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 833;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 834;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 835;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 836;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 837;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 838;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 839;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 840;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 841;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 842;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 843;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 844;
-pub(super) const t_P_cudaMemsetParams: TypeId = 845;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 846;
-pub(super) const t_cudaUserObject_t: TypeId = 847;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 848;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 849;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 850;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 851;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 852;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 853;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 854;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 855;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 856;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 857;
-pub(super) const t_cudaExternalMemoryFlags_in4: TypeId = 858;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 859;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 860;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 861;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 862;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 863;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 864;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 865;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 866;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 867;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 868;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 869;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 870;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 871;
-pub(super) const t_cudaLaunchParams: TypeId = 872;
-pub(super) const t_P_cudaLaunchParams: TypeId = 873;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 874;
-pub(super) const t_cudaLaunchAttribute: TypeId = 875;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 876;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 877;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 878;
-pub(super) const t_cudaLibrary_t: TypeId = 879;
-pub(super) const t_P_cudaLibrary_t: TypeId = 880;
-pub(super) const t_cudaJitOption: TypeId = 881;
-pub(super) const t_P_cudaJitOption: TypeId = 882;
-pub(super) const t_cudaLibraryOption: TypeId = 883;
-pub(super) const t_P_cudaLibraryOption: TypeId = 884;
-pub(super) const t_cudaJit_Fallback: TypeId = 885;
-pub(super) const t_cudaJit_CacheMode: TypeId = 886;
-pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 887;
-pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 888;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 889;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 890;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 891;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 892;
-pub(super) const t_cudaMemoryAdvise: TypeId = 893;
-pub(super) const t_P_cudaMemLocation: TypeId = 894;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 895;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 896;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 897;
-pub(super) const t_cudaMemFabricHandle_t: TypeId = 898;
-pub(super) const t_cudaMemAllocationHandleType: TypeId = 899;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 900;
-pub(super) const t_cudaMemPoolAttr: TypeId = 901;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 902;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 903;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 904;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 905;
-pub(super) const t_cudaOffset3D: TypeId = 906;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 907;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 908;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 909;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 910;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 911;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 912;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 913;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 914;
-pub(super) const t_cudaMemoryType: TypeId = 915;
-pub(super) const t_A8_i64: TypeId = 916;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 917;
-pub(super) const t_A7_i64: TypeId = 918;
-pub(super) const t_cudaPointerAttributes: TypeId = 919;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 920;
-pub(super) const t_cudaOutputMode_t: TypeId = 921;
-pub(super) const t_f64: TypeId = 922;
-pub(super) const t_P_f64: TypeId = 923;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 924;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 925;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 926;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 927;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 928;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 929;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 930;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 931;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 932;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 933;
-pub(super) const t_cudaStreamAttrID: TypeId = 934;
-pub(super) const t_cudaStreamAttrValue: TypeId = 935;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 936;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 937;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 938;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 939;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 940;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 941;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 942;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags: TypeId = 943;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 944;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 945;
-pub(super) const t_P_cudaUserObject_t: TypeId = 946;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 947;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 948;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 949;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 950;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 951;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 952;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 953;
-pub(super) const t_cublasStatus_t: TypeId = 954;
-pub(super) const t_cublasStatus_t_status: TypeId = 955;
-pub(super) const t_cublasHandle_t: TypeId = 956;
-pub(super) const t_cudaDataType: TypeId = 957;
-pub(super) const t_i8: TypeId = 958;
-pub(super) const t_i16: TypeId = 959;
-pub(super) const t_f16: TypeId = 960;
-pub(super) const t_bf16: TypeId = 961;
-pub(super) const t_A2_i8: TypeId = 962;
-pub(super) const t_A2_u8: TypeId = 963;
-pub(super) const t_A2_i16: TypeId = 964;
-pub(super) const t_A2_u16: TypeId = 965;
-pub(super) const t_A2_i64: TypeId = 966;
-pub(super) const t_A2_u64: TypeId = 967;
-pub(super) const t_A2_f16: TypeId = 968;
-pub(super) const t_A2_bf16: TypeId = 969;
-pub(super) const t_float2: TypeId = 970;
-pub(super) const t_double2: TypeId = 971;
-pub(super) const t_PC_float2: TypeId = 972;
-pub(super) const t_P_float2: TypeId = 973;
-pub(super) const t_cublasSideMode_t: TypeId = 974;
-pub(super) const t_cublasOperation_t: TypeId = 975;
-pub(super) const t_P_P_float2: TypeId = 976;
-pub(super) const t_P_PC_float2: TypeId = 977;
-pub(super) const t_cublasFillMode_t: TypeId = 978;
-pub(super) const t_PC_f32: TypeId = 979;
-pub(super) const t_P_cublasHandle_t: TypeId = 980;
-pub(super) const t_cublasDiagType_t: TypeId = 981;
-pub(super) const t_PC_f64: TypeId = 982;
-pub(super) const t_P_P_f64: TypeId = 983;
-pub(super) const t_P_PC_f64: TypeId = 984;
-pub(super) const t_PC_cublasOperation_t: TypeId = 985;
-pub(super) const t_PC_i64: TypeId = 986;
-pub(super) const t_PC_double2: TypeId = 987;
-pub(super) const t_cublasComputeType_t: TypeId = 988;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 989;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 990;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 991;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 992;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 993;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 994;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 995;
-pub(super) const t_P_P_i32: TypeId = 996;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 997;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 998;
-pub(super) const t_cublasMath_t_in4: TypeId = 999;
-pub(super) const t_P_cublasMath_t_in4: TypeId = 1000;
-pub(super) const t_cublasPointerMode_t: TypeId = 1001;
-pub(super) const t_P_cublasPointerMode_t: TypeId = 1002;
-pub(super) const t_libraryPropertyType: TypeId = 1003;
-pub(super) const t_PC_f16: TypeId = 1004;
-pub(super) const t_P_PC_f16: TypeId = 1005;
-pub(super) const t_P_f16: TypeId = 1006;
-pub(super) const t_P_P_f16: TypeId = 1007;
-pub(super) const t_P_P_f32: TypeId = 1008;
-pub(super) const t_P_i64: TypeId = 1009;
-pub(super) const t_cublasLtHandle_t: TypeId = 1010;
-pub(super) const t_P_cublasLtHandle_t: TypeId = 1011;
-pub(super) const t_cublasLtEmulationDesc_t: TypeId = 1012;
-pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 1013;
-pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 1014;
-pub(super) const t_cublasLtMatrixLayout_t: TypeId = 1015;
-pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 1016;
-pub(super) const t_cublasLtMatmulDesc_t: TypeId = 1017;
-pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 1018;
-pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 1019;
-pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 1020;
-pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 1021;
-pub(super) const t_cublasLtMatmulTile_t: TypeId = 1022;
-pub(super) const t_cublasLtMatmulStages_t: TypeId = 1023;
-pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 1024;
-pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 1025;
-pub(super) const t_A4_i32: TypeId = 1026;
-pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 1027;
-pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 1028;
-pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 1029;
-pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 1030;
-pub(super) const t_cublasLtMatmulPreference_t: TypeId = 1031;
-pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 1032;
-pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 1033;
-pub(super) const t_cublasLtPointerMode_t: TypeId = 1034;
-pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 1035;
-pub(super) const t_cublasLtMatmulBatchInvarianceFlags_t: TypeId = 1036;
-pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 1037;
-pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 1038;
-pub(super) const t_cublasLtMatmulSearch_t: TypeId = 1039;
-pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 1040;
-pub(super) const t_cublasLtOrder_t: TypeId = 1041;
-pub(super) const t_cublasLtBatchMode_t: TypeId = 1042;
-pub(super) const t_cublasLtIntegerWidth_t: TypeId = 1043;
-pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 1044;
-pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 1045;
-pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 1046;
-pub(super) const t_P_PC_f32: TypeId = 1047;
-pub(super) const t_PC_bf16: TypeId = 1048;
-pub(super) const t_P_PC_bf16: TypeId = 1049;
-pub(super) const t_P_bf16: TypeId = 1050;
-pub(super) const t_P_P_bf16: TypeId = 1051;
-pub(super) const t_PC_u8: TypeId = 1052;
-pub(super) const t_cublasXtHandle_t: TypeId = 1053;
-pub(super) const t_P_cublasXtHandle_t: TypeId = 1054;
-pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1055;
-pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1056;
-pub(super) const t_cublasXtBlasOp_t: TypeId = 1057;
-pub(super) const t_cublasXtOpType_t: TypeId = 1058;
-pub(super) const t_P_double2: TypeId = 1059;
-pub(super) const t_P_P_double2: TypeId = 1060;
-pub(super) const t_P_PC_double2: TypeId = 1061;
-pub(super) const t_cublasMpStatus_t: TypeId = 1062;
-pub(super) const t_cublasMpStatus_t_status: TypeId = 1063;
-pub(super) const t_cublasMpGrid_t: TypeId = 1064;
-pub(super) const t_cublasMpHandle_t: TypeId = 1065;
-pub(super) const t_P_cublasMpHandle_t: TypeId = 1066;
-pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1067;
-pub(super) const t_ncclComm_t: TypeId = 1068;
-pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1069;
-pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1070;
-pub(super) const t_cublasMpGridLayout_t: TypeId = 1071;
-pub(super) const t_P_cublasMpGrid_t: TypeId = 1072;
-pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1073;
-pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1074;
-pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1075;
-pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1076;
-pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1077;
-pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1078;
-pub(super) const t_cublasMpResultScheme_t: TypeId = 1079;
-pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1080;
-pub(super) const t_cudnnStatus_t: TypeId = 1081;
-pub(super) const t_cudnnStatus_t_status: TypeId = 1082;
-pub(super) const t_cudnnHandle_t: TypeId = 1083;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1084;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1085;
-pub(super) const t_cudnnDataType_t: TypeId = 1086;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1087;
-pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1088;
-pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1089;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1090;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1091;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1092;
-pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1093;
-pub(super) const t_cudnnBackendKnobType_t: TypeId = 1094;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1095;
-pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1096;
-pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1097;
-pub(super) const t_cudnnPointwiseMode_t: TypeId = 1098;
-pub(super) const t_cudnnGenStatsMode_t: TypeId = 1099;
-pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1100;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1101;
-pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1102;
-pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1103;
-pub(super) const t_cudnnResampleMode_t: TypeId = 1104;
-pub(super) const t_cudnnPaddingMode_t: TypeId = 1105;
-pub(super) const t_cudnnSignalMode_t: TypeId = 1106;
-pub(super) const t_cudnnFraction_t: TypeId = 1107;
-pub(super) const t_cudnnBackendNormMode_t: TypeId = 1108;
-pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1109;
-pub(super) const t_cudnnRngDistribution_t: TypeId = 1110;
-pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1111;
-pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1112;
-pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1113;
-pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1114;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 1115;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 1116;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1117;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1118;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1119;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1120;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1121;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1122;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1123;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1124;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1125;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1126;
-pub(super) const t_P_cudnnHandle_t: TypeId = 1127;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1128;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1129;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1130;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1131;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1132;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1133;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1134;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1135;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1136;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1137;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1138;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1139;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1140;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1141;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1142;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1143;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1144;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1145;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1146;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1147;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1148;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1149;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1150;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1151;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1152;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1153;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1154;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1155;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1156;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1157;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1158;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1159;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1160;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1161;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1162;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1163;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1164;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1165;
-pub(super) const t_cudnnNormMode_t: TypeId = 1166;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1167;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1168;
-pub(super) const t_cudnnMathType_t: TypeId = 1169;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1170;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1171;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1172;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1173;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1174;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1175;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1176;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1177;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1178;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1179;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1180;
-pub(super) const t_Algorithm: TypeId = 1181;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1182;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1183;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1184;
-pub(super) const t_cudnnAttnMode_in4: TypeId = 1185;
-pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1186;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1187;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1188;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1189;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1190;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1191;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1192;
-pub(super) const t_cudnnCallbackMask_in4: TypeId = 1193;
-pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1194;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1195;
-pub(super) const t_cudnnReorderType_t: TypeId = 1196;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1197;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1198;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1199;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1200;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1201;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1202;
-pub(super) const t_cudnnNormOps_t: TypeId = 1203;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1204;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1205;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1206;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1207;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1208;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1209;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1210;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1211;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1212;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1213;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1214;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1215;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1216;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1217;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1218;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1219;
-pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1220;
-pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1221;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1222;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1223;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1224;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1225;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1226;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1227;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1228;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1229;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1230;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1231;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1232;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1233;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1234;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1235;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1236;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1237;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1238;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1239;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1240;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1241;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1242;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1243;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1244;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1245;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1246;
-pub(super) const t_cudssStatus_t: TypeId = 1247;
-pub(super) const t_cudssStatus_t_status: TypeId = 1248;
-pub(super) const t_cudssConfig_t: TypeId = 1249;
-pub(super) const t_P_cudssConfig_t: TypeId = 1250;
-pub(super) const t_cudssConfigParam_t: TypeId = 1251;
-pub(super) const t_cudssReorderingAlg_t: TypeId = 1252;
-pub(super) const t_cudssFactorizationAlg_t: TypeId = 1253;
-pub(super) const t_cudssSolveAlg_t: TypeId = 1254;
-pub(super) const t_cudssMatchingAlg_t: TypeId = 1255;
-pub(super) const t_cudssSolveMode_t: TypeId = 1256;
-pub(super) const t_cudssPivotType_t: TypeId = 1257;
-pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1258;
-pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1259;
-pub(super) const t_cudssHandle_t: TypeId = 1260;
-pub(super) const t_P_cudssHandle_t: TypeId = 1261;
-pub(super) const t_cudssData_t: TypeId = 1262;
-pub(super) const t_P_cudssData_t: TypeId = 1263;
-pub(super) const t_cudssDataParam_t: TypeId = 1264;
-pub(super) const t_A16_i64: TypeId = 1265;
-pub(super) const t_A3_i64: TypeId = 1266;
-pub(super) const t_cudssPhase_t_in4: TypeId = 1267;
-pub(super) const t_cudssMatrix_t: TypeId = 1268;
-pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1269;
-pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1270;
-pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1271;
-pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1272;
-pub(super) const t_P_cudssMatrix_t: TypeId = 1273;
-pub(super) const t_cudssMatrixType_t: TypeId = 1274;
-pub(super) const t_cudssMatrixViewType_t: TypeId = 1275;
-pub(super) const t_cudssIndexBase_t: TypeId = 1276;
-pub(super) const t_cudssLayout_t: TypeId = 1277;
-pub(super) const t_P_P_P_void: TypeId = 1278;
-pub(super) const t_P_cudaDataType: TypeId = 1279;
-pub(super) const t_P_cudssMatrixType_t: TypeId = 1280;
-pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1281;
-pub(super) const t_P_cudssIndexBase_t: TypeId = 1282;
-pub(super) const t_P_cudssLayout_t: TypeId = 1283;
-pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1284;
-pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1285;
-pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1286;
-pub(super) const t_PC_cudaStream_t: TypeId = 1287;
-pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1288;
-pub(super) const t_cudssStatus_t_: TypeId = 1289;
-pub(super) const t_cudssStatus_t_status_: TypeId = 1290;
-pub(super) const t_cudssConfig_t_: TypeId = 1291;
-pub(super) const t_P_cudssConfig_t_: TypeId = 1292;
-pub(super) const t_cudssConfigParam_t_: TypeId = 1293;
-pub(super) const t_cudssAlgType_t: TypeId = 1294;
-pub(super) const t_cudssPivotType_t_: TypeId = 1295;
-pub(super) const t_cudssHandle_t_: TypeId = 1296;
-pub(super) const t_P_cudssHandle_t_: TypeId = 1297;
-pub(super) const t_cudssData_t_: TypeId = 1298;
-pub(super) const t_P_cudssData_t_: TypeId = 1299;
-pub(super) const t_cudssDataParam_t_: TypeId = 1300;
-pub(super) const t_cudssPhase_t_in4_: TypeId = 1301;
-pub(super) const t_cudssMatrix_t_: TypeId = 1302;
-pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1303;
-pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1304;
-pub(super) const t_P_cudssMatrix_t_: TypeId = 1305;
-pub(super) const t_cudssMatrixType_t_: TypeId = 1306;
-pub(super) const t_cudssMatrixViewType_t_: TypeId = 1307;
-pub(super) const t_cudssIndexBase_t_: TypeId = 1308;
-pub(super) const t_cudssLayout_t_: TypeId = 1309;
-pub(super) const t_P_cudssMatrixType_t_: TypeId = 1310;
-pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1311;
-pub(super) const t_P_cudssIndexBase_t_: TypeId = 1312;
-pub(super) const t_P_cudssLayout_t_: TypeId = 1313;
-pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1314;
-pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1315;
-pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1316;
-pub(super) const t_cufftResult: TypeId = 1317;
-pub(super) const t_cufftResult_status: TypeId = 1318;
-pub(super) const t_cufftHandle: TypeId = 1319;
-pub(super) const t_P_cufftHandle: TypeId = 1320;
-pub(super) const t_cufftType: TypeId = 1321;
-pub(super) const t_cufftDirection: TypeId = 1322;
-pub(super) const t_cufftProperty: TypeId = 1323;
-pub(super) const t_cufftXtCallbackType: TypeId = 1324;
-pub(super) const t_A64_i32: TypeId = 1325;
-pub(super) const t_A64_P_void: TypeId = 1326;
-pub(super) const t_A64_u64: TypeId = 1327;
-pub(super) const t_cudaXtDesc: TypeId = 1328;
-pub(super) const t_P_cudaXtDesc: TypeId = 1329;
-pub(super) const t_libFormat: TypeId = 1330;
-pub(super) const t_cudaLibXtDesc: TypeId = 1331;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1332;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1333;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1334;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1335;
-pub(super) const t_cufftXtSubFormat: TypeId = 1336;
-pub(super) const t_cufftXtCopyType: TypeId = 1337;
-pub(super) const t_cufftXtQueryType: TypeId = 1338;
-pub(super) const t_cufftXt1dFactors: TypeId = 1339;
-pub(super) const t_A3_u64: TypeId = 1340;
-pub(super) const t_cufftBox3d: TypeId = 1341;
-pub(super) const t_PC_cufftBox3d: TypeId = 1342;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1343;
-pub(super) const t_fftw_plan: TypeId = 1344;
-pub(super) const t_A2_f64: TypeId = 1345;
-pub(super) const t_P_A2_f64: TypeId = 1346;
-pub(super) const t_fftwSign: TypeId = 1347;
-pub(super) const t_fftwFlags: TypeId = 1348;
-pub(super) const t_fftwf_iodim64: TypeId = 1349;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1350;
-pub(super) const t_fftwf_iodim: TypeId = 1351;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1352;
-pub(super) const t_fftwf_plan: TypeId = 1353;
-pub(super) const t_A2_f32: TypeId = 1354;
-pub(super) const t_P_A2_f32: TypeId = 1355;
-pub(super) const t_CUfileOpError: TypeId = 1356;
-pub(super) const t_CUfileError_t: TypeId = 1357;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1358;
-pub(super) const t_CUfileStatus_t: TypeId = 1359;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1360;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1361;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1362;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1363;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1364;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1365;
-pub(super) const t_CUfileHandle_t: TypeId = 1366;
-pub(super) const t_CUfileOpcode_t: TypeId = 1367;
-pub(super) const t_CUfileIOParams_t: TypeId = 1368;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1369;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1370;
-pub(super) const t_CUfileDriverStatusFlags_t: TypeId = 1371;
-pub(super) const t_CUfileP2PFlags_t: TypeId = 1372;
-pub(super) const t_P_CUfileP2PFlags_t: TypeId = 1373;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1374;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1375;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1376;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1377;
-pub(super) const t_P_bool1: TypeId = 1378;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1379;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1380;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1381;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1382;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1383;
-pub(super) const t_A32_u64: TypeId = 1384;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1385;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1386;
-pub(super) const t_A16_char: TypeId = 1387;
-pub(super) const t_A16_u8: TypeId = 1388;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1389;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1390;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1391;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1392;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1393;
-pub(super) const t_CUfileFileHandleType: TypeId = 1394;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1395;
-pub(super) const t_CUfileFSOps_t: TypeId = 1396;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1397;
-pub(super) const t_CUfileDescr_t: TypeId = 1398;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1399;
-pub(super) const t_CUfileIOVec_t: TypeId = 1400;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1401;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1402;
-pub(super) const t_curandStatus_t: TypeId = 1403;
-pub(super) const t_curandStatus_t_status: TypeId = 1404;
-pub(super) const t_curandGenerator_t: TypeId = 1405;
-pub(super) const t_P_curandGenerator_t: TypeId = 1406;
-pub(super) const t_curandRngType_t: TypeId = 1407;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1408;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1409;
-pub(super) const t_curandMethod_t: TypeId = 1410;
-pub(super) const t_A32_u32: TypeId = 1411;
-pub(super) const t_P_A32_u32: TypeId = 1412;
-pub(super) const t_P_P_A32_u32: TypeId = 1413;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1414;
-pub(super) const t_P_A64_u64: TypeId = 1415;
-pub(super) const t_P_P_A64_u64: TypeId = 1416;
-pub(super) const t_P_P_u32: TypeId = 1417;
-pub(super) const t_P_P_u64: TypeId = 1418;
-pub(super) const t_curandOrdering_t: TypeId = 1419;
-pub(super) const t_cusolverStatus_t: TypeId = 1420;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1421;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1422;
-pub(super) const t_cusolverEigMode_t: TypeId = 1423;
-pub(super) const t_gesvdjInfo_t: TypeId = 1424;
-pub(super) const t_cusolverEigRange_t: TypeId = 1425;
-pub(super) const t_syevjInfo_t: TypeId = 1426;
-pub(super) const t_cusolverEigType_t: TypeId = 1427;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1428;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1429;
-pub(super) const t_cusolverDnParams_t: TypeId = 1430;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1431;
-pub(super) const t_P_syevjInfo_t: TypeId = 1432;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1433;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1434;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1435;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1436;
-pub(super) const t_cusolverMathMode_t: TypeId = 1437;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1438;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1439;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1440;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1441;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1442;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1443;
-pub(super) const t_cusolverPrecType_t: TypeId = 1444;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1445;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1446;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1447;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1448;
-pub(super) const t_cusolverEigComp_t: TypeId = 1449;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1450;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1451;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1452;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1453;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1454;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1455;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1456;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1457;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1458;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1459;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1460;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1461;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1462;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1463;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1464;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1465;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1466;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1467;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1468;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1469;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1470;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1471;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1472;
-pub(super) const t_csrcholInfo_t: TypeId = 1473;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1474;
-pub(super) const t_csrluInfoHost_t: TypeId = 1475;
-pub(super) const t_csrqrInfo_t: TypeId = 1476;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1477;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1478;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1479;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1480;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1481;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1482;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1483;
-pub(super) const t_cusolverMpGrid_t: TypeId = 1484;
-pub(super) const t_cusolverMpHandle_t: TypeId = 1485;
-pub(super) const t_P_cusolverMpHandle_t: TypeId = 1486;
-pub(super) const t_P_cusolverMpGrid_t: TypeId = 1487;
-pub(super) const t_cusolverMpGridMapping_t: TypeId = 1488;
-pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1489;
-pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1490;
-pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1491;
-pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1492;
-pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1493;
-pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1494;
-pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1495;
-pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1496;
-pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1497;
-pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1498;
-pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1499;
-pub(super) const t_cusparseStatus_t: TypeId = 1500;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1501;
-pub(super) const t_cusparseHandle_t: TypeId = 1502;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1503;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1504;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1505;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1506;
-pub(super) const t_cusparseIndexType_t: TypeId = 1507;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1508;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1509;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1510;
-pub(super) const t_cusparseDirection_t: TypeId = 1511;
-pub(super) const t_bsric02Info_t: TypeId = 1512;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1513;
-pub(super) const t_bsrilu02Info_t: TypeId = 1514;
-pub(super) const t_cusparseOperation_t: TypeId = 1515;
-pub(super) const t_bsrsm2Info_t: TypeId = 1516;
-pub(super) const t_bsrsv2Info_t: TypeId = 1517;
-pub(super) const t_csru2csrInfo_t: TypeId = 1518;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1519;
-pub(super) const t_csrgemm2Info_t: TypeId = 1520;
-pub(super) const t_csric02Info_t: TypeId = 1521;
-pub(super) const t_csrilu02Info_t: TypeId = 1522;
-pub(super) const t_csrsm2Info_t: TypeId = 1523;
-pub(super) const t_csrsv2Info_t: TypeId = 1524;
-pub(super) const t_cusparseAction_t: TypeId = 1525;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1526;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1527;
-pub(super) const t_cusparseOrder_t: TypeId = 1528;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1529;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1530;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1531;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1532;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1533;
-pub(super) const t_P_bsric02Info_t: TypeId = 1534;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1535;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1536;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1537;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1538;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1539;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1540;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1541;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1542;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1543;
-pub(super) const t_P_csric02Info_t: TypeId = 1544;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1545;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1546;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1547;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1548;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1549;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1550;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1551;
-pub(super) const t_pruneInfo_t: TypeId = 1552;
-pub(super) const t_P_pruneInfo_t: TypeId = 1553;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1554;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1555;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1556;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1557;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1558;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1559;
-pub(super) const t_cusparseDiagType_t: TypeId = 1560;
-pub(super) const t_cusparseFillMode_t: TypeId = 1561;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1562;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1563;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1564;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1565;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1566;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1567;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1568;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1569;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1570;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1571;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1572;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1573;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1574;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1575;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1576;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1577;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1578;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1579;
-pub(super) const t_cusparseFormat_t: TypeId = 1580;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1581;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1582;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1583;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1584;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1585;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1586;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1587;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1588;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1589;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1590;
-pub(super) const t_A512_u8: TypeId = 1591;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1592;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1593;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1594;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1595;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1596;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1597;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1598;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1599;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1600;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1601;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1602;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1603;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1604;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1605;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1606;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1607;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1608;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1609;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1610;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1611;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1612;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1613;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1614;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1615;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1616;
-pub(super) const t_cusparseComputeType: TypeId = 1617;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1618;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1619;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1620;
-pub(super) const t_cutensorStatus_t: TypeId = 1621;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1622;
-pub(super) const t_cutensorHandle_t: TypeId = 1623;
-pub(super) const t_cutensorPlan_t: TypeId = 1624;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1625;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1626;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1627;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1628;
-pub(super) const t_cutensorOperator_t: TypeId = 1629;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1630;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1631;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1632;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1633;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1634;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1635;
-pub(super) const t_cutensorAlgo_t: TypeId = 1636;
-pub(super) const t_cutensorJitMode_t: TypeId = 1637;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1638;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1639;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1640;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1641;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1642;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1643;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1644;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1645;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1646;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1647;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1648;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1649;
-pub(super) const t_cutensorComputeType_t: TypeId = 1650;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1651;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1652;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1653;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1654;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1655;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1656;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1657;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1658;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1659;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1660;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1661;
-pub(super) const t_cutensorStatus_t_: TypeId = 1662;
-pub(super) const t_cutensorStatus_t_status_: TypeId = 1663;
-pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1664;
-pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1665;
-pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1666;
-pub(super) const t_cutensorOperator_t_: TypeId = 1667;
-pub(super) const t_cutensorComputeType_t_: TypeId = 1668;
-pub(super) const t_cutensorAlgo_t_: TypeId = 1669;
-pub(super) const t_cutensorMgHandle_t_: TypeId = 1670;
-pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1671;
-pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1672;
-pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1673;
-pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1674;
-pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1675;
-pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1676;
-pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1677;
-pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1678;
-pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1679;
-pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1680;
-pub(super) const t_cutensorMgAlgo_t_: TypeId = 1681;
-pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1682;
-pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1683;
-pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1684;
-pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1685;
-pub(super) const t_ncclResult_t: TypeId = 1686;
-pub(super) const t_ncclResult_t_status: TypeId = 1687;
-pub(super) const t_ncclDataType_t: TypeId = 1688;
-pub(super) const t_ncclConfigExt_t: TypeId = 1689;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1690;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1691;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1692;
-pub(super) const t_ncclUndefined: TypeId = 1693;
-pub(super) const t_ncclCtaPolicy: TypeId = 1694;
-pub(super) const t_ncclCollConfig_t: TypeId = 1695;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1696;
-pub(super) const t_ncclRedOp_t: TypeId = 1697;
-pub(super) const t_ncclRegistration: TypeId = 1698;
-pub(super) const t_P_ncclResult_t: TypeId = 1699;
-pub(super) const t_A128_char: TypeId = 1700;
-pub(super) const t_A128_u8: TypeId = 1701;
-pub(super) const t_ncclUniqueId: TypeId = 1702;
-pub(super) const t_P_ncclUniqueId: TypeId = 1703;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1704;
-pub(super) const t_P_ncclComm_t: TypeId = 1705;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1706;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1707;
-pub(super) const t_ncclConfig_t: TypeId = 1708;
-pub(super) const t_P_ncclConfig_t: TypeId = 1709;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1710;
-pub(super) const t_P_ncclRegistration: TypeId = 1711;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1712;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1713;
-pub(super) const t_ncclColor: TypeId = 1714;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1715;
-pub(super) const t_ncclWindow_t: TypeId = 1716;
-pub(super) const t_P_ncclWindow_t: TypeId = 1717;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1718;
-pub(super) const t_ncclSimInfo_t: TypeId = 1719;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1720;
-pub(super) const t_ncclParamHandle_t: TypeId = 1721;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1722;
-pub(super) const t_P_P_PC_char: TypeId = 1723;
-pub(super) const t_P_i16: TypeId = 1724;
-pub(super) const t_P_i8: TypeId = 1725;
-pub(super) const t_P_u16: TypeId = 1726;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1727;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1728;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1729;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1730;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1731;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1732;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1733;
-pub(super) const t_NppLibraryVersion: TypeId = 1734;
-pub(super) const t_PC_NppLibraryVersion: TypeId = 1735;
-pub(super) const t_NppStatus: TypeId = 1736;
-pub(super) const t_NppStatus_status: TypeId = 1737;
-pub(super) const t_NppStreamContext__1: TypeId = 1738;
-pub(super) const t_NppStreamContext: TypeId = 1739;
-pub(super) const t_P_NppStreamContext: TypeId = 1740;
-pub(super) const t_PC_u16: TypeId = 1741;
-pub(super) const t_NppiSize: TypeId = 1742;
-pub(super) const t_Npp16f: TypeId = 1743;
-pub(super) const t_PC_Npp16f: TypeId = 1744;
-pub(super) const t_P_Npp16f: TypeId = 1745;
-pub(super) const t_PC_i16: TypeId = 1746;
-pub(super) const t_Npp16sc: TypeId = 1747;
-pub(super) const t_PC_Npp16sc: TypeId = 1748;
-pub(super) const t_P_Npp16sc: TypeId = 1749;
-pub(super) const t_Npp32fc: TypeId = 1750;
-pub(super) const t_PC_Npp32fc: TypeId = 1751;
-pub(super) const t_P_Npp32fc: TypeId = 1752;
-pub(super) const t_Npp32sc: TypeId = 1753;
-pub(super) const t_PC_Npp32sc: TypeId = 1754;
-pub(super) const t_P_Npp32sc: TypeId = 1755;
-pub(super) const t_NppiAlphaOp: TypeId = 1756;
-pub(super) const t_PC_i8: TypeId = 1757;
-pub(super) const t_P_P_u8: TypeId = 1758;
-pub(super) const t_P_PC_u8: TypeId = 1759;
-pub(super) const t_NppiRect: TypeId = 1760;
-pub(super) const t_NppiBayerGridPosition: TypeId = 1761;
-pub(super) const t_NppiInterpolationMode: TypeId = 1762;
-pub(super) const t_NppiPoint32f: TypeId = 1763;
-pub(super) const t_NppiProfileData: TypeId = 1764;
-pub(super) const t_P_NppiProfileData: TypeId = 1765;
-pub(super) const t_P_P_i16: TypeId = 1766;
-pub(super) const t_P_PC_i16: TypeId = 1767;
-pub(super) const t_P_P_u16: TypeId = 1768;
-pub(super) const t_P_PC_u16: TypeId = 1769;
-pub(super) const t_P_P_i8: TypeId = 1770;
-pub(super) const t_P_PC_i8: TypeId = 1771;
-pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1772;
-pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1773;
-pub(super) const t_NppCmpOp: TypeId = 1774;
-pub(super) const t_NppiImageDescriptor: TypeId = 1775;
-pub(super) const t_P_NppiImageDescriptor: TypeId = 1776;
-pub(super) const t_NppiBufferDescriptor: TypeId = 1777;
-pub(super) const t_P_NppiBufferDescriptor: TypeId = 1778;
-pub(super) const t_NppiPoint: TypeId = 1779;
-pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1780;
-pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1781;
-pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1782;
-pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1783;
-pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1784;
-pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1785;
-pub(super) const t_NppiContourBlockSegment: TypeId = 1786;
-pub(super) const t_P_NppiContourBlockSegment: TypeId = 1787;
-pub(super) const t_NppiContourTotalsInfo: TypeId = 1788;
-pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1789;
-pub(super) const t_P_NppiPoint32f: TypeId = 1790;
-pub(super) const t_NppiPoint64f: TypeId = 1791;
-pub(super) const t_P_NppiPoint64f: TypeId = 1792;
-pub(super) const t_NppRoundMode: TypeId = 1793;
-pub(super) const t_P_PC_i32: TypeId = 1794;
-pub(super) const t_NppiBorderType: TypeId = 1795;
-pub(super) const t_NppiDifferentialKernel: TypeId = 1796;
-pub(super) const t_NppiMaskSize: TypeId = 1797;
-pub(super) const t_NppiNorm: TypeId = 1798;
-pub(super) const t_NppPointPolar: TypeId = 1799;
-pub(super) const t_P_NppPointPolar: TypeId = 1800;
-pub(super) const t_A3_u32: TypeId = 1801;
-pub(super) const t_NppiConnectedRegion: TypeId = 1802;
-pub(super) const t_P_NppiConnectedRegion: TypeId = 1803;
-pub(super) const t_NppDataType: TypeId = 1804;
-pub(super) const t_NppiChannels: TypeId = 1805;
-pub(super) const t_P_NppiSize: TypeId = 1806;
-pub(super) const t_P_NppiRect: TypeId = 1807;
-pub(super) const t_P_NppiPoint: TypeId = 1808;
-pub(super) const t_NppiHOGConfig: TypeId = 1809;
-pub(super) const t_PC_NppiPoint: TypeId = 1810;
-pub(super) const t_PC_NppiImageDescriptor: TypeId = 1811;
-pub(super) const t_NppiAxis: TypeId = 1812;
-pub(super) const t_NppiMirrorBatchCXR: TypeId = 1813;
-pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1814;
-pub(super) const t_NppiColorSpace: TypeId = 1815;
-pub(super) const t_P_PC_Npp16f: TypeId = 1816;
-pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1817;
-pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1818;
-pub(super) const t_NppiResizeBatchCXR: TypeId = 1819;
-pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1820;
-pub(super) const t_NppHintAlgorithm: TypeId = 1821;
-pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1822;
-pub(super) const t_P_P_Npp16f: TypeId = 1823;
-pub(super) const t_A3_f64: TypeId = 1824;
-pub(super) const t_A2_A3_f64: TypeId = 1825;
-pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1826;
-pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1827;
-pub(super) const t_A3_A3_f64: TypeId = 1828;
-pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1829;
-pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1830;
-pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1831;
-pub(super) const t_Npp64fc: TypeId = 1832;
-pub(super) const t_PC_Npp64fc: TypeId = 1833;
-pub(super) const t_P_Npp64fc: TypeId = 1834;
-pub(super) const t_Npp64sc: TypeId = 1835;
-pub(super) const t_PC_Npp64sc: TypeId = 1836;
-pub(super) const t_P_Npp64sc: TypeId = 1837;
-pub(super) const t_NppsZCType: TypeId = 1838;
-pub(super) const t_nvFatbinResult: TypeId = 1839;
-pub(super) const t_nvFatbinResult_status: TypeId = 1840;
-pub(super) const t_nvFatbinHandle: TypeId = 1841;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1842;
-pub(super) const t_nvJitLinkResult: TypeId = 1843;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1844;
-pub(super) const t_nvJitLinkHandle: TypeId = 1845;
-pub(super) const t_nvJitLinkInputType: TypeId = 1846;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1847;
-pub(super) const t_nvjpegStatus_t: TypeId = 1848;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1849;
-pub(super) const t_nvjpegHandle_t: TypeId = 1850;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1851;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1852;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1853;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1854;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1855;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1856;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1857;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1858;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1859;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1860;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1861;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1862;
-pub(super) const t_nvjpegBackend_t: TypeId = 1863;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1864;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1865;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1866;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1867;
-pub(super) const t_A4_P_u8: TypeId = 1868;
-pub(super) const t_A4_u64: TypeId = 1869;
-pub(super) const t_nvjpegImage_t: TypeId = 1870;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1871;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1872;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1873;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1874;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1875;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1876;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1877;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1878;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1879;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1880;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1881;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1882;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1883;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1884;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1885;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1886;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1887;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1888;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1889;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1890;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1891;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1892;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1893;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1894;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1895;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1896;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1897;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1898;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1899;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1900;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1901;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1902;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1903;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1904;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1905;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1906;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 1907;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 1908;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 1909;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1910;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1911;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1912;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1913;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1914;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1915;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1916;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1917;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1918;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1919;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1920;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1921;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1922;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1923;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1924;
-pub(super) const t_A33_u32: TypeId = 1925;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1926;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1927;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1928;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1929;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1930;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1931;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1932;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1933;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1934;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1935;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1936;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1937;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1938;
-pub(super) const t_nvmlReturn_t: TypeId = 1939;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1940;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1941;
-pub(super) const t_nvmlDevice_t: TypeId = 1942;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1943;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1944;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1945;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1946;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1947;
-pub(super) const t_nvmlValueType_t: TypeId = 1948;
-pub(super) const t_nvmlValue_t: TypeId = 1949;
-pub(super) const t_nvmlFieldId: TypeId = 1950;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1951;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1952;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1953;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1954;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1955;
-pub(super) const t_A32_char: TypeId = 1956;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1957;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1958;
-pub(super) const t_nvmlEnableState_t: TypeId = 1959;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1960;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1961;
-pub(super) const t_A5_u32: TypeId = 1962;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1963;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1964;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1965;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1966;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1967;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1968;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1969;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1970;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1971;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1972;
-pub(super) const t_nvmlClockType_t: TypeId = 1973;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1974;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1975;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1976;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1977;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1978;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1979;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1980;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1981;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1982;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1983;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1984;
-pub(super) const t_nvmlBrandType_t: TypeId = 1985;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1986;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1987;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1988;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1989;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1990;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1991;
-pub(super) const t_nvmlBusType_t: TypeId = 1992;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1993;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1994;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1995;
-pub(super) const t_nvmlCapabilities_in4: TypeId = 1996;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1997;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1998;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1999;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 2000;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 2001;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 2002;
-pub(super) const t_nvmlClockId_t: TypeId = 2003;
-pub(super) const t_nvmlPstates_t: TypeId = 2004;
-pub(super) const t_nvmlClockOffset_t: TypeId = 2005;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 2006;
-pub(super) const t_nvmlComputeMode_t: TypeId = 2007;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 2008;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2009;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2010;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 2011;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2012;
-pub(super) const t_A32_u8: TypeId = 2013;
-pub(super) const t_A8192_u8: TypeId = 2014;
-pub(super) const t_A4096_u8: TypeId = 2015;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2016;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2017;
-pub(super) const t_A5120_u8: TypeId = 2018;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2019;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2020;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2021;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2022;
-pub(super) const t_nvmlMemory_t: TypeId = 2023;
-pub(super) const t_P_nvmlMemory_t: TypeId = 2024;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 2025;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2026;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 2027;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2028;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 2029;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2030;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2031;
-pub(super) const t_A2048_char: TypeId = 2032;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2033;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2034;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2035;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2036;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2037;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2038;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2039;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2040;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2041;
-pub(super) const t_P_nvmlDevice_t: TypeId = 2042;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2043;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2044;
-pub(super) const t_nvmlDriverModel_t: TypeId = 2045;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 2046;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2047;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2048;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2049;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2050;
-pub(super) const t_nvmlEncoderType_t: TypeId = 2051;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2052;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2053;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 2054;
-pub(super) const t_nvmlSessionFlags_in4: TypeId = 2055;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2056;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2057;
-pub(super) const t_nvmlFBCStats_t: TypeId = 2058;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 2059;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2060;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2061;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2062;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2063;
-pub(super) const t_nvmlFabricState: TypeId = 2064;
-pub(super) const t_nvmlFabricState_: TypeId = 2065;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2066;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2067;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 2068;
-pub(super) const t_nvmlFabricHealthSummary_: TypeId = 2069;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2070;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2071;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 2072;
-pub(super) const t_nvmlFabricCliqueType_: TypeId = 2073;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2074;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2075;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2076;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2077;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2078;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2079;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2080;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2081;
-pub(super) const t_A96_char: TypeId = 2082;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2083;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2084;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2085;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2086;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2087;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2088;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2089;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2090;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2091;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2092;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2093;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2094;
-pub(super) const t_A41_char: TypeId = 2095;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 2096;
-pub(super) const t_nvmlUUIDType_t: TypeId = 2097;
-pub(super) const t_nvmlUUID_t: TypeId = 2098;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 2099;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2100;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2101;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 2102;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2103;
-pub(super) const t_nvmlInforomObject_t: TypeId = 2104;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 2105;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2106;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 2107;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 2108;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2109;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2110;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2111;
-pub(super) const t_nvmlMigMode: TypeId = 2112;
-pub(super) const t_P_nvmlMigMode: TypeId = 2113;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2114;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2115;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2116;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType_: TypeId = 2117;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2118;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2119;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2120;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2121;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2122;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2123;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2124;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2125;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2126;
-pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2127;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2128;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2129;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2130;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2131;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2132;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2133;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2134;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2135;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2136;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2137;
-pub(super) const t_A256_u8: TypeId = 2138;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2139;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2140;
-pub(super) const t_A4096_u32: TypeId = 2141;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2142;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2143;
-pub(super) const t_A23_u8: TypeId = 2144;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2145;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2146;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2147;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2148;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2149;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 2150;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2151;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2152;
-pub(super) const t_nvmlPdi_t: TypeId = 2153;
-pub(super) const t_P_nvmlPdi_t: TypeId = 2154;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2155;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2156;
-pub(super) const t_P_nvmlPstates_t: TypeId = 2157;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 2158;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2159;
-pub(super) const t_nvmlPowerMizerMode: TypeId = 2160;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2161;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2162;
-pub(super) const t_nvmlPowerSource_t: TypeId = 2163;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 2164;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2165;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2166;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2167;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2168;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2169;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2170;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2171;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2172;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 2173;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2174;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2175;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2176;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2177;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2178;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2179;
-pub(super) const t_nvmlProcessMode_t: TypeId = 2180;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 2181;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2182;
-pub(super) const t_nvmlSamplingType_t: TypeId = 2183;
-pub(super) const t_P_nvmlValueType_t: TypeId = 2184;
-pub(super) const t_nvmlSample_t: TypeId = 2185;
-pub(super) const t_P_nvmlSample_t: TypeId = 2186;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2187;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2188;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2189;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2190;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2191;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2192;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 2193;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2194;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 2195;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2196;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2197;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2198;
-pub(super) const t_nvmlTemperature_t: TypeId = 2199;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 2200;
-pub(super) const t_nvmlThermalController_t: TypeId = 2201;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 2202;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2203;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2204;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2205;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2206;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2207;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2208;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2209;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2210;
-pub(super) const t_nvmlUtilization_t: TypeId = 2211;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 2212;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2213;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2214;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2215;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2216;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2217;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2218;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2219;
-pub(super) const t_A80_char: TypeId = 2220;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2221;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2222;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2223;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2224;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2225;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2226;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2227;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2228;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2229;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2230;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2231;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2232;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2233;
-pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2234;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2235;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2236;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2237;
-pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2238;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2239;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2240;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2241;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2242;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2243;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2244;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2245;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2246;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2247;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2248;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2249;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2250;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2251;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2252;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2253;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2254;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2255;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2256;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2257;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2258;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2259;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2260;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2261;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2262;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2263;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2264;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2265;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2266;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2267;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2268;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2269;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2270;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2271;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2272;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2273;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2274;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2275;
-pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2276;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2277;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2278;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2279;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2280;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2281;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2282;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2283;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2284;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2285;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2286;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2287;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2288;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2289;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2290;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2291;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2292;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2293;
-pub(super) const t_A496_u8: TypeId = 2294;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2295;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2296;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2297;
-pub(super) const t_nvmlEventSet_t: TypeId = 2298;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2299;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2300;
-pub(super) const t_nvmlFlags_in4: TypeId = 2301;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2302;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2303;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2304;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2305;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2306;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2307;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2308;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2309;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2310;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2311;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2312;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2313;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2314;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2315;
-pub(super) const t_nvmlRusdPoll_in4: TypeId = 2316;
-pub(super) const t_nvmlRusdPoll_in8: TypeId = 2317;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2318;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2319;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2320;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2321;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2322;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2323;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2324;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2325;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2326;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2327;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2328;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2329;
-pub(super) const t_A8_u32: TypeId = 2330;
-pub(super) const t_nvmlMask255_t: TypeId = 2331;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2332;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2333;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2334;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2335;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2336;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2337;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2338;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2339;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2340;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2341;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2342;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2343;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2344;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2345;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2346;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2347;
-pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2348;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2349;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2350;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2351;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2352;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2353;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2354;
-pub(super) const t_nvmlEventData_t: TypeId = 2355;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2356;
-pub(super) const t_nvmlEventDataType_t: TypeId = 2357;
-pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2358;
-pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2359;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2360;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2361;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2362;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2363;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2364;
-pub(super) const t_A6_u32: TypeId = 2365;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2366;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2367;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2368;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2369;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2370;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2371;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2372;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2373;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2374;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2375;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2376;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2377;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2378;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2379;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2380;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2381;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2382;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2383;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2384;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2385;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2386;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2387;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2388;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2389;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2390;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2391;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2392;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2393;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2394;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2395;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2396;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2397;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2398;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2399;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2400;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2401;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2402;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2403;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2404;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2405;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2406;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2407;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2408;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2409;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2410;
-pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2411;
-pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2412;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2413;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2414;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2415;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2416;
-pub(super) const t_nvmlCPERType_t_in4: TypeId = 2417;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2418;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2419;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2420;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2421;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2422;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2423;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2424;
-pub(super) const t_nvmlCcDevToolsMode: TypeId = 2425;
-pub(super) const t_nvmlCcMultiGpu: TypeId = 2426;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2427;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2428;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2429;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2430;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2431;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2432;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2433;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2434;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2435;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2436;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2437;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2438;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2439;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2440;
-pub(super) const t_nvmlUnit_t: TypeId = 2441;
-pub(super) const t_nvmlFanState_t: TypeId = 2442;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2443;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2444;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2445;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2446;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2447;
-pub(super) const t_nvmlLedColor_t: TypeId = 2448;
-pub(super) const t_nvmlLedState_t: TypeId = 2449;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2450;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2451;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2452;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2453;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2454;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2455;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2456;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2457;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2458;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2459;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2460;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2461;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2462;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2463;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2464;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2465;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2466;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2467;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2468;
-pub(super) const t_nvrtcResult: TypeId = 2469;
-pub(super) const t_nvrtcResult_status: TypeId = 2470;
-pub(super) const t_nvrtcProgram: TypeId = 2471;
-pub(super) const t_P_nvrtcProgram: TypeId = 2472;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2473;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2474;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2475;
-pub(super) const t_nvshmem_team_t: TypeId = 2476;
-pub(super) const t_nvshmemx_thread_support_t: TypeId = 2477;
-pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2478;
-pub(super) const t_A48_char: TypeId = 2479;
-pub(super) const t_nvshmem_team_config_t: TypeId = 2480;
-pub(super) const t_P_nvshmem_team_config_t: TypeId = 2481;
-pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2482;
-pub(super) const t_P_nvshmem_team_t: TypeId = 2483;
-pub(super) const t_A124_char: TypeId = 2484;
-pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2485;
-pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2486;
-pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2487;
-pub(super) const t_A92_char: TypeId = 2488;
-pub(super) const t_nvshmemx_init_args_t: TypeId = 2489;
-pub(super) const t_nvshmemx_init_attr_t: TypeId = 2490;
-pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2491;
-pub(super) const t_nvshmemi_version_t: TypeId = 2492;
-pub(super) const t_nvshmemx_signal_op_t: TypeId = 2493;
-pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2494;
-pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2495;
-pub(super) const t_flags_in4: TypeId = 2496;
-pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2497;
-pub(super) const t_A60_char: TypeId = 2498;
-pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2499;
-pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2500;
-pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2501;
-pub(super) const t_nvtiffStatus_t: TypeId = 2502;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2503;
-pub(super) const t_nvtiffStream_t: TypeId = 2504;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2505;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2506;
-pub(super) const t_nvtiffImage_t: TypeId = 2507;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2508;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2509;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2510;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2511;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2512;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2513;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2514;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2515;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2516;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2517;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2518;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2519;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2520;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2521;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2522;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2523;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2524;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2525;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2526;
-pub(super) const t_nvtiffCompression_t: TypeId = 2527;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2528;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2529;
-pub(super) const t_A16_u16: TypeId = 2530;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2531;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2532;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2533;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2534;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2535;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2536;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2537;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2538;
-pub(super) const t_nvtiffVariant_t: TypeId = 2539;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2540;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2541;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2542;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2543;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2544;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2545;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2546;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2547;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2548;
+pub(super) const t_CUlocalityDomainId: TypeId = 89;
+pub(super) const t_CUdevSmResource: TypeId = 90;
+pub(super) const t_A48_u8: TypeId = 91;
+pub(super) const t_CUdevWorkqueueConfigScope: TypeId = 92;
+pub(super) const t_CUdevWorkqueueConfigResource: TypeId = 93;
+pub(super) const t_A40_u8: TypeId = 94;
+pub(super) const t_CUdevWorkqueueResource: TypeId = 95;
+pub(super) const t_CUdevResource__2: TypeId = 96;
+pub(super) const t_CUdevResource: TypeId = 97;
+pub(super) const t_P_CUdevResource: TypeId = 98;
+pub(super) const t_P_CUdevice: TypeId = 99;
+pub(super) const t_P_CUctx_flags_in4: TypeId = 100;
+pub(super) const t_CUlimit: TypeId = 101;
+pub(super) const t_CUsharedconfig: TypeId = 102;
+pub(super) const t_P_CUsharedconfig: TypeId = 103;
+pub(super) const t_CUevent: TypeId = 104;
+pub(super) const t_CUexternalMemory: TypeId = 105;
+pub(super) const t_CUexternalSemaphore: TypeId = 106;
+pub(super) const t_CUdevResourceDesc: TypeId = 107;
+pub(super) const t_P_CUdevResourceDesc: TypeId = 108;
+pub(super) const t_PC_CUdevResource: TypeId = 109;
+pub(super) const t_A12_u32: TypeId = 110;
+pub(super) const t_A11_u32: TypeId = 111;
+pub(super) const t_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 112;
+pub(super) const t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 113;
+pub(super) const t_CUdevSmResourceSplitByCount_flags_in4: TypeId = 114;
+pub(super) const t_CUdevice_attribute: TypeId = 115;
+pub(super) const t_CUcomputemode: TypeId = 116;
+pub(super) const t_CUflushGPUDirectRDMAWritesOptions_in4: TypeId = 117;
+pub(super) const t_CUGPUDirectRDMAWritesOrdering: TypeId = 118;
+pub(super) const t_CUmemAllocationHandleType_in4: TypeId = 119;
+pub(super) const t_PC_char: TypeId = 120;
+pub(super) const t_CUcliqueType: TypeId = 121;
+pub(super) const t_CUcliqueInfo: TypeId = 122;
+pub(super) const t_P_CUcliqueInfo: TypeId = 123;
+pub(super) const t_CUmemoryPool: TypeId = 124;
+pub(super) const t_P_CUmemoryPool: TypeId = 125;
+pub(super) const t_P_uuid: TypeId = 126;
+pub(super) const t_CUgraphMem_attribute: TypeId = 127;
+pub(super) const t_CUatomicOperation: TypeId = 128;
+pub(super) const t_PC_CUatomicOperation: TypeId = 129;
+pub(super) const t_P_char: TypeId = 130;
+pub(super) const t_P_u8: TypeId = 131;
+pub(super) const t_CUnvSciSyncAttr_flags_in4: TypeId = 132;
+pub(super) const t_CUdevice_P2PAttribute: TypeId = 133;
+pub(super) const t_A3_i32: TypeId = 134;
+pub(super) const t_CUdevprop: TypeId = 135;
+pub(super) const t_P_CUdevprop: TypeId = 136;
+pub(super) const t_CUasyncCallbackHandle: TypeId = 137;
+pub(super) const t_P_CUasyncCallbackHandle: TypeId = 138;
+pub(super) const t_CUeglStreamConnection: TypeId = 139;
+pub(super) const t_P_CUeglStreamConnection: TypeId = 140;
+pub(super) const t_CUgraphicsResource: TypeId = 141;
+pub(super) const t_P_CUgraphicsResource: TypeId = 142;
+pub(super) const t_P_CUstream: TypeId = 143;
+pub(super) const t_CUeglTimeout: TypeId = 144;
+pub(super) const t_CUeglResourceLocationFlags: TypeId = 145;
+pub(super) const t_A3_CUarray: TypeId = 146;
+pub(super) const t_A3_P_void: TypeId = 147;
+pub(super) const t_CUeglFrame_frame: TypeId = 148;
+pub(super) const t_CUeglFrameType: TypeId = 149;
+pub(super) const t_CUeglColorFormat: TypeId = 150;
+pub(super) const t_CUeglFrame: TypeId = 151;
+pub(super) const t_P_CUeglFrame: TypeId = 152;
+pub(super) const t_P_CUevent: TypeId = 153;
+pub(super) const t_CUevent_flags_in4: TypeId = 154;
+pub(super) const t_f32: TypeId = 155;
+pub(super) const t_P_f32: TypeId = 156;
+pub(super) const t_CUevent_record_flags_in4: TypeId = 157;
+pub(super) const t_P_deviceptr: TypeId = 158;
+pub(super) const t_A16_u32: TypeId = 159;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 160;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 161;
+pub(super) const t_CUmipmappedArray: TypeId = 162;
+pub(super) const t_P_CUmipmappedArray: TypeId = 163;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 164;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 165;
+pub(super) const t_CUfabricCpyOperandType: TypeId = 166;
+pub(super) const t_CUmemLocationType: TypeId = 167;
+pub(super) const t_CUmemLocation__1_localized: TypeId = 168;
+pub(super) const t_CUmemLocation__1: TypeId = 169;
+pub(super) const t_CUmemLocation: TypeId = 170;
+pub(super) const t_CUfabricCpyOperand_op_ptr: TypeId = 171;
+pub(super) const t_CUfabricCpyOperand_op_le: TypeId = 172;
+pub(super) const t_CUfabricCpyOperand_op: TypeId = 173;
+pub(super) const t_CUfabricCpyOperand: TypeId = 174;
+pub(super) const t_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 175;
+pub(super) const t_P_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 176;
+pub(super) const t_CUflushGPUDirectRDMAWritesTarget: TypeId = 177;
+pub(super) const t_CUflushGPUDirectRDMAWritesScope: TypeId = 178;
+pub(super) const t_CUfunction_attribute: TypeId = 179;
+pub(super) const t_CUfunction: TypeId = 180;
+pub(super) const t_CUshared_carveout: TypeId = 181;
+pub(super) const t_CUclusterSchedulingPolicy: TypeId = 182;
+pub(super) const t_CUmodule: TypeId = 183;
+pub(super) const t_P_CUmodule: TypeId = 184;
+pub(super) const t_P_PC_char: TypeId = 185;
+pub(super) const t_CUfunctionLoadingState: TypeId = 186;
+pub(super) const t_P_CUfunctionLoadingState: TypeId = 187;
+pub(super) const t_CUGLDeviceList: TypeId = 188;
+pub(super) const t_CUGLmap_flags_in4: TypeId = 189;
+pub(super) const t_PC_void: TypeId = 190;
+pub(super) const t_P_PC_void: TypeId = 191;
+pub(super) const t_P_code: TypeId = 192;
+pub(super) const t_PC_uuid: TypeId = 193;
+pub(super) const t_P_P_void: TypeId = 194;
+pub(super) const t_CUdriverProcAddress_flags_in4: TypeId = 195;
+pub(super) const t_CUdriverProcAddress_flags_in8: TypeId = 196;
+pub(super) const t_CUdriverProcAddressQueryResult: TypeId = 197;
+pub(super) const t_P_CUdriverProcAddressQueryResult: TypeId = 198;
+pub(super) const t_CUgraphNode: TypeId = 199;
+pub(super) const t_P_CUgraphNode: TypeId = 200;
+pub(super) const t_CUgraph: TypeId = 201;
+pub(super) const t_PC_CUgraphNode: TypeId = 202;
+pub(super) const t_CUstreamBatchMemOpType: TypeId = 203;
+pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 204;
+pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 205;
+pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 206;
+pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 207;
+pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 208;
+pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 209;
+pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 210;
+pub(super) const t_CUstreamMemoryBarrier_flags: TypeId = 211;
+pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 212;
+pub(super) const t_A6_u64: TypeId = 213;
+pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 214;
+pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 215;
+pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 216;
+pub(super) const t_CUstreamBatchMemOpParams: TypeId = 217;
+pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 218;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 219;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 220;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 221;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 222;
+pub(super) const t_A5_u8: TypeId = 223;
+pub(super) const t_CUgraphKernelNodePort: TypeId = 224;
+pub(super) const t_CUgraphKernelNodePort_: TypeId = 225;
+pub(super) const t_CUgraphDependencyType: TypeId = 226;
+pub(super) const t_CUgraphDependencyType_: TypeId = 227;
+pub(super) const t_CUgraphEdgeData: TypeId = 228;
+pub(super) const t_PC_CUgraphEdgeData: TypeId = 229;
+pub(super) const t_P_CUexternalSemaphore: TypeId = 230;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 231;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 232;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 233;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 234;
+pub(super) const t_CUexternalSemaphoreSignal_flags_in4: TypeId = 235;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 236;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 237;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 238;
+pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 239;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 240;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 241;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 242;
+pub(super) const t_A10_u32: TypeId = 243;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 244;
+pub(super) const t_CUexternalSemaphoreWait_flags_in4: TypeId = 245;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 246;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 247;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 248;
+pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 249;
+pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 250;
+pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 251;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 252;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 253;
+pub(super) const t_CUkernel: TypeId = 254;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 255;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 256;
+pub(super) const t_CUmemAllocationType: TypeId = 257;
+pub(super) const t_A64_u8: TypeId = 258;
+pub(super) const t_A56_u8: TypeId = 259;
+pub(super) const t_u16: TypeId = 260;
+pub(super) const t_A54_u8: TypeId = 261;
+pub(super) const t_CUmemPool_create_usage_in4: TypeId = 262;
+pub(super) const t_CUmemPool_create_usage_in2: TypeId = 263;
+pub(super) const t_A53_u8: TypeId = 264;
+pub(super) const t_CUmemPoolProps: TypeId = 265;
+pub(super) const t_CUmemAccess_flags_in4: TypeId = 266;
+pub(super) const t_CUmemAccessDesc: TypeId = 267;
+pub(super) const t_PC_CUmemAccessDesc: TypeId = 268;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 269;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 270;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 271;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 272;
+pub(super) const t_CUmemorytype: TypeId = 273;
+pub(super) const t_CUDA_MEMCPY3D: TypeId = 274;
+pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 275;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 276;
+pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 277;
+pub(super) const t_CUgraphNodeType: TypeId = 278;
+pub(super) const t_i64: TypeId = 279;
+pub(super) const t_A29_i64: TypeId = 280;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 281;
+pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 282;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 283;
+pub(super) const t_CUhostTaskSyncMode: TypeId = 284;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 285;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 286;
+pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 287;
+pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 288;
+pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 289;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 290;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 291;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 292;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 293;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 294;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 295;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 296;
+pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 297;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 298;
+pub(super) const t_CUgraphConditionalHandle: TypeId = 299;
+pub(super) const t_CUgraphConditionalNodeType: TypeId = 300;
+pub(super) const t_P_CUgraph: TypeId = 301;
+pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 302;
+pub(super) const t_A232_char: TypeId = 303;
+pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 304;
+pub(super) const t_CUmemcpyFlags_in4: TypeId = 305;
+pub(super) const t_CUmemcpyAttributes: TypeId = 306;
+pub(super) const t_P_CUmemcpyAttributes: TypeId = 307;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 308;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 309;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 310;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 311;
+pub(super) const t_CUgraphNodeParams__1: TypeId = 312;
+pub(super) const t_CUgraphNodeParams: TypeId = 313;
+pub(super) const t_P_CUgraphNodeParams: TypeId = 314;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 315;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 316;
+pub(super) const t_P_CUgraphConditionalHandle: TypeId = 317;
+pub(super) const t_CUgraphConditional_flags_in4: TypeId = 318;
+pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 319;
+pub(super) const t_CUgraphExec: TypeId = 320;
+pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 321;
+pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 322;
+pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 323;
+pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 324;
+pub(super) const t_CUgraphExecUpdateResult: TypeId = 325;
+pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 326;
+pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 327;
+pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 328;
+pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 329;
+pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 330;
+pub(super) const t_P_CUgraphEdgeData: TypeId = 331;
+pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 332;
+pub(super) const t_P_CUgraphExec: TypeId = 333;
+pub(super) const t_CUgraphInstantiateResult: TypeId = 334;
+pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 335;
+pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 336;
+pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 337;
+pub(super) const t_CUlaunchAttributeID: TypeId = 338;
+pub(super) const t_CUaccessProperty: TypeId = 339;
+pub(super) const t_CUaccessPolicyWindow: TypeId = 340;
+pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 341;
+pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 342;
+pub(super) const t_A64_char: TypeId = 343;
+pub(super) const t_CUsynchronizationPolicy: TypeId = 344;
+pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 345;
+pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 346;
+pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 347;
+pub(super) const t_CUlaunchMemSyncDomain: TypeId = 348;
+pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 349;
+pub(super) const t_CUgraphDeviceNode: TypeId = 350;
+pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 351;
+pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 352;
+pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 353;
+pub(super) const t_CUsharedMemoryMode: TypeId = 354;
+pub(super) const t_CUlaunchAttributeValue: TypeId = 355;
+pub(super) const t_P_CUlaunchAttributeValue: TypeId = 356;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 357;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 358;
+pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 359;
+pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 360;
+pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 361;
+pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 362;
+pub(super) const t_P_CUgraphNodeType: TypeId = 363;
+pub(super) const t_CUuserObject: TypeId = 364;
+pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 365;
+pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 366;
+pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 367;
+pub(super) const t_P_CUgreenCtx: TypeId = 368;
+pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 369;
+pub(super) const t_CUstream_flags_in4: TypeId = 370;
+pub(super) const t_P_CUexternalMemory: TypeId = 371;
+pub(super) const t_CUexternalMemoryHandleType: TypeId = 372;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 373;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 374;
+pub(super) const t_CUexternalMemory_flags_in4: TypeId = 375;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 376;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 377;
+pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 378;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 379;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 380;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 381;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 382;
+pub(super) const t_CUipcEventHandle: TypeId = 383;
+pub(super) const t_P_CUipcEventHandle: TypeId = 384;
+pub(super) const t_CUipcMemHandle: TypeId = 385;
+pub(super) const t_P_CUipcMemHandle: TypeId = 386;
+pub(super) const t_CUipcMem_flags_in4: TypeId = 387;
+pub(super) const t_P_CUfunction: TypeId = 388;
+pub(super) const t_CUlibrary: TypeId = 389;
+pub(super) const t_P_CUlibrary: TypeId = 390;
+pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 391;
+pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 392;
+pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 393;
+pub(super) const t_A4_char: TypeId = 394;
+pub(super) const t_CUlaunchAttribute: TypeId = 395;
+pub(super) const t_P_CUlaunchAttribute: TypeId = 396;
+pub(super) const t_CUlaunchConfig: TypeId = 397;
+pub(super) const t_PC_CUlaunchConfig: TypeId = 398;
+pub(super) const t_P_CUkernel: TypeId = 399;
+pub(super) const t_CUjit_option: TypeId = 400;
+pub(super) const t_P_CUjit_option: TypeId = 401;
+pub(super) const t_CUlibraryOption: TypeId = 402;
+pub(super) const t_P_CUlibraryOption: TypeId = 403;
+pub(super) const t_CUjit_target: TypeId = 404;
+pub(super) const t_CUjit_fallback: TypeId = 405;
+pub(super) const t_CUjit_cacheMode: TypeId = 406;
+pub(super) const t_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 407;
+pub(super) const t_P_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 408;
+pub(super) const t_CUlinkState: TypeId = 409;
+pub(super) const t_CUjitInputType: TypeId = 410;
+pub(super) const t_P_CUlinkState: TypeId = 411;
+pub(super) const t_CUmemGenericAllocationHandle: TypeId = 412;
+pub(super) const t_CUlogicalEndpointType: TypeId = 413;
+pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 414;
+pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 415;
+pub(super) const t_CUlogicalEndpointProp__1: TypeId = 416;
+pub(super) const t_CUlogicalEndpointIpcHandleType_in4: TypeId = 417;
+pub(super) const t_CUlogicalEndpointFlag_in4: TypeId = 418;
+pub(super) const t_CUlogicalEndpointProp: TypeId = 419;
+pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 420;
+pub(super) const t_CUlogicalEndpointFabricHandle: TypeId = 421;
+pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 422;
+pub(super) const t_CUlogsCallbackHandle: TypeId = 423;
+pub(super) const t_P_CUlogsCallbackHandle: TypeId = 424;
+pub(super) const t_CUmem_advise: TypeId = 425;
+pub(super) const t_CUmemAttach_flags_in4: TypeId = 426;
+pub(super) const t_CUmemDecompressAlgorithm: TypeId = 427;
+pub(super) const t_A20_u8: TypeId = 428;
+pub(super) const t_CUmemDecompressParams: TypeId = 429;
+pub(super) const t_P_CUmemDecompressParams: TypeId = 430;
+pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 431;
+pub(super) const t_A4_u8: TypeId = 432;
+pub(super) const t_CUmemAllocationCompType: TypeId = 433;
+pub(super) const t_CUmemAllocationCompType_: TypeId = 434;
+pub(super) const t_CUmem_create_usage_in4: TypeId = 435;
+pub(super) const t_CUmem_create_usage_in2: TypeId = 436;
+pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 437;
+pub(super) const t_CUmemAllocationProp: TypeId = 438;
+pub(super) const t_PC_CUmemAllocationProp: TypeId = 439;
+pub(super) const t_P_CUmemLocation: TypeId = 440;
+pub(super) const t_CUmemFabricHandle: TypeId = 441;
+pub(super) const t_CUmemAllocationHandleType: TypeId = 442;
+pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 443;
+pub(super) const t_CUmemAccess_flags_in8: TypeId = 444;
+pub(super) const t_P_CUmemAccess_flags_in8: TypeId = 445;
+pub(super) const t_PC_CUmemLocation: TypeId = 446;
+pub(super) const t_CUmemAllocationGranularity_flags: TypeId = 447;
+pub(super) const t_P_CUmemAllocationProp: TypeId = 448;
+pub(super) const t_CUmemRangeHandleType: TypeId = 449;
+pub(super) const t_CUmemRangeFlags_in4: TypeId = 450;
+pub(super) const t_CUmemRangeFlags_in8: TypeId = 451;
+pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 452;
+pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 453;
+pub(super) const t_CUmemhostregister_flags_in4: TypeId = 454;
+pub(super) const t_CUresourcetype: TypeId = 455;
+pub(super) const t_CUarrayMapInfo_resource: TypeId = 456;
+pub(super) const t_CUarraySparseSubresourceType: TypeId = 457;
+pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 458;
+pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 459;
+pub(super) const t_CUarrayMapInfo_subresource: TypeId = 460;
+pub(super) const t_CUmemOperationType: TypeId = 461;
+pub(super) const t_CUmemHandleType: TypeId = 462;
+pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 463;
+pub(super) const t_A2_u32: TypeId = 464;
+pub(super) const t_CUarrayMapInfo: TypeId = 465;
+pub(super) const t_P_CUarrayMapInfo: TypeId = 466;
+pub(super) const t_PC_CUmemPoolProps: TypeId = 467;
+pub(super) const t_CUmemPoolPtrExportData: TypeId = 468;
+pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 469;
+pub(super) const t_CUmemPool_attribute: TypeId = 470;
+pub(super) const t_CUmem_range_attribute: TypeId = 471;
+pub(super) const t_P_CUmem_range_attribute: TypeId = 472;
+pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 473;
+pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 474;
+pub(super) const t_CUDA_MEMCPY2D: TypeId = 475;
+pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 476;
+pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 477;
+pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 478;
+pub(super) const t_CUmemcpy3DOperandType: TypeId = 479;
+pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 480;
+pub(super) const t_CUoffset3D: TypeId = 481;
+pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 482;
+pub(super) const t_CUmemcpy3DOperand_op: TypeId = 483;
+pub(super) const t_CUmemcpy3DOperand: TypeId = 484;
+pub(super) const t_CUextent3D: TypeId = 485;
+pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 486;
+pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 487;
+pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 488;
+pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 489;
+pub(super) const t_CUmoduleLoadingMode: TypeId = 490;
+pub(super) const t_P_CUmoduleLoadingMode: TypeId = 491;
+pub(super) const t_CUsurfref: TypeId = 492;
+pub(super) const t_P_CUsurfref: TypeId = 493;
+pub(super) const t_CUtexref: TypeId = 494;
+pub(super) const t_P_CUtexref: TypeId = 495;
+pub(super) const t_CUmemAllocationHandleType_in8: TypeId = 496;
+pub(super) const t_CUmulticastObjectProp: TypeId = 497;
+pub(super) const t_PC_CUmulticastObjectProp: TypeId = 498;
+pub(super) const t_CUmulticastGranularity_flags: TypeId = 499;
+pub(super) const t_CUoccupancy_flags_in4: TypeId = 500;
+pub(super) const t_CUtextureUnit: TypeId = 501;
+pub(super) const t_CUpointer_attribute: TypeId = 502;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 503;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 504;
+pub(super) const t_P_CUpointer_attribute: TypeId = 505;
+pub(super) const t_CUoutput_mode: TypeId = 506;
+pub(super) const t_PC_CUexternalSemaphore: TypeId = 507;
+pub(super) const t_CUstreamCigDataType: TypeId = 508;
+pub(super) const t_CUstreamCigParam: TypeId = 509;
+pub(super) const t_P_CUstreamCigParam: TypeId = 510;
+pub(super) const t_CUstreamCigCaptureParams: TypeId = 511;
+pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 512;
+pub(super) const t_CUstreamCaptureMode: TypeId = 513;
+pub(super) const t_CUstreamAttrID_enum: TypeId = 514;
+pub(super) const t_CUstreamAttrValue_union: TypeId = 515;
+pub(super) const t_P_CUstreamAttrValue_union: TypeId = 516;
+pub(super) const t_CUstreamCaptureStatus: TypeId = 517;
+pub(super) const t_P_CUstreamCaptureStatus: TypeId = 518;
+pub(super) const t_P_PC_CUgraphNode: TypeId = 519;
+pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 520;
+pub(super) const t_P_CUstream_flags_in4: TypeId = 521;
+pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 522;
+pub(super) const t_CUstreamUpdateCaptureDependencies_flags: TypeId = 523;
+pub(super) const t_CUevent_wait_flags_in4: TypeId = 524;
+pub(super) const t_CUsurfObject: TypeId = 525;
+pub(super) const t_P_CUsurfObject: TypeId = 526;
+pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 527;
+pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 528;
+pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 529;
+pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 530;
+pub(super) const t_A32_i32: TypeId = 531;
+pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 532;
+pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 533;
+pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 534;
+pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 535;
+pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 536;
+pub(super) const t_A16_u64: TypeId = 537;
+pub(super) const t_CUtensorMap: TypeId = 538;
+pub(super) const t_P_CUtensorMap: TypeId = 539;
+pub(super) const t_CUtensorMapDataType: TypeId = 540;
+pub(super) const t_PC_u64: TypeId = 541;
+pub(super) const t_PC_i32: TypeId = 542;
+pub(super) const t_PC_u32: TypeId = 543;
+pub(super) const t_CUtensorMapInterleave: TypeId = 544;
+pub(super) const t_CUtensorMapSwizzle: TypeId = 545;
+pub(super) const t_CUtensorMapL2promotion: TypeId = 546;
+pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 547;
+pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 548;
+pub(super) const t_CUtensorMapAllocClass: TypeId = 549;
+pub(super) const t_P_CUtensorMapAllocClass: TypeId = 550;
+pub(super) const t_CUtexObject: TypeId = 551;
+pub(super) const t_P_CUtexObject: TypeId = 552;
+pub(super) const t_CUaddress_mode: TypeId = 553;
+pub(super) const t_A3_CUaddress_mode: TypeId = 554;
+pub(super) const t_CUfilter_mode: TypeId = 555;
+pub(super) const t_A4_f32: TypeId = 556;
+pub(super) const t_A12_i32: TypeId = 557;
+pub(super) const t_CUtexref_flags_in4: TypeId = 558;
+pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 559;
+pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 560;
+pub(super) const t_CUresourceViewFormat: TypeId = 561;
+pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 562;
+pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 563;
+pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 564;
+pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 565;
+pub(super) const t_P_CUaddress_mode: TypeId = 566;
+pub(super) const t_P_CUfilter_mode: TypeId = 567;
+pub(super) const t_P_CUtexref_flags_in4: TypeId = 568;
+pub(super) const t_P_CUarray_format: TypeId = 569;
+pub(super) const t_CUtexrefArray_flags_in4: TypeId = 570;
+pub(super) const t_P_CUstreamCaptureMode: TypeId = 571;
+pub(super) const t_P_CUuserObject: TypeId = 572;
+pub(super) const t_CUuserObject_flags_in4: TypeId = 573;
+pub(super) const t_cudaError_t: TypeId = 574;
+pub(super) const t_cudaError_t_status: TypeId = 575;
+pub(super) const t_cudaKernel_t: TypeId = 576;
+pub(super) const t_P_cudaKernel_t: TypeId = 577;
+pub(super) const t_dim3: TypeId = 578;
+pub(super) const t_cudaStream_t: TypeId = 579;
+pub(super) const t_P_dim3: TypeId = 580;
+pub(super) const t_P_cudaStream_t: TypeId = 581;
+pub(super) const t_uint3: TypeId = 582;
+pub(super) const t_P_uint3: TypeId = 583;
+pub(super) const t_cudaChannelFormatKind: TypeId = 584;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 585;
+pub(super) const t_surfaceReference: TypeId = 586;
+pub(super) const t_PC_surfaceReference: TypeId = 587;
+pub(super) const t_cudaSurfaceType: TypeId = 588;
+pub(super) const t_cudaTextureFilterMode: TypeId = 589;
+pub(super) const t_cudaTextureAddressMode: TypeId = 590;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 591;
+pub(super) const t_A14_i32: TypeId = 592;
+pub(super) const t_textureReference: TypeId = 593;
+pub(super) const t_PC_textureReference: TypeId = 594;
+pub(super) const t_cudaTextureType: TypeId = 595;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 596;
+pub(super) const t_cudaExtent: TypeId = 597;
+pub(super) const t_P_cudaExtent: TypeId = 598;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 599;
+pub(super) const t_P_cudaArrayFlags_in4: TypeId = 600;
+pub(super) const t_cudaArray_t: TypeId = 601;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 602;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 603;
+pub(super) const t_P_cudaArray_t: TypeId = 604;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 605;
+pub(super) const t_cudaArraySparseFlags_in4: TypeId = 606;
+pub(super) const t_cudaArraySparseProperties: TypeId = 607;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 608;
+pub(super) const t_cudaArray_const_t: TypeId = 609;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 610;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 611;
+pub(super) const t_A8_char: TypeId = 612;
+pub(super) const t_A2_i32: TypeId = 613;
+pub(super) const t_A8_u8: TypeId = 614;
+pub(super) const t_cudaComputeMode: TypeId = 615;
+pub(super) const t_A63_i32: TypeId = 616;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesOptions_in4: TypeId = 617;
+pub(super) const t_cudaGPUDirectRDMAWritesOrdering: TypeId = 618;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 619;
+pub(super) const t_A61_i32: TypeId = 620;
+pub(super) const t_A1_i32: TypeId = 621;
+pub(super) const t_A60_i32: TypeId = 622;
+pub(super) const t_A56_i32: TypeId = 623;
+pub(super) const t_cudaDeviceProp: TypeId = 624;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 625;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 626;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 627;
+pub(super) const t_cudaResourceType: TypeId = 628;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 629;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 630;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 631;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 632;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 633;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 634;
+pub(super) const t_cudaResourceDesc_res: TypeId = 635;
+pub(super) const t_cudaResourceDesc: TypeId = 636;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 637;
+pub(super) const t_cudaTextureObject_t: TypeId = 638;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 639;
+pub(super) const t_cudaTextureReadMode: TypeId = 640;
+pub(super) const t_cudaTextureDesc: TypeId = 641;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 642;
+pub(super) const t_cudaResourceViewFormat: TypeId = 643;
+pub(super) const t_cudaResourceViewDesc: TypeId = 644;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 645;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 646;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 647;
+pub(super) const t_cudaExternalMemory_t: TypeId = 648;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 649;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 650;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 651;
+pub(super) const t_cudaDevResourceType: TypeId = 652;
+pub(super) const t_cudaDevSmResourceGroup_flags_in4: TypeId = 653;
+pub(super) const t_cudaLocalityDomainId: TypeId = 654;
+pub(super) const t_cudaDevSmResource: TypeId = 655;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 656;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 657;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 658;
+pub(super) const t_cudaDevResource__2: TypeId = 659;
+pub(super) const t_cudaDevResource: TypeId = 660;
+pub(super) const t_P_cudaDevResource: TypeId = 661;
+pub(super) const t_PC_cudaDevResource: TypeId = 662;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 663;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 664;
+pub(super) const t_cudaDevSmResourceSplitByCount_flags_in4: TypeId = 665;
+pub(super) const t_cudaPeerAccessFlags_in4: TypeId = 666;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 667;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 668;
+pub(super) const t_cudaDeviceAttr: TypeId = 669;
+pub(super) const t_cudaFuncCache: TypeId = 670;
+pub(super) const t_P_cudaFuncCache: TypeId = 671;
+pub(super) const t_cudaMemPool_t: TypeId = 672;
+pub(super) const t_P_cudaMemPool_t: TypeId = 673;
+pub(super) const t_cudaExecutionContext_t: TypeId = 674;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 675;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 676;
+pub(super) const t_cudaAtomicOperation: TypeId = 677;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 678;
+pub(super) const t_cudaLimit: TypeId = 679;
+pub(super) const t_cudaNvSciSyncAttrFlags_in4: TypeId = 680;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 681;
+pub(super) const t_cudaSharedMemConfig: TypeId = 682;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 683;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 684;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 685;
+pub(super) const t_cudaEglStreamConnection: TypeId = 686;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 687;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 688;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 689;
+pub(super) const t_cudaEglResourceLocationFlags: TypeId = 690;
+pub(super) const t_A3_cudaArray_t: TypeId = 691;
+pub(super) const t_cudaPitchedPtr: TypeId = 692;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 693;
+pub(super) const t_cudaEglFrame_frame: TypeId = 694;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 695;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 696;
+pub(super) const t_cudaEglFrameType: TypeId = 697;
+pub(super) const t_cudaEglColorFormat: TypeId = 698;
+pub(super) const t_cudaEglFrame: TypeId = 699;
+pub(super) const t_P_cudaEglFrame: TypeId = 700;
+pub(super) const t_cudaEvent_t: TypeId = 701;
+pub(super) const t_P_cudaEvent_t: TypeId = 702;
+pub(super) const t_cudaEventFlags_in4: TypeId = 703;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 704;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 705;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 706;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 707;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 708;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 709;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 710;
+pub(super) const t_A16_i32: TypeId = 711;
+pub(super) const t_A15_i32: TypeId = 712;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 713;
+pub(super) const t_cudaFuncAttributes: TypeId = 714;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 715;
+pub(super) const t_cudaFuncAttribute: TypeId = 716;
+pub(super) const t_cudaSharedCarveout: TypeId = 717;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 718;
+pub(super) const t_cudaGLDeviceList: TypeId = 719;
+pub(super) const t_cudaGLMapFlags_in4: TypeId = 720;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 721;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 722;
+pub(super) const t_P_cudaDeviceProp: TypeId = 723;
+pub(super) const t_cudaDeviceProp_: TypeId = 724;
+pub(super) const t_P_cudaDeviceProp_: TypeId = 725;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 726;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 727;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 728;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 729;
+pub(super) const t_cudaFunction_t: TypeId = 730;
+pub(super) const t_P_cudaFunction_t: TypeId = 731;
+pub(super) const t_P_cudaResourceDesc: TypeId = 732;
+pub(super) const t_P_PC_surfaceReference: TypeId = 733;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 734;
+pub(super) const t_P_cudaTextureDesc: TypeId = 735;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 736;
+pub(super) const t_P_PC_textureReference: TypeId = 737;
+pub(super) const t_cudaGraphNode_t: TypeId = 738;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 739;
+pub(super) const t_cudaGraph_t: TypeId = 740;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 741;
+pub(super) const t_cudaGraphKernelNodePort: TypeId = 742;
+pub(super) const t_cudaGraphKernelNodePort_: TypeId = 743;
+pub(super) const t_cudaGraphDependencyType: TypeId = 744;
+pub(super) const t_cudaGraphDependencyType_: TypeId = 745;
+pub(super) const t_cudaGraphEdgeData: TypeId = 746;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 747;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 748;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 749;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 750;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 751;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 752;
+pub(super) const t_cudaExternalSemaphoreSignalFlags_in4: TypeId = 753;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 754;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 755;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 756;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 757;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 758;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 759;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 760;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 761;
+pub(super) const t_cudaExternalSemaphoreWaitFlags_in4: TypeId = 762;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 763;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 764;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 765;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 766;
+pub(super) const t_cudaHostNodeParams: TypeId = 767;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 768;
+pub(super) const t_cudaKernelNodeParams: TypeId = 769;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 770;
+pub(super) const t_cudaMemAllocationType: TypeId = 771;
+pub(super) const t_cudaMemLocationType: TypeId = 772;
+pub(super) const t_cudaDeviceId: TypeId = 773;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 774;
+pub(super) const t_cudaMemLocation__1: TypeId = 775;
+pub(super) const t_cudaMemLocation: TypeId = 776;
+pub(super) const t_cudaMemPoolCreateUsage_in4: TypeId = 777;
+pub(super) const t_cudaMemPoolCreateUsage_in2: TypeId = 778;
+pub(super) const t_cudaMemPoolProps: TypeId = 779;
+pub(super) const t_cudaMemAccessFlags: TypeId = 780;
+pub(super) const t_cudaMemAccessDesc: TypeId = 781;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 782;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 783;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 784;
+pub(super) const t_cudaPos: TypeId = 785;
+pub(super) const t_cudaMemcpyKind: TypeId = 786;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 787;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 788;
+pub(super) const t_cudaMemsetParams: TypeId = 789;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 790;
+pub(super) const t_cudaGraphNodeType: TypeId = 791;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 792;
+pub(super) const t_cudaKernelFunctionType: TypeId = 793;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 794;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 795;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 796;
+pub(super) const t_cudaHostTaskSyncMode: TypeId = 797;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 798;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 799;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 800;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 801;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 802;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 803;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 804;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 805;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 806;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 807;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 808;
+pub(super) const t_P_cudaGraph_t: TypeId = 809;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 810;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 811;
+pub(super) const t_cudaMemcpyFlags_in4: TypeId = 812;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 813;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 814;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 815;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 816;
+pub(super) const t_cudaGraphNodeParams: TypeId = 817;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 818;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 819;
+pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 820;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 821;
+pub(super) const t_cudaGraphExec_t: TypeId = 822;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 823;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 824;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 825;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 826;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 827;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 828;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 829;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 830;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 831;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 832;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 833;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 834;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 835;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 836;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 837;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 838;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 839;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 840;
+pub(super) const t_cudaAccessProperty: TypeId = 841;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 842;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 843;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 844;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 845;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 846;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 847;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 848;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 849;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 850;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 851;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 852;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 853;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 854;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 855;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 856;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 857;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 858;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 859;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 860;
+pub(super) const t_P_cudaMemsetParams: TypeId = 861;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 862;
+pub(super) const t_cudaUserObject_t: TypeId = 863;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 864;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 865;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 866;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 867;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 868;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 869;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 870;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 871;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 872;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 873;
+pub(super) const t_cudaExternalMemoryFlags_in4: TypeId = 874;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 875;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 876;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 877;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 878;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 879;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 880;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 881;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 882;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 883;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 884;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 885;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 886;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 887;
+pub(super) const t_cudaLaunchParams: TypeId = 888;
+pub(super) const t_P_cudaLaunchParams: TypeId = 889;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 890;
+pub(super) const t_cudaLaunchAttribute: TypeId = 891;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 892;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 893;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 894;
+pub(super) const t_cudaLibrary_t: TypeId = 895;
+pub(super) const t_P_cudaLibrary_t: TypeId = 896;
+pub(super) const t_cudaJitOption: TypeId = 897;
+pub(super) const t_P_cudaJitOption: TypeId = 898;
+pub(super) const t_cudaLibraryOption: TypeId = 899;
+pub(super) const t_P_cudaLibraryOption: TypeId = 900;
+pub(super) const t_cudaJit_Fallback: TypeId = 901;
+pub(super) const t_cudaJit_CacheMode: TypeId = 902;
+pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 903;
+pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 904;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 905;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 906;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 907;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 908;
+pub(super) const t_cudaMemoryAdvise: TypeId = 909;
+pub(super) const t_P_cudaMemLocation: TypeId = 910;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 911;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 912;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 913;
+pub(super) const t_cudaMemFabricHandle_t: TypeId = 914;
+pub(super) const t_cudaMemAllocationHandleType: TypeId = 915;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 916;
+pub(super) const t_cudaMemPoolAttr: TypeId = 917;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 918;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 919;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 920;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 921;
+pub(super) const t_cudaOffset3D: TypeId = 922;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 923;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 924;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 925;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 926;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 927;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 928;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 929;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 930;
+pub(super) const t_cudaMemoryType: TypeId = 931;
+pub(super) const t_A8_i64: TypeId = 932;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 933;
+pub(super) const t_A7_i64: TypeId = 934;
+pub(super) const t_cudaPointerAttributes: TypeId = 935;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 936;
+pub(super) const t_cudaOutputMode_t: TypeId = 937;
+pub(super) const t_f64: TypeId = 938;
+pub(super) const t_P_f64: TypeId = 939;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 940;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 941;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 942;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 943;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 944;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 945;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 946;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 947;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 948;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 949;
+pub(super) const t_cudaStreamAttrID: TypeId = 950;
+pub(super) const t_cudaStreamAttrValue: TypeId = 951;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 952;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 953;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 954;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 955;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 956;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 957;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 958;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags: TypeId = 959;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 960;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 961;
+pub(super) const t_P_cudaUserObject_t: TypeId = 962;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 963;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 964;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 965;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 966;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 967;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 968;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 969;
+pub(super) const t_cublasStatus_t: TypeId = 970;
+pub(super) const t_cublasStatus_t_status: TypeId = 971;
+pub(super) const t_cublasHandle_t: TypeId = 972;
+pub(super) const t_cudaDataType: TypeId = 973;
+pub(super) const t_i8: TypeId = 974;
+pub(super) const t_i16: TypeId = 975;
+pub(super) const t_f16: TypeId = 976;
+pub(super) const t_bf16: TypeId = 977;
+pub(super) const t_A2_i8: TypeId = 978;
+pub(super) const t_A2_u8: TypeId = 979;
+pub(super) const t_A2_i16: TypeId = 980;
+pub(super) const t_A2_u16: TypeId = 981;
+pub(super) const t_A2_i64: TypeId = 982;
+pub(super) const t_A2_u64: TypeId = 983;
+pub(super) const t_A2_f16: TypeId = 984;
+pub(super) const t_A2_bf16: TypeId = 985;
+pub(super) const t_float2: TypeId = 986;
+pub(super) const t_double2: TypeId = 987;
+pub(super) const t_PC_float2: TypeId = 988;
+pub(super) const t_P_float2: TypeId = 989;
+pub(super) const t_cublasSideMode_t: TypeId = 990;
+pub(super) const t_cublasOperation_t: TypeId = 991;
+pub(super) const t_P_P_float2: TypeId = 992;
+pub(super) const t_P_PC_float2: TypeId = 993;
+pub(super) const t_cublasFillMode_t: TypeId = 994;
+pub(super) const t_PC_f32: TypeId = 995;
+pub(super) const t_P_cublasHandle_t: TypeId = 996;
+pub(super) const t_cublasDiagType_t: TypeId = 997;
+pub(super) const t_PC_f64: TypeId = 998;
+pub(super) const t_P_P_f64: TypeId = 999;
+pub(super) const t_P_PC_f64: TypeId = 1000;
+pub(super) const t_PC_cublasOperation_t: TypeId = 1001;
+pub(super) const t_PC_i64: TypeId = 1002;
+pub(super) const t_PC_double2: TypeId = 1003;
+pub(super) const t_cublasComputeType_t: TypeId = 1004;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 1005;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 1006;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 1007;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 1008;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 1009;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 1010;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 1011;
+pub(super) const t_P_P_i32: TypeId = 1012;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 1013;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 1014;
+pub(super) const t_cublasMath_t_in4: TypeId = 1015;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 1016;
+pub(super) const t_cublasPointerMode_t: TypeId = 1017;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 1018;
+pub(super) const t_libraryPropertyType: TypeId = 1019;
+pub(super) const t_PC_f16: TypeId = 1020;
+pub(super) const t_P_PC_f16: TypeId = 1021;
+pub(super) const t_P_f16: TypeId = 1022;
+pub(super) const t_P_P_f16: TypeId = 1023;
+pub(super) const t_P_P_f32: TypeId = 1024;
+pub(super) const t_P_i64: TypeId = 1025;
+pub(super) const t_cublasLtHandle_t: TypeId = 1026;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 1027;
+pub(super) const t_cublasLtEmulationDesc_t: TypeId = 1028;
+pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 1029;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 1030;
+pub(super) const t_cublasLtMatrixLayout_t: TypeId = 1031;
+pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 1032;
+pub(super) const t_cublasLtMatmulDesc_t: TypeId = 1033;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 1034;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 1035;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 1036;
+pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 1037;
+pub(super) const t_cublasLtMatmulTile_t: TypeId = 1038;
+pub(super) const t_cublasLtMatmulStages_t: TypeId = 1039;
+pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 1040;
+pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 1041;
+pub(super) const t_cublasLtNumericalImplFlags_in8: TypeId = 1042;
+pub(super) const t_A4_i32: TypeId = 1043;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 1044;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 1045;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 1046;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 1047;
+pub(super) const t_cublasLtMatmulPreference_t: TypeId = 1048;
+pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 1049;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 1050;
+pub(super) const t_cublasLtPointerMode_t: TypeId = 1051;
+pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 1052;
+pub(super) const t_cublasLtMatmulBatchInvarianceFlags_t: TypeId = 1053;
+pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 1054;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 1055;
+pub(super) const t_cublasLtMatmulSearch_t: TypeId = 1056;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 1057;
+pub(super) const t_cublasLtOrder_t: TypeId = 1058;
+pub(super) const t_cublasLtBatchMode_t: TypeId = 1059;
+pub(super) const t_cublasLtIntegerWidth_t: TypeId = 1060;
+pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 1061;
+pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 1062;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 1063;
+pub(super) const t_P_PC_f32: TypeId = 1064;
+pub(super) const t_PC_bf16: TypeId = 1065;
+pub(super) const t_P_PC_bf16: TypeId = 1066;
+pub(super) const t_P_bf16: TypeId = 1067;
+pub(super) const t_P_P_bf16: TypeId = 1068;
+pub(super) const t_PC_u8: TypeId = 1069;
+pub(super) const t_cublasXtHandle_t: TypeId = 1070;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 1071;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1072;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1073;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 1074;
+pub(super) const t_cublasXtOpType_t: TypeId = 1075;
+pub(super) const t_P_double2: TypeId = 1076;
+pub(super) const t_P_P_double2: TypeId = 1077;
+pub(super) const t_P_PC_double2: TypeId = 1078;
+pub(super) const t_cublasMpStatus_t: TypeId = 1079;
+pub(super) const t_cublasMpStatus_t_status: TypeId = 1080;
+pub(super) const t_cublasMpGrid_t: TypeId = 1081;
+pub(super) const t_cublasMpHandle_t: TypeId = 1082;
+pub(super) const t_P_cublasMpHandle_t: TypeId = 1083;
+pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1084;
+pub(super) const t_ncclComm_t: TypeId = 1085;
+pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1086;
+pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1087;
+pub(super) const t_cublasMpGridLayout_t: TypeId = 1088;
+pub(super) const t_P_cublasMpGrid_t: TypeId = 1089;
+pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1090;
+pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1091;
+pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1092;
+pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1093;
+pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1094;
+pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1095;
+pub(super) const t_cublasMpResultScheme_t: TypeId = 1096;
+pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1097;
+pub(super) const t_cudnnStatus_t: TypeId = 1098;
+pub(super) const t_cudnnStatus_t_status: TypeId = 1099;
+pub(super) const t_cudnnHandle_t: TypeId = 1100;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1101;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1102;
+pub(super) const t_cudnnDataType_t: TypeId = 1103;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1104;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1105;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1106;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1107;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1108;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1109;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1110;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 1111;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1112;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1113;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1114;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1115;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1116;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1117;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1118;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1119;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1120;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1121;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1122;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1123;
+pub(super) const t_cudnnFraction_t: TypeId = 1124;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1125;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1126;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1127;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1128;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1129;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1130;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1131;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1132;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1133;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1134;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1135;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1136;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1137;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1138;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1139;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1140;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1141;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1142;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1143;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1144;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1145;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1146;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1147;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1148;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1149;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1150;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1151;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1152;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1153;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1154;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1155;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1156;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1157;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1158;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1159;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1160;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1161;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1162;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1163;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1164;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1165;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1166;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1167;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1168;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1169;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1170;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1171;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1172;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1173;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1174;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1175;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1176;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1177;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1178;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1179;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1180;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1181;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1182;
+pub(super) const t_cudnnNormMode_t: TypeId = 1183;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1184;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1185;
+pub(super) const t_cudnnMathType_t: TypeId = 1186;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1187;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1188;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1189;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1190;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1191;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1192;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1193;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1194;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1195;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1196;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1197;
+pub(super) const t_Algorithm: TypeId = 1198;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1199;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1200;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1201;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1202;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1203;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1204;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1205;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1206;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1207;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1208;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1209;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1210;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1211;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1212;
+pub(super) const t_cudnnReorderType_t: TypeId = 1213;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1214;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1215;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1216;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1217;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1218;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1219;
+pub(super) const t_cudnnNormOps_t: TypeId = 1220;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1221;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1222;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1223;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1224;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1225;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1226;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1227;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1228;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1229;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1230;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1231;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1232;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1233;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1234;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1235;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1236;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1237;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1238;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1239;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1240;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1241;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1242;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1243;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1244;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1245;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1246;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1247;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1248;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1249;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1250;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1251;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1252;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1253;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1254;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1255;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1256;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1257;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1258;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1259;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1260;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1261;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1262;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1263;
+pub(super) const t_cudssStatus_t: TypeId = 1264;
+pub(super) const t_cudssStatus_t_status: TypeId = 1265;
+pub(super) const t_cudssConfig_t: TypeId = 1266;
+pub(super) const t_P_cudssConfig_t: TypeId = 1267;
+pub(super) const t_cudssConfigParam_t: TypeId = 1268;
+pub(super) const t_cudssReorderingAlg_t: TypeId = 1269;
+pub(super) const t_cudssFactorizationAlg_t: TypeId = 1270;
+pub(super) const t_cudssSolveAlg_t: TypeId = 1271;
+pub(super) const t_cudssMatchingAlg_t: TypeId = 1272;
+pub(super) const t_cudssSolveMode_t: TypeId = 1273;
+pub(super) const t_cudssPivotType_t: TypeId = 1274;
+pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1275;
+pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1276;
+pub(super) const t_cudssHandle_t: TypeId = 1277;
+pub(super) const t_P_cudssHandle_t: TypeId = 1278;
+pub(super) const t_cudssData_t: TypeId = 1279;
+pub(super) const t_P_cudssData_t: TypeId = 1280;
+pub(super) const t_cudssDataParam_t: TypeId = 1281;
+pub(super) const t_A16_i64: TypeId = 1282;
+pub(super) const t_A3_i64: TypeId = 1283;
+pub(super) const t_cudssPhase_t_in4: TypeId = 1284;
+pub(super) const t_cudssMatrix_t: TypeId = 1285;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1286;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1287;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1288;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1289;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1290;
+pub(super) const t_cudssMatrixType_t: TypeId = 1291;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1292;
+pub(super) const t_cudssIndexBase_t: TypeId = 1293;
+pub(super) const t_cudssLayout_t: TypeId = 1294;
+pub(super) const t_P_P_P_void: TypeId = 1295;
+pub(super) const t_P_cudaDataType: TypeId = 1296;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1297;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1298;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1299;
+pub(super) const t_P_cudssLayout_t: TypeId = 1300;
+pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1301;
+pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1302;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1303;
+pub(super) const t_PC_cudaStream_t: TypeId = 1304;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1305;
+pub(super) const t_cudssStatus_t_: TypeId = 1306;
+pub(super) const t_cudssStatus_t_status_: TypeId = 1307;
+pub(super) const t_cudssConfig_t_: TypeId = 1308;
+pub(super) const t_P_cudssConfig_t_: TypeId = 1309;
+pub(super) const t_cudssConfigParam_t_: TypeId = 1310;
+pub(super) const t_cudssAlgType_t: TypeId = 1311;
+pub(super) const t_cudssPivotType_t_: TypeId = 1312;
+pub(super) const t_cudssHandle_t_: TypeId = 1313;
+pub(super) const t_P_cudssHandle_t_: TypeId = 1314;
+pub(super) const t_cudssData_t_: TypeId = 1315;
+pub(super) const t_P_cudssData_t_: TypeId = 1316;
+pub(super) const t_cudssDataParam_t_: TypeId = 1317;
+pub(super) const t_cudssPhase_t_in4_: TypeId = 1318;
+pub(super) const t_cudssMatrix_t_: TypeId = 1319;
+pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1320;
+pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1321;
+pub(super) const t_P_cudssMatrix_t_: TypeId = 1322;
+pub(super) const t_cudssMatrixType_t_: TypeId = 1323;
+pub(super) const t_cudssMatrixViewType_t_: TypeId = 1324;
+pub(super) const t_cudssIndexBase_t_: TypeId = 1325;
+pub(super) const t_cudssLayout_t_: TypeId = 1326;
+pub(super) const t_P_cudssMatrixType_t_: TypeId = 1327;
+pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1328;
+pub(super) const t_P_cudssIndexBase_t_: TypeId = 1329;
+pub(super) const t_P_cudssLayout_t_: TypeId = 1330;
+pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1331;
+pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1332;
+pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1333;
+pub(super) const t_cufftResult: TypeId = 1334;
+pub(super) const t_cufftResult_status: TypeId = 1335;
+pub(super) const t_cufftHandle: TypeId = 1336;
+pub(super) const t_P_cufftHandle: TypeId = 1337;
+pub(super) const t_cufftType: TypeId = 1338;
+pub(super) const t_cufftDirection: TypeId = 1339;
+pub(super) const t_cufftProperty: TypeId = 1340;
+pub(super) const t_cufftXtCallbackType: TypeId = 1341;
+pub(super) const t_A64_i32: TypeId = 1342;
+pub(super) const t_A64_P_void: TypeId = 1343;
+pub(super) const t_A64_u64: TypeId = 1344;
+pub(super) const t_cudaXtDesc: TypeId = 1345;
+pub(super) const t_P_cudaXtDesc: TypeId = 1346;
+pub(super) const t_libFormat: TypeId = 1347;
+pub(super) const t_cudaLibXtDesc: TypeId = 1348;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1349;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1350;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1351;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1352;
+pub(super) const t_cufftXtSubFormat: TypeId = 1353;
+pub(super) const t_cufftXtCopyType: TypeId = 1354;
+pub(super) const t_cufftXtQueryType: TypeId = 1355;
+pub(super) const t_cufftXt1dFactors: TypeId = 1356;
+pub(super) const t_A3_u64: TypeId = 1357;
+pub(super) const t_cufftBox3d: TypeId = 1358;
+pub(super) const t_PC_cufftBox3d: TypeId = 1359;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1360;
+pub(super) const t_fftw_plan: TypeId = 1361;
+pub(super) const t_A2_f64: TypeId = 1362;
+pub(super) const t_P_A2_f64: TypeId = 1363;
+pub(super) const t_fftwSign: TypeId = 1364;
+pub(super) const t_fftwFlags: TypeId = 1365;
+pub(super) const t_fftwf_iodim64: TypeId = 1366;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1367;
+pub(super) const t_fftwf_iodim: TypeId = 1368;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1369;
+pub(super) const t_fftwf_plan: TypeId = 1370;
+pub(super) const t_A2_f32: TypeId = 1371;
+pub(super) const t_P_A2_f32: TypeId = 1372;
+pub(super) const t_CUfileOpError: TypeId = 1373;
+pub(super) const t_CUfileError_t: TypeId = 1374;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1375;
+pub(super) const t_CUfileStatus_t: TypeId = 1376;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1377;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1378;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1379;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1380;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1381;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1382;
+pub(super) const t_CUfileHandle_t: TypeId = 1383;
+pub(super) const t_CUfileOpcode_t: TypeId = 1384;
+pub(super) const t_CUfileIOParams_t: TypeId = 1385;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1386;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1387;
+pub(super) const t_CUfileDriverStatusFlags_t: TypeId = 1388;
+pub(super) const t_cuFileP2PFlags_in4: TypeId = 1389;
+pub(super) const t_P_cuFileP2PFlags_in4: TypeId = 1390;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1391;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1392;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1393;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1394;
+pub(super) const t_P_bool1: TypeId = 1395;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1396;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1397;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1398;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1399;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1400;
+pub(super) const t_A32_u64: TypeId = 1401;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1402;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1403;
+pub(super) const t_A16_char: TypeId = 1404;
+pub(super) const t_A16_u8: TypeId = 1405;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1406;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1407;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1408;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1409;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1410;
+pub(super) const t_CUfileFileHandleType: TypeId = 1411;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1412;
+pub(super) const t_CUfileFSOps_t: TypeId = 1413;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1414;
+pub(super) const t_CUfileDescr_t: TypeId = 1415;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1416;
+pub(super) const t_CUfileIOVec_t: TypeId = 1417;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1418;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1419;
+pub(super) const t_curandStatus_t: TypeId = 1420;
+pub(super) const t_curandStatus_t_status: TypeId = 1421;
+pub(super) const t_curandGenerator_t: TypeId = 1422;
+pub(super) const t_P_curandGenerator_t: TypeId = 1423;
+pub(super) const t_curandRngType_t: TypeId = 1424;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1425;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1426;
+pub(super) const t_curandMethod_t: TypeId = 1427;
+pub(super) const t_A32_u32: TypeId = 1428;
+pub(super) const t_P_A32_u32: TypeId = 1429;
+pub(super) const t_P_P_A32_u32: TypeId = 1430;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1431;
+pub(super) const t_P_A64_u64: TypeId = 1432;
+pub(super) const t_P_P_A64_u64: TypeId = 1433;
+pub(super) const t_P_P_u32: TypeId = 1434;
+pub(super) const t_P_P_u64: TypeId = 1435;
+pub(super) const t_curandOrdering_t: TypeId = 1436;
+pub(super) const t_cusolverStatus_t: TypeId = 1437;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1438;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1439;
+pub(super) const t_cusolverEigMode_t: TypeId = 1440;
+pub(super) const t_gesvdjInfo_t: TypeId = 1441;
+pub(super) const t_cusolverEigRange_t: TypeId = 1442;
+pub(super) const t_syevjInfo_t: TypeId = 1443;
+pub(super) const t_cusolverEigType_t: TypeId = 1444;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1445;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1446;
+pub(super) const t_cusolverDnParams_t: TypeId = 1447;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1448;
+pub(super) const t_P_syevjInfo_t: TypeId = 1449;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1450;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1451;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1452;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1453;
+pub(super) const t_cusolverMathMode_t: TypeId = 1454;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1455;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1456;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1457;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1458;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1459;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1460;
+pub(super) const t_cusolverPrecType_t: TypeId = 1461;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1462;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1463;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1464;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1465;
+pub(super) const t_cusolverEigComp_t: TypeId = 1466;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1467;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1468;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1469;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1470;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1471;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1472;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1473;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1474;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1475;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1476;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1477;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1478;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1479;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1480;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1481;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1482;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1483;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1484;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1485;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1486;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1487;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1488;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1489;
+pub(super) const t_csrcholInfo_t: TypeId = 1490;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1491;
+pub(super) const t_csrluInfoHost_t: TypeId = 1492;
+pub(super) const t_csrqrInfo_t: TypeId = 1493;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1494;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1495;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1496;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1497;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1498;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1499;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1500;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1501;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1502;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1503;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1504;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1505;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1506;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1507;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1508;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1509;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1510;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1511;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1512;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1513;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1514;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1515;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1516;
+pub(super) const t_cusparseStatus_t: TypeId = 1517;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1518;
+pub(super) const t_cusparseHandle_t: TypeId = 1519;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1520;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1521;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1522;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1523;
+pub(super) const t_cusparseIndexType_t: TypeId = 1524;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1525;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1526;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1527;
+pub(super) const t_cusparseDirection_t: TypeId = 1528;
+pub(super) const t_bsric02Info_t: TypeId = 1529;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1530;
+pub(super) const t_bsrilu02Info_t: TypeId = 1531;
+pub(super) const t_cusparseOperation_t: TypeId = 1532;
+pub(super) const t_bsrsm2Info_t: TypeId = 1533;
+pub(super) const t_bsrsv2Info_t: TypeId = 1534;
+pub(super) const t_csru2csrInfo_t: TypeId = 1535;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1536;
+pub(super) const t_csrgemm2Info_t: TypeId = 1537;
+pub(super) const t_csric02Info_t: TypeId = 1538;
+pub(super) const t_csrilu02Info_t: TypeId = 1539;
+pub(super) const t_csrsm2Info_t: TypeId = 1540;
+pub(super) const t_csrsv2Info_t: TypeId = 1541;
+pub(super) const t_cusparseAction_t: TypeId = 1542;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1543;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1544;
+pub(super) const t_cusparseOrder_t: TypeId = 1545;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1546;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1547;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1548;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1549;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1550;
+pub(super) const t_P_bsric02Info_t: TypeId = 1551;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1552;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1553;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1554;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1555;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1556;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1557;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1558;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1559;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1560;
+pub(super) const t_P_csric02Info_t: TypeId = 1561;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1562;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1563;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1564;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1565;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1566;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1567;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1568;
+pub(super) const t_pruneInfo_t: TypeId = 1569;
+pub(super) const t_P_pruneInfo_t: TypeId = 1570;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1571;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1572;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1573;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1574;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1575;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1576;
+pub(super) const t_cusparseDiagType_t: TypeId = 1577;
+pub(super) const t_cusparseFillMode_t: TypeId = 1578;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1579;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1580;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1581;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1582;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1583;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1584;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1585;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1586;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1587;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1588;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1589;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1590;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1591;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1592;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1593;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1594;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1595;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1596;
+pub(super) const t_cusparseFormat_t: TypeId = 1597;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1598;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1599;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1600;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1601;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1602;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1603;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1604;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1605;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1606;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1607;
+pub(super) const t_A512_u8: TypeId = 1608;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1609;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1610;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1611;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1612;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1613;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1614;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1615;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1616;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1617;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1618;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1619;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1620;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1621;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1622;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1623;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1624;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1625;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1626;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1627;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1628;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1629;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1630;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1631;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1632;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1633;
+pub(super) const t_cusparseComputeType: TypeId = 1634;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1635;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1636;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1637;
+pub(super) const t_cutensorStatus_t: TypeId = 1638;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1639;
+pub(super) const t_cutensorHandle_t: TypeId = 1640;
+pub(super) const t_cutensorPlan_t: TypeId = 1641;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1642;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1643;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1644;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1645;
+pub(super) const t_cutensorOperator_t: TypeId = 1646;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1647;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1648;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1649;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1650;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1651;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1652;
+pub(super) const t_cutensorAlgo_t: TypeId = 1653;
+pub(super) const t_cutensorJitMode_t: TypeId = 1654;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1655;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1656;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1657;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1658;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1659;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1660;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1661;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1662;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1663;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1664;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1665;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1666;
+pub(super) const t_cutensorComputeType_t: TypeId = 1667;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1668;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1669;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1670;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1671;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1672;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1673;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1674;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1675;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1676;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1677;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1678;
+pub(super) const t_cutensorStatus_t_: TypeId = 1679;
+pub(super) const t_cutensorStatus_t_status_: TypeId = 1680;
+pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1681;
+pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1682;
+pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1683;
+pub(super) const t_cutensorOperator_t_: TypeId = 1684;
+pub(super) const t_cutensorComputeType_t_: TypeId = 1685;
+pub(super) const t_cutensorAlgo_t_: TypeId = 1686;
+pub(super) const t_cutensorMgHandle_t_: TypeId = 1687;
+pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1688;
+pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1689;
+pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1690;
+pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1691;
+pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1692;
+pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1693;
+pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1694;
+pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1695;
+pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1696;
+pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1697;
+pub(super) const t_cutensorMgAlgo_t_: TypeId = 1698;
+pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1699;
+pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1700;
+pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1701;
+pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1702;
+pub(super) const t_ncclResult_t: TypeId = 1703;
+pub(super) const t_ncclResult_t_status: TypeId = 1704;
+pub(super) const t_ncclDataType_t: TypeId = 1705;
+pub(super) const t_ncclConfigExt_t: TypeId = 1706;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1707;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1708;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1709;
+pub(super) const t_ncclUndefined: TypeId = 1710;
+pub(super) const t_ncclCtaPolicy: TypeId = 1711;
+pub(super) const t_ncclCollConfig_t: TypeId = 1712;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1713;
+pub(super) const t_ncclRedOp_t: TypeId = 1714;
+pub(super) const t_ncclRegistration: TypeId = 1715;
+pub(super) const t_P_ncclResult_t: TypeId = 1716;
+pub(super) const t_A128_char: TypeId = 1717;
+pub(super) const t_A128_u8: TypeId = 1718;
+pub(super) const t_ncclUniqueId: TypeId = 1719;
+pub(super) const t_P_ncclUniqueId: TypeId = 1720;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1721;
+pub(super) const t_P_ncclComm_t: TypeId = 1722;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1723;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1724;
+pub(super) const t_ncclConfig_t: TypeId = 1725;
+pub(super) const t_P_ncclConfig_t: TypeId = 1726;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1727;
+pub(super) const t_P_ncclRegistration: TypeId = 1728;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1729;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1730;
+pub(super) const t_ncclColor: TypeId = 1731;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1732;
+pub(super) const t_ncclWindow_t: TypeId = 1733;
+pub(super) const t_P_ncclWindow_t: TypeId = 1734;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1735;
+pub(super) const t_ncclSimInfo_t: TypeId = 1736;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1737;
+pub(super) const t_ncclParamHandle_t: TypeId = 1738;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1739;
+pub(super) const t_P_P_PC_char: TypeId = 1740;
+pub(super) const t_P_i16: TypeId = 1741;
+pub(super) const t_P_i8: TypeId = 1742;
+pub(super) const t_P_u16: TypeId = 1743;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1744;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1745;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1746;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1747;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1748;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1749;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1750;
+pub(super) const t_NppLibraryVersion: TypeId = 1751;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1752;
+pub(super) const t_NppStatus: TypeId = 1753;
+pub(super) const t_NppStatus_status: TypeId = 1754;
+pub(super) const t_NppStreamContext__1: TypeId = 1755;
+pub(super) const t_NppStreamContext: TypeId = 1756;
+pub(super) const t_P_NppStreamContext: TypeId = 1757;
+pub(super) const t_PC_u16: TypeId = 1758;
+pub(super) const t_NppiSize: TypeId = 1759;
+pub(super) const t_Npp16f: TypeId = 1760;
+pub(super) const t_PC_Npp16f: TypeId = 1761;
+pub(super) const t_P_Npp16f: TypeId = 1762;
+pub(super) const t_PC_i16: TypeId = 1763;
+pub(super) const t_Npp16sc: TypeId = 1764;
+pub(super) const t_PC_Npp16sc: TypeId = 1765;
+pub(super) const t_P_Npp16sc: TypeId = 1766;
+pub(super) const t_Npp32fc: TypeId = 1767;
+pub(super) const t_PC_Npp32fc: TypeId = 1768;
+pub(super) const t_P_Npp32fc: TypeId = 1769;
+pub(super) const t_Npp32sc: TypeId = 1770;
+pub(super) const t_PC_Npp32sc: TypeId = 1771;
+pub(super) const t_P_Npp32sc: TypeId = 1772;
+pub(super) const t_NppiAlphaOp: TypeId = 1773;
+pub(super) const t_PC_i8: TypeId = 1774;
+pub(super) const t_P_P_u8: TypeId = 1775;
+pub(super) const t_P_PC_u8: TypeId = 1776;
+pub(super) const t_NppiRect: TypeId = 1777;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1778;
+pub(super) const t_NppiInterpolationMode: TypeId = 1779;
+pub(super) const t_NppiPoint32f: TypeId = 1780;
+pub(super) const t_NppiProfileData: TypeId = 1781;
+pub(super) const t_P_NppiProfileData: TypeId = 1782;
+pub(super) const t_P_P_i16: TypeId = 1783;
+pub(super) const t_P_PC_i16: TypeId = 1784;
+pub(super) const t_P_P_u16: TypeId = 1785;
+pub(super) const t_P_PC_u16: TypeId = 1786;
+pub(super) const t_P_P_i8: TypeId = 1787;
+pub(super) const t_P_PC_i8: TypeId = 1788;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1789;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1790;
+pub(super) const t_NppCmpOp: TypeId = 1791;
+pub(super) const t_NppiImageDescriptor: TypeId = 1792;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1793;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1794;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1795;
+pub(super) const t_NppiPoint: TypeId = 1796;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1797;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1798;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1799;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1800;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1801;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1802;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1803;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1804;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1805;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1806;
+pub(super) const t_P_NppiPoint32f: TypeId = 1807;
+pub(super) const t_NppiPoint64f: TypeId = 1808;
+pub(super) const t_P_NppiPoint64f: TypeId = 1809;
+pub(super) const t_NppRoundMode: TypeId = 1810;
+pub(super) const t_P_PC_i32: TypeId = 1811;
+pub(super) const t_NppiBorderType: TypeId = 1812;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1813;
+pub(super) const t_NppiMaskSize: TypeId = 1814;
+pub(super) const t_NppiNorm: TypeId = 1815;
+pub(super) const t_NppPointPolar: TypeId = 1816;
+pub(super) const t_P_NppPointPolar: TypeId = 1817;
+pub(super) const t_A3_u32: TypeId = 1818;
+pub(super) const t_NppiConnectedRegion: TypeId = 1819;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1820;
+pub(super) const t_NppDataType: TypeId = 1821;
+pub(super) const t_NppiChannels: TypeId = 1822;
+pub(super) const t_P_NppiSize: TypeId = 1823;
+pub(super) const t_P_NppiRect: TypeId = 1824;
+pub(super) const t_P_NppiPoint: TypeId = 1825;
+pub(super) const t_NppiHOGConfig: TypeId = 1826;
+pub(super) const t_PC_NppiPoint: TypeId = 1827;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1828;
+pub(super) const t_NppiAxis: TypeId = 1829;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1830;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1831;
+pub(super) const t_NppiColorSpace: TypeId = 1832;
+pub(super) const t_P_PC_Npp16f: TypeId = 1833;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1834;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1835;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1836;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1837;
+pub(super) const t_NppHintAlgorithm: TypeId = 1838;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1839;
+pub(super) const t_P_P_Npp16f: TypeId = 1840;
+pub(super) const t_A3_f64: TypeId = 1841;
+pub(super) const t_A2_A3_f64: TypeId = 1842;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1843;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1844;
+pub(super) const t_A3_A3_f64: TypeId = 1845;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1846;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1847;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1848;
+pub(super) const t_Npp64fc: TypeId = 1849;
+pub(super) const t_PC_Npp64fc: TypeId = 1850;
+pub(super) const t_P_Npp64fc: TypeId = 1851;
+pub(super) const t_Npp64sc: TypeId = 1852;
+pub(super) const t_PC_Npp64sc: TypeId = 1853;
+pub(super) const t_P_Npp64sc: TypeId = 1854;
+pub(super) const t_NppsZCType: TypeId = 1855;
+pub(super) const t_nvFatbinResult: TypeId = 1856;
+pub(super) const t_nvFatbinResult_status: TypeId = 1857;
+pub(super) const t_nvFatbinHandle: TypeId = 1858;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1859;
+pub(super) const t_nvJitLinkResult: TypeId = 1860;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1861;
+pub(super) const t_nvJitLinkHandle: TypeId = 1862;
+pub(super) const t_nvJitLinkInputType: TypeId = 1863;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1864;
+pub(super) const t_nvjpegStatus_t: TypeId = 1865;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1866;
+pub(super) const t_nvjpegHandle_t: TypeId = 1867;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1868;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1869;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1870;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1871;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1872;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1873;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1874;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1875;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1876;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1877;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1878;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1879;
+pub(super) const t_nvjpegBackend_t: TypeId = 1880;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1881;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1882;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1883;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1884;
+pub(super) const t_A4_P_u8: TypeId = 1885;
+pub(super) const t_A4_u64: TypeId = 1886;
+pub(super) const t_nvjpegImage_t: TypeId = 1887;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1888;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1889;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1890;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1891;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1892;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1893;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1894;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1895;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1896;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1897;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1898;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1899;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1900;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1901;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1902;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1903;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1904;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1905;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1906;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1907;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1908;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1909;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1910;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1911;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1912;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1913;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1914;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1915;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1916;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1917;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1918;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1919;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1920;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1921;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1922;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1923;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 1924;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 1925;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 1926;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1927;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1928;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1929;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1930;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1931;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1932;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1933;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1934;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1935;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1936;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1937;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1938;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1939;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1940;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1941;
+pub(super) const t_A33_u32: TypeId = 1942;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1943;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1944;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1945;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1946;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1947;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1948;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1949;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1950;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1951;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1952;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1953;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1954;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1955;
+pub(super) const t_nvmlReturn_t: TypeId = 1956;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1957;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1958;
+pub(super) const t_nvmlDevice_t: TypeId = 1959;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1960;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1961;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1962;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1963;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1964;
+pub(super) const t_nvmlValueType_t: TypeId = 1965;
+pub(super) const t_nvmlValue_t: TypeId = 1966;
+pub(super) const t_nvmlFieldId: TypeId = 1967;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1968;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1969;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1970;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1971;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1972;
+pub(super) const t_A32_char: TypeId = 1973;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1974;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1975;
+pub(super) const t_nvmlEnableState_t: TypeId = 1976;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1977;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1978;
+pub(super) const t_A5_u32: TypeId = 1979;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1980;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1981;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1982;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1983;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1984;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1985;
+pub(super) const t_nvmlAdaptiveClocking: TypeId = 1986;
+pub(super) const t_P_nvmlAdaptiveClocking: TypeId = 1987;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1988;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1989;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1990;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1991;
+pub(super) const t_nvmlClockType_t: TypeId = 1992;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1993;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1994;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1995;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1996;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1997;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1998;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1999;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 2000;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 2001;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 2002;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 2003;
+pub(super) const t_nvmlBrandType_t: TypeId = 2004;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 2005;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 2006;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 2007;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 2008;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 2009;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 2010;
+pub(super) const t_nvmlBusType_t: TypeId = 2011;
+pub(super) const t_P_nvmlBusType_t: TypeId = 2012;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 2013;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 2014;
+pub(super) const t_nvmlCapabilities_in4: TypeId = 2015;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 2016;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 2017;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 2018;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 2019;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 2020;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 2021;
+pub(super) const t_nvmlClockId_t: TypeId = 2022;
+pub(super) const t_nvmlPstates_t: TypeId = 2023;
+pub(super) const t_nvmlClockOffset_t: TypeId = 2024;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 2025;
+pub(super) const t_nvmlComputeMode_t: TypeId = 2026;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 2027;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2028;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2029;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 2030;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2031;
+pub(super) const t_A32_u8: TypeId = 2032;
+pub(super) const t_A8192_u8: TypeId = 2033;
+pub(super) const t_A4096_u8: TypeId = 2034;
+pub(super) const t_nvmlCcCecReport: TypeId = 2035;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2036;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2037;
+pub(super) const t_A5120_u8: TypeId = 2038;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2039;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2040;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2041;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2042;
+pub(super) const t_nvmlMemory_t: TypeId = 2043;
+pub(super) const t_P_nvmlMemory_t: TypeId = 2044;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 2045;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2046;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 2047;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2048;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 2049;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2050;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2051;
+pub(super) const t_A2048_char: TypeId = 2052;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2053;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2054;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2055;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2056;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2057;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2058;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2059;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2060;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2061;
+pub(super) const t_P_nvmlDevice_t: TypeId = 2062;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2063;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2064;
+pub(super) const t_nvmlDriverModel_t: TypeId = 2065;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 2066;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2067;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2068;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2069;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2070;
+pub(super) const t_nvmlEncoderType_t: TypeId = 2071;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2072;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2073;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 2074;
+pub(super) const t_nvmlSessionFlags_in4: TypeId = 2075;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2076;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2077;
+pub(super) const t_nvmlFBCStats_t: TypeId = 2078;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 2079;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2080;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2081;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2082;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2083;
+pub(super) const t_nvmlFabricState: TypeId = 2084;
+pub(super) const t_nvmlFabricState_: TypeId = 2085;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2086;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2087;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 2088;
+pub(super) const t_nvmlFabricHealthSummary_: TypeId = 2089;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2090;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2091;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 2092;
+pub(super) const t_nvmlFabricCliqueType_: TypeId = 2093;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2094;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2095;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2096;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2097;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2098;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2099;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2100;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2101;
+pub(super) const t_A96_char: TypeId = 2102;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2103;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2104;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2105;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2106;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2107;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2108;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2109;
+pub(super) const t_nvmlLicenseExpiryStatus: TypeId = 2110;
+pub(super) const t_nvmlLicenseExpiryStatus_: TypeId = 2111;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2112;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2113;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2114;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2115;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2116;
+pub(super) const t_A41_char: TypeId = 2117;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 2118;
+pub(super) const t_nvmlUUIDType_t: TypeId = 2119;
+pub(super) const t_nvmlUUID_t: TypeId = 2120;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 2121;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2122;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2123;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 2124;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2125;
+pub(super) const t_nvmlInforomObject_t: TypeId = 2126;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 2127;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2128;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 2129;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 2130;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2131;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2132;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2133;
+pub(super) const t_nvmlMigMode: TypeId = 2134;
+pub(super) const t_P_nvmlMigMode: TypeId = 2135;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2136;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2137;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2138;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType_: TypeId = 2139;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2140;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2141;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2142;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2143;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2144;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2145;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2146;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2147;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2148;
+pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2149;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2150;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2151;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2152;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2153;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2154;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2155;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2156;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2157;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2158;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2159;
+pub(super) const t_A256_u8: TypeId = 2160;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2161;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2162;
+pub(super) const t_A4096_u32: TypeId = 2163;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2164;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2165;
+pub(super) const t_A23_u8: TypeId = 2166;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2167;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2168;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2169;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2170;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2171;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2172;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2173;
+pub(super) const t_nvmlPcieLinkMaxSpeed: TypeId = 2174;
+pub(super) const t_P_nvmlPcieLinkMaxSpeed: TypeId = 2175;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2176;
+pub(super) const t_nvmlPdi_t: TypeId = 2177;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2178;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2179;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2180;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2181;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2182;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2183;
+pub(super) const t_nvmlPowerMizerMode: TypeId = 2184;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2185;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2186;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2187;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2188;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2189;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2190;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2191;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2192;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2193;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2194;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2195;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2196;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2197;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2198;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2199;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2200;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2201;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2202;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2203;
+pub(super) const t_nvmlProcessMode_t: TypeId = 2204;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2205;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2206;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2207;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2208;
+pub(super) const t_nvmlSample_t: TypeId = 2209;
+pub(super) const t_P_nvmlSample_t: TypeId = 2210;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2211;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2212;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2213;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2214;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2215;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2216;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2217;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2218;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2219;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2220;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2221;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2222;
+pub(super) const t_nvmlTemperature_t: TypeId = 2223;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2224;
+pub(super) const t_nvmlThermalController_t: TypeId = 2225;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2226;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2227;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2228;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2229;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2230;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2231;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2232;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2233;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2234;
+pub(super) const t_nvmlUtilization_t: TypeId = 2235;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2236;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2237;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2238;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2239;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2240;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2241;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2242;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2243;
+pub(super) const t_A80_char: TypeId = 2244;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2245;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2246;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2247;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2248;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2249;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2250;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2251;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2252;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2253;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2254;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2255;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2256;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2257;
+pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2258;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2259;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2260;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2261;
+pub(super) const t_nvmlVgpuSchedulerEngine: TypeId = 2262;
+pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2263;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2264;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2265;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2266;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2267;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2268;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2269;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2270;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2271;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2272;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2273;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2274;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2275;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2276;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2277;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2278;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2279;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2280;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2281;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2282;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2283;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2284;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2285;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2286;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2287;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2288;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2289;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2290;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2291;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2292;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2293;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2294;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2295;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2296;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2297;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2298;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2299;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2300;
+pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2301;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2302;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2303;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2304;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2305;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2306;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2307;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2308;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2309;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2310;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2311;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2312;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2313;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2314;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2315;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2316;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2317;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2318;
+pub(super) const t_A496_u8: TypeId = 2319;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2320;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2321;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2322;
+pub(super) const t_nvmlEventSet_t: TypeId = 2323;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2324;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2325;
+pub(super) const t_nvmlFlags_in4: TypeId = 2326;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2327;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2328;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2329;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2330;
+pub(super) const t_nvmlNvLinkThreshold: TypeId = 2331;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2332;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2333;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2334;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2335;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2336;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2337;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2338;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2339;
+pub(super) const t_nvmlPowerScope: TypeId = 2340;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2341;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2342;
+pub(super) const t_nvmlRusdPoll_in4: TypeId = 2343;
+pub(super) const t_nvmlRusdPoll_in8: TypeId = 2344;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2345;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2346;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2347;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2348;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2349;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2350;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2351;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2352;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2353;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2354;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2355;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2356;
+pub(super) const t_A8_u32: TypeId = 2357;
+pub(super) const t_nvmlMask255_t: TypeId = 2358;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2359;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2360;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2361;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2362;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2363;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2364;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2365;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2366;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2367;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2368;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2369;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2370;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2371;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2372;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2373;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2374;
+pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2375;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2376;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2377;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2378;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2379;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2380;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2381;
+pub(super) const t_nvmlEventData_t: TypeId = 2382;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2383;
+pub(super) const t_nvmlEventDataType_t: TypeId = 2384;
+pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2385;
+pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2386;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2387;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2388;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2389;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2390;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2391;
+pub(super) const t_A6_u32: TypeId = 2392;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2393;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2394;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2395;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2396;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2397;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2398;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2399;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2400;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2401;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2402;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2403;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2404;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2405;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2406;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2407;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2408;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2409;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2410;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2411;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2412;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2413;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2414;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2415;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2416;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2417;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2418;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2419;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2420;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2421;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2422;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2423;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2424;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2425;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2426;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2427;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2428;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2429;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2430;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2431;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2432;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2433;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2434;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2435;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2436;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2437;
+pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2438;
+pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2439;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2440;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2441;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2442;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2443;
+pub(super) const t_nvmlCPERType_t_in4: TypeId = 2444;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2445;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2446;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2447;
+pub(super) const t_nvmlCcCpuCaps: TypeId = 2448;
+pub(super) const t_nvmlCcGpusCaps: TypeId = 2449;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2450;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2451;
+pub(super) const t_nvmlCcAccepting: TypeId = 2452;
+pub(super) const t_P_nvmlCcAccepting: TypeId = 2453;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2454;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2455;
+pub(super) const t_nvmlCcEnvironment: TypeId = 2456;
+pub(super) const t_nvmlCcFeature: TypeId = 2457;
+pub(super) const t_nvmlCcDevToolsMode: TypeId = 2458;
+pub(super) const t_nvmlCcMultiGpu: TypeId = 2459;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2460;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2461;
+pub(super) const t_nvmlCcTdispState: TypeId = 2462;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2463;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2464;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2465;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2466;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2467;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2468;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2469;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2470;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2471;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2472;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2473;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2474;
+pub(super) const t_nvmlUnit_t: TypeId = 2475;
+pub(super) const t_nvmlFanState_t: TypeId = 2476;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2477;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2478;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2479;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2480;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2481;
+pub(super) const t_nvmlLedColor_t: TypeId = 2482;
+pub(super) const t_nvmlLedState_t: TypeId = 2483;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2484;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2485;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2486;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2487;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2488;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2489;
+pub(super) const t_nvmlLicenseState: TypeId = 2490;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2491;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2492;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2493;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2494;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2495;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2496;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2497;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2498;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2499;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2500;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2501;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2502;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2503;
+pub(super) const t_nvrtcResult: TypeId = 2504;
+pub(super) const t_nvrtcResult_status: TypeId = 2505;
+pub(super) const t_nvrtcProgram: TypeId = 2506;
+pub(super) const t_P_nvrtcProgram: TypeId = 2507;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2508;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2509;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2510;
+pub(super) const t_nvshmem_team_t: TypeId = 2511;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2512;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2513;
+pub(super) const t_A48_char: TypeId = 2514;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2515;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2516;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2517;
+pub(super) const t_P_nvshmem_team_t: TypeId = 2518;
+pub(super) const t_A124_char: TypeId = 2519;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2520;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2521;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2522;
+pub(super) const t_A92_char: TypeId = 2523;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2524;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2525;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2526;
+pub(super) const t_nvshmemi_version_t: TypeId = 2527;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2528;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2529;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2530;
+pub(super) const t_flags_in4: TypeId = 2531;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2532;
+pub(super) const t_A60_char: TypeId = 2533;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2534;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2535;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2536;
+pub(super) const t_nvtiffStatus_t: TypeId = 2537;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2538;
+pub(super) const t_nvtiffStream_t: TypeId = 2539;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2540;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2541;
+pub(super) const t_nvtiffImage_t: TypeId = 2542;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2543;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2544;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2545;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2546;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2547;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2548;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2549;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2550;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2551;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2552;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2553;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2554;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2555;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2556;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2557;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2558;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2559;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2560;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2561;
+pub(super) const t_nvtiffCompression_t: TypeId = 2562;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2563;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2564;
+pub(super) const t_A16_u16: TypeId = 2565;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2566;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2567;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2568;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2569;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2570;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2571;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2572;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2573;
+pub(super) const t_nvtiffVariant_t: TypeId = 2574;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2575;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2576;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2577;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2578;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2579;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2580;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2581;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2582;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2583;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -5129,16 +5199,22 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUfunc_cache", bytes: 4, number: 0, values: &[(0, "CU_FUNC_CACHE_PREFER_NONE"), (1, "CU_FUNC_CACHE_PREFER_SHARED"), (2, "CU_FUNC_CACHE_PREFER_L1"), (3, "CU_FUNC_CACHE_PREFER_EQUAL")] },
     EnumRow { name: "CUdevResourceType", bytes: 4, number: 0, values: &[(0, "CU_DEV_RESOURCE_TYPE_INVALID"), (1, "CU_DEV_RESOURCE_TYPE_SM"), (1000, "CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG"), (10000, "CU_DEV_RESOURCE_TYPE_WORKQUEUE")] },
     EnumRow { name: "CUdevSmResourceGroup_flags", bytes: 4, number: 0, values: &[(0, "CU_DEV_SM_RESOURCE_GROUP_DEFAULT"), (1, "CU_DEV_SM_RESOURCE_GROUP_BACKFILL"), (2, "CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID"), (4, "CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS")] },
+    EnumRow { name: "CUlocalityDomainId", bytes: 4, number: 0, values: &[(-1, "CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID_ANY")] },
     EnumRow { name: "CUdevWorkqueueConfigScope", bytes: 4, number: 0, values: &[(0, "CU_WORKQUEUE_SCOPE_DEVICE_CTX"), (1, "CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED")] },
     EnumRow { name: "CUlimit", bytes: 4, number: 0, values: &[(0, "CU_LIMIT_STACK_SIZE"), (1, "CU_LIMIT_PRINTF_FIFO_SIZE"), (2, "CU_LIMIT_MALLOC_HEAP_SIZE"), (3, "CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH"), (4, "CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT"), (5, "CU_LIMIT_MAX_L2_FETCH_GRANULARITY"), (6, "CU_LIMIT_PERSISTING_L2_CACHE_SIZE"), (7, "CU_LIMIT_SHMEM_SIZE"), (8, "CU_LIMIT_CIG_ENABLED"), (9, "CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED"), (10, "CU_LIMIT_PER_BLOCK_MEMORY_SIZE"), (11, "CU_LIMIT_MAX")] },
     EnumRow { name: "CUsharedconfig", bytes: 4, number: 0, values: &[(0, "CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE"), (1, "CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE"), (2, "CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE")] },
     EnumRow { name: "CUdevSmResourceSplitByCount_flags", bytes: 4, number: 0, values: &[(1, "CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING"), (2, "CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE")] },
     EnumRow { name: "CUdevice_attribute", bytes: 4, number: 0, values: &[(1, "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK"), (2, "CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X"), (3, "CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y"), (4, "CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z"), (5, "CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X"), (6, "CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y"), (7, "CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z"), (8, "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK"), (8, "CU_DEVICE_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK"), (9, "CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY"), (10, "CU_DEVICE_ATTRIBUTE_WARP_SIZE"), (11, "CU_DEVICE_ATTRIBUTE_MAX_PITCH"), (12, "CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK"), (12, "CU_DEVICE_ATTRIBUTE_REGISTERS_PER_BLOCK"), (13, "CU_DEVICE_ATTRIBUTE_CLOCK_RATE"), (14, "CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT"), (15, "CU_DEVICE_ATTRIBUTE_GPU_OVERLAP"), (16, "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT"), (17, "CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT"), (18, "CU_DEVICE_ATTRIBUTE_INTEGRATED"), (19, "CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY"), (20, "CU_DEVICE_ATTRIBUTE_COMPUTE_MODE"), (21, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH"), (22, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH"), (23, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT"), (24, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH"), (25, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT"), (26, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH"), (27, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH"), (27, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_WIDTH"), (28, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT"), (28, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_HEIGHT"), (29, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS"), (29, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_NUMSLICES"), (30, "CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT"), (31, "CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS"), (32, "CU_DEVICE_ATTRIBUTE_ECC_ENABLED"), (33, "CU_DEVICE_ATTRIBUTE_PCI_BUS_ID"), (34, "CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID"), (35, "CU_DEVICE_ATTRIBUTE_TCC_DRIVER"), (36, "CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE"), (37, "CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH"), (38, "CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE"), (39, "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR"), (40, "CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT"), (41, "CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING"), (42, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH"), (43, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS"), (44, "CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER"), (45, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH"), (46, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT"), (47, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE"), (48, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE"), (49, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE"), (50, "CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID"), (51, "CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT"), (52, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH"), (53, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH"), (54, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS"), (55, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH"), (56, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH"), (57, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT"), (58, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH"), (59, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT"), (60, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH"), (61, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH"), (62, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS"), (63, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH"), (64, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT"), (65, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS"), (66, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH"), (67, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH"), (68, "CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS"), (69, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH"), (70, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH"), (71, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT"), (72, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH"), (73, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH"), (74, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT"), (75, "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR"), (76, "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR"), (77, "CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH"), (78, "CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED"), (79, "CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED"), (80, "CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED"), (81, "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"), (82, "CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR"), (83, "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY"), (84, "CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD"), (85, "CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID"), (86, "CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED"), (87, "CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO"), (88, "CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS"), (89, "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS"), (90, "CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED"), (91, "CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM"), (92, "CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS"), (92, "CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1"), (93, "CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1"), (94, "CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1"), (95, "CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH"), (96, "CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH"), (97, "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"), (98, "CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES"), (99, "CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED"), (100, "CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES"), (101, "CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST"), (102, "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED"), (102, "CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED"), (103, "CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED"), (104, "CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED"), (105, "CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED"), (106, "CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR"), (107, "CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED"), (108, "CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE"), (109, "CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE"), (110, "CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED"), (111, "CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK"), (112, "CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED"), (113, "CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED"), (114, "CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED"), (115, "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED"), (116, "CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED"), (117, "CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS"), (118, "CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING"), (119, "CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES"), (120, "CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH"), (121, "CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED"), (122, "CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS"), (122, "CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V2"), (123, "CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR"), (123, "CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V2"), (124, "CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED"), (125, "CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED"), (126, "CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT"), (127, "CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED"), (128, "CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED"), (129, "CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS"), (130, "CU_DEVICE_ATTRIBUTE_NUMA_CONFIG"), (131, "CU_DEVICE_ATTRIBUTE_NUMA_ID"), (132, "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED"), (133, "CU_DEVICE_ATTRIBUTE_MPS_ENABLED"), (134, "CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID"), (135, "CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED"), (136, "CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK"), (137, "CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH"), (138, "CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED"), (139, "CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID"), (140, "CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID"), (141, "CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED"), (142, "CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED"), (143, "CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED"), (144, "CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED"), (145, "CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED"), (146, "CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED"), (147, "CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED"), (148, "CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED"), (149, "CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_COUNT"), (150, "CU_DEVICE_ATTRIBUTE_MAX_OVERSIZED_SHARED_MEMORY_PER_BLOCK"), (151, "CU_DEVICE_ATTRIBUTE_D3D12_CIG_STREAMS_SUPPORTED"), (152, "CU_DEVICE_ATTRIBUTE_DMA_BUF_MMAP_SUPPORTED"), (153, "CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_SUPPORTED"), (154, "CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_MULTICAST_SUPPORTED"), (155, "CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_COUNTED_OPS_SUPPORTED"), (156, "CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_ACCESS_ON_OWNER_DEVICE_SUPPORTED"), (157, "CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT"), (158, "CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_SUPPORTED_HANDLE_TYPES"), (159, "CU_DEVICE_ATTRIBUTE_VULKAN_CIG_STREAMS_SUPPORTED"), (160, "CU_DEVICE_ATTRIBUTE_TENSOR_MAP_LARGE_TENSOR_MIN_SIZE"), (161, "CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_LOCALIZED_MEMORY_SUPPORTED"), (162, "CU_DEVICE_ATTRIBUTE_MAX")] },
+    EnumRow { name: "CUcomputemode", bytes: 4, number: 0, values: &[(0, "CU_COMPUTEMODE_DEFAULT"), (2, "CU_COMPUTEMODE_PROHIBITED"), (3, "CU_COMPUTEMODE_EXCLUSIVE_PROCESS")] },
+    EnumRow { name: "CUflushGPUDirectRDMAWritesOptions", bytes: 4, number: 0, values: &[(1, "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST"), (2, "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_MEMOPS")] },
+    EnumRow { name: "CUGPUDirectRDMAWritesOrdering", bytes: 4, number: 0, values: &[(0, "CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE"), (100, "CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER"), (200, "CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES")] },
+    EnumRow { name: "CUmemAllocationHandleType", bytes: 4, number: 0, values: &[(0, "CU_MEM_HANDLE_TYPE_NONE"), (1, "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"), (2, "CU_MEM_HANDLE_TYPE_WIN32"), (4, "CU_MEM_HANDLE_TYPE_WIN32_KMT"), (8, "CU_MEM_HANDLE_TYPE_FABRIC"), (2147483647, "CU_MEM_HANDLE_TYPE_MAX")] },
     EnumRow { name: "CUcliqueType", bytes: 4, number: 0, values: &[(0, "CU_CLIQUE_TYPE_UNICAST_POINTER"), (1, "CU_CLIQUE_TYPE_MULTICAST_POINTER"), (2, "CU_CLIQUE_TYPE_UNICAST_LOGICAL_ENDPOINT"), (3, "CU_CLIQUE_TYPE_MULTICAST_LOGICAL_ENDPOINT")] },
     EnumRow { name: "CUgraphMem_attribute", bytes: 4, number: 0, values: &[(0, "CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT"), (1, "CU_GRAPH_MEM_ATTR_USED_MEM_HIGH"), (2, "CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT"), (3, "CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH")] },
     EnumRow { name: "CUatomicOperation", bytes: 4, number: 0, values: &[(0, "CU_ATOMIC_OPERATION_INTEGER_ADD"), (1, "CU_ATOMIC_OPERATION_INTEGER_MIN"), (2, "CU_ATOMIC_OPERATION_INTEGER_MAX"), (3, "CU_ATOMIC_OPERATION_INTEGER_INCREMENT"), (4, "CU_ATOMIC_OPERATION_INTEGER_DECREMENT"), (5, "CU_ATOMIC_OPERATION_AND"), (6, "CU_ATOMIC_OPERATION_OR"), (7, "CU_ATOMIC_OPERATION_XOR"), (8, "CU_ATOMIC_OPERATION_EXCHANGE"), (9, "CU_ATOMIC_OPERATION_CAS"), (10, "CU_ATOMIC_OPERATION_FLOAT_ADD"), (11, "CU_ATOMIC_OPERATION_FLOAT_MIN"), (12, "CU_ATOMIC_OPERATION_FLOAT_MAX"), (13, "CU_ATOMIC_OPERATION_MAX")] },
     EnumRow { name: "CUnvSciSyncAttr_flags", bytes: 4, number: 0, values: &[(1, "CUDA_NVSCISYNC_ATTR_SIGNAL"), (2, "CUDA_NVSCISYNC_ATTR_WAIT")] },
     EnumRow { name: "CUdevice_P2PAttribute", bytes: 4, number: 0, values: &[(1, "CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK"), (2, "CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED"), (3, "CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED"), (4, "CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED"), (4, "CU_DEVICE_P2P_ATTRIBUTE_ACCESS_ACCESS_SUPPORTED"), (5, "CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED")] },
+    EnumRow { name: "CUeglTimeout", bytes: 4, number: 0, values: &[(4294967295, "CUDA_EGL_INFINITE_TIMEOUT")] },
     EnumRow { name: "CUeglResourceLocationFlags", bytes: 4, number: 0, values: &[(0, "CU_EGL_RESOURCE_LOCATION_SYSMEM"), (1, "CU_EGL_RESOURCE_LOCATION_VIDMEM")] },
     EnumRow { name: "CUeglFrameType", bytes: 4, number: 0, values: &[(0, "CU_EGL_FRAME_TYPE_ARRAY"), (1, "CU_EGL_FRAME_TYPE_PITCH")] },
     EnumRow { name: "CUeglColorFormat", bytes: 4, number: 0, values: &[(0, "CU_EGL_COLOR_FORMAT_YUV420_PLANAR"), (1, "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR"), (2, "CU_EGL_COLOR_FORMAT_YUV422_PLANAR"), (3, "CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR"), (4, "CU_EGL_COLOR_FORMAT_RGB"), (5, "CU_EGL_COLOR_FORMAT_BGR"), (6, "CU_EGL_COLOR_FORMAT_ARGB"), (7, "CU_EGL_COLOR_FORMAT_RGBA"), (8, "CU_EGL_COLOR_FORMAT_L"), (9, "CU_EGL_COLOR_FORMAT_R"), (10, "CU_EGL_COLOR_FORMAT_YUV444_PLANAR"), (11, "CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR"), (12, "CU_EGL_COLOR_FORMAT_YUYV_422"), (13, "CU_EGL_COLOR_FORMAT_UYVY_422"), (14, "CU_EGL_COLOR_FORMAT_ABGR"), (15, "CU_EGL_COLOR_FORMAT_BGRA"), (16, "CU_EGL_COLOR_FORMAT_A"), (17, "CU_EGL_COLOR_FORMAT_RG"), (18, "CU_EGL_COLOR_FORMAT_AYUV"), (19, "CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR"), (20, "CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR"), (21, "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR"), (22, "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR"), (23, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR"), (24, "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR"), (25, "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR"), (26, "CU_EGL_COLOR_FORMAT_VYUY_ER"), (27, "CU_EGL_COLOR_FORMAT_UYVY_ER"), (28, "CU_EGL_COLOR_FORMAT_YUYV_ER"), (29, "CU_EGL_COLOR_FORMAT_YVYU_ER"), (30, "CU_EGL_COLOR_FORMAT_YUV_ER"), (31, "CU_EGL_COLOR_FORMAT_YUVA_ER"), (32, "CU_EGL_COLOR_FORMAT_AYUV_ER"), (33, "CU_EGL_COLOR_FORMAT_YUV444_PLANAR_ER"), (34, "CU_EGL_COLOR_FORMAT_YUV422_PLANAR_ER"), (35, "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_ER"), (36, "CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR_ER"), (37, "CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR_ER"), (38, "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_ER"), (39, "CU_EGL_COLOR_FORMAT_YVU444_PLANAR_ER"), (40, "CU_EGL_COLOR_FORMAT_YVU422_PLANAR_ER"), (41, "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_ER"), (42, "CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR_ER"), (43, "CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR_ER"), (44, "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_ER"), (45, "CU_EGL_COLOR_FORMAT_BAYER_RGGB"), (46, "CU_EGL_COLOR_FORMAT_BAYER_BGGR"), (47, "CU_EGL_COLOR_FORMAT_BAYER_GRBG"), (48, "CU_EGL_COLOR_FORMAT_BAYER_GBRG"), (49, "CU_EGL_COLOR_FORMAT_BAYER10_RGGB"), (50, "CU_EGL_COLOR_FORMAT_BAYER10_BGGR"), (51, "CU_EGL_COLOR_FORMAT_BAYER10_GRBG"), (52, "CU_EGL_COLOR_FORMAT_BAYER10_GBRG"), (53, "CU_EGL_COLOR_FORMAT_BAYER12_RGGB"), (54, "CU_EGL_COLOR_FORMAT_BAYER12_BGGR"), (55, "CU_EGL_COLOR_FORMAT_BAYER12_GRBG"), (56, "CU_EGL_COLOR_FORMAT_BAYER12_GBRG"), (57, "CU_EGL_COLOR_FORMAT_BAYER14_RGGB"), (58, "CU_EGL_COLOR_FORMAT_BAYER14_BGGR"), (59, "CU_EGL_COLOR_FORMAT_BAYER14_GRBG"), (60, "CU_EGL_COLOR_FORMAT_BAYER14_GBRG"), (61, "CU_EGL_COLOR_FORMAT_BAYER20_RGGB"), (62, "CU_EGL_COLOR_FORMAT_BAYER20_BGGR"), (63, "CU_EGL_COLOR_FORMAT_BAYER20_GRBG"), (64, "CU_EGL_COLOR_FORMAT_BAYER20_GBRG"), (65, "CU_EGL_COLOR_FORMAT_YVU444_PLANAR"), (66, "CU_EGL_COLOR_FORMAT_YVU422_PLANAR"), (67, "CU_EGL_COLOR_FORMAT_YVU420_PLANAR"), (68, "CU_EGL_COLOR_FORMAT_BAYER_ISP_RGGB"), (69, "CU_EGL_COLOR_FORMAT_BAYER_ISP_BGGR"), (70, "CU_EGL_COLOR_FORMAT_BAYER_ISP_GRBG"), (71, "CU_EGL_COLOR_FORMAT_BAYER_ISP_GBRG"), (72, "CU_EGL_COLOR_FORMAT_BAYER_BCCR"), (73, "CU_EGL_COLOR_FORMAT_BAYER_RCCB"), (74, "CU_EGL_COLOR_FORMAT_BAYER_CRBC"), (75, "CU_EGL_COLOR_FORMAT_BAYER_CBRC"), (76, "CU_EGL_COLOR_FORMAT_BAYER10_CCCC"), (77, "CU_EGL_COLOR_FORMAT_BAYER12_BCCR"), (78, "CU_EGL_COLOR_FORMAT_BAYER12_RCCB"), (79, "CU_EGL_COLOR_FORMAT_BAYER12_CRBC"), (80, "CU_EGL_COLOR_FORMAT_BAYER12_CBRC"), (81, "CU_EGL_COLOR_FORMAT_BAYER12_CCCC"), (82, "CU_EGL_COLOR_FORMAT_Y"), (83, "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_2020"), (84, "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_2020"), (85, "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_2020"), (86, "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_2020"), (87, "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_709"), (88, "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_709"), (89, "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_709"), (90, "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_709"), (91, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709"), (92, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_2020"), (93, "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_2020"), (94, "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR"), (95, "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_709"), (96, "CU_EGL_COLOR_FORMAT_Y_ER"), (97, "CU_EGL_COLOR_FORMAT_Y_709_ER"), (98, "CU_EGL_COLOR_FORMAT_Y10_ER"), (99, "CU_EGL_COLOR_FORMAT_Y10_709_ER"), (100, "CU_EGL_COLOR_FORMAT_Y12_ER"), (101, "CU_EGL_COLOR_FORMAT_Y12_709_ER"), (102, "CU_EGL_COLOR_FORMAT_YUVA"), (103, "CU_EGL_COLOR_FORMAT_YUV"), (104, "CU_EGL_COLOR_FORMAT_YVYU"), (105, "CU_EGL_COLOR_FORMAT_VYUY"), (106, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_ER"), (107, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709_ER"), (108, "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_ER"), (109, "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_709_ER"), (110, "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_ER"), (111, "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_709_ER"), (112, "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_ER"), (113, "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_709_ER"), (114, "CU_EGL_COLOR_FORMAT_UYVY_709"), (115, "CU_EGL_COLOR_FORMAT_UYVY_709_ER"), (116, "CU_EGL_COLOR_FORMAT_UYVY_2020"), (117, "CU_EGL_COLOR_FORMAT_MAX")] },
@@ -5149,6 +5225,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUflushGPUDirectRDMAWritesTarget", bytes: 4, number: 0, values: &[(0, "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX")] },
     EnumRow { name: "CUflushGPUDirectRDMAWritesScope", bytes: 4, number: 0, values: &[(100, "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER"), (200, "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES")] },
     EnumRow { name: "CUfunction_attribute", bytes: 4, number: 0, values: &[(0, "CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK"), (1, "CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES"), (2, "CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES"), (3, "CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES"), (4, "CU_FUNC_ATTRIBUTE_NUM_REGS"), (5, "CU_FUNC_ATTRIBUTE_PTX_VERSION"), (6, "CU_FUNC_ATTRIBUTE_BINARY_VERSION"), (7, "CU_FUNC_ATTRIBUTE_CACHE_MODE_CA"), (8, "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"), (9, "CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT"), (10, "CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET"), (11, "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH"), (12, "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT"), (13, "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH"), (14, "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED"), (15, "CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE"), (16, "CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED"), (17, "CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE"), (18, "CU_FUNC_ATTRIBUTE_MAX")] },
+    EnumRow { name: "CUshared_carveout", bytes: 4, number: 0, values: &[(-1, "CU_SHAREDMEM_CARVEOUT_DEFAULT"), (0, "CU_SHAREDMEM_CARVEOUT_MAX_L1"), (100, "CU_SHAREDMEM_CARVEOUT_MAX_SHARED")] },
+    EnumRow { name: "CUclusterSchedulingPolicy", bytes: 4, number: 0, values: &[(0, "CU_CLUSTER_SCHEDULING_POLICY_DEFAULT"), (1, "CU_CLUSTER_SCHEDULING_POLICY_SPREAD"), (2, "CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING"), (3, "CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY")] },
     EnumRow { name: "CUfunctionLoadingState", bytes: 4, number: 0, values: &[(0, "CU_FUNCTION_LOADING_STATE_UNLOADED"), (1, "CU_FUNCTION_LOADING_STATE_LOADED"), (2, "CU_FUNCTION_LOADING_STATE_MAX")] },
     EnumRow { name: "CUGLDeviceList", bytes: 4, number: 0, values: &[(1, "CU_GL_DEVICE_LIST_ALL"), (2, "CU_GL_DEVICE_LIST_CURRENT_FRAME"), (3, "CU_GL_DEVICE_LIST_NEXT_FRAME")] },
     EnumRow { name: "CUGLmap_flags", bytes: 4, number: 0, values: &[(0, "CU_GL_MAP_RESOURCE_FLAGS_NONE"), (1, "CU_GL_MAP_RESOURCE_FLAGS_READ_ONLY"), (2, "CU_GL_MAP_RESOURCE_FLAGS_WRITE_DISCARD")] },
@@ -5160,12 +5238,13 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUstreamMemoryBarrier_flags", bytes: 4, number: 0, values: &[(0, "CU_STREAM_MEMORY_BARRIER_TYPE_SYS"), (1, "CU_STREAM_MEMORY_BARRIER_TYPE_GPU")] },
     EnumRow { name: "CUstreamAtomicReductionOpType", bytes: 4, number: 0, values: &[(0, "CU_STREAM_ATOMIC_REDUCTION_OP_ADD"), (5, "CU_STREAM_ATOMIC_REDUCTION_OP_AND"), (6, "CU_STREAM_ATOMIC_REDUCTION_OP_OR")] },
     EnumRow { name: "CUstreamAtomicReductionDataType", bytes: 4, number: 0, values: &[(14, "CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32"), (22, "CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64")] },
+    EnumRow { name: "CUgraphKernelNodePort", bytes: 4, number: 0, values: &[(1, "CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC"), (2, "CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER")] },
+    EnumRow { name: "CUgraphKernelNodePort", bytes: 1, number: 0, values: &[(1, "CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC"), (2, "CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER")] },
     EnumRow { name: "CUgraphDependencyType", bytes: 4, number: 0, values: &[(0, "CU_GRAPH_DEPENDENCY_TYPE_DEFAULT"), (1, "CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC")] },
     EnumRow { name: "CUgraphDependencyType", bytes: 1, number: 0, values: &[(0, "CU_GRAPH_DEPENDENCY_TYPE_DEFAULT"), (1, "CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC")] },
     EnumRow { name: "CUexternalSemaphoreSignal_flags", bytes: 4, number: 0, values: &[(1, "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC")] },
     EnumRow { name: "CUexternalSemaphoreWait_flags", bytes: 4, number: 0, values: &[(2, "CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC")] },
     EnumRow { name: "CUmemAllocationType", bytes: 4, number: 0, values: &[(0, "CU_MEM_ALLOCATION_TYPE_INVALID"), (1, "CU_MEM_ALLOCATION_TYPE_PINNED"), (2, "CU_MEM_ALLOCATION_TYPE_MANAGED"), (2147483647, "CU_MEM_ALLOCATION_TYPE_MAX")] },
-    EnumRow { name: "CUmemAllocationHandleType", bytes: 4, number: 0, values: &[(0, "CU_MEM_HANDLE_TYPE_NONE"), (1, "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"), (2, "CU_MEM_HANDLE_TYPE_WIN32"), (4, "CU_MEM_HANDLE_TYPE_WIN32_KMT"), (8, "CU_MEM_HANDLE_TYPE_FABRIC"), (2147483647, "CU_MEM_HANDLE_TYPE_MAX")] },
     EnumRow { name: "CUmemPool_create_usage", bytes: 4, number: 0, values: &[(2, "CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS")] },
     EnumRow { name: "CUmemAccess_flags", bytes: 4, number: 0, values: &[(0, "CU_MEM_ACCESS_FLAGS_PROT_NONE"), (1, "CU_MEM_ACCESS_FLAGS_PROT_READ"), (3, "CU_MEM_ACCESS_FLAGS_PROT_READWRITE"), (2147483647, "CU_MEM_ACCESS_FLAGS_PROT_MAX")] },
     EnumRow { name: "CUmemorytype", bytes: 4, number: 0, values: &[(1, "CU_MEMORYTYPE_HOST"), (2, "CU_MEMORYTYPE_DEVICE"), (3, "CU_MEMORYTYPE_ARRAY"), (4, "CU_MEMORYTYPE_UNIFIED")] },
@@ -5184,7 +5263,6 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUlaunchAttributeID", bytes: 4, number: 0, values: &[(0, "CU_LAUNCH_ATTRIBUTE_IGNORE"), (1, "CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW"), (2, "CU_LAUNCH_ATTRIBUTE_COOPERATIVE"), (3, "CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY"), (4, "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION"), (5, "CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE"), (6, "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION"), (7, "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT"), (8, "CU_LAUNCH_ATTRIBUTE_PRIORITY"), (9, "CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP"), (10, "CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN"), (11, "CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION"), (12, "CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT"), (13, "CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE"), (14, "CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT"), (16, "CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING"), (17, "CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE"), (18, "CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE")] },
     EnumRow { name: "CUaccessProperty", bytes: 4, number: 0, values: &[(0, "CU_ACCESS_PROPERTY_NORMAL"), (1, "CU_ACCESS_PROPERTY_STREAMING"), (2, "CU_ACCESS_PROPERTY_PERSISTING")] },
     EnumRow { name: "CUsynchronizationPolicy", bytes: 4, number: 0, values: &[(1, "CU_SYNC_POLICY_AUTO"), (2, "CU_SYNC_POLICY_SPIN"), (3, "CU_SYNC_POLICY_YIELD"), (4, "CU_SYNC_POLICY_BLOCKING_SYNC")] },
-    EnumRow { name: "CUclusterSchedulingPolicy", bytes: 4, number: 0, values: &[(0, "CU_CLUSTER_SCHEDULING_POLICY_DEFAULT"), (1, "CU_CLUSTER_SCHEDULING_POLICY_SPREAD"), (2, "CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING"), (3, "CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY")] },
     EnumRow { name: "CUlaunchMemSyncDomain", bytes: 4, number: 0, values: &[(0, "CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT"), (1, "CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE")] },
     EnumRow { name: "CUlaunchAttributePortableClusterMode", bytes: 4, number: 0, values: &[(0, "CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT"), (1, "CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE"), (2, "CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE")] },
     EnumRow { name: "CUsharedMemoryMode", bytes: 4, number: 0, values: &[(0, "CU_SHARED_MEMORY_MODE_DEFAULT"), (1, "CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE"), (2, "CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE"), (3, "CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY"), (4, "CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY")] },
@@ -5230,6 +5308,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUmoduleLoadingMode", bytes: 4, number: 0, values: &[(1, "CU_MODULE_EAGER_LOADING"), (2, "CU_MODULE_LAZY_LOADING")] },
     EnumRow { name: "CUmulticastGranularity_flags", bytes: 4, number: 0, values: &[(0, "CU_MULTICAST_GRANULARITY_MINIMUM"), (1, "CU_MULTICAST_GRANULARITY_RECOMMENDED")] },
     EnumRow { name: "CUoccupancy_flags", bytes: 4, number: 0, values: &[(0, "CU_OCCUPANCY_DEFAULT"), (1, "CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE")] },
+    EnumRow { name: "CUtextureUnit", bytes: 4, number: 0, values: &[(-1, "CU_PARAM_TR_DEFAULT")] },
     EnumRow { name: "CUpointer_attribute", bytes: 4, number: 0, values: &[(1, "CU_POINTER_ATTRIBUTE_CONTEXT"), (2, "CU_POINTER_ATTRIBUTE_MEMORY_TYPE"), (3, "CU_POINTER_ATTRIBUTE_DEVICE_POINTER"), (4, "CU_POINTER_ATTRIBUTE_HOST_POINTER"), (5, "CU_POINTER_ATTRIBUTE_P2P_TOKENS"), (6, "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS"), (7, "CU_POINTER_ATTRIBUTE_BUFFER_ID"), (8, "CU_POINTER_ATTRIBUTE_IS_MANAGED"), (9, "CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL"), (10, "CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE"), (11, "CU_POINTER_ATTRIBUTE_RANGE_START_ADDR"), (12, "CU_POINTER_ATTRIBUTE_RANGE_SIZE"), (13, "CU_POINTER_ATTRIBUTE_MAPPED"), (14, "CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES"), (15, "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE"), (16, "CU_POINTER_ATTRIBUTE_ACCESS_FLAGS"), (17, "CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE"), (18, "CU_POINTER_ATTRIBUTE_MAPPING_SIZE"), (19, "CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR"), (20, "CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID"), (21, "CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE"), (22, "CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL")] },
     EnumRow { name: "CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS", bytes: 4, number: 0, values: &[(0, "CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE"), (1, "CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ"), (3, "CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE")] },
     EnumRow { name: "CUoutput_mode", bytes: 4, number: 0, values: &[(0, "CU_OUT_KEY_VALUE_PAIR"), (1, "CU_OUT_CSV")] },
@@ -5254,8 +5333,10 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUuserObject_flags", bytes: 4, number: 0, values: &[(1, "CU_USER_OBJECT_NO_DESTRUCTOR_SYNC")] },
     EnumRow { name: "cudaError_t", bytes: 4, number: 0, values: &[(0, "cudaSuccess"), (1, "cudaErrorInvalidValue"), (2, "cudaErrorMemoryAllocation"), (3, "cudaErrorInitializationError"), (4, "cudaErrorCudartUnloading"), (5, "cudaErrorProfilerDisabled"), (6, "cudaErrorProfilerNotInitialized"), (7, "cudaErrorProfilerAlreadyStarted"), (8, "cudaErrorProfilerAlreadyStopped"), (9, "cudaErrorInvalidConfiguration"), (10, "cudaErrorVersionTranslation"), (12, "cudaErrorInvalidPitchValue"), (13, "cudaErrorInvalidSymbol"), (16, "cudaErrorInvalidHostPointer"), (17, "cudaErrorInvalidDevicePointer"), (18, "cudaErrorInvalidTexture"), (19, "cudaErrorInvalidTextureBinding"), (20, "cudaErrorInvalidChannelDescriptor"), (21, "cudaErrorInvalidMemcpyDirection"), (22, "cudaErrorAddressOfConstant"), (23, "cudaErrorTextureFetchFailed"), (24, "cudaErrorTextureNotBound"), (25, "cudaErrorSynchronizationError"), (26, "cudaErrorInvalidFilterSetting"), (27, "cudaErrorInvalidNormSetting"), (28, "cudaErrorMixedDeviceExecution"), (31, "cudaErrorNotYetImplemented"), (32, "cudaErrorMemoryValueTooLarge"), (34, "cudaErrorStubLibrary"), (35, "cudaErrorInsufficientDriver"), (36, "cudaErrorCallRequiresNewerDriver"), (37, "cudaErrorInvalidSurface"), (43, "cudaErrorDuplicateVariableName"), (44, "cudaErrorDuplicateTextureName"), (45, "cudaErrorDuplicateSurfaceName"), (46, "cudaErrorDevicesUnavailable"), (49, "cudaErrorIncompatibleDriverContext"), (52, "cudaErrorMissingConfiguration"), (53, "cudaErrorPriorLaunchFailure"), (65, "cudaErrorLaunchMaxDepthExceeded"), (66, "cudaErrorLaunchFileScopedTex"), (67, "cudaErrorLaunchFileScopedSurf"), (68, "cudaErrorSyncDepthExceeded"), (69, "cudaErrorLaunchPendingCountExceeded"), (98, "cudaErrorInvalidDeviceFunction"), (100, "cudaErrorNoDevice"), (101, "cudaErrorInvalidDevice"), (102, "cudaErrorDeviceNotLicensed"), (103, "cudaErrorSoftwareValidityNotEstablished"), (127, "cudaErrorStartupFailure"), (200, "cudaErrorInvalidKernelImage"), (201, "cudaErrorDeviceUninitialized"), (205, "cudaErrorMapBufferObjectFailed"), (206, "cudaErrorUnmapBufferObjectFailed"), (207, "cudaErrorArrayIsMapped"), (208, "cudaErrorAlreadyMapped"), (209, "cudaErrorNoKernelImageForDevice"), (210, "cudaErrorAlreadyAcquired"), (211, "cudaErrorNotMapped"), (212, "cudaErrorNotMappedAsArray"), (213, "cudaErrorNotMappedAsPointer"), (214, "cudaErrorECCUncorrectable"), (215, "cudaErrorUnsupportedLimit"), (216, "cudaErrorDeviceAlreadyInUse"), (217, "cudaErrorPeerAccessUnsupported"), (218, "cudaErrorInvalidPtx"), (219, "cudaErrorInvalidGraphicsContext"), (220, "cudaErrorNvlinkUncorrectable"), (221, "cudaErrorJitCompilerNotFound"), (222, "cudaErrorUnsupportedPtxVersion"), (223, "cudaErrorJitCompilationDisabled"), (224, "cudaErrorUnsupportedExecAffinity"), (225, "cudaErrorUnsupportedDevSideSync"), (226, "cudaErrorContained"), (227, "cudaErrorInsufficientLoaderVersion"), (300, "cudaErrorInvalidSource"), (301, "cudaErrorFileNotFound"), (302, "cudaErrorSharedObjectSymbolNotFound"), (303, "cudaErrorSharedObjectInitFailed"), (304, "cudaErrorOperatingSystem"), (400, "cudaErrorInvalidResourceHandle"), (401, "cudaErrorIllegalState"), (402, "cudaErrorLossyQuery"), (500, "cudaErrorSymbolNotFound"), (600, "cudaErrorNotReady"), (700, "cudaErrorIllegalAddress"), (701, "cudaErrorLaunchOutOfResources"), (702, "cudaErrorLaunchTimeout"), (703, "cudaErrorLaunchIncompatibleTexturing"), (704, "cudaErrorPeerAccessAlreadyEnabled"), (705, "cudaErrorPeerAccessNotEnabled"), (708, "cudaErrorSetOnActiveProcess"), (709, "cudaErrorContextIsDestroyed"), (710, "cudaErrorAssert"), (711, "cudaErrorTooManyPeers"), (712, "cudaErrorHostMemoryAlreadyRegistered"), (713, "cudaErrorHostMemoryNotRegistered"), (714, "cudaErrorHardwareStackError"), (715, "cudaErrorIllegalInstruction"), (716, "cudaErrorMisalignedAddress"), (717, "cudaErrorInvalidAddressSpace"), (718, "cudaErrorInvalidPc"), (719, "cudaErrorLaunchFailure"), (720, "cudaErrorCooperativeLaunchTooLarge"), (721, "cudaErrorTensorMemoryLeak"), (800, "cudaErrorNotPermitted"), (801, "cudaErrorNotSupported"), (802, "cudaErrorSystemNotReady"), (803, "cudaErrorSystemDriverMismatch"), (804, "cudaErrorCompatNotSupportedOnDevice"), (805, "cudaErrorMpsConnectionFailed"), (806, "cudaErrorMpsRpcFailure"), (807, "cudaErrorMpsServerNotReady"), (808, "cudaErrorMpsMaxClientsReached"), (809, "cudaErrorMpsMaxConnectionsReached"), (810, "cudaErrorMpsClientTerminated"), (811, "cudaErrorCdpNotSupported"), (812, "cudaErrorCdpVersionMismatch"), (900, "cudaErrorStreamCaptureUnsupported"), (901, "cudaErrorStreamCaptureInvalidated"), (902, "cudaErrorStreamCaptureMerge"), (903, "cudaErrorStreamCaptureUnmatched"), (904, "cudaErrorStreamCaptureUnjoined"), (905, "cudaErrorStreamCaptureIsolation"), (906, "cudaErrorStreamCaptureImplicit"), (907, "cudaErrorCapturedEvent"), (908, "cudaErrorStreamCaptureWrongThread"), (909, "cudaErrorTimeout"), (910, "cudaErrorGraphExecUpdateFailure"), (911, "cudaErrorExternalDevice"), (912, "cudaErrorInvalidClusterSize"), (913, "cudaErrorFunctionNotLoaded"), (914, "cudaErrorInvalidResourceType"), (915, "cudaErrorInvalidResourceConfiguration"), (917, "cudaErrorStreamDetached"), (918, "cudaErrorGraphRecaptureFailure"), (919, "cudaErrorFabricNotReady"), (999, "cudaErrorUnknown"), (10000, "cudaErrorApiFailureBase")] },
     EnumRow { name: "cudaChannelFormatKind", bytes: 4, number: 0, values: &[(0, "cudaChannelFormatKindSigned"), (1, "cudaChannelFormatKindUnsigned"), (2, "cudaChannelFormatKindFloat"), (3, "cudaChannelFormatKindNone"), (4, "cudaChannelFormatKindNV12"), (5, "cudaChannelFormatKindUnsignedNormalized8X1"), (6, "cudaChannelFormatKindUnsignedNormalized8X2"), (7, "cudaChannelFormatKindUnsignedNormalized8X4"), (8, "cudaChannelFormatKindUnsignedNormalized16X1"), (9, "cudaChannelFormatKindUnsignedNormalized16X2"), (10, "cudaChannelFormatKindUnsignedNormalized16X4"), (11, "cudaChannelFormatKindSignedNormalized8X1"), (12, "cudaChannelFormatKindSignedNormalized8X2"), (13, "cudaChannelFormatKindSignedNormalized8X4"), (14, "cudaChannelFormatKindSignedNormalized16X1"), (15, "cudaChannelFormatKindSignedNormalized16X2"), (16, "cudaChannelFormatKindSignedNormalized16X4"), (17, "cudaChannelFormatKindUnsignedBlockCompressed1"), (18, "cudaChannelFormatKindUnsignedBlockCompressed1SRGB"), (19, "cudaChannelFormatKindUnsignedBlockCompressed2"), (20, "cudaChannelFormatKindUnsignedBlockCompressed2SRGB"), (21, "cudaChannelFormatKindUnsignedBlockCompressed3"), (22, "cudaChannelFormatKindUnsignedBlockCompressed3SRGB"), (23, "cudaChannelFormatKindUnsignedBlockCompressed4"), (24, "cudaChannelFormatKindSignedBlockCompressed4"), (25, "cudaChannelFormatKindUnsignedBlockCompressed5"), (26, "cudaChannelFormatKindSignedBlockCompressed5"), (27, "cudaChannelFormatKindUnsignedBlockCompressed6H"), (28, "cudaChannelFormatKindSignedBlockCompressed6H"), (29, "cudaChannelFormatKindUnsignedBlockCompressed7"), (30, "cudaChannelFormatKindUnsignedBlockCompressed7SRGB"), (31, "cudaChannelFormatKindUnsignedNormalized1010102"), (32, "cudaChannelFormatKindUnsigned8Packed422"), (33, "cudaChannelFormatKindUnsigned8Packed444"), (34, "cudaChannelFormatKindUnsigned8SemiPlanar420"), (35, "cudaChannelFormatKindUnsigned16SemiPlanar420"), (36, "cudaChannelFormatKindUnsigned8SemiPlanar422"), (37, "cudaChannelFormatKindUnsigned16SemiPlanar422"), (38, "cudaChannelFormatKindUnsigned8SemiPlanar444"), (39, "cudaChannelFormatKindUnsigned16SemiPlanar444"), (40, "cudaChannelFormatKindUnsigned8Planar420"), (41, "cudaChannelFormatKindUnsigned16Planar420"), (42, "cudaChannelFormatKindUnsigned8Planar422"), (43, "cudaChannelFormatKindUnsigned16Planar422"), (44, "cudaChannelFormatKindUnsigned8Planar444"), (45, "cudaChannelFormatKindUnsigned16Planar444")] },
+    EnumRow { name: "cudaSurfaceType", bytes: 4, number: 0, values: &[(1, "cudaSurfaceType1D"), (2, "cudaSurfaceType2D"), (3, "cudaSurfaceType3D"), (12, "cudaSurfaceTypeCubemap"), (241, "cudaSurfaceType1DLayered"), (242, "cudaSurfaceType2DLayered"), (252, "cudaSurfaceTypeCubemapLayered")] },
     EnumRow { name: "cudaTextureFilterMode", bytes: 4, number: 0, values: &[(0, "cudaFilterModePoint"), (1, "cudaFilterModeLinear")] },
     EnumRow { name: "cudaTextureAddressMode", bytes: 4, number: 0, values: &[(0, "cudaAddressModeWrap"), (1, "cudaAddressModeClamp"), (2, "cudaAddressModeMirror"), (3, "cudaAddressModeBorder")] },
+    EnumRow { name: "cudaTextureType", bytes: 4, number: 0, values: &[(1, "cudaTextureType1D"), (2, "cudaTextureType2D"), (3, "cudaTextureType3D"), (12, "cudaTextureTypeCubemap"), (241, "cudaTextureType1DLayered"), (242, "cudaTextureType2DLayered"), (252, "cudaTextureTypeCubemapLayered")] },
     EnumRow { name: "cudaArrayFlags", bytes: 4, number: 0, values: &[(0, "cudaArrayDefault"), (1, "cudaArrayLayered"), (2, "cudaArraySurfaceLoadStore"), (4, "cudaArrayCubemap"), (8, "cudaArrayTextureGather"), (32, "cudaArrayColorAttachment"), (64, "cudaArraySparse"), (128, "cudaArrayDeferredMapping")] },
     EnumRow { name: "cudaArraySparseFlags", bytes: 4, number: 0, values: &[(1, "cudaArraySparsePropertiesSingleMipTail")] },
     EnumRow { name: "cudaComputeMode", bytes: 4, number: 0, values: &[(0, "cudaComputeModeDefault"), (1, "cudaComputeModeExclusive"), (2, "cudaComputeModeProhibited"), (3, "cudaComputeModeExclusiveProcess")] },
@@ -5267,6 +5348,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaResourceViewFormat", bytes: 4, number: 0, values: &[(0, "cudaResViewFormatNone"), (1, "cudaResViewFormatUnsignedChar1"), (2, "cudaResViewFormatUnsignedChar2"), (3, "cudaResViewFormatUnsignedChar4"), (4, "cudaResViewFormatSignedChar1"), (5, "cudaResViewFormatSignedChar2"), (6, "cudaResViewFormatSignedChar4"), (7, "cudaResViewFormatUnsignedShort1"), (8, "cudaResViewFormatUnsignedShort2"), (9, "cudaResViewFormatUnsignedShort4"), (10, "cudaResViewFormatSignedShort1"), (11, "cudaResViewFormatSignedShort2"), (12, "cudaResViewFormatSignedShort4"), (13, "cudaResViewFormatUnsignedInt1"), (14, "cudaResViewFormatUnsignedInt2"), (15, "cudaResViewFormatUnsignedInt4"), (16, "cudaResViewFormatSignedInt1"), (17, "cudaResViewFormatSignedInt2"), (18, "cudaResViewFormatSignedInt4"), (19, "cudaResViewFormatHalf1"), (20, "cudaResViewFormatHalf2"), (21, "cudaResViewFormatHalf4"), (22, "cudaResViewFormatFloat1"), (23, "cudaResViewFormatFloat2"), (24, "cudaResViewFormatFloat4"), (25, "cudaResViewFormatUnsignedBlockCompressed1"), (26, "cudaResViewFormatUnsignedBlockCompressed2"), (27, "cudaResViewFormatUnsignedBlockCompressed3"), (28, "cudaResViewFormatUnsignedBlockCompressed4"), (29, "cudaResViewFormatSignedBlockCompressed4"), (30, "cudaResViewFormatUnsignedBlockCompressed5"), (31, "cudaResViewFormatSignedBlockCompressed5"), (32, "cudaResViewFormatUnsignedBlockCompressed6H"), (33, "cudaResViewFormatSignedBlockCompressed6H"), (34, "cudaResViewFormatUnsignedBlockCompressed7")] },
     EnumRow { name: "cudaDevResourceType", bytes: 4, number: 0, values: &[(0, "cudaDevResourceTypeInvalid"), (1, "cudaDevResourceTypeSm"), (1000, "cudaDevResourceTypeWorkqueueConfig"), (10000, "cudaDevResourceTypeWorkqueue")] },
     EnumRow { name: "cudaDevSmResourceGroup_flags", bytes: 4, number: 0, values: &[(0, "cudaDevSmResourceGroupDefault"), (1, "cudaDevSmResourceGroupBackfill"), (2, "cudaDevSmResourceGroupLocalityDomainId"), (4, "cudaDevSmResourceGroupLocalityDomainSupplementalSms")] },
+    EnumRow { name: "cudaLocalityDomainId", bytes: 4, number: 0, values: &[(-1, "cudaDevSmResourceGroupLocalityDomainIdAny")] },
     EnumRow { name: "cudaDevWorkqueueConfigScope", bytes: 4, number: 0, values: &[(0, "cudaDevWorkqueueConfigScopeDeviceCtx"), (1, "cudaDevWorkqueueConfigScopeGreenCtxBalanced")] },
     EnumRow { name: "cudaDevSmResourceSplitByCount_flags", bytes: 4, number: 0, values: &[(1, "cudaDevSmResourceSplitIgnoreSmCoscheduling"), (2, "cudaDevSmResourceSplitMaxPotentialClusterSize")] },
     EnumRow { name: "cudaPeerAccessFlags", bytes: 4, number: 0, values: &[(0, "cudaPeerAccessDefault")] },
@@ -5288,11 +5370,15 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaStreamFlags", bytes: 4, number: 0, values: &[(0, "cudaStreamDefault"), (1, "cudaStreamNonBlocking")] },
     EnumRow { name: "cudaSharedMemoryMode", bytes: 4, number: 0, values: &[(0, "cudaSharedMemoryModeDefault"), (1, "cudaSharedMemoryModeRequirePortable"), (2, "cudaSharedMemoryModeAllowNonPortable"), (3, "cudaSharedMemoryModeAllowOversizedSharedMemory"), (4, "cudaSharedMemoryModePreferOversizedSharedMemory")] },
     EnumRow { name: "cudaFuncAttribute", bytes: 4, number: 0, values: &[(8, "cudaFuncAttributeMaxDynamicSharedMemorySize"), (9, "cudaFuncAttributePreferredSharedMemoryCarveout"), (10, "cudaFuncAttributeClusterDimMustBeSet"), (11, "cudaFuncAttributeRequiredClusterWidth"), (12, "cudaFuncAttributeRequiredClusterHeight"), (13, "cudaFuncAttributeRequiredClusterDepth"), (14, "cudaFuncAttributeNonPortableClusterSizeAllowed"), (15, "cudaFuncAttributeClusterSchedulingPolicyPreference"), (16, "cudaFuncAttributeSharedMemoryMode"), (17, "cudaFuncAttributeMax")] },
+    EnumRow { name: "cudaSharedCarveout", bytes: 4, number: 0, values: &[(-1, "cudaSharedmemCarveoutDefault"), (0, "cudaSharedmemCarveoutMaxL1"), (100, "cudaSharedmemCarveoutMaxShared")] },
+    EnumRow { name: "cudaClusterSchedulingPolicy", bytes: 4, number: 0, values: &[(0, "cudaClusterSchedulingPolicyDefault"), (1, "cudaClusterSchedulingPolicySpread"), (2, "cudaClusterSchedulingPolicyLoadBalancing"), (3, "cudaClusterSchedulingPolicyRubinDsmemLocality")] },
     EnumRow { name: "cudaGLDeviceList", bytes: 4, number: 0, values: &[(1, "cudaGLDeviceListAll"), (2, "cudaGLDeviceListCurrentFrame"), (3, "cudaGLDeviceListNextFrame")] },
     EnumRow { name: "cudaGLMapFlags", bytes: 4, number: 0, values: &[(0, "cudaGLMapFlagsNone"), (1, "cudaGLMapFlagsReadOnly"), (2, "cudaGLMapFlagsWriteDiscard")] },
     EnumRow { name: "cudaDeviceFlags", bytes: 4, number: 7, values: &[(0, "cudaDeviceScheduleAuto"), (1, "cudaDeviceScheduleSpin"), (2, "cudaDeviceScheduleYield"), (4, "cudaDeviceScheduleBlockingSync"), (8, "cudaDeviceMapHost"), (16, "cudaDeviceLmemResizeToMax"), (128, "cudaDeviceSyncMemops")] },
     EnumRow { name: "cudaGetDriverEntryPointFlags", bytes: 4, number: 0, values: &[(0, "cudaEnableDefault"), (1, "cudaEnableLegacyStream"), (2, "cudaEnablePerThreadDefaultStream")] },
     EnumRow { name: "cudaDriverEntryPointQueryResult", bytes: 4, number: 0, values: &[(0, "cudaDriverEntryPointSuccess"), (1, "cudaDriverEntryPointSymbolNotFound"), (2, "cudaDriverEntryPointVersionNotSufficent")] },
+    EnumRow { name: "cudaGraphKernelNodePort", bytes: 4, number: 0, values: &[(1, "cudaGraphKernelNodePortProgrammatic"), (2, "cudaGraphKernelNodePortLaunchCompletion")] },
+    EnumRow { name: "cudaGraphKernelNodePort", bytes: 1, number: 0, values: &[(1, "cudaGraphKernelNodePortProgrammatic"), (2, "cudaGraphKernelNodePortLaunchCompletion")] },
     EnumRow { name: "cudaGraphDependencyType", bytes: 4, number: 0, values: &[(0, "cudaGraphDependencyTypeDefault"), (1, "cudaGraphDependencyTypeProgrammatic")] },
     EnumRow { name: "cudaGraphDependencyType", bytes: 1, number: 0, values: &[(0, "cudaGraphDependencyTypeDefault"), (1, "cudaGraphDependencyTypeProgrammatic")] },
     EnumRow { name: "cudaExternalSemaphoreSignalFlags", bytes: 4, number: 0, values: &[(1, "cudaExternalSemaphoreSignalSkipNvSciBufMemSync")] },
@@ -5318,7 +5404,6 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaLaunchAttributeID", bytes: 4, number: 0, values: &[(0, "cudaLaunchAttributeIgnore"), (1, "cudaLaunchAttributeAccessPolicyWindow"), (2, "cudaLaunchAttributeCooperative"), (3, "cudaLaunchAttributeSynchronizationPolicy"), (4, "cudaLaunchAttributeClusterDimension"), (5, "cudaLaunchAttributeClusterSchedulingPolicyPreference"), (6, "cudaLaunchAttributeProgrammaticStreamSerialization"), (7, "cudaLaunchAttributeProgrammaticEvent"), (8, "cudaLaunchAttributePriority"), (9, "cudaLaunchAttributeMemSyncDomainMap"), (10, "cudaLaunchAttributeMemSyncDomain"), (11, "cudaLaunchAttributePreferredClusterDimension"), (12, "cudaLaunchAttributeLaunchCompletionEvent"), (13, "cudaLaunchAttributeDeviceUpdatableKernelNode"), (14, "cudaLaunchAttributePreferredSharedMemoryCarveout"), (16, "cudaLaunchAttributeNvlinkUtilCentricScheduling"), (17, "cudaLaunchAttributePortableClusterSizeMode"), (18, "cudaLaunchAttributeSharedMemoryMode")] },
     EnumRow { name: "cudaAccessProperty", bytes: 4, number: 0, values: &[(0, "cudaAccessPropertyNormal"), (1, "cudaAccessPropertyStreaming"), (2, "cudaAccessPropertyPersisting")] },
     EnumRow { name: "cudaSynchronizationPolicy", bytes: 4, number: 0, values: &[(1, "cudaSyncPolicyAuto"), (2, "cudaSyncPolicySpin"), (3, "cudaSyncPolicyYield"), (4, "cudaSyncPolicyBlockingSync")] },
-    EnumRow { name: "cudaClusterSchedulingPolicy", bytes: 4, number: 0, values: &[(0, "cudaClusterSchedulingPolicyDefault"), (1, "cudaClusterSchedulingPolicySpread"), (2, "cudaClusterSchedulingPolicyLoadBalancing"), (3, "cudaClusterSchedulingPolicyRubinDsmemLocality")] },
     EnumRow { name: "cudaLaunchMemSyncDomain", bytes: 4, number: 0, values: &[(0, "cudaLaunchMemSyncDomainDefault"), (1, "cudaLaunchMemSyncDomainRemote")] },
     EnumRow { name: "cudaLaunchAttributePortableClusterMode", bytes: 4, number: 0, values: &[(0, "cudaLaunchPortableClusterModeDefault"), (1, "cudaLaunchPortableClusterModeRequirePortable"), (2, "cudaLaunchPortableClusterModeAllowNonPortable")] },
     EnumRow { name: "cudaUserObjectRetainFlags", bytes: 4, number: 0, values: &[(1, "cudaGraphUserObjectMove")] },
@@ -5373,6 +5458,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cublasLtMatmulStages_t", bytes: 4, number: 0, values: &[(0, "CUBLASLT_MATMUL_STAGES_UNDEFINED"), (1, "CUBLASLT_MATMUL_STAGES_16x1"), (2, "CUBLASLT_MATMUL_STAGES_16x2"), (3, "CUBLASLT_MATMUL_STAGES_16x3"), (4, "CUBLASLT_MATMUL_STAGES_16x4"), (5, "CUBLASLT_MATMUL_STAGES_16x5"), (6, "CUBLASLT_MATMUL_STAGES_16x6"), (7, "CUBLASLT_MATMUL_STAGES_32x1"), (8, "CUBLASLT_MATMUL_STAGES_32x2"), (9, "CUBLASLT_MATMUL_STAGES_32x3"), (10, "CUBLASLT_MATMUL_STAGES_32x4"), (11, "CUBLASLT_MATMUL_STAGES_32x5"), (12, "CUBLASLT_MATMUL_STAGES_32x6"), (13, "CUBLASLT_MATMUL_STAGES_64x1"), (14, "CUBLASLT_MATMUL_STAGES_64x2"), (15, "CUBLASLT_MATMUL_STAGES_64x3"), (16, "CUBLASLT_MATMUL_STAGES_64x4"), (17, "CUBLASLT_MATMUL_STAGES_64x5"), (18, "CUBLASLT_MATMUL_STAGES_64x6"), (19, "CUBLASLT_MATMUL_STAGES_128x1"), (20, "CUBLASLT_MATMUL_STAGES_128x2"), (21, "CUBLASLT_MATMUL_STAGES_128x3"), (22, "CUBLASLT_MATMUL_STAGES_128x4"), (23, "CUBLASLT_MATMUL_STAGES_128x5"), (24, "CUBLASLT_MATMUL_STAGES_128x6"), (25, "CUBLASLT_MATMUL_STAGES_32x10"), (26, "CUBLASLT_MATMUL_STAGES_8x4"), (27, "CUBLASLT_MATMUL_STAGES_16x10"), (28, "CUBLASLT_MATMUL_STAGES_8x5"), (29, "CUBLASLT_MATMUL_STAGES_16x80"), (30, "CUBLASLT_MATMUL_STAGES_64x80"), (31, "CUBLASLT_MATMUL_STAGES_8x3"), (32, "CUBLASLT_MATMUL_STAGES_8xAUTO"), (33, "CUBLASLT_MATMUL_STAGES_16xAUTO"), (34, "CUBLASLT_MATMUL_STAGES_32xAUTO"), (35, "CUBLASLT_MATMUL_STAGES_64xAUTO"), (36, "CUBLASLT_MATMUL_STAGES_128xAUTO"), (37, "CUBLASLT_MATMUL_STAGES_256xAUTO"), (38, "CUBLASLT_MATMUL_STAGES_768xAUTO"), (39, "CUBLASLT_MATMUL_STAGES_END")] },
     EnumRow { name: "cublasLtPointerModeMask_t", bytes: 4, number: 0, values: &[(0, "CUBLASLT_POINTER_MODE_MASK_NO_FILTERING"), (1, "CUBLASLT_POINTER_MODE_MASK_HOST"), (2, "CUBLASLT_POINTER_MODE_MASK_DEVICE"), (4, "CUBLASLT_POINTER_MODE_MASK_DEVICE_VECTOR"), (8, "CUBLASLT_POINTER_MODE_MASK_ALPHA_DEVICE_VECTOR_BETA_ZERO"), (16, "CUBLASLT_POINTER_MODE_MASK_ALPHA_DEVICE_VECTOR_BETA_HOST")] },
     EnumRow { name: "cublasLtEpilogue_t", bytes: 4, number: 0, values: &[(1, "CUBLASLT_EPILOGUE_DEFAULT"), (2, "CUBLASLT_EPILOGUE_RELU"), (4, "CUBLASLT_EPILOGUE_BIAS"), (6, "CUBLASLT_EPILOGUE_RELU_BIAS"), (32, "CUBLASLT_EPILOGUE_GELU"), (36, "CUBLASLT_EPILOGUE_GELU_BIAS"), (130, "CUBLASLT_EPILOGUE_RELU_AUX"), (134, "CUBLASLT_EPILOGUE_RELU_AUX_BIAS"), (136, "CUBLASLT_EPILOGUE_DRELU"), (152, "CUBLASLT_EPILOGUE_DRELU_BGRAD"), (160, "CUBLASLT_EPILOGUE_GELU_AUX"), (164, "CUBLASLT_EPILOGUE_GELU_AUX_BIAS"), (192, "CUBLASLT_EPILOGUE_DGELU"), (208, "CUBLASLT_EPILOGUE_DGELU_BGRAD"), (256, "CUBLASLT_EPILOGUE_BGRADA"), (512, "CUBLASLT_EPILOGUE_BGRADB")] },
+    EnumRow { name: "cublasLtNumericalImplFlags", bytes: 8, number: 0, values: &[(1, "CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA"), (2, "CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA"), (4, "CUBLASLT_NUMERICAL_IMPL_FLAGS_IMMA"), (8, "CUBLASLT_NUMERICAL_IMPL_FLAGS_DMMA"), (254, "CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK"), (255, "CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK"), (256, "CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F"), (512, "CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F"), (1024, "CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_64F"), (2048, "CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32I"), (65280, "CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_TYPE_MASK"), (65536, "CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F"), (131072, "CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF"), (262144, "CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32"), (524288, "CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F"), (1048576, "CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F"), (2097152, "CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8I"), (4194304, "CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8F_E4M3"), (8388608, "CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8F_E5M2"), (16711680, "CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK"), (4294967296, "CUBLASLT_NUMERICAL_IMPL_FLAGS_GAUSSIAN")] },
     EnumRow { name: "cublasLtMatmulAlgoConfigAttributes_t", bytes: 4, number: 0, values: &[(0, "CUBLASLT_ALGO_CONFIG_ID"), (1, "CUBLASLT_ALGO_CONFIG_TILE_ID"), (2, "CUBLASLT_ALGO_CONFIG_SPLITK_NUM"), (3, "CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME"), (4, "CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING"), (5, "CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION"), (6, "CUBLASLT_ALGO_CONFIG_STAGES_ID"), (7, "CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID"), (8, "CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID")] },
     EnumRow { name: "cublasLtMatmulDescAttributes_t", bytes: 4, number: 0, values: &[(0, "CUBLASLT_MATMUL_DESC_COMPUTE_TYPE"), (1, "CUBLASLT_MATMUL_DESC_SCALE_TYPE"), (2, "CUBLASLT_MATMUL_DESC_POINTER_MODE"), (3, "CUBLASLT_MATMUL_DESC_TRANSA"), (4, "CUBLASLT_MATMUL_DESC_TRANSB"), (5, "CUBLASLT_MATMUL_DESC_TRANSC"), (6, "CUBLASLT_MATMUL_DESC_FILL_MODE"), (7, "CUBLASLT_MATMUL_DESC_EPILOGUE"), (8, "CUBLASLT_MATMUL_DESC_BIAS_POINTER"), (10, "CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE"), (11, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER"), (12, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD"), (13, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE"), (14, "CUBLASLT_MATMUL_DESC_ALPHA_VECTOR_BATCH_STRIDE"), (15, "CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET"), (17, "CUBLASLT_MATMUL_DESC_A_SCALE_POINTER"), (18, "CUBLASLT_MATMUL_DESC_B_SCALE_POINTER"), (19, "CUBLASLT_MATMUL_DESC_C_SCALE_POINTER"), (20, "CUBLASLT_MATMUL_DESC_D_SCALE_POINTER"), (21, "CUBLASLT_MATMUL_DESC_AMAX_D_POINTER"), (22, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE"), (23, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_POINTER"), (24, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_AMAX_POINTER"), (25, "CUBLASLT_MATMUL_DESC_FAST_ACCUM"), (26, "CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE"), (27, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_NUM_CHUNKS_D_ROWS"), (28, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_NUM_CHUNKS_D_COLS"), (29, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_IN_COUNTERS_POINTER"), (30, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_OUT_COUNTERS_POINTER"), (31, "CUBLASLT_MATMUL_DESC_A_SCALE_MODE"), (32, "CUBLASLT_MATMUL_DESC_B_SCALE_MODE"), (33, "CUBLASLT_MATMUL_DESC_C_SCALE_MODE"), (34, "CUBLASLT_MATMUL_DESC_D_SCALE_MODE"), (35, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_MODE"), (36, "CUBLASLT_MATMUL_DESC_D_OUT_SCALE_POINTER"), (37, "CUBLASLT_MATMUL_DESC_D_OUT_SCALE_MODE"), (38, "CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR"), (39, "CUBLASLT_MATMUL_DESC_ALPHA_BATCH_STRIDE"), (40, "CUBLASLT_MATMUL_DESC_BETA_BATCH_STRIDE"), (41, "CUBLASLT_MATMUL_DESC_BATCH_INVARIANCE_FLAGS")] },
     EnumRow { name: "cublasLtPointerMode_t", bytes: 4, number: 0, values: &[(0, "CUBLASLT_POINTER_MODE_HOST"), (1, "CUBLASLT_POINTER_MODE_DEVICE"), (2, "CUBLASLT_POINTER_MODE_DEVICE_VECTOR"), (3, "CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO"), (4, "CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST")] },
@@ -5516,7 +5602,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUfileOpcode_t", bytes: 4, number: 0, values: &[(0, "CUFILE_READ"), (1, "CUFILE_WRITE")] },
     EnumRow { name: "cuFileRdmaFlags", bytes: 4, number: 0, values: &[(1, "CU_FILE_RDMA_REGISTER"), (2, "CU_FILE_RDMA_RELAXED_ORDERING")] },
     EnumRow { name: "CUfileDriverStatusFlags_t", bytes: 4, number: 0, values: &[(0, "CU_FILE_LUSTRE_SUPPORTED"), (1, "CU_FILE_WEKAFS_SUPPORTED"), (2, "CU_FILE_NFS_SUPPORTED"), (3, "CU_FILE_GPFS_SUPPORTED"), (4, "CU_FILE_NVME_SUPPORTED"), (5, "CU_FILE_NVMEOF_SUPPORTED"), (6, "CU_FILE_SCSI_SUPPORTED"), (7, "CU_FILE_SCALEFLUX_CSD_SUPPORTED"), (8, "CU_FILE_NVMESH_SUPPORTED"), (9, "CU_FILE_BEEGFS_SUPPORTED"), (11, "CU_FILE_NVME_P2P_SUPPORTED"), (12, "CU_FILE_SCATEFS_SUPPORTED"), (13, "CU_FILE_VIRTIOFS_SUPPORTED"), (14, "CU_FILE_PANFS_SUPPORTED"), (15, "CU_FILE_MAX_TARGET_TYPES")] },
-    EnumRow { name: "CUfileP2PFlags_t", bytes: 4, number: 0, values: &[(0, "CUFILE_P2PDMA"), (1, "CUFILE_NVFS"), (2, "CUFILE_DMABUF"), (3, "CUFILE_C2C"), (4, "CUFILE_NVIDIA_PEERMEM")] },
+    EnumRow { name: "cuFileP2PFlags", bytes: 4, number: 0, values: &[(1, "CU_FILE_P2P_FLAG_PCI_P2PDMA"), (2, "CU_FILE_P2P_FLAG_NVFS"), (4, "CU_FILE_P2P_FLAG_DMABUF"), (8, "CU_FILE_P2P_FLAG_C2C")] },
     EnumRow { name: "CUFileBoolConfigParameter_t", bytes: 4, number: 0, values: &[(0, "CUFILE_PARAM_PROPERTIES_USE_POLL_MODE"), (1, "CUFILE_PARAM_PROPERTIES_ALLOW_COMPAT_MODE"), (2, "CUFILE_PARAM_FORCE_COMPAT_MODE"), (3, "CUFILE_PARAM_FS_MISC_API_CHECK_AGGRESSIVE"), (4, "CUFILE_PARAM_EXECUTION_PARALLEL_IO"), (5, "CUFILE_PARAM_PROFILE_NVTX"), (6, "CUFILE_PARAM_PROPERTIES_ALLOW_SYSTEM_MEMORY"), (7, "CUFILE_PARAM_USE_PCIP2PDMA"), (8, "CUFILE_PARAM_PREFER_IO_URING"), (9, "CUFILE_PARAM_FORCE_ODIRECT_MODE"), (10, "CUFILE_PARAM_SKIP_TOPOLOGY_DETECTION"), (11, "CUFILE_PARAM_STREAM_MEMOPS_BYPASS"), (12, "CUFILE_PARAM_PROPERTIES_POSIX_IO_MODE"), (13, "CUFILE_PARAM_GDS_FALLBACK_IO")] },
     EnumRow { name: "CUFileSizeTConfigParameter_t", bytes: 4, number: 0, values: &[(0, "CUFILE_PARAM_PROFILE_STATS"), (1, "CUFILE_PARAM_EXECUTION_MAX_IO_QUEUE_DEPTH"), (2, "CUFILE_PARAM_EXECUTION_MAX_IO_THREADS"), (3, "CUFILE_PARAM_EXECUTION_MIN_IO_THRESHOLD_SIZE_KB"), (4, "CUFILE_PARAM_EXECUTION_MAX_REQUEST_PARALLELISM"), (5, "CUFILE_PARAM_PROPERTIES_MAX_DIRECT_IO_SIZE_KB"), (6, "CUFILE_PARAM_PROPERTIES_MAX_DEVICE_CACHE_SIZE_KB"), (7, "CUFILE_PARAM_PROPERTIES_PER_BUFFER_CACHE_SIZE_KB"), (8, "CUFILE_PARAM_PROPERTIES_MAX_DEVICE_PINNED_MEM_SIZE_KB"), (9, "CUFILE_PARAM_PROPERTIES_IO_BATCHSIZE"), (10, "CUFILE_PARAM_POLLTHRESHOLD_SIZE_KB"), (11, "CUFILE_PARAM_PROPERTIES_BATCH_IO_TIMEOUT_MS")] },
     EnumRow { name: "CUFileStringConfigParameter_t", bytes: 4, number: 0, values: &[(0, "CUFILE_PARAM_LOGGING_LEVEL"), (1, "CUFILE_PARAM_ENV_LOGFILE_PATH"), (2, "CUFILE_PARAM_LOG_DIR"), (3, "CUFILE_PARAM_RDMA_TRANSPORT")] },
@@ -5674,6 +5760,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlFieldId", bytes: 4, number: 0, values: &[(1, "NVML_FI_DEV_ECC_CURRENT"), (2, "NVML_FI_DEV_ECC_PENDING"), (3, "NVML_FI_DEV_ECC_SBE_VOL_TOTAL"), (4, "NVML_FI_DEV_ECC_DBE_VOL_TOTAL"), (5, "NVML_FI_DEV_ECC_SBE_AGG_TOTAL"), (6, "NVML_FI_DEV_ECC_DBE_AGG_TOTAL"), (7, "NVML_FI_DEV_ECC_SBE_VOL_L1"), (8, "NVML_FI_DEV_ECC_DBE_VOL_L1"), (9, "NVML_FI_DEV_ECC_SBE_VOL_L2"), (10, "NVML_FI_DEV_ECC_DBE_VOL_L2"), (11, "NVML_FI_DEV_ECC_SBE_VOL_DEV"), (12, "NVML_FI_DEV_ECC_DBE_VOL_DEV"), (13, "NVML_FI_DEV_ECC_SBE_VOL_REG"), (14, "NVML_FI_DEV_ECC_DBE_VOL_REG"), (15, "NVML_FI_DEV_ECC_SBE_VOL_TEX"), (16, "NVML_FI_DEV_ECC_DBE_VOL_TEX"), (17, "NVML_FI_DEV_ECC_DBE_VOL_CBU"), (18, "NVML_FI_DEV_ECC_SBE_AGG_L1"), (19, "NVML_FI_DEV_ECC_DBE_AGG_L1"), (20, "NVML_FI_DEV_ECC_SBE_AGG_L2"), (21, "NVML_FI_DEV_ECC_DBE_AGG_L2"), (22, "NVML_FI_DEV_ECC_SBE_AGG_DEV"), (23, "NVML_FI_DEV_ECC_DBE_AGG_DEV"), (24, "NVML_FI_DEV_ECC_SBE_AGG_REG"), (25, "NVML_FI_DEV_ECC_DBE_AGG_REG"), (26, "NVML_FI_DEV_ECC_SBE_AGG_TEX"), (27, "NVML_FI_DEV_ECC_DBE_AGG_TEX"), (28, "NVML_FI_DEV_ECC_DBE_AGG_CBU"), (29, "NVML_FI_DEV_RETIRED_SBE"), (30, "NVML_FI_DEV_RETIRED_DBE"), (31, "NVML_FI_DEV_RETIRED_PENDING"), (32, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0"), (33, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L1"), (34, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L2"), (35, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L3"), (36, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L4"), (37, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L5"), (38, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL"), (39, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L0"), (40, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L1"), (41, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L2"), (42, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L3"), (43, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L4"), (44, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L5"), (45, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL"), (46, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L0"), (47, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L1"), (48, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L2"), (49, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L3"), (50, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L4"), (51, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L5"), (52, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL"), (53, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L0"), (54, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L1"), (55, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L2"), (56, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L3"), (57, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L4"), (58, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L5"), (59, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL"), (60, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L0"), (61, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L1"), (62, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L2"), (63, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L3"), (64, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L4"), (65, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L5"), (66, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_TOTAL"), (67, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L0"), (68, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L1"), (69, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L2"), (70, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L3"), (71, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L4"), (72, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L5"), (73, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_TOTAL"), (74, "NVML_FI_DEV_PERF_POLICY_POWER"), (74, "NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_POWER_CAP"), (75, "NVML_FI_DEV_PERF_POLICY_THERMAL"), (76, "NVML_FI_DEV_PERF_POLICY_SYNC_BOOST"), (76, "NVML_FI_DEV_CLOCKS_EVENT_REASON_SYNC_BOOST"), (77, "NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT"), (78, "NVML_FI_DEV_PERF_POLICY_LOW_UTILIZATION"), (79, "NVML_FI_DEV_PERF_POLICY_RELIABILITY"), (80, "NVML_FI_DEV_PERF_POLICY_TOTAL_APP_CLOCKS"), (81, "NVML_FI_DEV_PERF_POLICY_TOTAL_BASE_CLOCKS"), (82, "NVML_FI_DEV_MEMORY_TEMP"), (83, "NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION"), (84, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L0"), (85, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L1"), (86, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L2"), (87, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L3"), (88, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L4"), (89, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L5"), (90, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON"), (91, "NVML_FI_DEV_NVLINK_LINK_COUNT"), (92, "NVML_FI_DEV_RETIRED_PENDING_SBE"), (93, "NVML_FI_DEV_RETIRED_PENDING_DBE"), (94, "NVML_FI_DEV_PCIE_REPLAY_COUNTER"), (95, "NVML_FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER"), (96, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L6"), (97, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L7"), (98, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L8"), (99, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L9"), (100, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L10"), (101, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L11"), (102, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L6"), (103, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L7"), (104, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L8"), (105, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L9"), (106, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L10"), (107, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L11"), (108, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L6"), (109, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L7"), (110, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L8"), (111, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L9"), (112, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L10"), (113, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L11"), (114, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L6"), (115, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L7"), (116, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L8"), (117, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L9"), (118, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L10"), (119, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L11"), (120, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L6"), (121, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L7"), (122, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L8"), (123, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L9"), (124, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L10"), (125, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L11"), (126, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L6"), (127, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L7"), (128, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L8"), (129, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L9"), (130, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L10"), (131, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L11"), (132, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L6"), (133, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L7"), (134, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L8"), (135, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L9"), (136, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L10"), (137, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L11"), (138, "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX"), (139, "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX"), (140, "NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_TX"), (141, "NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_RX"), (142, "NVML_FI_DEV_REMAPPED_COR"), (143, "NVML_FI_DEV_REMAPPED_UNC"), (144, "NVML_FI_DEV_REMAPPED_PENDING"), (145, "NVML_FI_DEV_REMAPPED_FAILURE"), (146, "NVML_FI_DEV_NVLINK_REMOTE_NVLINK_ID"), (147, "NVML_FI_DEV_NVSWITCH_CONNECTED_LINK_COUNT"), (148, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L0"), (149, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L1"), (150, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L2"), (151, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L3"), (152, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L4"), (153, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L5"), (154, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L6"), (155, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L7"), (156, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L8"), (157, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L9"), (158, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L10"), (159, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L11"), (160, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_TOTAL"), (161, "NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY"), (162, "NVML_FI_DEV_NVLINK_ERROR_DL_RECOVERY"), (163, "NVML_FI_DEV_NVLINK_ERROR_DL_CRC"), (164, "NVML_FI_DEV_NVLINK_GET_SPEED"), (165, "NVML_FI_DEV_NVLINK_GET_STATE"), (166, "NVML_FI_DEV_NVLINK_GET_VERSION"), (167, "NVML_FI_DEV_NVLINK_GET_POWER_STATE"), (168, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD"), (169, "NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER"), (170, "NVML_FI_DEV_C2C_LINK_COUNT"), (171, "NVML_FI_DEV_C2C_LINK_GET_STATUS"), (172, "NVML_FI_DEV_C2C_LINK_GET_MAX_BW"), (173, "NVML_FI_DEV_PCIE_COUNT_CORRECTABLE_ERRORS"), (174, "NVML_FI_DEV_PCIE_COUNT_NAKS_RECEIVED"), (175, "NVML_FI_DEV_PCIE_COUNT_RECEIVER_ERROR"), (176, "NVML_FI_DEV_PCIE_COUNT_BAD_TLP"), (177, "NVML_FI_DEV_PCIE_COUNT_NAKS_SENT"), (178, "NVML_FI_DEV_PCIE_COUNT_BAD_DLLP"), (179, "NVML_FI_DEV_PCIE_COUNT_NON_FATAL_ERROR"), (180, "NVML_FI_DEV_PCIE_COUNT_FATAL_ERROR"), (181, "NVML_FI_DEV_PCIE_COUNT_UNSUPPORTED_REQ"), (182, "NVML_FI_DEV_PCIE_COUNT_LCRC_ERROR"), (183, "NVML_FI_DEV_PCIE_COUNT_LANE_ERROR"), (184, "NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED"), (185, "NVML_FI_DEV_POWER_AVERAGE"), (186, "NVML_FI_DEV_POWER_INSTANT"), (187, "NVML_FI_DEV_POWER_MIN_LIMIT"), (188, "NVML_FI_DEV_POWER_MAX_LIMIT"), (189, "NVML_FI_DEV_POWER_DEFAULT_LIMIT"), (190, "NVML_FI_DEV_POWER_CURRENT_LIMIT"), (191, "NVML_FI_DEV_ENERGY"), (192, "NVML_FI_DEV_POWER_REQUESTED_LIMIT"), (193, "NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT"), (194, "NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT"), (195, "NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT"), (196, "NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT"), (197, "NVML_FI_DEV_PCIE_COUNT_TX_BYTES"), (198, "NVML_FI_DEV_PCIE_COUNT_RX_BYTES"), (199, "NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE"), (200, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD_MAX"), (201, "NVML_FI_DEV_NVLINK_COUNT_XMIT_PACKETS"), (202, "NVML_FI_DEV_NVLINK_COUNT_XMIT_BYTES"), (203, "NVML_FI_DEV_NVLINK_COUNT_RCV_PACKETS"), (204, "NVML_FI_DEV_NVLINK_COUNT_RCV_BYTES"), (205, "NVML_FI_DEV_NVLINK_COUNT_VL15_DROPPED"), (206, "NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS"), (207, "NVML_FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS"), (208, "NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS"), (209, "NVML_FI_DEV_NVLINK_COUNT_RCV_REMOTE_ERRORS"), (210, "NVML_FI_DEV_NVLINK_COUNT_RCV_GENERAL_ERRORS"), (211, "NVML_FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS"), (212, "NVML_FI_DEV_NVLINK_COUNT_XMIT_DISCARDS"), (213, "NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_SUCCESSFUL_EVENTS"), (214, "NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS"), (215, "NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS"), (216, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_LANE0"), (217, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_LANE1"), (218, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER"), (219, "NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS"), (220, "NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_BER"), (221, "NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS"), (222, "NVML_FI_DEV_NVLINK_COUNT_SYMBOL_BER"), (223, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD_MIN"), (224, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD_UNITS"), (225, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD_SUPPORTED"), (226, "NVML_FI_DEV_RESET_STATUS"), (227, "NVML_FI_DEV_DRAIN_AND_RESET_STATUS"), (228, "NVML_FI_DEV_PCIE_OUTBOUND_ATOMICS_MASK"), (229, "NVML_FI_DEV_PCIE_INBOUND_ATOMICS_MASK"), (230, "NVML_FI_DEV_GET_GPU_RECOVERY_ACTION"), (231, "NVML_FI_DEV_C2C_LINK_ERROR_INTR"), (232, "NVML_FI_DEV_C2C_LINK_ERROR_REPLAY"), (233, "NVML_FI_DEV_C2C_LINK_ERROR_REPLAY_B2B"), (234, "NVML_FI_DEV_C2C_LINK_POWER_STATE"), (235, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_0"), (236, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_1"), (237, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_2"), (238, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_3"), (239, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_4"), (240, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_5"), (241, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_6"), (242, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_7"), (243, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_8"), (244, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_9"), (245, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_10"), (246, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_11"), (247, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_12"), (248, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_13"), (249, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_14"), (250, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_15"), (251, "NVML_FI_PWR_SMOOTHING_ENABLED"), (252, "NVML_FI_PWR_SMOOTHING_PRIV_LVL"), (253, "NVML_FI_PWR_SMOOTHING_IMM_RAMP_DOWN_ENABLED"), (254, "NVML_FI_PWR_SMOOTHING_APPLIED_TMP_CEIL"), (255, "NVML_FI_PWR_SMOOTHING_APPLIED_TMP_FLOOR"), (256, "NVML_FI_PWR_SMOOTHING_MAX_PERCENT_TMP_FLOOR_SETTING"), (257, "NVML_FI_PWR_SMOOTHING_MIN_PERCENT_TMP_FLOOR_SETTING"), (258, "NVML_FI_PWR_SMOOTHING_HW_CIRCUITRY_PERCENT_LIFETIME_REMAINING"), (259, "NVML_FI_PWR_SMOOTHING_MAX_NUM_PRESET_PROFILES"), (260, "NVML_FI_PWR_SMOOTHING_PROFILE_PERCENT_TMP_FLOOR"), (261, "NVML_FI_PWR_SMOOTHING_PROFILE_RAMP_UP_RATE"), (262, "NVML_FI_PWR_SMOOTHING_PROFILE_RAMP_DOWN_RATE"), (263, "NVML_FI_PWR_SMOOTHING_PROFILE_RAMP_DOWN_HYST_VAL"), (264, "NVML_FI_PWR_SMOOTHING_ACTIVE_PRESET_PROFILE"), (265, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_PERCENT_TMP_FLOOR"), (266, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_RAMP_UP_RATE"), (267, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_RAMP_DOWN_RATE"), (268, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_RAMP_DOWN_HYST_VAL"), (269, "NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN"), (270, "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN"), (271, "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN"), (272, "NVML_FI_DEV_POWER_SYNC_BALANCING_FREQ"), (273, "NVML_FI_DEV_POWER_SYNC_BALANCING_AF"), (274, "NVML_FI_DEV_EDPP_MULTIPLIER"), (275, "NVML_FI_PWR_SMOOTHING_PRIMARY_POWER_FLOOR"), (276, "NVML_FI_PWR_SMOOTHING_SECONDARY_POWER_FLOOR"), (277, "NVML_FI_PWR_SMOOTHING_MIN_PRIMARY_FLOOR_ACT_OFFSET"), (278, "NVML_FI_PWR_SMOOTHING_MIN_PRIMARY_FLOOR_ACT_POINT"), (279, "NVML_FI_PWR_SMOOTHING_WINDOW_MULTIPLIER"), (280, "NVML_FI_PWR_SMOOTHING_DELAYED_PWR_SMOOTHING_SUPPORTED"), (281, "NVML_FI_PWR_SMOOTHING_PROFILE_SECONDARY_POWER_FLOOR"), (282, "NVML_FI_PWR_SMOOTHING_PROFILE_PRIMARY_FLOOR_ACT_WIN_MULT"), (283, "NVML_FI_PWR_SMOOTHING_PROFILE_PRIMARY_FLOOR_TAR_WIN_MULT"), (284, "NVML_FI_PWR_SMOOTHING_PROFILE_PRIMARY_FLOOR_ACT_OFFSET"), (285, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_SECONDARY_POWER_FLOOR"), (286, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_PRIMARY_FLOOR_ACT_WIN_MULT"), (287, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_PRIMARY_FLOOR_TAR_WIN_MULT"), (288, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_PRIMARY_FLOOR_ACT_OFFSET"), (289, "NVML_FI_DEV_NVLINK_COUNT_RAW_ERRORS_LANE0"), (290, "NVML_FI_DEV_NVLINK_COUNT_RAW_ERRORS_LANE1"), (291, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_LANE0_V2"), (292, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_LANE1_V2"), (293, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_V2"), (294, "NVML_FI_DEV_NVLINK_PLR_XMIT_BLOCKS"), (295, "NVML_FI_DEV_NVLINK_PLR_XMIT_RETRY_BLOCKS"), (296, "NVML_FI_DEV_NVLINK_GET_DATA_RATE"), (297, "NVML_FI_DEV_MMA_STALL_PERCENT"), (298, "NVML_FI_DEV_MCLK_SWITCH_TYPE"), (299, "NVML_FI_DEV_MCLK_MIN_SWITCH_INTERVAL_MILLISECONDS"), (300, "NVML_FI_PWR_SMOOTHING_SOC_POWER_SMOOTHING_ENABLED"), (301, "NVML_FI_DEV_REMAPPED_ROWS_COR_INACTIVE"), (302, "NVML_FI_DEV_REMAPPED_ROWS_UNC_INACTIVE"), (303, "NVML_FI_DEV_ACTIVE_BANK_REMAPPINGS"), (304, "NVML_FI_DEV_INACTIVE_BANK_REMAPPINGS"), (305, "NVML_FI_DEV_BANK_REMAPPER_HISTOGRAM_MAX"), (306, "NVML_FI_DEV_BANK_REMAPPER_HISTOGRAM_NONE"), (307, "NVML_FI_DEV_PENDING_BANK_REMAPPING"), (308, "NVML_FI_DEV_GPU_TEMP"), (309, "NVML_FI_PWR_SMOOTHING_LIMITED_TIME"), (310, "NVML_FI_MAX")] },
     EnumRow { name: "nvmlEnableState_t", bytes: 4, number: 0, values: &[(0, "NVML_FEATURE_DISABLED"), (1, "NVML_FEATURE_ENABLED")] },
     EnumRow { name: "nvmlRestrictedAPI_t", bytes: 4, number: 0, values: &[(0, "NVML_RESTRICTED_API_SET_APPLICATION_CLOCKS"), (1, "NVML_RESTRICTED_API_SET_AUTO_BOOSTED_CLOCKS"), (2, "NVML_RESTRICTED_API_COUNT")] },
+    EnumRow { name: "nvmlAdaptiveClocking", bytes: 4, number: 0, values: &[(0, "NVML_ADAPTIVE_CLOCKING_INFO_STATUS_DISABLED"), (1, "NVML_ADAPTIVE_CLOCKING_INFO_STATUS_ENABLED")] },
     EnumRow { name: "nvmlClockType_t", bytes: 4, number: 0, values: &[(0, "NVML_CLOCK_GRAPHICS"), (1, "NVML_CLOCK_SM"), (2, "NVML_CLOCK_MEM"), (3, "NVML_CLOCK_VIDEO"), (4, "NVML_CLOCK_COUNT")] },
     EnumRow { name: "nvmlDeviceArchitecture_t", bytes: 4, number: 0, values: &[(2, "NVML_DEVICE_ARCH_KEPLER"), (3, "NVML_DEVICE_ARCH_MAXWELL"), (4, "NVML_DEVICE_ARCH_PASCAL"), (5, "NVML_DEVICE_ARCH_VOLTA"), (6, "NVML_DEVICE_ARCH_TURING"), (7, "NVML_DEVICE_ARCH_AMPERE"), (8, "NVML_DEVICE_ARCH_ADA"), (9, "NVML_DEVICE_ARCH_HOPPER"), (10, "NVML_DEVICE_ARCH_BLACKWELL"), (11, "NVML_DEVICE_ARCH_DLA"), (12, "NVML_DEVICE_ARCH_DLA2"), (13, "NVML_DEVICE_ARCH_RUBIN"), (15, "NVML_DEVICE_ARCH_NPU3"), (4294967295, "NVML_DEVICE_ARCH_UNKNOWN")] },
     EnumRow { name: "nvmlBrandType_t", bytes: 4, number: 0, values: &[(0, "NVML_BRAND_UNKNOWN"), (1, "NVML_BRAND_QUADRO"), (2, "NVML_BRAND_TESLA"), (3, "NVML_BRAND_NVS"), (4, "NVML_BRAND_GRID"), (5, "NVML_BRAND_GEFORCE"), (6, "NVML_BRAND_TITAN"), (7, "NVML_BRAND_NVIDIA_VAPPS"), (8, "NVML_BRAND_NVIDIA_VPC"), (9, "NVML_BRAND_NVIDIA_VCS"), (10, "NVML_BRAND_NVIDIA_VWS"), (11, "NVML_BRAND_NVIDIA_CLOUD_GAMING"), (11, "NVML_BRAND_NVIDIA_VGAMING"), (12, "NVML_BRAND_QUADRO_RTX"), (13, "NVML_BRAND_NVIDIA_RTX"), (14, "NVML_BRAND_NVIDIA"), (15, "NVML_BRAND_GEFORCE_RTX"), (16, "NVML_BRAND_TITAN_RTX"), (17, "NVML_BRAND_NVIDIA_DLA"), (18, "NVML_BRAND_NVIDIA_VGAMEDEV"), (19, "NVML_BRAND_NVIDIA_NPU"), (20, "NVML_BRAND_COUNT")] },
@@ -5683,6 +5770,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlClockId_t", bytes: 4, number: 0, values: &[(0, "NVML_CLOCK_ID_CURRENT"), (1, "NVML_CLOCK_ID_APP_CLOCK_TARGET"), (2, "NVML_CLOCK_ID_APP_CLOCK_DEFAULT"), (3, "NVML_CLOCK_ID_CUSTOMER_BOOST_MAX"), (4, "NVML_CLOCK_ID_COUNT")] },
     EnumRow { name: "nvmlPstates_t", bytes: 4, number: 0, values: &[(0, "NVML_PSTATE_0"), (1, "NVML_PSTATE_1"), (2, "NVML_PSTATE_2"), (3, "NVML_PSTATE_3"), (4, "NVML_PSTATE_4"), (5, "NVML_PSTATE_5"), (6, "NVML_PSTATE_6"), (7, "NVML_PSTATE_7"), (8, "NVML_PSTATE_8"), (9, "NVML_PSTATE_9"), (10, "NVML_PSTATE_10"), (11, "NVML_PSTATE_11"), (12, "NVML_PSTATE_12"), (13, "NVML_PSTATE_13"), (14, "NVML_PSTATE_14"), (15, "NVML_PSTATE_15"), (32, "NVML_PSTATE_UNKNOWN")] },
     EnumRow { name: "nvmlComputeMode_t", bytes: 4, number: 0, values: &[(0, "NVML_COMPUTEMODE_DEFAULT"), (1, "NVML_COMPUTEMODE_EXCLUSIVE_THREAD"), (2, "NVML_COMPUTEMODE_PROHIBITED"), (3, "NVML_COMPUTEMODE_EXCLUSIVE_PROCESS"), (4, "NVML_COMPUTEMODE_COUNT")] },
+    EnumRow { name: "nvmlCcCecReport", bytes: 4, number: 0, values: &[(0, "NVML_CC_CEC_ATTESTATION_REPORT_NOT_PRESENT"), (1, "NVML_CC_CEC_ATTESTATION_REPORT_PRESENT")] },
     EnumRow { name: "nvmlCoolerControl_t", bytes: 4, number: 0, values: &[(0, "NVML_THERMAL_COOLER_SIGNAL_NONE"), (1, "NVML_THERMAL_COOLER_SIGNAL_TOGGLE"), (2, "NVML_THERMAL_COOLER_SIGNAL_VARIABLE"), (3, "NVML_THERMAL_COOLER_SIGNAL_COUNT")] },
     EnumRow { name: "nvmlCoolerTarget_t", bytes: 4, number: 0, values: &[(1, "NVML_THERMAL_COOLER_TARGET_NONE"), (2, "NVML_THERMAL_COOLER_TARGET_GPU"), (4, "NVML_THERMAL_COOLER_TARGET_MEMORY"), (8, "NVML_THERMAL_COOLER_TARGET_POWER_SUPPLY"), (14, "NVML_THERMAL_COOLER_TARGET_GPU_RELATED")] },
     EnumRow { name: "nvmlAffinityScope_t", bytes: 4, number: 0, values: &[(0, "NVML_AFFINITY_SCOPE_NODE"), (1, "NVML_AFFINITY_SCOPE_SOCKET")] },
@@ -5702,6 +5790,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlGpuInstanceProfile", bytes: 4, number: 0, values: &[(0, "NVML_GPU_INSTANCE_PROFILE_1_SLICE"), (1, "NVML_GPU_INSTANCE_PROFILE_2_SLICE"), (2, "NVML_GPU_INSTANCE_PROFILE_3_SLICE"), (3, "NVML_GPU_INSTANCE_PROFILE_4_SLICE"), (4, "NVML_GPU_INSTANCE_PROFILE_7_SLICE"), (5, "NVML_GPU_INSTANCE_PROFILE_8_SLICE"), (6, "NVML_GPU_INSTANCE_PROFILE_6_SLICE"), (7, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_REV1"), (8, "NVML_GPU_INSTANCE_PROFILE_2_SLICE_REV1"), (9, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_REV2"), (10, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_GFX"), (11, "NVML_GPU_INSTANCE_PROFILE_2_SLICE_GFX"), (12, "NVML_GPU_INSTANCE_PROFILE_4_SLICE_GFX"), (13, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_NO_ME"), (14, "NVML_GPU_INSTANCE_PROFILE_2_SLICE_NO_ME"), (15, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_ALL_ME"), (16, "NVML_GPU_INSTANCE_PROFILE_2_SLICE_ALL_ME"), (17, "NVML_GPU_INSTANCE_PROFILE_3_SLICE_GFX")] },
     EnumRow { name: "nvmlGpuOperationMode_t", bytes: 4, number: 0, values: &[(0, "NVML_GOM_ALL_ON"), (1, "NVML_GOM_COMPUTE"), (2, "NVML_GOM_LOW_DP")] },
     EnumRow { name: "nvmlGridLicenseFeatureCode_t", bytes: 4, number: 0, values: &[(0, "NVML_GRID_LICENSE_FEATURE_CODE_UNKNOWN"), (1, "NVML_GRID_LICENSE_FEATURE_CODE_VGPU"), (2, "NVML_GRID_LICENSE_FEATURE_CODE_NVIDIA_RTX"), (2, "NVML_GRID_LICENSE_FEATURE_CODE_VWORKSTATION"), (3, "NVML_GRID_LICENSE_FEATURE_CODE_GAMING"), (4, "NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE"), (5, "NVML_GRID_LICENSE_FEATURE_CODE_VGAMEDEV")] },
+    EnumRow { name: "nvmlLicenseExpiryStatus", bytes: 4, number: 0, values: &[(0, "NVML_GRID_LICENSE_EXPIRY_NOT_AVAILABLE"), (1, "NVML_GRID_LICENSE_EXPIRY_INVALID"), (2, "NVML_GRID_LICENSE_EXPIRY_VALID"), (3, "NVML_GRID_LICENSE_EXPIRY_NOT_APPLICABLE"), (4, "NVML_GRID_LICENSE_EXPIRY_PERMANENT")] },
+    EnumRow { name: "nvmlLicenseExpiryStatus", bytes: 1, number: 0, values: &[(0, "NVML_GRID_LICENSE_EXPIRY_NOT_AVAILABLE"), (1, "NVML_GRID_LICENSE_EXPIRY_INVALID"), (2, "NVML_GRID_LICENSE_EXPIRY_VALID"), (3, "NVML_GRID_LICENSE_EXPIRY_NOT_APPLICABLE"), (4, "NVML_GRID_LICENSE_EXPIRY_PERMANENT")] },
     EnumRow { name: "nvmlUUIDType_t", bytes: 4, number: 0, values: &[(0, "NVML_UUID_TYPE_NONE"), (1, "NVML_UUID_TYPE_ASCII"), (2, "NVML_UUID_TYPE_BINARY")] },
     EnumRow { name: "nvmlHostVgpuMode_t", bytes: 4, number: 0, values: &[(0, "NVML_HOST_VGPU_MODE_NON_SRIOV"), (1, "NVML_HOST_VGPU_MODE_SRIOV")] },
     EnumRow { name: "nvmlInforomObject_t", bytes: 4, number: 0, values: &[(0, "NVML_INFOROM_OEM"), (1, "NVML_INFOROM_ECC"), (2, "NVML_INFOROM_POWER"), (3, "NVML_INFOROM_DEN"), (4, "NVML_INFOROM_COUNT")] },
@@ -5717,6 +5807,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlNvLinkUtilizationCountPktTypes_t", bytes: 4, number: 0, values: &[(1, "NVML_NVLINK_COUNTER_PKTFILTER_NOP"), (2, "NVML_NVLINK_COUNTER_PKTFILTER_READ"), (4, "NVML_NVLINK_COUNTER_PKTFILTER_WRITE"), (8, "NVML_NVLINK_COUNTER_PKTFILTER_RATOM"), (16, "NVML_NVLINK_COUNTER_PKTFILTER_NRATOM"), (32, "NVML_NVLINK_COUNTER_PKTFILTER_FLUSH"), (64, "NVML_NVLINK_COUNTER_PKTFILTER_RESPDATA"), (128, "NVML_NVLINK_COUNTER_PKTFILTER_RESPNODATA"), (255, "NVML_NVLINK_COUNTER_PKTFILTER_ALL")] },
     EnumRow { name: "nvmlGpuP2PCapsIndex_t", bytes: 4, number: 0, values: &[(0, "NVML_P2P_CAPS_INDEX_READ"), (1, "NVML_P2P_CAPS_INDEX_WRITE"), (2, "NVML_P2P_CAPS_INDEX_NVLINK"), (3, "NVML_P2P_CAPS_INDEX_ATOMICS"), (4, "NVML_P2P_CAPS_INDEX_PCI"), (4, "NVML_P2P_CAPS_INDEX_PROP"), (5, "NVML_P2P_CAPS_INDEX_UNKNOWN")] },
     EnumRow { name: "nvmlGpuP2PStatus_t", bytes: 4, number: 0, values: &[(0, "NVML_P2P_STATUS_OK"), (1, "NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED"), (1, "NVML_P2P_STATUS_CHIPSET_NOT_SUPPORED"), (2, "NVML_P2P_STATUS_GPU_NOT_SUPPORTED"), (3, "NVML_P2P_STATUS_IOH_TOPOLOGY_NOT_SUPPORTED"), (4, "NVML_P2P_STATUS_DISABLED_BY_REGKEY"), (5, "NVML_P2P_STATUS_NOT_SUPPORTED"), (6, "NVML_P2P_STATUS_UNKNOWN")] },
+    EnumRow { name: "nvmlPcieLinkMaxSpeed", bytes: 4, number: 0, values: &[(0, "NVML_PCIE_LINK_MAX_SPEED_INVALID"), (1, "NVML_PCIE_LINK_MAX_SPEED_2500MBPS"), (2, "NVML_PCIE_LINK_MAX_SPEED_5000MBPS"), (3, "NVML_PCIE_LINK_MAX_SPEED_8000MBPS"), (4, "NVML_PCIE_LINK_MAX_SPEED_16000MBPS"), (5, "NVML_PCIE_LINK_MAX_SPEED_32000MBPS"), (6, "NVML_PCIE_LINK_MAX_SPEED_64000MBPS")] },
     EnumRow { name: "nvmlPcieUtilCounter_t", bytes: 4, number: 0, values: &[(0, "NVML_PCIE_UTIL_TX_BYTES"), (1, "NVML_PCIE_UTIL_RX_BYTES"), (2, "NVML_PCIE_UTIL_COUNT")] },
     EnumRow { name: "nvmlPowerMizerMode", bytes: 4, number: 0, values: &[(0, "NVML_POWER_MIZER_MODE_ADAPTIVE"), (1, "NVML_POWER_MIZER_MODE_PREFER_MAXIMUM_PERFORMANCE"), (2, "NVML_POWER_MIZER_MODE_AUTO"), (3, "NVML_POWER_MIZER_MODE_PREFER_CONSISTENT_PERFORMANCE")] },
     EnumRow { name: "nvmlPowerSource_t", bytes: 4, number: 0, values: &[(0, "NVML_POWER_SOURCE_AC"), (1, "NVML_POWER_SOURCE_BATTERY"), (2, "NVML_POWER_SOURCE_UNDERSIZED")] },
@@ -5731,6 +5822,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlGpuTopologyLevel_t", bytes: 4, number: 0, values: &[(0, "NVML_TOPOLOGY_INTERNAL"), (10, "NVML_TOPOLOGY_SINGLE"), (20, "NVML_TOPOLOGY_MULTIPLE"), (30, "NVML_TOPOLOGY_HOSTBRIDGE"), (40, "NVML_TOPOLOGY_NODE"), (50, "NVML_TOPOLOGY_SYSTEM")] },
     EnumRow { name: "nvmlDeviceVgpuCapability_t", bytes: 4, number: 0, values: &[(0, "NVML_DEVICE_VGPU_CAP_FRACTIONAL_MULTI_VGPU"), (1, "NVML_DEVICE_VGPU_CAP_HETEROGENEOUS_TIMESLICE_PROFILES"), (2, "NVML_DEVICE_VGPU_CAP_HETEROGENEOUS_TIMESLICE_SIZES"), (3, "NVML_DEVICE_VGPU_CAP_READ_DEVICE_BUFFER_BW"), (4, "NVML_DEVICE_VGPU_CAP_WRITE_DEVICE_BUFFER_BW"), (5, "NVML_DEVICE_VGPU_CAP_DEVICE_STREAMING"), (6, "NVML_DEVICE_VGPU_CAP_MINI_QUARTER_GPU"), (7, "NVML_DEVICE_VGPU_CAP_COMPUTE_MEDIA_ENGINE_GPU"), (8, "NVML_DEVICE_VGPU_CAP_WARM_UPDATE"), (9, "NVML_DEVICE_VGPU_CAP_HOMOGENEOUS_PLACEMENTS"), (10, "NVML_DEVICE_VGPU_CAP_MIG_TIMESLICING_SUPPORTED"), (11, "NVML_DEVICE_VGPU_CAP_MIG_TIMESLICING_ENABLED"), (12, "NVML_DEVICE_VGPU_CAP_UVM_STUN"), (13, "NVML_DEVICE_VGPU_CAP_COUNT")] },
     EnumRow { name: "nvmlVgpuSchedulerArr", bytes: 4, number: 0, values: &[(0, "NVML_VGPU_SCHEDULER_ARR_DEFAULT"), (1, "NVML_VGPU_SCHEDULER_ARR_DISABLE"), (2, "NVML_VGPU_SCHEDULER_ARR_ENABLE")] },
+    EnumRow { name: "nvmlVgpuSchedulerEngine", bytes: 4, number: 0, values: &[(1, "NVML_VGPU_SCHEDULER_ENGINE_TYPE_GRAPHICS"), (2, "NVML_VGPU_SCHEDULER_ENGINE_TYPE_NVENC1"), (3, "NVML_VGPU_SCHEDULER_ENGINE_TYPE_NVENC0")] },
     EnumRow { name: "nvmlVgpuSchedulerPolicy", bytes: 4, number: 0, values: &[(0, "NVML_VGPU_SCHEDULER_POLICY_UNKNOWN"), (1, "NVML_VGPU_SCHEDULER_POLICY_BEST_EFFORT"), (2, "NVML_VGPU_SCHEDULER_POLICY_EQUAL_SHARE"), (3, "NVML_VGPU_SCHEDULER_POLICY_FIXED_SHARE")] },
     EnumRow { name: "nvmlPerfPolicyType_t", bytes: 4, number: 0, values: &[(0, "NVML_PERF_POLICY_POWER"), (1, "NVML_PERF_POLICY_THERMAL"), (2, "NVML_PERF_POLICY_SYNC_BOOST"), (3, "NVML_PERF_POLICY_BOARD_LIMIT"), (4, "NVML_PERF_POLICY_LOW_UTILIZATION"), (5, "NVML_PERF_POLICY_RELIABILITY"), (10, "NVML_PERF_POLICY_TOTAL_APP_CLOCKS"), (11, "NVML_PERF_POLICY_TOTAL_BASE_CLOCKS"), (12, "NVML_PERF_POLICY_COUNT")] },
     EnumRow { name: "nvmlGpuVirtualizationMode_t", bytes: 4, number: 0, values: &[(0, "NVML_GPU_VIRTUALIZATION_MODE_NONE"), (1, "NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH"), (2, "NVML_GPU_VIRTUALIZATION_MODE_VGPU"), (3, "NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU"), (4, "NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA")] },
@@ -5738,6 +5830,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlDetachGpuState_t", bytes: 4, number: 0, values: &[(0, "NVML_DETACH_GPU_KEEP"), (1, "NVML_DETACH_GPU_REMOVE")] },
     EnumRow { name: "nvmlPcieLinkState_t", bytes: 4, number: 0, values: &[(0, "NVML_PCIE_LINK_KEEP"), (1, "NVML_PCIE_LINK_SHUT_DOWN")] },
     EnumRow { name: "nvmlFlags", bytes: 4, number: 0, values: &[(0, "nvmlFlagDefault"), (1, "nvmlFlagForce")] },
+    EnumRow { name: "nvmlNvLinkThreshold", bytes: 4, number: 0, values: &[(4294967295, "NVML_NVLINK_LOW_POWER_THRESHOLD_RESET")] },
+    EnumRow { name: "nvmlPowerScope", bytes: 4, number: 0, values: &[(0, "NVML_POWER_SCOPE_GPU"), (1, "NVML_POWER_SCOPE_MODULE"), (2, "NVML_POWER_SCOPE_MEMORY"), (3, "NVML_POWER_SCOPE_GPU_BASE")] },
     EnumRow { name: "nvmlRusdPoll", bytes: 4, number: 0, values: &[(-1, "NVML_RUSD_POLL_ALL"), (0, "NVML_RUSD_POLL_NONE"), (1, "NVML_RUSD_POLL_CLOCK"), (2, "NVML_RUSD_POLL_PERF"), (4, "NVML_RUSD_POLL_MEMORY"), (8, "NVML_RUSD_POLL_POWER"), (16, "NVML_RUSD_POLL_THERMAL"), (32, "NVML_RUSD_POLL_PCI"), (64, "NVML_RUSD_POLL_FAN"), (128, "NVML_RUSD_POLL_PROC_UTIL")] },
     EnumRow { name: "nvmlPowerProfileOperation_t", bytes: 4, number: 0, values: &[(0, "NVML_POWER_PROFILE_OPERATION_CLEAR"), (1, "NVML_POWER_PROFILE_OPERATION_SET"), (2, "NVML_POWER_PROFILE_OPERATION_SET_AND_OVERWRITE"), (3, "NVML_POWER_PROFILE_OPERATION_MAX")] },
     EnumRow { name: "nvmlGpuOperationalEventContextType_t", bytes: 4, number: 0, values: &[(0, "NVML_GPU_OPERATIONAL_EVENT_CONTEXT_TYPE_UNKNOWN"), (1, "NVML_GPU_OPERATIONAL_EVENT_CONTEXT_TYPE_LEGACY_XID")] },
@@ -5752,10 +5846,17 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlInitFlags", bytes: 4, number: 0, values: &[(1, "NVML_INIT_FLAG_NO_GPUS"), (2, "NVML_INIT_FLAG_NO_ATTACH"), (4, "NVML_INIT_FLAG_FORCE_INIT")] },
     EnumRow { name: "nvmlSystemEventTypes", bytes: 4, number: 0, values: &[(1, "nvmlSystemEventTypeGpuDriverUnbind"), (2, "nvmlSystemEventTypeGpuDriverBind")] },
     EnumRow { name: "nvmlCPERType_t", bytes: 4, number: 0, values: &[(1, "NVML_CPER_ACCESS_TYPE_GPU")] },
+    EnumRow { name: "nvmlCcCpuCaps", bytes: 4, number: 0, values: &[(0, "NVML_CC_SYSTEM_CPU_CAPS_NONE"), (1, "NVML_CC_SYSTEM_CPU_CAPS_AMD_SEV"), (2, "NVML_CC_SYSTEM_CPU_CAPS_INTEL_TDX"), (3, "NVML_CC_SYSTEM_CPU_CAPS_AMD_SEV_SNP"), (4, "NVML_CC_SYSTEM_CPU_CAPS_AMD_SNP_VTOM"), (5, "NVML_CC_SYSTEM_CPU_CAPS_ARM_CCA"), (6, "NVML_CC_SYSTEM_CPU_CAPS_INTEL_TDX_CONNECT"), (7, "NVML_CC_SYSTEM_CPU_CAPS_AMD_SEV_TIO")] },
+    EnumRow { name: "nvmlCcGpusCaps", bytes: 4, number: 0, values: &[(0, "NVML_CC_SYSTEM_GPUS_CC_NOT_CAPABLE"), (1, "NVML_CC_SYSTEM_GPUS_CC_CAPABLE"), (2, "NVML_CC_SYSTEM_GPUS_CC_BMSAI_CAPABLE")] },
+    EnumRow { name: "nvmlCcAccepting", bytes: 4, number: 0, values: &[(0, "NVML_CC_ACCEPTING_CLIENT_REQUESTS_FALSE"), (1, "NVML_CC_ACCEPTING_CLIENT_REQUESTS_TRUE")] },
+    EnumRow { name: "nvmlCcEnvironment", bytes: 4, number: 0, values: &[(0, "NVML_CC_SYSTEM_ENVIRONMENT_UNAVAILABLE"), (1, "NVML_CC_SYSTEM_ENVIRONMENT_SIM"), (2, "NVML_CC_SYSTEM_ENVIRONMENT_PROD")] },
+    EnumRow { name: "nvmlCcFeature", bytes: 4, number: 0, values: &[(0, "NVML_CC_SYSTEM_FEATURE_DISABLED"), (1, "NVML_CC_SYSTEM_FEATURE_ENABLED"), (2, "NVML_CC_SYSTEM_FEATURE_BMSAI_ENABLED")] },
     EnumRow { name: "nvmlCcDevToolsMode", bytes: 4, number: 0, values: &[(0, "NVML_CC_SYSTEM_DEVTOOLS_MODE_OFF"), (1, "NVML_CC_SYSTEM_DEVTOOLS_MODE_ON")] },
     EnumRow { name: "nvmlCcMultiGpu", bytes: 4, number: 0, values: &[(0, "NVML_CC_SYSTEM_MULTIGPU_NONE"), (1, "NVML_CC_SYSTEM_MULTIGPU_PROTECTED_PCIE"), (2, "NVML_CC_SYSTEM_MULTIGPU_NVLE")] },
+    EnumRow { name: "nvmlCcTdispState", bytes: 4, number: 0, values: &[(0, "NVML_CC_SYSTEM_TDISP_STATE_DISABLED"), (1, "NVML_CC_SYSTEM_TDISP_STATE_NOT_READY"), (2, "NVML_CC_SYSTEM_TDISP_STATE_READY")] },
     EnumRow { name: "nvmlFanState_t", bytes: 4, number: 0, values: &[(0, "NVML_FAN_NORMAL"), (1, "NVML_FAN_FAILED")] },
     EnumRow { name: "nvmlLedColor_t", bytes: 4, number: 0, values: &[(0, "NVML_LED_COLOR_GREEN"), (1, "NVML_LED_COLOR_AMBER")] },
+    EnumRow { name: "nvmlLicenseState", bytes: 4, number: 0, values: &[(0, "NVML_GRID_LICENSE_STATE_UNKNOWN"), (1, "NVML_GRID_LICENSE_STATE_UNINITIALIZED"), (2, "NVML_GRID_LICENSE_STATE_UNLICENSED_UNRESTRICTED"), (3, "NVML_GRID_LICENSE_STATE_UNLICENSED_RESTRICTED"), (4, "NVML_GRID_LICENSE_STATE_UNLICENSED"), (5, "NVML_GRID_LICENSE_STATE_LICENSED")] },
     EnumRow { name: "nvmlVgpuVmIdType_t", bytes: 4, number: 0, values: &[(0, "NVML_VGPU_VM_ID_DOMAIN_ID"), (1, "NVML_VGPU_VM_ID_UUID")] },
     EnumRow { name: "nvmlVgpuCapability_t", bytes: 4, number: 0, values: &[(0, "NVML_VGPU_CAP_NVLINK_P2P"), (1, "NVML_VGPU_CAP_GPUDIRECT"), (2, "NVML_VGPU_CAP_MULTI_VGPU_EXCLUSIVE"), (3, "NVML_VGPU_CAP_EXCLUSIVE_TYPE"), (4, "NVML_VGPU_CAP_EXCLUSIVE_SIZE"), (5, "NVML_VGPU_CAP_COUNT")] },
     EnumRow { name: "nvrtcResult", bytes: 4, number: 0, values: &[(0, "NVRTC_SUCCESS"), (1, "NVRTC_ERROR_OUT_OF_MEMORY"), (2, "NVRTC_ERROR_PROGRAM_CREATION_FAILURE"), (3, "NVRTC_ERROR_INVALID_INPUT"), (4, "NVRTC_ERROR_INVALID_PROGRAM"), (5, "NVRTC_ERROR_INVALID_OPTION"), (6, "NVRTC_ERROR_COMPILATION"), (7, "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"), (8, "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION"), (9, "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION"), (10, "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID"), (11, "NVRTC_ERROR_INTERNAL_ERROR"), (12, "NVRTC_ERROR_TIME_FILE_WRITE_FAILED"), (13, "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED"), (14, "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED"), (15, "NVRTC_ERROR_PCH_CREATE"), (16, "NVRTC_ERROR_CANCELLED"), (17, "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED"), (18, "NVRTC_ERROR_BUSY")] },
@@ -5810,39 +5911,39 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUdevSmResource", since: 12040, until: 12090, size: 4, fields: &[d("smCount", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevSmResource", since: 13000, until: 13000, size: 12, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevSmResource", since: 13010, until: 13030, size: 16, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_CUdevSmResourceGroup_flags_in4, 12, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUdevSmResource", since: 13040, until: NOW, size: 20, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_CUdevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUdevSmResource", since: 13040, until: NOW, size: 20, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_CUdevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_CUlocalityDomainId, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevWorkqueueConfigResource", since: 13010, until: NOW, size: 12, fields: &[d("device", t_CUdevice, 0, One), d("wqConcurrencyLimit", t_u32, 4, One), d("sharingScope", t_CUdevWorkqueueConfigScope, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevWorkqueueResource", since: 13010, until: NOW, size: 40, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "CU_DEV_SM_RESOURCE_GROUP_PARAMS", since: 13010, until: 13030, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_CUdevSmResourceGroup_flags_in4, 12, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CU_DEV_SM_RESOURCE_GROUP_PARAMS", since: 13040, until: NOW, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_CUdevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CU_DEV_SM_RESOURCE_GROUP_PARAMS", since: 13040, until: NOW, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_CUdevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_CUlocalityDomainId, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUcliqueInfo", since: 13040, until: NOW, size: 8, fields: &[d("type", t_CUcliqueType, 0, One), d("id", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevprop", since: 0, until: NOW, size: 56, fields: &[d("maxThreadsPerBlock", t_i32, 0, One), d("maxThreadsDim", t_A3_i32, 4, One), d("maxGridSize", t_A3_i32, 16, One), d("sharedMemPerBlock", t_i32, 28, One), d("totalConstantMemory", t_i32, 32, One), d("SIMDWidth", t_i32, 36, One), d("memPitch", t_i32, 40, One), d("regsPerBlock", t_i32, 44, One), d("clockRate", t_i32, 48, One), d("textureAlign", t_i32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUeglFrame", since: 0, until: NOW, size: 64, fields: &[d("frame", t_CUeglFrame_frame, 0, One), d("width", t_u32, 24, One), d("height", t_u32, 28, One), d("depth", t_u32, 32, One), d("pitch", t_u32, 36, One), d("planeCount", t_u32, 40, One), d("numChannels", t_u32, 44, One), d("frameType", t_CUeglFrameType, 48, One), d("eglColorFormat", t_CUeglColorFormat, 52, One), d("cuFormat", t_CUarray_format, 56, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUeglFrame.frame", since: 0, until: NOW, size: 24, fields: &[d("pArray", t_A3_CUarray, 0, One), d("pPitch", t_A3_P_void, 0, One)], tag: 7, tags: 4 },
+    StructRow { name: "CUeglFrame.frame", since: 0, until: NOW, size: 24, fields: &[d("pArray", t_A3_CUarray, 0, One), d("pPitch", t_A3_P_void, 0, One)], tag: 7, tags: 5 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_BUFFER_DESC", since: 0, until: NOW, size: 88, fields: &[d("offset", t_u64, 0, One), d("size", t_u64, 8, One).bytes(), d("flags", t_u32, 16, One).zero()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC", since: 0, until: NOW, size: 120, fields: &[d("offset", t_u64, 0, One), d("arrayDesc", t_CUDA_ARRAY3D_DESCRIPTOR, 8, One), d("numLevels", t_u32, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_FABRIC_COPY_BATCH_OP", since: 13050, until: NOW, size: 64, fields: &[d("src", t_CUfabricCpyOperand, 0, One), d("dst", t_CUfabricCpyOperand, 24, One), d("size", t_u64, 48, One).bytes(), d("flags", t_u32, 56, One).zero()], tag: 255, tags: 65535 },
     StructRow { name: "CUfabricCpyOperand", since: 13050, until: NOW, size: 24, fields: &[d("type", t_CUfabricCpyOperandType, 0, One), d("op", t_CUfabricCpyOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfabricCpyOperand.op", since: 13050, until: NOW, size: 16, fields: &[d("ptr", t_CUfabricCpyOperand_op_ptr, 0, One), d("le", t_CUfabricCpyOperand_op_le, 0, One)], tag: 0, tags: 6 },
+    StructRow { name: "CUfabricCpyOperand.op", since: 13050, until: NOW, size: 16, fields: &[d("ptr", t_CUfabricCpyOperand_op_ptr, 0, One), d("le", t_CUfabricCpyOperand_op_le, 0, One)], tag: 0, tags: 7 },
     StructRow { name: "CUfabricCpyOperand.op.ptr", since: 13050, until: NOW, size: 16, fields: &[d("ptr", t_deviceptr, 0, One), d("locHint", t_CUmemLocation, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemLocation", since: 0, until: 13010, size: 8, fields: &[d("type", t_CUmemLocationType, 0, One), d("id", t_i32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemLocation", since: 0, until: 13010, size: 8, fields: &[d("type", t_CUmemLocationType, 0, One), d("id", t_CUdevice, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemLocation", since: 13020, until: NOW, size: 8, fields: &[d("type", t_CUmemLocationType, 0, One), d("_1", t_CUmemLocation__1, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemLocation._1", since: 13020, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_CUmemLocation__1_localized, 0, One)], tag: 0, tags: 5 },
-    StructRow { name: "CUmemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_CUmemLocation__1_localized, 0, One)], tag: 0, tags: 5 },
+    StructRow { name: "CUmemLocation._1", since: 13020, until: 13030, size: 4, fields: &[d("id", t_CUdevice, 0, One), d("localized", t_CUmemLocation__1_localized, 0, One)], tag: 0, tags: 6 },
+    StructRow { name: "CUmemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_CUdevice, 0, One), d("localized", t_CUmemLocation__1_localized, 0, One)], tag: 0, tags: 6 },
     StructRow { name: "CUmemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfabricCpyOperand.op.le", since: 13050, until: NOW, size: 16, fields: &[d("id", t_u32, 0, One), d("offset", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS_st", since: 0, until: 12010, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 9 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 9 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 11 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 11 },
     StructRow { name: "CUstreamMemOpWaitValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWaitValueParams_st__1, 16, One), d("flags", t_CUstreamWaitValue_flags_in4, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWaitValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 7 },
+    StructRow { name: "CUstreamMemOpWaitValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 9 },
     StructRow { name: "CUstreamMemOpWriteValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWriteValueParams_st__1, 16, One), d("flags", t_CUstreamWriteValue_flags_in4, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWriteValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUstreamMemOpWriteValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 10 },
     StructRow { name: "CUstreamMemOpFlushRemoteWritesParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).zero()], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpMemoryBarrierParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_CUstreamMemoryBarrier_flags, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).zero(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, One), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS", since: 12020, until: NOW, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUgraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_u8, 0, One), d("to_port", t_u8, 1, One), d("type", t_CUgraphDependencyType_, 2, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUgraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_CUgraphKernelNodePort_, 0, One), d("to_port", t_CUgraphKernelNodePort_, 1, One), d("type", t_CUgraphDependencyType_, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, Many(Of(2))), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS", since: 0, until: NOW, size: 144, fields: &[d("params", t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params, 0, One), d("flags", t_CUexternalSemaphoreSignal_flags_in4, 72, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS.params", since: 0, until: NOW, size: 72, fields: &[d("fence", t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence, 0, One), d("nvSciSync", t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync, 8, One), d("keyedMutex", t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex, 16, One)], tag: 255, tags: 65535 },
@@ -5868,10 +5969,10 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEMCPY3D", since: 0, until: NOW, size: 200, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcZ", t_u64, 16, One), d("srcLOD", t_u64, 24, One), d("srcMemoryType", t_CUmemorytype, 32, One), d("srcHost", t_PC_void, 40, Host(Unknown)), d("srcDevice", t_deviceptr, 48, One), d("srcArray", t_CUarray, 56, One), d("srcPitch", t_u64, 72, One), d("srcHeight", t_u64, 80, One), d("dstXInBytes", t_u64, 88, One).bytes(), d("dstY", t_u64, 96, One), d("dstZ", t_u64, 104, One), d("dstLOD", t_u64, 112, One), d("dstMemoryType", t_CUmemorytype, 120, One), d("dstHost", t_P_void, 128, Host(Unknown)), d("dstDevice", t_deviceptr, 136, One), d("dstArray", t_CUarray, 144, One), d("dstPitch", t_u64, 160, One), d("dstHeight", t_u64, 168, One), d("WidthInBytes", t_u64, 176, One).bytes(), d("Height", t_u64, 184, One), d("Depth", t_u64, 192, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMSET_NODE_PARAMS", since: 0, until: NOW, size: 40, fields: &[d("dst", t_deviceptr, 0, One), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_CUgraphNodeType, 0, One), d("_1", t_CUgraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUgraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 10 },
-    StructRow { name: "CUgraphNodeParams._1", since: 12030, until: 13020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 10 },
-    StructRow { name: "CUgraphNodeParams._1", since: 13030, until: 13040, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 10 },
-    StructRow { name: "CUgraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 10 },
+    StructRow { name: "CUgraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 12 },
+    StructRow { name: "CUgraphNodeParams._1", since: 12030, until: 13020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 12 },
+    StructRow { name: "CUgraphNodeParams._1", since: 13030, until: 13040, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 12 },
+    StructRow { name: "CUgraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 12 },
     StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v3", since: 12020, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 10)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_NODE_PARAMS", since: 12020, until: NOW, size: 216, fields: &[d("flags", t_i32, 0, One).zero(), d("copyCtx", t_CUcontext, 8, One), d("copyParams", t_CUDA_MEMCPY3D, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMSET_NODE_PARAMS_v2", since: 12020, until: NOW, size: 48, fields: &[d("dst", t_deviceptr, 0, One), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One), d("ctx", t_CUcontext, 40, One)], tag: 255, tags: 65535 },
@@ -5904,14 +6005,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_GRAPH_INSTANTIATE_PARAMS", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_CUgraphInstantiate_flags_in8, 0, One), d("hUploadStream", t_CUstream, 8, One), d("hErrNode_out", t_CUgraphNode, 16, One), d("result_out", t_CUgraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUkernelNodeAttrValue_union", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUaccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Of(1))), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_CUaccessProperty, 20, One), d("missProp", t_CUaccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUlaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUlaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 12 },
+    StructRow { name: "CUlaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUlaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUlaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
     StructRow { name: "CUlaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_CUevent, 0, One), d("flags", t_CUevent_record_flags_in4, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchMemSyncDomainMap", since: 12000, until: NOW, size: 2, fields: &[d("default_", t_u8, 0, One), d("remote", t_u8, 1, One)], tag: 255, tags: 65535 },
@@ -5919,10 +6020,10 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUlaunchAttributeValue.deviceUpdatableKernelNode", since: 12040, until: NOW, size: 16, fields: &[d("deviceUpdatable", t_i32, 0, One), d("devNode", t_CUgraphDeviceNode, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttributeValue.preferredClusterDim", since: 12080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC", since: 0, until: NOW, size: 104, fields: &[d("type", t_CUexternalMemoryHandleType, 0, One), d("handle", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_CUexternalMemory_flags_in4, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, Opaque)], tag: 0, tags: 13 },
+    StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, Opaque)], tag: 0, tags: 15 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Opaque), d("name", t_PC_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC", since: 0, until: NOW, size: 96, fields: &[d("type", t_CUexternalSemaphoreHandleType, 0, One), d("handle", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle, 8, One), d("flags", t_u32, 24, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, Opaque)], tag: 0, tags: 14 },
+    StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, Opaque)], tag: 0, tags: 16 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Opaque), d("name", t_PC_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUipcEventHandle", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUipcMemHandle", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One)], tag: 255, tags: 65535 },
@@ -5931,7 +6032,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUlaunchAttribute", since: 11080, until: NOW, size: 72, fields: &[d("id", t_CUlaunchAttributeID, 0, One), d("value", t_CUlaunchAttributeValue, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlibraryHostUniversalFunctionAndDataTable", since: 12000, until: NOW, size: 32, fields: &[d("functionTable", t_P_void, 0, Opaque), d("functionWindowSize", t_u64, 8, One).bytes(), d("dataTable", t_P_void, 16, Opaque), d("dataWindowSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointProp", since: 13030, until: NOW, size: 24, fields: &[d("type", t_CUlogicalEndpointType, 0, One), d("_1", t_CUlogicalEndpointProp__1, 4, One), d("size", t_u64, 8, One).bytes(), d("ipcHandleTypes", t_CUlogicalEndpointIpcHandleType_in4, 16, One), d("flags", t_CUlogicalEndpointFlag_in4, 20, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlogicalEndpointProp._1", since: 13030, until: NOW, size: 4, fields: &[d("unicast", t_CUlogicalEndpointProp__1_unicast, 0, One), d("multicast", t_CUlogicalEndpointProp__1_multicast, 0, One)], tag: 0, tags: 17 },
+    StructRow { name: "CUlogicalEndpointProp._1", since: 13030, until: NOW, size: 4, fields: &[d("unicast", t_CUlogicalEndpointProp__1_unicast, 0, One), d("multicast", t_CUlogicalEndpointProp__1_multicast, 0, One)], tag: 0, tags: 19 },
     StructRow { name: "CUlogicalEndpointProp._1.unicast", since: 13030, until: NOW, size: 4, fields: &[d("device", t_CUdevice, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointProp._1.multicast", since: 13030, until: NOW, size: 4, fields: &[d("numDevices", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointFabricHandle", since: 13030, until: NOW, size: 64, fields: &[d("data", t_A64_u8, 0, One)], tag: 255, tags: 65535 },
@@ -5940,8 +6041,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUmemAllocationProp.allocFlags", since: 0, until: NOW, size: 8, fields: &[d("compressionType", t_CUmemAllocationCompType_, 0, One), d("gpuDirectRDMACapable", t_u8, 1, One), d("usage", t_CUmem_create_usage_in2, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemFabricHandle", since: 12030, until: NOW, size: 64, fields: &[d("data", t_A64_u8, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo", since: 0, until: NOW, size: 96, fields: &[d("resourceType", t_CUresourcetype, 0, One), d("resource", t_CUarrayMapInfo_resource, 8, One), d("subresourceType", t_CUarraySparseSubresourceType, 16, One), d("subresource", t_CUarrayMapInfo_subresource, 24, One), d("memOperationType", t_CUmemOperationType, 56, One), d("memHandleType", t_CUmemHandleType, 60, One), d("memHandle", t_CUarrayMapInfo_memHandle, 64, One), d("offset", t_u64, 72, One), d("deviceBitMask", t_u32, 80, One).hex(), d("flags", t_u32, 84, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "CUarrayMapInfo.resource", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_CUmipmappedArray, 0, One), d("array", t_CUarray, 0, One)], tag: 0, tags: 21 },
-    StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 2, tags: 22 },
+    StructRow { name: "CUarrayMapInfo.resource", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_CUmipmappedArray, 0, One), d("array", t_CUarray, 0, One)], tag: 0, tags: 23 },
+    StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 2, tags: 24 },
     StructRow { name: "CUarrayMapInfo.subresource.sparseLevel", since: 0, until: NOW, size: 32, fields: &[d("level", t_u32, 0, One), d("layer", t_u32, 4, One), d("offsetX", t_u32, 8, One), d("offsetY", t_u32, 12, One), d("offsetZ", t_u32, 16, One), d("extentWidth", t_u32, 20, One), d("extentHeight", t_u32, 24, One), d("extentDepth", t_u32, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.subresource.miptail", since: 0, until: NOW, size: 24, fields: &[d("layer", t_u32, 0, One), d("offset", t_u64, 8, One), d("size", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.memHandle", since: 0, until: NOW, size: 8, fields: &[d("memHandle", t_CUmemGenericAllocationHandle, 0, One)], tag: 255, tags: 65535 },
@@ -5951,7 +6052,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEMCPY3D_v1", since: 0, until: NOW, size: 144, fields: &[d("srcXInBytes", t_u32, 0, One), d("srcY", t_u32, 4, One), d("srcZ", t_u32, 8, One), d("srcLOD", t_u32, 12, One), d("srcMemoryType", t_CUmemorytype, 16, One), d("srcHost", t_PC_void, 24, Host(Unknown)), d("srcDevice", t_u32, 32, One), d("srcArray", t_CUarray, 40, One), d("srcPitch", t_u32, 56, One), d("srcHeight", t_u32, 60, One), d("dstXInBytes", t_u32, 64, One), d("dstY", t_u32, 68, One), d("dstZ", t_u32, 72, One), d("dstLOD", t_u32, 76, One), d("dstMemoryType", t_CUmemorytype, 80, One), d("dstHost", t_P_void, 88, Host(Unknown)), d("dstDevice", t_u32, 96, One), d("dstArray", t_CUarray, 104, One), d("dstPitch", t_u32, 120, One), d("dstHeight", t_u32, 124, One), d("WidthInBytes", t_u32, 128, One), d("Height", t_u32, 132, One), d("Depth", t_u32, 136, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D_BATCH_OP", since: 12080, until: NOW, size: 112, fields: &[d("src", t_CUmemcpy3DOperand, 0, One), d("dst", t_CUmemcpy3DOperand, 40, One), d("extent", t_CUextent3D, 80, One), d("srcAccessOrder", t_CUmemcpySrcAccessOrder, 104, One), d("flags", t_CUmemcpyFlags_in4, 108, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_CUmemcpy3DOperandType, 0, One), d("op", t_CUmemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 25 },
+    StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 27 },
     StructRow { name: "CUmemcpy3DOperand.op.ptr", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_deviceptr, 0, One), d("rowLength", t_u64, 8, One), d("layerHeight", t_u64, 16, One), d("locHint", t_CUmemLocation, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand.op.array", since: 12080, until: NOW, size: 32, fields: &[d("array", t_CUarray, 0, One), d("offset", t_CUoffset3D, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUoffset3D", since: 12080, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
@@ -5963,7 +6064,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUstreamCigParam", since: 13020, until: NOW, size: 16, fields: &[d("streamSharedDataType", t_CUstreamCigDataType, 0, One), d("streamSharedData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamAttrValue_union", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC", since: 0, until: NOW, size: 144, fields: &[d("resType", t_CUresourcetype, 0, One), d("res", t_CUDA_RESOURCE_DESC_res, 8, One), d("flags", t_u32, 136, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_RESOURCE_DESC.res", since: 0, until: NOW, size: 128, fields: &[d("array", t_CUDA_RESOURCE_DESC_res_array, 0, One), d("mipmap", t_CUDA_RESOURCE_DESC_res_mipmap, 0, One), d("linear", t_CUDA_RESOURCE_DESC_res_linear, 0, One), d("pitch2D", t_CUDA_RESOURCE_DESC_res_pitch2D, 0, One)], tag: 0, tags: 27 },
+    StructRow { name: "CUDA_RESOURCE_DESC.res", since: 0, until: NOW, size: 128, fields: &[d("array", t_CUDA_RESOURCE_DESC_res_array, 0, One), d("mipmap", t_CUDA_RESOURCE_DESC_res_mipmap, 0, One), d("linear", t_CUDA_RESOURCE_DESC_res_linear, 0, One), d("pitch2D", t_CUDA_RESOURCE_DESC_res_pitch2D, 0, One)], tag: 0, tags: 29 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.array", since: 0, until: NOW, size: 8, fields: &[d("hArray", t_CUarray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.mipmap", since: 0, until: NOW, size: 8, fields: &[d("hMipmappedArray", t_CUmipmappedArray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.linear", since: 0, until: NOW, size: 24, fields: &[d("devPtr", t_deviceptr, 0, One), d("format", t_CUarray_format, 8, One), d("numChannels", t_u32, 12, One), d("sizeInBytes", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
@@ -5989,8 +6090,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 728, One), d("gpuDirectRDMAWritesOrdering", t_cudaGPUDirectRDMAWritesOrdering, 732, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 0, until: 12090, size: 64, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 13000, until: NOW, size: 144, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One), d("flags", t_u32, 136, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 28 },
-    StructRow { name: "cudaResourceDesc.res", since: 13000, until: NOW, size: 128, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 28 },
+    StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaResourceDesc.res", since: 13000, until: NOW, size: 128, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 30 },
     StructRow { name: "cudaResourceDesc.res.array", since: 0, until: NOW, size: 8, fields: &[d("array", t_cudaArray_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.mipmap", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_cudaMipmappedArray_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.linear", since: 0, until: NOW, size: 40, fields: &[d("devPtr", t_P_void, 0, Memory(Of(2))), d("desc", t_cudaChannelFormatDesc, 8, One), d("sizeInBytes", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
@@ -6003,15 +6104,15 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaResourceViewDesc", since: 13000, until: NOW, size: 112, fields: &[d("format", t_cudaResourceViewFormat, 0, One), d("width", t_u64, 8, One), d("height", t_u64, 16, One), d("depth", t_u64, 24, One), d("firstMipmapLevel", t_u32, 32, One), d("lastMipmapLevel", t_u32, 36, One), d("firstLayer", t_u32, 40, One), d("lastLayer", t_u32, 44, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaTextureDesc_v2", since: 11080, until: 11080, size: 72, fields: &[d("addressMode", t_A3_cudaTextureAddressMode, 0, One), d("filterMode", t_cudaTextureFilterMode, 12, One), d("readMode", t_cudaTextureReadMode, 16, One), d("sRGB", t_i32, 20, One), d("borderColor", t_A4_f32, 24, One), d("normalizedCoords", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One), d("seamlessCubemap", t_i32, 68, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevResource", since: 13010, until: NOW, size: 144, fields: &[d("type", t_cudaDevResourceType, 0, One), d("_2", t_cudaDevResource__2, 96, One), d("nextResource", t_P_cudaDevResource, 136, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_cudaDevSmResource, 0, One), d("wqConfig", t_cudaDevWorkqueueConfigResource, 0, One), d("wq", t_cudaDevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 29 },
+    StructRow { name: "cudaDevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_cudaDevSmResource, 0, One), d("wqConfig", t_cudaDevWorkqueueConfigResource, 0, One), d("wq", t_cudaDevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 31 },
     StructRow { name: "cudaDevSmResource", since: 13010, until: 13030, size: 16, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDevSmResource", since: 13040, until: NOW, size: 20, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDevSmResource", since: 13040, until: NOW, size: 20, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_cudaLocalityDomainId, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevWorkqueueConfigResource", since: 13010, until: NOW, size: 12, fields: &[d("device", t_i32, 0, One), d("wqConcurrencyLimit", t_u32, 4, One), d("sharingScope", t_cudaDevWorkqueueConfigScope, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevWorkqueueResource", since: 13010, until: NOW, size: 40, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevSmResourceGroupParams", since: 13010, until: 13030, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDevSmResourceGroupParams", since: 13040, until: NOW, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDevSmResourceGroupParams", since: 13040, until: NOW, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_cudaLocalityDomainId, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaEglFrame", since: 0, until: NOW, size: 280, fields: &[d("frame", t_cudaEglFrame_frame, 0, One), d("planeDesc", t_A3_cudaEglPlaneDesc, 96, One), d("planeCount", t_u32, 264, One), d("frameType", t_cudaEglFrameType, 268, One), d("eglColorFormat", t_cudaEglColorFormat, 272, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaEglFrame.frame", since: 0, until: NOW, size: 96, fields: &[d("pArray", t_A3_cudaArray_t, 0, One), d("pPitch", t_A3_cudaPitchedPtr, 0, One)], tag: 3, tags: 31 },
+    StructRow { name: "cudaEglFrame.frame", since: 0, until: NOW, size: 96, fields: &[d("pArray", t_A3_cudaArray_t, 0, One), d("pPitch", t_A3_cudaPitchedPtr, 0, One)], tag: 3, tags: 34 },
     StructRow { name: "cudaPitchedPtr", since: 0, until: NOW, size: 32, fields: &[d("ptr", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("xsize", t_u64, 16, One).bytes(), d("ysize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaEglPlaneDesc", since: 0, until: NOW, size: 56, fields: &[d("width", t_u32, 0, One), d("height", t_u32, 4, One), d("depth", t_u32, 8, One), d("pitch", t_u32, 12, One), d("numChannels", t_u32, 16, One), d("channelDesc", t_cudaChannelFormatDesc, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryBufferDesc", since: 0, until: 12090, size: 24, fields: &[d("offset", t_u64, 0, One), d("size", t_u64, 8, One).bytes(), d("flags", t_u32, 16, One).zero()], tag: 255, tags: 65535 },
@@ -6024,7 +6125,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaFuncAttributes", since: 13030, until: 13030, size: 144, fields: &[d("sharedSizeBytes", t_u64, 0, One).bytes(), d("constSizeBytes", t_u64, 8, One).bytes(), d("localSizeBytes", t_u64, 16, One).bytes(), d("maxThreadsPerBlock", t_i32, 24, One), d("numRegs", t_i32, 28, One), d("ptxVersion", t_i32, 32, One), d("binaryVersion", t_i32, 36, One), d("cacheModeCA", t_i32, 40, One), d("maxDynamicSharedSizeBytes", t_i32, 44, One), d("preferredShmemCarveout", t_i32, 48, One), d("clusterDimMustBeSet", t_i32, 52, One), d("requiredClusterWidth", t_i32, 56, One), d("requiredClusterHeight", t_i32, 60, One), d("requiredClusterDepth", t_i32, 64, One), d("clusterSchedulingPolicyPreference", t_i32, 68, One), d("nonPortableClusterSizeAllowed", t_i32, 72, One), d("deviceNodeUpdateStatus", t_i32, 76, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaFuncAttributes", since: 13040, until: NOW, size: 144, fields: &[d("sharedSizeBytes", t_u64, 0, One).bytes(), d("constSizeBytes", t_u64, 8, One).bytes(), d("localSizeBytes", t_u64, 16, One).bytes(), d("maxThreadsPerBlock", t_i32, 24, One), d("numRegs", t_i32, 28, One), d("ptxVersion", t_i32, 32, One), d("binaryVersion", t_i32, 36, One), d("cacheModeCA", t_i32, 40, One), d("maxDynamicSharedSizeBytes", t_i32, 44, One), d("preferredShmemCarveout", t_i32, 48, One), d("clusterDimMustBeSet", t_i32, 52, One), d("requiredClusterWidth", t_i32, 56, One), d("requiredClusterHeight", t_i32, 60, One), d("requiredClusterDepth", t_i32, 64, One), d("clusterSchedulingPolicyPreference", t_i32, 68, One), d("nonPortableClusterSizeAllowed", t_i32, 72, One), d("deviceNodeUpdateStatus", t_i32, 76, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 80, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDeviceProp", since: 0, until: NOW, size: 728, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_cudaComputeMode, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_u8, 0, One), d("to_port", t_u8, 1, One), d("type", t_cudaGraphDependencyType_, 2, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaGraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_cudaGraphKernelNodePort_, 0, One), d("to_port", t_cudaGraphKernelNodePort_, 1, One), d("type", t_cudaGraphDependencyType_, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalNodeParams", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreSignalParams, 8, Many(Of(2))), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams", since: 0, until: NOW, size: 144, fields: &[d("params", t_cudaExternalSemaphoreSignalParams_params, 0, One), d("flags", t_cudaExternalSemaphoreSignalFlags_in4, 72, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams.params", since: 0, until: NOW, size: 72, fields: &[d("fence", t_cudaExternalSemaphoreSignalParams_params_fence, 0, One), d("nvSciSync", t_cudaExternalSemaphoreSignalParams_params_nvSciSync, 8, One), d("keyedMutex", t_cudaExternalSemaphoreSignalParams_params_keyedMutex, 16, One)], tag: 255, tags: 65535 },
@@ -6044,23 +6145,23 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaMemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolProps", since: 12060, until: 13040, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_cudaMemPoolCreateUsage_in2, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolProps", since: 13050, until: NOW, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_cudaMemPoolCreateUsage_in2, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemLocation", since: 0, until: 13020, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("id", t_i32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemLocation", since: 0, until: 13020, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("id", t_cudaDeviceId, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 13030, until: NOW, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("_1", t_cudaMemLocation__1, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 32 },
-    StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 32 },
+    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_cudaDeviceId, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 36 },
+    StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_cudaDeviceId, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 36 },
     StructRow { name: "cudaMemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_cudaMemLocation, 0, One), d("flags", t_cudaMemAccessFlags, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DParms", since: 0, until: NOW, size: 160, fields: &[d("srcArray", t_cudaArray_t, 0, One), d("srcPos", t_cudaPos, 8, One), d("srcPtr", t_cudaPitchedPtr, 32, One), d("dstArray", t_cudaArray_t, 64, One), d("dstPos", t_cudaPos, 72, One), d("dstPtr", t_cudaPitchedPtr, 96, One), d("extent", t_cudaExtent, 128, One), d("kind", t_cudaMemcpyKind, 152, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaPos", since: 0, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemsetParams", since: 0, until: NOW, size: 40, fields: &[d("dst", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_cudaGraphNodeType, 0, One), d("_1", t_cudaGraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 34 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 34 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 34 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 38 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 38 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 38 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 12020, until: 13000, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13010, until: 13010, size: 64, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 0)), d("extra", t_P_P_void, 48, Extra), d("ctx", t_cudaExecutionContext_t, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13020, until: NOW, size: 72, fields: &[d("_1", t_cudaKernelNodeParamsV2__1, 0, One), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 0)), d("extra", t_P_P_void, 48, Extra), d("ctx", t_cudaExecutionContext_t, 56, One), d("functionType", t_cudaKernelFunctionType, 64, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaKernelNodeParamsV2._1", since: 13020, until: NOW, size: 8, fields: &[d("func", t_P_void, 0, Opaque), d("kern", t_cudaKernel_t, 0, One), d("cuFunc", t_cudaFunction_t, 0, One)], tag: 7, tags: 33 },
+    StructRow { name: "cudaKernelNodeParamsV2._1", since: 13020, until: NOW, size: 8, fields: &[d("func", t_P_void, 0, Opaque), d("kern", t_cudaKernel_t, 0, One), d("cuFunc", t_cudaFunction_t, 0, One)], tag: 7, tags: 37 },
     StructRow { name: "cudaMemcpyNodeParams", since: 12020, until: 13000, size: 176, fields: &[d("flags", t_i32, 0, One).zero(), d("copyParams", t_cudaMemcpy3DParms, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpyNodeParams", since: 13010, until: NOW, size: 176, fields: &[d("flags", t_i32, 0, One).zero(), d("ctx", t_cudaExecutionContext_t, 8, One), d("copyParams", t_cudaMemcpy3DParms, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemsetParamsV2", since: 12020, until: 13000, size: 40, fields: &[d("dst", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
@@ -6087,14 +6188,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaGraphInstantiateParams", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_cudaGraphInstantiateFlags_in8, 0, One), d("uploadStream", t_cudaStream_t, 8, One), d("errNode_out", t_cudaGraphNode_t, 16, One), d("result_out", t_cudaGraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeAttrValue", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaAccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Of(1))), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_cudaAccessProperty, 20, One), d("missProp", t_cudaAccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 36 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 36 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 36 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 36 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 36 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 36 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 36 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 36 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
     StructRow { name: "cudaLaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_cudaEvent_t, 0, One), d("flags", t_cudaEventRecordFlags_in4, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchMemSyncDomainMap", since: 12000, until: NOW, size: 2, fields: &[d("default_", t_u8, 0, One), d("remote", t_u8, 1, One)], tag: 255, tags: 65535 },
@@ -6103,11 +6204,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaLaunchAttributeValue.preferredClusterDim", since: 12080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryHandleDesc", since: 0, until: 12090, size: 40, fields: &[d("type", t_cudaExternalMemoryHandleType, 0, One), d("handle", t_cudaExternalMemoryHandleDesc_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_cudaExternalMemoryFlags_in4, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryHandleDesc", since: 13000, until: NOW, size: 104, fields: &[d("type", t_cudaExternalMemoryHandleType, 0, One), d("handle", t_cudaExternalMemoryHandleDesc_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_cudaExternalMemoryFlags_in4, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalMemoryHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalMemoryHandleDesc_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, Opaque)], tag: 0, tags: 37 },
+    StructRow { name: "cudaExternalMemoryHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalMemoryHandleDesc_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, Opaque)], tag: 0, tags: 41 },
     StructRow { name: "cudaExternalMemoryHandleDesc.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Opaque), d("name", t_PC_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc", since: 0, until: 12090, size: 32, fields: &[d("type", t_cudaExternalSemaphoreHandleType, 0, One), d("handle", t_cudaExternalSemaphoreHandleDesc_handle, 8, One), d("flags", t_u32, 24, One).zero()], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc", since: 13000, until: NOW, size: 96, fields: &[d("type", t_cudaExternalSemaphoreHandleType, 0, One), d("handle", t_cudaExternalSemaphoreHandleDesc_handle, 8, One), d("flags", t_u32, 24, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalSemaphoreHandleDesc_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, Opaque)], tag: 0, tags: 38 },
+    StructRow { name: "cudaExternalSemaphoreHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalSemaphoreHandleDesc_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, Opaque)], tag: 0, tags: 42 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Opaque), d("name", t_PC_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaIpcEventHandle_t", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaIpcMemHandle_t", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One)], tag: 255, tags: 65535 },
@@ -6119,14 +6220,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaMemFabricHandle_t", since: 12030, until: NOW, size: 64, fields: &[d("reserved", t_A64_u8, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DBatchOp", since: 12080, until: NOW, size: 112, fields: &[d("src", t_cudaMemcpy3DOperand, 0, One), d("dst", t_cudaMemcpy3DOperand, 40, One), d("extent", t_cudaExtent, 80, One), d("srcAccessOrder", t_cudaMemcpySrcAccessOrder, 104, One), d("flags", t_cudaMemcpyFlags_in4, 108, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_cudaMemcpy3DOperandType, 0, One), d("op", t_cudaMemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_cudaMemcpy3DOperand_op_ptr, 0, One), d("array", t_cudaMemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 44 },
+    StructRow { name: "cudaMemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_cudaMemcpy3DOperand_op_ptr, 0, One), d("array", t_cudaMemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 48 },
     StructRow { name: "cudaMemcpy3DOperand.op.ptr", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_P_void, 0, Memory(Unknown)), d("rowLength", t_u64, 8, One), d("layerHeight", t_u64, 16, One), d("locHint", t_cudaMemLocation, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DOperand.op.array", since: 12080, until: NOW, size: 32, fields: &[d("array", t_cudaArray_t, 0, One), d("offset", t_cudaOffset3D, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaOffset3D", since: 12080, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DPeerParms", since: 0, until: NOW, size: 168, fields: &[d("srcArray", t_cudaArray_t, 0, One), d("srcPos", t_cudaPos, 8, One), d("srcPtr", t_cudaPitchedPtr, 32, One), d("srcDevice", t_i32, 64, One), d("dstArray", t_cudaArray_t, 72, One), d("dstPos", t_cudaPos, 80, One), d("dstPtr", t_cudaPitchedPtr, 104, One), d("dstDevice", t_i32, 136, One), d("extent", t_cudaExtent, 144, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaPointerAttributes", since: 0, until: 12090, size: 24, fields: &[d("type", t_cudaMemoryType, 0, One), d("device", t_i32, 4, One), d("devicePointer", t_P_void, 8, Memory(Unknown)), d("hostPointer", t_P_void, 16, Host(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "cudaPointerAttributes", since: 13000, until: 13030, size: 88, fields: &[d("type", t_cudaMemoryType, 0, One), d("device", t_i32, 4, One), d("devicePointer", t_P_void, 8, Memory(Unknown)), d("hostPointer", t_P_void, 16, Host(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "cudaPointerAttributes", since: 13040, until: NOW, size: 88, fields: &[d("type", t_cudaMemoryType, 0, One), d("device", t_i32, 4, One), d("devicePointer", t_P_void, 8, Memory(Unknown)), d("hostPointer", t_P_void, 16, Host(Unknown)), d("_1", t_cudaPointerAttributes__1, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaPointerAttributes", since: 0, until: 12090, size: 24, fields: &[d("type", t_cudaMemoryType, 0, One), d("device", t_cudaDeviceId, 4, One), d("devicePointer", t_P_void, 8, Memory(Unknown)), d("hostPointer", t_P_void, 16, Host(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cudaPointerAttributes", since: 13000, until: 13030, size: 88, fields: &[d("type", t_cudaMemoryType, 0, One), d("device", t_cudaDeviceId, 4, One), d("devicePointer", t_P_void, 8, Memory(Unknown)), d("hostPointer", t_P_void, 16, Host(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cudaPointerAttributes", since: 13040, until: NOW, size: 88, fields: &[d("type", t_cudaMemoryType, 0, One), d("device", t_cudaDeviceId, 4, One), d("devicePointer", t_P_void, 8, Memory(Unknown)), d("hostPointer", t_P_void, 16, Host(Unknown)), d("_1", t_cudaPointerAttributes__1, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaPointerAttributes._1", since: 13040, until: NOW, size: 8, fields: &[d("localityDomainOrdinal", t_i32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams_v1", since: 0, until: 12090, size: 32, fields: &[d("params", t_cudaExternalSemaphoreSignalParams_v1_params, 0, One), d("flags", t_cudaExternalSemaphoreSignalFlags_in4, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams_v1.params", since: 0, until: 12090, size: 24, fields: &[d("fence", t_cudaExternalSemaphoreSignalParams_v1_params_fence, 0, One), d("nvSciSync", t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync, 8, One), d("keyedMutex", t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex, 16, One)], tag: 255, tags: 65535 },
@@ -6164,7 +6265,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_CUfileHandle_t, 40, One), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 64 },
+    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 68 },
     StructRow { name: "CUfileIOParams_t.u.batch", since: 0, until: NOW, size: 32, fields: &[d("devPtr_base", t_P_void, 0, Memory(Unknown)), d("file_offset", t_i64, 8, One), d("devPtr_offset", t_i64, 16, One), d("size", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t", since: 0, until: NOW, size: 56, fields: &[d("nvfs", t_CUfileDrvProps_t_nvfs, 0, One), d("fflags", t_u32, 32, One).hex(), d("max_device_cache_size", t_u32, 36, One), d("per_buffer_cache_size", t_u32, 40, One), d("max_device_pinned_mem_size", t_u32, 44, One), d("max_batch_io_size", t_u32, 48, One), d("max_batch_io_timeout_msecs", t_u32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t.nvfs", since: 0, until: NOW, size: 32, fields: &[d("major_version", t_u32, 0, One), d("minor_version", t_u32, 4, One), d("poll_thresh_size", t_u64, 8, One).bytes(), d("max_direct_io_size", t_u64, 16, One).bytes(), d("dstatusflags", t_u32, 24, One).hex(), d("dcontrolflags", t_u32, 28, One).hex()], tag: 255, tags: 65535 },
@@ -6174,7 +6275,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileStatsLevel3_t", since: 0, until: NOW, size: 5112, fields: &[d("detailed", t_CUfileStatsLevel2_t, 0, One), d("num_gpus", t_u32, 1136, One), d("per_gpu_stats", t_A16_CUfilePerGpuStats_t, 1144, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_u8, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDescr_t", since: 0, until: NOW, size: 24, fields: &[d("type", t_CUfileFileHandleType, 0, One), d("handle", t_CUfileDescr_t_handle, 8, One), d("fs_ops", t_PC_CUfileFSOps_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 65 },
+    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 69 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtHandle_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
@@ -6240,7 +6341,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 76 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 80 },
     StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
@@ -6261,7 +6362,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlClockOffset_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlClockType_t, 4, One), d("pstate", t_nvmlPstates_t, 8, One), d("clockOffsetMHz", t_i32, 12, One), d("minClockOffsetMHz", t_i32, 16, One), d("maxClockOffsetMHz", t_i32, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlProcessInfo_v1_t", since: 0, until: NOW, size: 16, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlProcessInfo_t", since: 0, until: NOW, size: 24, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One).bytes(), d("gpuInstanceId", t_u32, 16, One), d("computeInstanceId", t_u32, 20, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlConfComputeGpuAttestationReport_t", since: 0, until: NOW, size: 12332, fields: &[d("isCecAttestationReportPresent", t_u32, 0, One), d("attestationReportSize", t_u32, 4, One), d("cecAttestationReportSize", t_u32, 8, One), d("nonce", t_A32_u8, 12, One), d("attestationReport", t_A8192_u8, 44, One), d("cecAttestationReport", t_A4096_u8, 8236, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeGpuAttestationReport_t", since: 0, until: NOW, size: 12332, fields: &[d("isCecAttestationReportPresent", t_nvmlCcCecReport, 0, One), d("attestationReportSize", t_u32, 4, One), d("cecAttestationReportSize", t_u32, 8, One), d("nonce", t_A32_u8, 12, One), d("attestationReport", t_A8192_u8, 44, One), d("cecAttestationReport", t_A4096_u8, 8236, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlConfComputeGpuCertificate_t", since: 0, until: NOW, size: 9224, fields: &[d("certChainSize", t_u32, 0, One), d("attestationCertChainSize", t_u32, 4, One), d("certChain", t_A4096_u8, 8, One), d("attestationCertChain", t_A5120_u8, 4104, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlConfComputeMemSizeInfo_t", since: 0, until: NOW, size: 16, fields: &[d("protectedMemSizeKib", t_u64, 0, One), d("unprotectedMemSizeKib", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMemory_t", since: 0, until: NOW, size: 24, fields: &[d("total", t_u64, 0, One).bytes(), d("free", t_u64, 8, One).bytes(), d("used", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
@@ -6284,9 +6385,9 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlGpuUptime_v1_t", since: 0, until: NOW, size: 4, fields: &[d("uptime", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicensableFeatures_t", since: 0, until: NOW, size: 860, fields: &[d("isGridLicenseSupported", t_i32, 0, One), d("licensableFeaturesCount", t_u32, 4, One), d("gridLicensableFeatures", t_A3_nvmlGridLicensableFeature_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_nvmlLicenseExpiryStatus_, 14, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlUUIDType_t, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 77 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 81 },
     StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("reserved", t_u64, 16, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
@@ -6333,15 +6434,15 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlVgpuProcessesUtilizationInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("vgpuProcessCount", t_u32, 4, One), d("lastSeenTimeStamp", t_u64, 8, One), d("vgpuProcUtilArray", t_P_nvmlVgpuProcessUtilizationInfo_v1_t, 16, Many(Of(1)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuProcessUtilizationInfo_v1_t", since: 0, until: NOW, size: 104, fields: &[d("processName", t_A64_char, 0, One), d("timeStamp", t_u64, 64, One), d("vgpuInstance", t_nvmlVgpuInstance_t, 72, One), d("pid", t_u32, 76, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One), d("jpgUtil", t_u32, 96, One), d("ofaUtil", t_u32, 100, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerCapabilities_t", since: 0, until: NOW, size: 40, fields: &[d("supportedSchedulers", t_A3_u32, 0, One), d("maxTimeslice", t_u32, 12, One), d("minTimeslice", t_u32, 16, One), d("isArrModeSupported", t_u32, 20, One), d("maxFrequencyForARR", t_u32, 24, One), d("minFrequencyForARR", t_u32, 28, One), d("maxAvgFactorForARR", t_u32, 32, One), d("minAvgFactorForARR", t_u32, 36, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerLog_t", since: 0, until: NOW, size: 9624, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("arrMode", t_nvmlVgpuSchedulerArr, 8, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 12, One), d("entriesCount", t_u32, 20, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 78 },
+    StructRow { name: "nvmlVgpuSchedulerLog_t", since: 0, until: NOW, size: 9624, fields: &[d("engineId", t_nvmlVgpuSchedulerEngine, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("arrMode", t_nvmlVgpuSchedulerArr, 8, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 12, One), d("entriesCount", t_u32, 20, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 82 },
     StructRow { name: "nvmlVgpuSchedulerParams_t.vgpuSchedDataWithARR", since: 0, until: NOW, size: 8, fields: &[d("avgFactor", t_u32, 0, One), d("timeslice", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerParams_t.vgpuSchedData", since: 0, until: NOW, size: 4, fields: &[d("timeslice", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerLogEntry_t", since: 0, until: NOW, size: 48, fields: &[d("timestamp", t_u64, 0, One), d("timeRunTotal", t_u64, 8, One), d("timeRun", t_u64, 16, One), d("swRunlistId", t_u32, 24, One), d("targetTimeSlice", t_u64, 32, One), d("cumulativePreemptionTime", t_u64, 40, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerLogInfo_v2_t", since: 0, until: NOW, size: 11224, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("avgFactor", t_u32, 8, One), d("timeslice", t_u32, 12, One), d("entriesCount", t_u32, 16, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_v2_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerLogInfo_v2_t", since: 0, until: NOW, size: 11224, fields: &[d("engineId", t_nvmlVgpuSchedulerEngine, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("avgFactor", t_u32, 8, One), d("timeslice", t_u32, 12, One), d("entriesCount", t_u32, 16, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_v2_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerLogEntry_v2_t", since: 0, until: NOW, size: 56, fields: &[d("timestamp", t_u64, 0, One), d("timeRunTotal", t_u64, 8, One), d("timeRun", t_u64, 16, One), d("swRunlistId", t_u32, 24, One), d("targetTimeSlice", t_u64, 32, One), d("cumulativePreemptionTime", t_u64, 40, One), d("weight", t_u32, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerGetState_t", since: 0, until: NOW, size: 16, fields: &[d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 0, One), d("arrMode", t_nvmlVgpuSchedulerArr, 4, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerStateInfo_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("avgFactor", t_u32, 8, One), d("timeslice", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerStateInfo_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_nvmlVgpuSchedulerEngine, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("avgFactor", t_u32, 8, One), d("timeslice", t_u32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuPlacementList_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("placementSize", t_u32, 4, One), d("count", t_u32, 8, One), d("placementIds", t_P_u32, 16, Many(Of(2))), d("mode", t_u32, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuInstanceUtilizationSample_t", since: 0, until: NOW, size: 48, fields: &[d("vgpuInstance", t_nvmlVgpuInstance_t, 0, One), d("timeStamp", t_u64, 8, One), d("smUtil", t_u32, 16, One), d("memUtil", t_u32, 24, One), d("encUtil", t_u32, 32, One), d("decUtil", t_u32, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlViolationTime_t", since: 0, until: NOW, size: 16, fields: &[d("referenceTime", t_u64, 0, One), d("violationTime", t_u64, 8, One)], tag: 255, tags: 65535 },
@@ -6349,7 +6450,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlPerfMetricsSamples_v1_t", since: 0, until: NOW, size: 115344, fields: &[d("numSamples", t_u32, 0, One), d("samples", t_A13_nvmlPerfMetricsSample_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPerfMetricsSample_t", since: 0, until: NOW, size: 8872, fields: &[d("numControllerData", t_u8, 0, One), d("controllerData", t_A4_nvmlPerfMetricControllerSample_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPerfMetricControllerSample_t", since: 0, until: NOW, size: 2216, fields: &[d("controllerType", t_nvmlPerfMetricsControllerType, 0, One), d("data", t_nvmlPerfMetricControllerSample_t_data, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlPerfMetricControllerSample_t.data", since: 0, until: NOW, size: 2208, fields: &[d("dlppc2x", t_nvmlPerfMetricsDlppc2xSample_t, 0, One), d("pfpp1x", t_nvmlPerfMetricsPfpp1xSample_t, 0, One)], tag: 0, tags: 79 },
+    StructRow { name: "nvmlPerfMetricControllerSample_t.data", since: 0, until: NOW, size: 2208, fields: &[d("dlppc2x", t_nvmlPerfMetricsDlppc2xSample_t, 0, One), d("pfpp1x", t_nvmlPerfMetricsPfpp1xSample_t, 0, One)], tag: 0, tags: 83 },
     StructRow { name: "nvmlPerfMetricsDlppc2xSample_t", since: 0, until: NOW, size: 1624, fields: &[d("observedMetrics", t_nvmlObservedMetrics_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlObservedMetrics_t", since: 0, until: NOW, size: 1624, fields: &[d("initialDramclkEst", t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 0, One), d("bValid", t_u8, 1560, One), d("coreRail", t_nvmlCoreRailMetrics_t, 1568, One), d("fbRail", t_nvmlRailMetrics_t, 1600, One), d("tgpPwrTuple", t_nvmlPmgrPwrTuple_t, 1616, One), d("perfMetrics", t_nvmlPwrModelMetricsDlppm1xPerf_t, 1620, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPwrModelMetricsDlppm1xDramclkEstimates_t", since: 0, until: NOW, size: 520, fields: &[d("estimatedMetrics", t_A8_nvmlPwrModelMetricsDlppm1x_t, 0, One), d("numEstimatedMetrics", t_u8, 512, One)], tag: 255, tags: 65535 },
@@ -6371,17 +6472,17 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlPRMTLV_v1_t", since: 0, until: NOW, size: 504, fields: &[d("dataSize", t_u32, 0, One), d("status", t_u32, 4, One), d("data", t_A496_u8, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPRMTLV_v1_t._1", since: 0, until: NOW, size: 496, fields: &[d("inData", t_A496_u8, 0, One), d("outData", t_A496_u8, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSetMemoryLimits_v1_t", since: 0, until: NOW, size: 24, fields: &[d("nameSpace", t_PC_char, 0, Text), d("softLimit", t_u64, 8, One), d("hardLimit", t_u64, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlNvLinkPowerThres_t", since: 0, until: NOW, size: 4, fields: &[d("lowPwrThreshold", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvLinkPowerThres_t", since: 0, until: NOW, size: 4, fields: &[d("lowPwrThreshold", t_nvmlNvLinkThreshold, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkSetBwMode_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("bSetBest", t_u32, 4, One), d("bwMode", t_u8, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkSetBwModeAsync_v1_t", since: 0, until: NOW, size: 12, fields: &[d("bSetBest", t_u32, 0, One), d("bwMode", t_u32, 4, One), d("asyncPollTimeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkSetNvleReady_v1_t", since: 0, until: NOW, size: 1, fields: &[d("bNvleReady", t_u8, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlPowerValue_v2_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("powerScope", t_u8, 4, One), d("powerValueMw", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPowerValue_v2_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("powerScope", t_nvmlPowerScope, 4, One), d("powerValueMw", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlRusdSettings_v1_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("pollMask", t_nvmlRusdPoll_in8, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerSetState_t", since: 0, until: NOW, size: 16, fields: &[d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 0, One), d("enableARRMode", t_nvmlVgpuSchedulerArr, 4, One), d("schedulerParams", t_nvmlVgpuSchedulerSetParams_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerSetParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 80 },
+    StructRow { name: "nvmlVgpuSchedulerSetParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 84 },
     StructRow { name: "nvmlVgpuSchedulerSetParams_t.vgpuSchedDataWithARR", since: 0, until: NOW, size: 8, fields: &[d("avgFactor", t_u32, 0, One), d("frequency", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerSetParams_t.vgpuSchedData", since: 0, until: NOW, size: 4, fields: &[d("timeslice", t_u32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerState_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("avgFactor", t_u32, 8, One), d("frequency", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerState_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_nvmlVgpuSchedulerEngine, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("avgFactor", t_u32, 8, One), d("frequency", t_u32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkSetupNvleEncryptionKey_v1_t", since: 0, until: NOW, size: 560, fields: &[d("nvleKey", t_A32_u8, 0, One), d("localGpuAlid", t_u32, 32, One), d("remoteGpuAlid", t_u32, 36, One), d("localGpuNvlePrivateInfo", t_nvmlNvlinkNvlePrivateInfo_v1_t, 40, One), d("remoteGpuNvlePrivateInfo", t_nvmlNvlinkNvlePrivateInfo_v1_t, 300, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlWorkloadPowerProfileRequestedProfiles_t", since: 0, until: NOW, size: 36, fields: &[d("version", t_u32, 0, One), d("requestedProfilesMask", t_nvmlMask255_t, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMask255_t", since: 0, until: NOW, size: 32, fields: &[d("mask", t_A8_u32, 0, One)], tag: 255, tags: 65535 },
@@ -6408,21 +6509,21 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlComputeInstanceProfileInfo_v2_t", since: 0, until: NOW, size: 136, fields: &[d("version", t_u32, 0, One), d("id", t_u32, 4, One), d("sliceCount", t_u32, 8, One), d("instanceCount", t_u32, 12, One), d("multiprocessorCount", t_u32, 16, One), d("sharedCopyEngineCount", t_u32, 20, One), d("sharedDecoderCount", t_u32, 24, One), d("sharedEncoderCount", t_u32, 28, One), d("sharedJpegCount", t_u32, 32, One), d("sharedOfaCount", t_u32, 36, One), d("name", t_A96_char, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuTypeIdInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("vgpuCount", t_u32, 4, One), d("vgpuTypeIds", t_P_nvmlVgpuTypeId_t, 8, Many(Of(1)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpuInstanceInfo_t", since: 0, until: NOW, size: 24, fields: &[d("device", t_nvmlDevice_t, 0, One), d("id", t_u32, 8, One), d("profileId", t_u32, 12, One), d("placement", t_nvmlGpuInstancePlacement_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerLogInfo_t", since: 0, until: NOW, size: 9632, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 8, One), d("arrMode", t_nvmlVgpuSchedulerArr, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 16, One), d("entriesCount", t_u32, 24, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerStateInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 8, One), d("arrMode", t_nvmlVgpuSchedulerArr, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerLogInfo_t", since: 0, until: NOW, size: 9632, fields: &[d("version", t_u32, 0, One), d("engineId", t_nvmlVgpuSchedulerEngine, 4, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 8, One), d("arrMode", t_nvmlVgpuSchedulerArr, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 16, One), d("entriesCount", t_u32, 24, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerStateInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("engineId", t_nvmlVgpuSchedulerEngine, 4, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 8, One), d("arrMode", t_nvmlVgpuSchedulerArr, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuCreatablePlacementInfo_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_nvmlVgpuTypeId_t, 4, One), d("count", t_u32, 8, One), d("placementIds", t_P_u32, 16, Many(Of(2))), d("placementSize", t_u32, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerState_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 8, One), d("enableARRMode", t_nvmlVgpuSchedulerArr, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerSetParams_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerState_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("engineId", t_nvmlVgpuSchedulerEngine, 4, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 8, One), d("enableARRMode", t_nvmlVgpuSchedulerArr, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerSetParams_t, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemEventSetCreateRequest_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("set", t_nvmlSystemEventSet_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemEventSetFreeRequest_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("set", t_nvmlSystemEventSet_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemEventSetWaitRequest_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("timeoutms", t_u32, 4, One), d("set", t_nvmlSystemEventSet_t, 8, One), d("data", t_P_nvmlSystemEventData_v1_t, 16, Many(Of(4))), d("dataSize", t_u32, 24, One), d("numEvent", t_u32, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemEventData_v1_t", since: 0, until: NOW, size: 16, fields: &[d("eventType", t_nvmlSystemEventTypes_in8, 0, One), d("gpuId", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGetCPER_v1_t", since: 0, until: NOW, size: 112, fields: &[d("cursor", t_nvmlCPERCursor_v1_t, 0, One), d("buffer", t_P_u8, 96, Host(Of(2))), d("bufferSize", t_u32, 104, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlCPERCursor_v1_t", since: 0, until: NOW, size: 96, fields: &[d("cperTypeMask", t_nvmlCPERType_t_in4, 0, One), d("uuid", t_A80_char, 4, One), d("handle", t_u64, 88, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlConfComputeSystemCaps_t", since: 0, until: NOW, size: 8, fields: &[d("cpuCaps", t_u32, 0, One), d("gpusCaps", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeSystemCaps_t", since: 0, until: NOW, size: 8, fields: &[d("cpuCaps", t_nvmlCcCpuCaps, 0, One), d("gpusCaps", t_nvmlCcGpusCaps, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlConfComputeGetKeyRotationThresholdInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("attackerAdvantage", t_u64, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlSystemConfComputeSettings_t", since: 0, until: NOW, size: 20, fields: &[d("version", t_u32, 0, One), d("environment", t_u32, 4, One), d("ccFeature", t_u32, 8, One), d("devToolsMode", t_nvmlCcDevToolsMode, 12, One), d("multiGpuMode", t_nvmlCcMultiGpu, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlSystemConfComputeSettings_v2_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("environment", t_u32, 4, One), d("ccFeature", t_u32, 8, One), d("devToolsMode", t_nvmlCcDevToolsMode, 12, One), d("multiGpuMode", t_nvmlCcMultiGpu, 16, One), d("tdispState", t_u32, 20, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlConfComputeSystemState_t", since: 0, until: NOW, size: 12, fields: &[d("environment", t_u32, 0, One), d("ccFeature", t_u32, 4, One), d("devToolsMode", t_nvmlCcDevToolsMode, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemConfComputeSettings_t", since: 0, until: NOW, size: 20, fields: &[d("version", t_u32, 0, One), d("environment", t_nvmlCcEnvironment, 4, One), d("ccFeature", t_nvmlCcFeature, 8, One), d("devToolsMode", t_nvmlCcDevToolsMode, 12, One), d("multiGpuMode", t_nvmlCcMultiGpu, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemConfComputeSettings_v2_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("environment", t_nvmlCcEnvironment, 4, One), d("ccFeature", t_nvmlCcFeature, 8, One), d("devToolsMode", t_nvmlCcDevToolsMode, 12, One), d("multiGpuMode", t_nvmlCcMultiGpu, 16, One), d("tdispState", t_nvmlCcTdispState, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeSystemState_t", since: 0, until: NOW, size: 12, fields: &[d("environment", t_nvmlCcEnvironment, 0, One), d("ccFeature", t_nvmlCcFeature, 4, One), d("devToolsMode", t_nvmlCcDevToolsMode, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemDriverBranchInfo_t", since: 0, until: NOW, size: 84, fields: &[d("version", t_u32, 0, One), d("branch", t_A80_char, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlHwbcEntry_t", since: 0, until: NOW, size: 36, fields: &[d("hwbcId", t_u32, 0, One), d("firmwareVersion", t_A32_char, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemRegisterEventRequest_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("eventTypes", t_nvmlSystemEventTypes_in8, 8, One), d("set", t_nvmlSystemEventSet_t, 16, One)], tag: 255, tags: 65535 },
@@ -6432,8 +6533,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlLedState_t", since: 0, until: NOW, size: 260, fields: &[d("cause", t_A256_char, 0, One), d("color", t_nvmlLedColor_t, 256, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPSUInfo_t", since: 0, until: NOW, size: 268, fields: &[d("state", t_A256_char, 0, One), d("current", t_u32, 256, One), d("voltage", t_u32, 260, One), d("power", t_u32, 264, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUnitInfo_t", since: 0, until: NOW, size: 384, fields: &[d("name", t_A96_char, 0, One), d("id", t_A96_char, 96, One), d("serial", t_A96_char, 192, One), d("firmwareVersion", t_A96_char, 288, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuLicenseInfo_t", since: 0, until: NOW, size: 24, fields: &[d("isLicensed", t_u8, 0, One), d("licenseExpiry", t_nvmlVgpuLicenseExpiry_t, 4, One), d("currentState", t_u32, 20, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuLicenseInfo_t", since: 0, until: NOW, size: 24, fields: &[d("isLicensed", t_u8, 0, One), d("licenseExpiry", t_nvmlVgpuLicenseExpiry_t, 4, One), d("currentState", t_nvmlLicenseState, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_nvmlLicenseExpiryStatus_, 14, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuPlacementId_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("placementId", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuRuntimeState_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuTypeBar1Info_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("bar1Size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
@@ -6460,7 +6561,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
 #[rustfmt::skip]
 pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "CUarray", short: "array", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
-    HandleRow { name: "CUdevice", short: "device", number: true, bytes: 4, special: &[], elsewhere: false, made_elsewhere: false },
+    HandleRow { name: "CUdevice", short: "device", number: true, bytes: 4, special: &[(18446744073709551614, "CU_DEVICE_INVALID"), (18446744073709551615, "CU_DEVICE_CPU")], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "CUcheckpointOperationHandle", short: "checkpointOperationHandle", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "CUstream", short: "stream", number: false, bytes: 8, special: &[(1, "CU_STREAM_LEGACY"), (2, "CU_STREAM_PER_THREAD")], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "CUcoredumpCallbackHandle", short: "coredumpCallbackHandle", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
@@ -6512,6 +6613,7 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudaFunction_t", short: "function", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "cudaGraphNode_t", short: "graphNode", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "cudaGraph_t", short: "graph", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
+    HandleRow { name: "cudaDeviceId", short: "device", number: true, bytes: 4, special: &[(18446744073709551614, "cudaInvalidDeviceId"), (18446744073709551615, "cudaCpuDeviceId")], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "cudaGraphConditionalHandle", short: "conditional", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "cudaGraphExec_t", short: "graphExec", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "cudaGraphDeviceNode_t", short: "graphDeviceNode", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
@@ -6563,7 +6665,7 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudssHandle_t", short: "cudss", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "cudssData_t", short: "cudssData", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "cudssMatrix_t", short: "cudssMatrix", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
-    HandleRow { name: "cufftHandle", short: "plan", number: true, bytes: 4, special: &[], elsewhere: false, made_elsewhere: false },
+    HandleRow { name: "cufftHandle", short: "plan", number: true, bytes: 4, special: &[(18446744073709551615, "CUFFT_PLAN_NULL")], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "cudaLibXtDescPointer", short: "xtDesc", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "fftw_plan", short: "fftwPlan", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
     HandleRow { name: "fftwf_plan", short: "fftwPlan", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false },
@@ -6690,79 +6792,83 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "CUcoredumpSettings", rows: &[(1, 63), (2, 63), (3, 63), (4, 63), (5, 64), (6, 64), (7, 65)] },
     Tag { name: "CUexecAffinityType", rows: &[(0, 0)] },
     Tag { name: "CUdevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
+    Tag { name: "CUdevice_attribute", rows: &[(20, 116), (117, 117), (118, 118), (119, 119)] },
     Tag { name: "CUgraphMem_attribute", rows: &[(0, 10), (1, 10), (2, 10), (3, 10)] },
     Tag { name: "CUeglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "CUmemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "CUfabricCpyOperandType", rows: &[(1, 0), (2, 1)] },
+    Tag { name: "CUfunction_attribute", rows: &[(9, 181), (15, 182)] },
     Tag { name: "waitedValue", rows: &[(1, 0), (4, 1)] },
     Tag { name: "writtenValue", rows: &[(2, 0), (5, 1)] },
     Tag { name: "CUstreamBatchMemOpType", rows: &[(1, 1), (2, 2), (3, 3), (4, 1), (5, 2), (6, 4), (8, 5)] },
     Tag { name: "CUgraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (18, 14)] },
-    Tag { name: "CUlaunchAttributeID", rows: &[(1, 331), (2, 24), (3, 335), (4, 336), (5, 337), (6, 24), (7, 338), (8, 24), (9, 339), (10, 340), (11, 344), (12, 341), (13, 343), (14, 5), (16, 5), (17, 345), (18, 346)] },
+    Tag { name: "CUlaunchAttributeID", rows: &[(1, 340), (2, 24), (3, 344), (4, 345), (5, 182), (6, 24), (7, 346), (8, 24), (9, 347), (10, 348), (11, 352), (12, 349), (13, 351), (14, 181), (16, 5), (17, 353), (18, 354)] },
     Tag { name: "CUlaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 8), (9, 9), (10, 10), (11, 11), (12, 7), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "CUexternalMemoryHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 2), (9, 0)] },
     Tag { name: "CUexternalSemaphoreHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 2), (7, 1), (8, 1), (9, 0), (10, 1)] },
-    Tag { name: "CUjit_option", rows: &[(0, 5), (1, 5), (2, 149), (3, 125), (4, 5), (5, 125), (6, 5), (7, 5), (8, 0), (9, 396), (10, 397), (11, 24), (12, 24), (13, 24), (14, 398), (15, 24), (16, 24), (17, 177), (18, 186), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24), (24, 24), (25, 177), (26, 5), (27, 177), (28, 5), (29, 24), (30, 24), (31, 5), (32, 5), (33, 24), (34, 5), (35, 5)] },
-    Tag { name: "CUlibraryOption", rows: &[(0, 400), (1, 24)] },
+    Tag { name: "CUjit_option", rows: &[(0, 5), (1, 5), (2, 155), (3, 130), (4, 5), (5, 130), (6, 5), (7, 5), (8, 0), (9, 404), (10, 405), (11, 24), (12, 24), (13, 24), (14, 406), (15, 24), (16, 24), (17, 185), (18, 194), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24), (24, 24), (25, 185), (26, 5), (27, 185), (28, 5), (29, 24), (30, 24), (31, 5), (32, 5), (33, 24), (34, 5), (35, 5)] },
+    Tag { name: "CUlibraryOption", rows: &[(0, 408), (1, 24)] },
     Tag { name: "CUlogicalEndpointType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "CUlogicalEndpointIpcHandleType", rows: &[(1, 413)] },
-    Tag { name: "shareableHandle", rows: &[(1, 24), (8, 433)] },
+    Tag { name: "CUlogicalEndpointIpcHandleType", rows: &[(1, 421)] },
+    Tag { name: "shareableHandle", rows: &[(1, 24), (8, 441)] },
     Tag { name: "CUmemRangeHandleType", rows: &[(1, 24)] },
     Tag { name: "CUarrayMapInfo.resource", rows: &[(0, 1), (1, 0)] },
     Tag { name: "CUarraySparseSubresourceType", rows: &[(0, 0), (1, 1)] },
-    Tag { name: "CUmemPool_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 247), (10, 248), (11, 24), (12, 161), (13, 10), (14, 24), (15, 24)] },
-    Tag { name: "CUmem_range_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 161), (6, 24), (7, 161), (8, 24)] },
+    Tag { name: "CUmemPool_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 257), (10, 119), (11, 25), (12, 167), (13, 10), (14, 24), (15, 24)] },
+    Tag { name: "CUmem_range_attribute", rows: &[(1, 24), (2, 25), (3, 25), (4, 25), (5, 167), (6, 25), (7, 167), (8, 25)] },
     Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "CUpointer_attribute", rows: &[(1, 68), (2, 264), (3, 32), (4, 61), (5, 494), (6, 24), (7, 10), (8, 24), (9, 24), (10, 24), (11, 32), (12, 10), (13, 24), (14, 10), (15, 24), (16, 495), (17, 119), (18, 10), (19, 61), (20, 10), (21, 24), (22, 24)] },
+    Tag { name: "CUpointer_attribute", rows: &[(1, 68), (2, 273), (3, 32), (4, 61), (5, 503), (6, 24), (7, 10), (8, 24), (9, 25), (10, 24), (11, 32), (12, 10), (13, 24), (14, 10), (15, 24), (16, 504), (17, 124), (18, 10), (19, 61), (20, 10), (21, 24), (22, 24)] },
     Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaResourceType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaDevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
+    Tag { name: "cudaDeviceAttr", rows: &[(20, 615), (117, 617), (118, 618), (119, 619)] },
     Tag { name: "cudaGraphMemAttributeType", rows: &[(0, 10), (1, 10), (2, 10), (3, 10)] },
     Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
+    Tag { name: "cudaFuncAttribute", rows: &[(9, 717), (15, 718)] },
     Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "cudaKernelFunctionType", rows: &[(0, 0), (1, 0), (2, 1), (3, 2)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 825), (2, 24), (3, 828), (4, 829), (5, 830), (6, 24), (7, 831), (8, 24), (9, 832), (10, 833), (11, 837), (12, 834), (13, 836), (14, 5), (16, 5), (17, 838), (18, 701)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 842), (2, 24), (3, 845), (4, 846), (5, 718), (6, 24), (7, 847), (8, 24), (9, 848), (10, 849), (11, 853), (12, 850), (13, 852), (14, 717), (16, 5), (17, 854), (18, 713)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 2), (7, 1), (8, 1), (9, 0), (10, 1)] },
-    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 149), (3, 125), (4, 5), (5, 125), (6, 5), (7, 5), (10, 885), (11, 24), (12, 24), (13, 24), (14, 886), (30, 24), (31, 5), (32, 5), (33, 24)] },
-    Tag { name: "cudaLibraryOption", rows: &[(0, 888), (1, 24)] },
-    Tag { name: "cudaShareableHandle", rows: &[(1, 24), (8, 898)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 755), (10, 608), (11, 24), (12, 756), (13, 10), (14, 24), (15, 24)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 756), (6, 24), (7, 756), (8, 24)] },
+    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 155), (3, 130), (4, 5), (5, 130), (6, 5), (7, 5), (10, 901), (11, 24), (12, 24), (13, 24), (14, 902), (30, 24), (31, 5), (32, 5), (33, 24)] },
+    Tag { name: "cudaLibraryOption", rows: &[(0, 904), (1, 24)] },
+    Tag { name: "cudaShareableHandle", rows: &[(1, 24), (8, 914)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 771), (10, 619), (11, 773), (12, 772), (13, 10), (14, 24), (15, 24)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 773), (3, 773), (4, 773), (5, 772), (6, 773), (7, 772), (8, 773)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 149), (1, 922), (2, 960), (3, 958), (4, 970), (5, 971), (6, 968), (7, 962), (8, 86), (9, 963), (10, 24), (11, 602), (12, 5), (13, 456), (14, 961), (15, 969), (16, 86), (18, 86), (20, 959), (21, 964), (22, 251), (23, 965), (24, 270), (25, 966), (26, 10), (27, 967)] },
-    Tag { name: "cublasComplex", rows: &[(4, 970), (5, 971)] },
-    Tag { name: "cublasComputeType_t", rows: &[(64, 960), (65, 960), (68, 149), (69, 149), (70, 922), (71, 922), (72, 24), (73, 24), (74, 149), (75, 149), (77, 149), (78, 149), (79, 922)] },
-    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 994), (1, 992), (2, 997), (3, 24), (4, 24), (5, 61)] },
-    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 1021), (2, 5), (3, 24), (4, 24), (5, 24), (6, 1022), (7, 24), (8, 24), (9, 24), (10, 24), (11, 1024), (12, 1025), (13, 1023), (14, 24), (15, 10), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
-    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 1022), (2, 24), (3, 1021), (4, 5), (5, 5), (6, 1023), (7, 251), (8, 251)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 988), (1, 957), (2, 1034), (3, 975), (4, 975), (5, 975), (6, 978), (7, 1025), (8, 61), (10, 270), (11, 61), (12, 270), (13, 270), (14, 270), (15, 24), (17, 61), (18, 61), (19, 61), (20, 61), (21, 61), (22, 957), (23, 61), (24, 61), (25, 958), (26, 957), (27, 24), (28, 24), (29, 61), (30, 61), (31, 1035), (32, 1035), (33, 1035), (34, 1035), (35, 1035), (36, 61), (37, 1035), (38, 1012), (39, 270), (40, 270), (41, 1036)] },
-    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 1039), (1, 10), (2, 5), (3, 1021), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 149), (10, 1024), (11, 1025), (12, 10), (13, 5), (14, 5), (15, 5)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 957), (1, 1041), (2, 10), (3, 10), (4, 270), (5, 24), (6, 270), (7, 270), (8, 1042), (9, 61), (10, 61), (11, 61), (12, 1043), (13, 1043)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 957), (1, 1034), (2, 975), (3, 975)] },
-    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 975), (1, 975), (2, 988), (3, 1076), (4, 24), (5, 1077), (6, 61), (7, 270), (8, 957), (9, 61), (10, 270), (11, 270), (12, 957), (13, 61), (14, 61), (15, 1078), (16, 61), (17, 1078), (18, 61), (19, 1078), (20, 61), (21, 1078), (22, 61), (23, 1078), (24, 61), (25, 61), (26, 1078), (27, 957), (28, 1079)] },
-    Tag { name: "cudnnScalar", rows: &[(0, 149), (1, 922), (2, 149), (3, 149), (4, 149), (5, 149), (6, 149), (7, 149), (8, 149), (9, 149), (10, 149), (12, 149), (13, 149)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1083), (1, 1086), (2, 63), (3, 270), (4, 149), (5, 922), (6, 61), (7, 1092), (8, 1093), (9, 1094), (10, 1095), (11, 1096), (12, 1097), (13, 1090), (14, 1098), (15, 1088), (16, 1099), (17, 1100), (18, 1101), (19, 1102), (20, 1103), (21, 1104), (22, 1105), (23, 24), (24, 39), (25, 1106), (26, 1107), (27, 1108), (28, 1109), (29, 1110), (30, 1111), (31, 1112), (32, 1113), (33, 1114)] },
-    Tag { name: "cudnnDataType_t", rows: &[(0, 149), (1, 922), (2, 960), (3, 958), (4, 24), (6, 86), (9, 961), (10, 270), (11, 63)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1252), (1, 1253), (2, 1254), (3, 1255), (4, 1256), (5, 24), (6, 922), (7, 1257), (8, 922), (9, 922), (10, 270), (11, 24), (12, 270), (13, 24), (14, 24), (15, 24), (16, 1258), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1259)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 270), (2, 24), (3, 602), (10, 270), (13, 1265), (17, 24), (19, 1266), (24, 24)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1294), (1, 1294), (2, 1294), (3, 24), (4, 1294), (5, 24), (6, 24), (7, 922), (8, 1295), (9, 922), (10, 922), (11, 270), (12, 24), (13, 270), (14, 24), (15, 24), (16, 24), (17, 1294), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 270), (2, 24), (3, 602), (10, 270), (12, 1265), (16, 24), (18, 1266)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1339)] },
+    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 938), (2, 976), (3, 974), (4, 986), (5, 987), (6, 984), (7, 978), (8, 86), (9, 979), (10, 24), (11, 613), (12, 5), (13, 464), (14, 977), (15, 985), (16, 86), (18, 86), (20, 975), (21, 980), (22, 260), (23, 981), (24, 279), (25, 982), (26, 10), (27, 983)] },
+    Tag { name: "cublasComplex", rows: &[(4, 986), (5, 987)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 976), (65, 976), (68, 155), (69, 155), (70, 938), (71, 938), (72, 24), (73, 24), (74, 155), (75, 155), (77, 155), (78, 155), (79, 938)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 1010), (1, 1008), (2, 1013), (3, 24), (4, 24), (5, 61)] },
+    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 1037), (2, 5), (3, 24), (4, 24), (5, 24), (6, 1038), (7, 24), (8, 24), (9, 24), (10, 24), (11, 1040), (12, 1041), (13, 1039), (14, 24), (15, 1042), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
+    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 1038), (2, 24), (3, 1037), (4, 5), (5, 5), (6, 1039), (7, 260), (8, 260)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 1004), (1, 973), (2, 1051), (3, 991), (4, 991), (5, 991), (6, 994), (7, 1041), (8, 61), (10, 279), (11, 61), (12, 279), (13, 279), (14, 279), (15, 24), (17, 61), (18, 61), (19, 61), (20, 61), (21, 61), (22, 973), (23, 61), (24, 61), (25, 974), (26, 973), (27, 24), (28, 24), (29, 61), (30, 61), (31, 1052), (32, 1052), (33, 1052), (34, 1052), (35, 1052), (36, 61), (37, 1052), (38, 1028), (39, 279), (40, 279), (41, 1053)] },
+    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 1056), (1, 10), (2, 5), (3, 1037), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 155), (10, 1040), (11, 1041), (12, 1042), (13, 5), (14, 5), (15, 5)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 973), (1, 1058), (2, 10), (3, 10), (4, 279), (5, 24), (6, 279), (7, 279), (8, 1059), (9, 61), (10, 61), (11, 61), (12, 1060), (13, 1060)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 973), (1, 1051), (2, 991), (3, 991)] },
+    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 991), (1, 991), (2, 1004), (3, 1093), (4, 24), (5, 1094), (6, 61), (7, 279), (8, 973), (9, 61), (10, 279), (11, 279), (12, 973), (13, 61), (14, 61), (15, 1095), (16, 61), (17, 1095), (18, 61), (19, 1095), (20, 61), (21, 1095), (22, 61), (23, 1095), (24, 61), (25, 61), (26, 1095), (27, 973), (28, 1096)] },
+    Tag { name: "cudnnScalar", rows: &[(0, 155), (1, 938), (2, 155), (3, 155), (4, 155), (5, 155), (6, 155), (7, 155), (8, 155), (9, 155), (10, 155), (12, 155), (13, 155)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1100), (1, 1103), (2, 63), (3, 279), (4, 155), (5, 938), (6, 61), (7, 1109), (8, 1110), (9, 1111), (10, 1112), (11, 1113), (12, 1114), (13, 1107), (14, 1115), (15, 1105), (16, 1116), (17, 1117), (18, 1118), (19, 1119), (20, 1120), (21, 1121), (22, 1122), (23, 24), (24, 39), (25, 1123), (26, 1124), (27, 1125), (28, 1126), (29, 1127), (30, 1128), (31, 1129), (32, 1130), (33, 1131)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 155), (1, 938), (2, 976), (3, 974), (4, 24), (6, 86), (9, 977), (10, 279), (11, 63)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1269), (1, 1270), (2, 1271), (3, 1272), (4, 1273), (5, 24), (6, 938), (7, 1274), (8, 938), (9, 938), (10, 279), (11, 24), (12, 279), (13, 24), (14, 24), (15, 24), (16, 1275), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1276)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 613), (10, 279), (13, 1282), (17, 24), (19, 1283), (24, 24)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1311), (1, 1311), (2, 1311), (3, 24), (4, 1311), (5, 24), (6, 24), (7, 938), (8, 1312), (9, 938), (10, 938), (11, 279), (12, 24), (13, 279), (14, 24), (15, 24), (16, 24), (17, 1311), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 613), (10, 279), (12, 1282), (16, 24), (18, 1283)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1356)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cusparseVectorScalar", rows: &[(0, 149), (1, 922), (2, 149), (4, 970), (5, 971), (6, 970), (14, 149), (15, 970)] },
-    Tag { name: "cudaDataType", rows: &[(0, 149), (1, 922), (2, 960), (3, 958), (4, 970), (5, 971), (8, 86), (10, 24), (12, 5), (14, 961), (20, 959), (22, 251), (24, 270), (26, 10)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1561), (1, 1560), (2, 1578), (3, 1579)] },
-    Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 270)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1608), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 149), (2, 149), (3, 24), (4, 149), (5, 24), (6, 24), (7, 270), (8, 61), (9, 61), (10, 1615), (11, 1615), (12, 1615), (13, 1615), (14, 1615), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
-    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 957), (2, 149), (3, 149), (14, 24)] },
+    Tag { name: "cusparseVectorScalar", rows: &[(0, 155), (1, 938), (2, 155), (4, 986), (5, 987), (6, 986), (14, 155), (15, 986)] },
+    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 938), (2, 976), (3, 974), (4, 986), (5, 987), (8, 86), (10, 24), (12, 5), (14, 977), (20, 975), (22, 260), (24, 279), (26, 10)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1578), (1, 1577), (2, 1595), (3, 1596)] },
+    Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 279)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1625), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 155), (2, 155), (3, 24), (4, 155), (5, 24), (6, 24), (7, 279), (8, 61), (9, 61), (10, 1632), (11, 1632), (12, 1632), (13, 1632), (14, 1632), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 973), (2, 155), (3, 155), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 10)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1660), (1, 1661), (2, 24), (3, 1636), (4, 24), (5, 1637)] },
-    Tag { name: "ncclDataType_t", rows: &[(0, 958), (1, 86), (2, 24), (3, 5), (4, 270), (5, 10), (6, 960), (7, 149), (8, 922), (9, 961), (10, 86), (11, 86)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1677), (1, 1678), (2, 24), (3, 1653), (4, 24), (5, 1654)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 974), (1, 86), (2, 24), (3, 5), (4, 279), (5, 10), (6, 976), (7, 155), (8, 938), (9, 977), (10, 86), (11, 86)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
     Tag { name: "nvmlVgpuSchedulerArr", rows: &[(1, 1), (2, 0)] },

@@ -1,5 +1,6 @@
 //! Small `api/` folders, and what comes out of them: places against gcc, the tables' text, the errors.
 
+mod defines;
 mod errors;
 mod golden;
 mod named;

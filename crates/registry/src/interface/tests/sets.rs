@@ -25,7 +25,12 @@ fn single(value: i64) -> bool {
 
 fn values(row: &EnumRow) -> BTreeSet<i64> {
     let mask = |name: &str| name.ends_with("_MASK");
-    row.values.iter().filter(|v| !mask(&v.1)).map(|v| v.0).filter(|v| v & row.number as i64 == 0 || row.number == 0).collect()
+    row.values
+        .iter()
+        .filter(|v| !mask(&v.1))
+        .map(|v| v.0)
+        .filter(|v| v & row.number as i64 == 0 || row.number == 0)
+        .collect()
 }
 
 /// What speaks against a set of flags.

@@ -204,6 +204,20 @@ pub enum Count {
         /// Rows.
         height: u8,
     },
+    /// The same with the bytes of an element in a sibling.
+    RowsBy {
+        /// Bytes from one row to the next.
+        pitch: u8,
+        /// Elements of a row.
+        width: u8,
+        /// Bytes of an element.
+        element: u8,
+        /// Rows.
+        height: u8,
+    },
+    /// Of a copy that a struct describes, from the address to the last byte: the numbers are found by the names
+    /// that all such structs have. 0: of its source, 1: of its target, 2: of what is filled.
+    Copied(u8),
     /// What a sibling points to after the call, times another sibling: rows of a pitch.
     AtTimes(u8, u8),
     /// The pitch in a cudaPitchedPtr that a sibling points to after the call, times height and depth of a cudaExtent.

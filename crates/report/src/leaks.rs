@@ -353,7 +353,8 @@ fn count<'a>(of: cutap_calls::known::Count, value: &dyn Fn(u8) -> Option<&'a Val
         Count::Volume(pitched, extent) => {
             field(pitched, "pitch")?.checked_mul(field(extent, "height")?)?.checked_mul(field(extent, "depth")?)
         }
-        Count::Rows { .. } | Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
+        Count::Rows { .. } | Count::RowsBy { .. } | Count::Copied(_) => None,
+        Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
     }
 }
 

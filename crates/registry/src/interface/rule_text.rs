@@ -35,6 +35,8 @@ pub(crate) enum CountText {
     Times(String, u8),
     FieldAt(String, String),
     Rows { pitch: String, width: String, element: u8, height: String },
+    RowsBy { pitch: String, width: String, element: String, height: String },
+    Copied(u8),
     AtTimes(String, String),
     Volume(String, String),
     Less(String, u8),
@@ -42,6 +44,9 @@ pub(crate) enum CountText {
     Carried(String, String),
     ZeroEnded,
 }
+
+/// Sides of a copy that a struct describes, by what their fields begin with.
+const COPIED: [&str; 3] = ["src", "dst", "pitchedDev"];
 
 /// What a rule may be, for errors.
 pub(crate) const EXPECTED: &str = "expected one, text, array(N), behind(N), text_of(N), texts(N), memory, memory(N), host, host(N), \
@@ -103,10 +108,11 @@ impl RuleText {
 impl CountText {
     fn siblings(&self) -> Vec<&String> {
         match self {
-            CountText::Fixed(_) | CountText::ZeroEnded => Vec::new(),
+            CountText::Fixed(_) | CountText::ZeroEnded | CountText::Copied(_) => Vec::new(),
             CountText::Of(s) | CountText::At(s) | CountText::Less(s, _) | CountText::OneMore(s) => vec![s],
             CountText::Times(s, _) | CountText::FieldAt(s, _) => vec![s],
             CountText::Rows { pitch, width, height, .. } => vec![pitch, width, height],
+            CountText::RowsBy { pitch, width, element, height } => vec![pitch, width, element, height],
             CountText::Least(a, b) | CountText::Product(a, b) | CountText::Carried(a, b) => vec![a, b],
             CountText::AtTimes(a, b) | CountText::Volume(a, b) => vec![a, b],
         }
@@ -130,14 +136,19 @@ pub(crate) fn count(text: &str) -> Option<CountText> {
         let (pitched, extent) = rest.strip_suffix(')')?.split_once(',')?;
         return Some(CountText::Volume(name(pitched)?, name(extent)?));
     }
+    if let Some(rest) = text.strip_prefix("copied(") {
+        let side = COPIED.iter().position(|side| *side == rest.strip_suffix(')').unwrap_or("").trim())?;
+        return Some(CountText::Copied(side as u8));
+    }
     if let Some(rest) = text.strip_prefix("rows(") {
         let all = split(rest.strip_suffix(')')?);
         let [pitch, width, height] = all.as_slice() else { return None };
-        let (width, element) = match width.split_once('*') {
-            Some((width, element)) => (width, element.trim().parse().ok()?),
-            None => (width.as_str(), 1),
-        };
-        return Some(CountText::Rows { pitch: name(pitch)?, width: name(width)?, element, height: name(height)? });
+        let (width, element) = width.split_once('*').unwrap_or((width, "1"));
+        let (pitch, width, height) = (name(pitch)?, name(width)?, name(height)?);
+        return Some(match element.trim().parse() {
+            Ok(element) => CountText::Rows { pitch, width, element, height },
+            Err(_) => CountText::RowsBy { pitch, width, element: name(element)?, height },
+        });
     }
     if let Some((sibling, field)) = text.strip_prefix('*').and_then(|t| t.split_once('.')) {
         return Some(CountText::FieldAt(name(sibling)?, name(field)?));
@@ -210,6 +221,9 @@ mod tests {
         assert_eq!(count("*desc.size"), Some(CountText::FieldAt("desc".into(), "size".into())));
         let [pitch, width, height] = ["p", "w", "h"].map(String::from);
         assert_eq!(count("rows(p, w * 2, h)"), Some(CountText::Rows { pitch, width, element: 2, height }));
+        let [pitch, width, element, height] = ["p", "w", "e", "h"].map(String::from);
+        assert_eq!(count("rows(p, w * e, h)"), Some(CountText::RowsBy { pitch, width, element, height }));
+        assert_eq!(parse("memory(copied(dst))"), Some(RuleText::Memory(Some(CountText::Copied(1)))));
         assert_eq!(parse("from(n, kind)").unwrap().siblings(), ["n", "kind"]);
         assert_eq!(count("volume(p, e)"), Some(CountText::Volume("p".into(), "e".into())));
         let carried = CountText::Carried("n".into(), "lib".into());
@@ -231,6 +245,8 @@ mod tests {
             "memory(volume(a))",
             "memory(n * 300)",
             "memory(rows(p, w))",
+            "memory(rows(p, w * 300, h))",
+            "memory(copied(a))",
             "from(n)",
             "kernel_params(a, b, c)",
             "tagged(a)",

@@ -175,6 +175,11 @@ pub(crate) fn count(text: &CountText, find: &dyn Fn(&String) -> Result<u8, Error
         CountText::Rows { pitch, width, element, height } => {
             Count::Rows { pitch: find(pitch)?, width: find(width)?, element: *element, height: find(height)? }
         }
+        CountText::RowsBy { pitch, width, element, height } => {
+            let (pitch, width, element, height) = (find(pitch)?, find(width)?, find(element)?, find(height)?);
+            Count::RowsBy { pitch, width, element, height }
+        }
+        CountText::Copied(side) => Count::Copied(*side),
         CountText::AtTimes(a, b) => Count::AtTimes(find(a)?, find(b)?),
         CountText::Volume(a, b) => Count::Volume(find(a)?, find(b)?),
         CountText::Less(s, n) => Count::Less(find(s)?, *n),

@@ -112,6 +112,10 @@ fn count(params: &[Param], count: Count) -> String {
             let element = if element == 1 { String::new() } else { format!(" * {element}") };
             format!("{} * ({} - 1) + {}{element}", name(pitch), name(height), name(width))
         }
+        Count::RowsBy { pitch, width, element, height } => {
+            format!("{} * ({} - 1) + {} * {}", name(pitch), name(height), name(width), name(element))
+        }
+        Count::Copied(_) => "as the struct says".to_owned(),
         Count::AtTimes(a, b) => format!("*{} * {}", name(a), name(b)),
         Count::Volume(a, b) => format!("{0}->pitch * {1}.height * {1}.depth", name(a), name(b)),
         Count::OneMore(n) => format!("{} + 1", name(n)),

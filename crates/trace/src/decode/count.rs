@@ -28,10 +28,13 @@ impl Walk<'_> {
             Count::FieldAt(n, field) => self.field_at(row, n, field),
             Count::Rows { pitch, width, element, height } => {
                 let (pitch, height) = (self.sibling(row, pitch)?, self.sibling(row, height)?);
-                let width = self.sibling(row, width)?.checked_mul(element.into())?;
-                let Some(before) = height.checked_sub(1).filter(|_| width > 0) else { return Some(0) };
-                pitch.checked_mul(before)?.checked_add(width)
+                rows(pitch, self.sibling(row, width)?.checked_mul(element.into())?, height)
             }
+            Count::RowsBy { pitch, width, element, height } => {
+                let (pitch, height) = (self.sibling(row, pitch)?, self.sibling(row, height)?);
+                rows(pitch, self.sibling(row, width)?.checked_mul(self.sibling(row, element)?)?, height)
+            }
+            Count::Copied(side) => self.copied(row, side),
             Count::AtTimes(a, b) => self.behind(row, a)?.checked_mul(self.sibling(row, b)?),
             Count::Volume(pitched, extent) => self.volume(row, pitched, extent),
         }
@@ -60,7 +63,7 @@ impl Walk<'_> {
     }
 
     /// A number in a struct.
-    fn field(&self, ty: TypeId, bytes: &[u8], name: &str) -> Option<u64> {
+    pub fn field(&self, ty: TypeId, bytes: &[u8], name: &str) -> Option<u64> {
         let Type::Struct(first) = self.ty(ty) else { return None };
         let field = self.struct_of(first)?.fields.iter().find(|f| f.name == name)?;
         let at = usize::from(field.offset);
@@ -101,7 +104,7 @@ impl Walk<'_> {
     }
 
     /// A number that is not negative.
-    fn whole(&self, ty: TypeId, bytes: &[u8]) -> Option<u64> {
+    pub fn whole(&self, ty: TypeId, bytes: &[u8]) -> Option<u64> {
         let all = word(bytes);
         match self.ty(ty) {
             Type::Int { bytes, signed: true } => u64::try_from(signed(all, bytes.into())).ok(),
@@ -111,4 +114,10 @@ impl Walk<'_> {
             _ => None,
         }
     }
+}
+
+/// Bytes of so many rows, to the end of the last one's width.
+fn rows(pitch: u64, width: u64, height: u64) -> Option<u64> {
+    let Some(before) = height.checked_sub(1).filter(|_| width > 0) else { return Some(0) };
+    pitch.checked_mul(before)?.checked_add(width)
 }

@@ -58,6 +58,13 @@ fn count() -> impl Strategy<Value = Count> {
             element,
             height
         }),
+        (0..6u8, 0..6u8, 0..6u8, 0..6u8).prop_map(|(pitch, width, element, height)| Count::RowsBy {
+            pitch,
+            width,
+            element,
+            height
+        }),
+        (0..4u8).prop_map(Count::Copied),
         (0..6u8, any::<u8>()).prop_map(|(a, b)| Count::Less(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Carried(a, b)),
     ]

@@ -46,6 +46,8 @@ pub struct Walk<'a> {
     pub new_memory: bool,
     /// The same for one address; 0: none.
     pub new_address: u64,
+    /// How many bytes the address in this struct means, and what it is where no call allocated it.
+    around: Option<(Option<u64>, Else)>,
     left: u32,
     depth: u32,
 }
@@ -63,6 +65,7 @@ impl<'a> Walk<'a> {
             kernel: None,
             new_memory: false,
             new_address: 0,
+            around: None,
             left: VALUES,
             depth: 0,
         }
@@ -117,6 +120,16 @@ impl<'a> Walk<'a> {
                 self.somewhere(word(bytes), meant, Else::Host)
             }
             (Type::Union(of), _) => self.union(of, Some(row), bytes),
+            // What is said of a struct is said of the address in it.
+            (
+                Type::Struct(first),
+                Rule::Memory(count) | Rule::Host(count) | Rule::From(count, _) | Rule::To(count, _),
+            ) => {
+                self.around = Some((self.count(row, count), self.other(row, param.rule)));
+                let value = self.deeper(|w| w.structure(first, bytes, bytes.len() as u64)).unwrap_or(Value::Missing);
+                self.around = None;
+                value
+            }
             (Type::Array(of, many), Rule::Array(count)) => {
                 let total = self.count(row, count).unwrap_or(many.into()).min(many.into());
                 self.items(of, bytes, total)
@@ -131,22 +144,29 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// What an address is said to be that lies in no allocation.
+    fn other(&self, row: &Row<'_>, rule: Rule) -> Else {
+        let (kind, from) = match rule {
+            Rule::Host(_) => return Else::Host,
+            Rule::From(_, kind) => (kind, true),
+            Rule::To(_, kind) => (kind, false),
+            _ => return Else::Any,
+        };
+        let host = self.sibling(row, kind).is_some_and(|kind| is_hosts(kind, from));
+        if host { Else::Host } else { Else::Any }
+    }
+
     fn pointer(&mut self, row: &Row<'_>, param: &Param, to: TypeId, address: u64) -> Value {
         match param.rule {
             Rule::Opaque => return Value::Opaque(address),
-            Rule::Memory(count) => {
+            Rule::Memory(count) | Rule::Host(count) | Rule::From(count, _) | Rule::To(count, _) => {
                 let meant = self.bytes_of(row, count, to);
-                return self.somewhere(address, meant, Else::Any);
-            }
-            Rule::Host(count) => {
-                let meant = self.bytes_of(row, count, to);
-                return self.somewhere(address, meant, Else::Host);
-            }
-            Rule::From(count, kind) | Rule::To(count, kind) => {
-                let from = matches!(param.rule, Rule::From(..));
-                let host = self.sibling(row, kind).is_some_and(|kind| is_hosts(kind, from));
-                let meant = self.bytes_of(row, count, to);
-                return self.somewhere(address, meant, if host { Else::Host } else { Else::Any });
+                // Of a pointer in a struct the struct around it may say it.
+                let (meant, other) = match self.around {
+                    Some((around, other)) if meant.is_none() => (around, other),
+                    _ => (meant, self.other(row, param.rule)),
+                };
+                return self.somewhere(address, meant, other);
             }
             _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
             // A launch's parameters in a struct that the call also writes are kept on both sides.

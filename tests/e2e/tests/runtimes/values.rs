@@ -3,7 +3,8 @@
 
 use crate::forum::{build_in, golden_in, traced};
 use crate::real::{Runtime, shared, sim, wheel};
-use cutap_e2e::{cutap, finish};
+use cutap_e2e::{cutap, finish, sources};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The trace of a program, which says that it is done, is that golden text.
@@ -34,6 +35,16 @@ fn runtime_trace(source: &str, runtime: Runtime, filter: &str) -> Option<String>
     let (run, text) = traced(&[&program], None, filter);
     assert_eq!(run.stdout, "done\n", "{text}");
     Some(text)
+}
+
+/// A program with the shared runtime and its header.
+fn with_runtime(source: &str) -> Option<PathBuf> {
+    let wheel = wheel("cudart", "13.5")?;
+    let (include, own) =
+        (format!("-I{}", wheel.join("include").display()), format!("-I{}", sources().join("include").display()));
+    let library = wheel.join("lib/libcudart.so.13").display().to_string();
+    let rpath = format!("-Wl,-rpath,{}", wheel.join("lib").display());
+    Some(build_in("values", &format!("{source}.c"), source, &[&include, &own, &library, &rpath]))
 }
 
 #[test]
@@ -71,6 +82,15 @@ fn names_of_values() {
 #[test]
 fn numbers_that_have_names() {
     case("numbers", "numbers", "driver");
+}
+
+#[test]
+fn copies_that_a_struct_describes() {
+    case("copies", "copies", "driver");
+    let Some(program) = with_runtime("copies_runtime") else { return };
+    let (run, text) = traced(&[&program], None, "cudaMem*,cudaMalloc*,cudaGraphAdd*,cuMemAlloc*");
+    assert_eq!(run.stdout, "done\n", "{text}");
+    golden_in("values", "copies_runtime", &text);
 }
 
 #[test]

@@ -9,8 +9,6 @@ use std::fmt::Write;
 
 /// Elements of an array that are written.
 const ELEMENTS: usize = 16;
-/// Fields of a struct that are written.
-const FIELDS: usize = 24;
 /// Characters of a text that are written.
 const CHARACTERS: usize = 256;
 
@@ -168,7 +166,7 @@ fn write_text(text: &Text, to: &mut String) {
 
 fn write_fields(fields: &Fields, launched: Option<&Launched>, to: &mut String) {
     to.push('{');
-    for (n, (name, value)) in fields.named().into_iter().take(FIELDS).enumerate() {
+    for (n, (name, value)) in fields.named().into_iter().enumerate() {
         if n > 0 {
             to.push_str(", ");
         }
@@ -179,7 +177,7 @@ fn write_fields(fields: &Fields, launched: Option<&Launched>, to: &mut String) {
     let comma = if fields.values.is_empty() { "" } else { ", " };
     if fields.more > 0 {
         let _ = write!(to, "{comma}...+{} bytes", fields.more);
-    } else if fields.cut || fields.values.len() > FIELDS {
+    } else if fields.cut {
         let _ = write!(to, "{comma}...");
     }
     to.push('}');
@@ -222,4 +220,21 @@ fn write_bytes(all: &[u8], to: &mut String) {
         to.push_str(", ...");
     }
     to.push('}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_calls::generated::known::TABLES;
+
+    #[test]
+    fn no_struct_of_the_registry_is_cut() {
+        for of in TABLES.structs {
+            let values = (0..of.fields.len()).map(|n| (n as u8, Value::Null)).collect();
+            let mut text = String::new();
+            write_value(&Value::Struct(Box::new(Fields { of, values, cut: false, more: 0 })), &mut text);
+            assert_eq!(text.matches("=NULL").count(), of.fields.len(), "{}: {text}", of.name);
+            assert!(!text.contains("..."), "{}: {text}", of.name);
+        }
+    }
 }

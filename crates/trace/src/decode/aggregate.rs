@@ -113,6 +113,25 @@ mod tests {
         assert_eq!(read(u64::MAX, 16), (3, false, 0));
     }
 
+    /// As many bytes of a struct as the target keeps (`STRUCT` of the registry's steps).
+    const KEPT: u32 = 1200;
+
+    #[test]
+    fn structs_of_the_registry_are_read_whole() {
+        use cutap_calls::generated::known::TABLES;
+        for (first, of) in TABLES.structs.iter().enumerate().filter(|(_, of)| of.size <= KEPT) {
+            let mut walk = Walk::new(&TABLES, of.since, Memory::new(&[]), Side::Before);
+            let Value::Struct(fields) = walk.structure(first as u16, &vec![0; of.size as usize], of.size.into()) else {
+                panic!("{}", of.name)
+            };
+            assert!(!fields.cut && fields.values.len() == of.fields.len(), "{} {fields:?}", of.name);
+        }
+        // Only the management library has larger ones, and a descriptor of files; all hold arrays of hundreds of elements.
+        let larger = TABLES.structs.iter().filter(|of| of.size > KEPT).map(|of| of.name);
+        let named = |name: &str| name.starts_with("nvml") || ["cudaXtDesc", "CUfileStatsLevel3_t"].contains(&name);
+        assert_eq!(larger.filter(|name| !named(name)).collect::<Vec<_>>(), [""; 0]);
+    }
+
     const TAGGED: &[Param] = &[field("tag", 0, 0), field("number", 0, 0), field("long", 1, 8)];
     /// A union whose tag is its own first field: 1 means `number`, 2 `long`.
     static OWN_TAG: Tables = Tables {

@@ -95,6 +95,7 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
             }
             return;
         }
+        Value::Id(all) => return all.iter().for_each(|byte| drop(write!(to, "{byte:02x}"))),
         Value::Bytes(all) => return write_bytes(all, to),
     };
 }

@@ -173,7 +173,7 @@ impl Serialize for Json<'_> {
                 }
                 map.end()
             }
-            Value::Bytes(bytes) => {
+            Value::Id(bytes) | Value::Bytes(bytes) => {
                 let mut map = to.serialize_map(Some(1))?;
                 map.serialize_entry("bytes", &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>())?;
                 map.end()

@@ -61,6 +61,8 @@ pub enum Value {
     List(Box<List>),
     /// A UUID.
     Uuid(Box<[u8; 16]>),
+    /// Bytes that only their maker understands, all of them: a handle that goes from process to process.
+    Id(Box<[u8]>),
     /// Bytes of a type that is not known.
     Bytes(Box<[u8]>),
 }

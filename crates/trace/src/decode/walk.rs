@@ -130,6 +130,7 @@ impl<'a> Walk<'a> {
                 self.around = None;
                 value
             }
+            (Type::Array(of, _), _) if param.unit == Unit::Hex && self.size_of(of) == 1 => Value::Id(bytes.into()),
             (Type::Array(of, many), Rule::Array(count)) => {
                 let total = self.count(row, count).unwrap_or(many.into()).min(many.into());
                 self.items(of, bytes, total)

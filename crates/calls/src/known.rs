@@ -141,7 +141,7 @@ pub enum Rule {
     Text,
     /// So many elements of its type (for `void *`: of bytes).
     Array(Count),
-    /// An address that the call writes: so many elements lie there.
+    /// An address that the call writes: so many elements lie there (for `void **`: bytes of the host, not read).
     Behind(Count),
     /// Text in a buffer of this size.
     TextOf(Count),
@@ -153,6 +153,8 @@ pub enum Rule {
     From(Count, u8),
     /// The same, if it says that it is copied to the host.
     To(Count, u8),
+    /// An array of addresses of memory, not read; how many bytes of each are meant stands in the array of a sibling.
+    Addresses(Count, u8),
     /// An address that is not read: a cookie, user data, code.
     Opaque,
     /// One or more values whose type depends on a tag: (row of `tags`, sibling that holds the tag, count).

@@ -95,7 +95,12 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
             }
             return;
         }
-        Value::Id(all) => return all.iter().for_each(|byte| drop(write!(to, "{byte:02x}"))),
+        Value::Id(all) => {
+            for byte in all {
+                let _ = write!(to, "{byte:02x}");
+            }
+            return;
+        }
         Value::Bytes(all) => return write_bytes(all, to),
     };
 }
@@ -140,6 +145,10 @@ fn write_place(place: &Place, to: &mut String) {
         if place.beyond() > 0 {
             let _ = write!(to, ", {} beyond the end", exactly(place.beyond()));
         }
+    }
+    // Of what a call has made on the host and nobody allocated.
+    if let (0, Memory::Host, Some(bytes)) = (place.size, place.memory, place.bytes) {
+        let _ = write!(to, ", {}", exactly(bytes));
     }
     if let Some(of) = place.of {
         let _ = write!(to, ", of {}#{}", of.short, of.number);

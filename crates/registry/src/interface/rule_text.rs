@@ -14,6 +14,7 @@ pub(crate) enum RuleText {
     To(CountText, String),
     Array(CountText),
     Behind(CountText),
+    Addresses(CountText, String),
     TextOf(CountText),
     Texts(CountText),
     KernelParams(String, String),
@@ -49,7 +50,7 @@ pub(crate) enum CountText {
 const COPIED: [&str; 3] = ["src", "dst", "pitchedDev"];
 
 /// What a rule may be, for errors.
-pub(crate) const EXPECTED: &str = "expected one, text, array(N), behind(N), text_of(N), texts(N), memory, memory(N), host, host(N), \
+pub(crate) const EXPECTED: &str = "expected one, text, array(N), behind(N), addresses(N, bytes), text_of(N), texts(N), memory, memory(N), host, host(N), \
     from(N, kind), to(N, kind), opaque, tagged(TAGS, sibling[, N]), kernel_params(sibling[, sibling]), extra, option_values(keys, N), \
     scalar(TAGS, sibling), scalar(TAGS, sibling, TAGS, sibling) or word(TAGS, sibling)";
 
@@ -74,6 +75,7 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("to", [n, kind]) => RuleText::To(count(n)?, name(kind)?),
         ("array", [n]) => RuleText::Array(count(n)?),
         ("behind", [n]) => RuleText::Behind(count(n)?),
+        ("addresses", [n, bytes]) => RuleText::Addresses(count(n)?, name(bytes)?),
         ("text_of", [n]) => RuleText::TextOf(count(n)?),
         ("texts", [n]) => RuleText::Texts(count(n)?),
         ("kernel_params", [s]) => RuleText::KernelParams(name(s)?, name(s)?),
@@ -99,6 +101,7 @@ impl RuleText {
             RuleText::KernelParams(s, other) | RuleText::ScalarOr(_, s, _, other) => vec![s, other],
             RuleText::Tagged(_, s, Some(n))
             | RuleText::OptionValues(s, n)
+            | RuleText::Addresses(n, s)
             | RuleText::From(n, s)
             | RuleText::To(n, s) => n.siblings().into_iter().chain([s]).collect(),
         }
@@ -225,6 +228,7 @@ mod tests {
         assert_eq!(count("rows(p, w * e, h)"), Some(CountText::RowsBy { pitch, width, element, height }));
         assert_eq!(parse("memory(copied(dst))"), Some(RuleText::Memory(Some(CountText::Copied(1)))));
         assert_eq!(parse("from(n, kind)").unwrap().siblings(), ["n", "kind"]);
+        assert_eq!(parse("addresses(n, bytes)").unwrap().siblings(), ["n", "bytes"]);
         assert_eq!(count("volume(p, e)"), Some(CountText::Volume("p".into(), "e".into())));
         let carried = CountText::Carried("n".into(), "lib".into());
         assert_eq!(parse("array(min(n, carried(lib)))"), Some(RuleText::Array(carried)));

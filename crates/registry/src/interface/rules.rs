@@ -134,6 +134,7 @@ impl Tables<'_> {
             RuleText::To(n, kind) => Rule::To(count(n)?, find(kind)?),
             RuleText::Array(n) => Rule::Array(count(n)?),
             RuleText::Behind(n) => Rule::Behind(count(n)?),
+            RuleText::Addresses(n, bytes) => Rule::Addresses(count(n)?, find(bytes)?),
             RuleText::TextOf(n) => Rule::TextOf(count(n)?),
             RuleText::Texts(n) => Rule::Texts(count(n)?),
             // Of two a layout may have but one.

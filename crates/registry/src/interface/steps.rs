@@ -119,7 +119,7 @@ impl Plan<'_> {
         let before = self.out.len();
         self.steps_of(siblings, n, depth);
         let most = match siblings.members[n].rule {
-            Rule::Array(c) | Rule::Texts(c) | Rule::Tagged(_, _, c) | Rule::OptionValues(_, c) => c,
+            Rule::Array(c) | Rule::Addresses(c, _) | Rule::Texts(c) | Rule::Tagged(_, _, c) | Rule::OptionValues(_, c) => c,
             _ => return,
         };
         let Count::Least(most, _) = most else { return };
@@ -139,7 +139,7 @@ impl Plan<'_> {
             Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) | Rule::Opaque => {}
             Rule::One => self.one(to, step, depth),
             Rule::Text | Rule::TextOf(_) => self.out.push(Step { size: 1, most: TEXT, ..step }.of(kind::TEXT)),
-            Rule::Array(count) => {
+            Rule::Array(count) | Rule::Addresses(count, _) => {
                 let size = self.size(to).max(1);
                 if let (Some(step), Ok(size)) = (self.counted(siblings, count, step), u16::try_from(size)) {
                     // Of a fixed number no more than they are.
@@ -154,6 +154,9 @@ impl Plan<'_> {
                 let Type::Pointer(of, _) = self.tables.get(to) else { return };
                 let size = self.size(of).max(1);
                 self.out.push(Step { size: 8, most: 8, ..step });
+                if self.tables.get(of) == Type::Void {
+                    return;
+                }
                 let base = (self.out.len() - 1) as u8;
                 let inner = Step { base, offset: 0, ..step };
                 if let (Some(inner), Ok(size)) = (self.counted(siblings, count, inner), u16::try_from(size)) {

@@ -73,6 +73,9 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         Rule::Text => "text".to_owned(),
         Rule::Array(n) => format!("array of {}", count(params, n)),
         Rule::Behind(n) => format!("address of an array of {}", count(params, n)),
+        Rule::Addresses(n, bytes) => {
+            format!("array of {} addresses of memory, {} bytes each, not read", count(params, n), name(bytes))
+        }
         Rule::TextOf(n) => format!("text in a buffer of {}", count(params, n)),
         Rule::Memory(Count::Unknown) => "memory, not read".to_owned(),
         Rule::Memory(n) => format!("memory, {} bytes, not read", count(params, n)),

@@ -82,6 +82,7 @@ fn rule() -> impl Strategy<Value = Rule> {
         1 => (count(), 0..6u8).prop_map(|(c, k)| Rule::To(c, k)),
         1 => count().prop_map(Rule::Texts),
         1 => count().prop_map(Rule::Behind),
+        1 => (count(), 0..6u8).prop_map(|(c, s)| Rule::Addresses(c, s)),
         1 => (0..4u16, 0..6u8, count()).prop_map(|(t, s, c)| Rule::Tagged(t, s, c)),
         1 => (0..6u8, 0..6u8).prop_map(|(f, or)| Rule::KernelParams(f, or)),
         1 => (0..6u8, count()).prop_map(|(k, c)| Rule::OptionValues(k, c)),

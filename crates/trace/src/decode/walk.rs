@@ -6,7 +6,7 @@ use super::memory::Memory;
 use super::places::{self, Else};
 use super::row::Row;
 use super::state::State;
-use super::value::{Items, Owner, Standing, Value};
+use super::value::{Items, Owner, Place, Standing, Value};
 use crate::kernels::Kernels;
 use cutap_calls::known::{self, Count, Dir, Param, Rule, Tables, Type, TypeId, Unit};
 
@@ -182,7 +182,7 @@ impl<'a> Walk<'a> {
             }
             _ => {}
         }
-        if let Rule::Array(count) | Rule::Texts(count) | Rule::Tagged(_, _, count) | Rule::OptionValues(_, count) =
+        if let Rule::Array(count) | Rule::Addresses(count, _) | Rule::Texts(count) | Rule::Tagged(_, _, count) | Rule::OptionValues(_, count) =
             param.rule
             && self.count(row, count) == Some(0)
         {
@@ -198,11 +198,16 @@ impl<'a> Walk<'a> {
             }
             Rule::Texts(count) => w.texts(row, address, count),
             Rule::Behind(count) => w.behind_address(row, to, address, count),
+<<<<<<< HEAD
             Rule::Tagged(tags, sibling, count) => match w.ty(to) {
                 // A number, of which the tag may say that it has names.
                 Type::Int { .. } if w.announced(row, tags, sibling).is_none() => w.target(to, address, param.unit),
                 _ => w.tagged(row, address, tags, sibling, count),
             },
+=======
+            Rule::Addresses(count, bytes) => w.addresses(row, address, count, bytes),
+            Rule::Tagged(tags, sibling, count) => w.tagged(row, address, tags, sibling, count),
+>>>>>>> 3b3b78e (decode: lengths of the addresses of a batch; what the linker gives is memory of the host)
             Rule::Scalar(tags, sibling) => w.tagged(row, address, tags, sibling, Count::Fixed(1)),
             Rule::ScalarOr(tags, sibling, or, other) => {
                 let first = w.tagged(row, address, tags, sibling, Count::Fixed(1));
@@ -223,7 +228,7 @@ impl<'a> Walk<'a> {
     fn plain(&self, param: &Param, address: u64) -> Value {
         match param.rule {
             // Numbers behind it may be in device memory.
-            Rule::One | Rule::Array(_) | Rule::Tagged(..) => self.address(address, None),
+            Rule::One | Rule::Array(_) | Rule::Addresses(..) | Rule::Tagged(..) => self.address(address, None),
             Rule::Word(..) => Value::Opaque(address),
             // In whichever memory the library was told, but always a number.
             Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, Else::Any),
@@ -335,12 +340,42 @@ impl<'a> Walk<'a> {
         let Type::Pointer(of, _) = self.ty(to) else { return None };
         let value = match word(self.memory.at(address)?.bytes.get(..8)?) {
             0 => Value::Null,
+            at if self.ty(of) == Type::Void => self.of_host(at, self.count(row, count)),
             at => self.array(row, of, at, count).unwrap_or(match self.count(row, count) {
                 Some(0) => Value::Array(Box::new(Items { values: Vec::new(), total: 0 })),
                 _ => Value::Address(at, None),
             }),
         };
         Some(Value::To(address, Box::new(value)))
+    }
+
+    /// Memory of the host that the call made, of a length that only the call tells.
+    fn of_host(&self, address: u64, bytes: Option<u64>) -> Value {
+        match self.somewhere(address, bytes, Else::Host) {
+            Value::Address(at, Some(place)) if place.size == 0 => {
+                Value::Address(at, Some(Box::new(Place { bytes, ..*place })))
+            }
+            other => other,
+        }
+    }
+
+    /// Addresses of memory, of each as many bytes as the element of a sibling says.
+    fn addresses(&mut self, row: &Row<'_>, address: u64, count: Count, bytes: u8) -> Option<Value> {
+        let told = self.count(row, count);
+        let fragment = self.memory.at(address)?;
+        let lengths = row.cell(bytes.into(), 8).and_then(|cell| self.either(word(cell.bytes())));
+        let lengths = lengths.map_or(&[][..], |f| f.bytes.as_chunks::<8>().0);
+        let total = told.unwrap_or(u64::from(fragment.meant) / 8);
+        let most = usize::try_from(total).unwrap_or(ELEMENTS).min(ELEMENTS);
+        let mut values = Vec::new();
+        for (n, at) in fragment.bytes.as_chunks::<8>().0.iter().take(most).enumerate() {
+            if !self.take() {
+                break;
+            }
+            let meant = lengths.get(n).map(|length| u64::from_le_bytes(*length));
+            values.push(self.somewhere(u64::from_le_bytes(*at), meant, Else::Any));
+        }
+        Some(Value::To(address, Box::new(Value::Array(Box::new(Items { values, total })))))
     }
 
     /// Bytes that so many elements have.

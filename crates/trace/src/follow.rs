@@ -193,7 +193,9 @@ impl Follow {
             end.folder(folder);
         }
         for source in &mut self.sources {
-            end.unfinished.extend(source.events.unfinished(&self.shared.filter, now));
+            let unfinished = source.events.unfinished(&self.shared.filter, now);
+            unfinished.iter().for_each(|exit| self.interpreters[source.folder].left_open(exit));
+            end.unfinished.extend(unfinished);
             end.ring(&mut source.ring, &self.folders[source.folder].process);
         }
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());

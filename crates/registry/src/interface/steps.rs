@@ -119,7 +119,11 @@ impl Plan<'_> {
         let before = self.out.len();
         self.steps_of(siblings, n, depth);
         let most = match siblings.members[n].rule {
-            Rule::Array(c) | Rule::Addresses(c, _) | Rule::Texts(c) | Rule::Tagged(_, _, c) | Rule::OptionValues(_, c) => c,
+            Rule::Array(c)
+            | Rule::Addresses(c, _)
+            | Rule::Texts(c)
+            | Rule::Tagged(_, _, c)
+            | Rule::OptionValues(_, c) => c,
             _ => return,
         };
         let Count::Least(most, _) = most else { return };

@@ -80,6 +80,9 @@ fn what_was_raw_is_listed() {
         thread.call_with(3, &[0x10, 16, 0, 0, 0, 0], &[], 2, &[]);
         thread.call_with(3, &[0x10, 16, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f_0000]))]);
         thread.call_with(1, &[0x7f_0000, 0x5e0000, 16, 0, 0, 0], &[], 0, &[]);
+        // Nor is what one that never comes back would write, but what it was given is.
+        thread.enter(3, &[0x10, 16, 0, 0, 0, 0]);
+        thread.enter(0, &[1, 1, 9, 7, 0x100, 0x200]);
         thread.end();
     }
     let options = FollowOptions { tables: &cutap_trace::made::tables::TABLES, ..FollowOptions::default() };
@@ -87,7 +90,7 @@ fn what_was_raw_is_listed() {
     follow.poll(true, &mut |_| ()).unwrap();
     let report = "\
 raw arguments, by function and parameter:
-        2  cuFixtureKinds [libcuda.so.1]: mixed 2
+        6  cuFixtureKinds [libcuda.so.1]: list 2, mixed 4
 calls of functions without a description:
         2  cuNobodyKnows [libcuda.so.1]
 ";
@@ -97,14 +100,14 @@ calls of functions without a description:
     assert_eq!(
         told,
         [
-            "cutap: arguments shown as plain addresses: 2 of 1 function (cuFixtureKinds); cutap report --raw DIR lists all",
+            "cutap: arguments shown as plain addresses: 6 of 1 function (cuFixtureKinds); cutap report --raw DIR lists all",
             "cutap: arguments shown as plain words, for nothing is known of them: 2 calls of 1 function (cuNobodyKnows)",
         ]
     );
     let end = decoded_json(folder.path(), "").pop().unwrap();
     assert_eq!(
         end["raw"][0],
-        json!({"library": "libcuda.so.1", "name": "cuFixtureKinds", "calls": 2, "params": {"mixed": 2}})
+        json!({"library": "libcuda.so.1", "name": "cuFixtureKinds", "calls": 4, "params": {"list": 2, "mixed": 4}})
     );
     assert_eq!(end["undescribed"], json!([{"library": "libcuda.so.1", "name": "cuNobodyKnows", "calls": 2}]));
 }

@@ -85,6 +85,13 @@ impl Interpreter {
         }
     }
 
+    /// A call that did not return: its arguments are shown as they were given.
+    pub fn left_open(&mut self, exit: &Exit) {
+        if exit.call.function.described.is_some() {
+            self.raws.described(exit, self.state.places.complete);
+        }
+    }
+
     /// The description, for structs as the program knows them: a driver's function has those of the program's
     /// toolkit, and none newer than the driver.
     fn described(&self, call: &Call) -> Option<Described> {
@@ -121,6 +128,9 @@ impl Interpreter {
             return self.raws.undescribed(&call, exit);
         };
         if exit.state != Ended::Done {
+            if shown {
+                self.left_open(exit);
+            }
             return;
         }
         self.state.now = exit.end_ns;

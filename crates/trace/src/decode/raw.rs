@@ -2,7 +2,7 @@
 //! have a description; and functions that have none. Counted by function, for the end of a trace.
 
 use super::value::Value;
-use crate::event::{Call, Exit, Function};
+use crate::event::{Call, Exit, Function, State};
 use cutap_calls::known::{Dir, Effect, Rule};
 use std::sync::Arc;
 
@@ -39,10 +39,11 @@ impl Raws {
         }
     }
 
-    /// A call that returned. Unless `complete`, nobody can know all allocations.
+    /// A call that has ended, in whichever way. Unless `complete`, nobody can know all allocations.
     pub fn described(&mut self, exit: &Exit, complete: bool) {
         let call = &exit.call;
-        let failed = exit.is_error();
+        let failed = exit.is_error() || exit.state != State::Done;
+        let around = Around { complete, failed, launched: call.launched().map(|l| l.at) };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {
             let Some(param) = call.function.params().get(n) else { return false };
@@ -52,12 +53,14 @@ impl Raws {
             let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
             match param.rule {
                 Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) if !complete => false,
+                // What a failed call has not written nobody can show: the place of it is all that there is.
+                _ if failed && param.dir == Dir::Out => false,
                 // A tag says what an address is.
-                Rule::Tagged(..) if param.dir == Dir::Out => raw(read, false, None),
-                // What a failed call has not written nobody can show.
+                Rule::Tagged(..) if param.dir == Dir::Out && matches!(read, Value::To(..)) => {
+                    Around { complete: false, ..around }.raw(read)
+                }
                 _ if effects.iter().any(new) => false,
-                _ if failed && (param.dir != Dir::In || launch(param.rule)) => false,
-                _ => raw(read, complete, call.launched().map(|l| l.at)),
+                _ => around.raw(read),
             }
         };
         let found = (0..inputs.len()).filter(|n| inputs.get(*n).is_some_and(|v| is_raw(*n, v)));
@@ -92,21 +95,34 @@ impl Raws {
     }
 }
 
-/// A kernel's parameters: of a handle that is none they cannot be known.
-fn launch(rule: Rule) -> bool {
-    matches!(rule, Rule::KernelParams(..) | Rule::Extra)
+/// What is known of the call whose values are looked at.
+#[derive(Clone, Copy)]
+struct Around {
+    /// All allocations are known.
+    complete: bool,
+    /// It did not succeed: what it would have written is not there.
+    failed: bool,
+    /// Address that is shown as what lies there: a kernel's parameters.
+    launched: Option<u64>,
 }
 
-/// Whether some part of a value has no kind. What was `launched` is shown in the place of its address.
-fn raw(value: &Value, complete: bool, launched: Option<u64>) -> bool {
-    match value {
-        Value::Address(at, None) => complete && launched != Some(*at),
-        Value::Handle { kind, number: 0, value, .. } => kind.short.is_empty() && !kind.number && *value != 0,
-        Value::Handle { kind, .. } => kind.short.is_empty(),
-        Value::To(_, to) => raw(to, complete, launched),
-        Value::Struct(fields) => fields.values.iter().any(|(_, v)| raw(v, complete, launched)),
-        Value::Array(items) => items.values.iter().any(|v| raw(v, complete, launched)),
-        Value::List(list) => list.values.iter().any(|v| raw(v, complete, launched)),
-        _ => false,
+impl Around {
+    /// Whether some part of a value has no kind.
+    fn raw(self, value: &Value) -> bool {
+        match value {
+            Value::Address(at, None) => self.complete && self.launched != Some(*at),
+            Value::Handle { kind, number, value, .. } => {
+                let named = kind.number || *value == 0 || kind.special.iter().any(|(v, _)| v == value);
+                !named && (*number == 0 || kind.short.is_empty())
+            }
+            Value::To(_, to) => self.raw(to),
+            Value::Struct(fields) => fields.values.iter().any(|(n, v)| {
+                let dir = fields.of.fields.get(usize::from(*n)).map_or(Dir::In, |f| f.dir);
+                !(self.failed && dir == Dir::Out) && self.raw(v)
+            }),
+            Value::Array(items) => items.values.iter().any(|v| self.raw(v)),
+            Value::List(list) => list.values.iter().any(|v| self.raw(v)),
+            _ => false,
+        }
     }
 }

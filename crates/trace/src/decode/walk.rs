@@ -182,8 +182,11 @@ impl<'a> Walk<'a> {
             }
             _ => {}
         }
-        if let Rule::Array(count) | Rule::Addresses(count, _) | Rule::Texts(count) | Rule::Tagged(_, _, count) | Rule::OptionValues(_, count) =
-            param.rule
+        if let Rule::Array(count)
+        | Rule::Addresses(count, _)
+        | Rule::Texts(count)
+        | Rule::Tagged(_, _, count)
+        | Rule::OptionValues(_, count) = param.rule
             && self.count(row, count) == Some(0)
         {
             let none = Items { values: Vec::new(), total: 0 };

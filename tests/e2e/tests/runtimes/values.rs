@@ -109,6 +109,20 @@ fn nodes_of_all_kinds() {
     }
 }
 
+/// Each address without a kind is in the list at the end, and nothing else is.
+#[test]
+fn what_is_raw_is_listed() {
+    let Some(text) = trace("raw", "driver") else { return };
+    let plain: Vec<&str> = text
+        .lines()
+        .filter(|l| l.contains("Params=0x") && !l.contains("Params=0x0"))
+        .filter_map(|l| l.split('(').next())
+        .collect();
+    assert_eq!(plain, ["cuLaunchKernel", "cuLaunchKernel", "cuGraphAddNode_v2"], "{text}");
+    let end = "cutap: arguments shown as plain addresses: 3 of 2 functions (cuLaunchKernel, cuGraphAddNode_v2); ";
+    assert!(text.lines().any(|l| l.starts_with(end)), "{text}");
+}
+
 #[test]
 fn kernel_parameters_of_ptx() {
     case("ptx", "ptx", "cuLaunch*,cuMemAlloc*,cuCtx*,cuDevicePrimary*");

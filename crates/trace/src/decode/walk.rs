@@ -201,16 +201,12 @@ impl<'a> Walk<'a> {
             }
             Rule::Texts(count) => w.texts(row, address, count),
             Rule::Behind(count) => w.behind_address(row, to, address, count),
-<<<<<<< HEAD
             Rule::Tagged(tags, sibling, count) => match w.ty(to) {
                 // A number, of which the tag may say that it has names.
                 Type::Int { .. } if w.announced(row, tags, sibling).is_none() => w.target(to, address, param.unit),
                 _ => w.tagged(row, address, tags, sibling, count),
             },
-=======
             Rule::Addresses(count, bytes) => w.addresses(row, address, count, bytes),
-            Rule::Tagged(tags, sibling, count) => w.tagged(row, address, tags, sibling, count),
->>>>>>> 3b3b78e (decode: lengths of the addresses of a batch; what the linker gives is memory of the host)
             Rule::Scalar(tags, sibling) => w.tagged(row, address, tags, sibling, Count::Fixed(1)),
             Rule::ScalarOr(tags, sibling, or, other) => {
                 let first = w.tagged(row, address, tags, sibling, Count::Fixed(1));

@@ -73,9 +73,12 @@ impl Walk<'_> {
         Some(Value::To(address, Box::new(list)))
     }
 
-    /// The function, or the kernel where that is NULL.
+    /// The function, or the kernel where that is NULL. A driver that is asked for a node's kernel names both: the one whose
+    /// parameters are known is meant.
     fn kernel_of(&self, row: &Row<'_>, function: u8, or: u8) -> Option<u64> {
-        self.sibling(row, function).filter(|f| *f != 0).or_else(|| self.sibling(row, or))
+        let both = [function, or].map(|n| self.sibling(row, n).filter(|handle| *handle != 0));
+        let known = |handle: &u64| self.kernels.is_some_and(|k| k.parameters_of(*handle).is_some());
+        both.into_iter().flatten().find(known).or(both[0]).or(both[1])
     }
 
     /// The buffer of an `extra` list, split like the parameters of the row's kernel.

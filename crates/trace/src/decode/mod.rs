@@ -4,6 +4,7 @@
 //! and followed is bounded.
 
 mod aggregate;
+mod arrays;
 mod copied;
 mod count;
 mod device;

@@ -402,6 +402,9 @@ pub struct Handle {
     pub elsewhere: bool,
     /// Some are handed out where no recorded call shows it, but none ends so: one that was seen to end has ended.
     pub made_elsewhere: bool,
+    /// Kinds, by their short words, with one of which it ends: of that which the call was given that wrote it, or
+    /// with `context` of the thread's.
+    pub of: &'static [&'static str],
 }
 
 /// Types by tag.

@@ -36,6 +36,7 @@ pub(crate) struct HandleText {
     pub(crate) number: bool,
     pub(crate) elsewhere: bool,
     pub(crate) made_elsewhere: bool,
+    pub(crate) of: Vec<String>,
     pub(crate) special: Vec<(u64, String)>,
 }
 
@@ -219,13 +220,15 @@ fn handle(one: &Walk) -> Result<HandleText, Error> {
         number: false,
         elsewhere: false,
         made_elsewhere: false,
+        of: Vec::new(),
         special: Vec::new(),
     };
-    for (key, value) in one.table(&["short", "number", "special", "elsewhere", "made_elsewhere"])? {
+    for (key, value) in one.table(&["short", "number", "special", "elsewhere", "made_elsewhere", "of"])? {
         match key {
             "short" => handle.short = value.text()?,
             "number" => handle.number = value.truth()?,
             "elsewhere" => handle.elsewhere = value.truth()?,
+            "of" => handle.of = value.texts()?,
             "made_elsewhere" => handle.made_elsewhere = value.truth()?,
             _ => {
                 for (number, name) in value.entries()? {

@@ -33,6 +33,7 @@ pub(crate) struct HandleRow {
     pub(crate) special: Vec<(u64, String)>,
     pub(crate) elsewhere: bool,
     pub(crate) made_elsewhere: bool,
+    pub(crate) of: Vec<String>,
 }
 
 /// Types by tag in the tables.
@@ -263,6 +264,7 @@ impl<'w> Tables<'w> {
                 special: written.map(|w| w.special.clone()).unwrap_or_default(),
                 elsewhere: written.is_some_and(|w| w.elsewhere),
                 made_elsewhere: written.is_some_and(|w| w.made_elsewhere),
+                of: written.map(|w| w.of.clone()).unwrap_or_default(),
             });
         }
         row

@@ -289,8 +289,8 @@ fn types(tables: &Tables, names: &[String]) -> String {
     out.push_str("];\n\n#[rustfmt::skip]\npub(super) static HANDLES: &[HandleRow] = &[\n");
     for row in &tables.handles {
         let (name, short, number, bytes, special) = (&row.name, &row.short, row.number, row.bytes, &row.special);
-        let (elsewhere, made) = (row.elsewhere, row.made_elsewhere);
-        writeln!(out, "    HandleRow {{ name: {name:?}, short: {short:?}, number: {number}, bytes: {bytes}, special: &{special:?}, elsewhere: {elsewhere}, made_elsewhere: {made} }},")
+        let (elsewhere, made, of) = (row.elsewhere, row.made_elsewhere, &row.of);
+        writeln!(out, "    HandleRow {{ name: {name:?}, short: {short:?}, number: {number}, bytes: {bytes}, special: &{special:?}, elsewhere: {elsewhere}, made_elsewhere: {made}, of: &{of:?} }},")
             .unwrap();
     }
     out.push_str("];\n\n#[rustfmt::skip]\npub(super) static TAGS: &[Tag] = &[\n");

@@ -3,6 +3,7 @@
 use super::find::Described;
 use super::graphs::{self, Node, Step};
 use super::memory::Memory;
+use super::owned;
 use super::row::Row;
 use super::scalar::signed;
 use super::state::State;
@@ -14,9 +15,15 @@ use cutap_calls::known::{self, Effect, Type};
 /// Applies what the description says.
 pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
     let name = &*call.function.name;
+    // Before the thread's context is another one.
+    let reset = cutap_calls::resets(name).then(|| owned::reset(state, call)).flatten();
     state.devices.follow(exit);
+    owned::belong(state, call, exit);
     if let Some(step) = graphs::step(name) {
         graph(state, step, call, exit);
+    }
+    if let Some(context) = reset {
+        owned::end_context(state, context, call.start_ns);
     }
     if described.function.effects.is_empty() {
         return;
@@ -31,6 +38,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                     let bytes = walk.count(row, bytes);
                     let device = state.devices.current(call.thread.key);
                     state.places.insert(address, bytes, memory, device, state.now);
+                    owned::memory(state, address, memory, call);
                     if by_value && memory == known::Memory::Host {
                         state.places.registered(address);
                     }
@@ -101,7 +109,9 @@ fn address_at(walk: &Walk<'_>, row: &Row<'_>, n: u8) -> Option<u64> {
 /// A handle ends, given as it is or by a pointer to it.
 fn destroy(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, n: u8, since: u64) {
     if let Some((kind, value)) = kind_of(walk, walk.before, row, n) {
-        state.handles.destroy(kind, value, since);
+        let mut ended = Vec::new();
+        state.handles.destroy(kind, value, since, &mut ended);
+        owned::end(state, &ended, since);
     }
 }
 

@@ -22,13 +22,16 @@ pub struct Handles {
     /// What a handle's description says of a type.
     carried: HashMap<Key, i64>,
     gone: VecDeque<Key>,
+    /// What ends with a handle.
+    owned: HashMap<Key, Vec<Key>>,
     /// Of which kinds all calls are recorded that make and end them; none: of no kind.
     pub seen: Option<Arc<Seen>>,
     /// Some that were destroyed are forgotten, so that no handle is called unseen any more.
     forgotten: bool,
 }
 
-type Key = (&'static str, u64);
+/// A handle: its kind's word and its bits.
+pub type Key = (&'static str, u64);
 
 #[derive(Debug, Clone, Copy)]
 struct Known {
@@ -43,6 +46,8 @@ struct Known {
     other: bool,
     /// How often it was handed out by calls that count, less how often it was ended.
     references: u32,
+    /// What it ends with.
+    owner: Option<Key>,
 }
 
 impl Handles {
@@ -115,7 +120,7 @@ impl Handles {
         *last += 1;
         self.known.insert(
             (kind.short, value),
-            Known { kind, number: *last, standing, since, made: false, other: false, references: 0 },
+            Known { kind, number: *last, standing, since, made: false, other: false, references: 0, owner: None },
         );
         (kind, *last, standing)
     }
@@ -155,9 +160,25 @@ impl Handles {
         self.carried.get(&(kind.short, value)).copied()
     }
 
+    /// The handle ends with another one, unless it is known to end with something already.
+    pub fn belongs(&mut self, kind: &known::Handle, value: u64, owner: Key) {
+        let key = (kind.short, value);
+        // A node tells of the graph that it is in as well as of the one in it.
+        let around = self.known.get(&owner).is_some_and(|k| k.owner == Some(key));
+        if let Some(known) = self.known.get_mut(&key)
+            && known.owner.is_none()
+            && !known.other
+            && !around
+            && key != owner
+        {
+            known.owner = Some(owner);
+            self.owned.entry(owner).or_default().push(key);
+        }
+    }
+
     /// A call that began at `since` has ended the handle: its address may come again, as another one. One
-    /// that was made meanwhile by another thread is not the one that was meant.
-    pub fn destroy(&mut self, kind: &known::Handle, value: u64, since: u64) {
+    /// that was made meanwhile by another thread is not the one that was meant. All that has ended is added.
+    pub fn destroy(&mut self, kind: &known::Handle, value: u64, since: u64, ended: &mut Vec<Key>) {
         let key = (kind.short, value);
         let Some(known) = self.known.get_mut(&key) else {
             self.carried.remove(&key);
@@ -167,12 +188,33 @@ impl Handles {
             return;
         }
         known.references = known.references.saturating_sub(1);
-        if known.references > 0 {
-            return;
+        if known.references == 0 {
+            self.end(key, since, ended);
         }
+    }
+
+    /// What ends with this ends now, and what ends with that.
+    pub fn end_owned(&mut self, owner: Key, since: u64, ended: &mut Vec<Key>) {
+        for key in self.owned.remove(&owner).unwrap_or_default() {
+            match self.known.get(&key) {
+                // Made meanwhile: it is not meant, and ends with the next one.
+                Some(known) if known.owner == Some(owner) && known.since > since => {
+                    self.owned.entry(owner).or_default().push(key);
+                }
+                Some(known) if known.owner == Some(owner) => self.end(key, since, ended),
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&mut self, key: Key, since: u64, ended: &mut Vec<Key>) {
+        let Some(known) = self.known.get_mut(&key) else { return };
+        known.references = 0;
         if known.standing != Standing::Destroyed {
             known.standing = Standing::Destroyed;
             self.gone.push_back(key);
+            ended.push(key);
+            self.end_owned(key, since, ended);
         }
         self.carried.remove(&key);
         while self.gone.len() > GONE {
@@ -197,6 +239,7 @@ mod tests {
         special: &[],
         elsewhere: false,
         made_elsewhere: false,
+        of: &[],
     };
     static EVENT: known::Handle = known::Handle { name: "CUevent", short: "event", ..STREAM_LIKE };
     const STREAM_LIKE: known::Handle = known::Handle {
@@ -207,6 +250,7 @@ mod tests {
         special: &[],
         elsewhere: false,
         made_elsewhere: false,
+        of: &[],
     };
 
     fn given(
@@ -227,12 +271,12 @@ mod tests {
     fn a_handle_comes_and_goes_and_comes_again() {
         let mut handles = all();
         assert_eq!(handles.written(&STREAM, 0x50000, 10), 1);
-        handles.destroy(&STREAM, 0x50000, 20);
+        handles.destroy(&STREAM, 0x50000, 20, &mut Vec::new());
         assert_eq!(given(&mut handles, &STREAM, 0x50000, 30), ("stream", 1, Standing::Destroyed));
         assert_eq!(handles.written(&STREAM, 0x50000, 40), 2);
         assert_eq!(given(&mut handles, &STREAM, 0x50000, 50), ("stream", 2, Standing::Live));
         // The runtime's call returns after another thread was given the address again.
-        handles.destroy(&STREAM, 0x50000, 35);
+        handles.destroy(&STREAM, 0x50000, 35, &mut Vec::new());
         assert_eq!(given(&mut handles, &STREAM, 0x50000, 60), ("stream", 2, Standing::Live));
     }
 
@@ -246,7 +290,7 @@ mod tests {
         let mut some = Handles::default();
         assert_eq!(given(&mut some, &STREAM, 0x70000, 1), ("stream", 1, Standing::Live));
         assert_eq!(given(&mut some, &EVENT, 0x70000, 1), ("event", 1, Standing::Live));
-        some.destroy(&STREAM, 0x70000, 2);
+        some.destroy(&STREAM, 0x70000, 2, &mut Vec::new());
         assert_eq!(given(&mut some, &STREAM, 0x70000, 3), ("stream", 1, Standing::Live));
         assert_eq!(some.written(&STREAM, 0x70000, 4), 2);
     }
@@ -258,11 +302,36 @@ mod tests {
             handles.written(&STREAM, 0x50000, n);
             handles.counted(&STREAM, 0x50000);
         }
-        handles.destroy(&STREAM, 0x50000, 10);
+        handles.destroy(&STREAM, 0x50000, 10, &mut Vec::new());
         assert_eq!(given(&mut handles, &STREAM, 0x50000, 11), ("stream", 1, Standing::Live));
-        handles.destroy(&STREAM, 0x50000, 20);
+        handles.destroy(&STREAM, 0x50000, 20, &mut Vec::new());
         assert_eq!(given(&mut handles, &STREAM, 0x50000, 21), ("stream", 1, Standing::Destroyed));
         assert_eq!(handles.written(&STREAM, 0x50000, 30), 2);
+    }
+
+    #[test]
+    fn what_ends_with_its_owner() {
+        let mut handles = all();
+        let module = ("module", 0x90000);
+        let mut ended = Vec::new();
+        handles.written(&STREAM, 0x50000, 10);
+        handles.belongs(&STREAM, 0x50000, module);
+        handles.written(&EVENT, 0x60000, 11);
+        handles.belongs(&EVENT, 0x60000, ("stream", 0x50000));
+        handles.belongs(&EVENT, 0x60000, ("context", 1));
+        handles.written(&STREAM, 0x70000, 30);
+        handles.belongs(&STREAM, 0x70000, module);
+        handles.end_owned(("context", 1), 40, &mut ended);
+        assert!(ended.is_empty(), "the first owner stays");
+        handles.end_owned(module, 20, &mut ended);
+        assert_eq!(ended, [("stream", 0x50000), ("event", 0x60000)]);
+        assert_eq!(given(&mut handles, &EVENT, 0x60000, 50).2, Standing::Destroyed);
+        assert_eq!(given(&mut handles, &STREAM, 0x70000, 50).2, Standing::Live, "made meanwhile");
+        // Its address came again, and is nobody's.
+        handles.written(&STREAM, 0x50000, 60);
+        handles.end_owned(module, 70, &mut ended);
+        assert_eq!(given(&mut handles, &STREAM, 0x50000, 80).2, Standing::Live);
+        assert_eq!(given(&mut handles, &STREAM, 0x70000, 80).2, Standing::Destroyed);
     }
 
     #[test]
@@ -270,7 +339,7 @@ mod tests {
         let mut handles = all();
         handles.written(&STREAM, 0x50000, 1);
         assert_eq!(given(&mut handles, &EVENT, 0x50000, 2), ("stream", 1, Standing::Live));
-        handles.destroy(&STREAM, 0x50000, 3);
+        handles.destroy(&STREAM, 0x50000, 3, &mut Vec::new());
         assert_eq!(given(&mut handles, &EVENT, 0x50000, 4), ("stream", 1, Standing::Destroyed));
         assert_eq!(handles.written(&EVENT, 0x50000, 5), 1);
         assert_eq!(given(&mut handles, &EVENT, 0x50000, 6), ("event", 1, Standing::Live));
@@ -281,7 +350,7 @@ mod tests {
         let mut handles = all();
         for n in 0..2 * GONE as u64 {
             handles.written(&STREAM, 0x50000 + n, n);
-            handles.destroy(&STREAM, 0x50000 + n, n);
+            handles.destroy(&STREAM, 0x50000 + n, n, &mut Vec::new());
         }
         assert!(handles.known.len() <= GONE && handles.gone.len() <= GONE);
         assert_eq!(given(&mut handles, &STREAM, 0x50000, 1 << 40).2, Standing::Live);

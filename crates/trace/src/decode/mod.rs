@@ -16,6 +16,7 @@ mod graphs;
 mod handles;
 mod kernel;
 mod memory;
+mod owned;
 mod places;
 mod raw;
 mod row;

@@ -38,6 +38,8 @@ struct Allocation {
     /// When it was made.
     since: u64,
     owner: Option<Owner>,
+    /// The context that it was made in; 0: not known, or it does not end with one.
+    context: u64,
     /// It was the program's before a call page-locked it, and is so afterwards.
     registered: bool,
 }
@@ -74,7 +76,8 @@ impl Places {
             let since = same.map_or(now, |s| s.since);
             let device = device.or(same.and_then(|s| s.device));
             let owner = same.and_then(|s| s.owner);
-            map.insert(address, Allocation { bytes, memory, device, since, owner, registered: false });
+            let context = same.map_or(0, |s| s.context);
+            map.insert(address, Allocation { bytes, memory, device, since, owner, context, registered: false });
         }
         let reaches = |(at, (_, a)): &(&u64, &(u64, Allocation))| at.saturating_add(a.bytes.max(1)) > address;
         let first = self.freed.range(..address).next_back().filter(reaches).map(|(at, _)| *at);
@@ -89,6 +92,25 @@ impl Places {
         if let Some(found) = self.memory.get_mut(&address) {
             found.owner = Some(to);
         }
+    }
+
+    /// The memory at `address` ends with a context.
+    pub fn in_context(&mut self, address: u64, context: u64) {
+        if let Some(found) = self.memory.get_mut(&address).filter(|f| f.context == 0) {
+            found.context = context;
+        }
+    }
+
+    /// A context, or all that these handles stand for, has ended by a call that began at `since`, with its memory.
+    pub fn end_with(&mut self, context: u64, owners: &[(&'static str, u64)], since: u64) {
+        let ends = |a: &Allocation| {
+            let owner = a.owner.map(|(kind, value)| (kind.short, value));
+            // What is mapped stays when its handle is released.
+            let owned = a.memory != Memory::Mapped && owner.is_some_and(|of| owners.contains(&of));
+            context != 0 && a.context == context || owned
+        };
+        let gone: Vec<u64> = self.memory.iter().filter(|(_, a)| ends(a)).map(|(at, _)| *at).collect();
+        gone.into_iter().for_each(|at| self.remove(at, since));
     }
 
     /// The memory at `address` was the program's before.

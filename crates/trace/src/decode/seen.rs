@@ -27,6 +27,8 @@ struct Kind {
     drivers: bool,
     /// Nobody makes one unseen.
     made_seen: bool,
+    /// With what it ends.
+    of: &'static [&'static str],
 }
 
 impl Seen {
@@ -51,19 +53,27 @@ impl Seen {
             for function in family.functions {
                 let recorded = || filter.rules().is_empty() || filter.shows(layer, library, function.name);
                 each(tables, function, &mut |handle, made| {
-                    let none = Kind { made: false, ended: false, recorded: true, drivers: false, made_seen: true };
+                    let none =
+                        Kind { made: false, ended: false, recorded: true, drivers: false, made_seen: true, of: &[] };
                     let kind = kinds.entry(handle.short).or_insert(none);
                     kind.made |= made;
                     kind.ended |= !made;
                     kind.drivers |= made && layer == Layer::Driver;
                     let asked = layer == Layer::Driver || !kind.drivers;
                     kind.made_seen &= !handle.made_elsewhere;
+                    kind.of = if handle.of.is_empty() { kind.of } else { handle.of };
                     kind.recorded &= !handle.elsewhere && (!asked || recorded());
                 });
             }
         }
-        let whole = kinds.into_iter().filter(|(_, k)| k.made && k.ended && k.recorded);
-        whole.map(|(short, k)| (short, k.made_seen)).collect()
+        let whole = kinds.iter().filter(|(_, k)| k.made && k.ended && k.recorded);
+        let mut all: BTreeMap<&str, bool> = whole.map(|(short, k)| (*short, k.made_seen)).collect();
+        // Of what ends only with something else nobody says that it was not seen.
+        let owned = kinds.iter().filter(|(_, k)| k.made && !k.ended && k.recorded);
+        let owned: Vec<&str> =
+            owned.filter(|(_, k)| k.of.iter().any(|of| all.contains_key(of))).map(|(s, _)| *s).collect();
+        all.extend(owned.into_iter().map(|short| (short, false)));
+        all
     }
 
     /// Whether handles of this kind are followed from their making to their end.

@@ -184,6 +184,7 @@ pub static TABLES: Tables = Tables {
             special: &[(1, "CU_STREAM_LEGACY"), (2, "CU_STREAM_PER_THREAD")],
             elsewhere: false,
             made_elsewhere: false,
+            of: &[],
         },
         Handle {
             name: "CUdevice",
@@ -193,6 +194,7 @@ pub static TABLES: Tables = Tables {
             special: &[(u64::MAX, "CU_DEVICE_CPU")],
             elsewhere: false,
             made_elsewhere: false,
+            of: &[],
         },
         Handle {
             name: "CUcontext",
@@ -202,6 +204,7 @@ pub static TABLES: Tables = Tables {
             special: &[],
             elsewhere: false,
             made_elsewhere: false,
+            of: &[],
         },
         Handle {
             name: "CUfunction",
@@ -211,6 +214,7 @@ pub static TABLES: Tables = Tables {
             special: &[],
             elsewhere: false,
             made_elsewhere: false,
+            of: &[],
         },
     ],
     tags: &[

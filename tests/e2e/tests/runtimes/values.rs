@@ -53,6 +53,11 @@ fn handles_and_memory_that_are_no_more() {
 }
 
 #[test]
+fn what_ends_with_its_owner() {
+    case("owners", "owners", "driver");
+}
+
+#[test]
 fn handles_whose_making_was_not_recorded() {
     case("ended_unseen", "ended", "driver,!cuStreamCreate*,!cuMemAlloc*");
 }

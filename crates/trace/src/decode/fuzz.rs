@@ -150,6 +150,7 @@ fn tables() -> impl Strategy<Value = &'static Tables> {
             special: &[(1, "ONE")],
             elsewhere: false,
             made_elsewhere: false,
+            of: &["text"],
         };
         &*Box::leak(Box::new(Tables {
             families: &[],

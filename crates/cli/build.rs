@@ -1,4 +1,4 @@
-//! Builds the preload and the simulated driver and hands their paths to `main.rs`, which embeds them:
+//! Builds the preload, the simulated driver and its NVML, and hands their paths to `main.rs`, which embeds them:
 //! `cutap` is one file. The nested build has a target folder of its own and none of the outer build's
 //! settings: what is injected into programs is always the release build, with the flags it needs.
 
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose change makes the nested build run again.
-const SOURCES: [&str; 5] = ["wire", "calls", "hook", "preload", "sim"];
+const SOURCES: [&str; 7] = ["wire", "calls", "hook", "preload", "machine", "sim", "nvml"];
 
 fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
@@ -26,7 +26,9 @@ fn main() {
     println!("cargo::rustc-env=CUTAP_PRELOAD={}", preload.display());
     let sim = build(&root, "cutap-sim", &[], &["-C", "link-arg=-Wl,-soname,libcuda.so.1"]);
     println!("cargo::rustc-env=CUTAP_SIM={}", sim.display());
-    println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim]));
+    let nvml = build(&root, "cutap-nvml", &[], &["-C", "link-arg=-Wl,-soname,libnvidia-ml.so.1"]);
+    println!("cargo::rustc-env=CUTAP_NVML={}", nvml.display());
+    println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml]));
 }
 
 /// FNV-1a over 8-byte words: it names the folder in which the libraries are unpacked; every byte of them is compared there, so

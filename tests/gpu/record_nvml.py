@@ -209,7 +209,7 @@ def by_hand(nvml, device):
 
 
 def wrong(nvml):
-    """One line a use: what was done = the result."""
+    """One line a use: what was done = the result. NULL for most outputs crashes the real one, and is left out."""
     word, text, device, none = ctypes.c_uint(7), ctypes.create_string_buffer(256), ctypes.c_void_p(), None
     count, room = ctypes.c_uint(7), ctypes.create_string_buffer(ROOM)
     bad = ctypes.create_string_buffer(4096)
@@ -256,30 +256,23 @@ def wrong(nvml):
     use("NULL device", "nvmlDeviceGetUUID", none, text, 96)
     use("NULL device", "nvmlDeviceGetMemoryInfo", none, room)
     use("NULL device", "nvmlDeviceGetTemperature", none, 0, by(word))
-    use("NULL device", "nvmlDeviceGetPowerUsage", none, by(word))
-    use("zeros for a device", "nvmlDeviceGetName", bad, text, 96)
-    use("NULL", "nvmlDeviceGetMemoryInfo", device, none)
-    use("no version", "nvmlDeviceGetMemoryInfo_v2", device, ctypes.create_string_buffer(64))
-    use("NULL", "nvmlDeviceGetPciInfo_v3", device, none)
-    use("NULL", "nvmlDeviceGetUtilizationRates", device, none)
     use("sensor 7", "nvmlDeviceGetTemperature", device, 7, by(word))
-    use("NULL", "nvmlDeviceGetTemperature", device, 0, none)
     use("clock 77", "nvmlDeviceGetClockInfo", device, 77, by(word))
-    use("NULL", "nvmlDeviceGetPowerUsage", device, none)
-    use("NULL count", "nvmlDeviceGetComputeRunningProcesses_v3", device, none, room)
     use("NULL version", "nvmlSystemGetDriverVersion", none, 80)
     use("size 0", "nvmlSystemGetDriverVersion", text, 0)
     use("size 2", "nvmlSystemGetDriverVersion", text, 2)
     use("size 2", "nvmlSystemGetNVMLVersion", text, 2)
     use("NULL", "nvmlSystemGetCudaDriverVersion_v2", none)
-    use("NULL", "nvmlDeviceGetCudaComputeCapability", device, none, by(word))
     use("link 99", "nvmlDeviceGetNvLinkState", device, 99, by(word))
     use("fan 0", "nvmlDeviceGetFanSpeed_v2", device, 0, by(word))
     use("no fields", "nvmlDeviceGetFieldValues", device, 0, room)
-    use("NULL fields", "nvmlDeviceGetFieldValues", device, 1, none)
     use("a process that is not", "nvmlSystemGetProcessName", 0x7FFFFFF0, text, 99)
-    use("NULL set", "nvmlEventSetFree", none)
-    use("NULL set", "nvmlEventSetCreate", none)
+    # Only asked: a child that starts it crashes on some machines.
+    child = os.fork()
+    if not child:
+        use("in a forked child", "nvmlDeviceGetCount_v2", by(count))
+        os._exit(0)
+    os.waitpid(child, 0)
     use("shutdown twice", "nvmlShutdown")
     use("after it", "nvmlDeviceGetCount_v2", by(count))
     use("three times", "nvmlShutdown")

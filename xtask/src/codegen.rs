@@ -12,6 +12,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     files.extend(cutap_registry::interface::generate(root)?);
     files.extend(cutap_registry::generate_inspect(root)?);
     files.extend(cutap_registry::sim_exports::generate(root)?);
+    files.extend(cutap_registry::nvml_exports::generate(root)?);
     for (path, text) in &files {
         let text = match path.extension().is_some_and(|e| e == "rs") {
             true => rustfmt(root, text).with_context(|| format!("formatting {}", path.display()))?,

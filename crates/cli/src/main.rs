@@ -19,6 +19,7 @@ const EMBEDDED: Embedded = Embedded {
     name: env!("CUTAP_INSIDE"),
     preload: include_bytes!(env!("CUTAP_PRELOAD")),
     sim: include_bytes!(env!("CUTAP_SIM")),
+    nvml: include_bytes!(env!("CUTAP_NVML")),
 };
 
 /// What a hook library in C is written with.

@@ -16,12 +16,14 @@ use std::path::{Path, PathBuf};
 /// The libraries, as built by the command line's build script.
 #[derive(Debug, Clone, Copy)]
 pub struct Embedded {
-    /// A name that says what is in both: a folder's.
+    /// A name that says what is in them: a folder's.
     pub name: &'static str,
     /// `libcutap_preload.so`.
     pub preload: &'static [u8],
     /// The simulated `libcuda.so.1`.
     pub sim: &'static [u8],
+    /// The simulated machine's `libnvidia-ml.so.1`.
+    pub nvml: &'static [u8],
 }
 
 /// Where they lie.
@@ -29,7 +31,7 @@ pub struct Embedded {
 pub struct Unpacked {
     /// The preload's path.
     pub preload: PathBuf,
-    /// The folder of the simulated driver, which holds nothing else.
+    /// The folder of the simulated driver and its NVML, which holds nothing else.
     pub sim: PathBuf,
 }
 
@@ -103,6 +105,7 @@ fn into(base: &Path, embedded: Embedded, with_sim: bool) -> std::result::Result<
     own_file(&preload, embedded.preload)?;
     if with_sim {
         own_file(&sim.join("libcuda.so.1"), embedded.sim)?;
+        own_file(&sim.join("libnvidia-ml.so.1"), embedded.nvml)?;
     }
     Ok(Unpacked { preload, sim })
 }

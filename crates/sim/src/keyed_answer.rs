@@ -8,10 +8,10 @@
 //! driver and runtime version, process, thread, the addresses of two tables and of this function, the seconds, and
 //! uuid and PCI place of every device. The other two are fixed; only runtimes before 12 look at them.
 
-use crate::api::device::{pci, uuid};
 use crate::driver::abi::Out;
 use crate::driver::config::config;
 use crate::tables::{CHECK, CUDART};
+use cutap_machine::{pci, uuid};
 
 const KEY: [u8; 16] = [0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52, 0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f];
 

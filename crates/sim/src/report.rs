@@ -1,12 +1,14 @@
 //! How often exports were called that have only the default answer: read by a debugger or cutap through
 //! CUTAP_SIM_COUNTS, or printed when the process ends, if CUTAP_SIM_REPORT=1 asks for it.
 
+use crate::driver::lifecycle;
+use crate::driver::world::world;
 use crate::generated::DEFAULTS;
 use crate::stub::COUNTS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of the default answers, for a reader outside: `counts[i]` calls of the function `names[i]`
-/// (pointer and length), for i below `len`.
+/// (pointer and length), for i below `len`. crates/nvml knows the order of these fields.
 #[repr(C)]
 pub struct Counts {
     /// How many.
@@ -17,6 +19,17 @@ pub struct Counts {
     pub counts: &'static [AtomicU64; DEFAULTS.len()],
     /// Calls of slots of hidden tables of which nothing is known.
     pub hidden: &'static AtomicU64,
+    /// Bytes that this process has on a device, below zero if it has no context there: for the simulated NVML.
+    pub in_use: extern "C" fn(i32) -> i64,
+}
+
+extern "C" fn in_use(ordinal: i32) -> i64 {
+    if lifecycle::require_started().is_err() {
+        return -1;
+    }
+    let world = world();
+    let here = world.contexts.values().any(|c| c.device == ordinal);
+    if here { world.used.get(&ordinal).copied().unwrap_or(0) as i64 } else { -1 }
 }
 
 /// Calls of hidden slots that are answered by default.
@@ -25,7 +38,7 @@ pub static HIDDEN: AtomicU64 = AtomicU64::new(0);
 /// See [`Counts`].
 #[unsafe(no_mangle)]
 pub static CUTAP_SIM_COUNTS: Counts =
-    Counts { len: DEFAULTS.len() as u64, names: &DEFAULTS, counts: &COUNTS, hidden: &HIDDEN };
+    Counts { len: DEFAULTS.len() as u64, names: &DEFAULTS, counts: &COUNTS, hidden: &HIDDEN, in_use };
 
 // SAFETY: the loader calls what stands in .fini_array once, with no argument, when the library or the process ends.
 #[used]

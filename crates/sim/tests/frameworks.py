@@ -39,8 +39,11 @@ def folder(name):
 
 
 def torch():
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # asks NVML, not the driver
+    os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"  # asks both, and compares
     import torch
 
+    assert torch.cuda.is_available() and not torch.cuda.is_initialized()
     count = torch.cuda.device_count()
     print("torch sees", [torch.cuda.get_device_name(i) for i in range(count)])
     there = torch.arange(1000, dtype=torch.float32)

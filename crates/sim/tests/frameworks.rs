@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{large, on_sim, program, scratch, sim, succeed};
+use common::{large, on_sim, program, sim, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -78,25 +78,9 @@ fn handles_of_13() {
     handles("13");
 }
 
-/// TensorFlow does not look for GPUs where NVML does not start, which the simulated driver is not: this much will do.
-fn small_nvml() -> PathBuf {
-    let folder = scratch().join("nvml");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let source = folder.join("nvml.c");
-    std::fs::write(&source, "int nvmlInit_v2(void) { return 0; }\nint nvmlShutdown(void) { return 0; }\n")
-        .expect("a file");
-    let mut gcc = Command::new("gcc");
-    gcc.args(["-shared", "-fPIC", "-Wl,-soname,libnvidia-ml.so.1", "-o"]).arg(folder.join("libnvidia-ml.so.1"));
-    succeed(gcc.arg(source));
-    folder
-}
-
 fn framework(version: &str, name: &str) {
     let Some(packages) = packages(version) else { return };
-    let mut more = folders(&packages);
-    if name == "tensorflow" {
-        more.push(small_nvml());
-    }
+    let more = folders(&packages);
     let mut command = on_sim(Path::new("python3"));
     command.arg(script()).args(["run", name]).env("PYTHONPATH", &packages).env("LD_LIBRARY_PATH", path(&more));
     let output = succeed(command.env("CUTAP_SIM_DEVICES", "2"));

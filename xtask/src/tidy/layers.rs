@@ -15,7 +15,9 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-wire", &[]),
     // in the target, no_std
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
-    ("cutap-sim", &["cutap-calls"]),
+    ("cutap-machine", &[]),
+    ("cutap-sim", &["cutap-calls", "cutap-machine"]),
+    ("cutap-nvml", &["cutap-machine"]),
     // outside
     ("cutap-registry", &[]),
     ("cutap-inspect", &["cutap-calls"]),

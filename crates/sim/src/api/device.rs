@@ -5,29 +5,12 @@ use crate::driver::abi::{Out, Text, answer, put_text};
 use crate::driver::config::config;
 use crate::driver::context::device;
 use crate::driver::fault::{Answer, Fault};
-use crate::generated::{ATTRIBUTES, NAME, UUID};
-
-const PCI_BUS: u32 = 33;
-const PCI_DEVICE: u32 = 34;
-const PCI_DOMAIN: u32 = 50;
+use cutap_machine::{NAME, pci, uuid};
 
 /// The value of an attribute, if the driver knows that attribute.
 pub fn attribute(ordinal: i32, id: u32) -> Answer<i32> {
-    let at = ATTRIBUTES.binary_search_by_key(&id, |a| a.0).map_err(|_| Fault::INVALID_VALUE)?;
-    let value = ATTRIBUTES[at].1;
-    Ok(if id == PCI_BUS { value + device(ordinal)? } else { value })
-}
-
-/// The uuid of a device.
-pub fn uuid(ordinal: i32) -> [u8; 16] {
-    let mut uuid = UUID;
-    uuid[15] = uuid[15].wrapping_add(ordinal as u8);
-    uuid
-}
-
-/// PCI domain, bus and device of a device.
-pub fn pci(ordinal: i32) -> [i32; 3] {
-    [PCI_DOMAIN, PCI_BUS, PCI_DEVICE].map(|id| attribute(ordinal, id).unwrap_or(0))
+    let value = cutap_machine::attribute(ordinal, id).ok_or(Fault::INVALID_VALUE)?;
+    device(ordinal).map(|_| value)
 }
 
 pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {

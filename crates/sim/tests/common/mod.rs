@@ -17,22 +17,26 @@ pub fn scratch() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// The folder that holds libcuda.so.1, built once a test program in a target folder of its own, since cargo holds
-/// a lock on the one that the tests run in.
+/// The folder that holds libcuda.so.1 and libnvidia-ml.so.1, built once a test program in a target folder of their own, since
+/// cargo holds a lock on the one that the tests run in.
 pub fn sim() -> &'static Path {
     static SIM: OnceLock<PathBuf> = OnceLock::new();
     SIM.get_or_init(|| {
         let target = scratch().join("sim-target");
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target);
-        cargo.args(["rustc", "-q", "-p", "cutap-sim", "--release", "--lib", "--crate-type", "cdylib", "--"]);
-        succeed(cargo.args(["-C", "link-arg=-Wl,-soname,libcuda.so.1"]));
         let folder = scratch().join("sim");
-        std::fs::create_dir_all(&folder).expect("a folder for the library");
-        // aside, then renamed: another test program may be using the one that is there
-        let fresh = folder.join(format!("fresh-{}", std::process::id()));
-        std::fs::copy(target.join("release/libcutap_sim.so"), &fresh).expect("the library");
-        std::fs::rename(fresh, folder.join("libcuda.so.1")).expect("the library");
+        std::fs::create_dir_all(&folder).expect("a folder for the libraries");
+        for (package, built, name) in
+            [("cutap-sim", "libcutap_sim.so", "libcuda.so.1"), ("cutap-nvml", "libcutap_nvml.so", "libnvidia-ml.so.1")]
+        {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target);
+            cargo.args(["rustc", "-q", "-p", package, "--release", "--lib", "--crate-type", "cdylib", "--"]);
+            succeed(cargo.arg("-C").arg(format!("link-arg=-Wl,-soname,{name}")));
+            // aside, then renamed: another test program may be using the one that is there
+            let fresh = folder.join(format!("fresh-{name}-{}", std::process::id()));
+            std::fs::copy(target.join("release").join(built), &fresh).expect("the library");
+            std::fs::rename(fresh, folder.join(name)).expect("the library");
+        }
         folder
     })
 }

@@ -1,0 +1,5 @@
+//! Written by `cargo xtask codegen`.
+
+mod device;
+
+pub use device::*;

@@ -130,6 +130,8 @@ pub enum Unit {
     Version,
     /// Bits of which none has a meaning yet: it must be 0.
     Zero,
+    /// Of a pointer to numbers: they are on a device where a handle beside it says so ([`Effect::RemembersWhen`]).
+    ByMode,
 }
 
 /// How a pointer's target is read. A number of a parameter or field is its index among its siblings.
@@ -231,6 +233,8 @@ pub enum Count {
     /// The smaller of a sibling's value and the number that a handle beside it carries
     /// ([`Effect::Remembers`]).
     Carried(u8, u8),
+    /// One value, or part of one, in as many bytes as a sibling says.
+    Sized(u8),
     /// Up to an element that is zero.
     ZeroEnded,
 }
@@ -278,6 +282,19 @@ pub enum Effect {
         of: u8,
         /// The number.
         value: u8,
+    },
+    /// The same when an attribute is the one that is named.
+    RemembersWhen {
+        /// The handle.
+        of: u8,
+        /// The number, or the pointer to it.
+        value: u8,
+        /// The attribute; 255: always.
+        key: u8,
+        /// Which one it is to be.
+        is: i32,
+        /// The number says where scalars are: 0 on the host, another one on a device.
+        mode: bool,
     },
 }
 

@@ -155,7 +155,8 @@ impl Leaks {
                         }
                     }
                 }
-                Effect::Allocates { .. } | Effect::Creates(_) | Effect::Remembers { .. } => {}
+                Effect::Allocates { .. } | Effect::Creates(_) => {}
+                Effect::Remembers { .. } | Effect::RemembersWhen { .. } => {}
                 Effect::AllocatesInside { .. } | Effect::Belongs(..) | Effect::Unmaps { .. } => {}
             }
         }
@@ -353,7 +354,7 @@ fn count<'a>(of: cutap_calls::known::Count, value: &dyn Fn(u8) -> Option<&'a Val
         Count::Volume(pitched, extent) => {
             field(pitched, "pitch")?.checked_mul(field(extent, "height")?)?.checked_mul(field(extent, "depth")?)
         }
-        Count::Rows { .. } | Count::RowsBy { .. } | Count::Copied(_) => None,
+        Count::Rows { .. } | Count::RowsBy { .. } | Count::Copied(_) | Count::Sized(_) => None,
         Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
     }
 }

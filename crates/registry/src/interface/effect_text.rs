@@ -30,8 +30,13 @@ pub(crate) enum EffectKind {
     Unmaps(CountText),
     Destroys,
     Creates,
-    /// The parameter whose value the handle carries.
-    Remembers(String),
+    /// The parameter whose value the handle carries; when which parameter is which value of its enum; whether it
+    /// says where scalars are.
+    Remembers {
+        value: String,
+        when: Option<(String, String)>,
+        mode: bool,
+    },
 }
 
 /// The effects that a key tells.
@@ -40,7 +45,7 @@ pub(crate) fn read(key: &str, value: &Walk) -> Result<Vec<EffectText>, Error> {
         "allocates" => allocates(value)?,
         "belongs" => belongs(value)?,
         "unmaps" => unmaps(value)?,
-        "remembers" => remembers(value)?,
+        "remembers" => return value.all()?.iter().map(remembers).collect(),
         _ => {
             let kind = match key {
                 "frees" => EffectKind::Frees,
@@ -110,15 +115,22 @@ fn unmaps(value: &Walk) -> Result<EffectText, Error> {
 }
 
 fn remembers(value: &Walk) -> Result<EffectText, Error> {
-    let (mut of, mut what) = (String::new(), String::new());
-    for (key, value) in value.table(&["of", "value"])? {
+    let (mut of, mut what, mut when, mut is, mut mode) =
+        (String::new(), String::new(), String::new(), String::new(), false);
+    for (key, value) in value.table(&["of", "value", "when", "is", "mode"])? {
         match key {
             "of" => of = value.text()?,
+            "when" => when = value.text()?,
+            "is" => is = value.text()?,
+            "mode" => mode = value.truth()?,
             _ => what = value.text()?,
         }
     }
-    if of.is_empty() || what.is_empty() {
-        return Err(value.error("expected { of = \"handle\", value = \"parameter\" }".into()));
+    if of.is_empty() || what.is_empty() || when.is_empty() != is.is_empty() {
+        let message =
+            "expected { of = \"handle\", value = \"parameter\" }, and when = \"parameter\" together with is = \"NAME\"";
+        return Err(value.error(message.into()));
     }
-    Ok(EffectText { at: value.at, kind: EffectKind::Remembers(what), parameter: of })
+    let when = (!when.is_empty()).then_some((when, is));
+    Ok(EffectText { at: value.at, kind: EffectKind::Remembers { value: what, when, mode }, parameter: of })
 }

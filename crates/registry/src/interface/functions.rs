@@ -239,7 +239,21 @@ fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -
         EffectKind::Frees => Effect::Frees(at),
         EffectKind::Destroys => Effect::Destroys(at),
         EffectKind::Creates => Effect::Creates(at),
-        EffectKind::Remembers(value) => Effect::Remembers { of: at, value: find(value)? },
+        EffectKind::Remembers { value, when: None, mode: false } => Effect::Remembers { of: at, value: find(value)? },
+        EffectKind::Remembers { value, when, mode } => {
+            let (key, is) = match when {
+                None => (255, 0),
+                Some((key, name)) => {
+                    let key = find(key)?;
+                    let wrong = || Place { at: text.at, ..place }.error(format!("there is no value {name}"));
+                    let Type::Enum(n) = tables.get(params[usize::from(key)].ty) else { return Err(wrong()) };
+                    let values = &tables.enums[usize::from(n)].values;
+                    let value = values.iter().find(|(_, n)| n == name).ok_or_else(wrong)?;
+                    (key, value.0 as i32)
+                }
+            };
+            Effect::RemembersWhen { of: at, value: find(value)?, key, is, mode: *mode }
+        }
         EffectKind::Allocates { bytes, memory } => Effect::Allocates {
             at,
             by_value: !leads_to_address(tables, params[usize::from(at)].ty),

@@ -108,6 +108,9 @@ impl Tables<'_> {
                 at.ok_or_else(|| wrong(name))
             };
             member.rule = self.rule(family, rule, siblings, &find, place)?;
+            if let (Rule::Tagged(tags, by, Count::Fixed(1)), Some(size)) = (member.rule, size_of_value(siblings)) {
+                member.rule = Rule::Tagged(tags, by, Count::Sized(size));
+            }
             (member.guessed, member.said) = (false, true);
         }
         Ok(member)
@@ -163,6 +166,12 @@ impl Tables<'_> {
     }
 }
 
+/// The sibling that says in how many bytes an attribute's value is.
+fn size_of_value(siblings: &[Sibling]) -> Option<u8> {
+    let found = siblings.iter().position(|s| ["sizeInBytes", "dataSize"].contains(&s.name.as_str()))?;
+    u8::try_from(found).ok()
+}
+
 /// A count with numbers for names. A field of what a sibling points to is asked for as `sibling.field`.
 pub(crate) fn count(text: &CountText, find: &dyn Fn(&String) -> Result<u8, Error>) -> Result<Count, Error> {
     Ok(match text {
@@ -204,6 +213,7 @@ pub(crate) fn named_unit(text: &str) -> Unit {
         "hex" => Unit::Hex,
         "version" => Unit::Version,
         "zero" => Unit::Zero,
+        "by_mode" => Unit::ByMode,
         _ => Unit::None,
     }
 }

@@ -15,6 +15,8 @@ const TEXT: u16 = 256;
 const ARRAY: u16 = 1024;
 const KERNEL: u16 = 1024;
 const STRUCT: u32 = 1200;
+/// Bytes of an attribute that is a list.
+const LIST: u16 = 64;
 /// Elements of a list that ends with a zero.
 const ZERO_ENDED: u16 = 32;
 /// Structs within structs.
@@ -176,7 +178,12 @@ impl Plan<'_> {
                 let rows = &self.tables.tags[usize::from(row)].rows;
                 let size = rows.iter().map(|(_, ty)| self.size(*ty)).max().unwrap_or(8).min(STRUCT) as u16;
                 if let Some(step) = self.counted(siblings, count, step) {
-                    let most = if count == Count::Fixed(1) { size } else { ARRAY };
+                    let (size, most) = match count {
+                        Count::Fixed(1) => (size, size),
+                        // Some are lists.
+                        Count::Sized(_) => (1, size.max(LIST)),
+                        _ => (size, ARRAY),
+                    };
                     // Several tags: a pointer for each.
                     let by = siblings.members.get(usize::from(sibling)).map(|m| self.tables.get(m.ty));
                     let kind = if matches!(by, Some(Type::Pointer(..))) { kind::POINTERS } else { kind::MEMORY };
@@ -276,6 +283,7 @@ impl Plan<'_> {
             | Count::Times(k, _)
             | Count::Less(k, _)
             | Count::Carried(k, _)
+            | Count::Sized(k)
             | Count::OneMore(k) => {
                 let k = usize::from(k);
                 let wide = self.size(siblings.members[k].ty) == 8;

@@ -85,6 +85,17 @@ impl<'a> Walk<'a> {
         number.ok_or_else(|| self.is_no("a number"))
     }
 
+    /// The elements of an array, or the value itself.
+    pub(crate) fn all(&self) -> Result<Vec<Walk<'a>>, Error> {
+        Ok(match self.value.as_array() {
+            None => vec![Walk { ..*self }],
+            Some(array) => {
+                let one = |v: &'a toml::Spanned<DeValue<'a>>| Walk { at: v.span().start, value: v.get_ref(), ..*self };
+                array.iter().map(one).collect()
+            }
+        })
+    }
+
     pub(crate) fn truth(&self) -> Result<bool, Error> {
         self.value.as_bool().ok_or_else(|| self.is_no("true or false"))
     }

@@ -127,6 +127,9 @@ impl Param {
     const fn zero(self) -> Param {
         Param { unit: Unit::Zero, ..self }
     }
+    const fn by_mode(self) -> Param {
+        Param { unit: Unit::ByMode, ..self }
+    }
     /// Its second register.
     const fn second(self, second: u8) -> Param {
         Param { second, ..self }
@@ -244,16 +247,19 @@ fn more(p: &Member) -> &'static str {
         (Dir::In, Unit::Hex) => ".hex()",
         (Dir::In, Unit::Version) => ".version()",
         (Dir::In, Unit::Zero) => ".zero()",
+        (Dir::In, Unit::ByMode) => ".by_mode()",
         (Dir::Out, Unit::None) => ".out()",
         (Dir::Out, Unit::Bytes) => ".out().bytes()",
         (Dir::Out, Unit::Hex) => ".out().hex()",
         (Dir::Out, Unit::Version) => ".out().version()",
         (Dir::Out, Unit::Zero) => ".out().zero()",
+        (Dir::Out, Unit::ByMode) => ".out().by_mode()",
         (Dir::InOut, Unit::None) => ".both()",
         (Dir::InOut, Unit::Bytes) => ".both().bytes()",
         (Dir::InOut, Unit::Hex) => ".both().hex()",
         (Dir::InOut, Unit::Version) => ".both().version()",
         (Dir::InOut, Unit::Zero) => ".both().zero()",
+        (Dir::InOut, Unit::ByMode) => ".both().by_mode()",
     }
 }
 

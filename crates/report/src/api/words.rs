@@ -59,6 +59,7 @@ pub(super) fn unit(unit: Unit) -> Option<&'static str> {
         Unit::Hex => Some("bits"),
         Unit::Version => Some("version"),
         Unit::Zero => Some("must be 0"),
+        Unit::ByMode => Some("on the host or on a device, as the handle says"),
     }
 }
 
@@ -121,6 +122,7 @@ fn count(params: &[Param], count: Count) -> String {
         Count::Copied(_) => "as the struct says".to_owned(),
         Count::AtTimes(a, b) => format!("*{} * {}", name(a), name(b)),
         Count::Volume(a, b) => format!("{0}->pitch * {1}.height * {1}.depth", name(a), name(b)),
+        Count::Sized(n) => format!("in {} bytes", name(n)),
         Count::OneMore(n) => format!("{} + 1", name(n)),
         Count::Less(n, less) => format!("{} - {less}", name(n)),
         Count::Carried(n, handle) => format!("{}, or as many as {} has", name(n), name(handle)),
@@ -157,6 +159,11 @@ pub(super) fn effect(params: &[Param], effect: Effect) -> String {
         Effect::Frees(n) => format!("frees the memory at {}", name(n)),
         Effect::Destroys(n) => format!("ends {}", name(n)),
         Effect::Creates(n) => format!("makes *{}", name(n)),
-        Effect::Remembers { of, value } => format!("{} carries {} from now on", name(of), name(value)),
+        Effect::RemembersWhen { of, value, mode: true, .. } => {
+            format!("{} says by {} from now on whether scalars are on the host", name(of), name(value))
+        }
+        Effect::RemembersWhen { of, value, .. } | Effect::Remembers { of, value } => {
+            format!("{} carries {} from now on", name(of), name(value))
+        }
     }
 }

@@ -11,7 +11,7 @@ impl Walk<'_> {
         match count {
             Count::Unknown | Count::ZeroEnded => None,
             Count::Fixed(n) => Some(n.into()),
-            Count::Of(n) => self.sibling(row, n),
+            Count::Of(n) | Count::Sized(n) => self.sibling(row, n),
             Count::At(n) => self.behind(row, n),
             Count::Least(a, b) => {
                 let most = self.sibling(row, a)?;

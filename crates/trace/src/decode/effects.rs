@@ -66,7 +66,12 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                 }
             }
             Effect::Destroys(n) => destroy(state, &walk, row, n, call.start_ns),
-            Effect::Remembers { of, value } => remember(state, &walk, row, of, value),
+            Effect::Remembers { of, value } => remember(state, &walk, row, of, value, false),
+            Effect::RemembersWhen { of, value, key, is, mode } => {
+                if key == 255 || walk.sibling(row, key) == u64::try_from(is).ok() {
+                    remember(state, &walk, row, of, value, mode);
+                }
+            }
             Effect::Creates(n) => {
                 if let Some((kind, value)) = kind_of(&walk, walk.memory, row, n) {
                     state.handles.counted(kind, value);
@@ -115,15 +120,23 @@ fn destroy(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, n: u8, since: u64)
     }
 }
 
-/// A handle carries a parameter's value from now on.
-fn remember(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, of: u8, value: u8) {
+/// A handle carries a parameter's value from now on, or says by it where scalars are.
+fn remember(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, of: u8, value: u8, mode: bool) {
     let Some(param) = row.params.get(usize::from(value)) else { return };
     let number = match walk.ty(param.ty) {
+        // An attribute's value, which is an enum's.
+        Type::Pointer(to, _) if walk.ty(to) == Type::Void => {
+            let kept = raw(walk, row, value).and_then(|at| walk.before.at(at));
+            kept.and_then(|f| f.bytes.first_chunk()).map(|four| i32::from_le_bytes(*four).into())
+        }
         Type::Pointer(..) => walk.behind(row, value).and_then(|n| i64::try_from(n).ok()),
         _ => row.cell(value.into(), walk.size_of(param.ty)).map(|c| signed(word(c.bytes()), c.bytes().len())),
     };
     if let (Some((kind, handle)), Some(number)) = (kind_of(walk, walk.memory, row, of), number) {
-        state.handles.carry(kind, handle, number);
+        match mode {
+            true => state.handles.set_mode(kind, handle, number),
+            false => state.handles.carry(kind, handle, number),
+        }
     }
 }
 

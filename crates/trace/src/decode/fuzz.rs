@@ -65,6 +65,7 @@ fn count() -> impl Strategy<Value = Count> {
             height
         }),
         (0..4u8).prop_map(Count::Copied),
+        (0..6u8).prop_map(Count::Sized),
         (0..6u8, any::<u8>()).prop_map(|(a, b)| Count::Less(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Carried(a, b)),
     ]
@@ -114,7 +115,14 @@ fn ty() -> impl Strategy<Value = Type> {
 
 fn param() -> impl Strategy<Value = Param> {
     let dir = prop_oneof![Just(Dir::In), Just(Dir::Out), Just(Dir::InOut)];
-    let unit = prop_oneof![Just(Unit::None), Just(Unit::Bytes), Just(Unit::Hex), Just(Unit::Version), Just(Unit::Zero)];
+    let unit = prop_oneof![
+        Just(Unit::None),
+        Just(Unit::Bytes),
+        Just(Unit::Hex),
+        Just(Unit::Version),
+        Just(Unit::Zero),
+        Just(Unit::ByMode)
+    ];
     (0..24u16, 0..12u8, any::<u8>(), 0..80u16, dir, rule(), unit).prop_map(
         |(ty, word, second, offset, dir, rule, unit)| Param { name: "p", ty, word, second, offset, dir, rule, unit },
     )

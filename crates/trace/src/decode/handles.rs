@@ -21,6 +21,8 @@ pub struct Handles {
     last: HashMap<&'static str, u32>,
     /// What a handle's description says of a type.
     carried: HashMap<Key, i64>,
+    /// Where a handle says that scalars are; not 0.
+    modes: HashMap<Key, i64>,
     gone: VecDeque<Key>,
     /// What ends with a handle.
     owned: HashMap<Key, Vec<Key>>,
@@ -155,6 +157,21 @@ impl Handles {
         }
     }
 
+    /// The handle says from now on where scalars are.
+    pub fn set_mode(&mut self, kind: &known::Handle, value: u64, mode: i64) {
+        let key = (kind.short, value);
+        if mode == 0 {
+            self.modes.remove(&key);
+        } else if self.modes.len() < MOST {
+            self.modes.insert(key, mode);
+        }
+    }
+
+    /// Where a handle says that scalars are; 0: on the host.
+    pub fn mode(&self, kind: &known::Handle, value: u64) -> i64 {
+        self.modes.get(&(kind.short, value)).copied().unwrap_or(0)
+    }
+
     /// The number that a handle carries.
     pub fn carried(&self, kind: &known::Handle, value: u64) -> Option<i64> {
         self.carried.get(&(kind.short, value)).copied()
@@ -182,6 +199,7 @@ impl Handles {
         let key = (kind.short, value);
         let Some(known) = self.known.get_mut(&key) else {
             self.carried.remove(&key);
+            self.modes.remove(&key);
             return;
         };
         if known.other || known.since > since {
@@ -217,6 +235,7 @@ impl Handles {
             self.end_owned(key, since, ended);
         }
         self.carried.remove(&key);
+        self.modes.remove(&key);
         while self.gone.len() > GONE {
             let Some(oldest) = self.gone.pop_front() else { break };
             if self.known.get(&oldest).is_some_and(|k| k.standing == Standing::Destroyed) {

@@ -4,7 +4,7 @@ use super::row::Row;
 use super::scalar::signed;
 use super::value::{Items, Value};
 use super::walk::{ELEMENTS, Walk, word};
-use cutap_calls::known::{Count, Tag, Type, TypeId, Unit};
+use cutap_calls::known::{Count, Param, Rule, Tag, Type, TypeId, Unit};
 
 impl Walk<'_> {
     /// What a tag announces: a type, or in a union's tags the number of a field.
@@ -23,7 +23,6 @@ impl Walk<'_> {
     pub fn tagged(&mut self, row: &Row<'_>, address: u64, tags: u16, sibling: u8, count: Count) -> Option<Value> {
         let tags = self.tables.tags.get(usize::from(tags))?;
         let param = row.params.get(usize::from(sibling))?;
-        let cell = row.cell(sibling.into(), self.size_of(param.ty))?;
         if matches!(self.ty(param.ty), Type::Pointer(..)) {
             let announce = self.announce(row, sibling)?;
             let total = self.count(row, count).unwrap_or(announce.len() as u64);
@@ -31,16 +30,14 @@ impl Walk<'_> {
                 w.target(announced(tags, *announce.get(n)?)?, pointer, Unit::None)
             });
         }
-        let tag = match self.ty(param.ty) {
-            Type::Handle(of) => {
-                self.state.as_ref()?.handles.carried(self.tables.handles.get(usize::from(of))?, word(cell.bytes()))?
-            }
-            _ => signed(word(cell.bytes()), cell.bytes().len()),
-        };
-        let ty = announced(tags, tag)?;
+        let ty = announced(tags, self.tag_of(row, sibling)?)?;
         match (self.ty(ty), count) {
             (Type::Void, _) => None,
             (_, Count::Fixed(1) | Count::Unknown) => self.exactly(ty, address),
+            (_, Count::Sized(by)) => {
+                let said = self.sibling(row, by).unwrap_or(u64::MAX);
+                self.in_bytes(ty, address, said)
+            }
             _ => {
                 let fragment = self.memory.at(address)?;
                 let size = self.element(ty) as u64;
@@ -48,6 +45,46 @@ impl Walk<'_> {
                 let value = self.items(ty, fragment.bytes, total);
                 Some(Value::To(address, Box::new(value)))
             }
+        }
+    }
+
+    /// How a handle beside a scalar says that it is on a device; none: it is on the host.
+    pub fn mode_of(&self, row: &Row<'_>, param: &Param) -> Option<i64> {
+        /// Of cuBLASLt's modes the one in which beta is on the host all the same.
+        const BETA_ON_HOST: i64 = 4;
+        let state = self.state.as_ref()?;
+        let mode = |(n, p): (usize, &Param)| {
+            let Type::Handle(of) = self.ty(p.ty) else { return None };
+            let kind = self.tables.handles.get(usize::from(of))?;
+            let mode = state.handles.mode(kind, word(row.cell(n, 8)?.bytes()));
+            (mode != 0).then_some(mode)
+        };
+        let found = row.params.iter().enumerate().find_map(mode);
+        found.filter(|mode| *mode != BETA_ON_HOST || param.name != "beta")
+    }
+
+    /// Bytes of a number whose type a sibling may announce.
+    pub fn scalar_bytes(&self, row: &Row<'_>, rule: Rule, to: TypeId) -> Option<u64> {
+        let told = |tags, by| self.tag_of(row, by).and_then(|tag| self.tagged_type(tags, tag));
+        let ty = match rule {
+            Rule::One => Some(to),
+            Rule::Scalar(tags, by) => told(tags, by),
+            Rule::ScalarOr(tags, by, or, other) => told(tags, by).or_else(|| told(or, other)),
+            _ => None,
+        };
+        let size = self.size_of(ty?) as u64;
+        (size > 0).then_some(size)
+    }
+
+    /// The tag that a sibling is, or that a handle carries.
+    fn tag_of(&self, row: &Row<'_>, sibling: u8) -> Option<i64> {
+        let param = row.params.get(usize::from(sibling))?;
+        let cell = row.cell(sibling.into(), self.size_of(param.ty))?;
+        match self.ty(param.ty) {
+            Type::Handle(of) => {
+                self.state.as_ref()?.handles.carried(self.tables.handles.get(usize::from(of))?, word(cell.bytes()))
+            }
+            _ => Some(signed(word(cell.bytes()), cell.bytes().len())),
         }
     }
 
@@ -66,6 +103,24 @@ impl Walk<'_> {
                 Some(self.by_type(ty, &address.to_le_bytes()[..size], Unit::None))
             }
         }
+    }
+
+    /// One value in as many bytes as the program says: more are a list, fewer are part of it.
+    fn in_bytes(&mut self, ty: TypeId, address: u64, said: u64) -> Option<Value> {
+        let bytes = self.memory.at(address)?.bytes;
+        let kept = bytes.get(..usize::try_from(said).unwrap_or(usize::MAX)).unwrap_or(bytes);
+        let size = self.size_of(ty).max(1);
+        let value = match self.ty(ty) {
+            Type::Enum(_) | Type::Handle(_) if said >= 2 * size as u64 && said.is_multiple_of(size as u64) => {
+                self.items(ty, kept, said / size as u64)
+            }
+            _ if said >= size as u64 => return self.exactly(ty, address),
+            _ => {
+                let values = kept.iter().map(|byte| Value::Uint((*byte).into())).collect();
+                Value::Array(Box::new(Items { values, total: said }))
+            }
+        };
+        Some(Value::To(address, Box::new(value)))
     }
 
     /// One value. As much was kept as the longest that the tags announce has: what lies behind a shorter one

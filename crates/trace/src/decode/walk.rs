@@ -158,6 +158,13 @@ impl<'a> Walk<'a> {
     }
 
     fn pointer(&mut self, row: &Row<'_>, param: &Param, to: TypeId, address: u64) -> Value {
+        if param.unit == Unit::ByMode
+            && let Some(mode) = self.mode_of(row, param)
+        {
+            // In other modes it is a vector, as long as the result has rows.
+            let meant = if mode == 1 { self.scalar_bytes(row, param.rule, to) } else { None };
+            return self.somewhere(address, meant, Else::Any);
+        }
         match param.rule {
             Rule::Opaque => return Value::Opaque(address),
             Rule::Memory(count) | Rule::Host(count) | Rule::From(count, _) | Rule::To(count, _) => {

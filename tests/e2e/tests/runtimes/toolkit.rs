@@ -118,6 +118,15 @@ fn nvshmem() {
     recorded("nvshmem.c", "nvshmem", &[library], "nvshmem*,cudaMalloc,cudaStreamCreate", "0 2 0 0\n");
 }
 
+/// Scalars in memory of a device are addresses, of the host values; attributes are read in as many bytes as are given.
+#[test]
+fn scalars_and_attributes() {
+    let library = |(name, defined): (&str, &str)| stand_in("scalars_stand_in.c", &format!("lib{name}.so.12"), defined);
+    let all = [("cublas", "CUBLAS"), ("cublasLt", "CUBLASLT"), ("cusparse", "CUSPARSE")];
+    let Some(libraries) = all.map(library).into_iter().collect::<Option<Vec<_>>>() else { return };
+    recorded("scalars.c", "scalars", &libraries, "cublas*,cusparse*,cuMemAlloc*", "done\n");
+}
+
 #[test]
 fn a_struct_of_an_older_runtime() {
     recorded("properties.c", "properties", &[], "cudaGetDeviceProperties", "0 728 NVIDIA H200 32 9.0 0\n");

@@ -288,6 +288,9 @@ impl Param {
     const fn zero(self) -> Param {
         Param { unit: Unit::Zero, ..self }
     }
+    const fn by_mode(self) -> Param {
+        Param { unit: Unit::ByMode, ..self }
+    }
     /// Its second register.
     const fn second(self, second: u8) -> Param {
         Param { second, ..self }

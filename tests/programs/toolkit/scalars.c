@@ -1,0 +1,59 @@
+/* Scalars on the host and on a device, as handles and descriptors say: those on a device are addresses, although the simulated device's
+ * memory could be read. Attributes in fewer bytes than they have, in as many, and in more. */
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "scalars.h"
+
+enum { SCALE_TYPE = 1, POINTER_MODE = 2, EPILOGUE = 7, BIAS_POINTER = 8, FLOAT = 0, DOUBLE = 1, COMPUTE_32F = 68 };
+
+static int blas(void *memory) {
+    cublasHandle_t handle;
+    float two = 2.5f;
+    double three = 3, result = 0;
+    int failed = cublasCreate_v2(&handle) | cublasSetMathMode(handle, 16) | cublasSetMathMode(handle, 19);
+    failed |= cublasSscal_v2(handle, 16, &two, memory, 1) | cublasDdot_v2(handle, 8, memory, 1, memory, 1, &result);
+    failed |= cublasScalEx(handle, 16, &three, DOUBLE, memory, DOUBLE, 1, DOUBLE) | cublasSetPointerMode_v2(handle, 1);
+    failed |= cublasSscal_v2(handle, 16, memory, memory, 1) | cublasDdot_v2(handle, 8, memory, 1, memory, 1, (double *)memory + 4);
+    failed |= cublasScalEx(handle, 16, memory, DOUBLE, memory, DOUBLE, 1, DOUBLE) | cublasSetPointerMode_v2(handle, 0);
+    failed |= cublasSscal_v2(handle, 16, &two, memory, 1) | cublasDestroy_v2(handle);
+    return failed;
+}
+
+static int light(void *memory) {
+    void *desc;
+    float one = 1, half = 0.5f;
+    double two = 2;
+    int32_t mode = 1, type = DOUBLE, epilogue[2] = {4, 0};
+    size_t written;
+    int failed = cublasLtMatmulDescCreate(&desc, COMPUTE_32F, FLOAT);
+    failed |= cublasLtMatmul(0, desc, &one, memory, 0, memory, 0, &half, memory, 0, memory, 0, 0, 0, 0, 0);
+    failed |= cublasLtMatmulDescSetAttribute(desc, POINTER_MODE, &mode, 2) != 1;
+    failed |= cublasLtMatmul(0, desc, &one, memory, 0, memory, 0, &half, memory, 0, memory, 0, 0, 0, 0, 0);
+    failed |= cublasLtMatmulDescSetAttribute(desc, POINTER_MODE, &mode, 4);
+    failed |= cublasLtMatmul(0, desc, memory, memory, 0, memory, 0, memory, memory, 0, memory, 0, 0, 0, 0, 0);
+    mode = 4;
+    failed |= cublasLtMatmulDescSetAttribute(desc, POINTER_MODE, &mode, 4);
+    failed |= cublasLtMatmul(0, desc, memory, memory, 0, memory, 0, &half, memory, 0, memory, 0, 0, 0, 0, 0);
+    mode = 0;
+    failed |= cublasLtMatmulDescSetAttribute(desc, POINTER_MODE, &mode, 4) | cublasLtMatmulDescSetAttribute(desc, SCALE_TYPE, &type, 4);
+    failed |= cublasLtMatmul(0, desc, &two, memory, 0, memory, 0, &two, memory, 0, memory, 0, 0, 0, 0, 0);
+    failed |= cublasLtMatmulDescSetAttribute(desc, EPILOGUE, epilogue, 4) | cublasLtMatmulDescSetAttribute(desc, BIAS_POINTER, &memory, 8);
+    failed |= cublasLtMatmulDescGetAttribute(desc, EPILOGUE, epilogue, 4, &written) | cublasLtMatmulDescGetAttribute(desc, EPILOGUE, 0, 0, &written);
+    return failed | cublasLtMatmulDescDestroy(desc);
+}
+
+static int sparse(void *memory) {
+    void *handle, *vector;
+    float one = 1, half = 0.5f;
+    int failed = cusparseCreate(&handle) | cusparseCreateDnVec(&vector, 16, memory, FLOAT);
+    failed |= cusparseAxpby(handle, &one, vector, &half, vector) | cusparseSetPointerMode(handle, 1);
+    return failed | cusparseAxpby(handle, memory, vector, (float *)memory + 1, vector) | cusparseDestroy(handle);
+}
+
+int main(void) {
+    void *memory;
+    int failed = cudaMalloc(&memory, 4096);
+    puts(failed || blas(memory) || light(memory) || sparse(memory) ? "wrong" : "done");
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* Some of cuBLAS, cuBLASLt and cuSPARSE, as their headers declare it; types that are of no matter here are void. */
+#include <stddef.h>
+
+typedef struct cublasContext *cublasHandle_t;
+int cublasCreate_v2(cublasHandle_t *handle);
+int cublasDestroy_v2(cublasHandle_t handle);
+int cublasSetPointerMode_v2(cublasHandle_t handle, int mode);
+int cublasSetMathMode(cublasHandle_t handle, int mode);
+int cublasSscal_v2(cublasHandle_t handle, int n, const float *alpha, float *x, int incx);
+int cublasDdot_v2(cublasHandle_t handle, int n, const double *x, int incx, const double *y, int incy, double *result);
+int cublasScalEx(cublasHandle_t handle, int n, const void *alpha, int alphaType, void *x, int xType, int incx, int executionType);
+
+int cublasLtMatmulDescCreate(void **desc, int compute, int scale);
+int cublasLtMatmulDescDestroy(void *desc);
+int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *buf, size_t size);
+int cublasLtMatmulDescGetAttribute(void *desc, int attribute, void *buf, size_t size, size_t *written);
+int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *A, void *a, const void *B, void *b, const void *beta,
+    const void *C, void *c, void *D, void *d, const void *algo, void *workspace, size_t bytes, void *stream);
+
+int cusparseCreate(void **handle);
+int cusparseDestroy(void *handle);
+int cusparseSetPointerMode(void *handle, int mode);
+int cusparseCreateDnVec(void **vector, long size, void *values, int type);
+int cusparseAxpby(void *handle, const void *alpha, void *x, const void *beta, void *y);

@@ -1,0 +1,60 @@
+/* In the place of libcublas, libcublasLt and libcusparse: handles, and functions that take scalars and attributes. They look at nothing
+ * on the device; the scalars of the host are checked. */
+#include <stdlib.h>
+#include "scalars.h"
+
+#ifdef CUBLAS
+struct cublasContext { int mode; };
+int cublasCreate_v2(cublasHandle_t *handle) { *handle = calloc(1, sizeof **handle); return 0; }
+int cublasDestroy_v2(cublasHandle_t handle) { free(handle); return 0; }
+int cublasSetPointerMode_v2(cublasHandle_t handle, int mode) { handle->mode = mode; return 0; }
+int cublasSetMathMode(cublasHandle_t handle, int mode) { (void)mode; return handle ? 0 : 1; }
+int cublasSscal_v2(cublasHandle_t handle, int n, const float *alpha, float *x, int incx) {
+    (void)n, (void)x, (void)incx;
+    return handle->mode == 0 && *alpha != 2.5f;
+}
+int cublasDdot_v2(cublasHandle_t handle, int n, const double *x, int incx, const double *y, int incy, double *result) {
+    (void)n, (void)x, (void)incx, (void)y, (void)incy;
+    if (handle->mode == 0) *result = 7;
+    return 0;
+}
+int cublasScalEx(cublasHandle_t handle, int n, const void *alpha, int alphaType, void *x, int xType, int incx, int executionType) {
+    (void)n, (void)alphaType, (void)x, (void)xType, (void)incx, (void)executionType;
+    return handle->mode == 0 && *(const double *)alpha != 3;
+}
+#endif
+
+#ifdef CUBLASLT
+int cublasLtMatmulDescCreate(void **desc, int compute, int scale) { (void)compute, (void)scale; *desc = malloc(64); return 0; }
+int cublasLtMatmulDescDestroy(void *desc) { free(desc); return 0; }
+int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *buf, size_t size) {
+    (void)desc, (void)attribute, (void)buf;
+    return size < 4;
+}
+int cublasLtMatmulDescGetAttribute(void *desc, int attribute, void *buf, size_t size, size_t *written) {
+    (void)desc, (void)attribute, (void)buf;
+    *written = size;
+    return 0;
+}
+int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *A, void *a, const void *B, void *b, const void *beta,
+    const void *C, void *c, void *D, void *d, const void *algo, void *workspace, size_t bytes, void *stream) {
+    (void)handle, (void)desc, (void)alpha, (void)A, (void)a, (void)B, (void)b, (void)beta;
+    (void)C, (void)c, (void)D, (void)d, (void)algo, (void)workspace, (void)bytes, (void)stream;
+    return 0;
+}
+#endif
+
+#ifdef CUSPARSE
+int cusparseCreate(void **handle) { *handle = malloc(64); return 0; }
+int cusparseDestroy(void *handle) { free(handle); return 0; }
+int cusparseSetPointerMode(void *handle, int mode) { (void)handle, (void)mode; return 0; }
+int cusparseCreateDnVec(void **vector, long size, void *values, int type) {
+    (void)size, (void)values, (void)type;
+    *vector = malloc(64);
+    return 0;
+}
+int cusparseAxpby(void *handle, const void *alpha, void *x, const void *beta, void *y) {
+    (void)handle, (void)alpha, (void)x, (void)beta, (void)y;
+    return 0;
+}
+#endif

@@ -192,7 +192,12 @@ impl Plan<'_> {
             }
             Rule::OptionValues(_, count) => {
                 if let Some(step) = self.counted(siblings, count, step) {
-                    self.out.push(Step { size: 8, most: TEXT, ..step });
+                    let step = Step { size: 8, most: TEXT, ..step };
+                    // Logs are written above all by a call that fails.
+                    self.out.push(match self.phase {
+                        0 => step,
+                        _ => Step { flags: step.flags & !EXIT | ALWAYS, ..step }.of(kind::TEXTS),
+                    });
                 }
             }
             // Of a number in the place of an address nothing is there, and nothing is kept.

@@ -25,9 +25,9 @@ pub extern "C" fn cuLibraryLoadData(
     library_count: u32,
 ) -> u32 {
     load(found, || {
-        options(count, names, values)?;
+        let logs = options(count, names, values)?;
         options(library_count, library_names, library_values)?;
-        code::image_at(image)
+        logs.told(code::image_at(image))
     })
 }
 
@@ -42,9 +42,9 @@ pub extern "C" fn cuLibraryLoadFromFile(
     library_count: u32,
 ) -> u32 {
     load(found, || {
-        options(count, names, values)?;
+        let logs = options(count, names, values)?;
         options(library_count, library_names, library_values)?;
-        code::image_in(path.get()?)
+        logs.told(code::image_in(path.get()?))
     })
 }
 

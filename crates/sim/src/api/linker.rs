@@ -1,6 +1,7 @@
 //! The linker: takes pieces of code and gives them back as one image that modules can be loaded from. Nothing is
 //! compiled; what it gives is machine code only if it was given that.
 
+use crate::api::jit::Logs;
 use crate::api::modules::options;
 use crate::driver::abi::{In, Out, Text, answer, bytes_at};
 use crate::driver::current;
@@ -13,6 +14,7 @@ use crate::image;
 pub struct Link {
     images: Vec<Vec<u8>>,
     linked: Option<Vec<u8>>,
+    logs: Logs,
 }
 
 pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, found: Out<Handle>) -> u32 {
@@ -20,9 +22,10 @@ pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, f
         let mut world = world();
         current::require(&world)?;
         found.check()?;
-        options(count, names, values)?;
+        let logs = options(count, names, values)?;
         let made = world.new_handle();
-        world.links.insert(made, Link::default());
+        world.links.insert(made, Link { logs, ..Link::default() });
+        logs.told(Ok(()))?;
         found.put(made)
     })
 }
@@ -31,7 +34,7 @@ pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, f
 fn add(world: &mut World, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
     let link = known_mut(&mut world.links, link)?;
     match kind {
-        0..=2 => drop(image::read_bytes(&code)?),
+        0..=2 => drop(link.logs.told(image::read_bytes(&code))?),
         3 | 4 => return Ok(()),
         _ => return Err(Fault::INVALID_VALUE),
     }

@@ -20,6 +20,7 @@ pub mod graph_params;
 pub mod graphs;
 pub mod green;
 pub mod init;
+pub mod jit;
 pub mod launch;
 pub mod libraries;
 pub mod linker;

@@ -1,5 +1,6 @@
 //! Modules: code loaded into a context.
 
+use crate::api::jit::Logs;
 use crate::driver::abi::{In, Out, Text, answer};
 use crate::driver::code;
 use crate::driver::fault::{Answer, Fault};
@@ -31,14 +32,19 @@ pub extern "C" fn cuModuleLoadData(found: Out<Handle>, image: u64) -> u32 {
 const OPTIONS: u32 = 36;
 
 /// Options of a list, whoever they are for: both arrays have to be there. What they say is for a compiler that is not
-/// here.
-pub fn options(count: u32, names: In<u32>, values: In<u64>) -> Answer {
+/// here, but for where its logs are wanted.
+pub fn options(count: u32, names: In<u32>, values: In<u64>) -> Answer<Logs> {
     if count > 0 && (names.is_null() || values.is_null()) {
         return Err(Fault::INVALID_VALUE);
     }
     names.check_count(count as usize)?;
     values.check_count(count as usize)?;
-    (0..count as usize).try_for_each(|n| if names.get_at(n)? < OPTIONS { Ok(()) } else { Err(Fault::INVALID_VALUE) })
+    for n in 0..count as usize {
+        if names.get_at(n)? >= OPTIONS {
+            return Err(Fault::INVALID_VALUE);
+        }
+    }
+    Ok(Logs::of(count, names, values))
 }
 
 pub extern "C" fn cuModuleLoadDataEx(
@@ -48,10 +54,7 @@ pub extern "C" fn cuModuleLoadDataEx(
     names: In<u32>,
     values: In<u64>,
 ) -> u32 {
-    load(found, || {
-        options(count, names, values)?;
-        code::image_at(image)
-    })
+    load(found, || options(count, names, values)?.told(code::image_at(image)))
 }
 
 pub extern "C" fn cuModuleLoadFatBinary(found: Out<Handle>, image: u64) -> u32 {

@@ -130,6 +130,10 @@ impl<T: Copy> In<T> {
         self.0.is_null()
     }
 
+    pub fn address(self) -> u64 {
+        self.0 as u64
+    }
+
     pub fn get(self) -> Answer<T> {
         if self.0.is_null() {
             return Err(Fault::INVALID_VALUE);

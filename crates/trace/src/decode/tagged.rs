@@ -1,5 +1,6 @@
 //! Values whose type depends on a tag: attributes, options, scalars of a compute type.
 
+use super::places::Else;
 use super::row::Row;
 use super::scalar::signed;
 use super::value::{Items, Value};
@@ -145,12 +146,11 @@ impl Walk<'_> {
             let ty = announced(tags, *announce.get(n)?)?;
             Some(match w.ty(ty) {
                 Type::Void => Value::Opaque(value),
-                // What the linker writes is behind the pointer only after the call.
-                Type::Pointer(to, _) => match w.deeper(|w| w.target(to, value, Unit::None)).flatten() {
-                    Some(target) => target,
-                    None if value == 0 => Value::Null,
-                    None => Value::Opaque(value),
-                },
+                // What a compiler logs is behind the pointer only after the call.
+                Type::Pointer(to, _) => {
+                    let target = w.deeper(|w| w.target(to, value, Unit::None)).flatten();
+                    target.unwrap_or_else(|| w.somewhere(value, None, Else::Host))
+                }
                 _ => {
                     let size = w.size_of(ty).min(8);
                     w.by_type(ty, &value.to_le_bytes()[..size], Unit::None)

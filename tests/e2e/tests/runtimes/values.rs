@@ -114,6 +114,11 @@ fn nodes_of_all_kinds() {
     }
 }
 
+#[test]
+fn options_and_logs_of_the_compiler() {
+    case("jit", "jit", "driver");
+}
+
 /// Each address without a kind is in the list at the end, and nothing else is.
 #[test]
 fn what_is_raw_is_listed() {

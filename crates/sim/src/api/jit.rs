@@ -1,0 +1,52 @@
+//! The logs of the compiler of PTX: buffers that a program gives among its options. Nothing is compiled, so there is
+//! nothing to say but that something is no code; as a driver does, each log is emptied, and its size becomes what was
+//! written.
+
+use crate::driver::abi::{In, Out, put_text};
+use crate::driver::fault::Answer;
+
+/// CU_JIT_INFO_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER; each one's size is the option behind it.
+const INFO: u32 = 3;
+const ERROR: u32 = 5;
+
+const REFUSED: &[u8] = b"the simulated driver finds no PTX, cubin or fat binary here";
+
+/// Where a program wants its logs.
+#[derive(Clone, Copy, Default)]
+pub struct Logs {
+    info: Option<Log>,
+    error: Option<Log>,
+}
+
+#[derive(Clone, Copy)]
+struct Log {
+    buffer: u64,
+    bytes: u32,
+    /// Address of the option that is its size.
+    size: u64,
+}
+
+impl Logs {
+    /// The logs among these options, whose arrays have been looked at.
+    pub fn of(count: u32, names: In<u32>, values: In<u64>) -> Logs {
+        let place = |option| (0..count as usize).find(|n| names.get_at(*n).is_ok_and(|name| name == option));
+        let log = |option| {
+            let (buffer, size) = (place(option)?, values.address() + 8 * place(option + 1)? as u64);
+            Some(Log { buffer: values.get_at(buffer).ok()?, bytes: In::at(size).get().ok()?, size })
+        };
+        Logs { info: log(INFO), error: log(ERROR) }
+    }
+
+    /// Writes them for code that was taken, or not.
+    pub fn told<T>(self, answer: Answer<T>) -> Answer<T> {
+        let refused = if answer.is_err() { REFUSED } else { b"" };
+        for (log, text) in [(self.info, &b""[..]), (self.error, refused)] {
+            let Some(log) = log else { continue };
+            let written = text.len().min(log.bytes.saturating_sub(1) as usize);
+            if put_text(Out::at(log.buffer), log.bytes, text).is_ok() {
+                Out::<u32>::at(log.size).put_if_wanted(written as u32);
+            }
+        }
+        answer
+    }
+}

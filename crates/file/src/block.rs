@@ -75,6 +75,11 @@ impl Block {
         Block { kind, process, ring, at, ..Block::default() }
     }
 
+    /// Where the block begins in the file.
+    pub fn start(&self) -> u64 {
+        self.place - HEAD as u64 - u64::from(self.plain)
+    }
+
     /// Bytes of the block in the file: a multiple of eight.
     pub(crate) fn length(&self) -> u64 {
         (HEAD as u64 + u64::from(self.plain) + u64::from(self.stored)).next_multiple_of(8)

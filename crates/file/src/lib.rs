@@ -12,5 +12,5 @@ mod writer;
 
 pub use block::{Block, MOST_BYTES, Packing, kind};
 pub use head::{Head, MAGIC, OLDEST, VERSION};
-pub use reader::{Bytes, Cut, Error, Why, body, copy, read_fully, walk};
+pub use reader::{Bytes, Cut, Error, Why, block_at, body, copy, read_fully, walk};
 pub use writer::{Writer, pack};

@@ -111,6 +111,23 @@ pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block,
     }
 }
 
+/// The block at a place where [`walk`] has found one, with the bytes that stand as they are.
+pub fn block_at<B: Bytes + ?Sized>(file: &B, at: u64) -> io::Result<(Block, Vec<u8>)> {
+    let mut bytes = vec![0; HEAD + 64];
+    loop {
+        let there = read_fully(file, &mut bytes, at)?;
+        match Block::parse(&bytes[..there], at) {
+            Ok(Some(block)) => {
+                bytes.truncate(HEAD + usize::from(block.plain));
+                bytes.drain(..HEAD);
+                return Ok((block, bytes));
+            }
+            Err(wanted) if wanted > bytes.len() => bytes.resize(wanted, 0),
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
 /// Whether there is nothing but zeros from here to the end.
 fn only_zeros<B: Bytes + ?Sized>(file: &B, mut at: u64) -> io::Result<bool> {
     let mut piece = [0; 4096];
@@ -142,8 +159,7 @@ pub fn body<B: Bytes + ?Sized>(file: &B, block: &Block, out: &mut Vec<u8>) -> io
 /// The bytes of a whole block as they stand in the file.
 pub fn copy<B: Bytes + ?Sized>(file: &B, block: &Block, out: &mut Vec<u8>) -> io::Result<()> {
     out.resize(block.length() as usize, 0);
-    let start = block.place - HEAD as u64 - u64::from(block.plain);
-    let there = read_fully(file, out, start)?;
+    let there = read_fully(file, out, block.start())?;
     out.truncate(there);
     if there as u64 == block.length() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }

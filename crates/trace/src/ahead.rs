@@ -71,7 +71,7 @@ impl Ahead {
     }
 
     /// The records of chunk `which`; `block` tells where each chunk is.
-    pub fn records(&mut self, which: usize, block: impl Fn(usize) -> Option<Block>) -> io::Result<&[u8]> {
+    pub fn records(&mut self, which: usize, mut block: impl FnMut(usize) -> Option<Block>) -> io::Result<&[u8]> {
         if self.current.as_ref().is_none_or(|(n, _)| *n != which) {
             let buffer = self.put_back();
             if self.asked.front().is_none_or(|(first, _)| *first != which) {
@@ -79,13 +79,13 @@ impl Ahead {
                 while !self.asked.is_empty() {
                     let _ = self.take();
                 }
-                self.ask(which, &block, Vec::new());
+                self.ask(which, &mut block, Vec::new());
             }
             let mut next = self.asked.back().map_or(which, |(last, _)| last + 1);
             let mut buffer = Some(buffer);
             while self.asked.len() <= AHEAD
                 && self.unpacker.ahead.load(Relaxed) < MOST_AHEAD
-                && self.ask(next, &block, buffer.take().unwrap_or_default())
+                && self.ask(next, &mut block, buffer.take().unwrap_or_default())
             {
                 next += 1;
             }
@@ -111,7 +111,7 @@ impl Ahead {
         buffer
     }
 
-    fn ask(&mut self, which: usize, block: &impl Fn(usize) -> Option<Block>, buffer: Vec<u8>) -> bool {
+    fn ask(&mut self, which: usize, block: &mut impl FnMut(usize) -> Option<Block>, buffer: Vec<u8>) -> bool {
         let Some(block) = block(which) else { return false };
         let job = Job { which, block, buffer, reply: self.reply.clone() };
         let sent = self.unpacker.jobs.send(job).is_ok();

@@ -17,6 +17,7 @@ mod event;
 mod filter;
 mod folder;
 mod follow;
+mod index;
 mod judge;
 mod kernels;
 mod loaded;

@@ -1,14 +1,15 @@
 //! A recording as the files of a run: its pages, its names put together, its chunks one behind the
-//! other as in a ring, unpacked when somebody reads them. Only heads are kept, so that a long
-//! recording needs little memory.
+//! other as in a ring, read and unpacked when somebody wants them. Of a chunk only its place in the file is kept, so that a long
+//! recording needs no more memory than a short one.
 
 use crate::ahead::{Ahead, Unpacker};
 use crate::error::Error;
+use crate::index::Index;
 use crate::store::{Bytes, Store};
 use cutap_file::{Block, Cut, kind, walk};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, RingHeader, chunk_offset};
 use cutap_wire::{PAGE, VERSION, names, process};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
 use std::mem::offset_of;
@@ -45,11 +46,14 @@ struct Recordings {
 #[derive(Debug, Default)]
 struct RingBlocks {
     page: Option<Block>,
-    chunks: BTreeMap<u64, Chunk>,
+    /// Shared with whoever reads the ring.
+    chunks: Arc<Index>,
 }
 
-/// A chunk: its head, and where its records are.
-type Chunk = ([u8; CHUNK_HEADER], Block);
+/// A chunk: its number in the ring, its head, and where its records are.
+type Chunk = (usize, [u8; CHUNK_HEADER], Block);
+/// Heads that are kept: of the chunk that is read, and of those that are unpacked ahead.
+const HEADS: usize = 8;
 
 impl Recorded {
     pub fn open(path: &Path) -> Result<Recorded, Error> {
@@ -72,12 +76,15 @@ impl Recorded {
                 kind::NAMES => of.names.push(*block),
                 kind::RING => of.rings.entry(block.ring).or_default().page = Some(*block),
                 _ => {
-                    if let Ok(head) = plain.try_into() {
-                        of.rings.entry(block.ring).or_default().chunks.insert(block.at, (head, *block));
+                    if plain.len() == CHUNK_HEADER {
+                        let ring = of.rings.entry(block.ring).or_default();
+                        Arc::get_mut(&mut ring.chunks).into_iter().for_each(|all| all.add(block.at, block.start()));
                     }
                 }
             }
         });
+        let rings = processes.values_mut().flat_map(|of| of.rings.values_mut());
+        rings.filter_map(|ring| Arc::get_mut(&mut ring.chunks)).for_each(Index::settle);
         let cut = walked.map_err(|error| match error {
             cutap_file::Error::NotOurs => Error::NotARecording { path: path.to_owned() },
             cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), found },
@@ -161,15 +168,13 @@ impl Store for Recorded {
         let ring = file.strip_prefix('t').and_then(|f| f.strip_suffix(".ring")).and_then(|n| n.parse().ok());
         let ring = ring.and_then(|n: u32| of.rings.get(&n)).ok_or(io::ErrorKind::NotFound)?;
         let mut page = self.page(ring.page.as_ref())?;
-        let mut chunks: Vec<Chunk> = ring.chunks.values().copied().collect();
-        // Nothing will be added to any.
-        let state = offset_of!(ChunkHeader, state);
-        chunks.iter_mut().for_each(|(head, _)| head[state..state + 4].copy_from_slice(&FULL.to_le_bytes()));
+        let chunks = ring.chunks.clone();
         let count = offset_of!(RingHeader, chunks);
         page[count..count + 4].copy_from_slice(&(chunks.len() as u32).to_le_bytes());
         let chunk_bytes = crate::bytes::u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);
         let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone())).clone();
-        Ok(Box::new(Chunks { page, chunk_bytes, chunks, records: Ahead::new(unpacker).into() }))
+        let heads = Heads { file: self.file.clone(), chunks, last: VecDeque::new() };
+        Ok(Box::new(Chunks { page, chunk_bytes, heads: heads.into(), records: Ahead::new(unpacker).into() }))
     }
 }
 
@@ -237,18 +242,44 @@ impl Bytes for Pieces {
 struct Chunks {
     page: Vec<u8>,
     chunk_bytes: u32,
-    chunks: Vec<Chunk>,
+    heads: Mutex<Heads>,
     records: Mutex<Ahead>,
+}
+
+/// Heads of chunks, read when somebody asks.
+#[derive(Debug)]
+struct Heads {
+    file: Arc<File>,
+    chunks: Arc<Index>,
+    /// Those that were asked for last.
+    last: VecDeque<Chunk>,
+}
+
+impl Heads {
+    fn get(&mut self, n: usize) -> Option<&Chunk> {
+        if let Some(at) = self.last.iter().position(|(of, ..)| *of == n) {
+            return self.last.get(at);
+        }
+        let (block, plain) = cutap_file::block_at(&*self.file, self.chunks.place(n)?).ok()?;
+        let mut head: [u8; CHUNK_HEADER] = plain.try_into().ok()?;
+        // Nothing will be added to it.
+        let state = offset_of!(ChunkHeader, state);
+        head[state..state + 4].copy_from_slice(&FULL.to_le_bytes());
+        self.last.truncate(HEADS - 1);
+        self.last.push_front((n, head, block));
+        self.last.front()
+    }
 }
 
 impl Bytes for Chunks {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         let Some(behind) = at.checked_sub(PAGE as u64) else { return Ok(copy(&self.page, buffer, at)) };
         let (n, offset) = (behind / u64::from(self.chunk_bytes), behind % u64::from(self.chunk_bytes));
-        let Some((head, _)) = usize::try_from(n).ok().and_then(|n| self.chunks.get(n)) else { return Ok(0) };
+        let mut heads = self.heads.lock().map_err(|_| io::ErrorKind::Other)?;
+        let Some((_, head, _)) = usize::try_from(n).ok().and_then(|n| heads.get(n)) else { return Ok(0) };
         let Some(offset) = offset.checked_sub(CHUNK_HEADER as u64) else { return Ok(copy(head, buffer, offset)) };
         let mut records = self.records.lock().map_err(|_| io::ErrorKind::Other)?;
-        let place = |n: usize| self.chunks.get(n).map(|(_, block)| *block);
+        let place = |n: usize| heads.get(n).map(|(_, _, block)| *block);
         let copied = copy(records.records(n as usize, place)?, buffer, offset);
         records.trim();
         Ok(copied)
@@ -257,7 +288,8 @@ impl Bytes for Chunks {
         Err(io::ErrorKind::Unsupported.into())
     }
     fn length(&self) -> io::Result<u64> {
-        Ok(chunk_offset(self.chunks.len() as u32, self.chunk_bytes) as u64)
+        let heads = self.heads.lock().map_err(|_| io::ErrorKind::Other)?;
+        Ok(chunk_offset(heads.chunks.len() as u32, self.chunk_bytes) as u64)
     }
     fn still(&self) -> bool {
         true

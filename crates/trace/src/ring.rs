@@ -6,11 +6,12 @@
 use crate::bytes::{read_at, u64_at};
 use crate::pages::{ChunkPage, RING_PAGE, RingPage};
 use crate::store::Bytes;
-use cutap_wire::PAGE;
 use cutap_wire::record::{COMMITTED, Cursor, Record, Step};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
 use std::collections::VecDeque;
 use std::mem::offset_of;
+
+mod found;
 
 /// Bytes read at a time.
 const PIECE: usize = 64 * 1024;
@@ -47,6 +48,8 @@ pub struct Ring {
     sequence: u64,
     /// Chunks found beyond the current one: sequence and place.
     ahead: VecDeque<(u64, u32)>,
+    /// Where nothing changes: the place at which the next one is looked for.
+    next: u32,
     /// Places of chunks that were read whole and not given back.
     done: Vec<u32>,
     /// Bytes of the current chunk, the first of them at `start` of the chunk.
@@ -78,6 +81,7 @@ impl Ring {
             current: None,
             sequence: 0,
             ahead: VecDeque::new(),
+            next: 0,
             done: Vec::new(),
             buffer: Vec::new(),
             before: Vec::new(),
@@ -97,13 +101,18 @@ impl Ring {
         self.refresh().is_none_or(|p| p.abandoned)
     }
 
-    /// Heads of all chunks that hold something.
-    pub fn heads(&mut self) -> Vec<ChunkPage> {
-        self.chunks().into_iter().map(|(page, _)| page).collect()
+    /// Hands out the heads of all chunks that hold something.
+    pub fn heads(&mut self, mut sink: impl FnMut(&ChunkPage)) {
+        for n in 0..self.places() {
+            self.held(n).iter().for_each(|(page, _)| sink(page));
+        }
     }
 
     /// Sets the end of reading to what is there now, for a ring whose writer goes on.
     pub fn end_here(&mut self) {
+        if self.file.still() {
+            return;
+        }
         let last = self.chunks().into_iter().max_by_key(|(page, _)| page.sequence);
         self.end = last.map(|(page, _)| (page.sequence, page.reserved));
     }
@@ -311,45 +320,8 @@ impl Ring {
         None
     }
 
-    /// Finds the chunks behind the last one. Heads are read one after the other while the writer goes
-    /// on, so one may be missed whose successor is seen: then they are read once more, and what comes
-    /// after a hole is left for the next time.
-    fn look_ahead(&mut self) {
-        for _ in 0..2 {
-            let mut found: Vec<(u64, u32)> = self.chunks().into_iter().map(|(page, n)| (page.sequence, n)).collect();
-            found.retain(|(sequence, _)| *sequence > self.sequence);
-            found.sort_unstable();
-            let first = found.first().map_or(0, |f| f.0);
-            let whole = found.iter().zip(0u64..).take_while(|(f, n)| f.0 == first.wrapping_add(*n)).count();
-            found.truncate(whole);
-            self.ahead = found.into();
-            if first == self.sequence.saturating_add(1) {
-                break;
-            }
-        }
-    }
-
-    /// Heads of all chunks that hold something, with their places.
-    fn chunks(&mut self) -> Vec<(ChunkPage, u32)> {
-        let Some(page) = self.refresh() else { return Vec::new() };
-        let bytes = self.file.length().unwrap_or(0).saturating_sub(PAGE as u64);
-        let there = bytes.div_ceil(u64::from(page.chunk_bytes)).min(u64::from(page.chunks)) as u32;
-        let heads = (0..there).filter_map(|n| Some((self.head(n)?, n)));
-        heads.filter(|(page, _)| page.sequence != 0 && page.state != FREE).collect()
-    }
-
     fn place(&self, n: u32) -> u64 {
         chunk_offset(n, self.page.map_or(0, |p| p.chunk_bytes)) as u64
-    }
-
-    /// A chunk's head: state and number as they were before the rest. `None` when it was opened anew
-    /// in between.
-    fn head(&self, n: u32) -> Option<ChunkPage> {
-        let (mut before, mut head) = ([0; CHUNK_HEADER], [0; CHUNK_HEADER]);
-        self.exact(&mut before, self.place(n))?;
-        self.exact(&mut head, self.place(n))?;
-        let (before, after) = (ChunkPage::parse(&before), ChunkPage::parse(&head));
-        (before.sequence == after.sequence).then_some(ChunkPage { state: before.state, ..after })
     }
 
     /// Fills the buffer, or there is not so much.

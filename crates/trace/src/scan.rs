@@ -150,8 +150,10 @@ impl Scan {
             folder.read_names(true);
             for mut ring in folder.new_rings(false) {
                 ring.end_here();
-                for head in ring.heads().iter().filter(|_| folder.page.tsc) {
-                    shared.clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic });
+                if folder.page.tsc {
+                    ring.heads(|head| {
+                        shared.clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic })
+                    });
                 }
                 rings.push((n, ring));
             }

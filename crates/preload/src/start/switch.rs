@@ -104,7 +104,7 @@ pub fn apply_rules() {
     let c = here();
     let me = sys::gettid();
     let epoch = c.rules_epoch.load(Acquire);
-    if epoch % 2 != 0 || !sys::take(&APPLYING, me) {
+    if !epoch.is_multiple_of(2) || !sys::take(&APPLYING, me) {
         return;
     }
     let mut rules = [0; RULES_BYTES];

@@ -1,0 +1,69 @@
+//! Which chunks of a ring there are. A live ring's are looked at all together, for its writer goes on meanwhile; those of a recording
+//! one after the other, for there are many and nothing changes.
+
+use super::Ring;
+use crate::pages::ChunkPage;
+use cutap_wire::PAGE;
+use cutap_wire::ring::{CHUNK_HEADER, FREE};
+
+impl Ring {
+    /// Finds the chunks behind the last one. Heads are read one after the other while the writer goes
+    /// on, so one may be missed whose successor is seen: then they are read once more, and what comes
+    /// after a hole is left for the next time.
+    pub(super) fn look_ahead(&mut self) {
+        if self.file.still() {
+            return self.look_on();
+        }
+        for _ in 0..2 {
+            let mut found: Vec<(u64, u32)> = self.chunks().into_iter().map(|(page, n)| (page.sequence, n)).collect();
+            found.retain(|(sequence, _)| *sequence > self.sequence);
+            found.sort_unstable();
+            let first = found.first().map_or(0, |f| f.0);
+            let whole = found.iter().zip(0u64..).take_while(|(f, n)| f.0 == first.wrapping_add(*n)).count();
+            found.truncate(whole);
+            self.ahead = found.into();
+            if first == self.sequence.saturating_add(1) {
+                break;
+            }
+        }
+    }
+
+    /// The same where nothing changes and chunks stand in their order: the next one.
+    fn look_on(&mut self) {
+        let there = self.places();
+        while self.ahead.is_empty() && self.next < there {
+            let held = self.held(self.next);
+            self.ahead
+                .extend(held.map(|(page, n)| (page.sequence, n)).filter(|(sequence, _)| *sequence > self.sequence));
+            self.next += 1;
+        }
+    }
+
+    /// Heads of all chunks that hold something, with their places.
+    pub(super) fn chunks(&mut self) -> Vec<(ChunkPage, u32)> {
+        let there = self.places();
+        (0..there).filter_map(|n| self.held(n)).collect()
+    }
+
+    /// Places for chunks in the file.
+    pub(super) fn places(&mut self) -> u32 {
+        let Some(page) = self.refresh() else { return 0 };
+        let bytes = self.file.length().unwrap_or(0).saturating_sub(PAGE as u64);
+        bytes.div_ceil(u64::from(page.chunk_bytes)).min(u64::from(page.chunks)) as u32
+    }
+
+    /// The head of a chunk that holds something, with its place.
+    pub(super) fn held(&self, n: u32) -> Option<(ChunkPage, u32)> {
+        self.head(n).filter(|page| page.sequence != 0 && page.state != FREE).map(|page| (page, n))
+    }
+
+    /// A chunk's head: state and number as they were before the rest. `None` when it was opened anew
+    /// in between.
+    pub(super) fn head(&self, n: u32) -> Option<ChunkPage> {
+        let (mut before, mut head) = ([0; CHUNK_HEADER], [0; CHUNK_HEADER]);
+        self.exact(&mut before, self.place(n))?;
+        self.exact(&mut head, self.place(n))?;
+        let (before, after) = (ChunkPage::parse(&before), ChunkPage::parse(&head));
+        (before.sequence == after.sequence).then_some(ChunkPage { state: before.state, ..after })
+    }
+}

@@ -11,7 +11,7 @@ use crate::outlive::Outliving;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Recorder;
 use cutap_report::Output;
-use cutap_trace::{Event, Follow, FollowOptions};
+use cutap_trace::{Event, Follow, FollowOptions, Rate};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -55,11 +55,18 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     page.collector(COLLECTOR_ATTACHED);
     line.ready();
 
+    let rate = Rate::begin();
+    let mut measured = false;
     let mut pause = PAUSE_MS.0;
     let mut others = Outliving::new(&options.run);
     let broken = loop {
         let last = line.program_is_over()
             && !(options.record && page.follows_children() && others.any(|names| stay(&mut line, names)));
+        // Early, for a collector that is killed; and at the end, of the longest time.
+        if last || !measured && rate.is_measured() {
+            page.put_rate(rate.per_second());
+            measured = true;
+        }
         let round = work.round(last, &page)?;
         page.beat();
         if round.broken.is_some() || last {

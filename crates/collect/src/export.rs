@@ -1,11 +1,12 @@
 //! `cutap export`: a run in the format of another program. It only reads.
 
+use crate::beside::write_all;
 use crate::error::{Error, Result, cannot};
 use crate::filter::filter;
 use crate::output::look_at_programs;
-use crate::show::{readable, say_cut, until_broken};
+use crate::show::{readable, say_cut};
 use cutap_report::{Chrome, Json, Output, Perfetto};
-use cutap_trace::{Event, Follow, FollowOptions};
+use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -47,11 +48,10 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     }
     let file = OpenOptions::new().write(true).create(true).truncate(true).open(&options.output).map_err(fail)?;
     let mut output = output(options.format, file);
-    let mut broken = None;
-    follow.poll_while(true, &mut |event: &Event| until_broken(output.event(event), &mut broken))?;
+    let written = write_all(&mut follow, &mut *output)?;
     let mut end = follow.end();
     look_at_programs(&mut end);
-    let ended = broken.map_or_else(|| output.end(&end), Err);
+    let ended = written.and_then(|()| output.end(&end));
     say_cut(&options.run, follow.opened());
     ended.map_err(fail)
 }

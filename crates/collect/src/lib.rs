@@ -6,6 +6,7 @@
 //! [`show`](fn@show) reads what a run left, [`recover`](fn@recover) puts it into a recording, [`report`](fn@report) adds it up. Nothing here knows a CUDA function or formats an event.
 
 mod alone;
+mod beside;
 mod collector;
 mod control;
 mod ctl;

@@ -1,13 +1,13 @@
 //! `cutap show`: what the processes of a run left, in its folder or in a recording, while they run or after. It only reads: what it
 //! shows once it shows again the next time.
 
+use crate::beside::write_all;
 use crate::error::{Error, Result, not_ours, reason, say};
 use crate::filter::filter;
 use crate::output::{Form, look_at_programs, output};
-use cutap_trace::{End, Event, Follow, FollowOptions, Opened, Recording, Why};
+use cutap_trace::{End, Follow, FollowOptions, Opened, Recording, Why};
 use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::ops::ControlFlow;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// What `cutap show` was asked.
@@ -28,17 +28,13 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     let follow = FollowOptions { consume: false, filter, decode: !options.form.summary, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form, false);
-    let mut broken = None;
-    follow.poll_while(true, &mut |event: &Event| until_broken(output.event(event), &mut broken))?;
+    let written = write_all(&mut follow, &mut *output)?;
     let mut end = None;
-    let ended = match broken {
-        Some(e) => Err(e),
-        None => output.tick(follow.horizon()).and_then(|()| {
-            let end = end.insert(follow.end());
-            look_at_programs(end);
-            output.end(end)
-        }),
-    };
+    let ended = written.and_then(|()| output.tick(follow.horizon())).and_then(|()| {
+        let end = end.insert(follow.end());
+        look_at_programs(end);
+        output.end(end)
+    });
     say_cut(&options.run, follow.opened());
     if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
         say_counted(&options.run, &end);
@@ -47,17 +43,6 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),
         Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),
         Ok(()) => Ok(()),
-    }
-}
-
-/// Whether to read on: nobody has to wait for the rest of a long recording once its reader has left.
-pub(crate) fn until_broken(written: io::Result<()>, broken: &mut Option<io::Error>) -> ControlFlow<()> {
-    match written {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(e) => {
-            *broken = Some(e);
-            ControlFlow::Break(())
-        }
     }
 }
 

@@ -56,7 +56,7 @@ impl<W: io::Write> Counts<W> {
     }
 }
 
-impl<W: io::Write> Output for Counts<W> {
+impl<W: io::Write + Send> Output for Counts<W> {
     fn event(&mut self, _: &Event) -> io::Result<()> {
         Ok(())
     }

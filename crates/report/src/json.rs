@@ -227,7 +227,7 @@ impl<W> Json<W> {
     }
 }
 
-impl<W: io::Write> Output for Json<W> {
+impl<W: io::Write + Send> Output for Json<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Process(p) => self.line(&process(p)),

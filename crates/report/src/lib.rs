@@ -54,7 +54,7 @@ use std::io;
 
 /// Something that events are written to. An error of the writer ends the output; one of kind
 /// `BrokenPipe` means that the reader has seen enough, and is no failure.
-pub trait Output {
+pub trait Output: Send {
     /// Takes one event.
     fn event(&mut self, event: &Event) -> io::Result<()>;
     /// It is `now` (CLOCK_MONOTONIC), and all events up to then were handed in: writes what waits.

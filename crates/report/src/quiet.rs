@@ -18,7 +18,7 @@ impl<W> Quiet<W> {
     }
 }
 
-impl<W: io::Write> Output for Quiet<W> {
+impl<W: io::Write + Send> Output for Quiet<W> {
     fn event(&mut self, _: &Event) -> io::Result<()> {
         Ok(())
     }

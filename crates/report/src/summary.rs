@@ -164,7 +164,7 @@ impl<W> Summary<W> {
     }
 }
 
-impl<W: io::Write> Output for Summary<W> {
+impl<W: io::Write + Send> Output for Summary<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Enter(call) if call.function.noted => self.sums(call).calls += 1,

@@ -8,7 +8,7 @@ use crate::ends::end_lines;
 use crate::hooked::write_hooked;
 use crate::stacks;
 use crate::style::Styles;
-use crate::units::{time, word};
+use crate::units::{decimal, word, write_time};
 use crate::values::write_value;
 use anstyle::Style;
 use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
@@ -209,20 +209,24 @@ impl<W: io::Write> Text<W> {
         self.calls_written = true;
         self.line.clear();
         if self.several {
-            let style = self.styles.ids;
-            let ids = format!("{}/{}", thread.process.pid, thread.tid);
-            self.styled(style, &ids);
+            self.begin_style(self.styles.ids);
+            decimal(thread.process.pid.into(), &mut self.line);
+            self.line.push('/');
+            decimal(thread.tid.into(), &mut self.line);
+            self.end_style(self.styles.ids);
             self.line.push(' ');
         }
-        self.line.extend(std::iter::repeat_n("  ", depth as usize));
+        (0..depth).for_each(|_| self.line.push_str("  "));
     }
 
     /// Everything up to the result; with what the call wrote if it has ended.
     fn head(&mut self, call: &Call, exit: Option<&Exit>, kernel: Option<&Arc<str>>) {
         self.start(&call.thread, call.depth);
         let styles = self.styles;
-        if let Some(tag) = tag(call) {
-            self.styled(styles.tag, &tag);
+        if call.function.layer != Layer::Driver {
+            self.begin_style(styles.tag);
+            tag(call, &mut self.line);
+            self.end_style(styles.tag);
             self.line.push(' ');
         }
         self.styled(styles.name, call.function.shown());
@@ -261,7 +265,11 @@ impl<W: io::Write> Text<W> {
                     Returned::Untold => self.line.push_str("(not told)"),
                 }
                 self.line.push(' ');
-                self.styled(styles.time, &format!("<{}>", time(took.unwrap_or(0))));
+                self.begin_style(styles.time);
+                self.line.push('<');
+                write_time(took.unwrap_or(0), &mut self.line);
+                self.line.push('>');
+                self.end_style(styles.time);
             }
             (None, _) => {
                 self.styled(styles.error, if exit.state == State::Unwound { "? <unwound>" } else { "? <unfinished>" })
@@ -270,10 +278,21 @@ impl<W: io::Write> Text<W> {
     }
 
     fn styled(&mut self, style: Style, text: &str) {
-        if style.is_plain() {
-            return self.line.push_str(text);
+        self.begin_style(style);
+        self.line.push_str(text);
+        self.end_style(style);
+    }
+
+    fn begin_style(&mut self, style: Style) {
+        if !style.is_plain() {
+            let _ = write!(self.line, "{}", style.render());
         }
-        let _ = write!(self.line, "{}{text}{}", style.render(), style.render_reset());
+    }
+
+    fn end_style(&mut self, style: Style) {
+        if !style.is_plain() {
+            let _ = write!(self.line, "{}", style.render_reset());
+        }
     }
 
     fn flush_line(&mut self) -> io::Result<()> {
@@ -289,7 +308,7 @@ impl<W> Text<W> {
     }
 }
 
-impl<W: io::Write> Output for Text<W> {
+impl<W: io::Write + Send> Output for Text<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Process(_) => {
@@ -321,14 +340,15 @@ impl<W: io::Write> Output for Text<W> {
     }
 }
 
-/// What stands in brackets: nothing for the driver.
-fn tag(call: &Call) -> Option<String> {
-    let library = &call.function.library;
-    match (call.function.layer, call.runtime_version()) {
-        (Layer::Driver, _) => None,
-        (Layer::Runtime, Some(version)) => Some(format!("[{library}, runtime {version}]")),
-        _ => Some(format!("[{library}]")),
+/// What stands in brackets; for the driver nothing does.
+fn tag(call: &Call, to: &mut String) {
+    to.push('[');
+    to.push_str(&call.function.library);
+    if let (Layer::Runtime, Some(version)) = (call.function.layer, call.runtime_version()) {
+        to.push_str(", runtime ");
+        to.push_str(version);
     }
+    to.push(']');
 }
 
 /// A look-up as it was asked for.

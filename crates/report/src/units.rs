@@ -1,24 +1,73 @@
 //! Numbers for people.
 
-use std::fmt::Write;
-
 /// `1.2us`, `14ms`, `3s`: up to three significant digits.
 pub fn time(ns: u64) -> String {
+    let mut text = String::new();
+    write_time(ns, &mut text);
+    text
+}
+
+/// The same into a line. Rounding is that of the number written in binary, which is asked only where the digits left out are a half.
+pub fn write_time(ns: u64, to: &mut String) {
     let (unit, size) = match ns {
-        0..1_000 => return format!("{ns}ns"),
-        1_000..999_500 => ("us", 1e3),
-        999_500..999_500_000 => ("ms", 1e6),
-        _ => ("s", 1e9),
+        0..1_000 => {
+            decimal(ns, to);
+            return to.push_str("ns");
+        }
+        1_000..999_500 => ("us", 1_000),
+        999_500..999_500_000 => ("ms", 1_000_000),
+        _ => ("s", 1_000_000_000),
     };
-    let value = ns as f64 / size;
-    let digits = match value {
+    let digits = match ns as f64 / size as f64 {
         v if v < 9.995 => 2,
         v if v < 99.95 => 1,
         _ => 0,
     };
-    let text = format!("{value:.digits$}");
-    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text}{unit}")
+    let last = size / [1, 10, 100][digits];
+    let (mut shown, left) = (ns / last, ns % last);
+    if left * 2 == last {
+        let text = format!("{:.digits$}", ns as f64 / size as f64);
+        let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        to.push_str(text);
+        return to.push_str(unit);
+    }
+    shown += u64::from(left * 2 > last);
+    let (whole, part) = (shown / [1, 10, 100][digits], shown % [1, 10, 100][digits]);
+    decimal(whole, to);
+    if part > 0 {
+        to.push('.');
+        let tens = if digits == 2 { part / 10 } else { part };
+        to.push((b'0' + tens as u8) as char);
+        if digits == 2 && part % 10 > 0 {
+            to.push((b'0' + (part % 10) as u8) as char);
+        }
+    }
+    to.push_str(unit);
+}
+
+/// `n`, as `format!` writes it and several times as fast: lines are made of numbers.
+pub fn decimal(mut n: u64, to: &mut String) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            break;
+        }
+    }
+    digits[at..].iter().for_each(|d| to.push(*d as char));
+}
+
+/// `0x1f`.
+pub fn hex(n: u64, to: &mut String) {
+    to.push_str("0x");
+    let digits = (64 - n.leading_zeros()).div_ceil(4).max(1);
+    for at in (0..digits).rev() {
+        let digit = (n >> (at * 4) & 15) as u8;
+        to.push((if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }) as char);
+    }
 }
 
 /// `4 KiB`, `1.5 GiB`, `100 B`: as much as one can read; not exact for odd sizes.
@@ -38,9 +87,18 @@ pub fn bytes(n: u64) -> String {
 
 /// The same without losing any: in the largest unit that it is a multiple of.
 pub fn exactly(n: u64) -> String {
-    const UNITS: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let mut text = String::new();
+    write_exactly(n, &mut text);
+    text
+}
+
+/// The same into a line.
+pub fn write_exactly(n: u64, to: &mut String) {
+    const UNITS: [(&str, u64); 4] = [(" TiB", 1 << 40), (" GiB", 1 << 30), (" MiB", 1 << 20), (" KiB", 1 << 10)];
     let whole = UNITS.iter().find(|(_, size)| n > 0 && n.is_multiple_of(*size));
-    whole.map_or_else(|| format!("{n} B"), |(unit, size)| format!("{} {unit}", n / size))
+    let (unit, size) = whole.unwrap_or(&(" B", 1));
+    decimal(n / size, to);
+    to.push_str(unit);
 }
 
 /// Below this a word is more likely a number than an address.
@@ -48,8 +106,7 @@ const NUMBERS: u64 = 1 << 21;
 
 /// An argument word.
 pub fn word(value: u64, to: &mut String) {
-    // Writing to a string does not fail.
-    let _ = if value < NUMBERS { write!(to, "{value}") } else { write!(to, "{value:#x}") };
+    if value < NUMBERS { decimal(value, to) } else { hex(value, to) }
 }
 
 #[cfg(test)]
@@ -76,6 +133,50 @@ mod tests {
         let of = [0, 1_025, 1_536, 4_096, 5 << 19, 3 << 30, 1 << 40, u64::MAX];
         let all = ["0 B", "1025 B", "1536 B", "4 KiB", "2560 KiB", "3 GiB", "1 TiB", "18446744073709551615 B"];
         assert_eq!(of.map(exactly), all);
+    }
+
+    #[test]
+    fn numbers_as_they_are_formatted() {
+        let mut n = 1u64;
+        for step in 0..200_000u64 {
+            n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step);
+            let n = n >> (step % 64);
+            let (mut ten, mut sixteen) = (String::new(), String::new());
+            decimal(n, &mut ten);
+            hex(n, &mut sixteen);
+            assert_eq!((ten, sixteen), (format!("{n}"), format!("{n:#x}")));
+        }
+        assert_eq!([0, u64::MAX].map(|n| with(hex, n)), ["0x0", "0xffffffffffffffff"]);
+    }
+
+    fn with(write: fn(u64, &mut String), n: u64) -> String {
+        let mut text = String::new();
+        write(n, &mut text);
+        text
+    }
+
+    /// Times as they were always written: by floating point.
+    fn by_format(ns: u64) -> String {
+        let (unit, size) = match ns {
+            0..1_000 => return format!("{ns}ns"),
+            1_000..999_500 => ("us", 1e3),
+            999_500..999_500_000 => ("ms", 1e6),
+            _ => ("s", 1e9),
+        };
+        let value = ns as f64 / size;
+        let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+        let text = format!("{value:.digits$}");
+        let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        format!("{text}{unit}")
+    }
+
+    #[test]
+    fn times_as_they_are_formatted() {
+        let far = (0..200_000).map(|n| n * 7_919 * (1 + n % 97 * 31) + n % 11);
+        let halves = (0..100_000).flat_map(|n| [n * 500, n * 5_000, n * 50_000, n * 5_000_000]);
+        for ns in (0..1_200_000).step_by(5).chain(0..20_000).chain(far).chain(halves) {
+            assert_eq!(time(ns), by_format(ns), "{ns}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Values as text: `NULL`, `stream#1`, `&{x=1, y=2}`, `[1, 2, ... 64 in all]`. Long ones are cut here;
 //! nothing is interpreted.
 
-use crate::units::exactly;
+use crate::units::{decimal, exactly, hex, write_exactly};
 use cutap_calls::known::Memory;
 use cutap_trace::Launched;
 use cutap_trace::decode::{Fields, Place, Standing, Text, Value, flags_of, name_of};
@@ -23,9 +23,10 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
         Value::Missing => return to.push('?'),
         Value::Null => return to.push_str("NULL"),
         Value::Bool(b) => write!(to, "{b}"),
+        Value::Int(n @ 0..) => return decimal(n.unsigned_abs(), to),
         Value::Int(n) => write!(to, "{n}"),
-        Value::Uint(n) => write!(to, "{n}"),
-        Value::Hex(n) | Value::Opaque(n) | Value::Code(n) => write!(to, "{n:#x}"),
+        Value::Uint(n) => return decimal(*n, to),
+        Value::Hex(n) | Value::Opaque(n) | Value::Code(n) => return hex(*n, to),
         Value::Version(v) => write!(to, "{v} [{}.{}]", v / 1000, v % 1000 / 10),
         Value::Single(f) => write!(to, "{f:?}"),
         Value::Double(f) => write!(to, "{f:?}"),
@@ -53,10 +54,12 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
                 // Stream 0 is a stream.
                 (0, _) => return to.push_str(if kind.short == "stream" { "0" } else { "NULL" }),
                 (_, 1..) if !kind.short.is_empty() => {
-                    let _ = write!(to, "{}#{number}", kind.short);
+                    to.push_str(kind.short);
+                    to.push('#');
+                    decimal((*number).into(), to);
                     return write_standing(*standing, to);
                 }
-                (n, _) => write!(to, "{n:#x}"),
+                (n, _) => return hex(n, to),
             }
         }
         Value::Wild(n) => write!(to, "{n:#x} [no memory]"),
@@ -64,7 +67,7 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
             return launched.into_iter().for_each(|l| write_value(&l.parameters, to));
         }
         Value::Address(n, place) => {
-            let _ = write!(to, "{n:#x}");
+            hex(*n, to);
             match place {
                 Some(place) => return write_place(place, to),
                 None => return,
@@ -128,7 +131,8 @@ fn write_place(place: &Place, to: &mut String) {
         Memory::Unknown => "no known allocation",
     });
     if let Some(device) = place.device {
-        let _ = write!(to, " {device}");
+        to.push(' ');
+        let _ = write!(to, "{device}");
     }
     if place.size > 0 {
         match place.bytes {
@@ -136,7 +140,8 @@ fn write_place(place: &Place, to: &mut String) {
                 let _ = write!(to, ", {} of {}", exactly(meant), exactly(place.size));
             }
             _ => {
-                let _ = write!(to, ", {}", exactly(place.size));
+                to.push_str(", ");
+                write_exactly(place.size, to);
             }
         }
         if place.offset > 0 {

@@ -28,6 +28,13 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// A clock whose rate somebody measured where the run was made; 0 for nobody.
+    pub fn measured(ticks_per_second: u64) -> Clock {
+        let mut clock = Clock::default();
+        clock.stated(ticks_per_second);
+        clock
+    }
+
     /// What a processor states about itself; 0 for nothing.
     pub fn stated(&mut self, ticks_per_second: u64) {
         if ticks_per_second != 0 {
@@ -84,6 +91,41 @@ fn rate_between(a: Pair, b: Pair) -> Option<f64> {
     let ns = b.monotonic.checked_sub(a.monotonic).filter(|ns| *ns >= FAR_ENOUGH_NS)?;
     let rate = ns as f64 / b.ticks.checked_sub(a.ticks)? as f64;
     POSSIBLE.contains(&rate).then_some(rate)
+}
+
+/// Measures the rate of this machine's counter for as long as it is kept, so that it need not be measured by whoever reads later,
+/// perhaps on another machine.
+#[derive(Debug)]
+pub struct Rate(Pair);
+
+impl Rate {
+    /// Begins to measure.
+    pub fn begin() -> Rate {
+        Rate(narrow())
+    }
+
+    /// Long enough has passed.
+    pub fn is_measured(&self) -> bool {
+        monotonic().saturating_sub(self.0.monotonic) >= FAR_ENOUGH_NS
+    }
+
+    /// Ticks a second; waits until long enough has passed. 0 if no counter runs like that.
+    pub fn per_second(&self) -> u64 {
+        while !self.is_measured() {
+            std::thread::sleep(std::time::Duration::from_nanos(FAR_ENOUGH_NS / 4));
+        }
+        rate_between(self.0, narrow()).map_or(0, |rate| (1e9 / rate) as u64)
+    }
+}
+
+/// Both clocks; of a few tries the one that was interrupted least.
+fn narrow() -> Pair {
+    let tries = (0..8).map(|_| {
+        let (before, monotonic) = now();
+        let width = now().0.wrapping_sub(before);
+        (width, Pair { ticks: before, monotonic })
+    });
+    tries.min_by_key(|(width, _)| *width).map_or(Pair { ticks: 0, monotonic: 0 }, |(_, pair)| pair)
 }
 
 /// Measures the counter of this machine, once: the last resort, right when the run was made here.
@@ -147,6 +189,16 @@ mod tests {
         }
         clock.pair(pair(1_000_001_000, 1_000_005_000));
         assert_eq!(clock.ns(2_000), 6_000);
+    }
+
+    #[test]
+    fn a_rate_is_that_of_this_machine() {
+        let begun = Rate::begin();
+        let (one, (ticks, ns)) = (begun.per_second(), now());
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        let (later, at) = now();
+        let two = (later - ticks) as f64 * 1e9 / (at - ns) as f64;
+        assert!((one as f64 / two - 1.0).abs() < 0.01, "{one} {two}");
     }
 
     #[test]

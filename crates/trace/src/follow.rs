@@ -6,9 +6,10 @@ use crate::counted::counted;
 use crate::decode::{Interpreter, Seen, all_allocations};
 use crate::end::{End, Filtered};
 use crate::error::Error;
-use crate::event::Event;
+use crate::event::{Call, Event};
 use crate::filter::Filter;
 use crate::folder::Folder;
+use crate::handed::{self, Handed};
 use crate::opened::Opened;
 use crate::source::{Shared, Source, Waiting};
 use cutap_calls::known::Tables;
@@ -90,6 +91,8 @@ pub struct Follow {
     complete: bool,
     /// Kinds of handles of which all calls are recorded.
     seen: Arc<Seen>,
+    /// Calls of which something has become known since the last event that was shown.
+    told: Vec<Arc<Call>>,
 }
 
 /// Whose events these are.
@@ -109,10 +112,9 @@ impl Follow {
         let seen = Seen::new(options.tables, &recorded);
         Ok(Follow {
             seen: Arc::new(seen),
-            opened,
             complete,
             shared: Shared {
-                clock: Clock::default(),
+                clock: Clock::measured(opened.ticks_per_second()),
                 filter: options.filter.clone(),
                 next_function: 0,
                 next_thread: 0,
@@ -120,6 +122,7 @@ impl Follow {
                 decode: options.decode,
                 files: Default::default(),
             },
+            opened,
             found: BTreeSet::new(),
             folders: Vec::new(),
             sources: Vec::new(),
@@ -127,6 +130,7 @@ impl Follow {
             notices: Vec::new(),
             horizon: 0,
             handed_out: options.printed,
+            told: Vec::new(),
             options,
         })
     }
@@ -134,14 +138,17 @@ impl Follow {
     /// Hands out what has happened since, in time order. With `last`, all that is there now; else
     /// without what is younger than the hold-back. True when a call at once would find more.
     pub fn poll(&mut self, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
-        self.poll_while(last, &mut |event| {
-            sink(event);
+        let more = self.poll_while(last, &mut |handed| {
+            sink(&handed.open());
             ControlFlow::Continue(())
-        })
+        });
+        handed::tell(&mut self.told);
+        more
     }
 
-    /// The same, for a reader who may have seen enough: `Break` ends it, and what it had in hand is not handed out again.
-    pub fn poll_while(&mut self, last: bool, sink: &mut dyn FnMut(&Event) -> ControlFlow<()>) -> Result<bool, Error> {
+    /// The same, for a reader who may have seen enough: `Break` ends it, and what it had in hand is not handed out again. Another
+    /// thread may look at the events, one after the other.
+    pub fn poll_while(&mut self, last: bool, sink: &mut dyn FnMut(Handed) -> ControlFlow<()>) -> Result<bool, Error> {
         let now = monotonic();
         self.discover();
         for folder in &mut self.folders {
@@ -188,6 +195,7 @@ impl Follow {
     /// What is known at the end. To be called after the last `poll`.
     pub fn end(&mut self) -> End {
         let mut end = End::default();
+        handed::tell(&mut self.told);
         let now = self.sources.iter().map(|s| s.events.last()).max().unwrap_or(0);
         for folder in &mut self.folders {
             end.folder(folder);
@@ -275,7 +283,7 @@ impl Follow {
     }
 
     /// Hands out events up to `limit`, the earliest first. True when it stopped for their number.
-    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(&Event) -> ControlFlow<()>) -> bool {
+    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(Handed) -> ControlFlow<()>) -> bool {
         let each = (IN_MEMORY / self.sources.len().max(1)).max(AT_A_TIME);
         for n in 0..self.sources.len() {
             self.fill(n, now, each);
@@ -290,8 +298,9 @@ impl Follow {
             }
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
-            while let Some((event, shown)) = self.next(who, next) {
-                if shown && sink(&event).is_break() {
+            while let Some((event, shown, told)) = self.next(who, next) {
+                self.told.extend(told);
+                if shown && sink(Handed::new(event, &mut self.told)).is_break() {
                     return false;
                 }
                 count += 1;
@@ -344,24 +353,26 @@ impl Follow {
     }
 
     /// The next event up to `limit`, with its arguments understood.
-    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool)> {
+    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Arc<Call>>)> {
         let queue = self.queue(who);
         queue.front().filter(|(ns, ..)| *ns <= limit)?;
         let (_, mut event, shown, ticks) = queue.pop_front()?;
         let shown = shown && ticks > self.options.printed;
         self.handed_out = self.handed_out.max(ticks);
+        let mut told = Vec::new();
         if let Who::Ring(n) = who
             && self.options.decode
         {
             let folder = self.sources[n].folder;
             let names = &mut self.folders[folder].names;
             self.interpreters[folder].event(&mut event, shown, &names.kernels, names.toolkit);
+            told = std::mem::take(&mut self.interpreters[folder].told);
             // Files of a program that ended long ago may be others by now.
             if self.options.consume {
                 crate::loaded::look(&event, &mut names.kernels);
             }
         }
-        Some((event, shown))
+        Some((event, shown, told))
     }
 
     fn queue(&mut self, who: Who) -> &mut VecDeque<Waiting> {

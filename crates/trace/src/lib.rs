@@ -17,6 +17,7 @@ mod event;
 mod filter;
 mod folder;
 mod follow;
+mod handed;
 mod index;
 mod judge;
 mod kernels;
@@ -36,6 +37,7 @@ mod source;
 mod stacked;
 mod store;
 
+pub use clock::Rate;
 pub use counted::Counted;
 pub use cutap_file::{Cut, Why};
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
@@ -47,6 +49,7 @@ pub use event::{
 };
 pub use filter::{Filter, FilterError};
 pub use follow::{Follow, FollowOptions};
+pub use handed::Handed;
 pub use opened::Opened;
 pub use pages::{ChunkPage, RingPage};
 pub use results::{Returned, Returns};

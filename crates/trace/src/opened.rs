@@ -49,6 +49,12 @@ impl Opened {
         self.recording
     }
 
+    /// Ticks a second as the collector measured it, 0 if it did not.
+    pub(crate) fn ticks_per_second(&self) -> u64 {
+        let page = self.store.control().unwrap_or_default();
+        crate::bytes::u64_at(&page, offset_of!(control::Control, ticks_per_second))
+    }
+
     /// Processes that counted themselves in the control page because they could do nothing else.
     pub(crate) fn failed(&self) -> u32 {
         let page = self.store.control().unwrap_or_default();

@@ -121,7 +121,7 @@ impl Scan {
         let opened = Opened::new(run)?;
         let tables = &cutap_calls::generated::known::TABLES;
         let shared = Shared {
-            clock: Clock::default(),
+            clock: Clock::measured(opened.ticks_per_second()),
             filter: filter.clone(),
             next_function: 0,
             next_thread: 0,

@@ -15,7 +15,7 @@ use cutap_calls::known::Tables;
 use cutap_stacks::Files;
 use cutap_wire::record::{self, Fragments, Parent, Record, Words, note};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// What all rings share.
 #[derive(Debug)]
@@ -137,8 +137,7 @@ impl Events {
     }
 
     fn time(&mut self, ns: u64, ticks: u64) -> u64 {
-        self.last = self.last.max(ns);
-        self.last_ticks = self.last_ticks.max(ticks);
+        (self.last, self.last_ticks) = (self.last.max(ns), self.last_ticks.max(ticks));
         ns
     }
 
@@ -309,10 +308,11 @@ impl Events {
             parent: if known.parent { self.stack.top().cloned() } else { None },
             inputs: OnceLock::new(),
             launched: OnceLock::new(),
+            told: Default::default(),
             judged: OnceLock::new(),
             kernel,
             instance,
-            hooked: Mutex::default(),
+            hooked: Default::default(),
             stack: OnceLock::new(),
         });
         if known.parent && shared.filter.asks_arguments() {

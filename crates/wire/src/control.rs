@@ -111,6 +111,9 @@ pub struct Control {
     pub own_pages: AtomicU32,
     /// Not 0: somebody switched a process alone, so a new one has to look whether that is meant for it too.
     pub alone: AtomicU32,
+    /// Ticks a second of the time stamp counter, as the collector measured it; 0: not yet. Short recordings of a processor that does not
+    /// state it need it.
+    pub ticks_per_second: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

@@ -6,7 +6,7 @@ use super::names::Names;
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::ChunkPage;
+use cutap_trace::{ChunkPage, Rate};
 use cutap_wire::ring::OPEN;
 use cutap_wire::{MAGIC, PAGE, VERSION, control, names, process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,10 @@ const MOST_NAMES: usize = 1 << 20;
 const WHO: std::ops::Range<usize> =
     offset_of!(process::Process, version)..offset_of!(process::Process, start_realtime) + 8;
 
+/// The counter's rate in the control page.
+const RATE: std::ops::Range<usize> =
+    offset_of!(control::Control, ticks_per_second)..offset_of!(control::Control, ticks_per_second) + 8;
+
 /// Puts a run into a file.
 #[derive(Debug)]
 pub struct Recorder {
@@ -35,6 +39,7 @@ pub struct Recorder {
     known: BTreeMap<String, Known>,
     next: u32,
     batch: Batch,
+    rate: Rate,
 }
 
 /// What a file that is added to holds of a process already.
@@ -120,13 +125,18 @@ impl Recorder {
             known: BTreeMap::new(),
             next: 0,
             batch: Batch::new(),
+            rate: Rate::begin(),
         }
     }
 
     /// Appends what has happened since; with `last`, all that is there now. True when there was
     /// something. `beat` is called so often that nobody takes this for dead. An error is the file's.
     pub fn round(&mut self, last: bool, beat: &mut dyn FnMut()) -> io::Result<bool> {
-        let control = std::fs::read(self.run.join(control::FILE)).unwrap_or_default();
+        let mut control = std::fs::read(self.run.join(control::FILE)).unwrap_or_default();
+        // No collector has measured it: the run was made here, and so it is measured here.
+        if let Some(rate) = control.get_mut(RATE).filter(|rate| last && rate.iter().all(|b| *b == 0)) {
+            rate.copy_from_slice(&self.rate.per_second().to_le_bytes());
+        }
         if !control.is_empty() && (self.control.is_empty() || last) {
             self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;
             self.control = control;

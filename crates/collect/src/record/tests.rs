@@ -4,7 +4,9 @@
 use super::Recorder;
 use cutap_trace::made::{Process, Run};
 use cutap_trace::{Event, Follow, FollowOptions, Why};
+use cutap_wire::control::Control;
 use std::fs::{self, File, OpenOptions};
+use std::mem::offset_of;
 use std::path::Path;
 
 /// Each call that began or ended, and what is known at the end.
@@ -40,6 +42,56 @@ fn finish(run: &Path, file: &Path) {
     let mut recorder = Recorder::begin(run, File::create(file).unwrap(), false).unwrap();
     recorder.round(true, &mut || ()).unwrap();
     recorder.end().unwrap();
+}
+
+/// What a call of ten nanoseconds took, of a process whose counter makes four ticks in one and does not say so.
+fn of_an_unstated_rate(run: &Path, stated: u64, file: &Path) -> (Option<u64>, u64) {
+    let made = Run::with_clock(run, 4);
+    let mut process = made.process(100, "/bin/prog");
+    process.driver(&["f0"]);
+    process.thread(101, 8).call(0, &[], 10, 0);
+    let page = run.join("p100-0/proc");
+    let mut bytes = fs::read(&page).unwrap();
+    let at = offset_of!(cutap_wire::process::Process, ticks_per_second);
+    bytes[at..at + 8].fill(0);
+    fs::write(&page, bytes).unwrap();
+    let mut control = vec![0; cutap_wire::PAGE];
+    control[..8].copy_from_slice(&cutap_wire::MAGIC.to_le_bytes());
+    control[8..12].copy_from_slice(&cutap_wire::VERSION.to_le_bytes());
+    let at = offset_of!(Control, ticks_per_second);
+    control[at..at + 8].copy_from_slice(&stated.to_le_bytes());
+    fs::write(run.join(cutap_wire::control::FILE), control).unwrap();
+    finish(run, file);
+    let (mut took, mut rate) = (None, Vec::new());
+    let mut follow = Follow::open(file, FollowOptions::default()).unwrap();
+    let mut sink = |event: &Event| {
+        if let Event::Exit(exit) = event {
+            took = exit.duration_ns;
+        }
+    };
+    follow.poll(true, &mut sink).unwrap();
+    let file = File::open(file).unwrap();
+    let mut block = None;
+    let mut last = |found: &cutap_file::Block, _: &[u8]| {
+        if found.kind == cutap_file::kind::CONTROL {
+            block = Some(*found);
+        }
+    };
+    cutap_file::walk(&file, cutap_wire::VERSION, &mut last).unwrap();
+    cutap_file::body(&file, &block.unwrap(), &mut rate).unwrap();
+    rate.resize(cutap_wire::PAGE, 0);
+    (took, u64::from_le_bytes(rate[at..].first_chunk().copied().unwrap_or_default()))
+}
+
+#[test]
+fn a_short_recording_is_read_with_the_rate_of_where_it_was_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("run"), folder.path().join("run.cutap"));
+    assert_eq!(of_an_unstated_rate(&path, 4_000_000_000, &file), (Some(10), 4_000_000_000));
+    // Nobody measured: whoever makes the file does, here.
+    let (took, rate) = of_an_unstated_rate(&folder.path().join("other"), 0, &file);
+    let read_again = |took: Option<u64>| took.is_some_and(|ns| ns.abs_diff(40_000_000_000 / rate) <= 1);
+    assert!(rate > 100_000_000 && read_again(took), "{took:?} at {rate}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn micros(ns: u64) -> Value {
     (ns as f64 / 1000.0).into()
 }
 
-impl<W: io::Write> Output for Chrome<W> {
+impl<W: io::Write + Send> Output for Chrome<W> {
     fn event(&mut self, of: &Event) -> io::Result<()> {
         match of {
             Event::Process(p) => {

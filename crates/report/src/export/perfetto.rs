@@ -353,7 +353,7 @@ fn thread_track(thread: &Thread) -> u64 {
     2 << 32 | u64::from(thread.key)
 }
 
-impl<W: io::Write> Output for Perfetto<W> {
+impl<W: io::Write + Send> Output for Perfetto<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Process(process) => self.process(process),

@@ -88,6 +88,22 @@ pub fn decoded(run: &Path, filter: &str) -> String {
     String::from_utf8(output.get_ref().clone()).unwrap()
 }
 
+/// As text, by somebody who looks at the first event only when the last one has been read.
+pub fn decoded_later(run: &Path) -> String {
+    let options = FollowOptions { tables: &cutap_trace::made::tables::TABLES, ..FollowOptions::default() };
+    let mut follow = Follow::open(run, options).unwrap();
+    let mut all = Vec::new();
+    let mut keep = |handed| {
+        all.push(handed);
+        std::ops::ControlFlow::Continue(())
+    };
+    follow.poll_while(true, &mut keep).unwrap();
+    let mut output = Text::new(Vec::new(), false);
+    all.into_iter().for_each(|handed| output.event(&handed.open()).unwrap());
+    output.end(&follow.end()).unwrap();
+    String::from_utf8(output.get_ref().clone()).unwrap()
+}
+
 /// The same as JSON.
 pub fn decoded_json(run: &Path, filter: &str) -> Vec<serde_json::Value> {
     let mut output = Json::new(Vec::new());

@@ -56,6 +56,8 @@ pub(crate) struct Interpreter {
     /// Words of the call that is looked at, as bytes.
     words: Vec<u8>,
     pub raws: Raws,
+    /// Calls of which it has become known what they launch: to be told before the event that is looked at.
+    pub told: Vec<Arc<Call>>,
     /// What cuDriverGetVersion said.
     driver: Option<u32>,
     /// The newest runtime's version.
@@ -120,7 +122,7 @@ impl Interpreter {
         let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
         let _ = call.inputs.set(inputs);
         if call.function.layer == Layer::Driver {
-            hand_up(call);
+            hand_up(call, &mut self.told);
         }
     }
 
@@ -144,7 +146,7 @@ impl Interpreter {
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects);
             if call.function.layer == Layer::Driver {
-                hand_up_written(exit);
+                hand_up_written(exit, &mut self.told);
             }
         }
         exit.value = returned(&mut walk, described, exit);
@@ -187,7 +189,7 @@ pub(crate) fn plain_outputs(call: &Call, exit: &Exit) -> Box<[(u8, Value)]> {
 /// The call's parameters, in `bytes`.
 fn row<'a>(call: &Call, described: Described, bytes: &'a mut Vec<u8>) -> Row<'a> {
     bytes.clear();
-    bytes.extend(call.args.words().iter().flat_map(|w| w.to_le_bytes()));
+    call.args.words().iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
     Row::call(described.function.params, described.function.shape, described.words, bytes)
 }
 
@@ -236,24 +238,30 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
 }
 
 /// A launch of the driver knows its kernel's parameters; the runtime calls around it get them too.
-fn hand_up(call: &Call) {
+fn hand_up(call: &Call, told: &mut Vec<Arc<Call>>) {
     let Some(parent) = &call.parent else { return };
     let Some((at, parameters)) = call.inputs().iter().find_map(parameters_in) else { return };
     let mut above = Some(parent);
     while let Some(parent) = above {
         if parent.inputs().iter().any(|value| leads_to(value, at)) {
-            let _ = parent.launched.set(Launched { at, parameters: parameters.clone() });
+            know(parent, at, parameters, told);
         }
         above = parent.parent.as_ref();
     }
 }
 
+fn know(call: &Arc<Call>, at: u64, parameters: &Value, told: &mut Vec<Arc<Call>>) {
+    if call.launched.set(Launched { at, parameters: parameters.clone() }).is_ok() {
+        told.push(call.clone());
+    }
+}
+
 /// The same of a node whose parameters were asked for: what the runtime hands on is the driver's own list.
-fn hand_up_written(exit: &Exit) {
+fn hand_up_written(exit: &Exit, told: &mut Vec<Arc<Call>>) {
     let Some((at, parameters)) = exit.outputs.iter().find_map(|(_, value)| parameters_in(value)) else { return };
     let mut above = exit.call.parent.as_ref();
     while let Some(parent) = above {
-        let _ = parent.launched.set(Launched { at, parameters: parameters.clone() });
+        know(parent, at, parameters, told);
         above = parent.parent.as_ref();
     }
 }

@@ -43,7 +43,7 @@ impl Raws {
     pub fn described(&mut self, exit: &Exit, complete: bool) {
         let call = &exit.call;
         let failed = exit.is_error() || exit.state != State::Done;
-        let around = Around { complete, failed, launched: call.launched().map(|l| l.at) };
+        let around = Around { complete, failed, launched: call.launched.get().map(|l| l.at) };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {
             let Some(param) = call.function.params().get(n) else { return false };

@@ -6,6 +6,7 @@ use crate::results::{Returned, returned};
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output};
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Argument words. Six or fewer cost no memory of their own.
@@ -71,6 +72,8 @@ pub struct Call {
     pub(crate) parent: Option<Arc<Call>>,
     pub(crate) inputs: OnceLock<Box<[Value]>>,
     pub(crate) launched: OnceLock<Launched>,
+    /// That may be told: its turn has come in the order of events.
+    pub(crate) told: AtomicBool,
     /// Its arguments with its kernel's parameters, for a filter that may ask for them.
     pub(crate) judged: OnceLock<Box<[Value]>>,
     pub(crate) kernel: OnceLock<Arc<str>>,
@@ -93,6 +96,7 @@ impl Call {
             parent: None,
             inputs: OnceLock::new(),
             launched: OnceLock::new(),
+            told: AtomicBool::new(false),
             judged: OnceLock::new(),
             kernel: OnceLock::new(),
             instance: OnceLock::new(),
@@ -109,7 +113,7 @@ impl Call {
     /// The kernel's parameters that the driver was given for this launch of a runtime. Known as soon as
     /// the driver is called.
     pub fn launched(&self) -> Option<&Launched> {
-        self.launched.get()
+        self.launched.get().filter(|_| self.told.load(Relaxed))
     }
     /// Demangled name of the kernel that it launches. May become known a little after its beginning.
     pub fn kernel(&self) -> Option<&Arc<str>> {

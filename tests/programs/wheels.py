@@ -8,7 +8,8 @@
     wheels.py cupti 13.0     a folder with include/ and lib/libcupti.so.NN
     wheels.py cublas 13.0    a folder with lib/libcublas.so.13 (400 MB; for --large)
     wheels.py npp 12.4       a folder with lib/libnpp*.so.12 (410 MB; for --large)
-    wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (5.7 GB; for --large)
+    wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (the 6 GB that crates/sim/tests/frameworks.py
+                             fetches too, once; for --large)
     wheels.py perfetto 0.59  a folder with python3, which has Perfetto's message definitions (1 MB)
     wheels.py nvcc 13.0      a folder with bin/nvcc and all that it needs (100 MB; for --large)
     wheels.py debian 11.8    a folder with lib/libcudart_static.a of Debian's non-free
@@ -16,10 +17,11 @@
     wheels.py list           what it knows
 
 Cache: $CUTAP_CACHE/wheels, else .cache/wheels in the repository (never committed).
-Standard library and pip only (apt-get and dpkg-deb for Debian's). Safe to run many at once: unpacked aside, then renamed.
+Standard library and pip only (apt-get and dpkg-deb for Debian's). Safe to run many at once: each is fetched once, aside, then renamed.
 Exit code 3: not in the cache and could not be fetched (no network), so a test may skip.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -47,7 +49,8 @@ WHEELS = {
     ("nvcc", "13.0"): ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
                        "nvidia-cuda-runtime==13.0.96"],
 }
-PYTHON = {("torch", "2.15"): "torch==2.15.0", ("perfetto", "0.59"): "perfetto==0.59.1"}
+PYTHON = {("perfetto", "0.59"): "perfetto==0.59.1"}
+FRAMEWORKS = {("torch", "2.15"): "13"}
 DEBIAN = {("debian", "11.8"): ("bookworm", "nvidia-cuda-dev", ["libcudart_static.a", "libculibos.a"])}
 
 
@@ -68,15 +71,17 @@ def once(name: str, fill) -> Path:
     if place.is_dir():
         return place
     cache().mkdir(parents=True, exist_ok=True)
+    with open(cache() / f".lock-{name}", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several tests may want it; one of them fetches it
+        return place if place.is_dir() else filled(place, fill)
+
+
+def filled(place: Path, fill) -> Path:
     work = Path(tempfile.mkdtemp(prefix=".fetch-", dir=cache()))
     try:
         (work / "un").mkdir()
         fill(work)
-        try:
-            (work / "un").rename(place)
-        except OSError:
-            if not place.is_dir():  # else somebody else was first; theirs is as good
-                raise
+        (work / "un").rename(place)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return place
@@ -107,9 +112,23 @@ def with_python(package: str, work: Path) -> None:
     )
     if done.returncode != 0:
         unavailable(package + " from PyPI")
-    python = work / "un/python3"
+    found_by(work / "un/python3")
+
+
+def found_by(python: Path) -> None:
+    """A `python3` that finds the packages beside it."""
     python.write_text(f'#!/bin/sh\nPYTHONPATH="${{0%/*}}/packages" exec {sys.executable} "$@"\n')
     python.chmod(0o755)
+
+
+def with_frameworks(name: str, work: Path) -> None:
+    """The same with packages that the simulated driver's tests fetch too: gigabytes, of which one copy is enough."""
+    script = Path(__file__).resolve().parents[2] / "crates/sim/tests/frameworks.py"
+    done = subprocess.run([sys.executable, str(script), "folder", name], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        unavailable(f"frameworks {name} from PyPI")
+    (work / "un/packages").symlink_to(done.stdout.strip())
+    found_by(work / "un/python3")
 
 
 def from_debian(suite: str, package: str, names: list, work: Path) -> None:
@@ -161,6 +180,8 @@ def main() -> None:
             print(f"{what} {short}\t{' '.join(packages)}")
         for (what, short), package in PYTHON.items():
             print(f"{what} {short}\t{package} and what it needs")
+        for (what, short), name in FRAMEWORKS.items():
+            print(f"{what} {short}\tframeworks.py's {name}")
         for (what, short), (suite, package, _) in DEBIAN.items():
             print(f"{what} {short}\t{package} of Debian {suite} non-free")
         return
@@ -176,10 +197,12 @@ def main() -> None:
         print(place)
     elif key in PYTHON:
         print(once("-".join(key), lambda work: with_python(PYTHON[key], work)))
+    elif key in FRAMEWORKS:
+        print(once("-".join(key), lambda work: with_frameworks(FRAMEWORKS[key], work)))
     elif key in DEBIAN:
         print(once("-".join(key), lambda work: from_debian(*DEBIAN[key], work)))
     else:
-        names = ", ".join(" ".join(key) for key in [*WHEELS, *PYTHON, *DEBIAN])
+        names = ", ".join(" ".join(key) for key in [*WHEELS, *PYTHON, *FRAMEWORKS, *DEBIAN])
         sys.exit(f"wheels.py: does not know '{' '.join(words)}'; it knows {names}")
 
 

@@ -8,6 +8,7 @@
 Cache: $CUTAP_CACHE/frameworks, else .cache/frameworks in the repository. Exit code 3: could not be fetched.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -25,8 +26,16 @@ def folder(name):
     given = os.environ.get("CUTAP_CACHE")
     cache = (Path(given) if given else Path(__file__).resolve().parents[3] / ".cache") / "frameworks"
     place = cache / name
+    cache.mkdir(parents=True, exist_ok=True)
+    # Several tests want it at the same time; one of them fetches gigabytes.
+    with open(cache / f".lock-{name}", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        fetch(cache, place, name)
+    print(place)
+
+
+def fetch(cache, place, name):
     if not place.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".fetch-", dir=cache))
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--only-binary=:all:",
                "--disable-pip-version-check", "--target", str(work / "all"), *PACKAGES[name]]
@@ -35,7 +44,6 @@ def folder(name):
             sys.exit(3)
         (work / "all").rename(place)
         shutil.rmtree(work, ignore_errors=True)
-    print(place)
 
 
 def torch():

@@ -82,3 +82,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cublasMpTrsm", 0, NOW, t_cublasMpStatus_t_status, &[p("handle", t_cublasMpHandle_t, 0, 0, One), p("side", t_cublasSideMode_t, 1, 8, One), p("uplo", t_cublasFillMode_t, 2, 12, One), p("trans", t_cublasOperation_t, 3, 16, One), p("diag", t_cublasDiagType_t, 4, 20, One), p("m", t_i64, 5, 24, One), p("n", t_i64, 6, 32, One), p("alpha", t_PC_void, 7, 40, ScalarOr(50, 15, 51, 16)), p("a", t_PC_void, 8, 48, Memory(Unknown)), p("ia", t_i64, 9, 56, One), p("ja", t_i64, 10, 64, One), p("descA", t_cublasMpMatrixDescriptor_t, 11, 72, One), p("b", t_P_void, 12, 80, Memory(Unknown)).both(), p("ib", t_i64, 13, 88, One), p("jb", t_i64, 14, 96, One), p("descB", t_cublasMpMatrixDescriptor_t, 15, 104, One), p("computeType", t_cublasComputeType_t, 16, 112, One), p("d_work", t_P_void, 17, 120, Memory(Of(18))).out(), p("workspaceSizeInBytesOnDevice", t_u64, 18, 128, One).bytes(), p("h_work", t_P_void, 19, 136, Host(Of(20))).out(), p("workspaceSizeInBytesOnHost", t_u64, 20, 144, One).bytes()], "", (6, 0, 15), &[]),
     f("cublasMpTrsm_bufferSize", 0, NOW, t_cublasMpStatus_t_status, &[p("handle", t_cublasMpHandle_t, 0, 0, One), p("side", t_cublasSideMode_t, 1, 8, One), p("uplo", t_cublasFillMode_t, 2, 12, One), p("trans", t_cublasOperation_t, 3, 16, One), p("diag", t_cublasDiagType_t, 4, 20, One), p("m", t_i64, 5, 24, One), p("n", t_i64, 6, 32, One), p("alpha", t_PC_void, 7, 40, ScalarOr(50, 15, 51, 16)), p("a", t_PC_void, 8, 48, Memory(Unknown)), p("ia", t_i64, 9, 56, One), p("ja", t_i64, 10, 64, One), p("descA", t_cublasMpMatrixDescriptor_t, 11, 72, One), p("b", t_P_void, 12, 80, Memory(Unknown)), p("ib", t_i64, 13, 88, One), p("jb", t_i64, 14, 96, One), p("descB", t_cublasMpMatrixDescriptor_t, 15, 104, One), p("computeType", t_cublasComputeType_t, 16, 112, One), p("workspaceSizeInBytesOnDevice", t_P_u64, 17, 120, One).out().bytes(), p("workspaceSizeInBytesOnHost", t_P_u64, 18, 128, One).out().bytes()], "", (6, 0, 13), &[]),
 ];
+
+/// Exported, and declared by no header; sorted.
+pub(super) static UNDECLARED: &[&str] = &[
+    "cublasMpGetEmulationSpecialValuesSupport",
+    "cublasMpGetFixedPointEmulationMantissaControl",
+    "cublasMpSetEmulationSpecialValuesSupport",
+    "cublasMpSetFixedPointEmulationMantissaControl",
+];

@@ -62,7 +62,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cufftXtGetSizeMany", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("rank", t_i32, 1, 4, One), p("n", t_P_i64, 2, 8, Array(Of(1))), p("inembed", t_P_i64, 3, 16, Array(Of(1))), p("istride", t_i64, 4, 24, One), p("idist", t_i64, 5, 32, One), p("inputtype", t_cudaDataType, 6, 40, One), p("onembed", t_P_i64, 7, 48, Array(Of(1))), p("ostride", t_i64, 8, 56, One), p("odist", t_i64, 9, 64, One), p("outputtype", t_cudaDataType, 10, 72, One), p("batch", t_i64, 11, 80, One), p("workSize", t_P_u64, 12, 88, One).out().bytes(), p("executiontype", t_cudaDataType, 13, 96, One)], "", (6, 0, 8), &[]),
     f("cufftXtMakePlanMany", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("rank", t_i32, 1, 4, One), p("n", t_P_i64, 2, 8, Array(Of(1))), p("inembed", t_P_i64, 3, 16, Array(Of(1))), p("istride", t_i64, 4, 24, One), p("idist", t_i64, 5, 32, One), p("inputtype", t_cudaDataType, 6, 40, One), p("onembed", t_P_i64, 7, 48, Array(Of(1))), p("ostride", t_i64, 8, 56, One), p("odist", t_i64, 9, 64, One), p("outputtype", t_cudaDataType, 10, 72, One), p("batch", t_i64, 11, 80, One), p("workSize", t_P_u64, 12, 88, One).out().bytes(), p("executiontype", t_cudaDataType, 13, 96, One)], "Fills a plan that cufftCreate made, for any types.", (6, 0, 8), &[]),
     f("cufftXtMalloc", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("descriptor", t_P_cudaLibXtDescPointer, 1, 8, One).out(), p("format", t_cufftXtSubFormat, 2, 16, One)], "Memory on the devices of a plan.", (3, 0, 0), &[Creates(1)]),
-    f("cufftXtMemcpy", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("dstPointer", t_P_void, 1, 8, Host(Unknown)), p("srcPointer", t_P_void, 2, 16, Host(Unknown)), p("type", t_cufftXtCopyType, 3, 24, One)], "Copies between the host and the devices of a plan; which pointer is a descriptor is told by the type.", (4, 0, 0), &[]),
+    f("cufftXtMemcpy", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("dstPointer", t_P_void, 1, 8, Host(Unknown)).out(), p("srcPointer", t_P_void, 2, 16, Host(Unknown)), p("type", t_cufftXtCopyType, 3, 24, One)], "Copies between the host and the devices of a plan; which pointer is a descriptor is told by the type.", (4, 0, 0), &[]),
     f("cufftXtQueryPlan", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("queryStruct", t_P_void, 1, 8, Tagged(67, 2, Fixed(1))).out(), p("queryType", t_cufftXtQueryType, 2, 16, One)], "", (3, 0, 0), &[]),
     f("cufftXtSetCallback", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("callback_routine", t_P_code, 1, 8, One), p("cbType", t_cufftXtCallbackType, 2, 16, One), p("caller_info", t_P_P_void, 3, 24, One)], "Functions of the device that read or write a plan's data.", (4, 0, 0), &[]),
     f("cufftXtSetCallbackSharedSize", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("cbType", t_cufftXtCallbackType, 1, 4, One), p("sharedSize", t_u64, 2, 8, One)], "", (3, 0, 0), &[]),
@@ -71,4 +71,27 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cufftXtSetJITCallback", 12, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("lto_callback_symbol_name", t_PC_char, 1, 8, Text), p("lto_callback_fatbin", t_PC_void, 2, 16, Host(Of(3))), p("lto_callback_fatbin_size", t_u64, 3, 24, One).bytes(), p("type", t_cufftXtCallbackType, 4, 32, One), p("caller_info", t_P_P_void, 5, 40, One)], "A function of the device that reads or writes a plan's data, as LTO-IR.", (6, 0, 0), &[]),
     f("cufftXtSetWorkArea", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("workArea", t_P_P_void, 1, 8, One)], "", (2, 0, 0), &[]),
     f("cufftXtSetWorkAreaPolicy", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("policy", t_cufftXtWorkAreaPolicy, 1, 4, One), p("workSize", t_P_u64, 2, 8, Memory(Unknown)).both().bytes()], "", (3, 0, 0), &[]),
+];
+
+/// Exported, and declared by no header; sorted.
+pub(super) static UNDECLARED: &[&str] = &[
+    "cufftDebug",
+    "cufftDescriptionCreate",
+    "cufftDescriptionDestroy",
+    "cufftDescriptionGetTraitInt64",
+    "cufftDescriptionSetTraitInt64",
+    "cufftDeviceCreate",
+    "cufftDeviceDestroy",
+    "cufftDeviceGetDatabaseStr",
+    "cufftDeviceGetDatabaseStrSize",
+    "cufftDeviceGetDeviceFunctionTraitInt64",
+    "cufftDeviceGetDeviceFunctions",
+    "cufftDeviceGetLTOIRSizes",
+    "cufftDeviceGetLTOIRs",
+    "cufftDeviceGetNumDeviceFunctions",
+    "cufftDeviceGetNumLTOIRs",
+    "cufftDeviceGetSemanticVersion",
+    "cufftDeviceGetVersion",
+    "cufftDeviceIsSupported",
+    "cufftXtMakePlanGuru64",
 ];

@@ -65,3 +65,20 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cuFileWriteAsync", 0, NOW, t_CUfileError_t, &[p("fh", t_CUfileHandle_t, 0, 0, One), p("bufPtr_base", t_P_void, 1, 8, Host(Unknown)), p("size_p", t_P_u64, 2, 16, One).bytes(), p("file_offset_p", t_P_i64, 3, 24, One), p("bufPtr_offset_p", t_P_i64, 4, 32, One), p("bytes_written_p", t_P_i64, 5, 40, One).out().bytes(), p("stream", t_CUstream, 6, 48, One)], "", (6, 0, 1), &[]),
     f("cuFileWritev", 0, NOW, t_i64, &[p("fh", t_CUfileHandle_t, 0, 0, One), p("iov", t_PC_CUfileIOVec_t, 1, 8, Array(Of(2))), p("iovcnt", t_u64, 2, 16, One), p("file_offset", t_i64, 3, 24, One), p("flags", t_u32, 4, 32, One).zero()], "", (5, 0, 0), &[]),
 ];
+
+/// Exported, and declared by no header; sorted.
+pub(super) static UNDECLARED: &[&str] = &[
+    "cuFileCopyGpu",
+    "cuFileCopyGpuPosixIORetry",
+    "cuFileCopyGpuWrap",
+    "cuFileCopyGpuWrapPosixIORetry",
+    "cuFileGpuWaitValue32",
+    "cuFileInlineGpu",
+    "cuFileObjectDriverOpen",
+    "cuFileObjectDriverOpenForDiagnostics",
+    "cuFileObjectInitialize",
+    "cuFileSparseGpu",
+    "cuFileStreamHandleInline",
+    "cuFileStreamHandleSparse",
+    "cuFileStreamWaitValue32",
+];

@@ -79,3 +79,18 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cutensorReduce", 0, NOW, t_cutensorStatus_t_status, &[p("handle", t_cutensorHandle_t, 0, 0, One), p("plan", t_cutensorPlan_t, 1, 8, One), p("alpha", t_PC_void, 2, 16, Host(Unknown)), p("A", t_PC_void, 3, 24, Memory(Unknown)), p("beta", t_PC_void, 4, 32, Host(Unknown)), p("C", t_PC_void, 5, 40, Memory(Unknown)), p("D", t_P_void, 6, 48, Memory(Unknown)).out(), p("workspace", t_P_void, 7, 56, Memory(Of(8))).out(), p("workspaceSize", t_u64, 8, 64, One).bytes(), p("stream", t_cudaStream_t, 9, 72, One)], "Reduces a tensor.", (6, 0, 4), &[]),
     f("cutensorWriteKernelCacheToFile", 0, NOW, t_cutensorStatus_t_status, &[p("handle", t_cutensorHandle_t, 0, 0, One), p("filename", t_PC_char, 1, 8, Text)], "", (2, 0, 0), &[]),
 ];
+
+/// Exported, and declared by no header; sorted.
+pub(super) static UNDECLARED: &[&str] = &[
+    "cutensorComputeDescriptorGetAttribute",
+    "cutensorComputeDescriptorSetAttribute",
+    "cutensorCreateComputeDescriptor",
+    "cutensorCreateExtraction",
+    "cutensorCreateInsertion",
+    "cutensorDestroyComputeDescriptor",
+    "cutensorExtract",
+    "cutensorInsert",
+    "cutensorOperationEstimateRuntime",
+    "cutensorOperationNumAlgos",
+    "cutensorTensorDescriptorSetAttribute",
+];

@@ -217,3 +217,29 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("__nvJitLinkGetLinkedPtx_13_5", 13, NOW, t_nvJitLinkResult_status, &[p("handle", t_nvJitLinkHandle, 0, 0, One), p("ptx", t_P_char, 1, 8, Text).out()], "Copies the linked PTX.", (2, 0, 0), &[]),
     f("nvJitLinkVersion", 0, NOW, t_nvJitLinkResult_status, &[p("major", t_P_u32, 0, 0, One).out(), p("minor", t_P_u32, 1, 8, One).out()], "The library's version.", (2, 0, 0), &[]),
 ];
+
+/// Exported, and declared by no header; sorted.
+pub(super) static UNDECLARED: &[&str] = &[
+    "__nvJitLinkAPI",
+    "__nvJitLinkGetLinkedLTOIRSize_13_0",
+    "__nvJitLinkGetLinkedLTOIRSize_13_1",
+    "__nvJitLinkGetLinkedLTOIRSize_13_2",
+    "__nvJitLinkGetLinkedLTOIR_13_0",
+    "__nvJitLinkGetLinkedLTOIR_13_1",
+    "__nvJitLinkGetLinkedLTOIR_13_2",
+    "nvJitLinkAddData",
+    "nvJitLinkAddFile",
+    "nvJitLinkComplete",
+    "nvJitLinkCreate",
+    "nvJitLinkDestroy",
+    "nvJitLinkGetErrorLog",
+    "nvJitLinkGetErrorLogSize",
+    "nvJitLinkGetInfoLog",
+    "nvJitLinkGetInfoLogSize",
+    "nvJitLinkGetLinkedCubin",
+    "nvJitLinkGetLinkedCubinSize",
+    "nvJitLinkGetLinkedLTOIR",
+    "nvJitLinkGetLinkedLTOIRSize",
+    "nvJitLinkGetLinkedPtx",
+    "nvJitLinkGetLinkedPtxSize",
+];

@@ -312,7 +312,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("nvmlDeviceSetPowerManagementLimit_v2", 0, NOW, t_nvmlReturn_t_status, &[p("device", t_nvmlDevice_t, 0, 0, One), p("powerValue", t_P_nvmlPowerValue_v2_t, 1, 8, One)], "", (2, 0, 0), &[]),
     f("nvmlDeviceSetPowerMizerMode_v1", 0, NOW, t_nvmlReturn_t_status, &[p("device", t_nvmlDevice_t, 0, 0, One), p("powerMizerMode", t_P_nvmlDevicePowerMizerModes_v1_t, 1, 8, One)], "", (2, 0, 0), &[]),
     f("nvmlDeviceSetRusdSettings_v1", 0, NOW, t_nvmlReturn_t_status, &[p("device", t_nvmlDevice_t, 0, 0, One), p("settings", t_P_nvmlRusdSettings_v1_t, 1, 8, One)], "", (2, 0, 0), &[]),
-    f("nvmlDeviceSetTemperatureThreshold", 0, NOW, t_nvmlReturn_t_status, &[p("device", t_nvmlDevice_t, 0, 0, One), p("thresholdType", t_nvmlTemperatureThresholds_t, 1, 8, One), p("temp", t_P_i32, 2, 16, One).both()], "", (3, 0, 0), &[]),
+    f("nvmlDeviceSetTemperatureThreshold", 0, NOW, t_nvmlReturn_t_status, &[p("device", t_nvmlDevice_t, 0, 0, One), p("thresholdType", t_nvmlTemperatureThresholds_t, 1, 8, One), p("temp", t_P_i32, 2, 16, One)], "", (3, 0, 0), &[]),
     f("nvmlDeviceSetVgpuCapabilities", 0, NOW, t_nvmlReturn_t_status, &[p("device", t_nvmlDevice_t, 0, 0, One), p("capability", t_nvmlDeviceVgpuCapability_t, 1, 8, One), p("state", t_nvmlEnableState_t, 2, 12, One)], "", (3, 0, 0), &[]),
     f("nvmlDeviceSetVgpuHeterogeneousMode", 0, NOW, t_nvmlReturn_t_status, &[p("device", t_nvmlDevice_t, 0, 0, One), p("pHeterogeneousMode", t_PC_nvmlVgpuHeterogeneousMode_t, 1, 8, One)], "", (2, 0, 0), &[]),
     f("nvmlDeviceSetVgpuSchedulerState", 0, NOW, t_nvmlReturn_t_status, &[p("device", t_nvmlDevice_t, 0, 0, One), p("pSchedulerState", t_P_nvmlVgpuSchedulerSetState_t, 1, 8, One)], "", (2, 0, 0), &[]),
@@ -451,6 +451,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("nvmlVgpuTypeGetNumDisplayHeads", 0, NOW, t_nvmlReturn_t_status, &[p("vgpuTypeId", t_nvmlVgpuTypeId_t, 0, 0, One), p("numDisplayHeads", t_P_u32, 1, 8, One).out()], "", (2, 0, 0), &[]),
     f("nvmlVgpuTypeGetResolution", 0, NOW, t_nvmlReturn_t_status, &[p("vgpuTypeId", t_nvmlVgpuTypeId_t, 0, 0, One), p("displayIndex", t_u32, 1, 4, One), p("xdim", t_P_u32, 2, 8, One).out(), p("ydim", t_P_u32, 3, 16, One).out()], "", (4, 0, 0), &[]),
 ];
+
+/// Exported, and declared by no header; sorted.
+pub(super) static UNDECLARED: &[&str] =
+    &["nvmlGetBlacklistDeviceCount", "nvmlGetBlacklistDeviceInfoByIndex", "nvmlInternalGetExportTable"];
 
 /// Names that programs write, and what headers make of them; sorted.
 #[rustfmt::skip]

@@ -46,3 +46,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("nvrtcSetPCHHeapSize", 12, NOW, t_nvrtcResult_status, &[p("size", t_u64, 0, 0, One).bytes()], "", (1, 0, 0), &[]),
     f("nvrtcVersion", 0, NOW, t_nvrtcResult_status, &[p("major", t_P_i32, 0, 0, One).out(), p("minor", t_P_i32, 1, 8, One).out()], "NVRTC's version.", (2, 0, 0), &[]),
 ];
+
+/// Exported, and declared by no header; sorted.
+pub(super) static UNDECLARED: &[&str] = &["__nvrtcCPEx", "__nvrtcNvvmHandle"];

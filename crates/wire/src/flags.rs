@@ -22,5 +22,7 @@ pub const NEVER: u8 = 0;
 pub const FOLLOWS: u8 = 1;
 /// The flag stays on: somebody else listens too.
 pub const ALWAYS: u8 = 2;
+/// The flag stays off: each call comes through a slot and is seen there.
+pub const QUIET: u8 = 3;
 
 const _: () = assert!(ARMED + CALLBACKS <= INSTANCE_BYTES);

@@ -25685,3 +25685,40 @@ pub static STEPS: [Step; 2585] = [
     s(0, 0, 255, 8, 255, 16, 8, 1024), // nvtiffWriteTiffFile
     s(1, 0, 255, 24, 253, 1, 1, 256), // nvtiffWriteTiffFile
 ];
+
+/// The newest major versions that this is of, by the pattern of the SONAME.
+#[rustfmt::skip]
+pub static NEWEST: [(&str, u32); 32] = [
+    ("libcublas.so.*", 13),
+    ("libcublasLt.so.*", 13),
+    ("libcublasmp.so.*", 0),
+    ("libcudart.so.*", 13),
+    ("libcudnn.so.*", 9),
+    ("libcudnn_*.so.*", 9),
+    ("libcudss.so.0", 0),
+    ("libcudss.so.1", 1),
+    ("libcufft.so.*", 12),
+    ("libcufftw.so.*", 12),
+    ("libcufile.so.*", 0),
+    ("libcurand.so.*", 10),
+    ("libcusolver.so.*", 12),
+    ("libcusolverMg.so.*", 12),
+    ("libcusolverMp.so.*", 0),
+    ("libcusparse.so.*", 12),
+    ("libcusparseLt.so.*", 0),
+    ("libcutensor.so.1", 1),
+    ("libcutensor.so.2", 2),
+    ("libcutensorMg.so.1", 1),
+    ("libcutensorMg.so.2", 2),
+    ("libnccl.so.*", 2),
+    ("libnpp*.so.*", 13),
+    ("libnvJitLink.so.*", 13),
+    ("libnvfatbin.so.*", 13),
+    ("libnvidia-ml.so.*", 1),
+    ("libnvjpeg.so.*", 13),
+    ("libnvjpeg2k.so.*", 0),
+    ("libnvrtc.alt.so.*", 13),
+    ("libnvrtc.so.*", 13),
+    ("libnvshmem_host.so.*", 3),
+    ("libnvtiff.so.*", 0),
+];

@@ -98,8 +98,8 @@ pub fn exit(quick: u64, b: &mut Block, call: &Ended) -> bool {
             record::exit(b, call.at, call.number, &[0]);
             return true;
         }
-        let known = b.stack.holds(at, len) || Pages::new(call.at, &mut b.stack, true).direct(at, len);
-        if known && (len == 8 || len == 4) {
+        let short = len == 8 || len == 4;
+        if short && (b.stack.holds(at, len) || Pages::new(call.at, &mut b.stack, true).direct(at, len)) {
             // SAFETY: so `direct` says.
             let value = unsafe { if len == 8 { load8(at) } else { load4(at).into() } };
             if value >> OUTPUT_WORD == 0 {

@@ -5,8 +5,9 @@
 use super::objects::{self, Snapshot};
 use super::words;
 use super::{live, loaded, lock};
+use crate::routes::{dlsym, quiet};
 use crate::sys::libc::PhdrInfo;
-use crate::{routes::dlsym, start, sys, thread};
+use crate::{start, sys, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use cutap_wire::count;
@@ -43,6 +44,8 @@ fn look_if_changed(late: usize) {
         objects::with(|s| (s.objects().len() + 64, counts != (s.adds, s.subs), false)).unwrap_or((512, true, true));
     let again = AGAIN.swap(false, SeqCst);
     if fresh || again {
+        // Until the words are rewritten, and those of the constructors that ran before us.
+        quiet::again();
         look(room, (!first).then_some(late), again);
     }
 }
@@ -97,6 +100,7 @@ fn carry_over(s: &mut Snapshot, was: &Snapshot, again: bool) {
 /// The loader is left to bind a word itself.
 pub fn look_again() {
     AGAIN.store(true, SeqCst);
+    quiet::again();
 }
 
 /// True in a child that was forked while another thread was inside the loader's list.
@@ -109,6 +113,7 @@ pub fn forked() {
     let ours = IN_FLIGHT.swap(0, SeqCst) != 0;
     if lock::was_taken().unwrap_or(ours) {
         OFF.store(true, SeqCst);
+        quiet::never();
         start::count(count::FORKED_IN_LOADER, 1);
     }
     objects::forked();

@@ -6,6 +6,7 @@
 
 use super::instances::{ALL, Function, ISSUE, Instance};
 use super::introduced::{UNWANTED, introduce, name};
+use super::quiet;
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, Call, row, stacked};
 use crate::hook::forced::Registers;
@@ -55,7 +56,7 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     let record = unsafe { &*data };
     thread::fork::check();
     match record.phase {
-        0 if start::counting() && counted(i, id) => {}
+        0 if start::counting() && counted(i, id, record) => {}
         0 => {
             introduced(i, n, record);
             enter(i, n, id, record, None);
@@ -91,13 +92,16 @@ pub fn introduced(i: &Instance, n: u32, r: &CallbackRecord) {
 
 /// Counts a call of a function that has its number and its room. False: `enter` must look at it.
 #[inline(always)]
-fn counted(i: &Instance, id: u32) -> bool {
+fn counted(i: &Instance, id: u32, r: &CallbackRecord) -> bool {
     let Some(f) = i.functions.get(id as usize) else { return false };
     let (slot, Some(b)) = (f.slot.load(Relaxed), block::existing()) else { return false };
     if slot == 0 || slot == UNWANTED || b.inside || b.depth != 0 || !i.is_on(id as usize) || switch::rules_changed() {
         return false;
     }
     counts::add(b, slot);
+    if f.bound.load(Relaxed) < quiet::ENOUGH {
+        quiet::counted(i, id as usize, f, b, slot, r);
+    }
     true
 }
 
@@ -139,8 +143,10 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         if !met {
             record::learned(b, at, number, note::INSTANCE, n.into());
         }
+        quiet::through_slot(i, id as usize, f);
         return kernel(b, f, number, r);
     }
+    quiet::another_way(f);
     let call = OpenCall { number: 0, slot, frame: at, reported: at };
     let caller = caller(r);
     let number = match quick_words(b, f, r, at) {

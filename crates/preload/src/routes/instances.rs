@@ -9,7 +9,7 @@ use core::arch::global_asm;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::count;
-use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER};
+use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER, QUIET};
 use cutap_wire::names::layer;
 
 const INSTANCES: usize = 128;
@@ -21,6 +21,8 @@ pub struct Function {
     pub slot: AtomicU32,
     /// Slot of the same function as bindings see it, plus one; 0 none met.
     pub twin: AtomicU32,
+    /// Calls that came through that slot: see `quiet`.
+    pub bound: AtomicU32,
     /// What is known of it: see `capture::row`.
     pub row: AtomicU32,
     /// Its callers' stacks are kept.
@@ -42,6 +44,7 @@ impl Function {
         Function {
             slot: AtomicU32::new(0),
             twin: AtomicU32::new(0),
+            bound: AtomicU32::new(0),
             row: AtomicU32::new(0),
             stack: AtomicBool::new(false),
             quick: AtomicU64::new(0),
@@ -118,6 +121,18 @@ impl Instance {
     pub fn forget(&self, id: usize) {
         if self.flag(id).is_some_and(|f| f.1.load(Relaxed) != ALWAYS) {
             self.arm(id, NEVER);
+        }
+    }
+    /// A function need not be reported, unless somebody else listens.
+    pub fn quiet(&self, id: usize) {
+        if self.flag(id).is_some_and(|f| matches!(f.1.load(Relaxed), FOLLOWS | QUIET)) {
+            self.arm(id, QUIET);
+        }
+    }
+    /// It is reported again.
+    pub fn loud(&self, id: usize) {
+        if self.flag(id).is_some_and(|f| f.1.load(Relaxed) == QUIET) {
+            self.arm(id, FOLLOWS);
         }
     }
     /// All flags as recording is now.

@@ -11,4 +11,5 @@ pub mod instances;
 pub mod introduced;
 pub mod proc_address;
 mod ptx;
+pub mod quiet;
 pub mod stacked;

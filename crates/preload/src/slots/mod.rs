@@ -10,6 +10,6 @@ pub mod table;
 pub mod thunks_x86_64;
 
 pub use table::{
-    each_recorded, exports, for_function, for_hooks, is_thunk, name_of, object_of, real_of, runtime_slot, set_exports,
-    slot,
+    each_recorded, exports, find, for_function, for_hooks, is_thunk, name_of, object_of, real_of, runtime_slot,
+    set_exports, slot,
 };

@@ -10,6 +10,7 @@ use crate::thread::{clock, record};
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
+use cutap_calls::generated::capture::NEWEST;
 use cutap_wire::names::layer;
 use cutap_wire::record::{first_word, kind};
 
@@ -70,18 +71,14 @@ impl QuickFrame {
     }
 }
 
-/// The newest runtime of which the registry knows that no function has more arguments than it says.
-const NEWEST_RUNTIME: u32 = 13;
-
 /// Where the thunk of slot `n` may lead instead of the gate, and the first word of its enter records. The driver's exported names keep
 /// their arguments for ever; what a library newer than the registry may have changed is not believed.
 pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     let row = capture::of(remembered)?;
-    let believed = match owner.layer {
-        layer::DRIVER => true,
-        layer::RUNTIME => (1..=NEWEST_RUNTIME).contains(&owner.major()),
-        _ => false,
+    let known = |(soname, newest): &(&str, u32)| {
+        (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
     };
+    let believed = owner.layer == layer::DRIVER || NEWEST.iter().any(known);
     if !believed || !quick::is_quick(quick::of_row(remembered)) || !clock::is_timestamp() {
         return None;
     }

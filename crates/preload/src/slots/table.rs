@@ -149,6 +149,11 @@ pub fn name_of(n: u32) -> &'static [u8] {
     }
 }
 
+/// The slot of a function of a load.
+pub fn find(object: u32, name: &[u8]) -> Option<u32> {
+    (0..NEXT.load(Acquire)).find(|&n| object_of(n) == object && name_of(n) == name)
+}
+
 /// A number for a thunk.
 pub fn take_number() -> Option<u32> {
     let n = NEXT.fetch_add(1, Relaxed);

@@ -46,7 +46,7 @@ pub fn forked() {
 /// One call more of a slot, of a thunk or of a runtime.
 #[inline(always)]
 pub fn add(b: &mut Block, slot: u32) {
-    let (kind, n) = if slot < THUNKS as u32 { (0, slot) } else { (1, slot - THUNKS as u32) };
+    let (kind, n) = place_of(slot);
     let Some(&at) = b.counts.0.get(kind) else { return };
     // SAFETY: null or a mapped file, whose head says how much of it is allocated.
     unsafe {
@@ -56,6 +56,25 @@ pub fn add(b: &mut Block, slot: u32) {
         let place = &*at.add(HEAD).cast::<AtomicU64>().add(n as usize);
         place.store(place.load(Relaxed) + 1, Relaxed);
     }
+}
+
+/// How many calls of a slot this thread has counted.
+pub fn value(b: &Block, slot: u32) -> u64 {
+    let (kind, n) = place_of(slot);
+    let Some(&at) = b.counts.0.get(kind) else { return 0 };
+    // SAFETY: null or a mapped file, whose head says how much of it is allocated.
+    unsafe {
+        if at.is_null() || n >= (*at.cast::<AtomicU32>()).load(Relaxed) {
+            return 0;
+        }
+        (*at.add(HEAD).cast::<AtomicU64>().add(n as usize)).load(Relaxed)
+    }
+}
+
+/// In which of the files a slot is counted, and where.
+#[inline(always)]
+fn place_of(slot: u32) -> (usize, u32) {
+    if slot < THUNKS as u32 { (0, slot) } else { (1, slot - THUNKS as u32) }
 }
 
 /// Makes room for a number, and counts one.

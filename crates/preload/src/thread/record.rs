@@ -267,7 +267,7 @@ pub fn about_with<R>(
     length: u32,
     write: impl FnOnce(&Reserved) -> R,
 ) -> Option<R> {
-    let far = calls(b).wrapping_sub(1).wrapping_sub(number) >= META_MAX - 4096;
+    let far = calls(b).wrapping_sub(1).wrapping_sub(number) >= NEAR;
     let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
     let pending = reserve(b, at, kind, length + u32::from(far), distance)?;
     let written = write(&pending.reserved);

@@ -61,7 +61,8 @@ fn module(tables: &Tables) -> String {
     out
 }
 
-fn sonames(family: &Family) -> Vec<String> {
+/// The patterns of the libraries that a family's functions are in.
+pub(crate) fn sonames(family: &Family) -> Vec<String> {
     match (family.overlay.sonames.is_empty(), family.name.as_str()) {
         (false, _) => family.overlay.sonames.clone(),
         (true, "driver") => vec!["libcuda.so.1".to_owned()],

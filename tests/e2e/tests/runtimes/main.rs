@@ -5,6 +5,7 @@ mod every;
 mod export;
 mod forum;
 mod instructions;
+mod quiet;
 mod real;
 mod report;
 mod stacks;

@@ -1,0 +1,78 @@
+//! Which functions of a shared runtime need not be reported by the runtime itself: those whose every call comes through a slot. Their
+//! flag goes off, for a report costs as much as the call's own records, and tells nothing that the slot does not.
+//!
+//! It must never make a call unseen that would be seen: a function of which one call came another way is reported for ever, and
+//! where a word may lead past its slot all functions are reported again. What remains are the constructors of libraries that are
+//! opened later, which are missed in every layer, and listed.
+
+use super::callbacks::CallbackRecord;
+use super::instances::{ALL, Function, Instance};
+use super::introduced::name_of;
+use crate::slots;
+use crate::thread::block::Block;
+use crate::thread::counts;
+use core::sync::atomic::{AtomicBool, Ordering::*};
+
+/// Calls through a slot, one behind the other, after which a function is believed to have no others.
+pub const ENOUGH: u32 = 16;
+/// As a number of such calls: one came another way.
+const OTHERS: u32 = u32::MAX;
+
+/// There are words that could not be rewritten.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// A report of a call that came through a slot.
+#[inline(always)]
+pub fn through_slot(i: &Instance, id: usize, f: &Function) {
+    let so_far = f.bound.load(Relaxed);
+    if so_far != OTHERS {
+        another(i, id, f, so_far + 1);
+    }
+}
+
+#[inline(never)]
+fn another(i: &Instance, id: usize, f: &Function, so_far: u32) {
+    // Threads may count one call less, which does no harm.
+    f.bound.store(so_far.min(ENOUGH), Relaxed);
+    // A launch's report names the kernel.
+    if so_far >= ENOUGH && !f.launch.load(Relaxed) && !NEVER.load(Relaxed) {
+        i.quiet(id);
+    }
+}
+
+/// A report of a call that came another way.
+#[inline(always)]
+pub fn another_way(f: &Function) {
+    if f.bound.load(Relaxed) != OTHERS {
+        f.bound.store(OTHERS, Relaxed);
+    }
+}
+
+/// A report while calls are only counted: have all that this thread had come through the slot, where they are counted too?
+#[cold]
+pub fn counted(i: &Instance, id: usize, f: &Function, b: &Block, slot: u32, r: &CallbackRecord) {
+    let given = slots::find(i.object.load(Relaxed), name_of(i, id as u32, r)).map_or(0, |twin| counts::value(b, twin));
+    match counts::value(b, slot) {
+        reported if given < reported => another_way(f),
+        reported => another(i, id, f, reported.min(ENOUGH.into()) as u32),
+    }
+}
+
+/// A word may lead past its slot, for a time: all is reported again.
+pub fn again() {
+    for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
+        for (id, f) in i.functions.iter().enumerate() {
+            if f.bound.load(Relaxed) == ENOUGH {
+                f.bound.store(0, Relaxed);
+                i.loud(id);
+            }
+        }
+    }
+}
+
+/// A word leads past its slot for good.
+pub fn never() {
+    if !NEVER.swap(true, Relaxed) {
+        again();
+    }
+}

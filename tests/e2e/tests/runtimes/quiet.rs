@@ -1,0 +1,39 @@
+//! A shared runtime need not report what comes through its bindings: its flags are off for those functions, and on for a function that
+//! somebody calls by another way. Each call is there once, recorded and counted.
+
+use crate::real::{program, shared};
+use cutap_e2e::{cutap, finish, scratch};
+use cutap_wire::flags::{ARMED, QUIET};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+
+/// Calls of a function in a trace of the program with these flags, and for how many functions the runtime was quiet in each part.
+fn run(program: &std::path::Path, flags: &[&str]) -> ([u64; 2], [usize; 2]) {
+    let folder = scratch("quiet");
+    let (trace, first, second) = (folder.join("trace"), folder.join("first"), folder.join("second"));
+    let copy = |to: &std::path::Path| format!("cp {}/run/p*-0/flags {}", folder.display(), to.display());
+    let mut command = Command::new(cutap());
+    command.arg("trace").args(flags).args(["--sim", "--json", "--run"]).arg(folder.join("run")).arg("-o").arg(&trace);
+    command.arg("--").arg(program).args([copy(&first), copy(&second)]).env_remove("LD_LIBRARY_PATH");
+    let done = finish(&mut command);
+    assert!(done.status.success() && done.stdout.ends_with("done\n"), "{}{}", done.stdout, done.stderr);
+    let text = fs::read_to_string(&trace).expect("a trace");
+    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let calls = ["cudaGetDevice", "cudaGetDeviceCount"]
+        .map(|name| lines.iter().filter(|l| l["name"] == name).map(|l| l["calls"].as_u64().unwrap_or(1)).sum());
+    let quiet = [first, second].map(|file| {
+        let bytes = fs::read(file).expect("the flags of the process");
+        bytes[ARMED..].iter().filter(|b| **b == QUIET).count()
+    });
+    (calls, quiet)
+}
+
+#[test]
+fn what_comes_through_a_slot_is_not_reported_and_what_does_not_is() {
+    for program in ["11.8", "12.4", "13.5"].into_iter().filter_map(|v| program("quiet", shared(v), &[])) {
+        for flags in [&[][..], &["-C"]] {
+            assert_eq!(run(&program, flags), ([50, 46], [1, 1]), "{} {flags:?}", program.display());
+        }
+    }
+}

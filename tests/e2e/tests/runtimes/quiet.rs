@@ -3,7 +3,7 @@
 
 use crate::real::{program, shared};
 use cutap_e2e::{cutap, finish, scratch};
-use cutap_wire::flags::{ARMED, QUIET};
+use cutap_wire::flags::{ARMED, CALLBACKS, FIRST, QUIET};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
@@ -12,7 +12,7 @@ use std::process::Command;
 fn run(program: &std::path::Path, flags: &[&str]) -> ([u64; 2], [usize; 2]) {
     let folder = scratch("quiet");
     let (trace, first, second) = (folder.join("trace"), folder.join("first"), folder.join("second"));
-    let copy = |to: &std::path::Path| format!("cp {}/run/p*-0/flags {}", folder.display(), to.display());
+    let copy = |to: &std::path::Path| format!("cp {}/run/s* {}", folder.display(), to.display());
     let mut command = Command::new(cutap());
     command.arg("trace").args(flags).args(["--sim", "--json", "--run"]).arg(folder.join("run")).arg("-o").arg(&trace);
     command.arg("--").arg(program).args([copy(&first), copy(&second)]).env_remove("LD_LIBRARY_PATH");
@@ -23,8 +23,8 @@ fn run(program: &std::path::Path, flags: &[&str]) -> ([u64; 2], [usize; 2]) {
     let calls = ["cudaGetDevice", "cudaGetDeviceCount"]
         .map(|name| lines.iter().filter(|l| l["name"] == name).map(|l| l["calls"].as_u64().unwrap_or(1)).sum());
     let quiet = [first, second].map(|file| {
-        let bytes = fs::read(file).expect("the flags of the process");
-        bytes[ARMED..].iter().filter(|b| **b == QUIET).count()
+        let bytes = fs::read(file).expect("the switches of the process");
+        bytes[FIRST + ARMED..].iter().take(CALLBACKS).filter(|b| **b == QUIET).count()
     });
     (calls, quiet)
 }

@@ -25,6 +25,8 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
         Value::Bool(b) => write!(to, "{b}"),
         Value::Int(n @ 0..) => return decimal(n.unsigned_abs(), to),
         Value::Int(n) => write!(to, "{n}"),
+        // All bits set: a mark, not a number.
+        Value::Uint(n) if [u32::MAX.into(), u64::MAX].contains(n) => return hex(*n, to),
         Value::Uint(n) => return decimal(*n, to),
         Value::Hex(n) | Value::Opaque(n) | Value::Code(n) => return hex(*n, to),
         Value::Version(v) => write!(to, "{v} [{}.{}]", v / 1000, v % 1000 / 10),

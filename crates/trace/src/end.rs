@@ -6,8 +6,10 @@ use crate::event::{Exit, Instance, Process};
 use crate::filter::Filter;
 use crate::folder::Folder;
 use crate::ring::Ring;
+use cutap_calls::known::Rule;
 use cutap_file::Cut;
 use cutap_stacks::Absent;
+use cutap_wire::count as reason;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -156,6 +158,24 @@ impl End {
         self.nameless += folder.names.nameless;
     }
 
+    /// Of launches whose parameters are not known those that a filter on what is recorded left out are not counted:
+    /// the target does not know which they are.
+    pub(crate) fn launches_of_shown(&mut self) {
+        if self.filtered.as_ref().is_none_or(|f| f.left_out == 0) {
+            return;
+        }
+        let is_launch = |rule: Rule| matches!(rule, Rule::KernelParams(..) | Rule::Extra);
+        let of = |f: &RawFunction| -> u64 {
+            let raw = f.function.params().iter().zip(&f.params).filter(|(p, _)| is_launch(p.rule));
+            raw.map(|(_, count)| *count).sum()
+        };
+        let shown: u64 = self.raw.iter().map(of).sum();
+        for count in self.counts.iter_mut().filter(|c| c.reason == reason::PARAMETERS_UNKNOWN) {
+            count.count = count.count.min(shown);
+        }
+        self.counts.retain(|c| c.count > 0);
+    }
+
     /// Takes over what was lost of a ring, and whether its thread lives.
     pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>) {
         self.chunks_taken += ring.taken;
@@ -187,5 +207,25 @@ impl End {
             }
         }
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Launches whose parameters are not known: all were counted in the target, and none was shown.
+    fn left(left_out: Option<u64>) -> usize {
+        let mut end = End::default();
+        end.counts =
+            [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(|reason| Count { reason, text: "", count: 7 }).into();
+        end.filtered = left_out.map(|left_out| Filtered { text: "error".into(), shown: 1, left_out, near: Vec::new() });
+        end.launches_of_shown();
+        end.counts.len()
+    }
+
+    #[test]
+    fn launches_that_a_filter_left_out_are_not_counted() {
+        assert_eq!([None, Some(0), Some(3)].map(left), [2, 2, 1]);
     }
 }

@@ -213,6 +213,7 @@ impl Follow {
         end.switched = self.opened.switched();
         end.settle(self.opened.is_flight_recorder());
         end.filtered = self.filtered(now);
+        end.launches_of_shown();
         end.counted = counted(&mut self.folders, &mut self.shared);
         if let Some(filtered) = &mut end.filtered {
             filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();

@@ -60,6 +60,16 @@ static void allocations(void) {
     cuMemExportToShareableHandle(&file, made, (CUmemAllocationHandleType)3, 0);
 }
 
+/* Texts, and numbers of which all bits are set. */
+static void marks(void) {
+    const char *text;
+    CUmemoryPool pool;
+    cuuint64_t all = ~0ull;
+    CHECK(cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text) || cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &text));
+    cuGetErrorString((CUresult)12345, &text);
+    CHECK(cuDeviceGetDefaultMemPool(&pool, 0) || cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+}
+
 int main(void) {
     CUcontext context;
     CUstream stream;
@@ -72,6 +82,7 @@ int main(void) {
     kernels(stream);
     places(stream);
     allocations();
+    marks();
     puts("done");
     return 0;
 }

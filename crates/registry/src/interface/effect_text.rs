@@ -126,10 +126,11 @@ fn remembers(value: &Walk) -> Result<EffectText, Error> {
             _ => what = value.text()?,
         }
     }
-    if of.is_empty() || what.is_empty() || when.is_empty() != is.is_empty() {
-        let message =
-            "expected { of = \"handle\", value = \"parameter\" }, and when = \"parameter\" together with is = \"NAME\"";
-        return Err(value.error(message.into()));
+    if of.is_empty() || what.is_empty() {
+        return Err(value.error("expected { of = \"handle\", value = \"parameter\" }".into()));
+    }
+    if when.is_empty() != is.is_empty() {
+        return Err(value.error("expected when = \"parameter\" and is = \"NAME\" together".into()));
     }
     let when = (!when.is_empty()).then_some((when, is));
     Ok(EffectText { at: value.at, kind: EffectKind::Remembers { value: what, when, mode }, parameter: of })

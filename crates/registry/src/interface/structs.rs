@@ -282,9 +282,7 @@ impl Extent {
 /// Fields that no one fills.
 fn is_reserved(name: &str) -> bool {
     let lower = name.trim_start_matches('_').to_lowercase();
-    ["reserved", "nreserved", "pad", "unused", "cudareserved", "internal_pad"]
-        .iter()
-        .any(|w| lower.starts_with(w) && !lower.starts_with("paddin"))
+    ["reserved", "nreserved", "pad", "unused", "cudareserved", "internal_pad"].iter().any(|w| lower.starts_with(w))
 }
 
 impl Member {

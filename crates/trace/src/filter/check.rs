@@ -17,6 +17,8 @@ enum End {
     /// Whatever the call says.
     Any,
     Number,
+    /// A number that is never negative.
+    Unsigned,
     Text,
     /// A number, or one of these.
     Names(&'static str, Vec<&'static str>),
@@ -144,12 +146,17 @@ fn meant(word: &str, names: &[&str]) -> String {
 /// Why nothing of this kind can fulfil the comparison.
 fn unlike(end: &End, comparison: &Comparison) -> Option<String> {
     let (number, word) = comparison.operand();
+    if number && word.starts_with('-') && matches!(end, End::Unsigned) {
+        return Some(format!("is never below 0, so {word} compares with nothing; all bits set are {:#x}", u64::MAX));
+    }
     if number || matches!(word, "NULL" | "true" | "false") {
         return None;
     }
     match end {
         End::Any | End::Text => None,
-        End::Number => Some(format!("is a number, and {word} is none; write it as 4096, 0x1000 or 1GiB")),
+        End::Number | End::Unsigned => {
+            Some(format!("is a number, and {word} is none; write it as 4096, 0x1000 or 1GiB"))
+        }
         End::Names(..) if word == "*" => None,
         End::Names(of, names) if !names.iter().any(|n| glob(word.as_bytes(), n.as_bytes())) => {
             Some(format!("is a {of}, and {word} is none of its names{}", meant(word, names)))
@@ -173,10 +180,10 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: 
             },
             // The call says what is there.
             (Rule::Array(_), Some(_)) => Err(missing(Vec::new())),
-            (Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) | Rule::Opaque, _) => none(End::Number),
+            (Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) | Rule::Opaque, _) => none(End::Unsigned),
             (Rule::One, _) => match tables.types.get(usize::from(to)) {
                 Some(Type::Char) => none(End::Text),
-                Some(Type::Void) => none(End::Number),
+                Some(Type::Void) => none(End::Unsigned),
                 _ => lead(tables, to, Rule::One, path, left),
             },
             _ => Ok(End::Any),
@@ -204,9 +211,8 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: 
             Some(of) => End::Names(of.name, of.special.iter().map(|(_, name)| *name).collect()),
             None => End::Number,
         }),
-        Type::Int { .. } | Type::Float(_) | Type::BFloat16 | Type::Bool(_) | Type::DevicePointer | Type::Code => {
-            none(End::Number)
-        }
+        Type::Int { signed: false, .. } | Type::Bool(_) | Type::DevicePointer | Type::Code => none(End::Unsigned),
+        Type::Int { .. } | Type::Float(_) | Type::BFloat16 => none(End::Number),
         Type::Uuid | Type::Char => none(End::Any),
         Type::Void => Ok(End::Any),
     }
@@ -291,6 +297,11 @@ mod tests {
                 "cuLaunch*[n=7]",
                 "no function of cuLaunch*[n=7] has a parameter n; a kernel's own parameter is written as kernelParams.n, or \
                  kernelParams.0 by its place",
+            ),
+            (
+                "cuMemAlloc*[bytesize<-1]",
+                "bytesize in cuMemAlloc*[bytesize<-1] is never below 0, so -1 compares with nothing; all bits set are \
+                 0xffffffffffffffff",
             ),
             ("cuMemAlloc*[bytesize.x=1]", "bytesize in cuMemAlloc*[bytesize.x=1] has no field x"),
             (

@@ -117,6 +117,13 @@ fn overlays() {
     assert_eq!(wrong(half), "overlay.toml:2: expected { of = \"handle\", value = \"parameter\" }");
     let carried = "[function.demoCopy]\nremembers = { of = \"to\", value = \"type\" }\n";
     assert_eq!(wrong(carried), "overlay.toml:2: there is no parameter type");
+    let when = "[function.demoCopy]\nremembers = { of = \"to\", value = \"size\", when = \"size\" }\n";
+    assert_eq!(wrong(when), "overlay.toml:2: expected when = \"parameter\" and is = \"NAME\" together");
+    let no_enum = when.replace("when = \"size\"", "when = \"size\", is = \"ONE\"");
+    assert_eq!(wrong(&no_enum), "overlay.toml:2: there is no value ONE");
+    let none = "types.toml has no enum Box, nor is it a set of [flags]";
+    assert_eq!(wrong("[numbers]\nBox = 3\n"), format!("overlay.toml:2: {none}"));
+    assert_eq!(wrong("[numbers]\nBox = \"3\"\n"), "overlay.toml:2: string stands here, expected a number");
     assert_eq!(wrong("[struct.Box]\n"), "overlay.toml:1: types.toml has no struct or union Box");
     assert_eq!(wrong("[handles]\nBox = { short = \"box\" }\n"), "overlay.toml:2: types.toml has no handle Box");
     assert!(wrong("[function\n").starts_with("overlay.toml:1: "));

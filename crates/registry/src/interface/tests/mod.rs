@@ -7,6 +7,7 @@ mod named;
 mod places;
 mod real;
 mod sets;
+mod unions;
 
 use super::functions::{self, FunctionRow};
 use super::types::Tables;

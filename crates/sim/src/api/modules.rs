@@ -37,8 +37,8 @@ pub fn options(count: u32, names: In<u32>, values: In<u64>) -> Answer<Logs> {
     if count > 0 && (names.is_null() || values.is_null()) {
         return Err(Fault::INVALID_VALUE);
     }
-    names.check_count(count as usize)?;
-    values.check_count(count as usize)?;
+    names.check_list(count as usize)?;
+    values.check_list(count as usize)?;
     for n in 0..count as usize {
         if names.get_at(n)? >= OPTIONS {
             return Err(Fault::INVALID_VALUE);

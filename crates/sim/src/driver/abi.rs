@@ -26,10 +26,14 @@ pub fn reaches(address: u64, len: u64) -> Answer {
     if len <= TRUSTED {
         return Ok(());
     }
-    let last = address.checked_add(len - 1).ok_or(Fault::INVALID_VALUE)?;
+    there(address.checked_add(len - 1).ok_or(Fault::INVALID_VALUE)?)
+}
+
+/// INVALID_VALUE for an address that nothing is mapped at.
+fn there(address: u64) -> Answer {
     let mut byte = 0u8;
     let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    let remote = libc::iovec { iov_base: last as *mut libc::c_void, iov_len: 1 };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 1 };
     // SAFETY: the kernel copies one byte to `byte`, or says EFAULT; it reads nothing else of ours.
     let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
     let refused = copied < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT);
@@ -121,6 +125,16 @@ impl<T> In<T> {
 }
 
 impl<T: Copy> In<T> {
+    /// The same for lists that few programs have: whether anything is there is asked for short ones too.
+    pub fn check_list(self, count: usize) -> Answer {
+        self.check_count(count)?;
+        if count == 0 {
+            return Ok(());
+        }
+        there(self.0 as u64)?;
+        there((self.0.wrapping_add(count) as u64).wrapping_sub(1))
+    }
+
     /// For what is found inside of other arguments.
     pub fn at(address: u64) -> Self {
         In(address as *const T)

@@ -55,6 +55,7 @@ static void images(void) {
     IS(1, cuLibraryLoadData, &module, text, NUL, NUL, 0, names, values, 1000000000);
     IS(1, cuLibraryLoadData, &module, text, NUL, NUL, 1, NUL, NUL, 0);
     OK(cuLibraryLoadData, &module, text, names, values, 1, NUL, NUL, 0);
+    IS(1, cuModuleLoadDataEx, &module, text, 1, (P)8, (P)16);
     names[1] = 9999;
     IS(1, cuModuleLoadDataEx, &module, text, 2, names, values);
     names[1] = 0;

@@ -31,6 +31,26 @@ fn run_folders_that_cannot_be_used() {
     refused(&run(&theirs), 125, &["belongs to another user"]);
 }
 
+/// What is written through memory is not safe there: the program would die of SIGBUS when the quota is used up.
+#[test]
+fn a_btrfs_with_a_quota_is_refused_and_one_without_is_not() {
+    let folder = Folder::new("quota");
+    let script = "set -e; cd \"$1\"; truncate -s 120M image; mkfs.btrfs -q image > /dev/null; mkdir disk; mount -o loop image disk; \
+                  trap 'umount -l disk' EXIT; \"$0\" trace --run disk/one -- true; btrfs quota enable disk; \
+                  \"$0\" trace --run disk/two -- true; btrfs qgroup limit 100M disk > /dev/null; echo limited; \
+                  ! \"$0\" trace --run disk/three -- echo ran; echo end";
+    let done = Command::new("unshare").args(["-m", "sh", "-c", script, CUTAP]).arg(&*folder.0).output().unwrap();
+    let (said, text) = (err(&done), out(&done));
+    if !text.contains("limited\n") && !said.contains("cutap: cannot") {
+        return eprintln!("skipped: a btrfs with a quota cannot be made here: {said}");
+    }
+    assert_eq!(text, "limited\nend\n", "{said}");
+    assert!(
+        said.contains("disk/three as run folder: it is on btrfs with a quota") && said.contains("--run DIR"),
+        "{said}"
+    );
+}
+
 /// Runs `cutap trace` with these words on a fresh file system of `size` bytes at `$DISK`; `None`, and said, if that is not allowed.
 fn on_a_small_disk(mount: &str, words: &str) -> Option<Output> {
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);

@@ -10,6 +10,7 @@ use crate::line::Line;
 use crate::outlive::Outliving;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Recorder;
+use crate::sums::Sums;
 use cutap_report::Output;
 use cutap_trace::{Event, Follow, FollowOptions, Rate};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
@@ -148,8 +149,10 @@ struct Printing {
     output: Box<dyn Output>,
     /// Where the next byte is written, if that is a file.
     file: Option<File>,
-    /// What is not in the rings any more stands in the output.
+    /// What is not in the rings any more stands in the output, or was kept.
     go_on: bool,
+    /// Where sums are kept for a collector in our place.
+    sums: Option<Sums>,
 }
 
 impl Printing {
@@ -159,7 +162,7 @@ impl Printing {
         let file = file.filter(|f| f.metadata().is_ok_and(|m| m.is_file()));
         let mut follow =
             FollowOptions { consume: true, filter, decode: !options.form.summary, ..FollowOptions::default() };
-        let go_on = options.again && !options.form.summary;
+        let mut go_on = options.again && !options.form.summary;
         if go_on {
             let (ticks, bytes) = page.printed_before();
             follow.printed = ticks;
@@ -168,8 +171,29 @@ impl Printing {
                 let _ = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::Start(bytes)));
             }
         }
+        let mut output = output(options.form, options.again);
+        let sums = options.form.summary.then(|| Sums::new(&options.run));
+        let kept = sums.as_ref().filter(|_| options.again).and_then(Sums::read);
+        if let Some((ticks, _)) = kept.filter(|(_, kept)| output.take_over(kept)) {
+            (follow.printed, go_on) = (ticks, true);
+        }
         let follow = Follow::open(&options.run, follow)?;
-        Ok(Printing { follow, output: output(options.form, options.again), file, go_on })
+        let mut printing = Printing { follow, output, file, go_on, sums };
+        printing.keep(true);
+        Ok(printing)
+    }
+
+    /// Keeps what was added up, and then gives back what it was made of.
+    fn keep(&mut self, now: bool) {
+        match &mut self.sums {
+            None => self.follow.give_back(false),
+            Some(sums) => {
+                if now || sums.is_due(self.follow.held()) {
+                    sums.write(self.follow.printed(), &self.output.kept().unwrap_or_default());
+                    self.follow.give_back(true);
+                }
+            }
+        }
     }
 }
 
@@ -192,7 +216,7 @@ impl Work for Printing {
         if round.broken.is_none() {
             let bytes = self.file.as_mut().and_then(|f| f.stream_position().ok()).unwrap_or(0);
             page.printed(self.follow.printed(), bytes);
-            self.follow.give_back();
+            self.keep(false);
         }
         Ok(round)
     }

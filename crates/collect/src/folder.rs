@@ -3,6 +3,7 @@
 //! room for the beginning of a trace.
 
 use crate::error::{Error, Result, cannot};
+use crate::quota;
 use std::ffi::CString;
 use std::fs::{DirBuilder, Metadata};
 use std::os::unix::ffi::OsStrExt;
@@ -16,11 +17,14 @@ pub const LONGEST: usize = 500;
 /// the program runs depends on it; a file system that fills up then is counted.
 const ROOM: u64 = 2 << 20;
 
+/// Where run folders are made, behind $XDG_RUNTIME_DIR.
+const PLACES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
 /// A new folder with a name of its own, to be removed at the end.
 pub fn fresh() -> Result<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|p| p.is_absolute());
     let mut last = None;
-    for parent in runtime.into_iter().chain([PathBuf::from("/tmp"), PathBuf::from("/var/tmp")]) {
+    for parent in runtime.into_iter().chain(PLACES.map(PathBuf::from)) {
         if let Some(why) = too_full(&parent) {
             let text = format!("cannot make the run folder in {}: {why}; name another place", parent.display());
             last = Some(Error::own(text + " with --run DIR"));
@@ -83,6 +87,9 @@ pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
 
 /// Why a trace cannot even begin there. A file system that does not know its size is taken as large.
 fn too_full(folder: &Path) -> Option<String> {
+    if let Some(why) = quota::limited(folder) {
+        return Some(why.to_owned());
+    }
     let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
     // SAFETY: a string that ends at a zero, and a zeroed structure of our own.
     let fs = unsafe {

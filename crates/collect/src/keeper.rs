@@ -5,6 +5,7 @@
 use crate::collector::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, Result, UNWRITTEN, say};
+use crate::sums::Sums;
 use cutap_wire::control::COLLECTOR_GONE;
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -122,6 +123,7 @@ impl Keeper {
             return None;
         }
         self.told.again = true;
+        let kept = Sums::are_kept(&self.told.run);
         self.deaths += 1;
         let mut next = None;
         while next.is_none() && self.deaths <= MOST {
@@ -136,7 +138,7 @@ impl Keeper {
             (Some(_), _) if self.told.record => {
                 format!("the collector ended early ({status}); another goes on, and nothing is lost")
             }
-            (Some(_), _) if self.told.form.summary => {
+            (Some(_), _) if self.told.form.summary && !kept => {
                 format!("the collector ended early ({status}); another goes on, and what was counted before is lost")
             }
             (Some(_), _) => format!("the collector ended early ({status}); another goes on"),

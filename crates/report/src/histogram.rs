@@ -1,11 +1,13 @@
 //! Durations counted in buckets that are at most 1/64 of their value wide, so that a percentile is off
 //! by less than 1 % however many there are, in at most 30 KiB.
 
+use serde::{Deserialize, Serialize};
+
 /// Bits of a value that tell buckets of one power of two apart.
 const BITS: u32 = 6;
 
 /// How often each duration was seen.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Histogram {
     buckets: Vec<u64>,
     count: u64,

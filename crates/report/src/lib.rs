@@ -61,4 +61,12 @@ pub trait Output: Send {
     fn tick(&mut self, now: u64) -> io::Result<()>;
     /// No event will follow.
     fn end(&mut self, end: &End) -> io::Result<()>;
+    /// What it knows so far and has not written, for another in its place; `None`: nothing that it would need.
+    fn kept(&self) -> Option<Vec<u8>> {
+        None
+    }
+    /// Takes over what another kept; false when that makes no sense.
+    fn take_over(&mut self, _kept: &[u8]) -> bool {
+        false
+    }
 }

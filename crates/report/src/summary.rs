@@ -21,7 +21,12 @@ pub struct Summary<W> {
     styles: Styles,
     /// By the function's key.
     functions: Vec<Option<Row>>,
+    /// What another has added up before.
+    before: Vec<Kept>,
 }
+
+/// The sums of a function, for another in our place: layer, library, version of the runtime, name.
+type Kept<L = Layer> = (L, String, Option<String>, String, Sums);
 
 #[derive(Debug)]
 struct Row {
@@ -55,11 +60,11 @@ struct Line {
 impl<W: io::Write> Summary<W> {
     /// A table for people; with colours when told so.
     pub fn text(out: W, colour: bool) -> Summary<W> {
-        Summary { out, json: false, styles: Styles::new(colour), functions: Vec::new() }
+        Summary { out, json: false, styles: Styles::new(colour), functions: Vec::new(), before: Vec::new() }
     }
     /// One JSON object a function.
     pub fn json(out: W) -> Summary<W> {
-        Summary { out, json: true, styles: Styles::new(false), functions: Vec::new() }
+        Summary { out, json: true, styles: Styles::new(false), functions: Vec::new(), before: Vec::new() }
     }
 
     fn sums(&mut self, call: &Call) -> &mut Sums {
@@ -84,13 +89,20 @@ impl<W: io::Write> Summary<W> {
         self.sums(&exit.call).add(took, 0, error, exit.late);
     }
 
-    /// The same function in several processes, or loaded twice, is one line.
-    fn lines(&self) -> Vec<Line> {
+    /// The same function in several processes, or loaded twice, is one.
+    fn merged(&self) -> HashMap<(Layer, &str, Option<&str>, &str), Sums> {
         let mut merged: HashMap<(Layer, &str, Option<&str>, &str), Sums> = HashMap::new();
+        for (layer, library, runtime, name, sums) in &self.before {
+            merged.entry((*layer, library, runtime.as_deref(), name)).or_default().merge(sums);
+        }
         for row in self.functions.iter().flatten() {
             let f = &row.function;
             merged.entry((f.layer, &f.library, row.runtime.as_deref(), f.shown())).or_default().merge(&row.sums);
         }
+        merged
+    }
+
+    fn lines(&self) -> Vec<Line> {
         let line = |((layer, library, runtime, name), sums): ((Layer, &str, Option<&str>, &str), Sums)| Line {
             r#type: "summary",
             layer: layer.word(),
@@ -107,7 +119,7 @@ impl<W: io::Write> Summary<W> {
             p99_ns: sums.times.percentile(99),
             max_ns: sums.times.most(),
         };
-        let mut lines: Vec<Line> = merged.into_iter().map(line).collect();
+        let mut lines: Vec<Line> = self.merged().into_iter().map(line).collect();
         lines.sort_by(|a, b| {
             let key = |l: &Line| (std::cmp::Reverse(l.total_ns), std::cmp::Reverse(l.calls));
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.library, &a.runtime).cmp(&(&b.name, &b.library, &b.runtime)))
@@ -176,6 +188,23 @@ impl<W: io::Write + Send> Output for Summary<W> {
 
     fn tick(&mut self, _now: u64) -> io::Result<()> {
         Ok(())
+    }
+
+    fn kept(&self) -> Option<Vec<u8>> {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let row = |((layer, library, runtime, name), sums): ((Layer, &str, _, &str), _)| -> Kept<String> {
+            (layer.word().to_owned(), library.to_owned(), owned(runtime), name.to_owned(), sums)
+        };
+        serde_json::to_vec(&self.merged().into_iter().map(row).collect::<Vec<_>>()).ok()
+    }
+
+    fn take_over(&mut self, kept: &[u8]) -> bool {
+        let of = |word: &str| [Layer::Library, Layer::Runtime, Layer::Driver].into_iter().find(|l| l.word() == word);
+        let row =
+            |(layer, library, runtime, name, sums): Kept<String>| Some((of(&layer)?, library, runtime, name, sums));
+        let before: Option<Vec<Kept<String>>> = serde_json::from_slice(kept).ok();
+        let before: Option<Vec<Kept>> = before.and_then(|rows| rows.into_iter().map(row).collect());
+        before.map(|before| self.before = before).is_some()
     }
 
     fn end(&mut self, end: &End) -> io::Result<()> {

@@ -1,9 +1,10 @@
 //! Counts and times of calls of one kind: how many, how many failed, how long they took.
 
 use crate::histogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Counts and times.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Sums {
     pub calls: u64,
     pub errors: u64,

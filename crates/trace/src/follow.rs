@@ -180,11 +180,15 @@ impl Follow {
     }
 
     /// Gives chunks back whose events have all been handed out. In consume mode; to be called when they
-    /// are printed, so that a collector that is killed loses nothing.
-    pub fn give_back(&mut self) {
-        for source in &mut self.sources {
-            source.give_back();
-        }
+    /// are printed, so that a collector that is killed loses nothing. With `whole`,
+    /// those in which an open call began are kept for a while.
+    pub fn give_back(&mut self, whole: bool) {
+        self.sources.iter_mut().for_each(|source| source.give_back(whole));
+    }
+
+    /// Most chunks of a ring that were read and not given back.
+    pub fn held(&self) -> usize {
+        self.sources.iter().map(Source::held).max().unwrap_or(0)
     }
 
     /// What was opened.

@@ -17,6 +17,9 @@ use cutap_wire::record::{self, Fragments, Parent, Record, Words, note};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, PoisonError};
 
+/// Chunks that are kept for a call that has not ended: half of a ring.
+const MOST_HELD: usize = 16;
+
 /// What all rings share.
 #[derive(Debug)]
 pub struct Shared {
@@ -41,8 +44,8 @@ pub struct Source {
     /// When the ring was first seen without an owner.
     pub abandoned_since: Option<u64>,
     pub events: Events,
-    /// Chunks that were read: their places, and the number of events so far then.
-    read: VecDeque<(u32, u64)>,
+    /// Chunks that were read: their places, and the number of events so far then, and the time of the last.
+    read: VecDeque<(u32, u64, u64)>,
 }
 
 /// The events of a ring that wait, and what is open.
@@ -90,14 +93,24 @@ impl Source {
             Item::Record(record) => events.record(&record, folder, shared),
             Item::Reread => folder.stale = true,
         });
-        self.read.extend(self.ring.done().map(|n| (n, events.pushed)));
+        self.read.extend(self.ring.done().map(|n| (n, events.pushed, events.last_ticks)));
         more
     }
 
-    /// Gives back the chunks whose events have all been taken out of the queue.
-    pub fn give_back(&mut self) {
+    /// Chunks whose events have been read.
+    pub fn held(&self) -> usize {
+        self.read.len()
+    }
+
+    /// Gives back the chunks whose events have all been taken out of the queue; with `whole`, not those in which a call began that
+    /// has not ended, unless they are many: another reader who goes on from here has to see it begin.
+    pub fn give_back(&mut self, whole: bool) {
         let taken = self.events.pushed - self.events.queue.len() as u64;
-        while let Some(&(n, _)) = self.read.front().filter(|(_, pushed)| *pushed <= taken) {
+        let open = self.events.stack.open().last().map_or(u64::MAX, |open| open.ticks);
+        while let Some(&(n, pushed, last)) = self.read.front()
+            && pushed <= taken
+            && (!whole || last < open || self.read.len() > MOST_HELD)
+        {
             self.ring.give_back(n);
             self.read.pop_front();
         }

@@ -37,7 +37,7 @@ pub fn shown(run: &Path) -> Counts {
 }
 
 /// The calls in the lines that `-c --json` prints.
-pub(crate) fn summary(text: &str) -> Counts {
+pub fn summary(text: &str) -> Counts {
     let mut counts = Counts::new();
     for line in text.lines().filter(|l| l.starts_with('{')) {
         let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));

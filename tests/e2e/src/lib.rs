@@ -13,7 +13,7 @@ mod process;
 mod programs;
 
 pub use case::{Case, case};
-pub use counts::{Counts, read as counted, shown};
+pub use counts::{Counts, read as counted, shown, summary};
 pub use cutap::cutap;
 pub use normal::{calls_in, normal_form};
 pub use process::{Finished, Scratch, finish, scratch, wait_for};

@@ -1,7 +1,9 @@
 //! Collectors and fronts that are killed or stopped: the program does not notice, another collector goes on, and each call is shown
 //! once.
 
-use cutap_e2e::{Counts, Scratch, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, wait_for};
+use cutap_e2e::{
+    Counts, Scratch, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary, wait_for,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -35,6 +37,9 @@ impl Run {
     /// The collector, once it has written so much.
     fn collector(&self, bytes: u64) -> String {
         wait_for("something in the file", LONG, || fs::metadata(self.file()).is_ok_and(|m| m.len() > bytes));
+        self.collector_now()
+    }
+    fn collector_now(&self) -> String {
         let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.front.id())).unwrap();
         let named =
             |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|w| w.windows(9).any(|w| w == b"__collect"));
@@ -95,6 +100,23 @@ fn another_collector_goes_on_with_a_trace() {
         assert_eq!(run.said().matches("another goes on").count(), 1, "{how}: {}", run.said());
         let text = fs::read_to_string(run.file()).unwrap();
         assert_eq!(calls_in(&normal_form(&text)), run.real(), "{how}");
+    }
+}
+
+/// What was added up before is kept: by a collector in its place, and the one in the place of that.
+#[test]
+fn sums_and_counts_go_on() {
+    for flag in ["-c", "-C"] {
+        let mut run = Run::start(&["trace", flag, "--json"]);
+        for n in 1..=2 {
+            wait_for("calls", LONG, || run.real().values().sum::<u64>() > 15_000 * n);
+            signal("KILL", &[run.collector_now()]);
+            wait_for("another", LONG, || run.said().lines().count() as u64 == n);
+        }
+        run.ends();
+        assert!(!run.said().contains("lost"), "{flag}: {}", run.said());
+        let lines = fs::read_to_string(run.file()).unwrap().replace("\"count\"", "\"summary\"");
+        assert_eq!(summary(&lines), run.real(), "{flag}");
     }
 }
 

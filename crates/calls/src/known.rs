@@ -233,8 +233,9 @@ pub enum Count {
     /// The smaller of a sibling's value and the number that a handle beside it carries
     /// ([`Effect::Remembers`]).
     Carried(u8, u8),
-    /// One value, or part of one, in as many bytes as a sibling says.
-    Sized(u8),
+    /// One value, or part of one, in as many bytes as a sibling says, and no more than another one (255: none) points
+    /// to after the call.
+    Sized(u8, u8),
     /// Up to an element that is zero.
     ZeroEnded,
 }

@@ -216,10 +216,13 @@ mod tests {
 
     /// Launches whose parameters are not known: all were counted in the target, and none was shown.
     fn left(left_out: Option<u64>) -> usize {
-        let mut end = End::default();
-        end.counts =
-            [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(|reason| Count { reason, text: "", count: 7 }).into();
-        end.filtered = left_out.map(|left_out| Filtered { text: "error".into(), shown: 1, left_out, near: Vec::new() });
+        let count = |reason| Count { reason, text: "", count: 7 };
+        let filtered = |left_out| Filtered { text: "error".into(), shown: 1, left_out, near: Vec::new() };
+        let mut end = End {
+            counts: [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(count).into(),
+            filtered: left_out.map(filtered),
+            ..End::default()
+        };
         end.launches_of_shown();
         end.counts.len()
     }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include "scalars.h"
 
-enum { SCALE_TYPE = 1, POINTER_MODE = 2, EPILOGUE = 7, BIAS_POINTER = 8, FLOAT = 0, DOUBLE = 1, COMPUTE_32F = 68 };
+enum { SCALE_TYPE = 1, POINTER_MODE = 2, EPILOGUE = 7, BIAS_POINTER = 8, TILE_IDS = 6, FLOAT = 0, DOUBLE = 1, COMPUTE_32F = 68 };
 
 static int blas(void *memory) {
     cublasHandle_t handle;
@@ -40,6 +40,9 @@ static int light(void *memory) {
     failed |= cublasLtMatmul(0, desc, &two, memory, 0, memory, 0, &two, memory, 0, memory, 0, 0, 0, 0, 0);
     failed |= cublasLtMatmulDescSetAttribute(desc, EPILOGUE, epilogue, 4) | cublasLtMatmulDescSetAttribute(desc, BIAS_POINTER, &memory, 8);
     failed |= cublasLtMatmulDescGetAttribute(desc, EPILOGUE, epilogue, 4, &written) | cublasLtMatmulDescGetAttribute(desc, EPILOGUE, 0, 0, &written);
+    uint64_t algorithm[8] = {7};
+    int tiles[16];
+    failed |= cublasLtMatmulAlgoCapGetAttribute(algorithm, TILE_IDS, tiles, sizeof tiles, &written);
     return failed | cublasLtMatmulDescDestroy(desc);
 }
 

@@ -14,6 +14,7 @@ int cublasLtMatmulDescCreate(void **desc, int compute, int scale);
 int cublasLtMatmulDescDestroy(void *desc);
 int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *buf, size_t size);
 int cublasLtMatmulDescGetAttribute(void *desc, int attribute, void *buf, size_t size, size_t *written);
+int cublasLtMatmulAlgoCapGetAttribute(const void *algo, int attribute, void *buf, size_t size, size_t *written);
 int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *A, void *a, const void *B, void *b, const void *beta,
     const void *C, void *c, void *D, void *d, const void *algo, void *workspace, size_t bytes, void *stream);
 

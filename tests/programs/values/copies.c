@@ -29,6 +29,10 @@ static void boxes(CUdeviceptr device, CUcontext context, CUstream stream) {
         .srcContext = context, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device + 32768, .dstPitch = 64, .dstHeight = 4,
         .dstContext = context, .WidthInBytes = 64, .Height = 4, .Depth = 2};
     cuMemcpy3DPeer(&peer);
+    CUDA_MEMCPY3D_BATCH_OP many = {.src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = {.ptr = device, .rowLength = 128}},
+        .dst = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = {.ptr = device + 65536 - 256}},
+        .extent = {64, 4, 1}, .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    cuMemcpy3DBatchAsync(1, &many, 0, stream);
 }
 
 static void nodes(CUdeviceptr device, CUcontext context) {

@@ -108,8 +108,8 @@ impl Tables<'_> {
                 at.ok_or_else(|| wrong(name))
             };
             member.rule = self.rule(family, rule, siblings, &find, place)?;
-            if let (Rule::Tagged(tags, by, Count::Fixed(1)), Some(size)) = (member.rule, size_of_value(siblings)) {
-                member.rule = Rule::Tagged(tags, by, Count::Sized(size));
+            if let (Rule::Tagged(tags, by, Count::Fixed(1)), Some(sized)) = (member.rule, size_of_value(siblings)) {
+                member.rule = Rule::Tagged(tags, by, sized);
             }
             (member.guessed, member.said) = (false, true);
         }
@@ -166,10 +166,14 @@ impl Tables<'_> {
     }
 }
 
-/// The sibling that says in how many bytes an attribute's value is.
-fn size_of_value(siblings: &[Sibling]) -> Option<u8> {
-    let found = siblings.iter().position(|s| ["sizeInBytes", "dataSize"].contains(&s.name.as_str()))?;
-    u8::try_from(found).ok()
+/// In how many bytes an attribute's value is.
+fn size_of_value(siblings: &[Sibling]) -> Option<Count> {
+    let find = |names: [&str; 2]| {
+        let found = siblings.iter().position(|s| names.contains(&s.name.as_str()))?;
+        u8::try_from(found).ok()
+    };
+    let written = find(["sizeWritten", "sizeInBytesWritten"]).unwrap_or(255);
+    find(["sizeInBytes", "dataSize"]).map(|size| Count::Sized(size, written))
 }
 
 /// A count with numbers for names. A field of what a sibling points to is asked for as `sibling.field`.

@@ -181,7 +181,7 @@ impl Plan<'_> {
                     let (size, most) = match count {
                         Count::Fixed(1) => (size, size),
                         // Some are lists.
-                        Count::Sized(_) => (1, size.max(LIST)),
+                        Count::Sized(..) => (1, size.max(LIST)),
                         _ => (size, ARRAY),
                     };
                     // Several tags: a pointer for each.
@@ -288,7 +288,7 @@ impl Plan<'_> {
             | Count::Times(k, _)
             | Count::Less(k, _)
             | Count::Carried(k, _)
-            | Count::Sized(k)
+            | Count::Sized(k, _)
             | Count::OneMore(k) => {
                 let k = usize::from(k);
                 let wide = self.size(siblings.members[k].ty) == 8;

@@ -9,6 +9,8 @@ use cutap_calls::known::Type;
 const SIDES: [&str; 3] = ["src", "dst", "pitchedDev"];
 /// Memory types of a side that is an array: nothing is known of its rows.
 const ARRAY: u64 = 3;
+/// The type of an operand of a batch that is a pointer.
+const OPERAND_POINTER: u64 = 1;
 
 /// A box within rows of a pitch, in bytes, rows and planes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,43 +26,54 @@ impl Walk<'_> {
     /// Bytes from the address of a side to the last one that is copied.
     pub fn copied(&self, row: &Row<'_>, side: u8) -> Option<u64> {
         let side = *SIDES.get(usize::from(side))?;
-        let of = |name: &str| self.named(row, &[side, name].concat(), None);
+        let at = |path: &[&str]| self.named(row, path);
+        let of = |name: &str| at(&[&[side, name].concat()]);
+        let size = |name| at(&["extent", name]);
         if of("MemoryType") == Some(ARRAY) {
             return None;
         }
-        let whole = match self.named(row, "WidthInBytes", None) {
-            Some(width) => Box3 {
+        // With an array on one side widths are counted in its elements.
+        let arrays = || ["srcArray", "dstArray"].iter().any(|name| at(&[name]).is_some_and(|array| array != 0));
+        let whole = if let Some(width) = at(&["WidthInBytes"]) {
+            Box3 {
                 pitch: of("Pitch")?,
                 rows: of("Height").unwrap_or(0),
                 at: [of("XInBytes")?, of("Y")?, of("Z").unwrap_or(0)],
-                size: [width, self.named(row, "Height", None)?, self.named(row, "Depth", None).unwrap_or(1)],
-            },
-            None => {
-                // With an array on one side widths are counted in its elements.
-                let array = ["srcArray", "dstArray"].iter().any(|n| self.named(row, n, None).is_some_and(|at| at != 0));
-                let ptr = |name| self.named(row, &[side, "Ptr"].concat(), Some(name));
-                let at = |name| self.named(row, &[side, "Pos"].concat(), Some(name)).unwrap_or(0);
-                let size = |name| self.named(row, "extent", Some(name));
-                Box3 {
-                    pitch: ptr("pitch").filter(|_| !array)?,
-                    rows: ptr("ysize")?,
-                    at: [at("x"), at("y"), at("z")],
-                    size: [size("width")?, size("height")?, size("depth")?],
-                }
+                size: [width, at(&["Height"])?, at(&["Depth"]).unwrap_or(1)],
+            }
+        } else if let Some(pitch) = at(&[side, "op", "ptr", "rowLength"]) {
+            let pointers = ["src", "dst"].iter().all(|side| at(&[side, "type"]) == Some(OPERAND_POINTER));
+            Box3 {
+                pitch: Some(pitch).filter(|_| pointers)?,
+                rows: at(&[side, "op", "ptr", "layerHeight"])?,
+                at: [0; 3],
+                size: [size("width")?, size("height")?, size("depth")?],
+            }
+        } else {
+            let ptr = |name| at(&[&[side, "Ptr"].concat(), name]);
+            let pos = |name| at(&[&[side, "Pos"].concat(), name]).unwrap_or(0);
+            Box3 {
+                pitch: ptr("pitch").filter(|_| !arrays())?,
+                rows: ptr("ysize")?,
+                at: [pos("x"), pos("y"), pos("z")],
+                size: [size("width")?, size("height")?, size("depth")?],
             }
         };
         whole.bytes()
     }
 
-    /// A number among the fields, or in a struct there.
-    fn named(&self, row: &Row<'_>, name: &str, inner: Option<&str>) -> Option<u64> {
-        let n = row.params.iter().position(|p| p.name == name)?;
+    /// A number among the fields, or in structs there.
+    fn named(&self, row: &Row<'_>, path: &[&str]) -> Option<u64> {
+        let (name, inner) = path.split_first()?;
+        let n = row.params.iter().position(|p| p.name == *name)?;
         let ty = row.params.get(n)?.ty;
         let cell = row.cell(n, self.size_of(ty))?;
-        match inner {
-            Some(inner) => self.field(ty, cell.bytes(), inner),
-            None if matches!(self.ty(ty), Type::Struct(_)) => None,
-            None => self.whole(ty, cell.bytes()),
+        match self.ty(ty) {
+            Type::Struct(first) | Type::Union(first) => {
+                self.named(&Row::fields(self.struct_of(first)?, cell.bytes()), inner)
+            }
+            _ if inner.is_empty() => self.whole(ty, cell.bytes()),
+            _ => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::row::Row;
 use super::scalar::signed;
-use super::walk::{Walk, word};
+use super::walk::{Side, Walk, word};
 use cutap_calls::known::{Count, Type, TypeId};
 
 impl Walk<'_> {
@@ -11,7 +11,12 @@ impl Walk<'_> {
         match count {
             Count::Unknown | Count::ZeroEnded => None,
             Count::Fixed(n) => Some(n.into()),
-            Count::Of(n) | Count::Sized(n) => self.sibling(row, n),
+            Count::Of(n) => self.sibling(row, n),
+            Count::Sized(n, written) => {
+                let room = self.sibling(row, n)?;
+                let written = if self.side == Side::After { self.behind(row, written) } else { None };
+                Some(written.map_or(room, |written| written.min(room)))
+            }
             Count::At(n) => self.behind(row, n),
             Count::Least(a, b) => {
                 let most = self.sibling(row, a)?;
@@ -63,7 +68,7 @@ impl Walk<'_> {
     }
 
     /// A number in a struct.
-    pub fn field(&self, ty: TypeId, bytes: &[u8], name: &str) -> Option<u64> {
+    fn field(&self, ty: TypeId, bytes: &[u8], name: &str) -> Option<u64> {
         let Type::Struct(first) = self.ty(ty) else { return None };
         let field = self.struct_of(first)?.fields.iter().find(|f| f.name == name)?;
         let at = usize::from(field.offset);

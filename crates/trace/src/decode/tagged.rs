@@ -35,8 +35,8 @@ impl Walk<'_> {
         match (self.ty(ty), count) {
             (Type::Void, _) => None,
             (_, Count::Fixed(1) | Count::Unknown) => self.exactly(ty, address),
-            (_, Count::Sized(by)) => {
-                let said = self.sibling(row, by).unwrap_or(u64::MAX);
+            (_, Count::Sized(..)) => {
+                let said = self.count(row, count).unwrap_or(u64::MAX);
                 self.in_bytes(ty, address, said)
             }
             _ => {

@@ -111,7 +111,8 @@ impl<'a> Walk<'a> {
                 address => self.pointer(row, param, to, address),
             },
             (Type::DevicePointer, Rule::Memory(count)) => {
-                let meant = self.count(row, count);
+                let around = || self.around.and_then(|(meant, _)| meant);
+                let meant = self.count(row, count).or_else(around);
                 self.on_device(word(bytes), meant)
             }
             // One that may be asked about, whatever it is.

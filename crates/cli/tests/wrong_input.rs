@@ -321,3 +321,36 @@ fn stacks_that_cannot_be_kept() {
     let counted = cutap(&["trace", "--stack", "-c", "--", "/bin/true"]).output().unwrap();
     refused(&counted, 125, &["--stack is of no use with -c and -C"]);
 }
+
+/// What is named with -o is emptied: never the program or a file that it is given, nor one that another cutap is writing.
+#[test]
+fn files_that_are_not_to_be_overwritten() {
+    let folder = Folder::new("own-file");
+    let (script, file) = (folder.join("script.sh"), folder.join("file"));
+    std::fs::write(&script, "#!/bin/sh\necho ran\n").unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for words in [&["record"][..], &["trace"]] {
+        for program in [&[script.as_os_str()][..], &["sh".as_ref(), script.as_os_str()]] {
+            let done = cutap(words).arg("-o").arg(&script).arg("--").args(program).output().unwrap();
+            refused(&done, 125, &["script.sh", "would be overwritten", "-o FILE"]);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&script).unwrap(), "#!/bin/sh\necho ran\n");
+
+    let begun = folder.join("begun");
+    let sleeps = format!("touch {}; exec sleep 30", begun.display());
+    let mut first = cutap(&["record", "-o"]).arg(&file).args(["--", "sh", "-c", &sleeps]).spawn().unwrap();
+    while !begun.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    refused(
+        &cutap(&["trace", "-o"]).arg(&file).args(["--", "true"]).output().unwrap(),
+        125,
+        &["another cutap is writing to it"],
+    );
+    // It hands the signal on, and ends as the program does.
+    Command::new("kill").arg(first.id().to_string()).status().unwrap();
+    first.wait().unwrap();
+    let after = cutap(&["trace", "-o"]).arg(&file).args(["--", "true"]).output().unwrap();
+    assert_eq!(after.status.code(), Some(0), "{after:?}");
+}

@@ -42,6 +42,7 @@ mod sums;
 mod switch;
 mod trace;
 pub mod unpack;
+mod written;
 
 pub use collector::{CollectorOptions, collect};
 pub use ctl::{DumpOptions, dump};

@@ -15,13 +15,14 @@ use crate::output::Form;
 use crate::pack::pack_recorded;
 use crate::stacks::{Kept, Stacks};
 use crate::unpack::{Embedded, unpack};
+use crate::written;
 use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_trace::Filter;
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// What `cutap trace` or `cutap record` was asked.
@@ -73,7 +74,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
     }
     let stacks = options.stacks.as_ref().map_or(Ok(Kept::default()), Stacks::kept)?;
-    let output = options.output.as_deref().map(|path| open_output(path, options.record)).transpose()?;
+    let words = || std::iter::once(program.path.as_os_str()).chain(options.args.iter().map(|a| a.as_os_str()));
+    let output = options.output.as_deref().map(|path| written::open(path, options.record, words())).transpose()?;
     let run = Run::new(options, &filter, &stacks, &hooks)?;
     // It makes itself ready while the libraries are looked at.
     let mut keeper = keeper(options, &run, output)?;
@@ -166,15 +168,6 @@ fn say_at_start(options: &TraceOptions, program: &Path, driver: bool) {
     } else if !driver {
         say(&format!("no CUDA driver (libcuda.so.1) on this machine; --sim runs {name} on a simulated one"));
     }
-}
-
-/// A recording must be read too by a collector that goes on with it.
-fn open_output(path: &Path, record: bool) -> Result<File> {
-    let there = path.metadata().is_ok_and(|m| !m.is_file());
-    let mut how = OpenOptions::new();
-    how.read(record && !there).write(true).create(true).truncate(true).custom_flags(libc::O_NOCTTY);
-    let file = how.open(path);
-    file.map_err(|e| cannot("write the trace to", path, &e, "give a file that you may write with -o FILE"))
 }
 
 fn module_folder(path: &Path) -> Result<PathBuf> {

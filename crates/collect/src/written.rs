@@ -1,0 +1,41 @@
+//! The file that is named with `-o`: opened, and kept from everybody else who would write to it, before anything else is made. Never the
+//! program's own file, nor one that it is given: those would be gone.
+
+use crate::error::{Error, Result, cannot};
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions, metadata};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Opens and empties it. A recording must be read too by a collector that goes on with it. `used` are the program and its arguments.
+pub fn open<'a>(path: &Path, record: bool, used: impl Iterator<Item = &'a OsStr>) -> Result<File> {
+    let what = if record { "write the recording to" } else { "write the trace to" };
+    let advice = "give a file that you may write with -o FILE";
+    let there = metadata(path).ok();
+    let special = there.as_ref().is_some_and(|m| !m.is_file());
+    let refuse =
+        |why: &str| Error::own(format!("cannot {what} {}: {why}; give another file with -o FILE", path.display()));
+    let same = |other: &OsStr| {
+        let (Some(there), Ok(other)) = (&there, metadata(other)) else { return false };
+        !special && (there.dev(), there.ino()) == (other.dev(), other.ino())
+    };
+    if used.into_iter().any(same) {
+        return Err(refuse("it is the program, or a file that the program is given, and would be overwritten"));
+    }
+    let mut how = OpenOptions::new();
+    how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
+    let fail = |e| cannot(what, path, &e, advice);
+    let file = how.open(path).map_err(fail)?;
+    if special {
+        return Ok(file);
+    }
+    // The lock is the collectors' too, and goes with the last of them.
+    // SAFETY: a descriptor of our own.
+    let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
+    if !locked && std::io::Error::last_os_error().kind() == std::io::ErrorKind::WouldBlock {
+        return Err(refuse("another cutap is writing to it"));
+    }
+    file.set_len(0).map_err(fail)?;
+    Ok(file)
+}

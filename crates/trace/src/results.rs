@@ -13,6 +13,8 @@ pub enum Returns {
     Status,
     /// A number or an address.
     Value,
+    /// A float, or two: in a register that is not kept.
+    Elsewhere,
     /// Nothing: the register holds what was left there.
     Nothing,
 }
@@ -28,7 +30,8 @@ pub enum Returned {
     Word(u64),
     /// Nothing.
     Nothing,
-    /// Something that nobody was told: a runtime that is linked in reports no result but a status.
+    /// Something that nobody was told: a runtime that is linked in reports no result but a status, and what vector
+    /// registers hold is not kept.
     Untold,
 }
 
@@ -70,9 +73,13 @@ const NOTHING: [&str; 10] = [
 
 /// What a function returns as its description has it.
 pub fn returns_type(described: Described) -> Option<Returns> {
-    Some(match described.tables.types.get(usize::from(described.function.returns))? {
+    let tables = described.tables;
+    Some(match tables.types.get(usize::from(described.function.returns))? {
         Type::Status(_) => Returns::Status,
         Type::Void => Returns::Nothing,
+        Type::Float(_) | Type::BFloat16 => Returns::Elsewhere,
+        // Two numbers: a complex one.
+        Type::Struct(n) if tables.structs.get(usize::from(*n)).is_some_and(|s| s.size <= 16) => Returns::Elsewhere,
         _ => Returns::Value,
     })
 }
@@ -106,6 +113,7 @@ pub fn returned(function: &Function, result: u64) -> Returned {
     match function.returns {
         Returns::Nothing => Returned::Nothing,
         Returns::Value if function.instance.is_some() => Returned::Untold,
+        Returns::Elsewhere => Returned::Untold,
         Returns::Value => value(result),
         Returns::Status if function.layer == Layer::Library && function.described.is_none() => match result >> 32 {
             0 | 0xffff_ffff => Returned::Status(result as i32),
@@ -127,6 +135,20 @@ mod tests {
         assert_eq!(returns(Layer::Runtime, "cudaGetLastError"), Returns::Status);
         assert_eq!(returns(Layer::Library, "cudnnGetVersion"), Returns::Value);
         assert_eq!(returns(Layer::Runtime, "__cudaRegisterFunction"), Returns::Nothing);
+    }
+
+    #[test]
+    fn results_in_registers_that_are_not_kept() {
+        let of = |library: &str, name: &str| {
+            let (function, version) = crate::decode::find(&TABLES, Layer::Library, library, name, None).unwrap();
+            let words = crate::decode::Recorded::Block;
+            returns_type(Described { function, tables: &TABLES, version, words }).unwrap()
+        };
+        for name in ["cublasSdot", "cublasDnrm2", "cublasCdotc", "cublasZdotc"] {
+            assert_eq!(of("libcublas.so.12", name), Returns::Elsewhere, "{name}");
+        }
+        assert_eq!(of("libcublas.so.12", "cublasGetCudartVersion"), Returns::Value);
+        assert_eq!(of("libcudart.so.13", "cudaCreateChannelDesc"), Returns::Value);
     }
 
     #[test]

@@ -18873,7 +18873,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe116a72ab08d, 16), // nppiFilterSobelVertBorder_32f_C4R_Ctx
     n(0xe11888da3abe, 92), // cudaProfilerStop
     n(0xe1199426176d, 11), // nppiNormRelL2GetBufferHostSize_8u_C4R_Ctx#11
-    n(0xe119f4530b91, 13), // cudaCreateChannelDesc
+    n(0xe119f4530b91, 1435), // cudaCreateChannelDesc
     n(0xe11acbbaf297, 40), // nppiFilterSobelHorizBorder_8s16s_C1R
     n(0xe11c4e43c2f0, 19), // nppiMaxIndx_16s_C3R_Ctx
     n(0xe121a62f938c, 1), // nppiNormDiffL2GetBufferHostSize_8u_C1MR
@@ -19010,7 +19010,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe28efa50823a, 225), // nppiRGBToYCbCr422_8u_C3P3R_Ctx
     n(0xe2931f6622c0, 14), // cuLibraryGetModule
     n(0xe2939641e956, 4), // nppiFullNormLevelGetBufferHostSize_32f_C1R_Ctx
-    n(0xe293f24473e4, 1435), // cublasLtMatmulAlgoConfigSetAttribute
+    n(0xe293f24473e4, 1436), // cublasLtMatmulAlgoConfigSetAttribute
     n(0xe2950e00d426, 11), // nppiAverageErrorGetBufferHostSize_8u_C4R_Ctx#11
     n(0xe29bb0905599, 22), // cudnnMultiHeadAttnForward
     n(0xe29cc5553875, 7), // nppiDilate3x3_16u_C1R_Ctx
@@ -19034,8 +19034,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xe2cc7507bb37, 7), // nppiExp_32f_C3R_Ctx
     n(0xe2cc7b3093c4, 12), // nppiXYZToRGB_8u_C3R
     n(0xe2d3d2ca50cd, 393), // nppiLUT_32f_C3IR_Ctx
-    n(0xe2d4c00a8a57, 1436), // cublasSrotg
-    n(0xe2d4c60a8a57, 1437), // cublasSrotm
+    n(0xe2d4c00a8a57, 1437), // cublasSrotg
+    n(0xe2d4c60a8a57, 1438), // cublasSrotm
     n(0xe2d5402695b8, 95), // @__cudaLaunchKernel
     n(0xe2d5bcf4317d, 1), // nppiNormRelL2GetBufferHostSize_16u_C1MR
     n(0xe2d73ddec0ce, 6), // nppiFilterColumn_8u_C4R_Ctx
@@ -19120,18 +19120,18 @@ pub static NAMES: [Name; 21553] = [
     n(0xe3b7d62530ab, 35), // nppiMSEBatch_8u_C1R_Ctx
     n(0xe3b8238d864e, 592), // nppiThreshold_GT_8u_AC4IR
     n(0xe3ba5d7a6d39, 13), // nppiCompressMarkerLabelsUFBatch_32u_C1IR_Advanced
-    n(0xe3ba6717f4c9, 1438), // nppiColorTwist_32fC_C4R_Ctx
+    n(0xe3ba6717f4c9, 1439), // nppiColorTwist_32fC_C4R_Ctx
     n(0xe3bc82b96616, 1100), // nppiWarpAffine_8u_P4R_Ctx
     n(0xe3bdffd0d349, 16), // nppiSqrDistanceFull_Norm_16u32f_C3R_Ctx
-    n(0xe3c06bd7602c, 1439), // cuModuleLoadDataEx
+    n(0xe3c06bd7602c, 1440), // cuModuleLoadDataEx
     n(0xe3c2ebfd2455, 262), // nppiHistogramRangeGetBufferSize_16s_C3R_Ctx#11
     n(0xe3c3ee91e048, 21), // ncclCommAbort
-    n(0xe3d218f9685d, 1440), // cuGraphNodeGetParams
+    n(0xe3d218f9685d, 1441), // cuGraphNodeGetParams
     n(0xe3d47d8cf580, 118), // @cudaStreamGetCaptureInfo#12
     n(0xe3d4808cf580, 118), // @cudaStreamGetCaptureInfo#11
     n(0xe3d66cbe19d4, 12), // nvshmemx_uint8_prod_reducescatter_on_stream
     n(0xe3d743063463, 414), // nppiWarpAffine_8u_AC4R
-    n(0xe3df15fc26d9, 1441), // nppiFloodFillGradientBoundary_16u_C3IR
+    n(0xe3df15fc26d9, 1442), // nppiFloodFillGradientBoundary_16u_C3IR
     n(0xe3e08c06f00a, 5), // nppiSumWindowColumnBorder_16u32f_C3R_Ctx
     n(0xe3e0a32d6612, 35), // nppiMul_8u_AC4IRSfs_Ctx
     n(0xe3e1670e9688, 7), // nppiMaxEvery_8u_AC4IR_Ctx
@@ -19190,7 +19190,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe4835b88a1e5, 6), // nppiCrossCorrSame_NormLevel_16u32f_C4R_Ctx
     n(0xe48b18cc72c0, 953), // nppiThreshold_Val_16s_C3R
     n(0xe48c40d6e2b5, 234), // cuFabricCpyBatchAsync
-    n(0xe48ee8581108, 1442), // cudnnGetMultiHeadAttnBuffers
+    n(0xe48ee8581108, 1443), // cudnnGetMultiHeadAttnBuffers
     n(0xe49208cc72c6, 2), // nppiThreshold_Val_16s_C1R
     n(0xe493e4bdfcbd, 7), // nppsMul_16u16s_Sfs_Ctx
     n(0xe49be2d082da, 29), // nppiFilterBox_16s_C4R
@@ -19241,7 +19241,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe502dfc18c39, 25), // nppiSqr_8u_C3IRSfs
     n(0xe5030b351e59, 604), // nppiP010ToRGB_8u_P2C3R_Ctx
     n(0xe505f9c53cb9, 465), // pncclAllReduceConfig
-    n(0xe50a3821e9ed, 1443), // nppiFloodFillGradient_32u_C3IR_Ctx
+    n(0xe50a3821e9ed, 1444), // nppiFloodFillGradient_32u_C3IR_Ctx
     n(0xe50dc11362e6, 25), // nvshmem_int16_sum_reducescatter
     n(0xe5116f0b95af, 7), // nppsMinIndx_16s_Ctx
     n(0xe5138a078e45, 662), // cudaGetSurfaceObjectResourceDesc
@@ -19262,7 +19262,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe53c6f98cc9f, 38), // nvshmem_ushort_p
     n(0xe53c7e98cc9f, 50), // nvshmem_ushort_g
     n(0xe540d7c939c7, 29), // nvshmemx_ulonglong_iget_on_stream
-    n(0xe541f4743b7e, 1444), // nppiLUT_Trilinear_8u_AC4R
+    n(0xe541f4743b7e, 1445), // nppiLUT_Trilinear_8u_AC4R
     n(0xe542ab88d1c9, 12), // nppsSubC_8u_Sfs
     n(0xe546b13057ff, 28), // ncclCommCount
     n(0xe547c09f10e3, 19), // nppiSubDeviceC_16s_C4RSfs_Ctx
@@ -19277,7 +19277,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5682e7d23f1, 21), // nvmlSystemSetNvlinkBwMode
     n(0xe568ab1f334e, 7), // nppiTranspose_16u_C1R_Ctx
     n(0xe57256582b8b, 50), // nvshmem_longlong_atomic_fetch
-    n(0xe573da460a66, 1445), // nppiThreshold_LTValGTVal_32f_C1IR
+    n(0xe573da460a66, 1446), // nppiThreshold_LTValGTVal_32f_C1IR
     n(0xe5757a846f0e, 1), // nppiSameNormLevelGetBufferHostSize_32f_AC4R
     n(0xe57f44dff22a, 25), // nppsDivC_8u_ISfs
     n(0xe581574f6df6, 28), // nppiMorphGetBufferSize_16s_C1R
@@ -19296,7 +19296,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5aa991ab3c7, 11), // nppsNormDiffInfGetBufferSize_16s32s_Sfs_Ctx#11
     n(0xe5aac2958ba3, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C2R_Ctx#11
     n(0xe5acf15bfb4c, 289), // nppiLUT_16s_C4IR_Ctx
-    n(0xe5b0e73e5392, 1446), // cudnnGetFilter4dDescriptor
+    n(0xe5b0e73e5392, 1447), // cudnnGetFilter4dDescriptor
     n(0xe5b20a32ab90, 38), // cudaEventRecordWithFlags_ptsz
     n(0xe5b3339d0a98, 648), // cublasCher2_v2_64
     n(0xe5b7768d88c9, 4), // nppiAverageRelativeErrorGetBufferHostSize_32u_C1R_Ctx
@@ -19325,7 +19325,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5ea815a836d, 12), // nppsMinMax_16s
     n(0xe5ea875a836d, 12), // nppsMinMax_16u
     n(0xe5eaf912b3f0, 5), // nppiFilterMaxBorder_32f_AC4R_Ctx
-    n(0xe5ee60486541, 1447), // cudnnSpatialTfSamplerBackward
+    n(0xe5ee60486541, 1448), // cudnnSpatialTfSamplerBackward
     n(0xe5ef59d08805, 12), // nppiCopy_16u_C4R
     n(0xe5f493b721ea, 41), // nppsZero_32s_Ctx
     n(0xe5f63b085692, 28), // nppiMaximumErrorGetBufferHostSize_32fc_C2R#11
@@ -19342,7 +19342,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe62f9a99b907, 197), // cublasCsyr2k
     n(0xe6328da6206d, 4), // nppiAverageErrorGetBufferHostSize_16sc_C2R_Ctx
     n(0xe632a7301c5d, 180), // cusparseDcsr2gebsr_bufferSizeExt
-    n(0xe63454607244, 1448), // nvtiffDecodeParamsSetRegions
+    n(0xe63454607244, 1449), // nvtiffDecodeParamsSetRegions
     n(0xe63b7e0273cf, 7), // nppiAdd_16f_C3IR_Ctx
     n(0xe6437b261eca, 40), // nppiCrossCorrFull_NormLevel_16u32f_C4R
     n(0xe644baccf0f5, 13), // nppiSet_16s_C1MR
@@ -19372,7 +19372,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe68a9e9587e2, 40), // nppiFilterSobelVertSecondBorder_8u16s_C1R
     n(0xe68ae72f21ef, 479), // nppiCopyConstBorder_32s_AC4R
     n(0xe68e0994ff34, 68), // cusolverDnDSgels
-    n(0xe690bbe656a1, 1449), // cudaGraphicsResourceGetMappedEglFrame
+    n(0xe690bbe656a1, 1450), // cudaGraphicsResourceGetMappedEglFrame
     n(0xe690c9969b73, 327), // nppiColorTwist_32f_AC4IR_Ctx
     n(0xe694d977609c, 25), // nvshmem_put128
     n(0xe69613cfe1b2, 221), // nppiThreshold_GT_16s_C3IR_Ctx
@@ -19404,9 +19404,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xe6e89ad79870, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C4R_Ctx#11
     n(0xe6e9dbc2a13c, 983), // cublasChpr2
     n(0xe6e9fba13b5f, 12), // nvshmemx_uchar_put_on_stream
-    n(0xe6ef1ac35651, 1450), // cublasLtMatmulAlgoGetIds
+    n(0xe6ef1ac35651, 1451), // cublasLtMatmulAlgoGetIds
     n(0xe6f009121ebb, 200), // nppiWarpAffine_64f_P3R
-    n(0xe6fc9ba54270, 1451), // @cudaGraphMemcpyNodeGetParams
+    n(0xe6fc9ba54270, 1452), // @cudaGraphMemcpyNodeGetParams
     n(0xe708d071baef, 976), // nppiThreshold_GTVal_32f_C3R
     n(0xe70bf733a266, 19), // nppiNormRel_Inf_16u_C1R_Ctx
     n(0xe70ca69e2893, 50), // nppsExp_32f_I
@@ -19445,7 +19445,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe784f6367eaa, 80), // nppiAddC_32f_C1IR
     n(0xe78937614b28, 16), // nppiFilter32f_8s_C4R_Ctx
     n(0xe7897b0f1f05, 5), // nppiFilterGaussAdvancedBorder_32f_C3R_Ctx
-    n(0xe78b2e04096a, 1452), // cudnnGetFilterNdDescriptor
+    n(0xe78b2e04096a, 1453), // cudnnGetFilterNdDescriptor
     n(0xe78bd7321e7f, 5), // nppiAlphaCompC_8u_AC4R_Ctx
     n(0xe79515809d28, 28), // nppiNormL2GetBufferHostSize_32f_AC4R#11
     n(0xe795d1e71ea0, 12), // fftw_plan_dft_1d
@@ -19461,7 +19461,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe7a247db4574, 1151), // @cudaImportExternalSemaphore#11
     n(0xe7a248db4574, 1151), // @cudaImportExternalSemaphore#12
     n(0xe7a537b8d904, 2), // cublasDtpmv_v2
-    n(0xe7aefa9740fd, 1453), // cusolverDnXgeev_bufferSize
+    n(0xe7aefa9740fd, 1454), // cusolverDnXgeev_bufferSize
     n(0xe7bac7e21947, 4), // nppiQualityIndexGetBufferHostSize_32f_C3R_Ctx
     n(0xe7c64946d255, 5), // nppiFilterGaussAdvancedBorder_16u_C4R_Ctx
     n(0xe7cac1622408, 38), // nppsAndC_32u_I
@@ -19481,7 +19481,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe7ebf411e7c7, 29), // nvshmemx_iput8_on_stream
     n(0xe7ede1208c2e, 13), // nppiIntegral_8u32s_C1R
     n(0xe7ee09eaf263, 35), // nppiDiv_16s_C3IRSfs_Ctx
-    n(0xe7f59aac1aa5, 1454), // @cudaMalloc3D
+    n(0xe7f59aac1aa5, 1455), // @cudaMalloc3D
     n(0xe7f83e027e51, 16), // nppiFilterSharpenBorder_16s_C1R_Ctx
     n(0xe7fbfbdea462, 793), // @cudaEGLStreamConsumerAcquireFrame
     n(0xe7ffef59dbae, 11), // nppiMinGetBufferHostSize_16u_C4R_Ctx#11
@@ -19519,10 +19519,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xe83fce7f0c95, 63), // nppiYCbCr411ToYCrCb422_8u_P3C2R
     n(0xe84358818254, 28), // nppiMinMaxGetBufferHostSize_32f_AC4R#11
     n(0xe84372812c64, 16), // nppiCrossCorrValid_16u32f_C1R_Ctx
-    n(0xe84402a73479, 1455), // cudnnGetCallback
+    n(0xe84402a73479, 1456), // cudnnGetCallback
     n(0xe845a1f7abae, 11), // nppiMeanGetBufferHostSize_16u_C3CMR_Ctx#11
     n(0xe84fa71e529e, 585), // nppiThreshold_LT_32f_C3IR_Ctx
-    n(0xe85081170827, 1456), // cudaMalloc3DArray
+    n(0xe85081170827, 1457), // cudaMalloc3DArray
     n(0xe85844f6e299, 14), // cuMemAllocHost_v2
     n(0xe858fee81419, 38), // nppsLn_64f32f
     n(0xe8596f426e17, 4), // nppiNormDiffL2GetBufferHostSize_16u_AC4R_Ctx
@@ -19543,7 +19543,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe87b42c03f27, 12), // nvshmemx_uchar_put_nbi_on_stream
     n(0xe87fe4b65a16, 140), // nppiDivC_16sc_C3RSfs
     n(0xe8820911a204, 390), // cublasMpSyrkx_bufferSize
-    n(0xe8867cedd09f, 1457), // cuOccupancyMaxPotentialBlockSize
+    n(0xe8867cedd09f, 1458), // cuOccupancyMaxPotentialBlockSize
     n(0xe887f1d88af4, 5), // nppiCrossCorrValid_NormLevelAdvanced_64f_C4R_Ctx
     n(0xe88843d9c69e, 12), // nvshmemx_uchar_and_reduce_on_stream
     n(0xe88a2c1938a3, 6), // nppiFilterGaussBorder_16s_AC4R_Ctx
@@ -19559,7 +19559,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe8aab8562f0e, 39), // nppiFilterColumnBorder_8u_C1R_Ctx
     n(0xe8ab2e90eebe, 773), // cudaMemGetMemPool
     n(0xe8b37b0ebe1b, 775), // nppiSwapChannels_16u_C4R
-    n(0xe8b5046de95c, 1458), // cuGraphKernelNodeSetParams
+    n(0xe8b5046de95c, 1459), // cuGraphKernelNodeSetParams
     n(0xe8b5b5f7df00, 124), // nppiAddC_16u_AC4IRSfs_Ctx
     n(0xe8b629253048, 7), // nppsMaximumError_16sc_Ctx
     n(0xe8b69d9833d6, 1217), // ncclParamGet
@@ -19602,9 +19602,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xe8faa83bd214, 7), // nppiFilterRobertsDown_32f_C3R_Ctx
     n(0xe8fac6244907, 28), // nppiNormRelInfGetBufferHostSize_32f_AC4R#11
     n(0xe8fc38794cd7, 4), // nppiFullNormLevelGetBufferHostSize_16u32f_C1R_Ctx
-    n(0xe9022a8505fd, 1459), // nvmlUnitGetUnitInfo
+    n(0xe9022a8505fd, 1460), // nvmlUnitGetUnitInfo
     n(0xe903c4873688, 178), // cuGraphicsUnmapResources_ptsz
-    n(0xe905c0f804f3, 1460), // cuDeviceGetLuid
+    n(0xe905c0f804f3, 1461), // cuDeviceGetLuid
     n(0xe9089defe9d6, 522), // cublasDgemm_v2
     n(0xe90a1946c1fe, 334), // cudaGraphicsVDPAURegisterVideoSurface
     n(0xe90a5c4bf299, 384), // @cudaGetDriverEntryPoint_ptsz#11
@@ -19613,11 +19613,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xe910c09c160a, 4), // nppsMinAbsIndxGetBufferSize_16s_Ctx
     n(0xe91215588595, 25), // nppsOr_16u
     n(0xe913eefee819, 757), // nppiMulC_32fc_C3R_Ctx
-    n(0xe914e5293832, 1461), // nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx
+    n(0xe914e5293832, 1462), // nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx
     n(0xe919d764928f, 29), // nvshmemx_size_iput_on_stream
     n(0xe92009da29e2, 2), // nppiCrossCorrValid_Norm_64f_C4R
     n(0xe9228700ec42, 35), // nppiMirror_16s_C3R_Ctx
-    n(0xe9250c37bd67, 1462), // nvshmemx_team_get_uniqueid
+    n(0xe9250c37bd67, 1463), // nvshmemx_team_get_uniqueid
     n(0xe92a49a577ae, 1), // nppsNormDiffL2GetBufferSize_32f
     n(0xe92a78f3d827, 21), // nvshmemx_cumodule_init
     n(0xe92adbda29ec, 2), // nppiCrossCorrValid_Norm_64f_C3R
@@ -19629,7 +19629,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe9327c07ab25, 21), // cublasLtMatmulDescDestroy
     n(0xe93dd51fb76f, 15), // nppsMul_16s32f_Ctx
     n(0xe9400efba5b8, 1100), // nppiWarpAffine_32f_P4R_Ctx
-    n(0xe94077fff088, 1463), // nvshmemx_team_init
+    n(0xe94077fff088, 1464), // nvshmemx_team_init
     n(0xe948a3d4b859, 72), // curandGetScrambleConstants64
     n(0xe94bfa9524d1, 29), // nppiQualityIndex_16u32f_C1R
     n(0xe94c510b4ece, 327), // nppiColorTwist32f_16u_C3IR_Ctx
@@ -19674,7 +19674,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe9ac71a318c3, 22), // nppiGradientVectorScharrBorder_16s32f_C1R_Ctx
     n(0xe9add20e3798, 7), // nppiSqr_32f_C1R_Ctx
     n(0xe9c41a19db69, 35), // nppiFilterLaplace_8u_C1R_Ctx
-    n(0xe9c72333d63f, 1464), // cusparseZcsrsv2_solve
+    n(0xe9c72333d63f, 1465), // cusparseZcsrsv2_solve
     n(0xe9d6aed02029, 7), // nppiYCbCr422ToRGB_8u_C2C3R_Ctx
     n(0xe9d88b24114f, 4), // nppiAverageErrorGetBufferHostSize_32fc_C3R_Ctx
     n(0xe9da30cf8bda, 115), // nppsDivC_64f_I_Ctx
@@ -19768,7 +19768,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeac0b39b23cd, 585), // nppiThreshold_LT_32f_AC4IR_Ctx
     n(0xeac1d66ebfbb, 1), // nppsStdDevGetBufferSize_16s32s_Sfs
     n(0xeac700e2609f, 16), // nppiThreshold_Val_16s_C1R_Ctx
-    n(0xeac75d10f761, 1465), // cuDeviceGetCliqueInfo
+    n(0xeac75d10f761, 1466), // cuDeviceGetCliqueInfo
     n(0xeac84d2a2336, 13), // nppiSub_8u_C1IRSfs
     n(0xeac969515c79, 2), // nppiCopyWrapBorder_16s_C3R
     n(0xeacf08e05868, 1), // nppsSumGetBufferSize_32f
@@ -19800,7 +19800,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeb0ef1047f82, 12), // nppsAverageRelativeError_32sc
     n(0xeb100eea7f53, 11), // nppsMinIndxGetBufferSize_32f_Ctx#11
     n(0xeb128330f894, 30), // cusolverMpMatrixGatherD2H
-    n(0xeb1b1122d4ac, 1466), // cudnnGetNormalizationForwardTrainingWorkspaceSize
+    n(0xeb1b1122d4ac, 1467), // cudnnGetNormalizationForwardTrainingWorkspaceSize
     n(0xeb1fbd2a3ac6, 30), // cublasZtbsv_v2_64
     n(0xeb200a4fa6e3, 13), // nppiDiv_16u_C4IRSfs
     n(0xeb20a32a1eef, 6), // nppiAddProduct_16u32f_C1IMR_Ctx
@@ -19829,7 +19829,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeb83998ac1f1, 28), // nppsSumLnGetBufferSize_64f#11
     n(0xeb8bebf1d251, 38), // cusolverDnSetAdvOptions
     n(0xeb91a002c3cf, 13), // nppiMul_8u_C1IRSfs
-    n(0xeb92a05e923d, 1467), // cufftXtSetCallback
+    n(0xeb92a05e923d, 1468), // cufftXtSetCallback
     n(0xeb92b8cb2cc5, 12), // @cudaMemcpyAsync_ptsz
     n(0xeb98af26333a, 591), // cuFileExportPCIeTopology
     n(0xeb9a7ec9ba9a, 28), // nppiNormL2GetBufferHostSize_16s_C1R#11
@@ -19859,7 +19859,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xebdd94df380f, 76), // nppiFilterBoxBorderAdvanced_16s_C3R_Ctx
     n(0xebe027e030aa, 38), // nvshmemx_float_g_on_stream
     n(0xebe0ffc04ca5, 40), // nppiFilterHighPassBorder_32f_C1R
-    n(0xebe3a7955478, 1468), // nppiFloodFillBoundary_8u_C3IR
+    n(0xebe3a7955478, 1469), // nppiFloodFillBoundary_8u_C3IR
     n(0xebe7a7c04cab, 40), // nppiFilterHighPassBorder_32f_C3R
     n(0xebf81ffd5a74, 139), // cublasCgeam
     n(0xebf874e17faa, 68), // cusolverDnCKgels
@@ -19879,12 +19879,12 @@ pub static NAMES: [Name; 21553] = [
     n(0xec2c0748c70c, 19), // nppiFilterMax_16u_C4R_Ctx
     n(0xec2ca5e20126, 21), // cusolverDnIRSParamsDisableFallback
     n(0xec2e731e7ef2, 25), // cuMulticastUnbind
-    n(0xec31d9e33517, 1469), // cusparseHpruneCsr2csrNnz
+    n(0xec31d9e33517, 1470), // cusparseHpruneCsr2csrNnz
     n(0xec3217fd5aa5, 8), // cublasCgeru
     n(0xec3221fd5aa5, 8), // cublasCgerc
     n(0xec32a8e02e17, 15), // nppiLn_16s_C3IRSfs_Ctx
     n(0xec33bf35b50e, 29), // nppiConvert_32u8u_C1RSfs
-    n(0xec3a835ab5f0, 1470), // nvmlDeviceSetTemperatureThreshold
+    n(0xec3a835ab5f0, 1471), // nvmlDeviceSetTemperatureThreshold
     n(0xec3e13399e86, 11), // nppiAverageRelativeErrorGetBufferHostSize_32u_C3R_Ctx#11
     n(0xec41ff10b4b1, 28), // nppiMaxIndxGetBufferHostSize_32f_AC4R#11
     n(0xec4c2b72dfeb, 1323), // nppiHistogramOfGradientsBorder_8u32f_C3R
@@ -19894,19 +19894,19 @@ pub static NAMES: [Name; 21553] = [
     n(0xec55da25ccfd, 307), // nppiLShiftC_16u_C4IR
     n(0xec56ee2c6936, 35), // nppiDivDeviceC_32f_AC4R_Ctx
     n(0xec594a37019a, 13), // nvshmem_iput16
-    n(0xec59bd9f44f1, 1471), // cusparseSgemvi
+    n(0xec59bd9f44f1, 1472), // cusparseSgemvi
     n(0xec5b0c8faefb, 35), // nppiFilterLowPass_16s_C1R_Ctx
     n(0xec5c0ed519c0, 25), // nvshmem_uint32_alltoall
     n(0xec603e3701a0, 13), // nvshmem_iput32
     n(0xec69de21f8e9, 35), // nppsDiv_Round_16u_Sfs_Ctx
-    n(0xec6abd9f4500, 1472), // cusparseSgemmi
+    n(0xec6abd9f4500, 1473), // cusparseSgemmi
     n(0xec6c8f312c95, 50), // nppsAbs_32f_I
     n(0xec72e7e73706, 39), // nppiMorphTopHatBorder_32f_C3R_Ctx
     n(0xec75356d00d5, 903), // nvrtcGetProgramLog
     n(0xec78a329d0ed, 7), // nppsMulC_8u_Sfs_Ctx
     n(0xec78ae7d6ba1, 16), // nppiUYVP_10u_ToRGB_8u_C3AC4R_Ctx
     n(0xec8011c56e8d, 4), // nppsMaximumErrorGetBufferSize_64fc_Ctx
-    n(0xec81a47fc6da, 1473), // cuDevSmResourceSplit
+    n(0xec81a47fc6da, 1474), // cuDevSmResourceSplit
     n(0xec902db36bed, 72), // cusolverMpNewtonSchulzDescriptorCreate
     n(0xec989cd55539, 25), // nppsConvert_32s16s_Sfs
     n(0xec9e16956a6b, 112), // cusparseHpruneCsr2csrNnzByPercentage
@@ -19951,9 +19951,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xed0026abaa18, 35), // nppiAdd_32sc_C1IRSfs_Ctx
     n(0xed01337f3fc2, 38), // nppsSqrt_32f
     n(0xed02fadfe926, 88), // cusolverDnDgebrd_bufferSize
-    n(0xed030c67b5d1, 1474), // cusparseDpruneCsr2csr
-    n(0xed054d42644b, 1475), // nppiRGBToNV12_8u_P3P2R_Ctx
-    n(0xed080bbe4777, 1476), // cuGraphMemcpyNodeSetParams
+    n(0xed030c67b5d1, 1475), // cusparseDpruneCsr2csr
+    n(0xed054d42644b, 1476), // nppiRGBToNV12_8u_P3P2R_Ctx
+    n(0xed080bbe4777, 1477), // cuGraphMemcpyNodeSetParams
     n(0xed0ece1ec6fd, 110), // nvmlDeviceGetAPIRestriction
     n(0xed0ee06ec736, 14), // cuDeviceGetMemPool
     n(0xed1021b31ea7, 12), // nppiCopy_16s_AC4R
@@ -20017,7 +20017,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xed9dd651d805, 699), // nppiOrC_8u_C4R
     n(0xeda168e5eb8c, 25), // nvshmem_uint32_or_reduce
     n(0xeda2d124c9f2, 38), // cusolverRfSetAlgs
-    n(0xeda5994d769e, 1477), // @cudaLibraryLoadFromFile
+    n(0xeda5994d769e, 1478), // @cudaLibraryLoadFromFile
     n(0xedaa847d7267, 1), // nppiMeanGetBufferHostSize_32f_C1MR
     n(0xedaaaf91d889, 7), // nppsMinIndx_32f_Ctx
     n(0xedaddf713c8f, 25), // nppiSqr_16u_C1IRSfs
@@ -20067,7 +20067,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xee264e2254b7, 1), // nppiNormRelL1GetBufferHostSize_8s_C3CMR
     n(0xee2abe2fc3d4, 25), // nvshmem_uint16_get
     n(0xee2b71b7ea47, 422), // cudaMemPoolGetAccess
-    n(0xee3191759720, 1478), // nvmlSystemEventSetWait
+    n(0xee3191759720, 1479), // nvmlSystemEventSetWait
     n(0xee31af314892, 38), // cudaStreamWaitEvent_ptsz
     n(0xee32cf97d8ae, 40), // nppiFilterSobelVertMaskBorder_32f_C1R
     n(0xee3aaa8af36d, 11), // nppiNormDiffInfGetBufferHostSize_32f_C3CMR_Ctx#11
@@ -20104,7 +20104,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xee7a3acfc1ba, 36), // nppsConvert_8u32f_Ctx
     n(0xee80951e04f5, 184), // nppiColorTwist32f_16f_C2IR
     n(0xee812cf57268, 5), // nppiGradientVectorScharrBorder_8u16s_C1R
-    n(0xee8278a3011d, 1479), // nvmlDeviceGetProcessesUtilizationInfo
+    n(0xee8278a3011d, 1480), // nvmlDeviceGetProcessesUtilizationInfo
     n(0xee8589e2d95c, 40), // nppiFilterLaplaceBorder_16s_AC4R
     n(0xee874eb7095b, 12), // cuMemcpyAtoA_v2
     n(0xee890cda72f2, 1062), // cusolverMpSygst_bufferSize
@@ -20116,15 +20116,15 @@ pub static NAMES: [Name; 21553] = [
     n(0xee9e62a26fc5, 12), // nvshmem_ulonglong_broadcast
     n(0xee9ef091dbba, 12), // nppiMinEvery_32f_C1IR
     n(0xeea447bae8fd, 953), // nppiThreshold_Val_16u_AC4R
-    n(0xeea86bff227b, 1480), // cudnnOpTensor
-    n(0xeeaa84c88dae, 1481), // cudnnGetTensor4dDescriptor
+    n(0xeea86bff227b, 1481), // cudnnOpTensor
+    n(0xeeaa84c88dae, 1482), // cudnnGetTensor4dDescriptor
     n(0xeeafb5d0016d, 231), // nvmlSystemGetNvlinkBwMode
     n(0xeeb2265f99ba, 16), // nppiFilterRobertsUpBorder_32f_C4R_Ctx
     n(0xeeb22f01d0e9, 735), // nppiAddC_16sc_C3IRSfs_Ctx
     n(0xeeb336bf96e8, 35), // nppiFilterSobelVertMask_32f_C1R_Ctx
     n(0xeeb3a4961d0f, 35), // nppiSub_16s_AC4IRSfs_Ctx
     n(0xeeb472a9630e, 6), // nppiFilterColumn_16u_AC4R_Ctx
-    n(0xeeb925858754, 1482), // cusolverMpPotrs_bufferSize
+    n(0xeeb925858754, 1483), // cusolverMpPotrs_bufferSize
     n(0xeebf627d904f, 304), // nppiWarpPerspective_16u_C4R_Ctx
     n(0xeec0030fd12f, 7), // nppiSubDeviceC_16s_C4IRSfs_Ctx
     n(0xeec341cc61f6, 13), // nppiMirror_16s_C3R
@@ -20136,7 +20136,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeed43fcc6204, 13), // nppiMirror_16s_C4R
     n(0xeed842afb1ec, 7), // nppsThreshold_LTVal_16sc_Ctx
     n(0xeed9e8e36f15, 21), // cuEventDestroy
-    n(0xeedca4f0789d, 1483), // nppiColorTwist_32fC_C4IR_Ctx
+    n(0xeedca4f0789d, 1484), // nppiColorTwist_32fC_C4IR_Ctx
     n(0xeede6a0213eb, 11), // nppiQualityIndexGetBufferHostSize_8u32f_AC4R_Ctx#11
     n(0xeee317ce7292, 12), // nppsAddC_32s_Sfs
     n(0xeee4b2d33392, 7), // nppsSum_16sc32sc_Sfs_Ctx
@@ -20163,7 +20163,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xef30363bbc00, 225), // nppiRGBToYUV420_8u_C3P3R_Ctx
     n(0xef30801cfa79, 4), // nppiNormRelInfGetBufferHostSize_16s_C4R_Ctx
     n(0xef360bd0e1e1, 13), // nppiMirror_16u_AC4R
-    n(0xef37a857fa1c, 1484), // cusparseSpGEMM_estimateMemory
+    n(0xef37a857fa1c, 1485), // cusparseSpGEMM_estimateMemory
     n(0xef3b830d59bc, 25), // nvshmem_int64_min_reducescatter
     n(0xef4390a903bf, 2), // nppiSqrDistanceValid_Norm_32f_C1R
     n(0xef45f064a2bf, 29), // nppiNormDiff_L1_32f_AC4R
@@ -20182,7 +20182,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xef6ed5918ed1, 2), // nppiWarpPerspectiveBatch_32f_C3R
     n(0xef720715b3b4, 6), // nppiFusedAbsDiff_Threshold_GTVal_I_Ctx
     n(0xef72db918ed5, 2), // nppiWarpPerspectiveBatch_32f_C4R
-    n(0xef73e4b65199, 1485), // cuMemcpy3DAsync
+    n(0xef73e4b65199, 1486), // cuMemcpy3DAsync
     n(0xef7ad03a0882, 12), // nppsThreshold_LTVal_16sc
     n(0xef7b229dd022, 639), // cusolverDnSsygvd_bufferSize
     n(0xef7cbfa011ed, 25), // nvshmem_uint16_and_reducescatter
@@ -20232,7 +20232,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf01530d662db, 19), // nppiMean_8u_C1MR_Ctx
     n(0xf01a495d6821, 15), // nppiAndC_16u_C1IR_Ctx
     n(0xf01c54fa68fd, 2), // cudaMemcpy2DToArray
-    n(0xf01da0aca696, 1486), // cublasMpGemm_bufferSize
+    n(0xf01da0aca696, 1487), // cublasMpGemm_bufferSize
     n(0xf01ec63d8fe8, 4), // nppiMaximumErrorGetBufferHostSize_32fc_C1R_Ctx
     n(0xf021b3fc5b5c, 12), // nppsMaximumRelativeError_64s
     n(0xf021c8fc5b5c, 12), // nppsMaximumRelativeError_64f
@@ -20277,7 +20277,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf09e0ddf66cf, 40), // nppiNormDiff_Inf_16u_C1MR
     n(0xf0a235281385, 1), // nppiMaxGetBufferHostSize_8u_C4R
     n(0xf0a28f9363fc, 28), // nppiMinGetBufferHostSize_16s_C1R#11
-    n(0xf0ad4ba0b7d1, 1487), // cusolverDnXgesvdr_bufferSize
+    n(0xf0ad4ba0b7d1, 1488), // cusolverDnXgesvdr_bufferSize
     n(0xf0aeb941e2e6, 292), // nppiAddC_32f_C4R_Ctx
     n(0xf0af24fa50c3, 28), // nppiNormDiffL1GetBufferHostSize_32f_C4R#11
     n(0xf0b162d1c8c6, 19), // nppiMaximumRelativeError_64f_C3R_Ctx
@@ -20309,7 +20309,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf0feef693e6e, 7), // nppiLabToBGR_8u_C3R_Ctx
     n(0xf0ffa0fba802, 1), // nppiMinIndxGetBufferHostSize_8u_C4R
     n(0xf1034ac5f71c, 16), // cusolverDnCunmqr
-    n(0xf108510dfc63, 1488), // cudnnRNNForwardTrainingEx
+    n(0xf108510dfc63, 1489), // cudnnRNNForwardTrainingEx
     n(0xf10958e93cad, 243), // nppiHistogramEven_16u_AC4R_Ctx
     n(0xf10b32df5631, 16), // nppiCrossCorrFull_Norm_8s32f_C3R_Ctx
     n(0xf10cc9efeb66, 57), // nppiDivC_32f_C1IR_Ctx
@@ -20373,7 +20373,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf1a15d6d3733, 28), // cublasGetEmulationSpecialValuesSupport
     n(0xf1a315f76afa, 7), // nppiDup_16s_C1AC4R_Ctx
     n(0xf1a6772b9f7d, 35), // nppiFilterLowPass_8u_C4R_Ctx
-    n(0xf1a7a2066c32, 1451), // cudaGraphMemcpyNodeGetParams
+    n(0xf1a7a2066c32, 1452), // cudaGraphMemcpyNodeGetParams
     n(0xf1b4d83aad24, 36), // nppsSet_8u_Ctx
     n(0xf1b93d9529bb, 11), // nppiAverageErrorGetBufferHostSize_16u_C2R_Ctx#11
     n(0xf1bb86b5afc4, 351), // nppiSwapChannels_8u_C3C4R
@@ -20412,7 +20412,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf226ab65fa9d, 4), // nppiValidNormLevelGetBufferHostSize_8u32f_C1R_Ctx
     n(0xf22c7ed63af9, 684), // cublasDotEx
     n(0xf237d041c6d9, 137), // nppiColorTwistBatch_32f_C4IR_Ctx
-    n(0xf23b5bd8f038, 1443), // nppiFloodFillRange_32u_C3IR_Ctx
+    n(0xf23b5bd8f038, 1444), // nppiFloodFillRange_32u_C3IR_Ctx
     n(0xf23f04b9b008, 11), // nppiMaxIndxGetBufferHostSize_16u_AC4R_Ctx#11
     n(0xf23f3c00e92b, 38), // nppsLShiftC_32s_I
     n(0xf2431e2f5d44, 87), // cudaMemDiscardAndPrefetchBatchAsync_ptsz
@@ -20516,7 +20516,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf37a0d1667a4, 30), // nppiSumWindowColumnBorder_16u32f_C1R
     n(0xf37a2f69d758, 135), // cublasSgemm
     n(0xf37a3669d758, 134), // cublasSgemv
-    n(0xf37ea7d52778, 1489), // cudnnDestroyAlgorithmPerformance
+    n(0xf37ea7d52778, 1490), // cudnnDestroyAlgorithmPerformance
     n(0xf37f6c211877, 1362), // cuTexRefSetMipmapLevelClamp
     n(0xf37fcc55612a, 21), // nppsMalloc_64sc
     n(0xf380551667a9, 30), // nppiSumWindowColumnBorder_16u32f_C3R
@@ -20608,7 +20608,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf4af3b35ce2f, 50), // nppsSqrt_64f_I
     n(0xf4b0fa7c5a59, 243), // nppiHistogramEven_8u_AC4R_Ctx
     n(0xf4b2f265aea1, 4), // nppiNormRelL1GetBufferHostSize_16s_C4R_Ctx
-    n(0xf4b5e3a1f276, 1490), // cusparseZnnz_compress
+    n(0xf4b5e3a1f276, 1491), // cusparseZnnz_compress
     n(0xf4b7d047a1ce, 13), // nvshmemx_ulonglong_broadcast_on_stream
     n(0xf4c31759c490, 28), // nvmlDeviceGetGpuUptime_v1
     n(0xf4c723726fd7, 2), // nppiFilterSobelHorizBorder_16s_AC4R
@@ -20627,7 +20627,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf4dea3c1335d, 38), // nvshmem_int32_atomic_set
     n(0xf4e424957c9b, 0), // cusolverDnGetrf_bufferSize
     n(0xf4e4af8527cb, 22), // nppiGradientVectorScharrBorder_16u32f_C1R_Ctx
-    n(0xf4e9769f8402, 1491), // nvmlGetExcludedDeviceInfoByIndex
+    n(0xf4e9769f8402, 1492), // nvmlGetExcludedDeviceInfoByIndex
     n(0xf4ee101cb45e, 225), // nppiRGBToYUV422_8u_C3P3R_Ctx
     n(0xf4ee5e5a37c5, 29), // nvshmemx_uint64_iget_on_stream
     n(0xf4ef4e9a60b0, 40), // cusparseScsr2dense
@@ -20669,7 +20669,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf550fe892584, 118), // @cudaStreamGetCaptureInfo_ptsz#11
     n(0xf5535616c43e, 648), // cublasDsyr2_v2
     n(0xf5549aefceff, 1), // nppsSumLnGetBufferSize_16s32f
-    n(0xf55768ff189a, 1492), // nvmlSystemGetConfComputeKeyRotationThresholdInfo
+    n(0xf55768ff189a, 1493), // nvmlSystemGetConfComputeKeyRotationThresholdInfo
     n(0xf562a0d0c3e6, 11), // nppiNormRelInfGetBufferHostSize_8u_AC4R_Ctx#11
     n(0xf56b5ae1277a, 225), // nppiBGRToYCbCr411_8u_AC4P3R_Ctx
     n(0xf56bae6ef257, 29), // nppiMulScale_16u_C4R
@@ -20724,7 +20724,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf609765ba63e, 19), // nppiMaximumRelativeError_16u_C3R_Ctx
     n(0xf60a1805333b, 334), // cuEventCreateFromEGLSync
     n(0xf60b86cb4156, 101), // cusolverDnZunmqr_bufferSize
-    n(0xf60db9c7d7d0, 1493), // cusparseDpruneDense2csr_bufferSizeExt
+    n(0xf60db9c7d7d0, 1494), // cusparseDpruneDense2csr_bufferSizeExt
     n(0xf610ac34e572, 11), // nppiMinGetBufferHostSize_32f_C3R_Ctx#11
     n(0xf619183ed7ca, 28), // nppiNormRelInfGetBufferHostSize_8u_C3CMR#11
     n(0xf61b250f975d, 293), // nppiYUVToRGBBatch_8u_P3C3R_Advanced_Ctx
@@ -20927,7 +20927,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf887a8ca156f, 883), // cusparseScsrsv2_bufferSize
     n(0xf888a3085b01, 7), // nppsMinMax_32u_Ctx
     n(0xf889e2e5a76d, 431), // cudaGraphAddDependencies
-    n(0xf88c424f9361, 1494), // cusolverSpScsrqrSolveHost
+    n(0xf88c424f9361, 1495), // cusolverSpScsrqrSolveHost
     n(0xf8976f018eed, 30), // cusparseZcsric02_analysis
     n(0xf89b1ce97d26, 1036), // @cudaCreateTextureObject
     n(0xf8a1c6d74d9b, 810), // nppiThreshold_Val_16u_AC4IR_Ctx
@@ -20976,7 +20976,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf93051785608, 7), // nppiRGBToYUV_8u_C3R_Ctx
     n(0xf932cc5d42af, 11), // nppiMaximumErrorGetBufferHostSize_16sc_C1R_Ctx#11
     n(0xf932cd84f0a8, 12), // nppsDotProd_16s64s
-    n(0xf933ea3ce5f2, 1495), // nvmlDeviceGetVgpuProcessUtilization
+    n(0xf933ea3ce5f2, 1496), // nvmlDeviceGetVgpuProcessUtilization
     n(0xf935ddb1f023, 4), // nppiNormL1GetBufferHostSize_32f_C1MR_Ctx
     n(0xf93b9d199e5b, 2), // nppiLUT_16s_C1R
     n(0xf93c3d6874e0, 34), // cuDeviceGetGraphMemAttribute
@@ -20988,7 +20988,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf94789ddcaa1, 21), // @cudaThreadSetCacheConfig
     n(0xf94d1ef299a8, 21), // @cudaStreamQuery
     n(0xf94d53005da9, 50), // nvshmemx_buffer_unregister_symmetric
-    n(0xf94d7772bdc7, 1496), // cublasLtMatmulAlgoInit
+    n(0xf94d7772bdc7, 1497), // cublasLtMatmulAlgoInit
     n(0xf9565f3b6c0b, 13), // nppiConvert_32f16u_C3R
     n(0xf95bb1d6c37c, 7), // nppiDup_32s_C1C4R_Ctx
     n(0xf95da73b6c12, 13), // nppiConvert_32f16u_C1R
@@ -21015,7 +21015,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf9888b8e0917, 11), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C1R_Ctx#11
     n(0xf989209a6c02, 30), // nppiSumWindowColumnBorder_16s32f_C3R
     n(0xf98d4afc673a, 13), // nvshmem_double_iput
-    n(0xf98d9d364009, 1497), // cusolverDnXsygvdx
+    n(0xf98d9d364009, 1498), // cusolverDnXsygvdx
     n(0xf98f689a6c07, 30), // nppiSumWindowColumnBorder_16s32f_C1R
     n(0xf99035f637ad, 30), // nppiAlphaCompC_8u_AC4R
     n(0xf993ef90a704, 36), // nppsXor_32u_I_Ctx
@@ -21048,7 +21048,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf9f1a23528d4, 383), // cublasTSSgemvBatched
     n(0xf9f4daa11e17, 740), // cudaExternalMemoryGetMappedMipmappedArray#12
     n(0xf9f4dba11e17, 740), // cudaExternalMemoryGetMappedMipmappedArray#11
-    n(0xf9f6f2bc250a, 1498), // cuFileGetParameterBool
+    n(0xf9f6f2bc250a, 1499), // cuFileGetParameterBool
     n(0xf9f994588a7c, 11), // nppiAverageErrorGetBufferHostSize_8s_C2R_Ctx#11
     n(0xf9fdba0f0e99, 6), // nppiNormDiff_L2_8s_C1MR_Ctx
     n(0xfa00a3afbc0a, 4), // nppiNormDiffL1GetBufferHostSize_8u_C1R_Ctx
@@ -21136,7 +21136,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfb4dc8f79d84, 7), // nppiFilterRobertsUp_16s_C1R_Ctx
     n(0xfb53c5186ca7, 28), // nppiMaximumErrorGetBufferHostSize_16sc_C1R#11
     n(0xfb54be36b499, 4), // nppiSameNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx
-    n(0xfb5831c82ed1, 1499), // nppiAlphaCompColorKey_8u_AC4R
+    n(0xfb5831c82ed1, 1500), // nppiAlphaCompColorKey_8u_AC4R
     n(0xfb5a15ea4370, 40), // nppiCrossCorrValid_Norm_8u_C4RSfs
     n(0xfb5bfeb77b06, 4), // nppsMinMaxIndxGetBufferSize_8u_Ctx
     n(0xfb5ec9b19051, 5), // nppiCrossCorrValid_NormLevelAdvanced_32f_C4R_Ctx
@@ -21145,7 +21145,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfb6137e8f6f8, 516), // cudnnGetRNNProjectionLayers
     n(0xfb6ede913a22, 11), // nppiMeanStdDevGetBufferHostSize_16u_C1R_Ctx#11
     n(0xfb70dad2b03b, 19), // nppiAverageRelativeError_64f_C4R_Ctx
-    n(0xfb72970eaed4, 1500), // nppiLUT_Trilinear_8u_AC4IR_Ctx
+    n(0xfb72970eaed4, 1501), // nppiLUT_Trilinear_8u_AC4IR_Ctx
     n(0xfb73025078a7, 11), // nppiMinMaxGetBufferHostSize_16s_C4R_Ctx#11
     n(0xfb7767e3a2ef, 334), // @cudaGraphicsEGLRegisterImage
     n(0xfb788be0a021, 25), // nvshmem_int_min_reduce
@@ -21226,7 +21226,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc2c68a9ced3, 38), // nvshmem_size_atomic_swap
     n(0xfc2f10b433a2, 19), // nppiCompareC_8u_C3R_Ctx
     n(0xfc32275f06a4, 29), // nvshmemx_float_iput_on_stream
-    n(0xfc3732d2344e, 1501), // cusparseDpruneDense2csrNnz
+    n(0xfc3732d2344e, 1502), // cusparseDpruneDense2csrNnz
     n(0xfc3e97cc9e6f, 337), // cublasZher2k
     n(0xfc3ef0d2ba1b, 92), // cuCtxResetPersistingL2Cache
     n(0xfc423cc2cf07, 25), // nvshmem_bfloat16_sum_reducescatter
@@ -21239,7 +21239,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc4c2a723e13, 2), // nppiSqrDistanceFull_Norm_8u32f_C3R
     n(0xfc4d711258fa, 16), // nppiErode3x3Border_16u_C4R_Ctx
     n(0xfc52fa723e18, 2), // nppiSqrDistanceFull_Norm_8u32f_C1R
-    n(0xfc57462bf91f, 1502), // cusparseSpVV
+    n(0xfc57462bf91f, 1503), // cusparseSpVV
     n(0xfc58c0806cb6, 38), // nvjpegEncoderParamsSetRestartInterval
     n(0xfc5934fc072c, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C2R_Ctx
     n(0xfc5b04386922, 19), // nppiFilterMin_32f_AC4R_Ctx
@@ -21254,7 +21254,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc6d803daec8, 4), // nppiMinIndxGetBufferHostSize_16s_C3R_Ctx
     n(0xfc6e6e863058, 359), // cuCheckpointProcessLock
     n(0xfc703d2d0a99, 4), // nppsNormL1GetBufferSize_32f_Ctx
-    n(0xfc7196aea72e, 1441), // nppiFloodFillRangeBoundary_16u_C3IR
+    n(0xfc7196aea72e, 1442), // nppiFloodFillRangeBoundary_16u_C3IR
     n(0xfc7265f31ff7, 2), // nppiHistogramEven_16u_C1R
     n(0xfc74c8ea92ef, 983), // nppiAddWeighted_8u32f_C1IMR
     n(0xfc75da2cc1fa, 6), // nppiFilterColumn_16s_AC4R_Ctx
@@ -21284,12 +21284,12 @@ pub static NAMES: [Name; 21553] = [
     n(0xfcb49656c283, 453), // cublasZdscal_v2_64
     n(0xfcb88ec6de0a, 252), // nppiThreshold_Val_16u_C3R_Ctx
     n(0xfcbadd58cf05, 7), // nppiNorm_L2_16u_AC4R_Ctx
-    n(0xfcc2705c8157, 1503), // nvtiffEncodeParamsSetGeoKeyASCII
+    n(0xfcc2705c8157, 1504), // nvtiffEncodeParamsSetGeoKeyASCII
     n(0xfcc2d6309672, 15), // nppsMean_32f_Ctx
     n(0xfcc31788968e, 11), // nppiSameNormLevelGetBufferHostSize_32f_AC4R_Ctx#11
     n(0xfcc63b3c2377, 527), // nvmlDeviceGetMigMode
     n(0xfcc86868da37, 312), // cublasLtMatrixTransformDescSetAttribute
-    n(0xfcc883e3dc8c, 1504), // nvmlDeviceGetCpuAffinity
+    n(0xfcc883e3dc8c, 1505), // nvmlDeviceGetCpuAffinity
     n(0xfcc90c9d4138, 35), // nppiAdd_32s_C3IRSfs_Ctx
     n(0xfccab5cdcc56, 30), // cusparseZcsrilu02
     n(0xfcd5626a8f92, 19), // nppiSub_32f_AC4R_Ctx
@@ -21315,7 +21315,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfd205a5ca7b4, 28), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C1R#11
     n(0xfd218cae3208, 28), // cudnnGetConvolutionReorderType
     n(0xfd258b3c1d21, 448), // nppiYCbCr420ToRGBBatch_8u_P3C3R_Advanced
-    n(0xfd339a711bc8, 1505), // cublasMpTradd_bufferSize
+    n(0xfd339a711bc8, 1506), // cublasMpTradd_bufferSize
     n(0xfd38634f51cc, 28), // pncclParamGetI32
     n(0xfd39d559590a, 38), // nppsConvert_32f64f
     n(0xfd3b9c4f4b1d, 81), // nppiThreshold_LTVal_16u_AC4IR_Ctx
@@ -21326,7 +21326,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfd49daa560d8, 7), // nppsMaximumError_8u_Ctx
     n(0xfd51bf04617a, 4), // nppiSumGetBufferHostSize_8u64s_C4R_Ctx
     n(0xfd5392d3ff98, 4), // nppsMinGetBufferSize_32f_Ctx
-    n(0xfd556a39318a, 1506), // cutensorCreateContractionTrinary
+    n(0xfd556a39318a, 1507), // cutensorCreateContractionTrinary
     n(0xfd56e7a56d07, 35), // nppiFilterColumnBorder_16u_AC4R
     n(0xfd572d342067, 7), // nppsConvert_32f8u_Sfs_Ctx
     n(0xfd59540afcb6, 51), // nppiCopy_32s_C3P3R_Ctx
@@ -21364,13 +21364,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xfdb8cd2af0d3, 276), // cutensorElementwiseTrinary
     n(0xfdbb40095cb2, 29), // nvshmemx_uint16_iput_on_stream
     n(0xfdc1d635b8a3, 44), // nvshmem_float_atomic_swap
-    n(0xfdc40a680118, 1507), // cublasMpTrmm
+    n(0xfdc40a680118, 1508), // cublasMpTrmm
     n(0xfdcc2140875f, 2), // nppiDiv_8u_C3RSfs
     n(0xfdd2313bdd10, 25), // nvshmemx_ushort_p_on_stream
     n(0xfdd4886679be, 12), // nvshmemx_uint64_xor_reduce_on_stream
     n(0xfddaada6f20f, 137), // nppsThreshold_GTVal_32f_Ctx
     n(0xfddf3a832046, 21), // cudnnDestroyAlgorithmDescriptor
-    n(0xfde13f0222be, 1508), // nvmlGpuInstanceGetComputeInstanceProfileInfo
+    n(0xfde13f0222be, 1509), // nvmlGpuInstanceGetComputeInstanceProfileInfo
     n(0xfde18832d3c0, 1), // cusolverSpGetStream
     n(0xfde1d0852e9f, 21), // @cudaHostUnregister
     n(0xfde4f8a089ed, 21), // nvmlGpmSampleFree
@@ -21381,11 +21381,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xfdfaca0db0ad, 454), // nppiHistogramEven_16u_AC4R
     n(0xfdfbaa9d7f7c, 235), // nppiSubC_32sc_C3IRSfs_Ctx
     n(0xfdfbc3dfc0da, 71), // cublasHSHgemvStridedBatched
-    n(0xfe01f70126c4, 1509), // cuFileHandleRegister
+    n(0xfe01f70126c4, 1510), // cuFileHandleRegister
     n(0xfe042126b99f, 29), // nppiSub_32fc_AC4R
-    n(0xfe05a69a12a7, 1510), // nvmlVgpuInstanceGetVmID
+    n(0xfe05a69a12a7, 1511), // nvmlVgpuInstanceGetVmID
     n(0xfe0b214e0ce5, 25), // nvshmem_ulonglong_put
-    n(0xfe0ee6680158, 1511), // cublasMpTrsm
+    n(0xfe0ee6680158, 1512), // cublasMpTrsm
     n(0xfe125711adfc, 21), // cutensorMgDestroy
     n(0xfe12630e8cff, 28), // nppsMaxGetBufferSize_32s#11
     n(0xfe1369b0168d, 28), // nppiMeanStdDevGetBufferHostSize_8u_C1R#11
@@ -21468,7 +21468,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xff041b85b1dc, 7), // nppiYCrCb422ToRGB_8u_C2C3R_Ctx
     n(0xff052b690c2c, 357), // nppiLUT_32f_AC4R_Ctx
     n(0xff073c0f5a12, 19), // nppiAverageRelativeError_32fc_C1R_Ctx
-    n(0xff076d5f3eb5, 1512), // nvrtcGetLoweredName
+    n(0xff076d5f3eb5, 1513), // nvrtcGetLoweredName
     n(0xff0a74b6561c, 5), // nppiGradientVectorSobelBorder_16u32f_C3C1R
     n(0xff0e5ffc9174, 28), // nppiMaxGetBufferHostSize_8u_C4R#11
     n(0xff0e770b1c59, 1), // nppiMinMaxIndxGetBufferHostSize_16u_C1R
@@ -21523,13 +21523,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xff7773889a2e, 28), // nppiDotProdGetBufferHostSize_16u64f_C4R#11
     n(0xff7871274359, 4), // nppiMeanStdDevGetBufferHostSize_8s_C1R_Ctx
     n(0xff78c48bfb32, 7), // nppiConvert_16u32f_C1R_Ctx
-    n(0xff7c424a9943, 1513), // cusolverMgPotrs_bufferSize
+    n(0xff7c424a9943, 1514), // cusolverMgPotrs_bufferSize
     n(0xff833a923b58, 19), // nppiRemap_16u_AC4R
     n(0xff84ec8d63c0, 13), // nppiWMSSSIMBatch_8u_C3R_Advanced
     n(0xff8b85366c15, 255), // nppiSwapChannels_16u_C4R_Ctx
     n(0xff8d3bd60ddc, 90), // cuFileSetParameterString
     n(0xff99fc501e21, 12), // nppiConvert_16u8u_C4R
-    n(0xff9a5f28a6ed, 1514), // nvmlVgpuInstanceGetMetadata
+    n(0xff9a5f28a6ed, 1515), // nvmlVgpuInstanceGetMetadata
     n(0xff9cab0309ec, 442), // nppiNV12ToBGR_8u_P2C3R_Ctx
     n(0xff9dc2501e25, 12), // nppiConvert_16u8u_C3R
     n(0xffa4aa501e2b, 12), // nppiConvert_16u8u_C1R
@@ -21577,18 +21577,18 @@ pub static NAMES: [Name; 21553] = [
 
 /// (first step, steps, words in integer registers, in vector registers, on the stack)
 #[rustfmt::skip]
-pub static ROWS: [Row; 1515] = [
-    r(1021, 1, 6, 0, 3), // 0
+pub static ROWS: [Row; 1516] = [
+    r(1022, 1, 6, 0, 3), // 0
     r(33, 1, 2, 0, 0), // 1
     r(0, 0, 6, 0, 2), // 2
-    r(2034, 2, 4, 0, 6), // 3
+    r(2035, 2, 4, 0, 6), // 3
     r(33, 1, 2, 0, 6), // 4
     r(0, 0, 6, 0, 10), // 5
     r(0, 0, 6, 0, 9), // 6
     r(0, 0, 5, 0, 6), // 7
     r(0, 0, 6, 1, 2), // 8
-    r(1844, 6, 6, 0, 8), // 9
-    r(2193, 2, 6, 0, 13), // 10
+    r(1845, 6, 6, 0, 8), // 9
+    r(2194, 2, 6, 0, 13), // 10
     r(13, 1, 2, 0, 6), // 11
     r(0, 0, 5, 0, 0), // 12
     r(0, 0, 6, 0, 0), // 13
@@ -21596,1509 +21596,1510 @@ pub static ROWS: [Row; 1515] = [
     r(0, 0, 4, 0, 6), // 15
     r(0, 0, 6, 0, 8), // 16
     r(0, 0, 5, 2, 0), // 17
-    r(2000, 1, 4, 0, 6), // 18
+    r(2001, 1, 4, 0, 6), // 18
     r(0, 0, 6, 0, 7), // 19
-    r(1725, 1, 6, 0, 8), // 20
+    r(1726, 1, 6, 0, 8), // 20
     r(0, 0, 1, 0, 0), // 21
     r(0, 0, 6, 0, 16), // 22
-    r(776, 3, 6, 0, 5), // 23
-    r(2011, 1, 6, 0, 0), // 24
+    r(777, 3, 6, 0, 5), // 23
+    r(2012, 1, 6, 0, 0), // 24
     r(0, 0, 4, 0, 0), // 25
-    r(1372, 1, 6, 0, 6), // 26
+    r(1373, 1, 6, 0, 6), // 26
     r(265, 1, 3, 1, 0), // 27
     r(13, 1, 2, 0, 0), // 28
     r(0, 0, 6, 0, 1), // 29
     r(0, 0, 6, 0, 4), // 30
-    r(942, 2, 6, 0, 1), // 31
-    r(1805, 2, 6, 0, 13), // 32
-    r(804, 2, 6, 0, 9), // 33
+    r(943, 2, 6, 0, 1), // 31
+    r(1806, 2, 6, 0, 13), // 32
+    r(805, 2, 6, 0, 9), // 33
     r(18, 1, 3, 0, 0), // 34
     r(0, 0, 6, 0, 6), // 35
     r(0, 0, 3, 0, 6), // 36
-    r(2086, 1, 6, 0, 4), // 37
+    r(2087, 1, 6, 0, 4), // 37
     r(0, 0, 3, 0, 0), // 38
     r(0, 0, 6, 0, 12), // 39
     r(0, 0, 6, 0, 3), // 40
     r(0, 0, 2, 0, 6), // 41
-    r(1335, 1, 5, 0, 0), // 42
+    r(1336, 1, 5, 0, 0), // 42
     r(0, 0, 6, 1, 4), // 43
     r(0, 0, 2, 1, 0), // 44
-    r(760, 1, 5, 0, 0), // 45
-    r(613, 1, 2, 0, 0), // 46
+    r(761, 1, 5, 0, 0), // 45
+    r(614, 1, 2, 0, 0), // 46
     r(203, 1, 4, 0, 0), // 47
-    r(524, 1, 2, 0, 0), // 48
-    r(2491, 2, 2, 0, 0), // 49
+    r(525, 1, 2, 0, 0), // 48
+    r(2492, 2, 2, 0, 0), // 49
     r(0, 0, 2, 0, 0), // 50
-    r(2007, 1, 5, 0, 6), // 51
-    r(2003, 1, 6, 0, 0), // 52
-    r(1229, 1, 2, 0, 0), // 53
-    r(2121, 2, 3, 0, 6), // 54
-    r(2026, 1, 6, 0, 6), // 55
-    r(1746, 10, 6, 0, 5), // 56
+    r(2008, 1, 5, 0, 6), // 51
+    r(2004, 1, 6, 0, 0), // 52
+    r(1230, 1, 2, 0, 0), // 53
+    r(2122, 2, 3, 0, 6), // 54
+    r(2027, 1, 6, 0, 6), // 55
+    r(1747, 10, 6, 0, 5), // 56
     r(0, 0, 3, 1, 6), // 57
     r(0, 0, 6, 0, 5), // 58
     r(87, 2, 3, 0, 0), // 59
-    r(2017, 2, 5, 0, 0), // 60
-    r(2304, 1, 3, 0, 0), // 61
-    r(2151, 3, 6, 0, 8), // 62
-    r(2272, 2, 5, 0, 0), // 63
-    r(2564, 1, 2, 0, 0), // 64
-    r(2171, 2, 6, 0, 6), // 65
-    r(575, 7, 3, 0, 0), // 66
-    r(2019, 2, 5, 0, 0), // 67
-    r(1371, 1, 6, 0, 8), // 68
+    r(2018, 2, 5, 0, 0), // 60
+    r(2305, 1, 3, 0, 0), // 61
+    r(2152, 3, 6, 0, 8), // 62
+    r(2273, 2, 5, 0, 0), // 63
+    r(2565, 1, 2, 0, 0), // 64
+    r(2172, 2, 6, 0, 6), // 65
+    r(576, 7, 3, 0, 0), // 66
+    r(2020, 2, 5, 0, 0), // 67
+    r(1372, 1, 6, 0, 8), // 68
     r(388, 5, 8, 0, 0), // 69
-    r(1791, 2, 6, 0, 8), // 70
-    r(752, 2, 6, 0, 10), // 71
+    r(1792, 2, 6, 0, 8), // 70
+    r(753, 2, 6, 0, 10), // 71
     r(10, 1, 1, 0, 0), // 72
-    r(2344, 2, 2, 0, 0), // 73
-    r(1999, 1, 6, 0, 7), // 74
+    r(2345, 2, 2, 0, 0), // 73
+    r(2000, 1, 6, 0, 7), // 74
     r(463, 4, 4, 0, 0), // 75
     r(0, 0, 6, 0, 11), // 76
-    r(2010, 1, 5, 0, 0), // 77
+    r(2011, 1, 5, 0, 0), // 77
     r(403, 3, 3, 0, 0), // 78
     r(0, 0, 6, 4, 10), // 79
     r(0, 0, 3, 1, 0), // 80
-    r(2210, 2, 5, 0, 6), // 81
-    r(2266, 3, 6, 0, 5), // 82
-    r(2269, 3, 6, 0, 5), // 83
-    r(1988, 5, 6, 0, 3), // 84
+    r(2211, 2, 5, 0, 6), // 81
+    r(2267, 3, 6, 0, 5), // 82
+    r(2270, 3, 6, 0, 5), // 83
+    r(1989, 5, 6, 0, 3), // 84
     r(198, 4, 3, 0, 0), // 85
-    r(2007, 1, 5, 0, 0), // 86
+    r(2008, 1, 5, 0, 0), // 86
     r(347, 4, 6, 0, 2), // 87
-    r(1067, 1, 4, 0, 0), // 88
-    r(2139, 3, 6, 0, 0), // 89
+    r(1068, 1, 4, 0, 0), // 88
+    r(2140, 3, 6, 0, 0), // 89
     r(188, 1, 2, 0, 0), // 90
-    r(638, 2, 6, 0, 7), // 91
+    r(639, 2, 6, 0, 7), // 91
     r(0, 0, 0, 0, 0), // 92
-    r(2044, 1, 6, 0, 9), // 93
-    r(2163, 1, 3, 0, 0), // 94
+    r(2045, 1, 6, 0, 9), // 93
+    r(2164, 1, 3, 0, 0), // 94
     r(0, 0, 7, 0, 0), // 95
-    r(758, 1, 6, 0, 0), // 96
+    r(759, 1, 6, 0, 0), // 96
     r(0, 0, 6, 0, 17), // 97
     r(0, 0, 6, 4, 2), // 98
-    r(1560, 5, 6, 0, 4), // 99
+    r(1561, 5, 6, 0, 4), // 99
     r(67, 2, 2, 0, 0), // 100
-    r(1375, 1, 6, 0, 6), // 101
-    r(925, 1, 6, 0, 4), // 102
-    r(2274, 3, 5, 0, 0), // 103
+    r(1376, 1, 6, 0, 6), // 101
+    r(926, 1, 6, 0, 4), // 102
+    r(2275, 3, 5, 0, 0), // 103
     r(357, 1, 5, 0, 0), // 104
     r(0, 0, 6, 0, 13), // 105
-    r(737, 11, 6, 0, 14), // 106
+    r(738, 11, 6, 0, 14), // 106
     r(51, 11, 6, 0, 0), // 107
-    r(624, 1, 6, 0, 2), // 108
-    r(2009, 1, 5, 0, 6), // 109
+    r(625, 1, 6, 0, 2), // 108
+    r(2010, 1, 5, 0, 6), // 109
     r(265, 1, 3, 0, 0), // 110
-    r(2164, 1, 4, 0, 6), // 111
-    r(1375, 1, 6, 1, 7), // 112
-    r(1244, 8, 6, 0, 3), // 113
+    r(2165, 1, 4, 0, 6), // 111
+    r(1376, 1, 6, 1, 7), // 112
+    r(1245, 8, 6, 0, 3), // 113
     r(0, 0, 6, 0, 15), // 114
     r(0, 0, 2, 1, 6), // 115
     r(0, 0, 5, 1, 6), // 116
-    r(2255, 2, 6, 0, 12), // 117
+    r(2256, 2, 6, 0, 12), // 117
     r(418, 2, 3, 0, 0), // 118
-    r(2021, 3, 5, 0, 0), // 119
-    r(1998, 1, 4, 0, 0), // 120
+    r(2022, 3, 5, 0, 0), // 119
+    r(1999, 1, 4, 0, 0), // 120
     r(146, 3, 6, 0, 0), // 121
-    r(970, 3, 6, 0, 7), // 122
+    r(971, 3, 6, 0, 7), // 122
     r(9, 1, 3, 0, 0), // 123
-    r(2002, 1, 5, 0, 6), // 124
-    r(2495, 2, 2, 0, 0), // 125
-    r(2230, 4, 6, 0, 1), // 126
-    r(880, 2, 6, 0, 7), // 127
-    r(2139, 3, 6, 0, 1), // 128
+    r(2003, 1, 5, 0, 6), // 124
+    r(2496, 2, 2, 0, 0), // 125
+    r(2231, 4, 6, 0, 1), // 126
+    r(881, 2, 6, 0, 7), // 127
+    r(2140, 3, 6, 0, 1), // 128
     r(34, 2, 2, 0, 0), // 129
-    r(876, 2, 6, 0, 7), // 130
+    r(877, 2, 6, 0, 7), // 130
     r(28, 4, 3, 0, 0), // 131
-    r(2248, 1, 6, 0, 11), // 132
+    r(2249, 1, 6, 0, 11), // 132
     r(221, 3, 2, 0, 0), // 133
     r(0, 0, 6, 2, 3), // 134
     r(0, 0, 6, 2, 5), // 135
-    r(1766, 2, 6, 0, 5), // 136
+    r(1767, 2, 6, 0, 5), // 136
     r(0, 0, 3, 2, 6), // 137
-    r(2008, 1, 5, 0, 6), // 138
-    r(627, 2, 6, 0, 7), // 139
-    r(1999, 1, 6, 0, 1), // 140
-    r(1372, 1, 6, 1, 5), // 141
-    r(2002, 1, 5, 0, 0), // 142
-    r(634, 2, 6, 0, 10), // 143
-    r(1273, 5, 6, 0, 8), // 144
-    r(1379, 1, 6, 0, 6), // 145
+    r(2009, 1, 5, 0, 6), // 138
+    r(628, 2, 6, 0, 7), // 139
+    r(2000, 1, 6, 0, 1), // 140
+    r(1373, 1, 6, 1, 5), // 141
+    r(2003, 1, 5, 0, 0), // 142
+    r(635, 2, 6, 0, 10), // 143
+    r(1274, 5, 6, 0, 8), // 144
+    r(1380, 1, 6, 0, 6), // 145
     r(0, 0, 6, 2, 10), // 146
-    r(787, 6, 6, 0, 2), // 147
-    r(901, 4, 6, 0, 10), // 148
-    r(627, 2, 6, 0, 5), // 149
+    r(788, 6, 6, 0, 2), // 147
+    r(902, 4, 6, 0, 10), // 148
+    r(628, 2, 6, 0, 5), // 149
     r(194, 1, 3, 0, 0), // 150
-    r(870, 2, 6, 0, 7), // 151
-    r(2015, 2, 5, 0, 6), // 152
-    r(1381, 2, 6, 2, 9), // 153
-    r(1588, 6, 6, 1, 5), // 154
+    r(871, 2, 6, 0, 7), // 151
+    r(2016, 2, 5, 0, 6), // 152
+    r(1382, 2, 6, 2, 9), // 153
+    r(1589, 6, 6, 1, 5), // 154
     r(0, 0, 2, 2, 0), // 155
-    r(2067, 3, 6, 0, 9), // 156
-    r(2148, 3, 6, 0, 2), // 157
-    r(2034, 2, 4, 0, 0), // 158
+    r(2068, 3, 6, 0, 9), // 156
+    r(2149, 3, 6, 0, 2), // 157
+    r(2035, 2, 4, 0, 0), // 158
     r(0, 0, 1, 0, 7), // 159
     r(303, 3, 4, 0, 0), // 160
     r(27, 1, 1, 2, 0), // 161
-    r(2277, 2, 6, 0, 7), // 162
-    r(858, 2, 6, 0, 4), // 163
-    r(1376, 1, 6, 0, 2), // 164
+    r(2278, 2, 6, 0, 7), // 162
+    r(859, 2, 6, 0, 4), // 163
+    r(1377, 1, 6, 0, 2), // 164
     r(10, 1, 5, 0, 0), // 165
     r(378, 2, 5, 0, 0), // 166
-    r(2257, 4, 6, 0, 12), // 167
-    r(769, 3, 5, 0, 0), // 168
+    r(2258, 4, 6, 0, 12), // 167
+    r(770, 3, 5, 0, 0), // 168
     r(0, 0, 6, 1, 10), // 169
-    r(2041, 2, 6, 0, 1), // 170
-    r(2049, 2, 6, 0, 1), // 171
+    r(2042, 2, 6, 0, 1), // 170
+    r(2050, 2, 6, 0, 1), // 171
     r(87, 2, 2, 0, 8), // 172
     r(0, 0, 5, 2, 6), // 173
-    r(632, 2, 6, 0, 6), // 174
-    r(2007, 1, 6, 0, 0), // 175
+    r(633, 2, 6, 0, 6), // 174
+    r(2008, 1, 6, 0, 0), // 175
     r(295, 1, 2, 0, 0), // 176
-    r(2212, 2, 6, 0, 7), // 177
+    r(2213, 2, 6, 0, 7), // 177
     r(288, 1, 3, 0, 0), // 178
-    r(2004, 1, 5, 0, 0), // 179
-    r(1020, 1, 6, 0, 5), // 180
-    r(2216, 2, 6, 0, 8), // 181
+    r(2005, 1, 5, 0, 0), // 179
+    r(1021, 1, 6, 0, 5), // 180
+    r(2217, 2, 6, 0, 8), // 181
     r(380, 1, 4, 0, 0), // 182
-    r(1911, 3, 6, 0, 1), // 183
-    r(2032, 1, 4, 0, 0), // 184
-    r(1697, 2, 6, 0, 10), // 185
+    r(1912, 3, 6, 0, 1), // 183
+    r(2033, 1, 4, 0, 0), // 184
+    r(1698, 2, 6, 0, 10), // 185
     r(0, 0, 6, 3, 10), // 186
-    r(2006, 1, 6, 0, 0), // 187
-    r(2006, 1, 5, 0, 0), // 188
-    r(2001, 1, 6, 0, 0), // 189
-    r(2151, 3, 6, 0, 2), // 190
-    r(1999, 1, 6, 0, 0), // 191
-    r(2266, 3, 6, 0, 11), // 192
+    r(2007, 1, 6, 0, 0), // 187
+    r(2007, 1, 5, 0, 0), // 188
+    r(2002, 1, 6, 0, 0), // 189
+    r(2152, 3, 6, 0, 2), // 190
+    r(2000, 1, 6, 0, 0), // 191
+    r(2267, 3, 6, 0, 11), // 192
     r(10, 1, 4, 0, 0), // 193
-    r(2005, 1, 6, 0, 1), // 194
-    r(1031, 8, 6, 0, 3), // 195
+    r(2006, 1, 6, 0, 1), // 194
+    r(1032, 8, 6, 0, 3), // 195
     r(306, 2, 3, 0, 0), // 196
     r(0, 0, 6, 2, 4), // 197
-    r(2003, 1, 6, 0, 1), // 198
-    r(2252, 3, 6, 0, 5), // 199
-    r(2249, 3, 6, 0, 5), // 200
-    r(2044, 1, 6, 0, 3), // 201
-    r(2043, 1, 6, 0, 3), // 202
-    r(2206, 1, 4, 0, 0), // 203
+    r(2004, 1, 6, 0, 1), // 198
+    r(2253, 3, 6, 0, 5), // 199
+    r(2250, 3, 6, 0, 5), // 200
+    r(2045, 1, 6, 0, 3), // 201
+    r(2044, 1, 6, 0, 3), // 202
+    r(2207, 1, 4, 0, 0), // 203
     r(10, 1, 9, 0, 0), // 204
     r(218, 3, 2, 0, 0), // 205
     r(0, 0, 6, 4, 8), // 206
     r(112, 2, 6, 0, 3), // 207
     r(0, 0, 6, 2, 13), // 208
     r(265, 1, 4, 0, 0), // 209
-    r(1808, 2, 6, 0, 12), // 210
+    r(1809, 2, 6, 0, 12), // 210
     r(289, 1, 4, 0, 0), // 211
     r(188, 1, 6, 0, 13), // 212
-    r(2026, 1, 6, 0, 0), // 213
-    r(1999, 1, 6, 0, 6), // 214
-    r(1375, 1, 6, 0, 7), // 215
-    r(2127, 2, 3, 0, 0), // 216
+    r(2027, 1, 6, 0, 0), // 213
+    r(2000, 1, 6, 0, 6), // 214
+    r(1376, 1, 6, 0, 7), // 215
+    r(2128, 2, 3, 0, 0), // 216
     r(124, 3, 5, 0, 0), // 217
-    r(1305, 4, 6, 0, 5), // 218
-    r(2187, 5, 6, 0, 6), // 219
-    r(632, 2, 6, 0, 7), // 220
-    r(2206, 1, 4, 0, 6), // 221
-    r(2002, 1, 4, 0, 0), // 222
-    r(1778, 2, 6, 0, 7), // 223
+    r(1306, 4, 6, 0, 5), // 218
+    r(2188, 5, 6, 0, 6), // 219
+    r(633, 2, 6, 0, 7), // 220
+    r(2207, 1, 4, 0, 6), // 221
+    r(2003, 1, 4, 0, 0), // 222
+    r(1779, 2, 6, 0, 7), // 223
     r(0, 0, 6, 1, 6), // 224
-    r(2019, 2, 5, 0, 6), // 225
-    r(2007, 1, 6, 0, 1), // 226
-    r(663, 2, 6, 0, 2), // 227
-    r(2346, 1, 2, 0, 0), // 228
-    r(2012, 1, 4, 0, 6), // 229
+    r(2020, 2, 5, 0, 6), // 225
+    r(2008, 1, 6, 0, 1), // 226
+    r(664, 2, 6, 0, 2), // 227
+    r(2347, 1, 2, 0, 0), // 228
+    r(2013, 1, 4, 0, 6), // 229
     r(358, 2, 4, 0, 0), // 230
     r(27, 1, 1, 0, 0), // 231
-    r(1383, 1, 6, 0, 3), // 232
-    r(624, 1, 6, 0, 1), // 233
+    r(1384, 1, 6, 0, 3), // 232
+    r(625, 1, 6, 0, 1), // 233
     r(96, 1, 4, 0, 0), // 234
-    r(2006, 1, 5, 0, 6), // 235
+    r(2007, 1, 5, 0, 6), // 235
     r(0, 0, 5, 1, 0), // 236
-    r(2473, 1, 2, 0, 0), // 237
-    r(762, 2, 5, 0, 0), // 238
-    r(917, 4, 6, 0, 12), // 239
+    r(2474, 1, 2, 0, 0), // 237
+    r(763, 2, 5, 0, 0), // 238
+    r(918, 4, 6, 0, 12), // 239
     r(277, 11, 2, 0, 0), // 240
     r(98, 2, 4, 0, 0), // 241
     r(10, 1, 6, 0, 3), // 242
-    r(2129, 4, 6, 0, 8), // 243
-    r(536, 1, 2, 0, 0), // 244
-    r(1998, 1, 4, 0, 6), // 245
-    r(637, 1, 6, 0, 1), // 246
-    r(2168, 3, 5, 0, 6), // 247
-    r(1624, 8, 6, 0, 5), // 248
-    r(1741, 1, 6, 0, 13), // 249
+    r(2130, 4, 6, 0, 8), // 243
+    r(537, 1, 2, 0, 0), // 244
+    r(1999, 1, 4, 0, 6), // 245
+    r(638, 1, 6, 0, 1), // 246
+    r(2169, 3, 5, 0, 6), // 247
+    r(1625, 8, 6, 0, 5), // 248
+    r(1742, 1, 6, 0, 13), // 249
     r(0, 2, 2, 0, 0), // 250
-    r(1861, 2, 6, 0, 4), // 251
-    r(2212, 2, 6, 0, 8), // 252
-    r(1855, 1, 4, 0, 0), // 253
+    r(1862, 2, 6, 0, 4), // 251
+    r(2213, 2, 6, 0, 8), // 252
+    r(1856, 1, 4, 0, 0), // 253
     r(27, 1, 2, 0, 0), // 254
-    r(2027, 1, 6, 0, 6), // 255
-    r(629, 1, 6, 0, 6), // 256
+    r(2028, 1, 6, 0, 6), // 255
+    r(630, 1, 6, 0, 6), // 256
     r(251, 1, 3, 0, 0), // 257
-    r(1896, 2, 6, 0, 8), // 258
-    r(1898, 2, 6, 0, 8), // 259
-    r(644, 1, 6, 0, 1), // 260
+    r(1897, 2, 6, 0, 8), // 258
+    r(1899, 2, 6, 0, 8), // 259
+    r(645, 1, 6, 0, 1), // 260
     r(194, 1, 6, 0, 1), // 261
-    r(2123, 2, 3, 0, 0), // 262
+    r(2124, 2, 3, 0, 0), // 262
     r(335, 1, 2, 0, 0), // 263
     r(292, 2, 2, 0, 0), // 264
-    r(647, 2, 6, 0, 5), // 265
-    r(1642, 5, 6, 0, 4), // 266
-    r(613, 1, 1, 0, 0), // 267
-    r(2261, 4, 6, 0, 12), // 268
-    r(2269, 3, 6, 0, 11), // 269
+    r(648, 2, 6, 0, 5), // 265
+    r(1643, 5, 6, 0, 4), // 266
+    r(614, 1, 1, 0, 0), // 267
+    r(2262, 4, 6, 0, 12), // 268
+    r(2270, 3, 6, 0, 11), // 269
     r(10, 1, 6, 0, 7), // 270
     r(0, 0, 9, 0, 0), // 271
-    r(2154, 3, 6, 0, 0), // 272
-    r(938, 2, 6, 0, 6), // 273
+    r(2155, 3, 6, 0, 0), // 272
+    r(939, 2, 6, 0, 6), // 273
     r(194, 1, 6, 0, 5), // 274
-    r(1406, 2, 6, 0, 8), // 275
+    r(1407, 2, 6, 0, 8), // 275
     r(0, 0, 6, 0, 14), // 276
     r(411, 2, 4, 0, 0), // 277
-    r(2004, 1, 5, 0, 6), // 278
-    r(783, 2, 6, 0, 5), // 279
-    r(1937, 2, 6, 0, 1), // 280
-    r(2070, 1, 6, 0, 5), // 281
-    r(1163, 1, 6, 0, 6), // 282
-    r(1214, 2, 5, 0, 0), // 283
-    r(1926, 2, 6, 0, 0), // 284
-    r(2272, 2, 5, 0, 6), // 285
+    r(2005, 1, 5, 0, 6), // 278
+    r(784, 2, 6, 0, 5), // 279
+    r(1938, 2, 6, 0, 1), // 280
+    r(2071, 1, 6, 0, 5), // 281
+    r(1164, 1, 6, 0, 6), // 282
+    r(1215, 2, 5, 0, 0), // 283
+    r(1927, 2, 6, 0, 0), // 284
+    r(2273, 2, 5, 0, 6), // 285
     r(51, 11, 5, 0, 0), // 286
     r(188, 1, 4, 0, 0), // 287
     r(72, 2, 4, 0, 0), // 288
-    r(2142, 3, 6, 0, 6), // 289
-    r(2539, 2, 6, 0, 1), // 290
-    r(2205, 1, 4, 0, 0), // 291
-    r(2001, 1, 6, 0, 6), // 292
-    r(2006, 1, 4, 0, 6), // 293
+    r(2143, 3, 6, 0, 6), // 289
+    r(2540, 2, 6, 0, 1), // 290
+    r(2206, 1, 4, 0, 0), // 291
+    r(2002, 1, 6, 0, 6), // 292
+    r(2007, 1, 4, 0, 6), // 293
     r(0, 0, 6, 4, 5), // 294
     r(0, 0, 6, 4, 3), // 295
     r(112, 2, 5, 0, 0), // 296
-    r(1901, 1, 5, 0, 0), // 297
-    r(878, 1, 6, 0, 8), // 298
+    r(1902, 1, 5, 0, 0), // 297
+    r(879, 1, 6, 0, 8), // 298
     r(289, 1, 2, 0, 0), // 299
     r(0, 0, 6, 2, 2), // 300
     r(0, 0, 4, 1, 6), // 301
     r(188, 1, 3, 0, 0), // 302
     r(0, 0, 3, 3, 6), // 303
-    r(2265, 1, 6, 0, 11), // 304
+    r(2266, 1, 6, 0, 11), // 304
     r(0, 0, 1, 1, 0), // 305
     r(265, 1, 3, 0, 6), // 306
-    r(2000, 1, 4, 0, 0), // 307
-    r(2318, 3, 6, 0, 1), // 308
+    r(2001, 1, 4, 0, 0), // 307
+    r(2319, 3, 6, 0, 1), // 308
     r(265, 1, 4, 0, 6), // 309
-    r(909, 2, 6, 0, 8), // 310
+    r(910, 2, 6, 0, 8), // 310
     r(0, 0, 2, 2, 6), // 311
-    r(764, 1, 4, 0, 0), // 312
+    r(765, 1, 4, 0, 0), // 312
     r(85, 2, 3, 0, 0), // 313
     r(237, 1, 2, 0, 0), // 314
-    r(2222, 4, 6, 0, 1), // 315
-    r(872, 2, 6, 0, 7), // 316
-    r(2192, 1, 6, 0, 7), // 317
-    r(1338, 2, 6, 0, 2), // 318
-    r(876, 2, 6, 0, 5), // 319
-    r(636, 1, 6, 0, 2), // 320
+    r(2223, 4, 6, 0, 1), // 315
+    r(873, 2, 6, 0, 7), // 316
+    r(2193, 1, 6, 0, 7), // 317
+    r(1339, 2, 6, 0, 2), // 318
+    r(877, 2, 6, 0, 5), // 319
+    r(637, 1, 6, 0, 2), // 320
     r(0, 0, 6, 1, 5), // 321
     r(34, 2, 3, 0, 0), // 322
-    r(2207, 1, 6, 0, 6), // 323
+    r(2208, 1, 6, 0, 6), // 323
     r(0, 0, 3, 2, 0), // 324
     r(10, 1, 1, 0, 8), // 325
-    r(724, 2, 6, 0, 13), // 326
-    r(2032, 1, 4, 0, 6), // 327
+    r(725, 2, 6, 0, 13), // 326
+    r(2033, 1, 4, 0, 6), // 327
     r(238, 3, 5, 0, 0), // 328
-    r(1832, 4, 6, 0, 7), // 329
-    r(1321, 4, 6, 0, 8), // 330
+    r(1833, 4, 6, 0, 7), // 329
+    r(1322, 4, 6, 0, 8), // 330
     r(114, 2, 4, 0, 0), // 331
-    r(2218, 2, 5, 0, 0), // 332
+    r(2219, 2, 5, 0, 0), // 332
     r(263, 1, 2, 0, 0), // 333
     r(10, 1, 3, 0, 0), // 334
     r(0, 0, 6, 3, 12), // 335
-    r(1369, 2, 3, 0, 0), // 336
+    r(1370, 2, 3, 0, 0), // 336
     r(0, 0, 6, 3, 4), // 337
-    r(2012, 1, 5, 0, 0), // 338
-    r(623, 1, 6, 0, 2), // 339
-    r(2004, 1, 6, 0, 0), // 340
+    r(2013, 1, 5, 0, 0), // 338
+    r(624, 1, 6, 0, 2), // 339
+    r(2005, 1, 6, 0, 0), // 340
     r(77, 1, 2, 0, 0), // 341
-    r(2502, 1, 1, 0, 0), // 342
-    r(724, 2, 6, 0, 9), // 343
-    r(1878, 2, 6, 0, 13), // 344
-    r(609, 2, 3, 0, 0), // 345
-    r(2146, 1, 6, 0, 7), // 346
-    r(1726, 1, 6, 0, 10), // 347
-    r(2053, 1, 4, 0, 6), // 348
+    r(2503, 1, 1, 0, 0), // 342
+    r(725, 2, 6, 0, 9), // 343
+    r(1879, 2, 6, 0, 13), // 344
+    r(610, 2, 3, 0, 0), // 345
+    r(2147, 1, 6, 0, 7), // 346
+    r(1727, 1, 6, 0, 10), // 347
+    r(2054, 1, 4, 0, 6), // 348
     r(485, 3, 5, 0, 0), // 349
-    r(2121, 2, 3, 0, 0), // 350
-    r(2027, 1, 6, 0, 1), // 351
+    r(2122, 2, 3, 0, 0), // 350
+    r(2028, 1, 6, 0, 1), // 351
     r(494, 2, 2, 0, 0), // 352
     r(492, 2, 2, 0, 0), // 353
     r(461, 1, 2, 0, 0), // 354
-    r(1433, 3, 6, 0, 4), // 355
-    r(2045, 1, 6, 0, 9), // 356
-    r(2148, 3, 6, 0, 8), // 357
-    r(1521, 6, 6, 1, 5), // 358
+    r(1434, 3, 6, 0, 4), // 355
+    r(2046, 1, 6, 0, 9), // 356
+    r(2149, 3, 6, 0, 8), // 357
+    r(1522, 6, 6, 1, 5), // 358
     r(12, 1, 2, 0, 0), // 359
     r(4, 1, 1, 0, 0), // 360
-    r(2207, 1, 6, 0, 0), // 361
-    r(500, 4, 4, 0, 0), // 362
-    r(504, 4, 4, 0, 0), // 363
+    r(2208, 1, 6, 0, 0), // 361
+    r(501, 4, 4, 0, 0), // 362
+    r(505, 4, 4, 0, 0), // 363
     r(0, 0, 4, 1, 0), // 364
-    r(2011, 1, 6, 0, 7), // 365
-    r(2425, 3, 4, 0, 0), // 366
-    r(2212, 2, 6, 0, 1), // 367
-    r(1975, 2, 1, 0, 0), // 368
-    r(2005, 1, 6, 0, 6), // 369
-    r(1376, 1, 6, 1, 1), // 370
-    r(2033, 1, 6, 0, 6), // 371
-    r(2003, 1, 6, 0, 7), // 372
-    r(2021, 3, 5, 0, 6), // 373
+    r(2012, 1, 6, 0, 7), // 365
+    r(2426, 3, 4, 0, 0), // 366
+    r(2213, 2, 6, 0, 1), // 367
+    r(1976, 2, 1, 0, 0), // 368
+    r(2006, 1, 6, 0, 6), // 369
+    r(1377, 1, 6, 1, 1), // 370
+    r(2034, 1, 6, 0, 6), // 371
+    r(2004, 1, 6, 0, 7), // 372
+    r(2022, 3, 5, 0, 6), // 373
     r(34, 2, 6, 0, 1), // 374
-    r(1360, 1, 1, 0, 0), // 375
-    r(1709, 3, 6, 0, 10), // 376
+    r(1361, 1, 1, 0, 0), // 375
+    r(1710, 3, 6, 0, 10), // 376
     r(80, 1, 4, 0, 0), // 377
     r(8, 1, 2, 0, 0), // 378
     r(0, 0, 6, 0, 20), // 379
     r(478, 2, 6, 0, 1), // 380
-    r(563, 10, 5, 0, 0), // 381
-    r(614, 1, 2, 0, 0), // 382
-    r(750, 2, 6, 0, 7), // 383
+    r(564, 10, 5, 0, 0), // 381
+    r(615, 1, 2, 0, 0), // 382
+    r(751, 2, 6, 0, 7), // 383
     r(103, 2, 3, 0, 0), // 384
-    r(668, 1, 6, 0, 11), // 385
+    r(669, 1, 6, 0, 11), // 385
     r(62, 5, 6, 0, 0), // 386
-    r(2226, 4, 6, 0, 3), // 387
-    r(2366, 1, 2, 0, 0), // 388
-    r(1541, 3, 6, 0, 1), // 389
-    r(913, 4, 6, 0, 16), // 390
-    r(2272, 2, 6, 0, 7), // 391
-    r(1336, 2, 6, 0, 1), // 392
-    r(2139, 3, 6, 0, 6), // 393
-    r(2008, 1, 4, 0, 6), // 394
-    r(1420, 5, 6, 0, 16), // 395
+    r(2227, 4, 6, 0, 3), // 387
+    r(2367, 1, 2, 0, 0), // 388
+    r(1542, 3, 6, 0, 1), // 389
+    r(914, 4, 6, 0, 16), // 390
+    r(2273, 2, 6, 0, 7), // 391
+    r(1337, 2, 6, 0, 1), // 392
+    r(2140, 3, 6, 0, 6), // 393
+    r(2009, 1, 4, 0, 6), // 394
+    r(1421, 5, 6, 0, 16), // 395
     r(329, 2, 3, 0, 0), // 396
     r(81, 1, 3, 0, 0), // 397
-    r(864, 1, 6, 0, 7), // 398
-    r(2234, 4, 6, 0, 3), // 399
+    r(865, 1, 6, 0, 7), // 398
+    r(2235, 4, 6, 0, 3), // 399
     r(0, 0, 5, 4, 0), // 400
-    r(1402, 2, 6, 0, 4), // 401
-    r(1998, 1, 6, 0, 0), // 402
-    r(541, 1, 0, 0, 0), // 403
-    r(2070, 1, 6, 0, 11), // 404
+    r(1403, 2, 6, 0, 4), // 401
+    r(1999, 1, 6, 0, 0), // 402
+    r(542, 1, 0, 0, 0), // 403
+    r(2071, 1, 6, 0, 11), // 404
     r(438, 6, 6, 0, 9), // 405
-    r(2164, 1, 6, 0, 7), // 406
-    r(2013, 1, 6, 0, 1), // 407
-    r(2002, 1, 6, 0, 0), // 408
-    r(1410, 5, 6, 0, 13), // 409
-    r(1982, 1, 2, 0, 0), // 410
-    r(1376, 1, 6, 0, 4), // 411
+    r(2165, 1, 6, 0, 7), // 406
+    r(2014, 1, 6, 0, 1), // 407
+    r(2003, 1, 6, 0, 0), // 408
+    r(1411, 5, 6, 0, 13), // 409
+    r(1983, 1, 2, 0, 0), // 410
+    r(1377, 1, 6, 0, 4), // 411
     r(0, 0, 6, 1, 0), // 412
-    r(1727, 2, 6, 0, 12), // 413
-    r(2248, 1, 6, 0, 5), // 414
+    r(1728, 2, 6, 0, 12), // 413
+    r(2249, 1, 6, 0, 5), // 414
     r(347, 4, 8, 0, 0), // 415
-    r(2524, 2, 2, 0, 0), // 416
-    r(2439, 1, 2, 0, 0), // 417
-    r(1376, 1, 6, 0, 3), // 418
-    r(1184, 2, 6, 0, 9), // 419
-    r(1966, 5, 6, 0, 0), // 420
-    r(2028, 2, 5, 0, 6), // 421
+    r(2525, 2, 2, 0, 0), // 416
+    r(2440, 1, 2, 0, 0), // 417
+    r(1377, 1, 6, 0, 3), // 418
+    r(1185, 2, 6, 0, 9), // 419
+    r(1967, 5, 6, 0, 0), // 420
+    r(2029, 2, 5, 0, 6), // 421
     r(363, 2, 3, 0, 0), // 422
-    r(2283, 3, 5, 0, 6), // 423
-    r(1552, 8, 6, 1, 7), // 424
-    r(2006, 1, 3, 0, 0), // 425
+    r(2284, 3, 5, 0, 6), // 423
+    r(1553, 8, 6, 1, 7), // 424
+    r(2007, 1, 3, 0, 0), // 425
     r(228, 5, 5, 0, 0), // 426
-    r(2416, 2, 3, 0, 0), // 427
+    r(2417, 2, 3, 0, 0), // 427
     r(426, 8, 6, 0, 1), // 428
-    r(2322, 1, 6, 0, 2), // 429
+    r(2323, 1, 6, 0, 2), // 429
     r(0, 0, 6, 4, 4), // 430
     r(116, 3, 5, 0, 0), // 431
-    r(1902, 3, 6, 0, 5), // 432
+    r(1903, 3, 6, 0, 5), // 432
     r(264, 1, 2, 0, 0), // 433
-    r(541, 1, 1, 0, 0), // 434
-    r(1164, 2, 6, 0, 17), // 435
+    r(542, 1, 1, 0, 0), // 434
+    r(1165, 2, 6, 0, 17), // 435
     r(102, 1, 2, 0, 0), // 436
-    r(2210, 2, 6, 0, 0), // 437
-    r(1280, 13, 6, 0, 8), // 438
-    r(1909, 2, 6, 0, 3), // 439
-    r(2011, 1, 6, 0, 1), // 440
-    r(2142, 3, 6, 0, 0), // 441
-    r(2164, 1, 5, 0, 6), // 442
+    r(2211, 2, 6, 0, 0), // 437
+    r(1281, 13, 6, 0, 8), // 438
+    r(1910, 2, 6, 0, 3), // 439
+    r(2012, 1, 6, 0, 1), // 440
+    r(2143, 3, 6, 0, 0), // 441
+    r(2165, 1, 5, 0, 6), // 442
     r(5, 1, 2, 0, 0), // 443
-    r(2010, 1, 5, 0, 6), // 444
-    r(2203, 1, 4, 0, 6), // 445
-    r(2265, 1, 6, 0, 5), // 446
-    r(2403, 2, 2, 0, 0), // 447
-    r(2006, 1, 4, 0, 0), // 448
+    r(2011, 1, 5, 0, 6), // 444
+    r(2204, 1, 4, 0, 6), // 445
+    r(2266, 1, 6, 0, 5), // 446
+    r(2404, 2, 2, 0, 0), // 447
+    r(2007, 1, 4, 0, 0), // 448
     r(420, 6, 6, 0, 0), // 449
-    r(958, 2, 5, 0, 0), // 450
-    r(2009, 1, 5, 0, 0), // 451
-    r(2133, 4, 6, 0, 2), // 452
+    r(959, 2, 5, 0, 0), // 450
+    r(2010, 1, 5, 0, 0), // 451
+    r(2134, 4, 6, 0, 2), // 452
     r(81, 1, 5, 0, 0), // 453
-    r(2129, 4, 6, 0, 2), // 454
-    r(925, 1, 6, 0, 14), // 455
-    r(2375, 1, 2, 0, 0), // 456
+    r(2130, 4, 6, 0, 2), // 454
+    r(926, 1, 6, 0, 14), // 455
+    r(2376, 1, 2, 0, 0), // 456
     r(416, 2, 6, 0, 0), // 457
-    r(2274, 3, 5, 0, 6), // 458
-    r(2335, 3, 5, 0, 0), // 459
+    r(2275, 3, 5, 0, 6), // 458
+    r(2336, 3, 5, 0, 0), // 459
     r(308, 6, 6, 0, 2), // 460
-    r(625, 2, 6, 0, 9), // 461
-    r(2112, 2, 4, 0, 0), // 462
-    r(2476, 1, 2, 0, 0), // 463
-    r(804, 2, 6, 0, 11), // 464
-    r(1944, 5, 6, 0, 2), // 465
-    r(940, 2, 6, 0, 2), // 466
+    r(626, 2, 6, 0, 9), // 461
+    r(2113, 2, 4, 0, 0), // 462
+    r(2477, 1, 2, 0, 0), // 463
+    r(805, 2, 6, 0, 11), // 464
+    r(1945, 5, 6, 0, 2), // 465
+    r(941, 2, 6, 0, 2), // 466
     r(368, 1, 5, 0, 0), // 467
-    r(1876, 2, 5, 0, 0), // 468
-    r(2376, 1, 4, 0, 0), // 469
-    r(2361, 1, 3, 0, 0), // 470
-    r(2209, 1, 6, 0, 6), // 471
+    r(1877, 2, 5, 0, 0), // 468
+    r(2377, 1, 4, 0, 0), // 469
+    r(2362, 1, 3, 0, 0), // 470
+    r(2210, 1, 6, 0, 6), // 471
     r(80, 1, 5, 0, 0), // 472
-    r(2056, 2, 6, 0, 11), // 473
+    r(2057, 2, 6, 0, 11), // 473
     r(0, 0, 6, 1, 3), // 474
-    r(1325, 1, 3, 0, 0), // 475
-    r(1993, 1, 1, 0, 0), // 476
-    r(2046, 1, 6, 0, 3), // 477
-    r(2518, 1, 3, 0, 0), // 478
-    r(2045, 1, 6, 0, 3), // 479
+    r(1326, 1, 3, 0, 0), // 475
+    r(1994, 1, 1, 0, 0), // 476
+    r(2047, 1, 6, 0, 3), // 477
+    r(2519, 1, 3, 0, 0), // 478
+    r(2046, 1, 6, 0, 3), // 479
     r(382, 6, 6, 0, 3), // 480
     r(434, 1, 4, 0, 0), // 481
-    r(1385, 1, 6, 0, 8), // 482
-    r(750, 2, 6, 0, 6), // 483
-    r(2002, 1, 4, 0, 6), // 484
-    r(2249, 3, 6, 0, 11), // 485
-    r(1338, 2, 6, 0, 1), // 486
-    r(2242, 4, 6, 0, 3), // 487
-    r(1617, 4, 6, 0, 2), // 488
-    r(878, 1, 6, 0, 6), // 489
-    r(1998, 1, 6, 0, 6), // 490
+    r(1386, 1, 6, 0, 8), // 482
+    r(751, 2, 6, 0, 6), // 483
+    r(2003, 1, 4, 0, 6), // 484
+    r(2250, 3, 6, 0, 11), // 485
+    r(1339, 2, 6, 0, 1), // 486
+    r(2243, 4, 6, 0, 3), // 487
+    r(1618, 4, 6, 0, 2), // 488
+    r(879, 1, 6, 0, 6), // 489
+    r(1999, 1, 6, 0, 6), // 490
     r(112, 2, 8, 0, 0), // 491
     r(33, 1, 5, 0, 0), // 492
-    r(2279, 4, 5, 0, 6), // 493
-    r(1375, 1, 6, 1, 5), // 494
-    r(2220, 2, 6, 0, 2), // 495
+    r(2280, 4, 5, 0, 6), // 493
+    r(1376, 1, 6, 1, 5), // 494
+    r(2221, 2, 6, 0, 2), // 495
     r(0, 0, 3, 4, 6), // 496
-    r(2009, 1, 6, 0, 0), // 497
-    r(2139, 3, 6, 0, 7), // 498
-    r(2218, 2, 6, 0, 6), // 499
+    r(2010, 1, 6, 0, 0), // 497
+    r(2140, 3, 6, 0, 7), // 498
+    r(2219, 2, 6, 0, 6), // 499
     r(236, 1, 2, 0, 0), // 500
-    r(802, 2, 6, 0, 8), // 501
-    r(2201, 1, 4, 0, 6), // 502
-    r(2033, 1, 6, 0, 0), // 503
+    r(803, 2, 6, 0, 8), // 501
+    r(2202, 1, 4, 0, 6), // 502
+    r(2034, 1, 6, 0, 0), // 503
     r(14, 2, 2, 0, 0), // 504
-    r(2004, 1, 4, 0, 6), // 505
-    r(1025, 4, 5, 0, 0), // 506
-    r(1827, 2, 6, 0, 6), // 507
-    r(1501, 2, 6, 0, 0), // 508
+    r(2005, 1, 4, 0, 6), // 505
+    r(1026, 4, 5, 0, 0), // 506
+    r(1828, 2, 6, 0, 6), // 507
+    r(1502, 2, 6, 0, 0), // 508
     r(233, 3, 3, 0, 0), // 509
-    r(2046, 1, 6, 0, 9), // 510
+    r(2047, 1, 6, 0, 9), // 510
     r(27, 1, 4, 0, 0), // 511
-    r(2414, 1, 2, 0, 0), // 512
+    r(2415, 1, 2, 0, 0), // 512
     r(27, 1, 5, 0, 0), // 513
-    r(2051, 2, 6, 0, 7), // 514
-    r(2036, 3, 6, 0, 6), // 515
-    r(1121, 2, 4, 0, 0), // 516
+    r(2052, 2, 6, 0, 7), // 514
+    r(2037, 3, 6, 0, 6), // 515
+    r(1122, 2, 4, 0, 0), // 516
     r(10, 1, 6, 0, 2), // 517
-    r(1340, 3, 6, 0, 7), // 518
-    r(2047, 1, 6, 0, 3), // 519
-    r(1742, 2, 6, 0, 8), // 520
-    r(1998, 1, 5, 0, 0), // 521
-    r(625, 2, 6, 0, 8), // 522
-    r(1744, 2, 6, 0, 8), // 523
-    r(785, 2, 6, 0, 6), // 524
-    r(2004, 1, 4, 0, 0), // 525
-    r(1800, 3, 6, 0, 5), // 526
+    r(1341, 3, 6, 0, 7), // 518
+    r(2048, 1, 6, 0, 3), // 519
+    r(1743, 2, 6, 0, 8), // 520
+    r(1999, 1, 5, 0, 0), // 521
+    r(626, 2, 6, 0, 8), // 522
+    r(1745, 2, 6, 0, 8), // 523
+    r(786, 2, 6, 0, 6), // 524
+    r(2005, 1, 4, 0, 0), // 525
+    r(1801, 3, 6, 0, 5), // 526
     r(78, 2, 3, 0, 0), // 527
-    r(2054, 2, 6, 0, 11), // 528
-    r(1650, 2, 6, 0, 0), // 529
-    r(2184, 3, 6, 0, 6), // 530
-    r(2009, 1, 6, 0, 6), // 531
-    r(1464, 10, 6, 0, 11), // 532
+    r(2055, 2, 6, 0, 11), // 528
+    r(1651, 2, 6, 0, 0), // 529
+    r(2185, 3, 6, 0, 6), // 530
+    r(2010, 1, 6, 0, 6), // 531
+    r(1465, 10, 6, 0, 11), // 532
     r(373, 1, 1, 0, 0), // 533
-    r(2142, 3, 6, 0, 7), // 534
-    r(2006, 1, 6, 0, 6), // 535
-    r(1530, 5, 6, 0, 5), // 536
-    r(1123, 2, 6, 0, 0), // 537
-    r(2208, 1, 5, 0, 0), // 538
+    r(2143, 3, 6, 0, 7), // 534
+    r(2007, 1, 6, 0, 6), // 535
+    r(1531, 5, 6, 0, 5), // 536
+    r(1124, 2, 6, 0, 0), // 537
+    r(2209, 1, 5, 0, 0), // 538
     r(474, 2, 6, 0, 2), // 539
     r(33, 1, 6, 0, 2), // 540
-    r(1335, 1, 6, 0, 0), // 541
+    r(1336, 1, 6, 0, 0), // 541
     r(112, 2, 4, 0, 0), // 542
-    r(2005, 1, 6, 0, 0), // 543
+    r(2006, 1, 6, 0, 0), // 543
     r(453, 1, 1, 0, 0), // 544
-    r(1574, 6, 6, 2, 5), // 545
-    r(1893, 2, 6, 0, 11), // 546
-    r(636, 1, 6, 0, 1), // 547
+    r(1575, 6, 6, 2, 5), // 545
+    r(1894, 2, 6, 0, 11), // 546
+    r(637, 1, 6, 0, 1), // 547
     r(32, 1, 3, 0, 0), // 548
     r(119, 5, 5, 0, 0), // 549
-    r(2210, 2, 5, 0, 0), // 550
-    r(1820, 2, 6, 0, 11), // 551
-    r(1736, 3, 6, 0, 14), // 552
-    r(590, 1, 2, 0, 0), // 553
-    r(2364, 1, 2, 0, 0), // 554
-    r(2272, 2, 6, 0, 1), // 555
-    r(614, 1, 1, 0, 0), // 556
-    r(1368, 1, 5, 0, 0), // 557
-    r(1983, 3, 3, 0, 0), // 558
+    r(2211, 2, 5, 0, 0), // 550
+    r(1821, 2, 6, 0, 11), // 551
+    r(1737, 3, 6, 0, 14), // 552
+    r(591, 1, 2, 0, 0), // 553
+    r(2365, 1, 2, 0, 0), // 554
+    r(2273, 2, 6, 0, 1), // 555
+    r(615, 1, 1, 0, 0), // 556
+    r(1369, 1, 5, 0, 0), // 557
+    r(1984, 3, 3, 0, 0), // 558
     r(27, 1, 3, 0, 0), // 559
-    r(651, 2, 6, 0, 2), // 560
-    r(2168, 3, 5, 0, 0), // 561
-    r(2494, 1, 4, 0, 0), // 562
-    r(2557, 3, 5, 0, 0), // 563
-    r(2575, 1, 3, 0, 0), // 564
+    r(652, 2, 6, 0, 2), // 560
+    r(2169, 3, 5, 0, 0), // 561
+    r(2495, 1, 4, 0, 0), // 562
+    r(2558, 3, 5, 0, 0), // 563
+    r(2576, 1, 3, 0, 0), // 564
     r(374, 1, 2, 0, 0), // 565
-    r(2234, 4, 6, 0, 9), // 566
-    r(2446, 1, 3, 0, 0), // 567
-    r(1922, 4, 6, 0, 1), // 568
-    r(880, 2, 6, 0, 6), // 569
-    r(2220, 2, 6, 0, 7), // 570
-    r(1313, 4, 6, 0, 6), // 571
-    r(2204, 1, 4, 0, 0), // 572
+    r(2235, 4, 6, 0, 9), // 566
+    r(2447, 1, 3, 0, 0), // 567
+    r(1923, 4, 6, 0, 1), // 568
+    r(881, 2, 6, 0, 6), // 569
+    r(2221, 2, 6, 0, 7), // 570
+    r(1314, 4, 6, 0, 6), // 571
+    r(2205, 1, 4, 0, 0), // 572
     r(409, 2, 3, 0, 0), // 573
-    r(2286, 3, 6, 0, 7), // 574
-    r(1176, 2, 6, 2, 20), // 575
+    r(2287, 3, 6, 0, 7), // 574
+    r(1177, 2, 6, 2, 20), // 575
     r(114, 2, 5, 0, 0), // 576
-    r(2003, 1, 6, 0, 6), // 577
-    r(1703, 2, 6, 0, 12), // 578
-    r(2206, 1, 5, 0, 0), // 579
+    r(2004, 1, 6, 0, 6), // 577
+    r(1704, 2, 6, 0, 12), // 578
+    r(2207, 1, 5, 0, 0), // 579
     r(36, 2, 3, 0, 0), // 580
-    r(984, 5, 6, 1, 16), // 581
+    r(985, 5, 6, 1, 16), // 581
     r(10, 1, 6, 0, 1), // 582
-    r(1548, 4, 6, 4, 2), // 583
-    r(532, 2, 3, 0, 0), // 584
-    r(2204, 1, 4, 0, 6), // 585
+    r(1549, 4, 6, 4, 2), // 583
+    r(533, 2, 3, 0, 0), // 584
+    r(2205, 1, 4, 0, 6), // 585
     r(10, 1, 2, 0, 8), // 586
     r(33, 1, 3, 0, 0), // 587
-    r(2214, 2, 5, 0, 6), // 588
-    r(2010, 1, 4, 0, 0), // 589
+    r(2215, 2, 5, 0, 6), // 588
+    r(2011, 1, 4, 0, 0), // 589
     r(340, 3, 4, 0, 0), // 590
-    r(765, 1, 1, 0, 0), // 591
-    r(2208, 1, 4, 0, 0), // 592
-    r(989, 5, 6, 1, 18), // 593
-    r(1386, 3, 6, 0, 14), // 594
+    r(766, 1, 1, 0, 0), // 591
+    r(2209, 1, 4, 0, 0), // 592
+    r(990, 5, 6, 1, 18), // 593
+    r(1387, 3, 6, 0, 14), // 594
     r(10, 1, 3, 0, 16), // 595
-    r(2008, 1, 4, 0, 0), // 596
-    r(1602, 3, 6, 0, 2), // 597
+    r(2009, 1, 4, 0, 0), // 596
+    r(1603, 3, 6, 0, 2), // 597
     r(351, 2, 5, 0, 0), // 598
     r(72, 2, 5, 0, 0), // 599
     r(149, 17, 5, 0, 0), // 600
-    r(1726, 1, 6, 0, 5), // 601
-    r(2199, 2, 6, 4, 10), // 602
+    r(1727, 1, 6, 0, 5), // 601
+    r(2200, 2, 6, 4, 10), // 602
     r(18, 1, 3, 0, 6), // 603
-    r(2164, 1, 6, 0, 6), // 604
+    r(2165, 1, 6, 0, 6), // 604
     r(81, 1, 6, 0, 1), // 605
-    r(1714, 9, 6, 0, 4), // 606
+    r(1715, 9, 6, 0, 4), // 606
     r(302, 1, 3, 0, 0), // 607
-    r(2060, 1, 6, 0, 9), // 608
-    r(2272, 2, 6, 0, 6), // 609
-    r(2017, 2, 5, 0, 6), // 610
+    r(2061, 1, 6, 0, 9), // 608
+    r(2273, 2, 6, 0, 6), // 609
+    r(2018, 2, 5, 0, 6), // 610
     r(467, 7, 10, 0, 0), // 611
-    r(2119, 1, 3, 3, 0), // 612
+    r(2120, 1, 3, 3, 0), // 612
     r(243, 1, 3, 0, 0), // 613
-    r(2012, 1, 4, 0, 0), // 614
-    r(2203, 1, 4, 0, 0), // 615
-    r(1810, 2, 6, 0, 14), // 616
+    r(2013, 1, 4, 0, 0), // 614
+    r(2204, 1, 4, 0, 0), // 615
+    r(1811, 2, 6, 0, 14), // 616
     r(10, 1, 6, 0, 8), // 617
-    r(2043, 1, 6, 0, 9), // 618
-    r(1201, 3, 6, 0, 1), // 619
+    r(2044, 1, 6, 0, 9), // 618
+    r(1202, 3, 6, 0, 1), // 619
     r(224, 4, 4, 0, 0), // 620
-    r(2365, 1, 2, 0, 0), // 621
-    r(637, 1, 6, 0, 3), // 622
-    r(2013, 1, 6, 0, 7), // 623
-    r(2580, 3, 6, 0, 0), // 624
+    r(2366, 1, 2, 0, 0), // 621
+    r(638, 1, 6, 0, 3), // 622
+    r(2014, 1, 6, 0, 7), // 623
+    r(2581, 3, 6, 0, 0), // 624
     r(377, 1, 1, 0, 0), // 625
     r(0, 0, 8, 0, 0), // 626
-    r(2475, 1, 2, 0, 0), // 627
-    r(2013, 1, 6, 0, 6), // 628
-    r(2362, 1, 2, 0, 0), // 629
-    r(2204, 1, 5, 0, 6), // 630
-    r(542, 2, 2, 0, 0), // 631
-    r(2011, 1, 6, 0, 6), // 632
-    r(2255, 2, 6, 0, 6), // 633
-    r(1210, 4, 6, 0, 2), // 634
-    r(2173, 3, 6, 0, 6), // 635
-    r(1081, 9, 6, 0, 2), // 636
-    r(2469, 2, 2, 0, 0), // 637
+    r(2476, 1, 2, 0, 0), // 627
+    r(2014, 1, 6, 0, 6), // 628
+    r(2363, 1, 2, 0, 0), // 629
+    r(2205, 1, 5, 0, 6), // 630
+    r(543, 2, 2, 0, 0), // 631
+    r(2012, 1, 6, 0, 6), // 632
+    r(2256, 2, 6, 0, 6), // 633
+    r(1211, 4, 6, 0, 2), // 634
+    r(2174, 3, 6, 0, 6), // 635
+    r(1082, 9, 6, 0, 2), // 636
+    r(2470, 2, 2, 0, 0), // 637
     r(355, 2, 3, 0, 0), // 638
-    r(1379, 1, 6, 0, 5), // 639
+    r(1380, 1, 6, 0, 5), // 639
     r(413, 1, 4, 0, 0), // 640
-    r(2395, 2, 4, 0, 0), // 641
-    r(841, 1, 6, 0, 1), // 642
-    r(1771, 1, 6, 1, 8), // 643
+    r(2396, 2, 4, 0, 0), // 641
+    r(842, 1, 6, 0, 1), // 642
+    r(1772, 1, 6, 1, 8), // 643
     r(331, 4, 4, 0, 0), // 644
     r(0, 0, 6, 1, 8), // 645
     r(393, 1, 5, 0, 0), // 646
-    r(2006, 1, 6, 0, 7), // 647
-    r(637, 1, 6, 0, 4), // 648
-    r(522, 2, 4, 0, 3), // 649
+    r(2007, 1, 6, 0, 7), // 647
+    r(638, 1, 6, 0, 4), // 648
+    r(523, 2, 4, 0, 3), // 649
     r(76, 1, 3, 0, 0), // 650
-    r(2277, 2, 6, 0, 1), // 651
-    r(891, 4, 3, 2, 0), // 652
-    r(1875, 1, 6, 0, 15), // 653
+    r(2278, 2, 6, 0, 1), // 651
+    r(892, 4, 3, 2, 0), // 652
+    r(1876, 1, 6, 0, 15), // 653
     r(426, 8, 7, 0, 0), // 654
-    r(642, 2, 6, 0, 7), // 655
-    r(973, 6, 6, 1, 24), // 656
-    r(2402, 1, 4, 0, 0), // 657
+    r(643, 2, 6, 0, 7), // 655
+    r(974, 6, 6, 1, 24), // 656
+    r(2403, 1, 4, 0, 0), // 657
     r(194, 1, 5, 0, 0), // 658
-    r(1332, 3, 4, 0, 0), // 659
-    r(2372, 3, 3, 0, 0), // 660
-    r(2000, 1, 6, 0, 6), // 661
+    r(1333, 3, 4, 0, 0), // 659
+    r(2373, 3, 3, 0, 0), // 660
+    r(2001, 1, 6, 0, 6), // 661
     r(437, 1, 2, 0, 0), // 662
     r(314, 7, 6, 0, 2), // 663
-    r(1905, 4, 6, 0, 5), // 664
-    r(2008, 1, 5, 0, 0), // 665
-    r(2272, 2, 6, 0, 0), // 666
-    r(2164, 1, 5, 0, 0), // 667
-    r(2352, 1, 3, 0, 0), // 668
-    r(2483, 2, 2, 0, 0), // 669
-    r(2400, 2, 2, 0, 0), // 670
-    r(2199, 2, 6, 4, 4), // 671
-    r(2197, 2, 6, 4, 4), // 672
-    r(1226, 2, 6, 0, 0), // 673
-    r(1739, 2, 6, 0, 11), // 674
-    r(878, 1, 6, 0, 7), // 675
-    r(2058, 2, 6, 0, 11), // 676
+    r(1906, 4, 6, 0, 5), // 664
+    r(2009, 1, 5, 0, 0), // 665
+    r(2273, 2, 6, 0, 0), // 666
+    r(2165, 1, 5, 0, 0), // 667
+    r(2353, 1, 3, 0, 0), // 668
+    r(2484, 2, 2, 0, 0), // 669
+    r(2401, 2, 2, 0, 0), // 670
+    r(2200, 2, 6, 4, 4), // 671
+    r(2198, 2, 6, 4, 4), // 672
+    r(1227, 2, 6, 0, 0), // 673
+    r(1740, 2, 6, 0, 11), // 674
+    r(879, 1, 6, 0, 7), // 675
+    r(2059, 2, 6, 0, 11), // 676
     r(460, 1, 2, 0, 0), // 677
     r(0, 0, 5, 3, 6), // 678
-    r(1798, 2, 5, 0, 0), // 679
-    r(865, 1, 3, 0, 0), // 680
+    r(1799, 2, 5, 0, 0), // 679
+    r(866, 1, 3, 0, 0), // 680
     r(11, 1, 2, 0, 0), // 681
-    r(2160, 3, 6, 0, 2), // 682
-    r(2142, 3, 6, 0, 1), // 683
-    r(691, 1, 6, 0, 5), // 684
-    r(1330, 2, 6, 0, 0), // 685
+    r(2161, 3, 6, 0, 2), // 682
+    r(2143, 3, 6, 0, 1), // 683
+    r(692, 1, 6, 0, 5), // 684
+    r(1331, 2, 6, 0, 0), // 685
     r(191, 3, 3, 0, 0), // 686
-    r(534, 1, 2, 0, 0), // 687
-    r(1349, 1, 1, 0, 0), // 688
-    r(759, 1, 6, 0, 0), // 689
-    r(1793, 1, 6, 0, 5), // 690
-    r(2202, 1, 4, 0, 0), // 691
-    r(1317, 4, 6, 0, 5), // 692
-    r(2209, 1, 6, 0, 1), // 693
-    r(2076, 5, 6, 0, 11), // 694
-    r(2535, 4, 6, 0, 2), // 695
-    r(1395, 2, 6, 0, 6), // 696
-    r(629, 1, 6, 0, 5), // 697
-    r(1788, 1, 6, 0, 8), // 698
-    r(2013, 1, 6, 0, 0), // 699
-    r(2279, 4, 5, 0, 0), // 700
-    r(2095, 4, 6, 0, 4), // 701
-    r(615, 1, 2, 0, 0), // 702
-    r(1771, 1, 6, 0, 9), // 703
-    r(2218, 2, 6, 0, 0), // 704
-    r(2125, 2, 3, 0, 0), // 705
+    r(535, 1, 2, 0, 0), // 687
+    r(1350, 1, 1, 0, 0), // 688
+    r(760, 1, 6, 0, 0), // 689
+    r(1794, 1, 6, 0, 5), // 690
+    r(2203, 1, 4, 0, 0), // 691
+    r(1318, 4, 6, 0, 5), // 692
+    r(2210, 1, 6, 0, 1), // 693
+    r(2077, 5, 6, 0, 11), // 694
+    r(2536, 4, 6, 0, 2), // 695
+    r(1396, 2, 6, 0, 6), // 696
+    r(630, 1, 6, 0, 5), // 697
+    r(1789, 1, 6, 0, 8), // 698
+    r(2014, 1, 6, 0, 0), // 699
+    r(2280, 4, 5, 0, 0), // 700
+    r(2096, 4, 6, 0, 4), // 701
+    r(616, 1, 2, 0, 0), // 702
+    r(1772, 1, 6, 0, 9), // 703
+    r(2219, 2, 6, 0, 0), // 704
+    r(2126, 2, 3, 0, 0), // 705
     r(343, 2, 5, 0, 0), // 706
     r(490, 2, 2, 0, 0), // 707
-    r(960, 2, 6, 0, 7), // 708
-    r(549, 3, 5, 0, 0), // 709
-    r(2024, 2, 5, 0, 0), // 710
-    r(1457, 4, 6, 0, 8), // 711
-    r(2391, 1, 2, 0, 0), // 712
-    r(1513, 8, 6, 1, 7), // 713
+    r(961, 2, 6, 0, 7), // 708
+    r(550, 3, 5, 0, 0), // 709
+    r(2025, 2, 5, 0, 0), // 710
+    r(1458, 4, 6, 0, 8), // 711
+    r(2392, 1, 2, 0, 0), // 712
+    r(1514, 8, 6, 1, 7), // 713
     r(10, 1, 6, 0, 4), // 714
-    r(2294, 4, 6, 0, 0), // 715
-    r(2146, 1, 6, 0, 1), // 716
-    r(1900, 1, 5, 0, 0), // 717
-    r(2007, 1, 6, 0, 7), // 718
-    r(2207, 1, 6, 0, 1), // 719
+    r(2295, 4, 6, 0, 0), // 715
+    r(2147, 1, 6, 0, 1), // 716
+    r(1901, 1, 5, 0, 0), // 717
+    r(2008, 1, 6, 0, 7), // 718
+    r(2208, 1, 6, 0, 1), // 719
     r(138, 5, 5, 0, 0), // 720
     r(0, 0, 2, 0, 7), // 721
-    r(644, 1, 6, 0, 2), // 722
-    r(754, 2, 6, 0, 8), // 723
+    r(645, 1, 6, 0, 2), // 722
+    r(755, 2, 6, 0, 8), // 723
     r(377, 1, 2, 0, 0), // 724
-    r(2332, 3, 4, 0, 0), // 725
+    r(2333, 3, 4, 0, 0), // 725
     r(237, 1, 4, 0, 0), // 726
-    r(1415, 2, 6, 0, 15), // 727
+    r(1416, 2, 6, 0, 15), // 727
     r(488, 2, 3, 0, 0), // 728
-    r(2012, 1, 5, 0, 6), // 729
+    r(2013, 1, 5, 0, 6), // 729
     r(373, 1, 3, 0, 0), // 730
-    r(668, 1, 6, 0, 8), // 731
-    r(1354, 2, 3, 0, 0), // 732
-    r(1199, 2, 6, 0, 6), // 733
-    r(1348, 1, 2, 0, 0), // 734
-    r(1998, 1, 5, 0, 6), // 735
-    r(2054, 2, 6, 0, 5), // 736
+    r(669, 1, 6, 0, 8), // 731
+    r(1355, 2, 3, 0, 0), // 732
+    r(1200, 2, 6, 0, 6), // 733
+    r(1349, 1, 2, 0, 0), // 734
+    r(1999, 1, 5, 0, 6), // 735
+    r(2055, 2, 6, 0, 5), // 736
     r(87, 2, 2, 0, 0), // 737
-    r(2030, 2, 6, 0, 7), // 738
-    r(2049, 2, 6, 0, 7), // 739
+    r(2031, 2, 6, 0, 7), // 738
+    r(2050, 2, 6, 0, 7), // 739
     r(365, 2, 3, 0, 0), // 740
     r(485, 3, 7, 0, 0), // 741
-    r(2036, 3, 6, 0, 0), // 742
-    r(2550, 2, 2, 0, 0), // 743
-    r(2010, 1, 4, 0, 6), // 744
-    r(1881, 2, 6, 0, 12), // 745
+    r(2037, 3, 6, 0, 0), // 742
+    r(2551, 2, 2, 0, 0), // 743
+    r(2011, 1, 4, 0, 6), // 744
+    r(1882, 2, 6, 0, 12), // 745
     r(6, 2, 2, 0, 0), // 746
     r(0, 0, 6, 3, 13), // 747
-    r(1125, 2, 5, 0, 0), // 748
-    r(2086, 1, 6, 0, 10), // 749
+    r(1126, 2, 5, 0, 0), // 748
+    r(2087, 1, 6, 0, 10), // 749
     r(308, 6, 8, 0, 0), // 750
-    r(668, 1, 6, 0, 7), // 751
-    r(1916, 6, 6, 0, 5), // 752
+    r(669, 1, 6, 0, 7), // 751
+    r(1917, 6, 6, 0, 5), // 752
     r(381, 1, 3, 0, 0), // 753
-    r(2081, 5, 6, 0, 11), // 754
-    r(895, 6, 5, 0, 0), // 755
-    r(1994, 1, 4, 0, 0), // 756
-    r(2007, 1, 6, 0, 6), // 757
-    r(1928, 2, 5, 0, 0), // 758
-    r(619, 1, 4, 0, 0), // 759
-    r(1352, 2, 3, 0, 0), // 760
-    r(2201, 1, 4, 0, 0), // 761
-    r(2352, 1, 2, 0, 0), // 762
+    r(2082, 5, 6, 0, 11), // 754
+    r(896, 6, 5, 0, 0), // 755
+    r(1995, 1, 4, 0, 0), // 756
+    r(2008, 1, 6, 0, 6), // 757
+    r(1929, 2, 5, 0, 0), // 758
+    r(620, 1, 4, 0, 0), // 759
+    r(1353, 2, 3, 0, 0), // 760
+    r(2202, 1, 4, 0, 0), // 761
+    r(2353, 1, 2, 0, 0), // 762
     r(9, 1, 1, 0, 3), // 763
-    r(933, 2, 6, 0, 10), // 764
-    r(2095, 4, 6, 0, 10), // 765
-    r(1605, 3, 6, 1, 3), // 766
-    r(2261, 4, 6, 0, 6), // 767
-    r(666, 2, 6, 0, 7), // 768
-    r(2257, 4, 6, 0, 6), // 769
-    r(2176, 5, 6, 0, 6), // 770
-    r(1272, 1, 3, 0, 0), // 771
-    r(1375, 1, 6, 0, 8), // 772
+    r(934, 2, 6, 0, 10), // 764
+    r(2096, 4, 6, 0, 10), // 765
+    r(1606, 3, 6, 1, 3), // 766
+    r(2262, 4, 6, 0, 6), // 767
+    r(667, 2, 6, 0, 7), // 768
+    r(2258, 4, 6, 0, 6), // 769
+    r(2177, 5, 6, 0, 6), // 770
+    r(1273, 1, 3, 0, 0), // 771
+    r(1376, 1, 6, 0, 8), // 772
     r(353, 2, 3, 0, 0), // 773
-    r(2099, 1, 6, 0, 2), // 774
-    r(2027, 1, 6, 0, 0), // 775
-    r(1535, 3, 6, 0, 2), // 776
-    r(2199, 2, 6, 0, 11), // 777
-    r(2125, 2, 3, 0, 6), // 778
-    r(525, 2, 37, 0, 0), // 779
-    r(2147, 1, 6, 0, 1), // 780
-    r(544, 1, 2, 0, 0), // 781
-    r(1812, 3, 6, 0, 14), // 782
+    r(2100, 1, 6, 0, 2), // 774
+    r(2028, 1, 6, 0, 0), // 775
+    r(1536, 3, 6, 0, 2), // 776
+    r(2200, 2, 6, 0, 11), // 777
+    r(2126, 2, 3, 0, 6), // 778
+    r(526, 2, 37, 0, 0), // 779
+    r(2148, 1, 6, 0, 1), // 780
+    r(545, 1, 2, 0, 0), // 781
+    r(1813, 3, 6, 0, 14), // 782
     r(0, 0, 6, 1, 7), // 783
-    r(706, 1, 6, 0, 0), // 784
-    r(694, 6, 4, 0, 0), // 785
-    r(522, 2, 6, 0, 0), // 786
-    r(1134, 10, 6, 0, 4), // 787
-    r(1807, 1, 6, 0, 10), // 788
-    r(2104, 2, 6, 0, 2), // 789
-    r(1340, 3, 6, 0, 6), // 790
-    r(2006, 1, 3, 0, 6), // 791
-    r(2409, 3, 2, 0, 0), // 792
+    r(707, 1, 6, 0, 0), // 784
+    r(695, 6, 4, 0, 0), // 785
+    r(523, 2, 6, 0, 0), // 786
+    r(1135, 10, 6, 0, 4), // 787
+    r(1808, 1, 6, 0, 10), // 788
+    r(2105, 2, 6, 0, 2), // 789
+    r(1341, 3, 6, 0, 6), // 790
+    r(2007, 1, 3, 0, 6), // 791
+    r(2410, 3, 2, 0, 0), // 792
     r(82, 3, 4, 0, 0), // 793
-    r(884, 1, 6, 0, 4), // 794
-    r(1864, 1, 6, 0, 8), // 795
-    r(1950, 5, 6, 0, 0), // 796
-    r(668, 1, 6, 0, 6), // 797
+    r(885, 1, 6, 0, 4), // 794
+    r(1865, 1, 6, 0, 8), // 795
+    r(1951, 5, 6, 0, 0), // 796
+    r(669, 1, 6, 0, 6), // 797
     r(67, 2, 3, 0, 0), // 798
-    r(621, 2, 4, 0, 0), // 799
-    r(2419, 3, 4, 0, 0), // 800
-    r(2386, 3, 3, 0, 0), // 801
-    r(617, 2, 4, 0, 0), // 802
-    r(748, 2, 6, 0, 17), // 803
-    r(2087, 4, 6, 0, 10), // 804
-    r(879, 1, 6, 0, 1), // 805
+    r(622, 2, 4, 0, 0), // 799
+    r(2420, 3, 4, 0, 0), // 800
+    r(2387, 3, 3, 0, 0), // 801
+    r(618, 2, 4, 0, 0), // 802
+    r(749, 2, 6, 0, 17), // 803
+    r(2088, 4, 6, 0, 10), // 804
+    r(880, 1, 6, 0, 1), // 805
     r(34, 2, 4, 0, 0), // 806
-    r(1129, 5, 6, 0, 0), // 807
-    r(630, 2, 6, 0, 11), // 808
-    r(2197, 2, 6, 0, 11), // 809
-    r(2210, 2, 6, 0, 6), // 810
-    r(2392, 3, 4, 0, 0), // 811
-    r(1347, 1, 4, 0, 0), // 812
-    r(860, 2, 6, 0, 7), // 813
-    r(630, 2, 6, 0, 12), // 814
-    r(1373, 1, 6, 0, 15), // 815
-    r(608, 1, 3, 0, 0), // 816
+    r(1130, 5, 6, 0, 0), // 807
+    r(631, 2, 6, 0, 11), // 808
+    r(2198, 2, 6, 0, 11), // 809
+    r(2211, 2, 6, 0, 6), // 810
+    r(2393, 3, 4, 0, 0), // 811
+    r(1348, 1, 4, 0, 0), // 812
+    r(861, 2, 6, 0, 7), // 813
+    r(631, 2, 6, 0, 12), // 814
+    r(1374, 1, 6, 0, 15), // 815
+    r(609, 1, 3, 0, 0), // 816
     r(19, 2, 3, 0, 0), // 817
-    r(535, 1, 2, 0, 0), // 818
-    r(2574, 1, 3, 0, 0), // 819
-    r(2534, 1, 2, 0, 0), // 820
-    r(2133, 4, 6, 0, 8), // 821
-    r(2005, 1, 6, 0, 7), // 822
-    r(878, 1, 6, 0, 11), // 823
-    r(2286, 3, 6, 0, 6), // 824
-    r(864, 1, 6, 0, 6), // 825
-    r(574, 1, 3, 0, 0), // 826
-    r(2197, 2, 6, 4, 10), // 827
+    r(536, 1, 2, 0, 0), // 818
+    r(2575, 1, 3, 0, 0), // 819
+    r(2535, 1, 2, 0, 0), // 820
+    r(2134, 4, 6, 0, 8), // 821
+    r(2006, 1, 6, 0, 7), // 822
+    r(879, 1, 6, 0, 11), // 823
+    r(2287, 3, 6, 0, 6), // 824
+    r(865, 1, 6, 0, 6), // 825
+    r(575, 1, 3, 0, 0), // 826
+    r(2198, 2, 6, 4, 10), // 827
     r(143, 3, 6, 0, 0), // 828
     r(408, 1, 3, 0, 0), // 829
     r(166, 18, 6, 0, 0), // 830
-    r(1527, 3, 6, 1, 3), // 831
-    r(2218, 2, 5, 0, 6), // 832
-    r(868, 2, 6, 0, 8), // 833
-    r(2298, 2, 3, 0, 0), // 834
+    r(1528, 3, 6, 1, 3), // 831
+    r(2219, 2, 5, 0, 6), // 832
+    r(869, 2, 6, 0, 8), // 833
+    r(2299, 2, 3, 0, 0), // 834
     r(103, 2, 2, 0, 0), // 835
-    r(2205, 1, 4, 0, 6), // 836
-    r(1375, 1, 6, 2, 8), // 837
-    r(804, 2, 6, 0, 12), // 838
-    r(726, 11, 6, 0, 14), // 839
-    r(1397, 2, 6, 0, 14), // 840
-    r(1090, 1, 4, 0, 0), // 841
+    r(2206, 1, 4, 0, 6), // 836
+    r(1376, 1, 6, 2, 8), // 837
+    r(805, 2, 6, 0, 12), // 838
+    r(727, 11, 6, 0, 14), // 839
+    r(1398, 2, 6, 0, 14), // 840
+    r(1091, 1, 4, 0, 0), // 841
     r(321, 4, 6, 0, 2), // 842
-    r(2214, 2, 6, 0, 0), // 843
-    r(1380, 1, 6, 2, 11), // 844
+    r(2215, 2, 6, 0, 0), // 843
+    r(1381, 1, 6, 2, 11), // 844
     r(33, 1, 6, 0, 8), // 845
-    r(1775, 2, 6, 0, 6), // 846
-    r(2238, 4, 6, 0, 7), // 847
-    r(1842, 2, 6, 0, 4), // 848
-    r(2197, 2, 6, 0, 5), // 849
-    r(2199, 2, 6, 0, 5), // 850
-    r(2226, 4, 6, 0, 9), // 851
-    r(2220, 2, 6, 0, 1), // 852
+    r(1776, 2, 6, 0, 6), // 846
+    r(2239, 4, 6, 0, 7), // 847
+    r(1843, 2, 6, 0, 4), // 848
+    r(2198, 2, 6, 0, 5), // 849
+    r(2200, 2, 6, 0, 5), // 850
+    r(2227, 4, 6, 0, 9), // 851
+    r(2221, 2, 6, 0, 1), // 852
     r(112, 2, 6, 0, 2), // 853
-    r(2497, 2, 1, 0, 0), // 854
-    r(1981, 1, 2, 0, 0), // 855
-    r(1995, 3, 3, 0, 0), // 856
+    r(2498, 2, 1, 0, 0), // 854
+    r(1982, 1, 2, 0, 0), // 855
+    r(1996, 3, 3, 0, 0), // 856
     r(72, 2, 3, 0, 0), // 857
     r(335, 1, 4, 0, 0), // 858
-    r(1741, 1, 6, 0, 8), // 859
-    r(1939, 5, 6, 0, 1), // 860
-    r(2353, 2, 3, 0, 0), // 861
-    r(2209, 1, 6, 0, 0), // 862
+    r(1742, 1, 6, 0, 8), // 859
+    r(1940, 5, 6, 0, 1), // 860
+    r(2354, 2, 3, 0, 0), // 861
+    r(2210, 1, 6, 0, 0), // 862
     r(462, 1, 2, 0, 0), // 863
     r(0, 0, 3, 3, 0), // 864
     r(0, 0, 6, 0, 19), // 865
-    r(2415, 1, 2, 0, 0), // 866
+    r(2416, 1, 2, 0, 0), // 866
     r(388, 5, 6, 0, 2), // 867
-    r(1729, 2, 6, 0, 6), // 868
-    r(2357, 1, 2, 0, 0), // 869
-    r(2440, 2, 2, 0, 0), // 870
-    r(2561, 3, 4, 0, 0), // 871
-    r(2323, 2, 5, 0, 0), // 872
+    r(1730, 2, 6, 0, 6), // 868
+    r(2358, 1, 2, 0, 0), // 869
+    r(2441, 2, 2, 0, 0), // 870
+    r(2562, 3, 4, 0, 0), // 871
+    r(2324, 2, 5, 0, 0), // 872
     r(105, 3, 5, 0, 0), // 873
     r(0, 0, 6, 2, 7), // 874
-    r(2102, 2, 6, 0, 2), // 875
-    r(1350, 1, 2, 0, 0), // 876
-    r(2503, 1, 2, 0, 0), // 877
-    r(1621, 3, 6, 0, 2), // 878
-    r(1461, 3, 6, 0, 6), // 879
-    r(637, 1, 6, 0, 2), // 880
-    r(587, 1, 2, 0, 0), // 881
-    r(1170, 2, 6, 0, 1), // 882
-    r(629, 1, 6, 0, 4), // 883
-    r(594, 7, 2, 0, 0), // 884
-    r(1186, 2, 6, 0, 13), // 885
+    r(2103, 2, 6, 0, 2), // 875
+    r(1351, 1, 2, 0, 0), // 876
+    r(2504, 1, 2, 0, 0), // 877
+    r(1622, 3, 6, 0, 2), // 878
+    r(1462, 3, 6, 0, 6), // 879
+    r(638, 1, 6, 0, 2), // 880
+    r(588, 1, 2, 0, 0), // 881
+    r(1171, 2, 6, 0, 1), // 882
+    r(630, 1, 6, 0, 4), // 883
+    r(595, 7, 2, 0, 0), // 884
+    r(1187, 2, 6, 0, 13), // 885
     r(414, 2, 2, 0, 0), // 886
-    r(1364, 4, 6, 0, 1), // 887
-    r(2208, 1, 4, 0, 6), // 888
-    r(724, 2, 6, 0, 14), // 889
-    r(1632, 5, 6, 0, 4), // 890
+    r(1365, 4, 6, 0, 1), // 887
+    r(2209, 1, 4, 0, 6), // 888
+    r(725, 2, 6, 0, 14), // 889
+    r(1633, 5, 6, 0, 4), // 890
     r(203, 1, 3, 0, 0), // 891
-    r(1772, 3, 6, 0, 15), // 892
+    r(1773, 3, 6, 0, 15), // 892
     r(406, 2, 4, 0, 0), // 893
     r(146, 3, 5, 0, 0), // 894
-    r(2471, 2, 2, 0, 0), // 895
-    r(588, 1, 2, 0, 0), // 896
-    r(591, 3, 4, 0, 0), // 897
-    r(1166, 2, 6, 0, 7), // 898
-    r(2289, 2, 5, 0, 0), // 899
-    r(1181, 3, 6, 0, 21), // 900
-    r(2358, 3, 3, 0, 0), // 901
-    r(2000, 1, 6, 0, 0), // 902
-    r(2304, 1, 2, 0, 0), // 903
+    r(2472, 2, 2, 0, 0), // 895
+    r(589, 1, 2, 0, 0), // 896
+    r(592, 3, 4, 0, 0), // 897
+    r(1167, 2, 6, 0, 7), // 898
+    r(2290, 2, 5, 0, 0), // 899
+    r(1182, 3, 6, 0, 21), // 900
+    r(2359, 3, 3, 0, 0), // 901
+    r(2001, 1, 6, 0, 0), // 902
+    r(2305, 1, 2, 0, 0), // 903
     r(0, 0, 6, 2, 6), // 904
-    r(2214, 2, 5, 0, 0), // 905
-    r(2039, 2, 5, 0, 0), // 906
+    r(2215, 2, 5, 0, 0), // 905
+    r(2040, 2, 5, 0, 0), // 906
     r(339, 1, 3, 0, 0), // 907
     r(97, 1, 2, 0, 0), // 908
-    r(963, 2, 6, 0, 8), // 909
+    r(964, 2, 6, 0, 8), // 909
     r(0, 0, 2, 3, 0), // 910
-    r(850, 8, 6, 0, 0), // 911
-    r(2026, 1, 6, 0, 1), // 912
-    r(637, 1, 4, 0, 0), // 913
-    r(2576, 2, 3, 0, 0), // 914
-    r(2010, 1, 6, 0, 0), // 915
-    r(2246, 2, 6, 0, 6), // 916
-    r(665, 1, 5, 0, 0), // 917
-    r(1615, 2, 6, 0, 1), // 918
-    r(956, 2, 6, 2, 9), // 919
-    r(508, 14, 6, 0, 0), // 920
-    r(2532, 2, 2, 0, 0), // 921
-    r(862, 2, 6, 0, 5), // 922
-    r(1336, 2, 6, 0, 2), // 923
-    r(2026, 1, 6, 0, 7), // 924
-    r(546, 3, 5, 0, 0), // 925
-    r(834, 6, 5, 0, 0), // 926
-    r(2071, 5, 6, 0, 11), // 927
-    r(1871, 2, 6, 0, 5), // 928
-    r(2367, 2, 2, 0, 0), // 929
+    r(851, 8, 6, 0, 0), // 911
+    r(2027, 1, 6, 0, 1), // 912
+    r(638, 1, 4, 0, 0), // 913
+    r(2577, 2, 3, 0, 0), // 914
+    r(2011, 1, 6, 0, 0), // 915
+    r(2247, 2, 6, 0, 6), // 916
+    r(666, 1, 5, 0, 0), // 917
+    r(1616, 2, 6, 0, 1), // 918
+    r(957, 2, 6, 2, 9), // 919
+    r(509, 14, 6, 0, 0), // 920
+    r(2533, 2, 2, 0, 0), // 921
+    r(863, 2, 6, 0, 5), // 922
+    r(1337, 2, 6, 0, 2), // 923
+    r(2027, 1, 6, 0, 7), // 924
+    r(547, 3, 5, 0, 0), // 925
+    r(835, 6, 5, 0, 0), // 926
+    r(2072, 5, 6, 0, 11), // 927
+    r(1872, 2, 6, 0, 5), // 928
+    r(2368, 2, 2, 0, 0), // 929
     r(325, 4, 6, 0, 0), // 930
-    r(963, 2, 6, 0, 7), // 931
-    r(885, 2, 6, 0, 5), // 932
-    r(2028, 2, 5, 0, 0), // 933
+    r(964, 2, 6, 0, 7), // 931
+    r(886, 2, 6, 0, 5), // 932
+    r(2029, 2, 5, 0, 0), // 933
     r(215, 2, 4, 0, 0), // 934
-    r(545, 1, 2, 0, 0), // 935
-    r(2056, 2, 6, 0, 5), // 936
-    r(2058, 2, 6, 0, 5), // 937
-    r(647, 2, 6, 0, 7), // 938
-    r(2207, 1, 6, 0, 7), // 939
+    r(546, 1, 2, 0, 0), // 935
+    r(2057, 2, 6, 0, 5), // 936
+    r(2059, 2, 6, 0, 5), // 937
+    r(648, 2, 6, 0, 7), // 938
+    r(2208, 1, 6, 0, 7), // 939
     r(100, 2, 3, 0, 0), // 940
-    r(2573, 1, 5, 0, 0), // 941
-    r(965, 2, 6, 0, 14), // 942
+    r(2574, 1, 5, 0, 0), // 941
+    r(966, 2, 6, 0, 14), // 942
     r(11, 1, 1, 0, 0), // 943
-    r(2456, 2, 3, 0, 0), // 944
+    r(2457, 2, 3, 0, 0), // 944
     r(259, 2, 2, 0, 0), // 945
-    r(522, 2, 3, 0, 0), // 946
-    r(1091, 8, 6, 0, 3), // 947
-    r(2027, 1, 6, 0, 7), // 948
-    r(884, 1, 6, 0, 3), // 949
+    r(523, 2, 3, 0, 0), // 946
+    r(1092, 8, 6, 0, 3), // 947
+    r(2028, 1, 6, 0, 7), // 948
+    r(885, 1, 6, 0, 3), // 949
     r(435, 2, 2, 0, 0), // 950
-    r(994, 3, 4, 0, 0), // 951
+    r(995, 3, 4, 0, 0), // 951
     r(100, 2, 4, 0, 0), // 952
-    r(2212, 2, 6, 0, 2), // 953
-    r(2116, 2, 4, 0, 0), // 954
-    r(538, 3, 4, 0, 0), // 955
+    r(2213, 2, 6, 0, 2), // 953
+    r(2117, 2, 4, 0, 0), // 954
+    r(539, 3, 4, 0, 0), // 955
     r(8, 1, 3, 0, 0), // 956
-    r(707, 1, 6, 0, 1), // 957
-    r(2147, 1, 6, 0, 7), // 958
-    r(960, 2, 6, 0, 12), // 959
+    r(708, 1, 6, 0, 1), // 957
+    r(2148, 1, 6, 0, 7), // 958
+    r(961, 2, 6, 0, 12), // 959
     r(0, 0, 6, 2, 1), // 960
-    r(2466, 3, 2, 0, 0), // 961
+    r(2467, 3, 2, 0, 0), // 961
     r(0, 0, 4, 2, 0), // 962
-    r(1662, 8, 6, 1, 7), // 963
+    r(1663, 8, 6, 1, 7), // 963
     r(33, 1, 6, 0, 6), // 964
-    r(1817, 3, 6, 0, 14), // 965
-    r(2209, 1, 6, 0, 7), // 966
-    r(2012, 1, 6, 0, 0), // 967
+    r(1818, 3, 6, 0, 14), // 965
+    r(2210, 1, 6, 0, 7), // 966
+    r(2013, 1, 6, 0, 0), // 967
     r(92, 2, 3, 0, 0), // 968
-    r(2222, 4, 6, 0, 7), // 969
-    r(2382, 4, 4, 0, 0), // 970
-    r(1794, 2, 6, 0, 4), // 971
-    r(1205, 3, 6, 0, 1), // 972
-    r(1043, 9, 6, 0, 2), // 973
-    r(967, 3, 6, 0, 2), // 974
+    r(2223, 4, 6, 0, 7), // 969
+    r(2383, 4, 4, 0, 0), // 970
+    r(1795, 2, 6, 0, 4), // 971
+    r(1206, 3, 6, 0, 1), // 972
+    r(1044, 9, 6, 0, 2), // 973
+    r(968, 3, 6, 0, 2), // 974
     r(298, 4, 4, 0, 0), // 975
-    r(2216, 2, 6, 0, 1), // 976
-    r(1408, 2, 6, 0, 11), // 977
-    r(952, 4, 6, 1, 23), // 978
-    r(2307, 2, 3, 0, 0), // 979
-    r(2048, 1, 6, 0, 3), // 980
+    r(2217, 2, 6, 0, 1), // 976
+    r(1409, 2, 6, 0, 11), // 977
+    r(953, 4, 6, 1, 23), // 978
+    r(2308, 2, 3, 0, 0), // 979
+    r(2049, 1, 6, 0, 3), // 980
     r(255, 4, 2, 0, 0), // 981
-    r(1883, 2, 6, 0, 14), // 982
+    r(1884, 2, 6, 0, 14), // 982
     r(0, 0, 6, 1, 1), // 983
-    r(2202, 1, 4, 0, 6), // 984
-    r(2399, 1, 2, 0, 0), // 985
-    r(1425, 2, 6, 0, 3), // 986
+    r(2203, 1, 4, 0, 6), // 984
+    r(2400, 1, 2, 0, 0), // 985
+    r(1426, 2, 6, 0, 3), // 986
     r(358, 2, 3, 0, 0), // 987
-    r(2192, 1, 6, 0, 6), // 988
-    r(1957, 4, 4, 0, 16), // 989
-    r(2309, 3, 5, 0, 0), // 990
-    r(2347, 1, 2, 0, 0), // 991
+    r(2193, 1, 6, 0, 6), // 988
+    r(1958, 4, 4, 0, 16), // 989
+    r(2310, 3, 5, 0, 0), // 990
+    r(2348, 1, 2, 0, 0), // 991
     r(290, 2, 2, 0, 0), // 992
-    r(2530, 2, 2, 0, 0), // 993
+    r(2531, 2, 2, 0, 0), // 993
     r(194, 1, 6, 0, 3), // 994
     r(0, 0, 5, 4, 6), // 995
     r(132, 6, 5, 0, 0), // 996
-    r(2408, 1, 3, 0, 0), // 997
-    r(1399, 1, 6, 0, 18), // 998
-    r(1164, 2, 6, 0, 16), // 999
-    r(2302, 2, 3, 0, 0), // 1000
-    r(802, 2, 6, 0, 9), // 1001
-    r(1127, 2, 6, 0, 4), // 1002
-    r(2348, 2, 6, 0, 0), // 1003
-    r(2315, 1, 6, 0, 1), // 1004
+    r(2409, 1, 3, 0, 0), // 997
+    r(1400, 1, 6, 0, 18), // 998
+    r(1165, 2, 6, 0, 16), // 999
+    r(2303, 2, 3, 0, 0), // 1000
+    r(803, 2, 6, 0, 9), // 1001
+    r(1128, 2, 6, 0, 4), // 1002
+    r(2349, 2, 6, 0, 0), // 1003
+    r(2316, 1, 6, 0, 1), // 1004
     r(4, 1, 2, 0, 0), // 1005
-    r(1699, 2, 6, 0, 16), // 1006
-    r(2030, 2, 6, 0, 1), // 1007
-    r(1734, 2, 6, 0, 21), // 1008
-    r(2081, 5, 6, 0, 5), // 1009
-    r(1676, 3, 6, 1, 3), // 1010
-    r(1986, 2, 5, 0, 0), // 1011
-    r(2015, 2, 5, 0, 0), // 1012
+    r(1700, 2, 6, 0, 16), // 1006
+    r(2031, 2, 6, 0, 1), // 1007
+    r(1735, 2, 6, 0, 21), // 1008
+    r(2082, 5, 6, 0, 5), // 1009
+    r(1677, 3, 6, 1, 3), // 1010
+    r(1987, 2, 5, 0, 0), // 1011
+    r(2016, 2, 5, 0, 0), // 1012
     r(454, 2, 3, 0, 0), // 1013
-    r(1687, 3, 6, 2, 3), // 1014
-    r(2165, 3, 6, 0, 6), // 1015
-    r(2511, 1, 2, 0, 0), // 1016
+    r(1688, 3, 6, 2, 3), // 1014
+    r(2166, 3, 6, 0, 6), // 1015
+    r(2512, 1, 2, 0, 0), // 1016
     r(467, 7, 6, 0, 4), // 1017
-    r(1679, 5, 6, 0, 5), // 1018
-    r(1222, 2, 6, 0, 3), // 1019
-    r(1068, 4, 5, 0, 0), // 1020
-    r(2322, 1, 5, 0, 0), // 1021
-    r(1867, 2, 6, 0, 8), // 1022
+    r(1680, 5, 6, 0, 5), // 1018
+    r(1223, 2, 6, 0, 3), // 1019
+    r(1069, 4, 5, 0, 0), // 1020
+    r(2323, 1, 5, 0, 0), // 1021
+    r(1868, 2, 6, 0, 8), // 1022
     r(33, 1, 6, 0, 5), // 1023
-    r(1224, 2, 3, 0, 0), // 1024
-    r(2102, 2, 6, 0, 8), // 1025
-    r(1176, 2, 6, 1, 14), // 1026
-    r(1186, 2, 6, 0, 15), // 1027
+    r(1225, 2, 3, 0, 0), // 1024
+    r(2103, 2, 6, 0, 8), // 1025
+    r(1177, 2, 6, 1, 14), // 1026
+    r(1187, 2, 6, 0, 15), // 1027
     r(103, 2, 4, 0, 0), // 1028
-    r(2157, 3, 6, 0, 8), // 1029
-    r(1803, 2, 5, 0, 0), // 1030
-    r(776, 3, 6, 0, 4), // 1031
-    r(1328, 2, 3, 0, 0), // 1032
-    r(783, 2, 6, 0, 4), // 1033
-    r(1637, 2, 6, 0, 2), // 1034
-    r(620, 1, 1, 0, 0), // 1035
-    r(496, 4, 4, 0, 0), // 1036
-    r(1383, 1, 6, 1, 4), // 1037
-    r(1377, 2, 6, 2, 6), // 1038
+    r(2158, 3, 6, 0, 8), // 1029
+    r(1804, 2, 5, 0, 0), // 1030
+    r(777, 3, 6, 0, 4), // 1031
+    r(1329, 2, 3, 0, 0), // 1032
+    r(784, 2, 6, 0, 4), // 1033
+    r(1638, 2, 6, 0, 2), // 1034
+    r(621, 1, 1, 0, 0), // 1035
+    r(497, 4, 4, 0, 0), // 1036
+    r(1384, 1, 6, 1, 4), // 1037
+    r(1378, 2, 6, 2, 6), // 1038
     r(194, 1, 6, 0, 2), // 1039
-    r(2100, 2, 6, 0, 2), // 1040
-    r(2091, 4, 6, 0, 4), // 1041
-    r(887, 2, 6, 0, 4), // 1042
+    r(2101, 2, 6, 0, 2), // 1040
+    r(2092, 4, 6, 0, 4), // 1041
+    r(888, 2, 6, 0, 4), // 1042
     r(33, 1, 6, 0, 0), // 1043
-    r(644, 1, 6, 0, 4), // 1044
-    r(878, 1, 6, 0, 14), // 1045
-    r(870, 2, 6, 0, 13), // 1046
+    r(645, 1, 6, 0, 4), // 1044
+    r(879, 1, 6, 0, 14), // 1045
+    r(871, 2, 6, 0, 13), // 1046
     r(374, 1, 1, 0, 0), // 1047
     r(376, 1, 1, 0, 0), // 1048
-    r(2002, 1, 6, 0, 6), // 1049
+    r(2003, 1, 6, 0, 6), // 1049
     r(204, 11, 3, 0, 0), // 1050
-    r(1580, 8, 6, 1, 7), // 1051
-    r(756, 2, 6, 0, 12), // 1052
+    r(1581, 8, 6, 1, 7), // 1051
+    r(757, 2, 6, 0, 12), // 1052
     r(16, 2, 3, 0, 0), // 1053
-    r(1374, 1, 6, 0, 12), // 1054
+    r(1375, 1, 6, 0, 12), // 1054
     r(33, 1, 6, 0, 10), // 1055
     r(34, 2, 5, 0, 0), // 1056
-    r(644, 1, 6, 0, 3), // 1057
-    r(1859, 2, 6, 0, 5), // 1058
+    r(645, 1, 6, 0, 3), // 1057
+    r(1860, 2, 6, 0, 5), // 1058
     r(295, 1, 3, 0, 0), // 1059
-    r(864, 1, 6, 0, 8), // 1060
-    r(2357, 1, 1, 0, 0), // 1061
-    r(909, 2, 6, 0, 7), // 1062
-    r(2114, 2, 4, 0, 0), // 1063
+    r(865, 1, 6, 0, 8), // 1060
+    r(2358, 1, 1, 0, 0), // 1061
+    r(910, 2, 6, 0, 7), // 1062
+    r(2115, 2, 4, 0, 0), // 1063
     r(369, 3, 6, 0, 0), // 1064
-    r(979, 5, 6, 1, 12), // 1065
+    r(980, 5, 6, 1, 12), // 1065
     r(0, 0, 6, 0, 18), // 1066
-    r(1204, 1, 5, 0, 0), // 1067
-    r(584, 3, 3, 0, 0), // 1068
-    r(2300, 1, 5, 0, 0), // 1069
-    r(645, 2, 6, 0, 7), // 1070
-    r(1880, 1, 6, 0, 10), // 1071
-    r(2010, 1, 6, 0, 6), // 1072
+    r(1205, 1, 5, 0, 0), // 1067
+    r(585, 3, 3, 0, 0), // 1068
+    r(2301, 1, 5, 0, 0), // 1069
+    r(646, 2, 6, 0, 7), // 1070
+    r(1881, 1, 6, 0, 10), // 1071
+    r(2011, 1, 6, 0, 6), // 1072
     r(360, 1, 3, 0, 0), // 1073
-    r(2462, 2, 2, 0, 0), // 1074
+    r(2463, 2, 2, 0, 0), // 1074
     r(87, 2, 4, 0, 0), // 1075
-    r(2565, 1, 2, 0, 0), // 1076
+    r(2566, 1, 2, 0, 0), // 1076
     r(448, 5, 6, 0, 6), // 1077
     r(87, 2, 5, 0, 0), // 1078
-    r(956, 2, 6, 1, 7), // 1079
+    r(957, 2, 6, 1, 7), // 1079
     r(382, 6, 9, 0, 0), // 1080
-    r(2164, 1, 4, 0, 0), // 1081
+    r(2165, 1, 4, 0, 0), // 1081
     r(10, 1, 6, 0, 0), // 1082
-    r(2193, 2, 6, 0, 7), // 1083
-    r(2486, 3, 3, 0, 0), // 1084
-    r(2195, 2, 6, 0, 7), // 1085
+    r(2194, 2, 6, 0, 7), // 1083
+    r(2487, 3, 3, 0, 0), // 1084
+    r(2196, 2, 6, 0, 7), // 1085
     r(76, 1, 2, 0, 0), // 1086
     r(21, 2, 5, 0, 0), // 1087
     r(23, 4, 4, 0, 0), // 1088
-    r(1780, 2, 6, 0, 8), // 1089
-    r(2024, 2, 5, 0, 6), // 1090
-    r(2145, 1, 6, 0, 2), // 1091
-    r(2230, 4, 6, 0, 7), // 1092
-    r(1768, 3, 6, 0, 4), // 1093
-    r(864, 1, 6, 0, 14), // 1094
+    r(1781, 2, 6, 0, 8), // 1089
+    r(2025, 2, 5, 0, 6), // 1090
+    r(2146, 1, 6, 0, 2), // 1091
+    r(2231, 4, 6, 0, 7), // 1092
+    r(1769, 3, 6, 0, 4), // 1093
+    r(865, 1, 6, 0, 14), // 1094
     r(0, 0, 6, 0, 24), // 1095
-    r(2060, 1, 6, 0, 3), // 1096
-    r(884, 1, 6, 0, 5), // 1097
+    r(2061, 1, 6, 0, 3), // 1096
+    r(885, 1, 6, 0, 5), // 1097
     r(408, 1, 1, 0, 0), // 1098
-    r(1890, 3, 6, 0, 14), // 1099
-    r(2252, 3, 6, 0, 11), // 1100
-    r(1022, 3, 4, 0, 0), // 1101
-    r(1072, 1, 1, 0, 0), // 1102
-    r(640, 2, 6, 0, 5), // 1103
-    r(1272, 1, 4, 0, 0), // 1104
-    r(2566, 3, 5, 0, 0), // 1105
+    r(1891, 3, 6, 0, 14), // 1099
+    r(2253, 3, 6, 0, 11), // 1100
+    r(1023, 3, 4, 0, 0), // 1101
+    r(1073, 1, 1, 0, 0), // 1102
+    r(641, 2, 6, 0, 5), // 1103
+    r(1273, 1, 4, 0, 0), // 1104
+    r(2567, 3, 5, 0, 0), // 1105
     r(460, 1, 1, 0, 0), // 1106
-    r(948, 4, 6, 1, 12), // 1107
-    r(874, 2, 6, 0, 6), // 1108
-    r(1168, 2, 6, 0, 3), // 1109
-    r(2541, 3, 6, 0, 1), // 1110
-    r(2027, 1, 6, 1, 0), // 1111
-    r(2099, 1, 6, 0, 8), // 1112
-    r(1386, 3, 6, 0, 16), // 1113
+    r(949, 4, 6, 1, 12), // 1107
+    r(875, 2, 6, 0, 6), // 1108
+    r(1169, 2, 6, 0, 3), // 1109
+    r(2542, 3, 6, 0, 1), // 1110
+    r(2028, 1, 6, 1, 0), // 1111
+    r(2100, 1, 6, 0, 8), // 1112
+    r(1387, 3, 6, 0, 16), // 1113
     r(367, 1, 3, 0, 0), // 1114
     r(10, 1, 6, 0, 5), // 1115
-    r(680, 11, 6, 0, 10), // 1116
-    r(911, 2, 6, 0, 18), // 1117
+    r(681, 11, 6, 0, 10), // 1116
+    r(912, 2, 6, 0, 18), // 1117
     r(456, 4, 4, 0, 0), // 1118
     r(0, 0, 2, 3, 6), // 1119
     r(2, 2, 2, 0, 0), // 1120
-    r(1228, 1, 5, 0, 0), // 1121
-    r(2338, 3, 6, 0, 0), // 1122
-    r(2110, 2, 4, 0, 0), // 1123
-    r(1597, 5, 6, 0, 5), // 1124
-    r(611, 2, 3, 0, 0), // 1125
-    r(2447, 2, 2, 0, 0), // 1126
-    r(1639, 3, 6, 0, 1), // 1127
-    r(1427, 2, 5, 0, 0), // 1128
-    r(2216, 2, 6, 0, 7), // 1129
+    r(1229, 1, 5, 0, 0), // 1121
+    r(2339, 3, 6, 0, 0), // 1122
+    r(2111, 2, 4, 0, 0), // 1123
+    r(1598, 5, 6, 0, 5), // 1124
+    r(612, 2, 3, 0, 0), // 1125
+    r(2448, 2, 2, 0, 0), // 1126
+    r(1640, 3, 6, 0, 1), // 1127
+    r(1428, 2, 5, 0, 0), // 1128
+    r(2217, 2, 6, 0, 7), // 1129
     r(345, 2, 4, 0, 0), // 1130
-    r(1380, 1, 6, 0, 10), // 1131
-    r(2100, 2, 6, 0, 8), // 1132
-    r(2312, 3, 5, 0, 0), // 1133
-    r(2305, 2, 3, 0, 0), // 1134
-    r(884, 1, 6, 0, 2), // 1135
-    r(1852, 3, 6, 0, 4), // 1136
-    r(868, 2, 6, 0, 9), // 1137
-    r(806, 11, 6, 0, 10), // 1138
-    r(1829, 3, 6, 0, 6), // 1139
-    r(645, 2, 6, 0, 6), // 1140
-    r(1404, 2, 6, 0, 5), // 1141
+    r(1381, 1, 6, 0, 10), // 1131
+    r(2101, 2, 6, 0, 8), // 1132
+    r(2313, 3, 5, 0, 0), // 1133
+    r(2306, 2, 3, 0, 0), // 1134
+    r(885, 1, 6, 0, 2), // 1135
+    r(1853, 3, 6, 0, 4), // 1136
+    r(869, 2, 6, 0, 9), // 1137
+    r(807, 11, 6, 0, 10), // 1138
+    r(1830, 3, 6, 0, 6), // 1139
+    r(646, 2, 6, 0, 6), // 1140
+    r(1405, 2, 6, 0, 5), // 1141
     r(296, 2, 6, 0, 5), // 1142
-    r(1052, 1, 5, 0, 0), // 1143
-    r(692, 2, 6, 0, 2), // 1144
-    r(1570, 4, 6, 2, 2), // 1145
-    r(2325, 4, 6, 0, 1), // 1146
-    r(552, 11, 6, 0, 0), // 1147
-    r(2061, 3, 6, 0, 9), // 1148
-    r(1652, 4, 6, 4, 2), // 1149
+    r(1053, 1, 5, 0, 0), // 1143
+    r(693, 2, 6, 0, 2), // 1144
+    r(1571, 4, 6, 2, 2), // 1145
+    r(2326, 4, 6, 0, 1), // 1146
+    r(553, 11, 6, 0, 0), // 1147
+    r(2062, 3, 6, 0, 9), // 1148
+    r(1653, 4, 6, 4, 2), // 1149
     r(186, 2, 2, 0, 0), // 1150
     r(355, 2, 2, 0, 0), // 1151
     r(302, 1, 2, 0, 0), // 1152
-    r(1309, 4, 6, 0, 6), // 1153
-    r(1448, 2, 6, 0, 3), // 1154
-    r(2104, 2, 6, 0, 8), // 1155
-    r(1647, 3, 6, 0, 3), // 1156
+    r(1310, 4, 6, 0, 6), // 1153
+    r(1449, 2, 6, 0, 3), // 1154
+    r(2105, 2, 6, 0, 8), // 1155
+    r(1648, 3, 6, 0, 3), // 1156
     r(261, 1, 2, 0, 0), // 1157
     r(375, 1, 2, 0, 0), // 1158
-    r(965, 2, 6, 0, 6), // 1159
-    r(2322, 1, 6, 0, 3), // 1160
-    r(2195, 2, 6, 0, 13), // 1161
-    r(2482, 1, 2, 0, 0), // 1162
+    r(966, 2, 6, 0, 6), // 1159
+    r(2323, 1, 6, 0, 3), // 1160
+    r(2196, 2, 6, 0, 13), // 1161
+    r(2483, 1, 2, 0, 0), // 1162
     r(9, 1, 2, 0, 0), // 1163
-    r(2442, 3, 4, 0, 0), // 1164
+    r(2443, 3, 4, 0, 0), // 1164
     r(0, 0, 0, 1, 0), // 1165
-    r(1971, 4, 5, 0, 0), // 1166
-    r(2087, 4, 6, 0, 4), // 1167
+    r(1972, 4, 5, 0, 0), // 1166
+    r(2088, 4, 6, 0, 4), // 1167
     r(217, 1, 3, 0, 0), // 1168
-    r(2137, 2, 4, 0, 3), // 1169
-    r(2583, 2, 5, 0, 0), // 1170
-    r(2061, 3, 6, 0, 3), // 1171
-    r(864, 1, 6, 0, 11), // 1172
-    r(794, 8, 6, 0, 6), // 1173
+    r(2138, 2, 4, 0, 3), // 1169
+    r(2584, 2, 5, 0, 0), // 1170
+    r(2062, 3, 6, 0, 3), // 1171
+    r(865, 1, 6, 0, 11), // 1172
+    r(795, 8, 6, 0, 6), // 1173
     r(241, 2, 3, 0, 0), // 1174
-    r(997, 4, 5, 0, 0), // 1175
+    r(998, 4, 5, 0, 0), // 1175
     r(476, 2, 6, 0, 0), // 1176
     r(375, 1, 1, 0, 0), // 1177
-    r(1293, 12, 6, 0, 7), // 1178
-    r(2206, 1, 5, 0, 6), // 1179
-    r(1815, 2, 6, 0, 21), // 1180
-    r(2004, 1, 6, 0, 6), // 1181
-    r(1796, 2, 6, 0, 5), // 1182
-    r(754, 2, 6, 0, 9), // 1183
-    r(2106, 2, 4, 0, 0), // 1184
-    r(772, 2, 6, 0, 2), // 1185
-    r(2120, 1, 3, 3, 0), // 1186
-    r(772, 2, 6, 0, 3), // 1187
-    r(2489, 2, 1, 0, 0), // 1188
-    r(1759, 7, 6, 0, 2), // 1189
-    r(2053, 1, 4, 0, 0), // 1190
-    r(2546, 2, 2, 0, 0), // 1191
-    r(2578, 2, 4, 0, 0), // 1192
-    r(1955, 2, 3, 0, 0), // 1193
-    r(2214, 2, 6, 0, 6), // 1194
-    r(1343, 3, 5, 0, 0), // 1195
-    r(2428, 4, 5, 0, 0), // 1196
-    r(649, 2, 6, 0, 4), // 1197
-    r(2570, 3, 5, 0, 0), // 1198
+    r(1294, 12, 6, 0, 7), // 1178
+    r(2207, 1, 5, 0, 6), // 1179
+    r(1816, 2, 6, 0, 21), // 1180
+    r(2005, 1, 6, 0, 6), // 1181
+    r(1797, 2, 6, 0, 5), // 1182
+    r(755, 2, 6, 0, 9), // 1183
+    r(2107, 2, 4, 0, 0), // 1184
+    r(773, 2, 6, 0, 2), // 1185
+    r(2121, 1, 3, 3, 0), // 1186
+    r(773, 2, 6, 0, 3), // 1187
+    r(2490, 2, 1, 0, 0), // 1188
+    r(1760, 7, 6, 0, 2), // 1189
+    r(2054, 1, 4, 0, 0), // 1190
+    r(2547, 2, 2, 0, 0), // 1191
+    r(2579, 2, 4, 0, 0), // 1192
+    r(1956, 2, 3, 0, 0), // 1193
+    r(2215, 2, 6, 0, 6), // 1194
+    r(1344, 3, 5, 0, 0), // 1195
+    r(2429, 4, 5, 0, 0), // 1196
+    r(650, 2, 6, 0, 4), // 1197
+    r(2571, 3, 5, 0, 0), // 1198
     r(453, 1, 2, 0, 0), // 1199
-    r(1670, 6, 6, 1, 5), // 1200
+    r(1671, 6, 6, 1, 5), // 1200
     r(87, 2, 2, 0, 32), // 1201
-    r(2145, 1, 6, 0, 8), // 1202
+    r(2146, 1, 6, 0, 8), // 1202
     r(112, 2, 9, 0, 0), // 1203
-    r(530, 2, 3, 0, 0), // 1204
-    r(601, 7, 2, 0, 0), // 1205
-    r(2477, 1, 2, 0, 0), // 1206
+    r(531, 2, 3, 0, 0), // 1204
+    r(602, 7, 2, 0, 0), // 1205
+    r(2478, 1, 2, 0, 0), // 1206
     r(78, 2, 4, 0, 0), // 1207
-    r(2027, 1, 6, 1, 6), // 1208
-    r(870, 2, 6, 0, 14), // 1209
-    r(2216, 2, 6, 0, 2), // 1210
+    r(2028, 1, 6, 1, 6), // 1208
+    r(871, 2, 6, 0, 14), // 1209
+    r(2217, 2, 6, 0, 2), // 1210
     r(358, 2, 2, 0, 0), // 1211
-    r(2350, 2, 5, 0, 0), // 1212
-    r(2545, 1, 1, 0, 0), // 1213
-    r(2064, 3, 6, 0, 9), // 1214
-    r(2048, 1, 6, 0, 9), // 1215
-    r(1482, 11, 6, 0, 10), // 1216
-    r(1977, 2, 4, 0, 0), // 1217
-    r(2047, 1, 6, 0, 9), // 1218
-    r(1252, 13, 6, 0, 8), // 1219
-    r(1216, 2, 6, 0, 1), // 1220
-    r(1441, 4, 6, 0, 9), // 1221
-    r(1346, 1, 2, 0, 0), // 1222
-    r(716, 8, 6, 0, 0), // 1223
-    r(630, 2, 6, 0, 9), // 1224
-    r(1723, 2, 6, 0, 13), // 1225
-    r(537, 1, 2, 0, 0), // 1226
-    r(1107, 14, 6, 0, 9), // 1227
-    r(1099, 8, 6, 0, 4), // 1228
-    r(2369, 3, 3, 0, 0), // 1229
-    r(1389, 4, 6, 0, 12), // 1230
-    r(1450, 4, 6, 0, 10), // 1231
-    r(1445, 3, 6, 0, 5), // 1232
-    r(1077, 4, 6, 0, 0), // 1233
+    r(2351, 2, 5, 0, 0), // 1212
+    r(2546, 1, 1, 0, 0), // 1213
+    r(2065, 3, 6, 0, 9), // 1214
+    r(2049, 1, 6, 0, 9), // 1215
+    r(1483, 11, 6, 0, 10), // 1216
+    r(1978, 2, 4, 0, 0), // 1217
+    r(2048, 1, 6, 0, 9), // 1218
+    r(1253, 13, 6, 0, 8), // 1219
+    r(1217, 2, 6, 0, 1), // 1220
+    r(1442, 4, 6, 0, 9), // 1221
+    r(1347, 1, 2, 0, 0), // 1222
+    r(717, 8, 6, 0, 0), // 1223
+    r(631, 2, 6, 0, 9), // 1224
+    r(1724, 2, 6, 0, 13), // 1225
+    r(538, 1, 2, 0, 0), // 1226
+    r(1108, 14, 6, 0, 9), // 1227
+    r(1100, 8, 6, 0, 4), // 1228
+    r(2370, 3, 3, 0, 0), // 1229
+    r(1390, 4, 6, 0, 12), // 1230
+    r(1451, 4, 6, 0, 10), // 1231
+    r(1446, 3, 6, 0, 5), // 1232
+    r(1078, 4, 6, 0, 0), // 1233
     r(480, 3, 4, 0, 0), // 1234
-    r(1436, 5, 6, 0, 11), // 1235
-    r(1429, 4, 6, 0, 6), // 1236
-    r(2357, 1, 3, 0, 0), // 1237
-    r(1705, 4, 6, 0, 7), // 1238
-    r(2064, 3, 6, 0, 3), // 1239
-    r(1914, 2, 3, 0, 0), // 1240
-    r(1053, 3, 5, 0, 0), // 1241
-    r(665, 1, 6, 0, 1), // 1242
-    r(1850, 2, 6, 0, 10), // 1243
-    r(1507, 6, 6, 2, 5), // 1244
-    r(944, 3, 6, 0, 0), // 1245
-    r(2528, 2, 3, 0, 0), // 1246
-    r(1930, 7, 6, 0, 5), // 1247
-    r(2379, 3, 3, 0, 0), // 1248
-    r(1271, 1, 2, 0, 0), // 1249
-    r(2557, 3, 4, 0, 0), // 1250
-    r(766, 3, 6, 0, 10), // 1251
-    r(2051, 2, 6, 0, 1), // 1252
+    r(1437, 5, 6, 0, 11), // 1235
+    r(1430, 4, 6, 0, 6), // 1236
+    r(2358, 1, 3, 0, 0), // 1237
+    r(1706, 4, 6, 0, 7), // 1238
+    r(2065, 3, 6, 0, 3), // 1239
+    r(1915, 2, 3, 0, 0), // 1240
+    r(1054, 3, 5, 0, 0), // 1241
+    r(666, 1, 6, 0, 1), // 1242
+    r(1851, 2, 6, 0, 10), // 1243
+    r(1508, 6, 6, 2, 5), // 1244
+    r(945, 3, 6, 0, 0), // 1245
+    r(2529, 2, 3, 0, 0), // 1246
+    r(1931, 7, 6, 0, 5), // 1247
+    r(2380, 3, 3, 0, 0), // 1248
+    r(1272, 1, 2, 0, 0), // 1249
+    r(2558, 3, 4, 0, 0), // 1250
+    r(767, 3, 6, 0, 10), // 1251
+    r(2052, 2, 6, 0, 1), // 1252
     r(10, 1, 6, 0, 9), // 1253
     r(98, 2, 4, 1, 0), // 1254
-    r(1384, 1, 6, 0, 13), // 1255
-    r(911, 2, 6, 0, 21), // 1256
-    r(1192, 4, 5, 0, 0), // 1257
-    r(1196, 3, 4, 0, 0), // 1258
-    r(2445, 1, 3, 0, 0), // 1259
-    r(2204, 1, 5, 0, 0), // 1260
-    r(2389, 2, 2, 0, 0), // 1261
-    r(1822, 1, 6, 0, 8), // 1262
-    r(1153, 6, 6, 0, 0), // 1263
-    r(666, 2, 6, 0, 6), // 1264
-    r(2076, 5, 6, 0, 5), // 1265
-    r(1278, 2, 6, 0, 3), // 1266
+    r(1385, 1, 6, 0, 13), // 1255
+    r(912, 2, 6, 0, 21), // 1256
+    r(1193, 4, 5, 0, 0), // 1257
+    r(1197, 3, 4, 0, 0), // 1258
+    r(2446, 1, 3, 0, 0), // 1259
+    r(2205, 1, 5, 0, 0), // 1260
+    r(2390, 2, 2, 0, 0), // 1261
+    r(1823, 1, 6, 0, 8), // 1262
+    r(1154, 6, 6, 0, 0), // 1263
+    r(667, 2, 6, 0, 6), // 1264
+    r(2077, 5, 6, 0, 5), // 1265
+    r(1279, 2, 6, 0, 3), // 1266
     r(244, 3, 2, 0, 0), // 1267
-    r(1873, 2, 6, 0, 2), // 1268
-    r(1961, 5, 6, 0, 0), // 1269
-    r(1208, 2, 6, 0, 2), // 1270
-    r(2435, 4, 6, 0, 0), // 1271
-    r(2118, 1, 3, 0, 0), // 1272
-    r(2014, 1, 6, 0, 11), // 1273
-    r(2449, 2, 3, 0, 0), // 1274
-    r(1885, 3, 6, 0, 14), // 1275
-    r(958, 2, 6, 2, 17), // 1276
-    r(2480, 2, 2, 0, 0), // 1277
+    r(1874, 2, 6, 0, 2), // 1268
+    r(1962, 5, 6, 0, 0), // 1269
+    r(1209, 2, 6, 0, 2), // 1270
+    r(2436, 4, 6, 0, 0), // 1271
+    r(2119, 1, 3, 0, 0), // 1272
+    r(2015, 1, 6, 0, 11), // 1273
+    r(2450, 2, 3, 0, 0), // 1274
+    r(1886, 3, 6, 0, 14), // 1275
+    r(959, 2, 6, 2, 17), // 1276
+    r(2481, 2, 2, 0, 0), // 1277
     r(0, 0, 6, 2, 8), // 1278
     r(483, 2, 3, 0, 0), // 1279
-    r(2363, 1, 2, 0, 0), // 1280
-    r(1766, 2, 6, 0, 4), // 1281
-    r(1731, 3, 6, 0, 14), // 1282
+    r(2364, 1, 2, 0, 0), // 1280
+    r(1767, 2, 6, 0, 4), // 1281
+    r(1732, 3, 6, 0, 14), // 1282
     r(394, 3, 4, 0, 0), // 1283
     r(0, 0, 6, 1, 9), // 1284
-    r(793, 1, 6, 0, 5), // 1285
-    r(1979, 2, 2, 0, 0), // 1286
-    r(527, 3, 3, 0, 0), // 1287
-    r(1949, 1, 2, 0, 0), // 1288
-    r(653, 4, 3, 1, 0), // 1289
-    r(1001, 19, 6, 0, 14), // 1290
-    r(1701, 2, 6, 0, 5), // 1291
+    r(794, 1, 6, 0, 5), // 1285
+    r(1980, 2, 2, 0, 0), // 1286
+    r(528, 3, 3, 0, 0), // 1287
+    r(1950, 1, 2, 0, 0), // 1288
+    r(654, 4, 3, 1, 0), // 1289
+    r(1002, 19, 6, 0, 14), // 1290
+    r(1702, 2, 6, 0, 5), // 1291
     r(294, 1, 6, 0, 4), // 1292
     r(10, 1, 1, 1, 0), // 1293
-    r(1076, 1, 6, 0, 8), // 1294
+    r(1077, 1, 6, 0, 8), // 1294
     r(194, 1, 6, 0, 4), // 1295
-    r(2242, 4, 6, 0, 9), // 1296
+    r(2243, 4, 6, 0, 9), // 1296
     r(247, 4, 2, 0, 0), // 1297
     r(202, 1, 4, 0, 0), // 1298
-    r(2548, 2, 2, 0, 0), // 1299
-    r(2160, 3, 6, 0, 8), // 1300
+    r(2549, 2, 2, 0, 0), // 1299
+    r(2161, 3, 6, 0, 8), // 1300
     r(188, 1, 6, 0, 9), // 1301
-    r(616, 1, 2, 0, 0), // 1302
-    r(1869, 2, 6, 0, 4), // 1303
-    r(1856, 3, 4, 0, 0), // 1304
-    r(1265, 6, 6, 0, 1), // 1305
-    r(1756, 3, 4, 0, 0), // 1306
+    r(617, 1, 2, 0, 0), // 1302
+    r(1870, 2, 6, 0, 4), // 1303
+    r(1857, 3, 4, 0, 0), // 1304
+    r(1266, 6, 6, 0, 1), // 1305
+    r(1757, 3, 4, 0, 0), // 1306
     r(0, 0, 5, 3, 0), // 1307
-    r(1230, 14, 6, 0, 9), // 1308
-    r(2405, 3, 2, 0, 0), // 1309
-    r(1076, 1, 6, 0, 7), // 1310
-    r(1072, 1, 2, 0, 0), // 1311
-    r(1493, 5, 6, 0, 4), // 1312
-    r(2118, 1, 4, 4, 0), // 1313
-    r(724, 2, 6, 0, 12), // 1314
-    r(2208, 1, 5, 0, 6), // 1315
+    r(1231, 14, 6, 0, 9), // 1308
+    r(2406, 3, 2, 0, 0), // 1309
+    r(1077, 1, 6, 0, 7), // 1310
+    r(1073, 1, 2, 0, 0), // 1311
+    r(1494, 5, 6, 0, 4), // 1312
+    r(2119, 1, 4, 4, 0), // 1313
+    r(725, 2, 6, 0, 12), // 1314
+    r(2209, 1, 5, 0, 6), // 1315
     r(474, 2, 7, 0, 0), // 1316
-    r(668, 1, 6, 0, 14), // 1317
-    r(1693, 4, 6, 0, 3), // 1318
-    r(708, 8, 5, 0, 0), // 1319
-    r(700, 6, 5, 0, 0), // 1320
-    r(1538, 3, 6, 1, 3), // 1321
+    r(669, 1, 6, 0, 14), // 1317
+    r(1694, 4, 6, 0, 3), // 1318
+    r(709, 8, 5, 0, 0), // 1319
+    r(701, 6, 5, 0, 0), // 1320
+    r(1539, 3, 6, 1, 3), // 1321
     r(444, 4, 6, 0, 10), // 1322
-    r(1741, 1, 6, 0, 7), // 1323
-    r(1356, 1, 3, 0, 0), // 1324
-    r(2291, 3, 6, 0, 0), // 1325
-    r(1544, 4, 6, 0, 3), // 1326
-    r(748, 2, 6, 0, 19), // 1327
-    r(2108, 2, 4, 0, 0), // 1328
+    r(1742, 1, 6, 0, 7), // 1323
+    r(1357, 1, 3, 0, 0), // 1324
+    r(2292, 3, 6, 0, 0), // 1325
+    r(1545, 4, 6, 0, 3), // 1326
+    r(749, 2, 6, 0, 19), // 1327
+    r(2109, 2, 4, 0, 0), // 1328
     r(189, 2, 3, 0, 0), // 1329
-    r(1188, 4, 6, 0, 0), // 1330
-    r(921, 4, 6, 0, 19), // 1331
+    r(1189, 4, 6, 0, 0), // 1330
+    r(922, 4, 6, 0, 19), // 1331
     r(0, 0, 6, 3, 5), // 1332
-    r(669, 11, 6, 0, 10), // 1333
-    r(1807, 1, 6, 0, 5), // 1334
-    r(866, 2, 3, 0, 0), // 1335
-    r(2220, 2, 6, 0, 8), // 1336
-    r(1498, 3, 6, 0, 3), // 1337
-    r(534, 1, 1, 0, 0), // 1338
+    r(670, 11, 6, 0, 10), // 1333
+    r(1808, 1, 6, 0, 5), // 1334
+    r(867, 2, 3, 0, 0), // 1335
+    r(2221, 2, 6, 0, 8), // 1336
+    r(1499, 3, 6, 0, 3), // 1337
+    r(535, 1, 1, 0, 0), // 1338
     r(289, 1, 3, 0, 0), // 1339
-    r(2519, 5, 6, 0, 0), // 1340
-    r(2418, 1, 2, 0, 0), // 1341
+    r(2520, 5, 6, 0, 0), // 1340
+    r(2419, 1, 2, 0, 0), // 1341
     r(0, 0, 6, 1, 11), // 1342
-    r(582, 2, 3, 0, 0), // 1343
-    r(1786, 2, 6, 0, 2), // 1344
-    r(1474, 8, 6, 0, 3), // 1345
+    r(583, 2, 3, 0, 0), // 1343
+    r(1787, 2, 6, 0, 2), // 1344
+    r(1475, 8, 6, 0, 3), // 1345
     r(94, 2, 3, 0, 0), // 1346
-    r(2341, 3, 6, 0, 2), // 1347
+    r(2342, 3, 6, 0, 2), // 1347
     r(127, 5, 5, 0, 0), // 1348
-    r(2552, 3, 4, 0, 0), // 1349
-    r(1272, 1, 6, 0, 0), // 1350
-    r(1684, 3, 6, 0, 2), // 1351
-    r(1172, 4, 6, 1, 26), // 1352
-    r(2474, 1, 2, 0, 0), // 1353
+    r(2553, 3, 4, 0, 0), // 1349
+    r(1273, 1, 6, 0, 0), // 1350
+    r(1685, 3, 6, 0, 2), // 1351
+    r(1173, 4, 6, 1, 26), // 1352
+    r(2475, 1, 2, 0, 0), // 1353
     r(13, 1, 4, 0, 0), // 1354
-    r(1568, 2, 6, 0, 0), // 1355
-    r(761, 1, 4, 0, 0), // 1356
-    r(760, 1, 6, 0, 0), // 1357
+    r(1569, 2, 6, 0, 0), // 1355
+    r(762, 1, 4, 0, 0), // 1356
+    r(761, 1, 6, 0, 0), // 1357
     r(184, 2, 2, 0, 0), // 1358
     r(0, 0, 6, 0, 21), // 1359
-    r(2355, 2, 4, 0, 0), // 1360
-    r(2346, 1, 3, 0, 0), // 1361
+    r(2356, 2, 4, 0, 0), // 1360
+    r(2347, 1, 3, 0, 0), // 1361
     r(0, 0, 1, 2, 0), // 1362
-    r(842, 8, 5, 0, 0), // 1363
-    r(2510, 1, 1, 0, 0), // 1364
-    r(573, 1, 3, 0, 0), // 1365
+    r(843, 8, 5, 0, 0), // 1363
+    r(2511, 1, 1, 0, 0), // 1364
+    r(574, 1, 3, 0, 0), // 1365
     r(361, 2, 2, 0, 0), // 1366
     r(0, 0, 6, 2, 11), // 1367
-    r(522, 2, 5, 0, 0), // 1368
-    r(1385, 1, 6, 0, 9), // 1369
-    r(637, 1, 5, 0, 0), // 1370
+    r(523, 2, 5, 0, 0), // 1368
+    r(1386, 1, 6, 0, 9), // 1369
+    r(638, 1, 5, 0, 0), // 1370
     r(2, 2, 3, 0, 0), // 1371
-    r(2012, 1, 6, 0, 6), // 1372
-    r(2454, 2, 2, 0, 0), // 1373
+    r(2013, 1, 6, 0, 6), // 1372
+    r(2455, 2, 2, 0, 0), // 1373
     r(10, 1, 10, 0, 0), // 1374
-    r(1888, 2, 6, 0, 21), // 1375
+    r(1889, 2, 6, 0, 21), // 1375
     r(12, 1, 3, 0, 0), // 1376
-    r(657, 6, 5, 0, 0), // 1377
-    r(1565, 3, 6, 0, 3), // 1378
-    r(817, 11, 6, 0, 10), // 1379
-    r(935, 3, 6, 0, 13), // 1380
-    r(2301, 1, 3, 0, 0), // 1381
-    r(2377, 1, 4, 0, 0), // 1382
+    r(658, 6, 5, 0, 0), // 1377
+    r(1566, 3, 6, 0, 3), // 1378
+    r(818, 11, 6, 0, 10), // 1379
+    r(936, 3, 6, 0, 13), // 1380
+    r(2302, 1, 3, 0, 0), // 1381
+    r(2378, 1, 4, 0, 0), // 1382
     r(108, 4, 5, 0, 0), // 1383
-    r(2412, 2, 5, 0, 0), // 1384
+    r(2413, 2, 5, 0, 0), // 1384
     r(397, 2, 2, 0, 0), // 1385
-    r(2329, 3, 4, 0, 0), // 1386
-    r(882, 2, 6, 0, 10), // 1387
-    r(1712, 2, 5, 0, 0), // 1388
-    r(1357, 1, 1, 0, 0), // 1389
-    r(1358, 1, 1, 0, 0), // 1390
-    r(1359, 1, 1, 0, 0), // 1391
-    r(880, 2, 6, 0, 12), // 1392
+    r(2330, 3, 4, 0, 0), // 1386
+    r(883, 2, 6, 0, 10), // 1387
+    r(1713, 2, 5, 0, 0), // 1388
+    r(1358, 1, 1, 0, 0), // 1389
+    r(1359, 1, 1, 0, 0), // 1390
+    r(1360, 1, 1, 0, 0), // 1391
+    r(881, 2, 6, 0, 12), // 1392
     r(0, 0, 6, 4, 1), // 1393
-    r(2458, 4, 5, 0, 0), // 1394
+    r(2459, 4, 5, 0, 0), // 1394
     r(336, 3, 3, 0, 0), // 1395
-    r(1656, 6, 6, 3, 5), // 1396
-    r(930, 3, 6, 0, 17), // 1397
-    r(2569, 1, 5, 0, 0), // 1398
+    r(1657, 6, 6, 3, 5), // 1396
+    r(931, 3, 6, 0, 17), // 1397
+    r(2570, 1, 5, 0, 0), // 1398
     r(485, 3, 6, 0, 1), // 1399
-    r(1865, 2, 6, 0, 7), // 1400
-    r(2432, 3, 2, 0, 0), // 1401
-    r(2316, 2, 6, 0, 0), // 1402
-    r(748, 2, 6, 0, 15), // 1403
-    r(889, 2, 6, 0, 2), // 1404
+    r(1866, 2, 6, 0, 7), // 1400
+    r(2433, 3, 2, 0, 0), // 1401
+    r(2317, 2, 6, 0, 0), // 1402
+    r(749, 2, 6, 0, 15), // 1403
+    r(890, 2, 6, 0, 2), // 1404
     r(18, 1, 3, 1, 0), // 1405
     r(0, 0, 6, 1, 13), // 1406
-    r(2544, 1, 6, 0, 0), // 1407
-    r(760, 1, 6, 0, 6), // 1408
-    r(765, 1, 2, 0, 0), // 1409
+    r(2545, 1, 6, 0, 0), // 1407
+    r(761, 1, 6, 0, 6), // 1408
+    r(766, 1, 2, 0, 0), // 1409
     r(0, 0, 6, 2, 0), // 1410
-    r(2181, 1, 6, 0, 6), // 1411
-    r(2464, 2, 2, 0, 0), // 1412
-    r(1503, 4, 6, 2, 2), // 1413
-    r(2397, 1, 3, 0, 0), // 1414
+    r(2182, 1, 6, 0, 6), // 1411
+    r(2465, 2, 2, 0, 0), // 1412
+    r(1504, 4, 6, 2, 2), // 1413
+    r(2398, 1, 3, 0, 0), // 1414
     r(0, 0, 4, 2, 6), // 1415
-    r(2504, 3, 2, 0, 0), // 1416
-    r(1594, 3, 6, 1, 3), // 1417
+    r(2505, 3, 2, 0, 0), // 1416
+    r(1595, 3, 6, 1, 3), // 1417
     r(372, 1, 4, 0, 0), // 1418
     r(89, 3, 3, 0, 0), // 1419
-    r(2507, 3, 3, 0, 0), // 1420
+    r(2508, 3, 3, 0, 0), // 1420
     r(13, 1, 2, 0, 3), // 1421
-    r(2378, 1, 2, 0, 0), // 1422
-    r(1690, 3, 6, 0, 1), // 1423
+    r(2379, 1, 2, 0, 0), // 1422
+    r(1691, 3, 6, 0, 1), // 1423
     r(195, 3, 3, 0, 0), // 1424
     r(33, 1, 4, 0, 0), // 1425
-    r(1611, 4, 6, 0, 3), // 1426
-    r(2512, 1, 2, 0, 0), // 1427
-    r(947, 1, 5, 0, 0), // 1428
-    r(2321, 1, 6, 0, 1), // 1429
-    r(1039, 4, 6, 0, 1), // 1430
-    r(2238, 4, 6, 0, 1), // 1431
-    r(2478, 2, 2, 0, 0), // 1432
-    r(1159, 4, 6, 0, 1), // 1433
-    r(2398, 1, 3, 0, 0), // 1434
-    r(774, 2, 4, 0, 0), // 1435
-    r(828, 6, 4, 0, 0), // 1436
-    r(840, 1, 6, 0, 0), // 1437
-    r(2041, 2, 6, 0, 7), // 1438
-    r(399, 4, 5, 0, 0), // 1439
-    r(266, 11, 2, 0, 0), // 1440
-    r(2071, 5, 6, 0, 5), // 1441
-    r(1073, 3, 5, 0, 0), // 1442
-    r(2091, 4, 6, 0, 10), // 1443
-    r(2157, 3, 6, 0, 2), // 1444
-    r(0, 0, 3, 4, 0), // 1445
-    r(1056, 6, 6, 0, 1), // 1446
-    r(1218, 4, 6, 0, 8), // 1447
-    r(2560, 1, 3, 0, 0), // 1448
-    r(608, 1, 4, 0, 0), // 1449
-    r(779, 3, 6, 0, 4), // 1450
-    r(589, 1, 2, 0, 0), // 1451
-    r(1062, 5, 6, 0, 0), // 1452
-    r(1393, 2, 6, 0, 13), // 1453
-    r(9, 1, 4, 0, 0), // 1454
-    r(1029, 2, 3, 0, 0), // 1455
-    r(522, 2, 3, 0, 3), // 1456
-    r(34, 2, 6, 0, 0), // 1457
-    r(252, 3, 2, 0, 0), // 1458
-    r(2513, 1, 2, 0, 0), // 1459
-    r(74, 2, 3, 0, 0), // 1460
-    r(0, 0, 6, 2, 12), // 1461
-    r(1346, 1, 1, 0, 0), // 1462
-    r(2555, 2, 5, 0, 0), // 1463
-    r(1895, 1, 6, 0, 8), // 1464
-    r(69, 3, 3, 0, 0), // 1465
-    r(1020, 1, 6, 0, 6), // 1466
-    r(1326, 2, 4, 0, 0), // 1467
-    r(2067, 3, 6, 0, 3), // 1468
-    r(1789, 2, 6, 0, 7), // 1469
-    r(665, 1, 3, 0, 0), // 1470
-    r(1825, 2, 6, 0, 8), // 1471
-    r(1823, 2, 6, 0, 8), // 1472
-    r(38, 13, 6, 0, 0), // 1473
-    r(1777, 1, 6, 0, 8), // 1474
-    r(2182, 2, 6, 0, 6), // 1475
-    r(262, 1, 2, 0, 0), // 1476
-    r(314, 7, 8, 0, 0), // 1477
-    r(2499, 3, 1, 0, 0), // 1478
-    r(2422, 3, 2, 0, 0), // 1479
-    r(1178, 3, 6, 0, 5), // 1480
-    r(1144, 9, 6, 0, 4), // 1481
-    r(933, 2, 6, 0, 9), // 1482
-    r(2039, 2, 5, 0, 6), // 1483
-    r(1836, 6, 6, 1, 8), // 1484
-    r(376, 1, 2, 0, 0), // 1485
-    r(905, 4, 6, 0, 17), // 1486
-    r(1400, 2, 6, 0, 17), // 1487
-    r(0, 0, 6, 0, 22), // 1488
-    r(962, 1, 2, 0, 0), // 1489
-    r(1383, 1, 6, 2, 1), // 1490
-    r(2485, 1, 2, 0, 0), // 1491
-    r(8, 1, 1, 0, 0), // 1492
-    r(1784, 2, 6, 0, 5), // 1493
-    r(1608, 3, 6, 0, 1), // 1494
-    r(2451, 3, 4, 0, 0), // 1495
-    r(782, 1, 6, 0, 3), // 1496
-    r(1417, 3, 6, 0, 20), // 1497
-    r(1351, 1, 2, 0, 0), // 1498
-    r(2014, 1, 6, 0, 5), // 1499
-    r(2154, 3, 6, 0, 6), // 1500
-    r(1782, 2, 6, 0, 4), // 1501
-    r(1863, 1, 6, 0, 1), // 1502
-    r(2301, 1, 4, 0, 0), // 1503
-    r(2376, 1, 3, 0, 0), // 1504
-    r(926, 4, 6, 0, 11), // 1505
-    r(33, 1, 6, 0, 11), // 1506
-    r(878, 1, 6, 0, 19), // 1507
-    r(2493, 1, 4, 0, 0), // 1508
-    r(1361, 3, 2, 0, 0), // 1509
-    r(2516, 2, 4, 0, 0), // 1510
-    r(878, 1, 6, 0, 15), // 1511
-    r(2526, 2, 3, 0, 0), // 1512
-    r(1454, 3, 6, 0, 8), // 1513
-    r(2514, 2, 3, 0, 0), // 1514
+    r(1612, 4, 6, 0, 3), // 1426
+    r(2513, 1, 2, 0, 0), // 1427
+    r(948, 1, 5, 0, 0), // 1428
+    r(2322, 1, 6, 0, 1), // 1429
+    r(1040, 4, 6, 0, 1), // 1430
+    r(2239, 4, 6, 0, 1), // 1431
+    r(2479, 2, 2, 0, 0), // 1432
+    r(1160, 4, 6, 0, 1), // 1433
+    r(2399, 1, 3, 0, 0), // 1434
+    r(496, 1, 6, 0, 0), // 1435
+    r(775, 2, 4, 0, 0), // 1436
+    r(829, 6, 4, 0, 0), // 1437
+    r(841, 1, 6, 0, 0), // 1438
+    r(2042, 2, 6, 0, 7), // 1439
+    r(399, 4, 5, 0, 0), // 1440
+    r(266, 11, 2, 0, 0), // 1441
+    r(2072, 5, 6, 0, 5), // 1442
+    r(1074, 3, 5, 0, 0), // 1443
+    r(2092, 4, 6, 0, 10), // 1444
+    r(2158, 3, 6, 0, 2), // 1445
+    r(0, 0, 3, 4, 0), // 1446
+    r(1057, 6, 6, 0, 1), // 1447
+    r(1219, 4, 6, 0, 8), // 1448
+    r(2561, 1, 3, 0, 0), // 1449
+    r(609, 1, 4, 0, 0), // 1450
+    r(780, 3, 6, 0, 4), // 1451
+    r(590, 1, 2, 0, 0), // 1452
+    r(1063, 5, 6, 0, 0), // 1453
+    r(1394, 2, 6, 0, 13), // 1454
+    r(9, 1, 4, 0, 0), // 1455
+    r(1030, 2, 3, 0, 0), // 1456
+    r(523, 2, 3, 0, 3), // 1457
+    r(34, 2, 6, 0, 0), // 1458
+    r(252, 3, 2, 0, 0), // 1459
+    r(2514, 1, 2, 0, 0), // 1460
+    r(74, 2, 3, 0, 0), // 1461
+    r(0, 0, 6, 2, 12), // 1462
+    r(1347, 1, 1, 0, 0), // 1463
+    r(2556, 2, 5, 0, 0), // 1464
+    r(1896, 1, 6, 0, 8), // 1465
+    r(69, 3, 3, 0, 0), // 1466
+    r(1021, 1, 6, 0, 6), // 1467
+    r(1327, 2, 4, 0, 0), // 1468
+    r(2068, 3, 6, 0, 3), // 1469
+    r(1790, 2, 6, 0, 7), // 1470
+    r(666, 1, 3, 0, 0), // 1471
+    r(1826, 2, 6, 0, 8), // 1472
+    r(1824, 2, 6, 0, 8), // 1473
+    r(38, 13, 6, 0, 0), // 1474
+    r(1778, 1, 6, 0, 8), // 1475
+    r(2183, 2, 6, 0, 6), // 1476
+    r(262, 1, 2, 0, 0), // 1477
+    r(314, 7, 8, 0, 0), // 1478
+    r(2500, 3, 1, 0, 0), // 1479
+    r(2423, 3, 2, 0, 0), // 1480
+    r(1179, 3, 6, 0, 5), // 1481
+    r(1145, 9, 6, 0, 4), // 1482
+    r(934, 2, 6, 0, 9), // 1483
+    r(2040, 2, 5, 0, 6), // 1484
+    r(1837, 6, 6, 1, 8), // 1485
+    r(376, 1, 2, 0, 0), // 1486
+    r(906, 4, 6, 0, 17), // 1487
+    r(1401, 2, 6, 0, 17), // 1488
+    r(0, 0, 6, 0, 22), // 1489
+    r(963, 1, 2, 0, 0), // 1490
+    r(1384, 1, 6, 2, 1), // 1491
+    r(2486, 1, 2, 0, 0), // 1492
+    r(8, 1, 1, 0, 0), // 1493
+    r(1785, 2, 6, 0, 5), // 1494
+    r(1609, 3, 6, 0, 1), // 1495
+    r(2452, 3, 4, 0, 0), // 1496
+    r(783, 1, 6, 0, 3), // 1497
+    r(1418, 3, 6, 0, 20), // 1498
+    r(1352, 1, 2, 0, 0), // 1499
+    r(2015, 1, 6, 0, 5), // 1500
+    r(2155, 3, 6, 0, 6), // 1501
+    r(1783, 2, 6, 0, 4), // 1502
+    r(1864, 1, 6, 0, 1), // 1503
+    r(2302, 1, 4, 0, 0), // 1504
+    r(2377, 1, 3, 0, 0), // 1505
+    r(927, 4, 6, 0, 11), // 1506
+    r(33, 1, 6, 0, 11), // 1507
+    r(879, 1, 6, 0, 19), // 1508
+    r(2494, 1, 4, 0, 0), // 1509
+    r(1362, 3, 2, 0, 0), // 1510
+    r(2517, 2, 4, 0, 0), // 1511
+    r(879, 1, 6, 0, 15), // 1512
+    r(2527, 2, 3, 0, 0), // 1513
+    r(1455, 3, 6, 0, 8), // 1514
+    r(2515, 2, 3, 0, 0), // 1515
 ];
 
 /// The steps of all rows: (kind, flags, base, offset, base of the count, count, size, most). Functions with
 /// the same steps share them; the name is that of the first.
 #[rustfmt::skip]
-pub static STEPS: [Step; 2585] = [
+pub static STEPS: [Step; 2586] = [
     s(0, 0, 255, 8, 253, 1, 24, 24), // cuArray3DCreate
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuArray3DCreate
     s(0, 0, 255, 8, 253, 1, 40, 40), // cuArray3DCreate_v2
@@ -23595,6 +23596,7 @@ pub static STEPS: [Step; 2585] = [
     s(0, 1, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
     s(0, 0, 255, 8, 253, 1, 728, 728), // cudaChooseDevice
     s(0, 1, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
+    s(0, 2, 254, 0, 253, 1, 20, 20), // cudaCreateChannelDesc
     s(0, 0, 255, 8, 253, 1, 144, 144), // cudaCreateTextureObject
     s(0, 0, 255, 16, 253, 1, 72, 72), // cudaCreateTextureObject
     s(0, 0, 255, 24, 253, 1, 112, 112), // cudaCreateTextureObject

@@ -65,6 +65,12 @@ pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> V
         let flags = ALWAYS;
         plan.out.push(Step { flags, base: RESULT, most: TEXT, ..memory(0, 1) }.of(kind::TEXT));
     }
+    // A struct that does not fit into two registers: the caller says where it goes, and gets that back.
+    if let (Type::Struct(_), size @ 17..=STRUCT, Form::Registers) =
+        (tables.get(row.returns), plan.size(row.returns), form)
+    {
+        plan.out.push(Step { flags: ALWAYS, base: RESULT, most: size as u16, ..memory(1, size as u16) });
+    }
     plan.out.truncate(MOST_STEPS);
     let words = match form {
         Form::Registers => u32::from(row.shape.ints) + u32::from(row.shape.vectors) + u32::from(row.shape.stack),

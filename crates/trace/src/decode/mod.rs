@@ -228,9 +228,10 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
         return None;
     }
     let ty = described.function.returns;
-    // Floats and large structs are returned elsewhere.
-    if matches!(walk.ty(ty), Type::Float(_) | Type::BFloat16) {
-        return None;
+    if let Type::Struct(first) = walk.ty(ty) {
+        // The caller said where it goes; the register has the address.
+        let kept = walk.memory.at(exit.result)?;
+        return Some(Box::new(walk.structure(first, kept.bytes, kept.meant.into())));
     }
     let bytes = exit.result.to_le_bytes();
     let value = walk.by_type(ty, bytes.get(..walk.size_of(ty))?, cutap_calls::known::Unit::None);

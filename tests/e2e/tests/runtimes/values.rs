@@ -115,6 +115,14 @@ fn nodes_of_all_kinds() {
 }
 
 #[test]
+fn structs_that_are_returned() {
+    let Some(text) = runtime_trace("results", shared("13.5"), "cudaCreateChannelDesc") else { return };
+    let call = "[libcudart.so.13] cudaCreateChannelDesc(x=8, y=16, z=32, w=0, f=cudaChannelFormatKindUnsigned) = \
+                {x=8, y=16, z=32, w=0, f=cudaChannelFormatKindUnsigned} <";
+    assert!(text.starts_with(call), "{text}");
+}
+
+#[test]
 fn options_and_logs_of_the_compiler() {
     case("jit", "jit", "driver");
 }

@@ -91,6 +91,13 @@ impl Handles {
         self.known.get(&(kind.short, value)).filter(|k| !k.other).map(|k| (k.number, k.standing))
     }
 
+    /// A live kernel or function of this value, by its kind and number.
+    pub fn kernel(&self, value: u64) -> Option<(&'static known::Handle, u32)> {
+        let of = |short| self.known.get(&(short, value));
+        let live = |k: &&Known| k.made && !k.other && k.standing == Standing::Live && k.number > 0;
+        ["kernel", "function"].into_iter().filter_map(of).find(live).map(|k| (k.kind, k.number))
+    }
+
     /// A handle that a call wrote: it is there.
     pub fn written(&mut self, kind: &'static known::Handle, value: u64, now: u64) -> u32 {
         match self.known.get_mut(&(kind.short, value)) {

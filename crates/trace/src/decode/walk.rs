@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
             return self.somewhere(address, meant, Else::Any);
         }
         match param.rule {
-            Rule::Opaque => return Value::Opaque(address),
+            Rule::Opaque => return self.opaque(address),
             Rule::Memory(count) | Rule::Host(count) | Rule::From(count, _) | Rule::To(count, _) => {
                 let meant = self.bytes_of(row, count, to);
                 // Of a pointer in a struct the struct around it may say it.
@@ -229,6 +229,14 @@ impl<'a> Walk<'a> {
             }
         });
         value.flatten().unwrap_or_else(|| self.plain(param, address))
+    }
+
+    /// An address that is not read. Runtimes take a kernel's handle in the place of a function of the program.
+    fn opaque(&self, address: u64) -> Value {
+        match self.state.as_ref().and_then(|state| state.handles.kernel(address)) {
+            Some((kind, number)) => Value::Handle { value: address, kind, number, standing: Standing::Live },
+            None => Value::Opaque(address),
+        }
     }
 
     /// A pointer whose target was not kept.

@@ -23,6 +23,11 @@ pub fn in_family(name: &[u8]) -> bool {
 /// Whether a SONAME is this one (`*` stands for any characters), as it is or as auditwheel renamed it.
 pub fn is_soname(pattern: &str, soname: &[u8]) -> bool {
     let pattern = pattern.as_bytes();
+    // Most names are none of ours, and each library of a process is asked about at each look.
+    let begin = pattern.iter().zip(soname).take(5).take_while(|(p, _)| **p != b'*');
+    if begin.into_iter().any(|(p, c)| p != c) {
+        return false;
+    }
     if glob(pattern, soname) {
         return true;
     }

@@ -82,7 +82,11 @@ pub struct Snapshot {
     count: usize,
     missed: usize,
     next: *mut Snapshot,
+    /// Which of them are watched, for they are few: see `owner`. More than there is room for: all are looked at.
+    watched: [u16; WATCHED],
+    watching: usize,
 }
+const WATCHED: usize = 64;
 
 static NOW: AtomicPtr<Snapshot> = AtomicPtr::new(core::ptr::null_mut());
 static RETIRED: AtomicPtr<Snapshot> = AtomicPtr::new(core::ptr::null_mut());
@@ -110,7 +114,17 @@ impl Snapshot {
         if !p.is_null() {
             // SAFETY: fresh memory of that size.
             unsafe {
-                p.write(Snapshot { adds: 0, subs: 0, bytes, room, count: 0, missed: 0, next: core::ptr::null_mut() })
+                p.write(Snapshot {
+                    adds: 0,
+                    subs: 0,
+                    bytes,
+                    room,
+                    count: 0,
+                    missed: 0,
+                    next: core::ptr::null_mut(),
+                    watched: [0; WATCHED],
+                    watching: 0,
+                })
             };
         }
         p
@@ -139,7 +153,11 @@ impl Snapshot {
     }
     /// The watched object whose code holds `address`.
     pub fn owner(&self, address: usize) -> Option<&Object> {
-        self.objects().iter().find(|o| o.layer != 0 && o.has_code(address))
+        if self.watching > WATCHED {
+            return self.objects().iter().find(|o| o.layer != 0 && o.has_code(address));
+        }
+        let watched = self.watched.iter().take(self.watching).filter_map(|n| self.objects().get(usize::from(*n)));
+        watched.into_iter().find(|o| o.has_code(address))
     }
     /// The same object in an earlier snapshot.
     pub fn same(&self, o: &Object) -> Option<&Object> {
@@ -159,8 +177,18 @@ impl Snapshot {
         }
         // SAFETY: the object is mapped, by the caller's promise.
         let o = unsafe { describe(info) };
+        let watched = o.layer != 0;
         // SAFETY: there is room behind the header.
         unsafe { (&raw mut *self).add(1).cast::<Object>().add(self.count).write(o) };
+        if watched {
+            match (self.watched.get_mut(self.watching), u16::try_from(self.count)) {
+                (Some(place), Ok(n)) => {
+                    *place = n;
+                    self.watching += 1;
+                }
+                _ => self.watching = usize::MAX,
+            }
+        }
         self.count += 1;
     }
 

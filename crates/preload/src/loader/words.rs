@@ -154,7 +154,9 @@ impl Words<'_> {
         } else if dlsym::is_replaced(value) {
             dlsym::replacement(value, self.o)
         } else {
-            match self.snapshot.owner(value) {
+            // What an object has itself is no other's; most words of C++ are such.
+            let own = value >= self.o.span.0 && value < self.o.span.1;
+            match if own { None } else { self.snapshot.owner(value) } {
                 Some(owner) if owner.live && owner.base != self.o.base => {
                     let name = name();
                     // SAFETY: the owner is loaded; we hold the lock that keeps it so.

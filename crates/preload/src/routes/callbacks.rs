@@ -6,7 +6,7 @@
 
 use super::instances::{ALL, Function, ISSUE, Instance};
 use super::introduced::{UNWANTED, introduce, name};
-use super::quiet;
+use super::{quiet, usual};
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, Call, row, stacked};
 use crate::hook::forced::Registers;
@@ -56,11 +56,13 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     let record = unsafe { &*data };
     thread::fork::check();
     match record.phase {
+        0 if usual::enter(i, id, record) => {}
         0 if start::counting() && counted(i, id, record) => {}
         0 => {
             introduced(i, n, record);
             enter(i, n, id, record, None);
         }
+        _ if usual::exit(i, id, record) => {}
         _ => exit(i, id, record, None),
     }
     forward(i, id, record)
@@ -236,7 +238,7 @@ const UNKNOWN_WORDS: usize = 6;
 
 /// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is known.
 #[inline(always)]
-fn quick_words<'a>(b: &mut Block, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
+pub fn quick_words<'a>(b: &mut Block, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
     let n = quick::words(f.quick.load(Relaxed))?;
     let words = r.parameters;
     let (words_at, len) = (words as usize, n * 8);
@@ -275,7 +277,7 @@ fn readable(b: &mut Block, at: usize, words: usize) -> bool {
 }
 
 /// Where the call came from is not in the record; the function's own object is.
-fn caller(r: &CallbackRecord) -> usize {
+pub fn caller(r: &CallbackRecord) -> usize {
     r.export_table.map_or(0, |f| f as usize)
 }
 

@@ -29,6 +29,8 @@ pub struct Function {
     pub stack: AtomicBool,
     /// What there is to do for a call: see `capture::quick`.
     pub quick: AtomicU64,
+    /// Its calls need nothing but that: see `usual`.
+    pub usual: AtomicBool,
     /// It launches a kernel, which the runtime names.
     pub launch: AtomicBool,
     /// Whether hooks want it: see `hook::callback`.
@@ -48,6 +50,7 @@ impl Function {
             row: AtomicU32::new(0),
             stack: AtomicBool::new(false),
             quick: AtomicU64::new(0),
+            usual: AtomicBool::new(false),
             launch: AtomicBool::new(false),
             hooks: AtomicUsize::new(0),
             site: AtomicUsize::new(0),
@@ -73,6 +76,8 @@ pub struct Instance {
     shared: AtomicPtr<u8>,
     /// The same, where there is no such file; nobody outside can switch them.
     own: ([AtomicU32; CALLBACKS], [AtomicU8; CALLBACKS]),
+    /// It is linked into something, so no binding leads to its functions.
+    pub linked: AtomicBool,
     /// By callback id.
     pub functions: [Function; CALLBACKS],
     /// 0 unknown, 1 being asked, 2 known.
@@ -185,6 +190,7 @@ pub static ALL: [Instance; INSTANCES] = [const {
         count: AtomicUsize::new(0),
         shared: AtomicPtr::new(core::ptr::null_mut()),
         own: ([const { AtomicU32::new(0) }; CALLBACKS], [const { AtomicU8::new(0) }; CALLBACKS]),
+        linked: AtomicBool::new(false),
         functions: [const { Function::new() }; CALLBACKS],
         version: AtomicU32::new(0),
         introduced: AtomicU32::new(0),
@@ -338,6 +344,7 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         i.driver.store(driver, Relaxed);
         i.driver_flags.store(flags, Relaxed);
         i.count.store(entries, Relaxed);
+        i.linked.store(object.layer != layer::RUNTIME, Relaxed);
         i.text.0.store(object.text.0, Relaxed);
         i.text.1.store(object.text.1, Relaxed);
         start::announce(object);

@@ -49,6 +49,7 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
 /// The number of a function that an instance reports for the first time, or [`UNWANTED`].
 pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let text = name_of(i, id, r);
+    f.usual.store(false, Relaxed);
     if !with_library(i, |library| start::wanted(layer::RUNTIME, library, text)) {
         i.forget(id as usize);
         return UNWANTED;
@@ -59,7 +60,10 @@ pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> 
     // An unknown function has as many words as `block_words` says.
     f.quick.store(if remembered == 0 { 0 } else { quick::of_row(remembered) }, Relaxed);
     // SAFETY: the runtime's string constant.
-    f.launch.store(is_launch(unsafe { sys::text(r.name, 64) }), Relaxed);
+    let launch = is_launch(unsafe { sys::text(r.name, 64) });
+    f.launch.store(launch, Relaxed);
+    let words = quick::words(f.quick.load(Relaxed)).is_some();
+    f.usual.store(words && !launch && i.linked.load(Relaxed), Relaxed);
     slots::runtime_slot(n, id, block_words(remembered) as u8, text)
 }
 

@@ -13,3 +13,4 @@ pub mod proc_address;
 mod ptx;
 pub mod quiet;
 pub mod stacked;
+mod usual;

@@ -115,6 +115,7 @@ pub fn current() -> Option<&'static mut Block> {
 }
 
 /// This thread's block if it has one.
+#[inline(always)]
 pub fn existing() -> Option<&'static mut Block> {
     // SAFETY: as in `current`.
     unsafe { (*word()).as_mut() }.filter(|b| &raw const **b as usize > 1 && b.generation == fork::generation())

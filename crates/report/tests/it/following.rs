@@ -204,7 +204,7 @@ fn what_was_raw_where_parts_are_missing() {
     for _ in 0..200 {
         thread.call_with(1, &[0x7f_0000, 0x5e_0000, 16, 0, 0, 0], &[], 0, &[]);
         collector.poll(true, &mut |_| ()).unwrap();
-        collector.give_back();
+        collector.give_back(false);
     }
     thread.call_with(2, &[0x50_0000, 0, 0, 0, 0, 0], &[], 0, &[]);
     thread.call_with(3, &[1, 1, 9, 7, 0, 0x20_0000], &[], 0, &[]);

@@ -56,7 +56,7 @@ fn chunks_are_given_back_and_used_again_only_when_consumed() {
             thread.call(0, &[round], 10, 0);
         }
         reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
-        reader.give_back();
+        reader.give_back(false);
         assert_eq!(thread.states().iter().filter(|s| **s == FULL).count(), 0, "round {round}");
     }
     assert_eq!(thread.states().iter().filter(|s| **s == OPEN).count(), 1);
@@ -94,7 +94,7 @@ fn a_second_reader_that_loses_a_race_says_so() {
     for _ in 0..10 {
         (0..60).for_each(|_| thread.call(0, &[], 10, 0));
         collector.poll(false, &mut |_| ()).unwrap();
-        collector.give_back();
+        collector.give_back(false);
     }
     second.poll(true, &mut |_| seen += 1).unwrap();
     assert!(seen < 2 + 2 * 601, "{seen}");

@@ -236,6 +236,15 @@ pub enum Count {
     /// One value, or part of one, in as many bytes as a sibling says, and no more than another one (255: none) points
     /// to after the call.
     Sized(u8, u8),
+    /// So many elements of a type that a sibling announces.
+    Typed {
+        /// Elements.
+        count: u8,
+        /// Row of `tags`.
+        tags: u16,
+        /// The sibling that holds the tag.
+        by: u8,
+    },
     /// Up to an element that is zero.
     ZeroEnded,
 }

@@ -354,7 +354,7 @@ fn count<'a>(of: cutap_calls::known::Count, value: &dyn Fn(u8) -> Option<&'a Val
         Count::Volume(pitched, extent) => {
             field(pitched, "pitch")?.checked_mul(field(extent, "height")?)?.checked_mul(field(extent, "depth")?)
         }
-        Count::Rows { .. } | Count::RowsBy { .. } | Count::Copied(_) | Count::Sized(..) => None,
+        Count::Rows { .. } | Count::RowsBy { .. } | Count::Copied(_) | Count::Typed { .. } | Count::Sized(..) => None,
         Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
     }
 }

@@ -54,9 +54,15 @@ static int sparse(void *memory) {
     return failed | cusparseAxpby(handle, memory, vector, (float *)memory + 1, vector) | cusparseDestroy(handle);
 }
 
+/* As many elements of this type; what is as many for each rank is not told by the call. */
+static int transfers(char *memory) {
+    enum { BF16 = 9, INT64 = 4 };
+    return ncclAllReduce(memory, memory + 2048, 1000, BF16, 0, 0, 0) | ncclReduceScatter(memory, memory + 2048, 300, INT64, 2, 0, 0);
+}
+
 int main(void) {
     void *memory;
     int failed = cudaMalloc(&memory, 4096);
-    puts(failed || blas(memory) || light(memory) || sparse(memory) ? "wrong" : "done");
+    puts(failed || blas(memory) || light(memory) || sparse(memory) || transfers(memory) ? "wrong" : "done");
     return 0;
 }

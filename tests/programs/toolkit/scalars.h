@@ -1,4 +1,4 @@
-/* Some of cuBLAS, cuBLASLt and cuSPARSE, as their headers declare it; types that are of no matter here are void. */
+/* Some of cuBLAS, cuBLASLt, cuSPARSE and NCCL, as their headers declare it; types that are of no matter here are void. */
 #include <stddef.h>
 
 typedef struct cublasContext *cublasHandle_t;
@@ -17,6 +17,9 @@ int cublasLtMatmulDescGetAttribute(void *desc, int attribute, void *buf, size_t 
 int cublasLtMatmulAlgoCapGetAttribute(const void *algo, int attribute, void *buf, size_t size, size_t *written);
 int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *A, void *a, const void *B, void *b, const void *beta,
     const void *C, void *c, void *D, void *d, const void *algo, void *workspace, size_t bytes, void *stream);
+
+int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream);
+int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream);
 
 int cusparseCreate(void **handle);
 int cusparseDestroy(void *handle);

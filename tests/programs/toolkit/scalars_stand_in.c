@@ -1,4 +1,4 @@
-/* In the place of libcublas, libcublasLt and libcusparse: handles, and functions that take scalars and attributes. They look at nothing
+/* In the place of libcublas, libcublasLt, libcusparse and libnccl: handles, and functions that take scalars and attributes. They look at nothing
  * on the device; the scalars of the host are checked. */
 #include <stdlib.h>
 #include "scalars.h"
@@ -47,6 +47,16 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *A, v
     (void)handle, (void)desc, (void)alpha, (void)A, (void)a, (void)B, (void)b, (void)beta;
     (void)C, (void)c, (void)D, (void)d, (void)algo, (void)workspace, (void)bytes, (void)stream;
     return 0;
+}
+#endif
+
+#ifdef NCCL
+int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream) {
+    (void)send, (void)recv, (void)count, (void)type, (void)op, (void)comm, (void)stream;
+    return 0;
+}
+int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream) {
+    return ncclAllReduce(send, recv, count, type, op, comm, stream);
 }
 #endif
 

@@ -10,6 +10,8 @@ pub(crate) enum RuleText {
     Extra,
     Memory(Option<CountText>),
     Host(Option<CountText>),
+    /// So many elements of a type that a sibling announces by these tags.
+    MemoryTyped(String, String, String),
     From(CountText, String),
     To(CountText, String),
     Array(CountText),
@@ -68,6 +70,11 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("opaque", []) => RuleText::Opaque,
         ("extra", []) => RuleText::Extra,
         ("memory", []) => RuleText::Memory(None),
+        ("memory", [n]) if n.starts_with("typed(") => {
+            let all = split(n.strip_prefix("typed(")?.strip_suffix(')')?);
+            let [count, tags, by] = all.as_slice() else { return None };
+            RuleText::MemoryTyped(name(count)?, name(tags)?, name(by)?)
+        }
         ("memory", [n]) => RuleText::Memory(Some(count(n)?)),
         ("host", []) => RuleText::Host(None),
         ("host", [n]) => RuleText::Host(Some(count(n)?)),
@@ -98,6 +105,7 @@ impl RuleText {
             RuleText::Memory(n) | RuleText::Host(n) => n.iter().flat_map(CountText::siblings).collect(),
             RuleText::Array(n) | RuleText::Behind(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
             RuleText::Scalar(_, s) | RuleText::Word(_, s) | RuleText::Tagged(_, s, None) => vec![s],
+            RuleText::MemoryTyped(n, _, by) => vec![n, by],
             RuleText::KernelParams(s, other) | RuleText::ScalarOr(_, s, _, other) => vec![s, other],
             RuleText::Tagged(_, s, Some(n))
             | RuleText::OptionValues(s, n)
@@ -227,6 +235,8 @@ mod tests {
         let [pitch, width, element, height] = ["p", "w", "e", "h"].map(String::from);
         assert_eq!(count("rows(p, w * e, h)"), Some(CountText::RowsBy { pitch, width, element, height }));
         assert_eq!(parse("memory(copied(dst))"), Some(RuleText::Memory(Some(CountText::Copied(1)))));
+        let [n, tags, by] = ["n", "T", "t"].map(String::from);
+        assert_eq!(parse("memory(typed(n, T, t))"), Some(RuleText::MemoryTyped(n, tags, by)));
         assert_eq!(parse("from(n, kind)").unwrap().siblings(), ["n", "kind"]);
         assert_eq!(parse("addresses(n, bytes)").unwrap().siblings(), ["n", "bytes"]);
         assert_eq!(count("volume(p, e)"), Some(CountText::Volume("p".into(), "e".into())));
@@ -251,6 +261,8 @@ mod tests {
             "memory(rows(p, w))",
             "memory(rows(p, w * 300, h))",
             "memory(copied(a))",
+            "memory(typed(n, T))",
+            "array(typed(n, T, t))",
             "from(n)",
             "kernel_params(a, b, c)",
             "tagged(a)",

@@ -132,6 +132,10 @@ impl Tables<'_> {
             RuleText::Opaque => Rule::Opaque,
             RuleText::Extra => Rule::Extra,
             RuleText::Memory(n) => Rule::Memory(maybe(n, Count::Unknown)?),
+            RuleText::MemoryTyped(n, tags, by) => {
+                let tags = self.tag_row(family, tags, false, place)?;
+                Rule::Memory(Count::Typed { count: find(n)?, tags, by: find(by)? })
+            }
             RuleText::Host(n) => Rule::Host(maybe(n, Count::Unknown)?),
             RuleText::From(n, kind) => Rule::From(count(n)?, find(kind)?),
             RuleText::To(n, kind) => Rule::To(count(n)?, find(kind)?),

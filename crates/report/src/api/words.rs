@@ -122,6 +122,7 @@ fn count(params: &[Param], count: Count) -> String {
         Count::Copied(_) => "as the struct says".to_owned(),
         Count::AtTimes(a, b) => format!("*{} * {}", name(a), name(b)),
         Count::Volume(a, b) => format!("{0}->pitch * {1}.height * {1}.depth", name(a), name(b)),
+        Count::Typed { count, by, .. } => format!("{} of {}", name(count), name(by)),
         Count::Sized(n, _) => format!("in {} bytes", name(n)),
         Count::OneMore(n) => format!("{} + 1", name(n)),
         Count::Less(n, less) => format!("{} - {less}", name(n)),

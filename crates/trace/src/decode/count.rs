@@ -39,6 +39,10 @@ impl Walk<'_> {
                 let (pitch, height) = (self.sibling(row, pitch)?, self.sibling(row, height)?);
                 rows(pitch, self.sibling(row, width)?.checked_mul(self.sibling(row, element)?)?, height)
             }
+            Count::Typed { count, tags, by } => {
+                let ty = self.announced(row, tags, by)?;
+                self.sibling(row, count)?.checked_mul(self.size_of(ty) as u64)
+            }
             Count::Copied(side) => self.copied(row, side),
             Count::AtTimes(a, b) => self.behind(row, a)?.checked_mul(self.sibling(row, b)?),
             Count::Volume(pitched, extent) => self.volume(row, pitched, extent),

@@ -65,6 +65,7 @@ fn count() -> impl Strategy<Value = Count> {
             height
         }),
         (0..4u8).prop_map(Count::Copied),
+        (0..6u8, 0..4u16, 0..6u8).prop_map(|(count, tags, by)| Count::Typed { count, tags, by }),
         (0..6u8, 0..7u8).prop_map(|(n, written)| Count::Sized(n, written)),
         (0..6u8, any::<u8>()).prop_map(|(a, b)| Count::Less(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Carried(a, b)),

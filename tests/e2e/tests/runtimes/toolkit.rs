@@ -121,10 +121,15 @@ fn nvshmem() {
 /// Scalars in memory of a device are addresses, of the host values; attributes are read in as many bytes as are given.
 #[test]
 fn scalars_and_attributes() {
-    let library = |(name, defined): (&str, &str)| stand_in("scalars_stand_in.c", &format!("lib{name}.so.12"), defined);
-    let all = [("cublas", "CUBLAS"), ("cublasLt", "CUBLASLT"), ("cusparse", "CUSPARSE")];
+    let library = |(name, defined): (&str, &str)| stand_in("scalars_stand_in.c", name, defined);
+    let all = [
+        ("libcublas.so.12", "CUBLAS"),
+        ("libcublasLt.so.12", "CUBLASLT"),
+        ("libcusparse.so.12", "CUSPARSE"),
+        ("libnccl.so.2", "NCCL"),
+    ];
     let Some(libraries) = all.map(library).into_iter().collect::<Option<Vec<_>>>() else { return };
-    recorded("scalars.c", "scalars", &libraries, "cublas*,cusparse*,cuMemAlloc*", "done\n");
+    recorded("scalars.c", "scalars", &libraries, "cublas*,cusparse*,nccl*,cuMemAlloc*", "done\n");
 }
 
 #[test]

@@ -159,3 +159,22 @@ fn children_of(pid: u32) -> Vec<String> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     children.split_whitespace().map(str::to_owned).collect()
 }
+
+/// Stacks make rings full sooner, and change nothing of what is counted.
+#[test]
+fn with_stacks() {
+    for full in [&["--lossy"][..], &["--flight-recorder", "64K"]] {
+        let folder = scratch("stacked");
+        let words = [full, &["--stack", "--stack-size", "512"]].concat();
+        let (done, made) = record(&folder, &words, "30", &[]);
+        assert_eq!((done.status.code(), &*done.stderr), (Some(0), ""));
+        let file = folder.join("run.cutap");
+        let shown = Shown::of(&file);
+        assert_eq!(shown.allocations + shown.dropped + shown.overwritten, made, "{full:?} {shown:?}");
+        if full.len() > 1 {
+            let text = finish(Command::new(cutap()).arg("show").arg(&file)).stdout;
+            let frames = text.lines().filter(|l| l.contains("    at ") && l.contains("full_speed")).count() as u64;
+            assert!(shown.overwritten > 0 && frames >= shown.allocations, "{frames} frames of {shown:?}");
+        }
+    }
+}

@@ -6,6 +6,8 @@ use crate::decode::{Value, parameters_in, plain_inputs, plain_outputs};
 use crate::event::{Call, Exit, Layer, State};
 use crate::filter::{Filter, Judged, Tests};
 use crate::folder::Folder;
+use crate::names::Known;
+use crate::source::Shared;
 use cutap_calls::known::{Dir, Rule};
 
 /// Whether the call is wanted; `None` when that is not known yet.
@@ -94,4 +96,9 @@ pub fn unfinished(open: &Open, filter: &Filter, now: u64) -> Option<Exit> {
         Shown::AtEnd => wanted_at_end(&exit, open, filter),
     };
     shown.then_some(exit)
+}
+
+/// Whether the interpreter learns from calls that are not shown.
+pub fn looked_at(shared: &Shared, known: &Known) -> bool {
+    shared.decode && known.function.described.is_some()
 }

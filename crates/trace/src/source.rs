@@ -6,7 +6,7 @@ use crate::clock::{Clock, Pair};
 use crate::event::{Answer, Args, Call, Did, Event, Exit, Hooked, Layer, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::judge::{judge, launch, unfinished, wanted_at_end};
+use crate::judge::{judge, launch, looked_at, unfinished, wanted_at_end};
 use crate::names::{Known, Launch, clean};
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
@@ -360,7 +360,7 @@ impl Events {
                 folder.read_names(true);
             }
             folder.names.instance_by_id(value).map(|i| call.instance.set(i.clone()));
-        } else if let Some(did) = did(what, value) {
+        } else if let Some(did) = Did::of_note(what, value) {
             let n = (what >> 8 & 0xff) as usize;
             if folder.names.hooks.len() <= n && folder.stale {
                 folder.read_names(true);
@@ -395,19 +395,4 @@ impl Events {
         self.shown += 1;
         self.push(Event::Lookup(Box::new(lookup)), true);
     }
-}
-
-/// What a note says that a hook did.
-fn did(what: u64, value: u64) -> Option<Did> {
-    match what & 0xff {
-        note::HOOK_ANSWER => Some(Did::Answer),
-        note::HOOK_ARGUMENT => Some(Did::Argument((what >> 16) as usize, value)),
-        note::HOOK_RESULT => Some(Did::Result(value)),
-        _ => None,
-    }
-}
-
-/// Whether the interpreter learns from calls that are not shown.
-fn looked_at(shared: &Shared, known: &Known) -> bool {
-    shared.decode && known.function.described.is_some()
 }

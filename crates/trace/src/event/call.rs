@@ -4,7 +4,7 @@ use super::{Function, Instance, Layer, Thread};
 use crate::decode::Value;
 use crate::results::{Returned, returned};
 use cutap_stacks::Stack;
-use cutap_wire::record::{Fragments, Output};
+use cutap_wire::record::{Fragments, Output, note};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -156,6 +156,18 @@ pub enum Did {
     Argument(usize, u64),
     /// It changed the result, which was this.
     Result(u64),
+}
+
+impl Did {
+    /// What a note says that a hook did.
+    pub(crate) fn of_note(what: u64, value: u64) -> Option<Did> {
+        match what & 0xff {
+            note::HOOK_ANSWER => Some(Did::Answer),
+            note::HOOK_ARGUMENT => Some(Did::Argument((what >> 16) as usize, value)),
+            note::HOOK_RESULT => Some(Did::Result(value)),
+            _ => None,
+        }
+    }
 }
 
 /// A kernel's parameters that a runtime passed on to the driver.

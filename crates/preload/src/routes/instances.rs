@@ -213,7 +213,7 @@ unsafe extern "C" {
 }
 const ENTRY_BYTES: usize = 16;
 global_asm!(
-    ".hidden cutap_callbacks, cutap_flags, cutap_on_callback, cutap_on_flags",
+    ".hidden cutap_callbacks, cutap_flags, cutap_reports, cutap_on_flags",
     ".hidden cutap_hooked_callbacks, cutap_reported, cutap_stacked_callbacks, cutap_on_stacked_callback",
     ".globl cutap_callbacks, cutap_flags, cutap_hooked_callbacks, cutap_stacked_callbacks",
     ".macro cutap_entries name, function",
@@ -234,7 +234,7 @@ global_asm!(
     ".cfi_endproc",
     ".size \\name, . - \\name",
     ".endm",
-    "cutap_entries cutap_callbacks, cutap_on_callback",
+    "cutap_entries cutap_callbacks, cutap_reports",
     "cutap_entries cutap_hooked_callbacks, cutap_reported",
     "cutap_entries cutap_stacked_callbacks, cutap_on_stacked_callback",
     "cutap_entries cutap_flags, cutap_on_flags",

@@ -12,5 +12,6 @@ pub mod introduced;
 pub mod proc_address;
 mod ptx;
 pub mod quiet;
+mod reports_x86_64;
 pub mod stacked;
 mod usual;

@@ -15,6 +15,9 @@ use cutap_wire::counts::{ENTRIES, FILES, HEAD, STEP};
 /// A thread's numbers: those of thunks, those of runtime functions.
 pub struct Counts([*mut u8; 2]);
 
+/// Where in a block the numbers of runtime functions are.
+pub const REPORTED: usize = core::mem::offset_of!(Block, counts) + size_of::<*mut u8>();
+
 global_asm!(
     ".section .tbss.cutap,\"awT\",@nobits",
     ".balign 8",

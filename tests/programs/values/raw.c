@@ -34,6 +34,15 @@ int main(void) {
     CUgraph graph;
     CUgraphNode node;
     CHECK(cuGraphCreate(&graph, 0));
+    /* New memory in a struct: its address is all that there is to say. */
+    CUDA_MEM_ALLOC_NODE_PARAMS new = {.bytesize = 8192};
+    new.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    new.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CHECK(cuGraphAddMemAllocNode(&node, graph, 0, 0, &new));
+    CUgraphNodeParams more = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
+    more.alloc.poolProps = new.poolProps;
+    more.alloc.bytesize = 100;
+    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &more));
     CUgraphNodeParams run = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
     run.kernel.func = function;
     run.kernel.gridDimX = run.kernel.gridDimY = run.kernel.gridDimZ = 1;

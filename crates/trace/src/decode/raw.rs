@@ -1,6 +1,7 @@
 //! What was shown raw: a pointer or handle without a kind, a struct as an address, in functions that
 //! have a description; and functions that have none. Counted by function, for the end of a trace.
 
+use super::graphs;
 use super::value::Value;
 use crate::event::{Call, Exit, Function, State};
 use cutap_calls::known::{Dir, Effect, Rule};
@@ -43,7 +44,7 @@ impl Raws {
     pub fn described(&mut self, exit: &Exit, complete: bool) {
         let call = &exit.call;
         let failed = exit.is_error() || exit.state != State::Done;
-        let around = Around { complete, failed, launched: call.launched.get().map(|l| l.at) };
+        let around = Around { complete, failed, launched: call.launched.get().map(|l| l.at), new: 0 };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {
             let Some(param) = call.function.params().get(n) else { return false };
@@ -51,6 +52,7 @@ impl Raws {
             let effects = call.function.described.map_or(&[][..], |d| d.function.effects);
             // A new allocation's address is all that there is to say.
             let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
+            let inside = |e: &Effect| matches!(e, Effect::AllocatesInside { at, .. } if usize::from(*at) == n);
             match param.rule {
                 Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) if !complete => false,
                 // What a failed call has not written nobody can show: the place of it is all that there is.
@@ -60,6 +62,7 @@ impl Raws {
                     Around { complete: false, ..around }.raw(read)
                 }
                 _ if effects.iter().any(new) => false,
+                _ if effects.iter().any(inside) => Around { new: allocated(read), ..around }.raw(read),
                 _ => around.raw(read),
             }
         };
@@ -104,13 +107,23 @@ struct Around {
     failed: bool,
     /// Address that is shown as what lies there: a kernel's parameters.
     launched: Option<u64>,
+    /// Address of what the call has allocated, in a struct; 0: none.
+    new: u64,
+}
+
+/// The new allocation's address in a node's parameters.
+fn allocated(value: &Value) -> u64 {
+    match graphs::inside(value) {
+        Some(graphs::Node::Allocates(address, _)) => address,
+        _ => 0,
+    }
 }
 
 impl Around {
     /// Whether some part of a value has no kind.
     fn raw(self, value: &Value) -> bool {
         match value {
-            Value::Address(at, None) => self.complete && self.launched != Some(*at),
+            Value::Address(at, None) => self.complete && self.launched != Some(*at) && self.new != *at,
             Value::Handle { kind, number, value, .. } => {
                 let named = kind.number || *value == 0 || kind.special.iter().any(|(v, _)| v == value);
                 !named && (*number == 0 || kind.short.is_empty())

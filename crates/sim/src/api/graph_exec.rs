@@ -22,9 +22,7 @@ fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
     current::require(&world)?;
     known_graph(&world, graph)?;
     let parts = Parts::of(&world, graph)?;
-    for address in parts.memory() {
-        *world.graph_memory.entry(address).or_default() += 1;
-    }
+    allocation::hold_graph_memory(&mut world, &parts.memory());
     let made = world.new_handle();
     let id = world.next_order() as u32;
     world.executables.insert(made, Executable { flags, parts, id });
@@ -94,9 +92,7 @@ pub extern "C" fn cuGraphExecDestroy(handle: Handle) -> u32 {
     answer(|| {
         let mut world = world();
         let gone = world.executables.remove(&handle).ok_or(Fault::INVALID_VALUE)?;
-        for address in gone.parts.memory() {
-            allocation::drop_graph_memory(&mut world, address);
-        }
+        allocation::drop_graph_memory(&mut world, &gone.parts.memory());
         Ok(())
     })
 }
@@ -122,7 +118,14 @@ fn update(handle: Handle, graph: Handle) -> Answer<Result<(), (u32, Handle)>> {
     let mut world = world();
     known(&mut world, handle)?;
     let parts = Parts::of(&world, graph)?;
-    Ok(known(&mut world, handle)?.parts.update(parts))
+    let parts_of_it = &mut known(&mut world, handle)?.parts;
+    let (before, after) = (parts_of_it.memory(), parts.memory());
+    let result = parts_of_it.update(parts);
+    if result.is_ok() {
+        allocation::hold_graph_memory(&mut world, &after);
+        allocation::drop_graph_memory(&mut world, &before);
+    }
+    Ok(result)
 }
 
 pub extern "C" fn cuGraphExecUpdate(handle: Handle, graph: Handle, wrong: Out<Handle>, result: Out<u32>) -> u32 {
@@ -149,6 +152,7 @@ fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut World) -> Answer<Tas
         let mut world = world();
         known(&mut world, handle)?;
         let task = task(&mut world)?;
+        task.check_range(&world)?;
         let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         if part.task.kind() != task.kind() {
             return Err(Fault::INVALID_VALUE);

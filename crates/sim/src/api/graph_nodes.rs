@@ -45,6 +45,7 @@ fn set(node: Handle, task: impl FnOnce(&mut World) -> Answer<Task>) -> u32 {
         let mut world = world();
         known_node(&world, node)?;
         let task = task(&mut world)?;
+        task.check_range(&world)?;
         let node = known_mut(&mut world.nodes, node)?;
         if node.task.kind() != task.kind() {
             return Err(Fault::INVALID_VALUE);

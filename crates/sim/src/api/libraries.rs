@@ -9,11 +9,32 @@ use crate::image::Image;
 use std::ffi::c_char;
 use std::sync::Arc;
 
+/// CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE, and the one option that has no value.
+const TABLE: u32 = 0;
+const BINARY_IS_PRESERVED: u32 = 1;
+
+/// The options of a library, which change nothing here: a copy of what is needed is always made. The array of values
+/// may be missing if no option needs one, as cuBLASLt has it. A file has no binary that the program could preserve.
+fn library_options(count: u32, names: In<u32>, values: In<u64>, of_file: bool) -> Answer {
+    if count > 0 && names.is_null() {
+        return Err(Fault::INVALID_VALUE);
+    }
+    names.check_list(count as usize)?;
+    for n in 0..count as usize {
+        match names.get_at(n)? {
+            TABLE if !values.is_null() => values.check_list(count as usize)?,
+            BINARY_IS_PRESERVED if !of_file => {}
+            _ => return Err(Fault::INVALID_VALUE),
+        }
+    }
+    Ok(())
+}
+
 fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
     answer(|| found.check()?.put(code::load_library(&mut world(), image()?)))
 }
 
-/// The options for the compiler and for the library change nothing here.
+/// The options for the compiler change nothing here, but for its logs.
 pub extern "C" fn cuLibraryLoadData(
     found: Out<Handle>,
     image: u64,
@@ -26,7 +47,7 @@ pub extern "C" fn cuLibraryLoadData(
 ) -> u32 {
     load(found, || {
         let logs = options(count, names, values)?;
-        options(library_count, library_names, library_values)?;
+        library_options(library_count, library_names, library_values, false)?;
         logs.told(code::image_at(image))
     })
 }
@@ -43,7 +64,7 @@ pub extern "C" fn cuLibraryLoadFromFile(
 ) -> u32 {
     load(found, || {
         let logs = options(count, names, values)?;
-        options(library_count, library_names, library_values)?;
+        library_options(library_count, library_names, library_values, true)?;
         logs.told(code::image_in(path.get()?))
     })
 }

@@ -28,11 +28,11 @@ pub extern "C" fn cuModuleLoadData(found: Out<Handle>, image: u64) -> u32 {
     load(found, || code::image_at(image))
 }
 
-/// CU_JIT_NUM_OPTIONS of 13.5; of libraries there are fewer.
+/// CU_JIT_NUM_OPTIONS of 13.5.
 const OPTIONS: u32 = 36;
 
-/// Options of a list, whoever they are for: both arrays have to be there. What they say is for a compiler that is not
-/// here, but for where its logs are wanted.
+/// Options for the compiler: both arrays have to be there. What they say is for a compiler that is not here, but for
+/// where its logs are wanted.
 pub fn options(count: u32, names: In<u32>, values: In<u64>) -> Answer<Logs> {
     if count > 0 && (names.is_null() || values.is_null()) {
         return Err(Fault::INVALID_VALUE);

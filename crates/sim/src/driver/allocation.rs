@@ -170,13 +170,24 @@ pub fn for_graph(world: &mut World, device: i32, context: Handle, size: u64) -> 
     Ok(Task::Allocate(address, size))
 }
 
+/// One more that needs memory of a graph: an executable, or a launch until it is over.
+pub fn hold_graph_memory(world: &mut World, addresses: &[u64]) {
+    for address in addresses {
+        if let Some(count) = world.graph_memory.get_mut(address) {
+            *count += 1;
+        }
+    }
+}
+
 /// One less that needs memory of a graph.
-pub fn drop_graph_memory(world: &mut World, address: u64) {
-    let Some(count) = world.graph_memory.get_mut(&address) else { return };
-    *count -= 1;
-    if *count == 0 {
-        world.graph_memory.remove(&address);
-        release(world, address);
+pub fn drop_graph_memory(world: &mut World, addresses: &[u64]) {
+    for address in addresses {
+        let Some(count) = world.graph_memory.get_mut(address) else { continue };
+        *count -= 1;
+        if *count == 0 {
+            world.graph_memory.remove(address);
+            release(world, *address);
+        }
     }
 }
 

@@ -169,7 +169,7 @@ fn forget(world: &mut World, task: &Task) {
         Task::Conditional(bodies) => bodies.iter().for_each(|g| {
             let _ = destroy(world, *g);
         }),
-        Task::Allocate(address, _) => allocation::drop_graph_memory(world, *address),
+        Task::Allocate(address, _) => allocation::drop_graph_memory(world, &[*address]),
         _ => {}
     }
 }
@@ -253,9 +253,13 @@ impl Parts {
         Ok(())
     }
 
-    /// Addresses of memory that launches need.
+    /// Addresses of memory that launches need, here and in children.
     pub fn memory(&self) -> Vec<u64> {
-        let own = |p: &Part| if let Task::Allocate(address, _) = p.task { Some(address) } else { None };
-        self.0.iter().filter_map(own).collect()
+        let of = |part: &Part| match &part.task {
+            Task::Allocate(address, _) => vec![*address],
+            Task::Child(_, parts) => parts.memory(),
+            _ => Vec::new(),
+        };
+        self.0.iter().flat_map(of).collect()
     }
 }

@@ -78,6 +78,11 @@ impl Task {
         }
     }
 
+    /// Whether a copy or a set stays in its memory; for a node that is told to do something else.
+    pub fn check_range(&self, world: &World) -> Answer {
+        if matches!(self, Task::Copy(_) | Task::Set(_)) { self.check(world) } else { Ok(()) }
+    }
+
     /// The operations of a stream that it is.
     pub fn works(&self, world: &mut World) -> Answer<Vec<Work>> {
         let ours = |run: Option<Run>| Ok(run.map(Work::Ours).into_iter().collect());
@@ -104,6 +109,16 @@ impl Task {
     }
 }
 
+/// A launch keeps the memory of its graph until it is over, even if the program destroys graph and executable before:
+/// the last of its operations lets go of it.
+fn hold(world: &mut World, memory: Vec<u64>) -> Option<Work> {
+    if memory.is_empty() {
+        return None;
+    }
+    allocation::hold_graph_memory(world, &memory);
+    Some(Work::Ours(Box::new(move || allocation::drop_graph_memory(&mut super::world::world(), &memory))))
+}
+
 /// Does a task in a stream's order, or keeps it if the stream is captured. `wait` for the calls that are over when the
 /// task is.
 pub fn put(mut world: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
@@ -112,6 +127,11 @@ pub fn put(mut world: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
     }
     let wait = wait || matches!(&task, Task::Copy(what) if copy::has_to_wait(&world, what));
     let mut works = task.works(&mut world)?;
+    if let Task::Child(_, parts) = &task
+        && !works.is_empty()
+    {
+        works.extend(hold(&mut world, parts.memory()));
+    }
     match (works.len(), wait) {
         (0, _) => Ok(()),
         (1, true) => engine::run(world, stream, works.remove(0)),

@@ -185,6 +185,57 @@ static void captured(void) {
     IS(500, cuMemGetAddressRange_v2, &again, &n, inside);
 }
 
+/* The first operation of a launch waits until the program is done with destroying what was launched. */
+static volatile int gate;
+static void at_gate(void *data) { while (!gate) usleep(1000); }
+
+static void destroyed_while_it_runs(void) {
+    P g, x;
+    U inside = 0, start = 0;
+    size_t n = 0;
+    OK(cuStreamBeginCapture_v2, s, 0);
+    OK(cuLaunchHostFunc, s, at_gate, NUL);
+    OK(cuMemAllocAsync, &inside, SIZE(4096), s);
+    OK(cuMemsetD8Async, inside, 6, SIZE(4096), s);
+    OK(cuMemcpyDtoHAsync_v2, back, inside, SIZE(64), s);
+    OK(cuMemFreeAsync, inside, s);
+    OK(cuStreamEndCapture, s, &g);
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    memset(back, 0, sizeof back);
+    gate = 0;
+    OK(cuGraphLaunch, x, s);
+    OK(cuGraphLaunch, x, s);
+    OK(cuGraphExecDestroy, x);
+    OK(cuGraphDestroy, g);
+    OK(cuMemGetAddressRange_v2, &start, &n, inside); /* still there */
+    TRUE(start == inside && n == 4096);
+    gate = 1;
+    OK(cuStreamSynchronize, s);
+    TRUE(back[0] == 6 && back[63] == 6);
+    IS(500, cuMemGetAddressRange_v2, &start, &n, inside);
+}
+
+/* What a node is told to do instead is looked at as when it was added. */
+static void told_otherwise(void) {
+    P g, x, node;
+    struct set set = { memory, 0, 1, 1, 64, 1 };
+    OK(cuGraphCreate, &g, 0);
+    OK(cuGraphAddMemsetNode, &node, g, NUL, SIZE(0), &set, context);
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    set.width = 1000000000;
+    IS(1, cuGraphAddMemsetNode, &node, g, NUL, SIZE(0), &set, context);
+    IS(1, cuGraphExecMemsetNodeSetParams, x, node, &set, context);
+    IS(1, cuGraphMemsetNodeSetParams, node, &set);
+    set.width = 32, set.value = 2;
+    OK(cuGraphExecMemsetNodeSetParams, x, node, &set, context);
+    OK(cuGraphLaunch, x, s);
+    OK(cuStreamSynchronize, s);
+    OK(cuMemcpyDtoH_v2, back, memory, SIZE(64));
+    TRUE(back[0] == 2 && back[31] == 2 && back[32] != 2);
+    OK(cuGraphExecDestroy, x);
+    OK(cuGraphDestroy, g);
+}
+
 static int hits;
 static void hit(void *data) { __sync_fetch_and_add(&hits, 1); }
 
@@ -230,6 +281,8 @@ int main(void) {
     OK(cuMemAlloc_v2, &memory, SIZE(64));
     by_hand();
     captured();
+    destroyed_while_it_runs();
+    told_otherwise();
     threads();
     puts("all is well");
     return 0;

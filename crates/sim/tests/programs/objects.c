@@ -69,6 +69,19 @@ static void kernels(void) {
     IS(1, cuKernelGetAttribute, &value, 18, kernel, 0);
     IS(1, cuKernelSetAttribute, 15, 3, kernel, 0);
     OK(cuLibraryUnload, library);
+    /* CU_LIBRARY_BINARY_IS_PRESERVED has no value, and none needs to be given; option 0 has one, and there are no more */
+    unsigned preserved[] = { 1, 1 }, both[] = { 1, 0 }, beyond[] = { 2 };
+    P values[] = { NULL, NULL };
+    OK(cuLibraryLoadData, &library, one, NUL, NUL, 0, preserved, NUL, 1);
+    OK(cuLibraryGetKernel, &kernel, library, "f");
+    OK(cuLibraryUnload, library);
+    OK(cuLibraryLoadData, &library, one, NUL, NUL, 0, preserved, NUL, 2);
+    OK(cuLibraryLoadData, &library, one, NUL, NUL, 0, both, values, 2);
+    IS(1, cuLibraryLoadData, &library, one, NUL, NUL, 0, both, NUL, 2);
+    IS(1, cuLibraryLoadData, &library, one, NUL, NUL, 0, beyond, values, 1);
+    IS(1, cuLibraryLoadData, &library, one, NUL, NUL, 0, NUL, values, 1);
+    IS(1, cuLibraryLoadFromFile, &library, "/no/such/file", NUL, NUL, 0, preserved, NUL, 1);
+    IS(301, cuLibraryLoadFromFile, &library, "/no/such/file", NUL, NUL, 0, NUL, NUL, 0);
 }
 
 /* A hidden table that cuBLASLt asks: each pair of multiprocessors in a cluster, no two at one place. */

@@ -2,6 +2,7 @@
 //! name and then put in its place, so that at every moment one whole file is there.
 
 use crate::error::{Error, Result, cannot, reason, say};
+use crate::written;
 use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, pack, walk};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -16,7 +17,7 @@ const MOST_THREADS: usize = 4;
 
 /// `cutap pack`: packs a recording that is not being written any more.
 pub fn pack_file(path: &Path) -> Result<()> {
-    match at_rest(path) {
+    match at_rest(path, false) {
         Ok(()) => Ok(()),
         Err(Refused::Sentence(sentence)) => Err(Error::own(sentence)),
         Err(Refused::Io(e)) => Err(cannot("pack", path, &e, "it is as it was")),
@@ -25,7 +26,7 @@ pub fn pack_file(path: &Path) -> Result<()> {
 
 /// The same at the end of a recording, where failing is no loss: the file is good as it is.
 pub(crate) fn pack_recorded(path: &Path) {
-    match at_rest(path) {
+    match at_rest(path, true) {
         Ok(()) | Err(Refused::Sentence(_)) => {}
         Err(Refused::Io(e)) => {
             say(&format!("{} could not be packed more tightly: {}; it is whole", path.display(), reason(&e)))
@@ -45,7 +46,8 @@ impl From<io::Error> for Refused {
     }
 }
 
-fn at_rest(path: &Path) -> std::result::Result<(), Refused> {
+/// `ours`: this process has locked it already.
+fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     let no = |why: &str| Err(Refused::Sentence(format!("cannot pack {}: {why}", path.display())));
     let path = fs::canonicalize(path)?;
     let file = File::open(&path)?;
@@ -55,6 +57,10 @@ fn at_rest(path: &Path) -> std::result::Result<(), Refused> {
     }
     if data.nlink() != 1 {
         return no("it has a second name (a hard link), which would keep the old file; copy it first");
+    }
+    // It would go on with a file that has no name any more.
+    if !ours && !written::lock(&file) {
+        return no("a collector is at work on it; pack it when that has ended");
     }
     let mut blocks: Vec<(Block, Vec<u8>)> = Vec::new();
     let cut = match walk(&file, cutap_wire::VERSION, &mut |block, plain| blocks.push((*block, plain.to_vec()))) {

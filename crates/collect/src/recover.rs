@@ -4,6 +4,7 @@
 use crate::control::Page;
 use crate::error::{Error, Result, cannot, reason};
 use crate::record::Recorder;
+use crate::written;
 use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -42,6 +43,10 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
             Recorder::begin(run, File::create_new(path).map_err(made)?, false).map_err(made)?
         }
         Err(e) => return Err(made(e)),
+        Ok(file) if !written::lock(&file) => {
+            let path = path.display();
+            return Err(Error::own(format!("cannot add to {path}: another cutap is writing to it; {advice}")));
+        }
         Ok(file) if file.metadata().is_ok_and(|m| m.len() == 0) => Recorder::begin(run, file, false).map_err(made)?,
         Ok(file) => Recorder::go_on(run, file, path, false)?,
     };

@@ -31,11 +31,16 @@ pub fn open<'a>(path: &Path, record: bool, used: impl Iterator<Item = &'a OsStr>
         return Ok(file);
     }
     // The lock is the collectors' too, and goes with the last of them.
-    // SAFETY: a descriptor of our own.
-    let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
-    if !locked && std::io::Error::last_os_error().kind() == std::io::ErrorKind::WouldBlock {
+    if !lock(&file) {
         return Err(refuse("another cutap is writing to it"));
     }
     file.set_len(0).map_err(fail)?;
     Ok(file)
+}
+
+/// Keeps a recording from everybody else who would write to it, as long as the file is open. False when somebody does.
+pub fn lock(file: &File) -> bool {
+    // SAFETY: a descriptor of our own. A file system without locks has none to wait for.
+    let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
 }

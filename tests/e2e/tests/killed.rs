@@ -2,7 +2,7 @@
 //! once.
 
 use cutap_e2e::{
-    Counts, Scratch, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary, wait_for,
+    Counts, Finished, Scratch, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary, wait_for,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -150,6 +150,10 @@ fn a_run_has_one_collector() {
     assert_eq!(shown(&run.file()), run.real());
 }
 
+fn pack(file: &Path) -> Finished {
+    finish(Command::new(cutap()).arg("pack").arg(file))
+}
+
 /// The front dies with its collector: what the run folder holds is taken in, and no call is there twice.
 #[test]
 fn both_killed_and_recovered() {
@@ -182,8 +186,13 @@ fn a_daemon_that_outlives_its_parent() {
         let said = run.said();
         assert!(said.contains(&format!("({program}) still runs; its calls are added")), "{said}");
         assert!(show(&run.file()).contains("does not end in order"), "{program}");
+        let refused = pack(&run.file());
+        assert_eq!((refused.status.code(), refused.stderr.lines().count()), (Some(125), 1), "{refused:?}");
+        assert!(refused.stderr.contains("a collector is at work on it"), "{refused:?}");
         wait_for("the daemon's end", LONG, || run.folder.join("counts.over").exists());
         wait_for("the recording's end", LONG, || !show(&run.file()).contains("in order"));
+        assert_eq!(shown(&run.file()), run.real(), "{program}");
+        wait_for("the collector's end", LONG, || pack(&run.file()).status.success());
         assert_eq!(shown(&run.file()), run.real(), "{program}");
     }
 }
@@ -202,6 +211,9 @@ fn recover_refuses_what_it_would_spoil() {
     for to in [&file, &new] {
         assert!(recover(&folder, to).contains("a collector is at work in"));
     }
+    let refused = pack(&file);
+    assert_eq!(refused.status.code(), Some(125), "{refused:?}");
+    assert!(refused.stderr.contains("a collector is at work on it"), "{refused:?}");
     run.ends();
     assert_eq!(shown(&file), run.real());
     assert!(!new.exists());

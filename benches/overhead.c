@@ -10,6 +10,7 @@
  * Driver functions come from dlsym, those of the runtime are linked in (libcudart_static.a), unless built
  * with -DDRIVER_ONLY. The prototypes are written out: no NVIDIA header is needed. What is queued on the
  * device (launches, events, copies) is waited for outside the time, before a queue can be full.
+ * OVERHEAD_CUDART in the environment is a shared libcudart: its cudaGetDevice is timed too, by the pointer that dlsym gives.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,6 +28,7 @@ typedef struct { unsigned x, y, z; } dim3;
 
 static int (*get_current)(void **), (*event_record)(void *, void *), (*synchronize)(void *);
 static int (*copy_async)(device_pointer, device_pointer, size_t, void *);
+static int (*shared_get_device)(int *);
 static void *event, *stream, *kernel;
 static device_pointer to, from;
 
@@ -145,8 +147,21 @@ static void *function(void *driver, const char *name)
     return p;
 }
 
+static void call_shared_get_device(void)
+{
+    int device;
+    shared_get_device(&device);
+}
+
 static void prepare(void *driver)
 {
+    const char *shared = getenv("OVERHEAD_CUDART");
+    if (shared != NULL) {
+        void *library = dlopen(shared, RTLD_NOW);
+        if (library == NULL)
+            fail(dlerror(), 0);
+        shared_get_device = (int (*)(int *))function(library, "cudaGetDevice");
+    }
     void *context, *device_context;
     device_pointer memory;
     check(((int (*)(unsigned))function(driver, "cuInit"))(0), "cuInit");
@@ -198,6 +213,7 @@ int main(int argc, char **argv)
 #ifndef DRIVER_ONLY
         {"cudaGetDevice", call_get_device, cudaGetDevice, 0},
 #endif
+        {"cudaGetDevice, shared", call_shared_get_device, shared_get_device, 0},
         {"cuEventRecord", call_event_record, event_record, 200},
 #ifndef DRIVER_ONLY
         {"cudaLaunchKernel", call_launch, cudaLaunchKernel, 200},
@@ -224,7 +240,7 @@ int main(int argc, char **argv)
     int outside = 0;
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
         const struct call *call = &calls[c];
-        if (only && strcmp(only, call->name))
+        if ((only && strcmp(only, call->name)) || call->pointer == NULL)
             continue;
         char file[4096];
         file_of(call->pointer, file, sizeof file);

@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "gpu"))
 import machine  # noqa: E402
 
-CALLS = ("cuCtxGetCurrent", "cudaGetDevice", "cuEventRecord", "cudaLaunchKernel", "cuMemcpyAsync")
+CALLS = ("cuCtxGetCurrent", "cudaGetDevice", "cudaGetDevice, shared", "cuEventRecord", "cudaLaunchKernel", "cuMemcpyAsync")
 
 
 class NotHere(Exception):
@@ -43,6 +43,7 @@ class Bench:
         self.work, self.built = work, options.built
         self.numbers = ["--burst", str(options.burst), "--bursts", str(options.bursts), "--sustained", str(options.sustained)]
         self.libraries = self.sim_folder() if self.sim else None
+        self.cudart = options.cudart or machine.find_cudart()
 
     def sim_folder(self):
         folder = os.path.join(self.work, "env")
@@ -52,6 +53,8 @@ class Bench:
 
     def environment(self, **more):
         env = dict(os.environ, **more)
+        if self.cudart:
+            env["OVERHEAD_CUDART"] = self.cudart
         if self.libraries:
             env["LD_LIBRARY_PATH"] = ":".join(filter(None, (self.libraries, env.get("LD_LIBRARY_PATH"))))
         return env
@@ -213,7 +216,7 @@ def tables(results, missing):
         names = [name for name in COLUMNS if name in results]
         yield "| call | " + " | ".join(names) + " |"
         yield "| --- |" + " --- |" * len(names)
-        for call in CALLS:
+        for call in (c for c in CALLS if any(c in r["calls"] for r in results["plain"])):
             values = {name: [r["calls"][call][kind] for r in results[name] if call in r["calls"]] for name in names}
             base = statistics.median(values["plain"]) if values.get("plain") else None
             yield f"| {call} | " + " | ".join(cell(values[name], None if name == "plain" else base) for name in names) + " |"
@@ -245,6 +248,7 @@ def main():
     parser.add_argument("--sim", action="store_true", help="on the simulated driver")
     parser.add_argument("--program", required=True, help="overhead.c, built")
     parser.add_argument("--built", default=HERE, help="folder of the libraries of this bench")
+    parser.add_argument("--cudart", help="a shared libcudart, whose cudaGetDevice is timed too; PyTorch's is found")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--burst", type=int, default=4000)
     parser.add_argument("--bursts", type=int, default=15)

@@ -38,6 +38,14 @@ def find_cupti():
     return None
 
 
+def find_cudart():
+    """A shared libcudart of a Python package or of a toolkit; None if there is none."""
+    roots = [p for p in sys.path if p.endswith("-packages")]
+    patterns = [os.path.join(root, "nvidia", "*", "lib", "libcudart.so.1*") for root in roots]
+    found = [path for pattern in [*patterns, "/usr/local/cuda/lib64/libcudart.so.1*"] for path in sorted(glob.glob(pattern))]
+    return found[0] if found else None
+
+
 def _first_line(path):
     try:
         with open(path, encoding="utf-8", errors="replace") as f:

@@ -88,11 +88,14 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
 /// What was looked at stays so, until something was unloaded: then an address may belong to another
 /// library now.
 fn carry_over(s: &mut Snapshot, was: &Snapshot, again: bool) {
-    let same_epoch = s.subs == was.subs && !again;
+    let unloaded = s.subs != was.subs;
+    let same_epoch = !unloaded && !again;
     for o in s.objects_mut() {
         if let Some(old) = was.same(o) {
             o.done = old.done && same_epoch;
             o.id = old.id;
+            // It may have been closed and opened again in the meantime.
+            o.fresh = unloaded;
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct Object {
     pub profiler: bool,
     /// The load this is: never used again for another library.
     pub id: u32,
-    /// Seen for the first time in this snapshot.
+    /// Seen for the first time, or for the first time since something was unloaded.
     pub fresh: bool,
     /// Its words have been looked at since the last unload.
     pub done: bool,

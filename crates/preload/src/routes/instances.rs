@@ -95,6 +95,11 @@ impl Instance {
     pub fn holds(&self, address: usize) -> bool {
         address >= self.text.0.load(Relaxed) && address < self.text.1.load(Relaxed)
     }
+    /// Where its code begins, and its length.
+    pub fn text(&self) -> (usize, usize) {
+        let first = self.text.0.load(Relaxed);
+        (first, self.text.1.load(Relaxed).wrapping_sub(first))
+    }
     /// The flags.
     fn flags(&self) -> *const AtomicU32 {
         let shared = self.shared.load(Relaxed);

@@ -1,9 +1,9 @@
 //! Which functions of a shared runtime need not be reported by the runtime itself: those whose every call comes through a slot. Their
 //! flag goes off, for a report costs as much as the call's own records, and tells nothing that the slot does not.
 //!
-//! It must never make a call unseen that would be seen: a function of which one call came another way is reported for ever, and
-//! where a word may lead past its slot all functions are reported again. What remains are the constructors of libraries that are
-//! opened later, which are missed in every layer, and listed.
+//! A function of which one call came another way is reported for ever, and where a word may lead past its slot all functions are
+//! reported again. What remains are libraries that are opened and call before any look-up, which are missed in every layer, and
+//! listed; and the driver's calls tell even those: when the runtime makes one and no call of it is open, all is reported again, for good.
 
 use super::callbacks::CallbackRecord;
 use super::instances::{ALL, Function, Instance};
@@ -11,7 +11,7 @@ use super::introduced::name_of;
 use crate::slots;
 use crate::thread::block::Block;
 use crate::thread::counts;
-use core::sync::atomic::{AtomicBool, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 /// Calls through a slot, one behind the other, after which a function is believed to have no others.
 pub const ENOUGH: u32 = 16;
@@ -20,6 +20,27 @@ const OTHERS: u32 = u32::MAX;
 
 /// There are words that could not be rewritten.
 static NEVER: AtomicBool = AtomicBool::new(false);
+/// Code of the runtime of which functions are quiet: first address, length. One of a process. The quick frames look at it.
+#[unsafe(no_mangle)]
+static CUTAP_QUIET: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// True for a driver call of such a runtime. If no call is open, one of the runtime's was not seen.
+#[inline(always)]
+pub fn holds(caller: usize) -> bool {
+    let [low, len] = &CUTAP_QUIET;
+    caller.wrapping_sub(low.load(Relaxed)) < len.load(Relaxed)
+}
+
+/// Takes the place; false: another runtime has it.
+fn claim(i: &Instance) -> bool {
+    let [low, len] = &CUTAP_QUIET;
+    let (first, bytes) = i.text();
+    let taken = low.compare_exchange(0, first, AcqRel, Acquire);
+    if taken.is_ok() {
+        len.store(bytes, Release);
+    }
+    taken.is_ok() || taken == Err(first)
+}
 
 /// A report of a call that came through a slot.
 #[inline(always)]
@@ -35,7 +56,7 @@ fn another(i: &Instance, id: usize, f: &Function, so_far: u32) {
     // Threads may count one call less, which does no harm.
     f.bound.store(so_far.min(ENOUGH), Relaxed);
     // A launch's report names the kernel.
-    if so_far >= ENOUGH && !f.launch.load(Relaxed) && !NEVER.load(Relaxed) {
+    if so_far >= ENOUGH && !f.launch.load(Relaxed) && !NEVER.load(Relaxed) && claim(i) {
         i.quiet(id);
     }
 }
@@ -71,8 +92,11 @@ pub fn again() {
 }
 
 /// A word leads past its slot for good.
+#[cold]
 pub fn never() {
     if !NEVER.swap(true, Relaxed) {
+        let [_, len] = &CUTAP_QUIET;
+        len.store(0, Relaxed);
         again();
     }
 }

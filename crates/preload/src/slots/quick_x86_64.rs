@@ -40,7 +40,7 @@ const _: () = assert!(size_of::<OpenCall>() == 24);
 
 global_asm!(
     ".hidden cutap_quick_0, cutap_quick_1, cutap_quick_2, cutap_quick_3, cutap_quick_4, cutap_quick_5, cutap_quick_6",
-    ".hidden cutap_quick_after, cutap_quick_personality, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK",
+    ".hidden cutap_quick_after, cutap_quick_personality, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET",
     ".hidden cutap_frame, cutap_not_on, cutap_tls",
     ".text",
     // The block of this thread to rsi, its chunk to rdi, if no record is being written.
@@ -136,7 +136,7 @@ global_asm!(
     "  shr rax, 32", // the number of this call
     "  xor r8d, r8d",
     "  test rdx, rdx",
-    "  jz 2f",
+    "  jz 5f",
     "  cmp rdx, {depths}",
     "  jae 7f",
     "  lea r9, [rdx + 2 * rdx]",
@@ -190,6 +190,12 @@ global_asm!(
     "  mov rax, [rbp - 64]",
     "  call [r11]",
     "  jmp cutap_quick_end",
+    // It has none: see `routes::quiet`.
+    "5: mov r9, [rbp + 8]",
+    "  sub r9, [rip + CUTAP_QUIET]",
+    "  cmp r9, [rip + CUTAP_QUIET + 8]",
+    "  jae 2b",
+    "  jmp 7f",
     // Not as usual, and nothing has happened yet.
     "6: dec qword ptr [rsi + {depth}]",
     "7: mov rdi, [rbp - 8]",

@@ -6,12 +6,13 @@ use super::reserve::{self, calls, finish, here, reserve};
 use super::{counts, fork};
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, row};
+use crate::routes::{self, quiet};
 use crate::slots::quick::QuickFrame;
 use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
+use crate::start;
 use crate::start::switch;
-use crate::{routes, start};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::count;
 use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, kind};
@@ -31,6 +32,9 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     let Some(b) = ready() else { return not_recorded(frame, slot) };
     let at = frame.stack as usize;
     b.leave_below(at);
+    if b.depth == 0 && quiet::holds(frame.caller) {
+        quiet::never();
+    }
     if switch::rules_changed() {
         switch::apply_rules();
     }

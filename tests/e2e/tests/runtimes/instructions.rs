@@ -10,7 +10,7 @@ use std::process::Command;
 const RUSTC: &str = "rustc 1.95";
 
 /// Function, and instructions of a recorded call: one word; one word and an output; four words.
-const NUMBERS: [(&str, u64); 3] = [("cuCtxSetCurrent", 185), ("cuCtxGetCurrent", 217), ("cuMemcpyDtoDAsync_v2", 207)];
+const NUMBERS: [(&str, u64); 3] = [("cuCtxSetCurrent", 189), ("cuCtxGetCurrent", 221), ("cuMemcpyDtoDAsync_v2", 211)];
 
 /// Instructions of a whole run of the program with so many calls.
 fn run(program: &Path, function: &str, calls: u64, recorded: bool) -> u64 {

@@ -32,8 +32,9 @@ fn run(program: &std::path::Path, flags: &[&str]) -> ([u64; 2], [usize; 2]) {
 #[test]
 fn what_comes_through_a_slot_is_not_reported_and_what_does_not_is() {
     for program in ["11.8", "12.4", "13.5"].into_iter().filter_map(|v| program("quiet", shared(v), &[])) {
-        for flags in [&[][..], &["-C"]] {
-            assert_eq!(run(&program, flags), ([50, 46], [1, 1]), "{} {flags:?}", program.display());
+        // A call past the slot is told by the driver call in it, where calls are recorded.
+        for (flags, seen) in [(&[][..], 54), (&["-C"], 50)] {
+            assert_eq!(run(&program, flags), ([seen, 46], [1, 1]), "{} {flags:?}", program.display());
         }
     }
 }

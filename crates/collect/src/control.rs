@@ -74,7 +74,16 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     put(offset_of!(Control, stack_bytes), &wanted.stacks.bytes.to_le_bytes());
     put(offset_of!(Control, stack_rules_len), &(wanted.stacks.rules.len() as u32).to_le_bytes());
     put(offset_of!(Control, stack_rules), wanted.stacks.rules.as_bytes());
+    put(offset_of!(Control, run), &random().to_le_bytes());
     Ok(page)
+}
+
+/// A number that no other run has; 0 where the system gives none.
+fn random() -> u64 {
+    let mut bytes = [0; 8];
+    // SAFETY: fills bytes of our own.
+    let filled = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
+    if filled == 8 { u64::from_le_bytes(bytes) } else { 0 }
 }
 
 /// Whether rules have room in the page.

@@ -114,6 +114,8 @@ pub struct Control {
     /// Ticks a second of the time stamp counter, as the collector measured it; 0: not yet. Short recordings of a processor that does not
     /// state it need it.
     pub ticks_per_second: AtomicU64,
+    /// A random number, by which a recording is known to be of this run; 0: there was none.
+    pub run: u64,
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

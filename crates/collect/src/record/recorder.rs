@@ -28,6 +28,9 @@ const WHO: std::ops::Range<usize> =
 const RATE: std::ops::Range<usize> =
     offset_of!(control::Control, ticks_per_second)..offset_of!(control::Control, ticks_per_second) + 8;
 
+/// Which run it is, in the control page.
+const RUN: std::ops::Range<usize> = offset_of!(control::Control, run)..offset_of!(control::Control, run) + 8;
+
 /// Puts a run into a file.
 #[derive(Debug)]
 pub struct Recorder {
@@ -37,6 +40,8 @@ pub struct Recorder {
     control: Vec<u8>,
     processes: Vec<Process>,
     known: BTreeMap<String, Known>,
+    /// The control page of a file that is added to.
+    before: Vec<u8>,
     next: u32,
     batch: Batch,
     rate: Rate,
@@ -80,7 +85,12 @@ impl Recorder {
         let advice = "give another file with -o";
         let refuse = |why: &str| Error::own(format!("cannot add to {}: {why}; {advice}", path.display()));
         let mut found: BTreeMap<u32, Found> = BTreeMap::new();
+        let mut control = None;
         let walked = walk(&file, VERSION, &mut |block, plain| {
+            if block.kind == kind::CONTROL {
+                control = Some(*block);
+                return;
+            }
             let of = found.entry(block.process).or_default();
             match block.kind {
                 kind::PROCESS => of.0 = Some(*block),
@@ -100,19 +110,20 @@ impl Recorder {
         }
         let mut known = BTreeMap::new();
         let mut next = 0;
+        let body = |block: Option<Block>| {
+            let mut bytes = Vec::new();
+            block.map(|b| cutap_file::body(&file, &b, &mut bytes));
+            bytes
+        };
         for (number, (name, page, rings)) in found {
-            let body = |block: Option<Block>| {
-                let mut bytes = Vec::new();
-                block.map(|b| cutap_file::body(&file, &b, &mut bytes));
-                bytes
-            };
             let name = String::from_utf8_lossy(&body(name)).into_owned();
             known.insert(name, Known { number, page: body(page), rings });
             next = next.max(number.saturating_add(1));
         }
+        let before = body(control);
         let moved = file.set_len(cut.at).and_then(|()| file.seek(SeekFrom::Start(cut.at)));
         moved.map_err(|e| cannot("add to", path, &e, advice))?;
-        Ok(Recorder { known, next, ..Recorder::new(run, Writer::go_on(file, cut.at), consume) })
+        Ok(Recorder { known, before, next, ..Recorder::new(run, Writer::go_on(file, cut.at), consume) })
     }
 
     fn new(run: &Path, writer: Writer<File>, consume: bool) -> Recorder {
@@ -123,6 +134,7 @@ impl Recorder {
             control: Vec::new(),
             processes: Vec::new(),
             known: BTreeMap::new(),
+            before: Vec::new(),
             next: 0,
             batch: Batch::new(),
             rate: Rate::begin(),
@@ -165,8 +177,14 @@ impl Recorder {
         let _ = self.writer.out().set_len(whole);
     }
 
-    /// Whether a process of this run is another than the one of that name in the file.
+    /// Whether the file is of another run: its control page says so, or a process in it is another than the one of that name here.
     pub fn other_run(&self) -> bool {
+        let of = |page: &[u8]| page.get(RUN).map_or(0, |bytes| bytes.iter().fold(0, |all, b| all << 8 | u64::from(*b)));
+        // 0 says nothing: the page is missing, damaged, or made where there was no number.
+        let (there, here) = (of(&self.before), of(&std::fs::read(self.run.join(control::FILE)).unwrap_or_default()));
+        if there != 0 && here != 0 && there != here {
+            return true;
+        }
         let mut both = self.processes.iter().filter_map(|p| Some((p, self.known.get(&p.name)?)));
         both.any(|(p, known)| !known.page.is_empty() && padded(&known.page)[WHO] != padded(&p.page)[WHO])
     }

@@ -2,6 +2,9 @@
 //! or damaged of it takes nothing else away, and no bytes are too strange.
 
 use super::Recorder;
+use crate::control::{self, Wanted};
+use crate::full::Full;
+use crate::stacks::Kept;
 use cutap_trace::made::{Process, Run};
 use cutap_trace::{Event, Follow, FollowOptions, Why};
 use cutap_wire::control::Control;
@@ -176,4 +179,34 @@ fn another_run_is_not_added() {
     let mut recorder = Recorder::go_on(&two, opened, &file, false).unwrap();
     recorder.discover().unwrap();
     assert!(recorder.other_run());
+}
+
+/// Their processes have other names, as when each has another process number.
+#[test]
+fn another_run_with_other_processes_is_not_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two, file) = (folder.path().join("one"), folder.path().join("two"), folder.path().join("run.cutap"));
+    let filter = crate::filter::filter(None).unwrap();
+    for (path, pid) in [(&one, 100), (&two, 200)] {
+        let run = Run::new(path);
+        let wanted = Wanted {
+            filter: &filter,
+            no_follow: false,
+            dump_modules: false,
+            full: Full::Wait,
+            only_hooks: false,
+            range: false,
+            count: false,
+            stacks: &Kept::default(),
+        };
+        control::write(path, &control::page(wanted).unwrap()).unwrap();
+        some_calls(&run, &mut run.process(pid, "/bin/prog"));
+    }
+    finish(&one, &file);
+    for (run, other) in [(&one, false), (&two, true)] {
+        let opened = OpenOptions::new().read(true).write(true).open(&file).unwrap();
+        let mut recorder = Recorder::go_on(run, opened, &file, false).unwrap();
+        recorder.discover().unwrap();
+        assert_eq!(recorder.other_run(), other, "{}", run.display());
+    }
 }

@@ -3,7 +3,7 @@
 //!
 //! A function of which one call came another way is reported for ever, and where a word may lead past its slot all functions are
 //! reported again. What remains are libraries that are opened and call before any look-up, which are missed in every layer, and
-//! listed; and the driver's calls tell even those: when the runtime makes one and no call of it is open, all is reported again, for good.
+//! listed; and the driver's calls tell even those: when the runtime makes one and no call is open, all is reported again.
 
 use super::callbacks::CallbackRecord;
 use super::instances::{ALL, Function, Instance};
@@ -11,12 +11,15 @@ use super::introduced::name_of;
 use crate::slots;
 use crate::thread::block::Block;
 use crate::thread::counts;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 
 /// Calls through a slot, one behind the other, after which a function is believed to have no others.
 pub const ENOUGH: u32 = 16;
 /// As a number of such calls: one came another way.
 const OTHERS: u32 = u32::MAX;
+
+/// So often a call of the driver may tell that one was not seen: a switch in the middle of a call does, too.
+const PAST: u32 = 8;
 
 /// There are words that could not be rewritten.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -88,6 +91,16 @@ pub fn again() {
                 i.loud(id);
             }
         }
+    }
+}
+
+/// A driver call tells that a call of the runtime was not seen: some address leads past a slot.
+#[cold]
+pub fn past() {
+    static SO_FAR: AtomicU32 = AtomicU32::new(0);
+    match SO_FAR.fetch_add(1, Relaxed) {
+        0..PAST => again(),
+        _ => never(),
     }
 }
 

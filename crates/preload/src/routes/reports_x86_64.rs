@@ -27,6 +27,8 @@ global_asm!(
     "  jne cutap_on_callback",
     "  cmp qword ptr [rip + CUTAP_FORK], {here}",
     "  jne cutap_on_callback",
+    "  test rsi, rsi",
+    "  jz cutap_on_callback",
     "  mov edx, edx",
     "  imul r8, rdx, {instance}",
     "  lea r9, [rip + {all}]",

@@ -33,7 +33,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     let at = frame.stack as usize;
     b.leave_below(at);
     if b.depth == 0 && quiet::holds(frame.caller) {
-        quiet::never();
+        quiet::past();
     }
     if switch::rules_changed() {
         switch::apply_rules();

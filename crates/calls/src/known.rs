@@ -104,6 +104,19 @@ pub struct Param {
     pub rule: Rule,
     /// Unit of a number.
     pub unit: Unit,
+    /// Which calls write what it points to.
+    pub written: Writes,
+}
+
+/// Which calls write an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// Those that succeed.
+    Done,
+    /// All of them: it says why one failed.
+    Always,
+    /// Those that fail, and no others.
+    Failed,
 }
 
 /// Direction of a pointer's target.

@@ -12044,7 +12044,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x8fbb19311db0, 40), // nppiCrossCorrSame_NormLevel_64f_C1R
     n(0x8fbba891d870, 5), // nppiCrossCorrSame_NormLevelAdvanced_8u32f_C3R_Ctx
     n(0x8fbd1f39a635, 29), // nppiCompareC_16s_C1R
-    n(0x8fc0669e303a, 1174), // cuGraphInstantiateWithParams
+    n(0x8fc0669e303a, 1068), // cuGraphInstantiateWithParams
     n(0x8fc3c739a63a, 29), // nppiCompareC_16s_C3R
     n(0x8fceeffa0571, 16), // nppiFilterRobertsDownBorder_32f_C1R_Ctx
     n(0x8fcf2ec7fc3d, 559), // cudaEventElapsedTime
@@ -12128,7 +12128,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x90d1e9659bc0, 299), // cudaGetSurfaceObjectResourceDesc#12
     n(0x90d1ea659bc0, 299), // cudaGetSurfaceObjectResourceDesc#11
     n(0x90d3e1a2865c, 199), // nppiWarpAffineBack_16u_P4R
-    n(0x90d632a44b83, 1175), // cudnnGetAlgorithmPerformance
+    n(0x90d632a44b83, 1174), // cudnnGetAlgorithmPerformance
     n(0x90d6595d4849, 318), // fftw_plan_guru_dft
     n(0x90dd56d0036e, 76), // nppiFilterRowBorder_32f_AC4R_Ctx
     n(0x90e195ee49bd, 629), // nvmlDeviceGetAccountingStats_v2
@@ -12165,7 +12165,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9128f9235e1d, 58), // nppiErodeBorder_32f_C3R
     n(0x91297db7da57, 28), // nppiMaxIndxGetBufferHostSize_16s_C1R#11
     n(0x9129e9bae005, 357), // nppiLUT_Cubic_32f_C3R_Ctx
-    n(0x913131463a76, 1176), // __cudaRegisterSurface
+    n(0x913131463a76, 1175), // __cudaRegisterSurface
     n(0x913335889050, 840), // cusolverDnXgesvd_bufferSize
     n(0x9135302bac2e, 25), // cusparseSpSM_updateMatrix
     n(0x91354258be5d, 665), // nppiCMYKOrYCCKToBGR_JPEG_8u_P4C3R
@@ -12210,7 +12210,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x91ac083e2832, 307), // nppiSet_16f_C4R
     n(0x91ad08a38368, 110), // nvmlDeviceGetMaxCustomerBoostClock
     n(0x91add47416fc, 502), // nppiSet_32f_C2R_Ctx
-    n(0x91b0e2fa902b, 1177), // cuMemcpy2DUnaligned_v2
+    n(0x91b0e2fa902b, 1176), // cuMemcpy2DUnaligned_v2
     n(0x91b4cc299918, 38), // cuMemsetD32
     n(0x91b7562af8da, 1011), // ncclRedOpCreatePreMulSum
     n(0x91bbb829991e, 38), // cuMemsetD16
@@ -12219,7 +12219,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x91c82ae86375, 1), // nppsDotProdGetBufferSize_32f32fc64fc
     n(0x91d01636d498, 38), // nppsMinEvery_64f_I
     n(0x91d1f4200986, 149), // cublasCsyrk_v2
-    n(0x91d57dfa7925, 1178), // cudssMatrixGetCsr#0
+    n(0x91d57dfa7925, 1177), // cudssMatrixGetCsr#0
     n(0x91d762b817b6, 25), // nppiAlphaPremulC_8u_C1IR
     n(0x91dbeac44fd2, 13), // nppiFilterSobelHorizSecond_8u16s_C1R
     n(0x91de2c81126d, 16), // cusolverDnSsygvj
@@ -12233,10 +12233,10 @@ pub static NAMES: [Name; 21553] = [
     n(0x91e16276af1e, 533), // __nvJitLinkDestroy_13_1
     n(0x91e82a6f5fa1, 11), // nppiDotProdGetBufferHostSize_16s64f_C3R_Ctx#11
     n(0x91ea8d928afe, 38), // nvshmem_ulong_atomic_fetch_or
-    n(0x91ecb061643b, 1179), // nppiThreshold_16s_AC4IR_Ctx
+    n(0x91ecb061643b, 1178), // nppiThreshold_16s_AC4IR_Ctx
     n(0x91ee3400d182, 11), // nppsMaxIndxGetBufferSize_64f_Ctx#11
-    n(0x91f2b555e779, 1180), // cusparseScsrgemm2
-    n(0x91f519ef60be, 1181), // nppiSet_16s_C4MR_Ctx
+    n(0x91f2b555e779, 1179), // cusparseScsrgemm2
+    n(0x91f519ef60be, 1180), // nppiSet_16s_C4MR_Ctx
     n(0x91f64388628b, 50), // nvshmem_size_atomic_fetch_inc
     n(0x91f961d29b54, 28), // nppiMaximumErrorGetBufferHostSize_16u_C2R#11
     n(0x91faf236ba5a, 11), // nppiFullNormLevelGetBufferHostSize_8u32f_C1R_Ctx#11
@@ -12276,7 +12276,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9280d70d4612, 50), // nvshmem_uint_atomic_inc
     n(0x928142c90cd9, 11), // nppiMaxIndxGetBufferHostSize_8u_C3R_Ctx#11
     n(0x92815bca36c1, 5), // nppiSumWindowRowBorder_16u32f_C3R_Ctx
-    n(0x928db6bbeb5c, 1182), // cusparseHpruneDense2csr_bufferSizeExt
+    n(0x928db6bbeb5c, 1181), // cusparseHpruneDense2csr_bufferSizeExt
     n(0x928e0d4f50ce, 7), // nppiSubDeviceC_16u_AC4IRSfs_Ctx
     n(0x928e77554600, 7), // nppiFilterPrewittVert_8u_C1R_Ctx
     n(0x928e7c84918c, 1), // nppiNormDiffL2GetBufferHostSize_8s_C1MR
@@ -12316,7 +12316,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x92cb0f264c6c, 331), // cuGraphAddDependencies
     n(0x92cb883a37e6, 29), // nppiFilterMax_16u_AC4R
     n(0x92cbfff217e2, 12), // nvshmemx_uint_sum_reduce_on_stream
-    n(0x92cd0fbd4ae2, 1183), // cublasHgemmBatched
+    n(0x92cd0fbd4ae2, 1182), // cublasHgemmBatched
     n(0x92cd65f49fe8, 19), // nppiMinIndx_16s_C3R_Ctx
     n(0x92cf48acf494, 19), // nppiMaximumError_16sc_C1R_Ctx
     n(0x92da133653b7, 28), // nvmlDeviceGetDisplayActive
@@ -12329,10 +12329,10 @@ pub static NAMES: [Name; 21553] = [
     n(0x92fd429e2054, 19), // nppiDivDeviceC_16u_C4RSfs_Ctx
     n(0x9302e0b825d8, 15), // nppsMul_64fc_Ctx
     n(0x930ace6b3ab0, 15), // nppsSubC_16s_ISfs_Ctx
-    n(0x930b57c672ea, 1184), // nppiGetAffineBound
+    n(0x930b57c672ea, 1183), // nppiGetAffineBound
     n(0x930e77671cdf, 25), // nvshmem_ushort_min_reduce
     n(0x9310689f2fb5, 12), // nvshmemx_char_max_reduce_on_stream
-    n(0x931c10d59e53, 1185), // cublasLtMatmulAlgoCheck
+    n(0x931c10d59e53, 1184), // cublasLtMatmulAlgoCheck
     n(0x931e4cd91dae, 371), // nppiColorTwist32f_16f_C4R_Ctx
     n(0x931f4ed5ef33, 58), // cusparseDgpsvInterleavedBatch
     n(0x932179750bdd, 729), // nppiMulC_8u_C4IRSfs_Ctx
@@ -12342,12 +12342,12 @@ pub static NAMES: [Name; 21553] = [
     n(0x9334b10e0e2d, 11), // nppsSumGetBufferSize_16s_Sfs_Ctx#11
     n(0x93362d10f12e, 333), // cuGraphMemsetNodeGetParams
     n(0x933643e3f3e2, 2), // cusolverDnSlauum
-    n(0x933688b8980f, 1186), // nppiGetRotateQuad
+    n(0x933688b8980f, 1185), // nppiGetRotateQuad
     n(0x93374c6a6c62, 11), // nppsMaximumRelativeErrorGetBufferSize_64sc_Ctx#11
     n(0x9341555d473f, 12), // nvshmemx_putmem_on_stream
     n(0x93422be4c2c5, 7), // nppiFilterPrewittHoriz_32f_C3R_Ctx
     n(0x9345b1233b21, 434), // cublasLtGetStatusString
-    n(0x934aec71b1ce, 1187), // cublasLtMatmulAlgoCheckForStream
+    n(0x934aec71b1ce, 1186), // cublasLtMatmulAlgoCheckForStream
     n(0x934d0a728e9c, 408), // nppiSet_16s_AC4MR
     n(0x9354e74d3fd9, 29), // nppiXor_16u_C4R
     n(0x935c10c07f61, 7), // nppiDiv_16f_C3IR_Ctx
@@ -12356,7 +12356,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9361d3e10728, 25), // nvshmem_size_fcollect
     n(0x9364a9da9b0a, 304), // nppiWarpPerspective_32s_C4R_Ctx
     n(0x9365e94d3fe8, 29), // nppiXor_16u_C1R
-    n(0x93675104d696, 1188), // nvmlGpmMetricsGet
+    n(0x93675104d696, 1187), // nvmlGpmMetricsGet
     n(0x9374c61dddbb, 25), // nvshmem_size_min_reduce
     n(0x9379368315e2, 214), // nppiRShiftC_16s_AC4R_Ctx
     n(0x937d9e6f96a1, 123), // @cudaMipmappedArrayGetMemoryRequirements
@@ -12366,15 +12366,15 @@ pub static NAMES: [Name; 21553] = [
     n(0x938669ddecc1, 28), // @cudaStreamGetFlags_ptsz
     n(0x938a0363555e, 76), // nppiFilterBorder32f_16s_C3R_Ctx
     n(0x938fc3970da0, 576), // cudaStreamUpdateCaptureDependencies_v2
-    n(0x9392ee7c6dbd, 1189), // cusparseSpVecGet
+    n(0x9392ee7c6dbd, 1188), // cusparseSpVecGet
     n(0x9397ca637746, 41), // nppsZero_32sc_Ctx
     n(0x93996ae1e32a, 393), // nppiLUT_Linear_16u_C3IR_Ctx
-    n(0x939b03b22b43, 1190), // nppiEvenLevelsHost_32s
+    n(0x939b03b22b43, 1189), // nppiEvenLevelsHost_32s
     n(0x939efe443971, 28), // nppiMaxIndxGetBufferHostSize_32f_C3R#11
     n(0x93a3683d0232, 229), // nppiSet_8s_C4R_Ctx
     n(0x93a7510ebdb1, 19), // nppiAbsDiff_16u_C1R_Ctx
     n(0x93a78dbdd5a4, 7), // nppiDup_16u_C1C4R_Ctx
-    n(0x93a79d75ede5, 1191), // nvshmemx_hostlib_init_attr
+    n(0x93a79d75ede5, 1190), // nvshmemx_hostlib_init_attr
     n(0x93a8a4ba136a, 5), // nppiSumWindowRowBorder_16s32f_C3R_Ctx
     n(0x93af6fc45125, 11), // nppiMinMaxGetBufferHostSize_8u_C3R_Ctx#11
     n(0x93b494a35ee3, 124), // nppiMulC_16u_AC4IRSfs_Ctx
@@ -12389,7 +12389,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x93d3b88fd932, 76), // nppiFilterBoxBorderAdvanced_64f_C1R_Ctx
     n(0x93d40520debc, 40), // nppiFilterSobelHorizBorder_8u16s_C1R
     n(0x93d708c607a7, 19), // nppiMul_32fc_C3R_Ctx
-    n(0x93d96f4eddbd, 1192), // nvtiffStreamGetNumberOfTags
+    n(0x93d96f4eddbd, 1191), // nvtiffStreamGetNumberOfTags
     n(0x93ddc6db62e1, 233), // cudnnGetConvolutionBackwardDataWorkspaceSize
     n(0x93e593a7ffdb, 11), // nppiValidNormLevelGetBufferHostSize_8u_C4RSfs_Ctx#11
     n(0x93ef167af721, 214), // nppiMulC_32f_C3R_Ctx
@@ -12422,7 +12422,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x94487fe21dbc, 29), // nppiFilterGaussAdvanced_8u_C4R
     n(0x944a69f07933, 2), // nppiMul_16s_C1RSfs
     n(0x944b85e21dbe, 29), // nppiFilterGaussAdvanced_8u_C3R
-    n(0x944dbd9107a8, 1193), // pncclCommInitAll
+    n(0x944dbd9107a8, 1192), // pncclCommInitAll
     n(0x94522de21dc3, 29), // nppiFilterGaussAdvanced_8u_C1R
     n(0x945493b0e3dd, 7), // nppiConvert_32s32f_C1R_Ctx
     n(0x9455a6bf5718, 25), // nppsMean_64f
@@ -12436,7 +12436,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x947115f56f31, 72), // @cudaEGLStreamConsumerDisconnect
     n(0x947234b82852, 42), // fftw_plan_dft_c2r
     n(0x9478b8048fda, 454), // nppiHistogramEven_16s_C3R
-    n(0x94799153ede7, 1194), // nppiThreshold_Val_32f_AC4IR_Ctx
+    n(0x94799153ede7, 1193), // nppiThreshold_Val_32f_AC4IR_Ctx
     n(0x947a4228ec28, 334), // cuMemAllocManaged
     n(0x947d7161980e, 80), // nppsThreshold_GT_64f
     n(0x947f3c66ece7, 205), // cuGraphExternalSemaphoresSignalNodeGetParams
@@ -12447,13 +12447,13 @@ pub static NAMES: [Name; 21553] = [
     n(0x9488ac88f497, 29), // nppiConvert_32f32u_C1RSfs
     n(0x9488f147352b, 36), // nppsMinEvery_16u_I_Ctx
     n(0x948907572059, 96), // cusolverDnDgeqrf_bufferSize
-    n(0x948e7b84354c, 1195), // cuFileBatchIOGetStatus
+    n(0x948e7b84354c, 1194), // cuFileBatchIOGetStatus
     n(0x949102048fef, 452), // nppiHistogramEven_16s_C4R
     n(0x94914fe8da72, 16), // nppiMul_16u_C3RSfs_Ctx
     n(0x9496c1a4b66a, 1), // nppiFullNormLevelGetBufferHostSize_32f_C1R
     n(0x949744c944ae, 238), // cudssConfigGet
     n(0x949d11a4b66f, 1), // nppiFullNormLevelGetBufferHostSize_32f_C3R
-    n(0x949f9ef78e12, 1196), // nvmlDeviceGetRetiredPages_v2
+    n(0x949f9ef78e12, 1195), // nvmlDeviceGetRetiredPages_v2
     n(0x94a0eee4e169, 50), // @cudaStreamCopyAttributes_ptsz
     n(0x94a53ddf1986, 1141), // cusolverSpCcsrqrBufferInfo
     n(0x94a5dff12120, 12), // nppsDivC_8u_Sfs
@@ -12462,7 +12462,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x94b1b01f82fa, 7), // nppiScale_8u16s_C1R_Ctx
     n(0x94b9535edde6, 2), // nppiMul_8u_C3RSfs
     n(0x94bf8d907e5a, 16), // nppiMean_32f_C3CMR_Ctx
-    n(0x94c13f5c676b, 1197), // cublasDspmv_v2
+    n(0x94c13f5c676b, 1196), // cublasDspmv_v2
     n(0x94cff8a8642d, 28), // nvmlDeviceGetDisplayMode
     n(0x94d1c9fa5733, 39), // nppiFilterColumnBorder_16s_C3R_Ctx
     n(0x94d1e8ba6015, 843), // nppiThreshold_Val_32f_C3IR
@@ -12484,14 +12484,14 @@ pub static NAMES: [Name; 21553] = [
     n(0x951e9f6902f2, 30), // nppiCrossCorrFull_NormLevel_8u_C4RSfs
     n(0x95260731e702, 7), // nppsSum_16sc_Sfs_Ctx
     n(0x95280be174ce, 19), // cusparseZbsrsv2_analysis
-    n(0x9528610c4212, 1198), // nvtiffStreamGetGeoKeyInfo
+    n(0x9528610c4212, 1197), // nvtiffStreamGetGeoKeyInfo
     n(0x952a445bfc7f, 12), // nppiMulC_32s_C1IRSfs
     n(0x952b3f8a6fb4, 3), // nppiColorTwist32f_8u_IP3R_Ctx
     n(0x952d627e999f, 7), // nppiFilterRobertsDown_8u_C4R_Ctx
-    n(0x9535426f150a, 1181), // nppiSet_16u_C4MR_Ctx
+    n(0x9535426f150a, 1180), // nppiSet_16u_C4MR_Ctx
     n(0x953e3b68a478, 4), // nppsSumGetBufferSize_32s_Sfs_Ctx
     n(0x953f242a6f64, 324), // nppsThreshold_LTVal_32fc
-    n(0x953fc0f073d1, 1199), // cuTensorMapReplaceAddress
+    n(0x953fc0f073d1, 1198), // cuTensorMapReplaceAddress
     n(0x954334a3063b, 50), // cudaUserObjectRetain
     n(0x9546c19620c9, 30), // nppiAlphaCompC_16u_C3R
     n(0x9546ecc34e50, 321), // nppiFilterThresholdAdaptiveBoxBorder_8u_C1R
@@ -12550,9 +12550,9 @@ pub static NAMES: [Name; 21553] = [
     n(0x95cf6e878c41, 25), // nvshmem_schar_sum_reduce
     n(0x95d182f8441a, 401), // cusolverMpPotrf_bufferSize
     n(0x95d35d521504, 1), // nppiSameNormLevelGetBufferHostSize_8s32f_AC4R
-    n(0x95d486d78e5d, 1200), // cusolverSpZcsrlsvluHost
+    n(0x95d486d78e5d, 1199), // cusolverSpZcsrlsvluHost
     n(0x95d681f83e9a, 191), // nppiRShiftC_8s_AC4R
-    n(0x95d72f95ce80, 1201), // cudaEGLStreamProducerPresentFrame
+    n(0x95d72f95ce80, 1200), // cudaEGLStreamProducerPresentFrame
     n(0x95d9368ed25b, 1141), // cusolverDnXhetrf_bufferSize
     n(0x95e2a8a43b9a, 40), // nppiSqrDistanceFull_Norm_8u_AC4RSfs
     n(0x95e2d296ece1, 91), // cublasXtDsyrkx
@@ -12565,9 +12565,9 @@ pub static NAMES: [Name; 21553] = [
     n(0x95f245f8f694, 34), // nppiHistogramRangeGetBufferSize_16s_C1R
     n(0x95f5a921d732, 2), // nppiAdd_16s_C3RSfs
     n(0x95f6adcda8f3, 19), // nppiSubC_16s_C1RSfs_Ctx
-    n(0x95f6ce4ca2f4, 1202), // nppiLUTPaletteSwap_8u_C3A0C4R_Ctx
+    n(0x95f6ce4ca2f4, 1201), // nppiLUTPaletteSwap_8u_C3A0C4R_Ctx
     n(0x95f9ea4c3491, 7), // nppiXor_8u_C3IR_Ctx
-    n(0x95fa5dddba91, 1203), // @cudaGraphAddMemcpyNodeFromSymbol
+    n(0x95fa5dddba91, 1202), // @cudaGraphAddMemcpyNodeFromSymbol
     n(0x95fdfaf34f0f, 4), // nppiFullNormLevelGetBufferHostSize_8u_C3RSfs_Ctx
     n(0x9601287f20e2, 25), // nppiXorC_8u_C1IR
     n(0x960347f8f6a3, 705), // nppiHistogramRangeGetBufferSize_16s_C4R
@@ -12577,13 +12577,13 @@ pub static NAMES: [Name; 21553] = [
     n(0x9616853642a1, 57), // nppiSubC_16f_C1IR_Ctx
     n(0x9616f6496074, 137), // nppiColorTwistBatch_32f_C1R_Ctx
     n(0x96180f1e6a5a, 4), // nppsAverageErrorGetBufferSize_16s_Ctx
-    n(0x961affe14f08, 1204), // @cudaExternalMemoryGetMappedBuffer#11
-    n(0x961b02e14f08, 1204), // @cudaExternalMemoryGetMappedBuffer#12
+    n(0x961affe14f08, 1203), // @cudaExternalMemoryGetMappedBuffer#11
+    n(0x961b02e14f08, 1203), // @cudaExternalMemoryGetMappedBuffer#12
     n(0x961d6c0e10d8, 36), // nppsOr_8u_I_Ctx
     n(0x961e086537b8, 35), // nppiFilterSobelVertSecond_8u16s_C1R_Ctx
     n(0x9626f84fc287, 7), // nppsAverageError_64sc_Ctx
     n(0x962a9f0005cb, 527), // nvmlDeviceGetGpuOperationMode
-    n(0x962d1d932cc2, 1205), // cudaGraphNodeSetParams
+    n(0x962d1d932cc2, 1204), // cudaGraphNodeSetParams
     n(0x962e2fd19b7a, 281), // nppiFloodFillRangeBoundary_32u_C1IR
     n(0x962f55bda0e1, 11), // nppsMaximumErrorGetBufferSize_64sc_Ctx#11
     n(0x96328785607e, 7), // nppiSum_8u_C1R_Ctx
@@ -12605,7 +12605,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x96556f8e77ec, 225), // nppiYCbCr422_8u_C2P3R_Ctx
     n(0x96560146690a, 225), // nppiBGRToYCrCb420_709CSC_8u_AC4P3R_Ctx
     n(0x9659b5c1b6b2, 58), // cusolverDnSorgbr
-    n(0x965dd159e086, 1206), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
+    n(0x965dd159e086, 1205), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
     n(0x965e2148914e, 38), // nvshmem_int64_atomic_fetch_xor
     n(0x9661cd3b7042, 572), // nppiSwapChannels_32s_C3IR
     n(0x96625bb1bfdf, 21), // cuGreenCtxDestroy
@@ -12628,7 +12628,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9695a1880241, 29), // nppiNorm_L1_8u_C1MR
     n(0x969901de36af, 149), // cublasXtDsyrk
     n(0x969a265b96ec, 16), // nppiNorm_L1_32f_C3CMR_Ctx
-    n(0x969baa33e1cf, 1207), // cusolverSpXcsrluNnzHost
+    n(0x969baa33e1cf, 1206), // cusolverSpXcsrluNnzHost
     n(0x969bbf07c44a, 11), // nppiMinGetBufferHostSize_8u_C4R_Ctx#11
     n(0x96aad2f98d7b, 19), // nppiFilterMin_16s_C1R_Ctx
     n(0x96ab38556400, 16), // nppiFilterColumn32f_8u_C3R_Ctx
@@ -12663,7 +12663,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x96fa61926658, 16), // nppiNorm_L2_32f_C3CMR_Ctx
     n(0x96fc0b090fef, 25), // nvshmem_uint_or_reduce
     n(0x97048dd9f9a4, 146), // nppiFilterBilateralGaussBorder_16u_C3R_Ctx
-    n(0x97083bf8cb79, 1208), // cuThreadExchangeStreamCaptureMode
+    n(0x97083bf8cb79, 1207), // cuThreadExchangeStreamCaptureMode
     n(0x970cb84309da, 28), // nppiSameNormLevelGetBufferHostSize_8u32f_C1R#11
     n(0x970e73820939, 72), // cudnnCreateSpatialTransformerDescriptor
     n(0x9712bad17bbf, 19), // nppiMul_32fc_C4R_Ctx
@@ -12706,7 +12706,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9774d210d722, 4), // nppsMaxAbsIndxGetBufferSize_16s_Ctx
     n(0x977708370320, 15), // nppiYCbCrToBGRBatch_8u_C3R_Advanced_Ctx
     n(0x97789efbca45, 983), // nppiCompareEqualEps_32f_C1R
-    n(0x977b8045c95c, 1209), // nppiSwapChannels_32f_C3C4R_Ctx
+    n(0x977b8045c95c, 1208), // nppiSwapChannels_32f_C3C4R_Ctx
     n(0x977ed11aa20c, 7), // nppsMaximumRelativeError_32u_Ctx
     n(0x977f66fbca4b, 983), // nppiCompareEqualEps_32f_C3R
     n(0x9783f4ef7958, 1), // nppiValidNormLevelGetBufferHostSize_16u32f_AC4R
@@ -12720,7 +12720,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x979de47e1ef7, 1), // nppiNormInfGetBufferHostSize_16u_C1MR
     n(0x97a76e4ba26c, 154), // cusolverSpScsrlsvluHost
     n(0x97aa72e2fef8, 110), // nvmlDeviceGetTopologyCommonAncestor
-    n(0x97ab03869437, 1210), // cublasMpHerk
+    n(0x97ab03869437, 1209), // cublasMpHerk
     n(0x97ac61bd592d, 309), // nppiFilterMedianBorderGetBufferSize_32f_C4R_Ctx
     n(0x97ac73c87df8, 6), // nppiFilterRow_8u_C3R_Ctx
     n(0x97acc06842f5, 268), // nppiWarpPerspectiveQuad_32s_P4R_Ctx
@@ -12743,7 +12743,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x97dd801bac82, 6), // nppiFilterLaplaceBorder_32f_AC4R_Ctx
     n(0x97dddd734d29, 12), // nppiErode3x3_16u_C3R
     n(0x97e094f6f5b3, 16), // nppiCopyWrapBorder_16s_C4R_Ctx
-    n(0x97e1eecc0c34, 1211), // nppiThreshold_Val_32f_AC4R
+    n(0x97e1eecc0c34, 1210), // nppiThreshold_Val_32f_AC4R
     n(0x97e4cd734d2f, 12), // nppiErode3x3_16u_C1R
     n(0x97ea259f5a54, 178), // @cudaGraphicsMapResources
     n(0x97eedb734d37, 12), // nppiErode3x3_16u_C4R
@@ -12757,8 +12757,8 @@ pub static NAMES: [Name; 21553] = [
     n(0x98081e4c5c67, 7), // nppiNorm_Inf_16u_C3R_Ctx
     n(0x980bf51cb33b, 292), // nppiMulC_32f_C4R_Ctx
     n(0x9818a6d71d34, 13), // nvshmem_half_iget
-    n(0x981ce41f8247, 1212), // cudaCreateSurfaceObject#12
-    n(0x981ce71f8247, 1212), // cudaCreateSurfaceObject#11
+    n(0x981ce41f8247, 1211), // cudaCreateSurfaceObject#12
+    n(0x981ce71f8247, 1211), // cudaCreateSurfaceObject#11
     n(0x98208bb30f51, 285), // nppiYCbCr420ToBGR_709CSC_8u_P3C3R_Ctx
     n(0x9821c5bc22d8, 38), // nppiSqr_16f_C1IR
     n(0x982ff9d402b5, 11), // nppiNormRelL2GetBufferHostSize_16s_C3R_Ctx#11
@@ -12791,16 +12791,16 @@ pub static NAMES: [Name; 21553] = [
     n(0x988e84da02e5, 25), // nppsStdDev_64f
     n(0x989086fdd0fe, 25), // nvshmem_bfloat16_min_reduce
     n(0x98915446596c, 1), // nppiMeanStdDevGetBufferHostSize_8u_C3CMR
-    n(0x98937b3ab574, 1213), // nvmlDeviceGetMinMaxClockOfPState
+    n(0x98937b3ab574, 1212), // nvmlDeviceGetMinMaxClockOfPState
     n(0x98995fa65ee3, 39), // nppiFilterBorder_8u_C1R_Ctx
-    n(0x989d37b81154, 1214), // nvshmemx_get_uniqueid
+    n(0x989d37b81154, 1213), // nvshmemx_get_uniqueid
     n(0x989fecda6969, 13), // cudaMemcpyToArray_ptds
     n(0x98a1ea7b4eab, 30), // cusparseDcsric02
     n(0x98a2fe47bf8b, 7), // nppiMul_32f_C3IR_Ctx
-    n(0x98a447a72ca2, 1215), // nppiFloodFillBoundary_32u_C3IR_Ctx
+    n(0x98a447a72ca2, 1214), // nppiFloodFillBoundary_32u_C3IR_Ctx
     n(0x98abe2fda6d9, 16), // nppiFilterColumn32f_16s_AC4R_Ctx
     n(0x98b1c81a2a04, 55), // nppiThreshold_LT_32f_C3R_Ctx
-    n(0x98b6f13234e6, 1216), // nppiCopyConstBorder_8u_C4R_Ctx
+    n(0x98b6f13234e6, 1215), // nppiCopyConstBorder_8u_C4R_Ctx
     n(0x98ba6edce141, 38), // nppiGammaFwd_8u_AC4IR
     n(0x98bb59693bc8, 233), // cublasCdotu_v2
     n(0x98bf4b991eb8, 737), // cudaMemGetInfo
@@ -12811,7 +12811,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x98c2caaa1800, 25), // nvshmem_half_alltoall
     n(0x98c48b2d1a5a, 2), // nppiCrossCorrValid_Norm_8u32f_C4R
     n(0x98c7d58a0a68, 4), // nppiMaximumErrorGetBufferHostSize_16sc_C1R_Ctx
-    n(0x98cb3c52a9a6, 1217), // cusolverRfSetupHost
+    n(0x98cb3c52a9a6, 1216), // cusolverRfSetupHost
     n(0x98cb89dd1495, 29), // nppiFilterBox_64f_C1R
     n(0x98cf3d2d1a64, 2), // nppiCrossCorrValid_Norm_8u32f_C3R
     n(0x98cf9fd1e633, 25), // nppsDiv_16sc_ISfs
@@ -12840,7 +12840,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9929d95b52f1, 7), // nppsMinMax_32f_Ctx
     n(0x992a79c523c5, 25), // nvshmem_size_and_reduce
     n(0x992b0b565b84, 293), // nppiAddC_32fc_AC4IR_Ctx
-    n(0x992c1523c48f, 1218), // pncclParamGet
+    n(0x992c1523c48f, 1217), // pncclParamGet
     n(0x992d98c5749e, 15), // nppiMulDeviceCScale_16u_C1IR_Ctx
     n(0x9930a13db805, 4), // nppiMinIndxGetBufferHostSize_32f_C4R_Ctx
     n(0x9931722cef9e, 2), // nppiSub_32sc_AC4RSfs
@@ -12869,7 +12869,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x997885e400f3, 2), // nppiDilate_16u_C1R
     n(0x9978feb9262f, 257), // cudaStreamSetAttribute
     n(0x9979474cb3e6, 28), // nppiMaximumRelativeErrorGetBufferHostSize_8u_C4R#11
-    n(0x997cef3776aa, 1219), // nppiCopyConstBorder_8u_C3R_Ctx
+    n(0x997cef3776aa, 1218), // nppiCopyConstBorder_8u_C3R_Ctx
     n(0x997f75e400f9, 2), // nppiDilate_16u_C3R
     n(0x998624c2ef47, 4), // nppiSameNormLevelGetBufferHostSize_8s32f_AC4R_Ctx
     n(0x998758398876, 412), // cublasCher
@@ -12940,7 +12940,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9a44a2da3481, 306), // nppiFilterMedianGetBufferSize_32f_C4R_Ctx
     n(0x9a4bb8e6693a, 474), // cusolverSpDcsrqrSetup
     n(0x9a4d5161c346, 135), // cusolverSpDcsreigvsi
-    n(0x9a4f9967864b, 1183), // cublasHgemmBatched_64
+    n(0x9a4f9967864b, 1182), // cublasHgemmBatched_64
     n(0x9a516f94763e, 25), // nvshmem_char_sum_reduce
     n(0x9a54b33f0703, 67), // nppiRGBToYUV422_8u_C3P3R
     n(0x9a587ee9bca1, 25), // nvshmem_int8_fcollect
@@ -12963,7 +12963,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9a841e2df731, 4), // nppiNormL1GetBufferHostSize_8u_C3CMR_Ctx
     n(0x9a845710270d, 7), // nppiYCbCrToRGB_8u_C3R_Ctx
     n(0x9a8467c6e6f4, 225), // nppiBGRToYUV420_8u_AC4P3R_Ctx
-    n(0x9a84bc31f00e, 1220), // cudssMatrixGetCsr
+    n(0x9a84bc31f00e, 1219), // cudssMatrixGetCsr
     n(0x9a865fa4abe3, 29), // nppiCopy_16s_C3MR
     n(0x9a8bed21a958, 16), // nppiFilterPrewittVertBorder_32f_C4R_Ctx
     n(0x9a8f0c639c33, 1), // nppsMaxIndxGetBufferSize_32s
@@ -12997,7 +12997,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9acf9cdbb332, 2), // nppiFilter32f_8u16s_AC4R
     n(0x9adc670c55ba, 12), // nppiAlphaPremul_8u_AC4R
     n(0x9adf61fdcd9e, 96), // cublasIaminEx
-    n(0x9ae540b49410, 1221), // cudnnSetTensorTransformDescriptor
+    n(0x9ae540b49410, 1220), // cudnnSetTensorTransformDescriptor
     n(0x9ae7bc76b746, 4), // nppiMinIndxGetBufferHostSize_16u_C3R_Ctx
     n(0x9ae9de7eae0b, 123), // cudaArrayGetMemoryRequirements
     n(0x9aea24d3abee, 391), // nppiYCrCb420ToYCbCr411_8u_P3P2R_Ctx
@@ -13017,7 +13017,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9b1a0eef9c81, 4), // nppiAverageRelativeErrorGetBufferHostSize_64f_C4R_Ctx
     n(0x9b1cbf0a1083, 109), // nppiCopy_32s_C4P4R_Ctx
     n(0x9b1e268f5e48, 29), // nvshmemx_ushort_iput_on_stream
-    n(0x9b220126e3b0, 1222), // cusolverMgGetrs_bufferSize
+    n(0x9b220126e3b0, 1221), // cusolverMgGetrs_bufferSize
     n(0x9b238d659259, 5), // nppiCrossCorrValid_NormLevelAdvanced_16u32f_C3R_Ctx
     n(0x9b29e2073795, 19), // nppiDiv_Round_16s_C3IRSfs_Ctx
     n(0x9b2b7f3b72d3, 25), // nvshmem_long_prod_reducescatter
@@ -13118,7 +13118,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9c73775b4675, 25), // nvshmem_ulonglong_max_reducescatter
     n(0x9c773eadf09e, 11), // nppiSameNormLevelGetBufferHostSize_32f_C1R_Ctx#11
     n(0x9c77400146c3, 19), // nppiNormDiff_L2_32f_C1R_Ctx
-    n(0x9c7b5398b02c, 1223), // cuFileBatchIOSetUp
+    n(0x9c7b5398b02c, 1222), // cuFileBatchIOSetUp
     n(0x9c7f4459cf8d, 169), // nppiFilterGaussPyramidLayerDownBorder_32f_C3R_Ctx
     n(0x9c7f6f9be0af, 4), // nppiNormDiffL2GetBufferHostSize_16u_C3CMR_Ctx
     n(0x9c84d78e171d, 21), // nvjpegDecodeParamsDestroy
@@ -13129,7 +13129,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9c8c4999b3ee, 508), // cusolverSpDcsrcholSolveHost
     n(0x9c8c6aabf2db, 2), // nppiWarpAffineBatch_32f_C3R
     n(0x9c8d6dd317d9, 1), // nppiNormDiffL2GetBufferHostSize_32f_C3CMR
-    n(0x9c8e7c53ed67, 1224), // cublasDrotmg_v2
+    n(0x9c8e7c53ed67, 1223), // cublasDrotmg_v2
     n(0x9c9174211e47, 15), // nppiMirror_8u_C1IR_Ctx
     n(0x9c927b93a972, 36), // npps10Log10_32s_ISfs_Ctx
     n(0x9c92b2abf2e0, 2), // nppiWarpAffineBatch_32f_C1R
@@ -13158,8 +13158,8 @@ pub static NAMES: [Name; 21553] = [
     n(0x9ce60b43c6c3, 38), // nppsOrC_32u_I
     n(0x9ce7600f2fe3, 28), // nppiMaxIndxGetBufferHostSize_16s_AC4R#11
     n(0x9cebd2ea5eca, 25), // nppsAddC_8u_ISfs
-    n(0x9cec791bc56a, 1225), // cusparseCbsrmv
-    n(0x9cec901bc56b, 1226), // cusparseCbsrmm
+    n(0x9cec791bc56a, 1224), // cusparseCbsrmv
+    n(0x9cec901bc56b, 1225), // cusparseCbsrmm
     n(0x9cf20856bf92, 12), // nvshmemx_int32_min_reducescatter_on_stream
     n(0x9cf354a83e7e, 28), // nppiAverageRelativeErrorGetBufferHostSize_32s_C3R#11
     n(0x9cf8252f6009, 7), // nppiFilterSobelHoriz_16s_AC4R_Ctx
@@ -13208,7 +13208,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9d6c3e9c14a6, 334), // cuMemAllocAsync
     n(0x9d7182711357, 794), // cublasZgerc_v2
     n(0x9d720211f8ce, 589), // nppiOrC_8u_C3IR
-    n(0x9d7964194610, 1227), // cudaGetDeviceProperties_v2
+    n(0x9d7964194610, 1226), // cudaGetDeviceProperties_v2
     n(0x9d79c8b299ca, 38), // cuGraphNodeSetEnabled
     n(0x9d7f385db662, 5), // nppiFilterBoxBorder_16s_C4R_Ctx
     n(0x9d80492962d2, 5), // nppiSumWindowColumnBorder_16s32f_C1R_Ctx
@@ -13270,8 +13270,8 @@ pub static NAMES: [Name; 21553] = [
     n(0x9e3f9045d916, 38), // cublasScnrm2
     n(0x9e46d27ef88e, 4), // nppsMaximumRelativeErrorGetBufferSize_32f_Ctx
     n(0x9e50311978b3, 1), // nppiAverageRelativeErrorGetBufferHostSize_64f_C4R
-    n(0x9e50f332412f, 1228), // cudnnGetRNNDescriptor_v8
-    n(0x9e510132412f, 1229), // cudnnGetRNNDescriptor_v6
+    n(0x9e50f332412f, 1227), // cudnnGetRNNDescriptor_v8
+    n(0x9e510132412f, 1228), // cudnnGetRNNDescriptor_v6
     n(0x9e5473751178, 245), // nppiRShiftC_8s_C3IR_Ctx
     n(0x9e55b421c2ad, 29), // nppiSub_32f_AC4R
     n(0x9e55c3652590, 21), // cudnnDestroyActivationDescriptor
@@ -13324,7 +13324,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9ed790f0b2f9, 25), // nvshmem_int64_put_nbi
     n(0x9ed9fe0ac3ab, 697), // cublasZgetrsBatched
     n(0x9edad9890a82, 5), // nppiMinMaxIndx_16u_C1MR_Ctx
-    n(0x9edb22171e2a, 1230), // nvmlDeviceGetMPSComputeRunningProcesses
+    n(0x9edb22171e2a, 1229), // nvmlDeviceGetMPSComputeRunningProcesses
     n(0x9ee09f61df51, 309), // nppiFilterMedianBorderGetBufferSize_16s_C1R_Ctx
     n(0x9ee6bf087215, 198), // nppiDivC_16u_C3RSfs
     n(0x9eeb388e8dd4, 19), // nppiNorm_Inf_8s_C1MR_Ctx
@@ -13354,7 +13354,7 @@ pub static NAMES: [Name; 21553] = [
     n(0x9f4acba4eb5f, 25), // cuMemcpyHtoDAsync
     n(0x9f4e4b46ce78, 5), // nppiNormRel_Inf_32f_C3CMR_Ctx
     n(0x9f597c86d59b, 173), // nppiScale_32f8u_C1R_Ctx
-    n(0x9f5c25e4d5c0, 1231), // cusolverDnSyevdx_bufferSize
+    n(0x9f5c25e4d5c0, 1230), // cusolverDnSyevdx_bufferSize
     n(0x9f677d290dfe, 12), // nppsSum_32s_Sfs
     n(0x9f6d417a5e18, 285), // nppiYCbCr420ToBGR_8u_P3C3R_Ctx
     n(0x9f73c35a3242, 1037), // cusparseHpruneDense2csrNnzByPercentage
@@ -13380,9 +13380,9 @@ pub static NAMES: [Name; 21553] = [
     n(0x9fb0ac9b62cd, 778), // nppiHistogramRangeGetBufferSize_8u_C4R_Ctx
     n(0x9fb92caac7dc, 382), // @cudaMemcpy3DPeerAsync
     n(0x9fba67abba88, 82), // nppiWarpPerspective_16u_P3R
-    n(0x9fba85efa491, 1232), // cusolverMgPotrs
-    n(0x9fba8befa491, 1233), // cusolverMgPotri
-    n(0x9fba92efa491, 1233), // cusolverMgPotrf
+    n(0x9fba85efa491, 1231), // cusolverMgPotrs
+    n(0x9fba8befa491, 1232), // cusolverMgPotri
+    n(0x9fba92efa491, 1232), // cusolverMgPotrf
     n(0x9fbaffd9c98c, 21), // cusolverDnIRSInfosRequestResidual
     n(0x9fbd5cf9972d, 21), // cuCtxPushCurrent
     n(0x9fc4021b499c, 38), // nppiLn_16f_C3IR
@@ -13406,7 +13406,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa00c73391aec, 584), // @cudaExternalMemoryGetMappedMipmappedArray
     n(0xa01eda018753, 12), // nppiMaxEvery_8u_C3IR
     n(0xa028a081ff2e, 51), // nppiRGBToYCbCr444_JPEG_8u_C3P3R_Ctx
-    n(0xa02dc83f76a2, 1234), // cudnnGetPooling2dForwardOutputDim
+    n(0xa02dc83f76a2, 1233), // cudnnGetPooling2dForwardOutputDim
     n(0xa02df3d3f8e7, 11), // nppsMinIndxGetBufferSize_32s_Ctx#11
     n(0xa03073f5cc3e, 28), // nppsMaxAbsGetBufferSize_32s#11
     n(0xa0324b5ba69e, 371), // nppiColorTwist32f_16u_C2R_Ctx
@@ -13423,7 +13423,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa044d7e6962d, 30), // nppiFilterMaxBorder_8u_C3R
     n(0xa04b6037ae13, 38), // @cudaEventRecordWithFlags
     n(0xa04bc7e69633, 30), // nppiFilterMaxBorder_8u_C1R
-    n(0xa0509e93a7ad, 1235), // cudaArrayGetInfo
+    n(0xa0509e93a7ad, 1234), // cudaArrayGetInfo
     n(0xa0518d91f545, 29), // nppiNormDiff_L1_16u_AC4R
     n(0xa0525b8916ba, 719), // nppiThreshold_16s_AC4R
     n(0xa055d5e6963b, 30), // nppiFilterMaxBorder_8u_C4R
@@ -13432,16 +13432,16 @@ pub static NAMES: [Name; 21553] = [
     n(0xa061f24a791f, 36), // nppiAbs_16f_C1IR_Ctx
     n(0xa066c7f539fc, 25), // nppsExp_64s_Sfs
     n(0xa0696cbe42ad, 13), // nvshmemx_uint64_wait_until_all_vector_on_stream
-    n(0xa06c10996013, 1236), // cusolverMgGetrs
-    n(0xa06c1b996014, 1237), // cusolverMgGetrf
-    n(0xa06fd45dc004, 1238), // nvmlDeviceRemoveGpu_v2
+    n(0xa06c10996013, 1235), // cusolverMgGetrs
+    n(0xa06c1b996014, 1236), // cusolverMgGetrf
+    n(0xa06fd45dc004, 1237), // nvmlDeviceRemoveGpu_v2
     n(0xa070d75b306b, 1), // cufftGetSize
     n(0xa070f3f739b9, 88), // cudnnGetFusedOpsConstParamPackAttribute
     n(0xa074b47deb8d, 813), // cublasSsyr2k_v2
     n(0xa07a0382b585, 35), // nppiFilterHighPass_16s_C1R_Ctx
     n(0xa07a39164b9c, 19), // nppiCopy_32s_C1MR_Ctx
     n(0xa07ad1fb4c2f, 35), // nppiConvert_32f16u_C3R_Ctx
-    n(0xa07d871dc21e, 1239), // cusolverMpStedc_bufferSize
+    n(0xa07d871dc21e, 1238), // cusolverMpStedc_bufferSize
     n(0xa07e008a1ca7, 2), // nppiNorm_L2_8s_C3CMR
     n(0xa083d62b97fd, 232), // cusolverDnZungbr_bufferSize
     n(0xa08435f7d918, 12), // nvshmemx_uint64_min_reduce_on_stream
@@ -13453,7 +13453,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa0946284a7f2, 38), // fftw_execute_dft_c2r
     n(0xa0948a065192, 6), // nppiFilterHighPassBorder_16s_C4R_Ctx
     n(0xa0976e3c326b, 2), // nvshmemx_int16_put_signal_on_stream
-    n(0xa0a201076c43, 1240), // nppiFloodFillBoundary_32u_C3IR
+    n(0xa0a201076c43, 1239), // nppiFloodFillBoundary_32u_C3IR
     n(0xa0a2c737cbfd, 19), // nppiRGB_8u_ToUYVY_8u_C3C3R_Ctx
     n(0xa0a6a127580f, 366), // nvmlDeviceGetTopologyNearestGpus
     n(0xa0abd9224580, 25), // nppsNorm_L1_32fc64f
@@ -13462,7 +13462,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa0ace21eaef8, 197), // nppiFilterBilateralGaussBorder_16u_C3R
     n(0xa0ad789f8ae8, 329), // cusparseSpGEMM_compute
     n(0xa0ae99f3f8cc, 484), // nppiSet_16s_C3R_Ctx
-    n(0xa0b2ed544c86, 1241), // cutensorHandleReadPlanCacheFromFile
+    n(0xa0b2ed544c86, 1240), // cutensorHandleReadPlanCacheFromFile
     n(0xa0b3921eaefd, 197), // nppiFilterBilateralGaussBorder_16u_C1R
     n(0xa0b39afcafe9, 110), // cusparseXcsrsm2_zeroPivot
     n(0xa0b4ac8bae52, 214), // nppiSubC_32f_AC4R_Ctx
@@ -13500,7 +13500,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa1168e44fccf, 304), // nppiWarpPerspective_32s_AC4R_Ctx
     n(0xa1188718b3e7, 609), // nppiYCbCr420ToBGR_8u_P3C4R_Ctx
     n(0xa124987c0a8c, 349), // @cudaBindTexture
-    n(0xa136a5f58975, 1242), // cudnnGetDropoutDescriptor
+    n(0xa136a5f58975, 1241), // cudnnGetDropoutDescriptor
     n(0xa13de971ab06, 29), // cusolverDnSpotrfBatched
     n(0xa141afbcc042, 25), // nvshmem_int16_min_reducescatter
     n(0xa142b57b538b, 38), // cublasSasum
@@ -13516,7 +13516,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa15dcab478fe, 29), // nppiAverageRelativeError_32u_C2R
     n(0xa16066c5bc57, 26), // cusolverDnSBgels_bufferSize
     n(0xa161ccb47902, 29), // nppiAverageRelativeError_32u_C3R
-    n(0xa1622195065f, 1243), // cusparseSaxpyi
+    n(0xa1622195065f, 1242), // cusparseSaxpyi
     n(0xa16607f22cea, 104), // cutensorContractionGetWorkspace
     n(0xa16719a651d8, 5), // nppiFilterGaussAdvancedBorder_16u_AC4R_Ctx
     n(0xa167fcb47907, 29), // nppiAverageRelativeError_32u_C1R
@@ -13531,7 +13531,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa180854a862d, 28), // nppiNormInfGetBufferHostSize_16s_C1R#11
     n(0xa1830f06d104, 35), // nppiWMSSSIMBatch_8u_C1R_Ctx
     n(0xa188c74068e3, 262), // nppiHistogramEvenGetBufferSize_8u_C3R#11
-    n(0xa18b12938282, 1244), // cusparseSpMMOp_createPlan
+    n(0xa18b12938282, 1243), // cusparseSpMMOp_createPlan
     n(0xa18c39933824, 285), // nppiYCbCr411ToYCbCr422_8u_P3C2R_Ctx
     n(0xa18defbdbacd, 140), // nppiMulC_32s_C3RSfs
     n(0xa1958cdf505b, 285), // nppiYCbCr411ToRGB_8u_P3C3R_Ctx
@@ -13568,7 +13568,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa20168176058, 16), // nppiFilterSobelVertBorder_8u_C1R_Ctx
     n(0xa2061c2ba604, 7), // nppsStdDev_16s32s_Sfs_Ctx
     n(0xa209fe074be3, 4), // nppiMinGetBufferHostSize_32f_AC4R_Ctx
-    n(0xa20cb52a9a76, 1245), // cusolverSpCcsreigvsiHost
+    n(0xa20cb52a9a76, 1244), // cusolverSpCcsreigvsiHost
     n(0xa20f281e461b, 735), // nppiDivC_16sc_C3IRSfs_Ctx
     n(0xa20fd287d201, 38), // nppsLn_32s_ISfs
     n(0xa216a54a2791, 4), // nppiMeanGetBufferHostSize_8s_C3CMR_Ctx
@@ -13595,11 +13595,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xa2576dd3f352, 13), // cuMemsetD2D32Async_ptsz
     n(0xa2598ae5e15a, 96), // cusparseDgemvi_bufferSize
     n(0xa2599b29c433, 25), // nvshmem_double_max_reduce
-    n(0xa25d567da7e5, 1179), // nppiThreshold_16s_C3IR_Ctx
+    n(0xa25d567da7e5, 1178), // nppiThreshold_16s_C3IR_Ctx
     n(0xa25e6b443249, 11), // nppiAverageRelativeErrorGetBufferHostSize_32u_C1R_Ctx#11
     n(0xa263169e6355, 15), // nppiAlphaPremulC_8u_AC4IR_Ctx
-    n(0xa26508ed45b9, 1246), // cudnnBackendGetAttribute
-    n(0xa265b57b1c3c, 1247), // nvrtcInstallBundledHeaders
+    n(0xa26508ed45b9, 1245), // cudnnBackendGetAttribute
+    n(0xa265b57b1c3c, 1246), // nvrtcInstallBundledHeaders
     n(0xa26869c96777, 28), // nvmlDeviceGetMemoryBusWidth
     n(0xa26c8a5b4bea, 28), // nppiCountInRangeGetBufferHostSize_32f_AC4R#11
     n(0xa26c8c70f2fe, 324), // nppsNormalize_64f
@@ -13640,14 +13640,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xa2b6d454a09a, 256), // cublasZgelsBatched
     n(0xa2b89ce7870c, 7), // nppiMulDeviceC_8u_AC4IRSfs_Ctx
     n(0xa2bb6de57d42, 1), // nppiSSIMGetBufferHostSize_8u_C1R
-    n(0xa2bd1f3e30fb, 1210), // cublasMpSyrk
+    n(0xa2bd1f3e30fb, 1209), // cublasMpSyrk
     n(0xa2c3d0f8b615, 1), // @cudaFuncGetParamCount
     n(0xa2c822c11484, 41), // nppsAbs_64f_I_Ctx
     n(0xa2cb0916bf47, 36), // nppiNot_8u_AC4IR_Ctx
     n(0xa2cb9e8b9f62, 11), // nppsMinMaxGetBufferSize_16u_Ctx#11
     n(0xa2d628c5f2d5, 11), // nppiSSIMGetBufferHostSize_8u_C1R_Ctx#11
     n(0xa2dc3b076c7b, 76), // nppiFilterRowBorder32f_8u_C1R_Ctx
-    n(0xa2dd129e37e7, 1248), // cutensorMgCreateTensorDescriptor
+    n(0xa2dd129e37e7, 1247), // cutensorMgCreateTensorDescriptor
     n(0xa2ddf9198e6a, 29), // nppiCompareC_8u_AC4R
     n(0xa2e43bb4c392, 21), // cuMemRelease
     n(0xa2e45d4ec9df, 521), // nppiAddC_16sc_AC4IRSfs
@@ -13707,7 +13707,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa38c6930cbf1, 7), // nppiMul_32fc_C4IR_Ctx
     n(0xa3910bb697a0, 30), // nppiNormDiff_L2_8s_C3CMR
     n(0xa391e53cc1e2, 28), // nppiMinMaxGetBufferHostSize_32f_C4R#11
-    n(0xa398318592ea, 1249), // nvmlVgpuInstanceGetEncoderSessions
+    n(0xa398318592ea, 1248), // nvmlVgpuInstanceGetEncoderSessions
     n(0xa3985b34664c, 19), // nppiNormRel_Inf_8u_C1R_Ctx
     n(0xa39aa8b9207b, 13), // ncclAlltoAll
     n(0xa3a1f32bad56, 13), // nppiGradientColorToGray_32f_C3C1R
@@ -13751,7 +13751,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa425c194642d, 25), // nvshmem_uint32_get
     n(0xa42ced111f89, 4), // nppsMinGetBufferSize_32s_Ctx
     n(0xa42f9e3b6a44, 12), // nppiBGRToLab_8u_C3R
-    n(0xa4309853a775, 1250), // cudssSetPinnedMemHandler
+    n(0xa4309853a775, 1249), // cudssSetPinnedMemHandler
     n(0xa430a08d1713, 28), // nppiDotProdGetBufferHostSize_32u64f_C4R#11
     n(0xa43584604ee1, 1153), // cufftMakePlanMany
     n(0xa435fbd74f6f, 4), // nppiMaximumErrorGetBufferHostSize_16u_C3R_Ctx
@@ -13780,11 +13780,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xa47e2e824977, 21), // @cudaDeviceGraphMemTrim
     n(0xa4870704d31c, 505), // nppiOrC_16u_C4IR_Ctx
     n(0xa48f4fc19a38, 12), // nvshmemx_float_fcollect_on_stream
-    n(0xa4923d3d5376, 1251), // nvtiffDecodeCheckSupported
+    n(0xa4923d3d5376, 1250), // nvtiffDecodeCheckSupported
     n(0xa497d17188da, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C4R_Ctx
     n(0xa498246f20a3, 822), // nppiMulC_16u_C4RSfs_Ctx
     n(0xa49b50f68d85, 16), // nppiCompare_32f_C3R_Ctx
-    n(0xa49e748c23fb, 1252), // cublasLtMatmul
+    n(0xa49e748c23fb, 1251), // cublasLtMatmul
     n(0xa4a2ae84dc3f, 12), // nppiMaxEvery_16s_C1IR
     n(0xa4a381b43317, 1129), // nppiThreshold_GTVal_32f_AC4R_Ctx
     n(0xa4a5317b302b, 25), // nvshmem_char_min_reduce
@@ -13809,7 +13809,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa4e23c5a33cd, 190), // nppiLUT_Linear_16u_C4R
     n(0xa4e603b02a05, 36), // nppsCopy_32f_Ctx
     n(0xa4e6091aa0e6, 4), // nppiAverageRelativeErrorGetBufferHostSize_32s_C1R_Ctx
-    n(0xa4eb0eebc0ba, 1253), // nppiCountInRange_8u_C3R
+    n(0xa4eb0eebc0ba, 1252), // nppiCountInRange_8u_C3R
     n(0xa4ec5f1d72c8, 2), // nppiCrossCorrValid_16u32f_C1R
     n(0xa4eee82571f7, 16), // nppiNorm_Inf_16u_C3CMR_Ctx
     n(0xa4f015613d3c, 25), // nvshmem_schar_put_nbi
@@ -13820,17 +13820,17 @@ pub static NAMES: [Name; 21553] = [
     n(0xa4f4586390c2, 397), // @cudaMemPoolSetAttribute
     n(0xa4f9a2c7e127, 25), // cuLaunchHostFunc_v2_ptsz
     n(0xa4fc3ae854cd, 38), // nvshmem_int_atomic_set
-    n(0xa4fd365ba77c, 1254), // cudssMatrixCreateBatchCsr
+    n(0xa4fd365ba77c, 1253), // cudssMatrixCreateBatchCsr
     n(0xa5014eeb884e, 116), // nppiThreshold_LT_32f_C1R_Ctx
     n(0xa508a71cdb41, 7), // nppsMaximumRelativeError_8s_Ctx
     n(0xa50b865e6ec9, 322), // cuGLMapBufferObject
     n(0xa50f346ff04d, 2), // pncclReduce
     n(0xa5100d32d78a, 813), // cublasSsyrkx_64
     n(0xa5106c6e39bc, 30), // nppiFilterMinBorder_32f_AC4R
-    n(0xa51adaab2945, 1255), // nppiGetFilterGaussPyramidLayerUpBorderDstROI
+    n(0xa51adaab2945, 1254), // nppiGetFilterGaussPyramidLayerUpBorderDstROI
     n(0xa51bc6790e7b, 15), // nppiLShiftC_16u_C1IR_Ctx
     n(0xa520ca725250, 36), // nppsOr_32u_I_Ctx
-    n(0xa521c0c07610, 1256), // cusolverDnGesvd_bufferSize
+    n(0xa521c0c07610, 1255), // cusolverDnGesvd_bufferSize
     n(0xa527bde028d0, 35), // nppiFilterBorder_16s_C1R
     n(0xa52987a817d0, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C3R_Ctx
     n(0xa52b55c110fb, 28), // nppsMaximumErrorGetBufferSize_64f#11
@@ -13862,7 +13862,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa556dd8a23aa, 7), // nppiAddDeviceC_16u_AC4IRSfs_Ctx
     n(0xa557e8b44a30, 646), // cudaMemcpyWithAttributesAsync_ptsz
     n(0xa55c37e7b54d, 11), // nppiAverageRelativeErrorGetBufferHostSize_16sc_C4R_Ctx#11
-    n(0xa5626468aaf2, 1257), // cublasMpMatmul
+    n(0xa5626468aaf2, 1256), // cublasMpMatmul
     n(0xa568c714fe55, 29), // cusolverSpZcsrqrSolve
     n(0xa568e0fb2903, 13), // nppiCompressMarkerLabelsUFBatch_32u_C1IR
     n(0xa56a750c040d, 453), // cublasCscal_v2_64
@@ -13885,8 +13885,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xa5b0f9cf6162, 4), // nppiNormDiffL1GetBufferHostSize_16u_C3R_Ctx
     n(0xa5b14f45cc71, 12), // cuMemsetD2D8_v2_ptds
     n(0xa5b4cde26681, 28), // nppiNormDiffL2GetBufferHostSize_8u_C3R#11
-    n(0xa5bd24600762, 1258), // cudnnRNNGetClip_v8
-    n(0xa5bd25600762, 1259), // cudnnRNNGetClip_v9
+    n(0xa5bd24600762, 1257), // cudnnRNNGetClip_v8
+    n(0xa5bd25600762, 1258), // cudnnRNNGetClip_v9
     n(0xa5c34190f4ca, 245), // nppiSet_32u_C3R_Ctx
     n(0xa5c71a1abfd7, 4), // nppsMaximumErrorGetBufferSize_32sc_Ctx
     n(0xa5c75e77c4f7, 36), // nppsExp_32f_Ctx
@@ -13945,12 +13945,12 @@ pub static NAMES: [Name; 21553] = [
     n(0xa67251d11b9e, 7), // nppsAdd_64s_Sfs_Ctx
     n(0xa6730707d936, 11), // nppiNormRelL1GetBufferHostSize_16s_C1R_Ctx#11
     n(0xa6740398377f, 11), // nppsAverageRelativeErrorGetBufferSize_64f_Ctx#11
-    n(0xa67aa07dd887, 1260), // nvmlDeviceGetSupportedPerformanceStates
+    n(0xa67aa07dd887, 1259), // nvmlDeviceGetSupportedPerformanceStates
     n(0xa67bad76059f, 35), // nppiMorphOpenBorder_32f_C1R
     n(0xa67e8afc1010, 4), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C1R_Ctx
     n(0xa6827d7605a4, 35), // nppiMorphOpenBorder_32f_C3R
     n(0xa684b58f8f53, 16), // nppiErode3x3Border_8u_C1R_Ctx
-    n(0xa6858df1fe55, 1261), // nppiThreshold_32f_C3IR
+    n(0xa6858df1fe55, 1260), // nppiThreshold_32f_C3IR
     n(0xa686837605a8, 35), // nppiMorphOpenBorder_32f_C4R
     n(0xa68fc9b8963f, 40), // nppiNormDiff_Inf_8s_C1MR
     n(0xa694c49338b6, 26), // cusparseZbsrsv2_bufferSizeExt
@@ -13968,7 +13968,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa6af301a04c3, 2), // nppiLUT_Linear_32f_C1R
     n(0xa6b2792c787c, 57), // nppiThreshold_LT_32f_C1IR_Ctx
     n(0xa6b34b6423df, 446), // nppiWarpPerspectiveBack_8u_C3R
-    n(0xa6b467009862, 1262), // nvmlDeviceGetFanSpeedRPM
+    n(0xa6b467009862, 1261), // nvmlDeviceGetFanSpeedRPM
     n(0xa6b5cf293a65, 5), // nppiNormDiff_Inf_32f_C3CMR_Ctx
     n(0xa6b8167cefda, 646), // cuMemcpyWithAttributesAsync
     n(0xa6bd7d6423e8, 446), // nppiWarpPerspectiveBack_8u_C4R
@@ -14003,7 +14003,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa70bae9733e4, 76), // nppiDilateBorder_8u_C3R_Ctx
     n(0xa70ef2dbd572, 25), // nppsSubC_16u_ISfs
     n(0xa70fd922971c, 38), // nvshmem_ulonglong_atomic_or
-    n(0xa711a52dee91, 1263), // cusparseScsrsv2_solve
+    n(0xa711a52dee91, 1262), // cusparseScsrsv2_solve
     n(0xa711cd8e2e82, 11), // nppiNormDiffL2GetBufferHostSize_16u_C3R_Ctx#11
     n(0xa71731eff6bd, 40), // cusparseLtMatmulDescriptorInit
     n(0xa717b35ae6a5, 155), // nppsThreshold_LTVal_32fc_I
@@ -14019,9 +14019,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xa730ac31a0b3, 6), // nppiMinMaxIndx_16u_C3CR_Ctx
     n(0xa73c445def0b, 4), // nppiNormDiffInfGetBufferHostSize_8s_C1MR_Ctx
     n(0xa743847ff356, 29), // nppiDivC_32s_C1RSfs
-    n(0xa744e9334257, 1264), // cudnnGetTensorNdDescriptor
+    n(0xa744e9334257, 1263), // cudnnGetTensorNdDescriptor
     n(0xa74b45a09041, 15), // nppiRShiftC_8s_C1IR_Ctx
-    n(0xa75008af6e7d, 1265), // cublasXtCspmm
+    n(0xa75008af6e7d, 1264), // cublasXtCspmm
     n(0xa750426aee59, 214), // nppiRShiftC_32s_AC4R_Ctx
     n(0xa7510094bfd1, 36), // nppsAbs_32f_Ctx
     n(0xa7586ae220c6, 11), // nppiSumGetBufferHostSize_8u_C3R_Ctx#11
@@ -14034,7 +14034,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa77813ff8ee4, 36), // nppsLShiftC_32s_I_Ctx
     n(0xa77c16fcef37, 6), // nppiFilter_16u_C1R_Ctx
     n(0xa77d75a9d99f, 4), // nppiMaximumErrorGetBufferHostSize_8u_C4R_Ctx
-    n(0xa78089d1a549, 1266), // nppiFloodFillRangeBoundary_32u_C3IR
+    n(0xa78089d1a549, 1265), // nppiFloodFillRangeBoundary_32u_C3IR
     n(0xa78801424ec6, 498), // nppiHistogramRange_16u_C3R_Ctx
     n(0xa788aa35b6bb, 11), // nppiWMSSSIMGetBufferHostSize_8u_C3R_Ctx#11
     n(0xa7978bd0854e, 25), // nppiMirrorBatch_32f_C4IR
@@ -14043,7 +14043,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa7a6cb32f122, 12), // nvshmemx_uint32_put_on_stream
     n(0xa7a7216b8a8f, 6), // nppiFilterSobelHorizBorder_8s16s_C1R_Ctx
     n(0xa7b7c24ae920, 28), // nppiNormL2GetBufferHostSize_16s_C3R#11
-    n(0xa7c17681a553, 1267), // cudssMatrixCreateBatchDn#0
+    n(0xa7c17681a553, 1266), // cudssMatrixCreateBatchDn#0
     n(0xa7c19f637a6e, 12), // nvshmemx_uchar_get_on_stream
     n(0xa7c89121f6fa, 19), // nppiConvert_32f16u_C1RSfs_Ctx
     n(0xa7cc27633285, 522), // cublasDgbmv_v2
@@ -14073,7 +14073,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa820f152de50, 4), // nppiNormDiffL2GetBufferHostSize_16u_C3R_Ctx
     n(0xa82ddf607142, 361), // nppiThreshold_GT_16u_AC4R
     n(0xa8300997dfb2, 35), // cutensorContractTrinary
-    n(0xa831e92f3326, 1268), // cuGraphKernelNodeGetParams
+    n(0xa831e92f3326, 1267), // cuGraphKernelNodeGetParams
     n(0xa834e6dff532, 7), // nppiSqr_16f_C1R_Ctx
     n(0xa83a2f4edd22, 11), // nppiNormInfGetBufferHostSize_32f_C1MR_Ctx#11
     n(0xa83a681bc71c, 363), // @cudaCreateTextureObject#11
@@ -14159,7 +14159,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xa9452ab7e8ba, 72), // @cudaStreamCreate
     n(0xa94a1eaf23f1, 14), // cuKernelGetFunction
     n(0xa954af369b00, 7), // nppiFilterPrewittVert_32f_C4R_Ctx
-    n(0xa957a8a68358, 1269), // cusparseSroti
+    n(0xa957a8a68358, 1268), // cusparseSroti
     n(0xa95b53bebb1a, 645), // cusparseSpruneCsr2csrByPercentage
     n(0xa96f9f6eb9ec, 21), // nvjpeg2kDestroy
     n(0xa97372f7a8c4, 92), // @cudaGetLastError
@@ -14186,14 +14186,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xa9aba48133ac, 30), // cusparseSdense2csc
     n(0xa9abb58133ad, 30), // cusparseSdense2csr
     n(0xa9af9f422207, 15), // nppiExp_16u_C1IRSfs_Ctx
-    n(0xa9bc77f8c396, 1270), // pncclCommInitRankScalable
+    n(0xa9bc77f8c396, 1269), // pncclCommInitRankScalable
     n(0xa9bd4a264b6a, 361), // nppiThreshold_LT_16u_C3R
     n(0xa9c432264b70, 13), // nppiThreshold_LT_16u_C1R
     n(0xa9c6ba08666d, 7), // nppiCopy_32sc_C3R_Ctx
     n(0xa9cbc9a0d53c, 12), // nvshmemx_short_sum_reduce_on_stream
     n(0xa9d40d9a3fb3, 285), // nppiYCbCr422ToBGR_JPEG_8u_P3C3R_Ctx
     n(0xa9d9288abdc4, 15), // nppsSubC_8u_ISfs_Ctx
-    n(0xa9db1f3c1d91, 1179), // nppiThreshold_16u_C3IR_Ctx
+    n(0xa9db1f3c1d91, 1178), // nppiThreshold_16u_C3IR_Ctx
     n(0xa9ddefa32171, 337), // nppiRotate_8u_C1R
     n(0xa9de8ee275f1, 11), // nppiNormL1GetBufferHostSize_16s_C4R_Ctx#11
     n(0xa9df47da91f7, 4), // nppiSumGetBufferHostSize_8u_C4R_Ctx
@@ -14220,7 +14220,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xaa2371092351, 28), // nppiMinGetBufferHostSize_16s_C4R#11
     n(0xaa24d522f44f, 4), // nppiDotProdGetBufferHostSize_32f64f_C4R_Ctx
     n(0xaa25117a621d, 16), // nppiSqrDistanceValid_Norm_8u32f_C3R_Ctx
-    n(0xaa28d9427327, 1271), // cudnnSetRNNDataDescriptor
+    n(0xaa28d9427327, 1270), // cudnnSetRNNDataDescriptor
     n(0xaa320a31640a, 16), // nppiLUT_Linear_16u_C1R_Ctx
     n(0xaa34d639145f, 12), // nvshmemx_float_prod_reducescatter_on_stream
     n(0xaa3512c85de0, 21), // cublasMpDestroy
@@ -14237,13 +14237,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xaa53c726cb2c, 28), // nppsSumGetBufferSize_16sc_Sfs#11
     n(0xaa54432abff2, 7), // nppsNormDiff_L1_64f_Ctx
     n(0xaa569a8cde7d, 11), // nppiNormDiffL2GetBufferHostSize_16s_C3R_Ctx#11
-    n(0xaa57a327022e, 1227), // @cudaGetDeviceProperties_v2
+    n(0xaa57a327022e, 1226), // @cudaGetDeviceProperties_v2
     n(0xaa6108ef1874, 293), // nppiYUV420ToRGBBatch_8u_P3C3R_Advanced_Ctx
     n(0xaa61a2956f78, 50), // cusparseSetStream
     n(0xaa678cd03152, 12), // nppiCopy_16s_C3C1R
     n(0xaa6a290fb921, 7), // nppsMul_16u_Sfs_Ctx
     n(0xaa6d009bd232, 28), // nppiSameNormLevelGetBufferHostSize_64f_C1R#11
-    n(0xaa71a6905d1b, 1272), // nvmlDeviceGetSamples
+    n(0xaa71a6905d1b, 1271), // nvmlDeviceGetSamples
     n(0xaa76f50dc357, 74), // nppiAddC_16sc_C3RSfs_Ctx
     n(0xaa79bb3d7c37, 12), // nvshmemx_uint8_min_reduce_on_stream
     n(0xaa7a0cc16cbd, 12), // cusparseSparseToDense
@@ -14254,7 +14254,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xaa822716afb5, 1), // nppsNormL2GetBufferSize_32f
     n(0xaa89bc622fe8, 28), // nppiMinGetBufferHostSize_32f_C3R#11
     n(0xaa8a6bd51372, 50), // cusparseSetPointerMode
-    n(0xaa9051c9bf7c, 1273), // nvmlDeviceGetViolationStatus
+    n(0xaa9051c9bf7c, 1272), // nvmlDeviceGetViolationStatus
     n(0xaa918651c6bb, 11), // nppsSumGetBufferSize_16sc32sc_Sfs_Ctx#11
     n(0xaa9620368b28, 120), // nppiAddC_32f_AC4IR
     n(0xaa973a8fac18, 28), // nppiMinMaxIndxGetBufferHostSize_8u_C1R#11
@@ -14262,7 +14262,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xaa9ccaca6ca4, 58), // nppiFilterRowBorder32f_16u_C3R
     n(0xaa9cdfa39895, 232), // cusolverDnSsytrd_bufferSize
     n(0xaa9d9c89d5e7, 12), // @cudaMemcpyFromSymbol_ptds
-    n(0xaaa0b5fed694, 1274), // nppiAlphaCompColorKey_8u_AC4R_Ctx
+    n(0xaaa0b5fed694, 1273), // nppiAlphaCompColorKey_8u_AC4R_Ctx
     n(0xaaa26a9a4aa0, 29), // nppiNormDiff_Inf_16s_C1R
     n(0xaaa37aca6caa, 58), // nppiFilterRowBorder32f_16u_C1R
     n(0xaaa9ba9a4aa6, 29), // nppiNormDiff_Inf_16s_C3R
@@ -14281,9 +14281,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xaac938ec62e3, 13), // fftwf_plan_dft_c2r_3d
     n(0xaacbfa6ff1ad, 30), // cublasDdgmm_64
     n(0xaad2598e9bfe, 36), // nppsAdd_32f_I_Ctx
-    n(0xaad3f6d43bf3, 1197), // cublasChpmv_v2_64
+    n(0xaad3f6d43bf3, 1196), // cublasChpmv_v2_64
     n(0xaad49bc92a1e, 18), // nppiMulC_32f_C4IR_Ctx
-    n(0xaad50eb394e7, 1275), // nvmlDeviceGetVgpuMetadata
+    n(0xaad50eb394e7, 1274), // nvmlDeviceGetVgpuMetadata
     n(0xaad6b9305cbd, 6), // nppiFilterColumn_16u_C3R_Ctx
     n(0xaadc7d64f685, 7), // nppiConvert_16u32u_C1R_Ctx
     n(0xaadcf0f5e4d6, 570), // nppiThreshold_GTVal_8u_AC4R_Ctx
@@ -14298,7 +14298,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xaaf1200df048, 19), // nppiSubC_8u_C1RSfs_Ctx
     n(0xaaf19e3c7ff1, 4), // nppiNormL2GetBufferHostSize_16u_AC4R_Ctx
     n(0xaaf462bdd0d4, 28), // nppiNormRelL1GetBufferHostSize_8u_C1MR#11
-    n(0xaaf93dd8bfc3, 1276), // cusparseZcsrgeam2_bufferSizeExt
+    n(0xaaf93dd8bfc3, 1275), // cusparseZcsrgeam2_bufferSizeExt
     n(0xaafb4a300cfd, 193), // cuGraphicsSubResourceGetMappedArray
     n(0xab01336996ab, 16), // nppiCopyWrapBorder_8u_C4R_Ctx
     n(0xab01a0913c78, 203), // nppiThreshold_LT_16s_C3IR
@@ -14344,10 +14344,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xab948c1deea3, 1), // cuFuncGetParamCount
     n(0xab962071c3c2, 12), // nvshmemx_longlong_alltoall_on_stream
     n(0xab98a07e11b2, 7), // nppsMaximumError_64f_Ctx
-    n(0xab9a537ebec6, 1277), // cudnnBatchNormalizationForwardTrainingEx
+    n(0xab9a537ebec6, 1276), // cudnnBatchNormalizationForwardTrainingEx
     n(0xab9f15a9f78e, 38), // nppsDiv_64f_I
-    n(0xaba4594d85d1, 1278), // nvmlEventSetGetContextInfo_v1
-    n(0xabac48a7d4bf, 1279), // nppiAlphaCompC_32f_C1R_Ctx
+    n(0xaba4594d85d1, 1277), // nvmlEventSetGetContextInfo_v1
+    n(0xabac48a7d4bf, 1278), // nppiAlphaCompC_32f_C1R_Ctx
     n(0xabb4471f4e80, 430), // nppiResizeSqrPixel_64f_AC4R
     n(0xabb66e111790, 35), // nppiFilterGauss_16u_C1R_Ctx
     n(0xabbe1ef91023, 132), // nppiWarpAffineBack_32s_AC4R_Ctx
@@ -14400,20 +14400,20 @@ pub static NAMES: [Name; 21553] = [
     n(0xac4817a01dc8, 173), // nppiCopySubpix_32f_C1R_Ctx
     n(0xac4a56567242, 399), // nppiThreshold_LTValGTVal_32f_AC4R
     n(0xac4ce089f718, 78), // cuOccupancyMaxActiveClusters
-    n(0xac4e62e2f0d9, 1205), // @cudaGraphNodeSetParams
+    n(0xac4e62e2f0d9, 1204), // @cudaGraphNodeSetParams
     n(0xac53454a75a5, 25), // nppiMirror_16s_C3IR
     n(0xac5508d82a2b, 867), // cuMemcpyBatchAsync_v2_ptsz
     n(0xac552caf7f7b, 28), // nvmlVgpuInstanceGetAccountingMode
     n(0xac570c8cfb1e, 11), // nppiFullNormLevelGetBufferHostSize_64f_C3R_Ctx#11
     n(0xac5aea5f91a8, 12), // nppiCopy_32f_C4C1R
-    n(0xac62ab7096b5, 1219), // nppiCopyConstBorder_8u_AC4R_Ctx
+    n(0xac62ab7096b5, 1218), // nppiCopyConstBorder_8u_AC4R_Ctx
     n(0xac6332cd578e, 7), // nppiConvert_8s32s_C4R_Ctx
     n(0xac642056704a, 7), // nppiRGBToXYZ_8u_AC4R_Ctx
     n(0xac66968051ab, 40), // cusparseCgtsvInterleavedBatch
     n(0xac6b3899961b, 38), // nppsThreshold_LT_16sc_I
     n(0xac6c31e7017a, 7), // nppsDotProd_16sc32fc_Ctx
     n(0xac6e4c00fbe3, 35), // nppiAdd_16u_C3IRSfs_Ctx
-    n(0xac6f18b56775, 1280), // cudaBindSurfaceToArray
+    n(0xac6f18b56775, 1279), // cudaBindSurfaceToArray
     n(0xac6ffaf2cdb5, 12), // nppiRGBToYCC_8u_AC4R
     n(0xac71f7faf512, 2), // nppiSub_8u_AC4RSfs
     n(0xac7eb87c8392, 115), // nppsThreshold_LT_32fc_I_Ctx
@@ -14424,10 +14424,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xac9378ef2868, 29), // nvshmemx_uint_iput_on_stream
     n(0xac9649df6f9e, 38), // nvshmem_uint32_atomic_fetch_add
     n(0xac9e4ca7c397, 41), // nppiWarpAffineBatchInit_Ctx
-    n(0xaca31604ba87, 1281), // nvmlDeviceGetAdaptiveTgpModeInfo_v1
+    n(0xaca31604ba87, 1280), // nvmlDeviceGetAdaptiveTgpModeInfo_v1
     n(0xaca5a5a5d1ae, 29), // nppiMean_32f_C1MR
     n(0xacab57602d1e, 559), // @cudaDeviceGetP2PAttribute
-    n(0xacaf47c8af3b, 1282), // cusparseConstrainedGeMM
+    n(0xacaf47c8af3b, 1281), // cusparseConstrainedGeMM
     n(0xacaff4c18c97, 235), // nppiCopy_16s_P3C3R_Ctx
     n(0xacb12602228c, 1), // nppsNormL2GetBufferSize_64fc64f
     n(0xacb59540a8de, 717), // cutensorOperationDescriptorGetAttribute
@@ -14471,7 +14471,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xad3f124e44c6, 50), // nvshmem_ptrdiff_g
     n(0xad3f274e44c6, 38), // nvshmem_ptrdiff_p
     n(0xad401dda27d0, 11), // nppsAverageRelativeErrorGetBufferSize_32s_Ctx#11
-    n(0xad5cbeaf9849, 1283), // cusparseDcsrgeam2_bufferSizeExt
+    n(0xad5cbeaf9849, 1282), // cusparseDcsrgeam2_bufferSizeExt
     n(0xad62b2c0b030, 12), // nvshmemx_longlong_max_reducescatter_on_stream
     n(0xad6390b5e2f5, 412), // cublasSsyr
     n(0xad642bc3779a, 25), // nppiExp_16s_C1IRSfs
@@ -14526,7 +14526,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xae177542c453, 430), // nppiResizeSqrPixel_8u_C3R
     n(0xae19f8d7141d, 236), // curandGenerateBinomialMethod
     n(0xae1e4542c459, 430), // nppiResizeSqrPixel_8u_C1R
-    n(0xae205e96e63c, 1174), // cuGraphInstantiateWithParams_ptsz
+    n(0xae205e96e63c, 1068), // cuGraphInstantiateWithParams_ptsz
     n(0xae206732517f, 28), // nppsMaximumRelativeErrorGetBufferSize_32s#11
     n(0xae287342c461, 430), // nppiResizeSqrPixel_8u_C4R
     n(0xae29eec2c41e, 4), // nppiMaximumRelativeErrorGetBufferHostSize_64f_C1R_Ctx
@@ -14555,7 +14555,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xae70ac2e6c1b, 28), // nppiMaximumErrorGetBufferHostSize_32s_C3R#11
     n(0xae71ff373659, 17), // nppiThreshold_LTVal_32f_C1R
     n(0xae731e640bb1, 28), // nppiMinIndxGetBufferHostSize_16s_C4R#11
-    n(0xae7d16f58acd, 1284), // cuModuleGetGlobal
+    n(0xae7d16f58acd, 1283), // cuModuleGetGlobal
     n(0xae81b28f0807, 10), // nppiRemap_8u_P3R_Ctx
     n(0xae82680de03e, 4), // nppiMaxGetBufferHostSize_32f_C4R_Ctx
     n(0xae8320dbc0ed, 4), // nppiNormL1GetBufferHostSize_8u_C1MR_Ctx
@@ -14575,12 +14575,12 @@ pub static NAMES: [Name; 21553] = [
     n(0xaea1770d8da4, 12), // nvshmemx_uchar_max_reducescatter_on_stream
     n(0xaea2316830ca, 1), // nppiAverageRelativeErrorGetBufferHostSize_16u_C1R
     n(0xaea54c4fd553, 38), // nvshmemx_short_g_on_stream
-    n(0xaea84bf83d83, 1285), // nppiFilterHoughLineRegion_8u32f_C1R_Ctx
+    n(0xaea84bf83d83, 1284), // nppiFilterHoughLineRegion_8u32f_C1R_Ctx
     n(0xaea8ec55a055, 98), // nppiFilterUnsharpBorder_32f_C1R
     n(0xaea9689b4087, 7), // nppiSubDeviceC_16s_AC4IRSfs_Ctx
     n(0xaeae1e5a4c78, 115), // nppsAddC_32fc_I_Ctx
     n(0xaeafd455a05b, 98), // nppiFilterUnsharpBorder_32f_C3R
-    n(0xaeb001dd47e1, 1286), // cublasRotmEx
+    n(0xaeb001dd47e1, 1285), // cublasRotmEx
     n(0xaeb140bf3973, 2), // nppiDiv_32s_C3RSfs
     n(0xaeb1b93c9e2a, 2), // nppiFilter_32f_AC4R
     n(0xaeb3336830d9, 1), // nppiAverageRelativeErrorGetBufferHostSize_16u_C4R
@@ -14634,7 +14634,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xaf47342f4b1f, 50), // nvjpeg2kSetDeviceMemoryPadding
     n(0xaf477b8523d8, 30), // nppiSumWindowRowBorder_16u32f_C1R
     n(0xaf4a1dd03669, 16), // nppiFilterScharrHorizBorder_8u16s_C1R_Ctx
-    n(0xaf4b228ff217, 1287), // pncclParamGetAllParameterKeys
+    n(0xaf4b228ff217, 1286), // pncclParamGetAllParameterKeys
     n(0xaf4e438523de, 30), // nppiSumWindowRowBorder_16u32f_C3R
     n(0xaf50a02dd931, 16), // nppiFilterRobertsUpBorder_8u_C1R_Ctx
     n(0xaf553ceee656, 38), // nppiExp_32f_C3IR
@@ -14659,7 +14659,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xaf9166dc7483, 434), // cublasGetStatusName
     n(0xaf95cbf0b1ea, 28), // nppiPSNRBatchGetBufferHostSize_8u_C1R#11
     n(0xaf9640a37cbb, 40), // nppiResizeBatch_8u_C3R
-    n(0xaf9694fccedd, 1288), // cudaEGLStreamProducerReturnFrame
+    n(0xaf9694fccedd, 1287), // cudaEGLStreamProducerReturnFrame
     n(0xaf9986a37cbe, 40), // nppiResizeBatch_8u_C4R
     n(0xafa05007d36c, 19), // nppiDotProd_32s64f_C1R_Ctx
     n(0xafa443563132, 822), // nppiAddC_16s_C4RSfs_Ctx
@@ -14738,7 +14738,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb0bc1a379274, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16s_C4R_Ctx#11
     n(0xb0bc68736504, 38), // nvshmem_size_atomic_add
     n(0xb0be679693e2, 1064), // cudaMemRangeGetAttributes
-    n(0xb0bea3e79242, 1289), // ncclCommGetUniqueId
+    n(0xb0bea3e79242, 1288), // ncclCommGetUniqueId
     n(0xb0c19c2f1da7, 7), // nppiRGBToXYZ_8u_C3R_Ctx
     n(0xb0c40c714ec2, 29), // nppiCopy_32s_C3MR
     n(0xb0c7dbc72af0, 38), // nvshmem_ulonglong_atomic_xor
@@ -14761,7 +14761,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb1038a11186f, 5), // nppiCrossCorrSame_NormLevelAdvanced_8u32f_C1R_Ctx
     n(0xb104187805f5, 681), // @cudaGetTextureObjectResourceViewDesc#11
     n(0xb104197805f5, 681), // @cudaGetTextureObjectResourceViewDesc#12
-    n(0xb108af920c3c, 1290), // cublasCrotg
+    n(0xb108af920c3c, 1289), // cublasCrotg
     n(0xb108c9175917, 2), // nppiSqrDistanceSame_Norm_8s32f_AC4R
     n(0xb10d94b522bc, 708), // cudnnConvolutionForward
     n(0xb1118b728617, 11), // nppiDotProdGetBufferHostSize_8u64f_C4R_Ctx#11
@@ -14826,7 +14826,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb1f28f8077ec, 5), // nppiFilterGaussAdvancedBorder_16s_C1R_Ctx
     n(0xb1f5a0da7f1c, 16), // nppiSqrDistanceFull_Norm_8u32f_C3R_Ctx
     n(0xb200c434594d, 40), // nppiFilterColumn_16s_AC4R
-    n(0xb20141e12005, 1291), // cudnnGetAttnDescriptor
+    n(0xb20141e12005, 1290), // cudnnGetAttnDescriptor
     n(0xb203abfb98f0, 434), // nvrtcGetErrorString
     n(0xb2044b00c12f, 448), // nppiYUVToRGBBatch_8u_P3C3R
     n(0xb20df0a2a0b7, 25), // nvshmem_short_max_reducescatter
@@ -14876,8 +14876,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xb28f58c1092f, 4), // nppiNormRelInfGetBufferHostSize_16u_C1R_Ctx
     n(0xb291d7b3cbb8, 1), // nppiNormL1GetBufferHostSize_32f_C4R
     n(0xb29231d4e295, 76), // nppiFilterMedianBorder_16s_C4R_Ctx
-    n(0xb292b9103a2b, 1204), // cudaExternalMemoryGetMappedBuffer#12
-    n(0xb292ba103a2b, 1204), // cudaExternalMemoryGetMappedBuffer#11
+    n(0xb292b9103a2b, 1203), // cudaExternalMemoryGetMappedBuffer#12
+    n(0xb292ba103a2b, 1203), // cudaExternalMemoryGetMappedBuffer#11
     n(0xb293e7421a4b, 1), // nppiCountInRangeGetBufferHostSize_8u_C1R
     n(0xb29474462530, 4), // nppsMeanGetBufferSize_64f_Ctx
     n(0xb2988357f2a0, 57), // nppiSet_32f_C1R_Ctx
@@ -14905,7 +14905,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb2ed3c749880, 214), // nppiRShiftC_16u_C3R_Ctx
     n(0xb2f3bedf9d7a, 36), // nppsSqrt_64fc_Ctx
     n(0xb2fa10763f90, 4), // nppsNormL1GetBufferSize_16s64s_Sfs_Ctx
-    n(0xb2fb3bcf8993, 1292), // cusolverMpLaset
+    n(0xb2fb3bcf8993, 1291), // cusolverMpLaset
     n(0xb2fc65131c63, 28), // nppiMaxGetBufferHostSize_16u_AC4R#11
     n(0xb2fefa991361, 25), // nppsNorm_L2_64f
     n(0xb305c912ea3a, 50), // cudaDeviceEnablePeerAccess
@@ -14939,7 +14939,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb35cfd200476, 193), // cudaGraphConditionalHandleCreate
     n(0xb35f1fb65bd5, 21), // cudnnDestroyRNNDescriptor
     n(0xb362e2c750d9, 39), // nppiMorphBlackHatBorder_16s_C1R_Ctx
-    n(0xb3660809f8a9, 1293), // cuLaunchCooperativeKernel
+    n(0xb3660809f8a9, 1292), // cuLaunchCooperativeKernel
     n(0xb36673b89235, 7), // nppiErode3x3_32f_C3R_Ctx
     n(0xb36b2ddbe25e, 769), // nppiWarpAffineQuad_16u_P3R
     n(0xb377b96ff2ca, 28), // nppiMaximumErrorGetBufferHostSize_16s_C4R#11
@@ -14957,7 +14957,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb3977ba3ac7b, 28), // nppiNormDiffInfGetBufferHostSize_16s_C4R#11
     n(0xb398cd2ae862, 114), // nppiDistanceTransformPBA_8u64f_C1R_Ctx
     n(0xb3a3b7b99dd1, 28), // cuStreamGetPriority_ptsz
-    n(0xb3a5ed3624ff, 1294), // curandCreatePoissonDistribution
+    n(0xb3a5ed3624ff, 1293), // curandCreatePoissonDistribution
     n(0xb3aaa1b5716d, 15), // nppiSqrt_16u_C1IRSfs_Ctx
     n(0xb3ab8c437802, 4), // nppiValidNormLevelGetBufferHostSize_64f_C1R_Ctx
     n(0xb3aecd9a540f, 13), // nppiSqrt_16s_AC4RSfs
@@ -14987,11 +14987,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xb41f08d1508c, 905), // nppiThreshold_LTVal_32f_C3IR
     n(0xb4206c9ad877, 13), // cusolverSpCcsrcholSolve
     n(0xb421f1e51373, 28), // nppiCountInRangeGetBufferHostSize_32f_C3R#11
-    n(0xb43913aa19f6, 1295), // cudnnGetNormalizationBackwardWorkspaceSize
+    n(0xb43913aa19f6, 1294), // cudnnGetNormalizationBackwardWorkspaceSize
     n(0xb43e405d1e8b, 324), // nppiColorTwistBatch32f_16f_C3IR
     n(0xb441037cb66d, 50), // nvrtcGetOptiXIR
     n(0xb44149705ef5, 28), // nppiNormDiffL2GetBufferHostSize_16s_C3R#11
-    n(0xb445a91d5edc, 1296), // cusparseSpSV_analysis
+    n(0xb445a91d5edc, 1295), // cusparseSpSV_analysis
     n(0xb4480e9c5ac6, 4), // nppiNormDiffL2GetBufferHostSize_16s_C1R_Ctx
     n(0xb44930948c6f, 35), // nppiMulCScale_16u_C1R_Ctx
     n(0xb44c2ec1a008, 50), // nvshmem_int32_atomic_inc
@@ -15034,7 +15034,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb4c552dc54ef, 5), // nppiFilterMinBorder_8u_AC4R_Ctx
     n(0xb4c553ea65ee, 2), // nppiFilterColumn32f_16s_C4R
     n(0xb4c7006edb0c, 736), // nppiFilterWienerBorder_16s_AC4R
-    n(0xb4ca9d27bbac, 1297), // nppiThreshold_LTValGTVal_8u_AC4R_Ctx
+    n(0xb4ca9d27bbac, 1296), // nppiThreshold_LTValGTVal_8u_AC4R_Ctx
     n(0xb4d151e71893, 2), // nppiFilter32f_8u_C1R
     n(0xb4d397fb8d80, 2), // nvshmemx_half_put_signal_nbi_on_stream
     n(0xb4d819e71899, 2), // nppiFilter32f_8u_C3R
@@ -15053,9 +15053,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xb4ee08e24d14, 11), // nppiValidNormLevelGetBufferHostSize_64f_AC4R_Ctx#11
     n(0xb4f0a441533c, 29), // nppiNormRel_L2_32f_C4R
     n(0xb4f0d4de6448, 11), // nppiMinGetBufferHostSize_16s_C1R_Ctx#11
-    n(0xb4f621be7cf0, 1298), // cuGraphKernelNodeGetParams_v2
+    n(0xb4f621be7cf0, 1297), // cuGraphKernelNodeGetParams_v2
     n(0xb4f7bdde194b, 769), // nppiWarpPerspectiveQuad_32f_P3R
-    n(0xb4fb38accf5b, 1197), // cublasDspmv_v2_64
+    n(0xb4fb38accf5b, 1196), // cublasDspmv_v2_64
     n(0xb4fc734e082b, 667), // nppiNV12ToBGR_709CSC_8u_P2C3R
     n(0xb5035367c6d8, 16), // nppiLUT_Linear_32f_C1R_Ctx
     n(0xb505b49db7a8, 193), // cuGreenCtxCreate
@@ -15072,7 +15072,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb539ff14bbd8, 2), // nvshmemx_ulonglong_put_signal_nbi_on_stream
     n(0xb53cb2f63590, 276), // nppiDistanceTransformPBA_16u16u_C1R_Ctx
     n(0xb53f4a99fe58, 645), // cusparseHpruneCsr2csrByPercentage
-    n(0xb542d1ed64af, 1299), // cuGraphExecMemcpyNodeSetParams
+    n(0xb542d1ed64af, 1298), // cuGraphExecMemcpyNodeSetParams
     n(0xb54a8d813b1f, 7), // nppiCopy_16sc_C2R_Ctx
     n(0xb54af5084619, 647), // nppiRGB_8u_ToUYVP_10u_P3C3R_Ctx
     n(0xb54b9cf83ea8, 25), // nvshmem_uchar_get
@@ -15093,7 +15093,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb57da70d2099, 35), // nppiMirror_8u_C4R_Ctx
     n(0xb57f1042dd49, 28), // nppiNormDiffInfGetBufferHostSize_16u_C3R#11
     n(0xb58204b763bc, 25), // nppsDiv_32f
-    n(0xb587282a4a8c, 1300), // nvshmemx_region_start
+    n(0xb587282a4a8c, 1299), // nvshmemx_region_start
     n(0xb587ed4fc057, 78), // @cudaOccupancyMaxActiveClusters
     n(0xb58a52fd36a2, 19), // nppiAverageError_64f_C1R_Ctx
     n(0xb593831603bd, 19), // nppiAverageError_16sc_C2R_Ctx
@@ -15102,10 +15102,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xb599707449d9, 57), // nppsThreshold_GT_64f_Ctx
     n(0xb59a51dd63e0, 50), // nvmlDeviceSetConfComputeUnprotectedMemSize
     n(0xb5a0ad2c6fcb, 13), // nppiConvert_32f16s_C1R
-    n(0xb5a5c7264938, 1301), // nppiLUT_Trilinear_8u_C4R_Ctx
+    n(0xb5a5c7264938, 1300), // nppiLUT_Trilinear_8u_C4R_Ctx
     n(0xb5a649266115, 80), // nppiAddC_32fc_C1IR
     n(0xb5a7752c6fd0, 13), // nppiConvert_32f16s_C3R
-    n(0xb5a8296fcc68, 1302), // cusolverMpStedc
+    n(0xb5a8296fcc68, 1301), // cusolverMpStedc
     n(0xb5a8720f4674, 25), // @cudaMemsetAsync_ptsz
     n(0xb5a92e032a7e, 276), // nppiFilterCannyBorder_8u_C1R_Ctx
     n(0xb5ad41f0a8f4, 25), // nvshmem_schar_prod_reducescatter
@@ -15124,7 +15124,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb5d4a9fbebb9, 13), // nvshmemx_uint_wait_until_all_on_stream
     n(0xb5d54b997e98, 1), // nppsMinMaxGetBufferSize_16s
     n(0xb5d551997e98, 1), // nppsMinMaxGetBufferSize_16u
-    n(0xb5d9d931ed7d, 1303), // @cudaSetValidDevices
+    n(0xb5d9d931ed7d, 1302), // @cudaSetValidDevices
     n(0xb5dab6e6ede5, 35), // nppiExp_8u_C3RSfs_Ctx
     n(0xb5e4756e1756, 4), // nppsMaximumErrorGetBufferSize_8u_Ctx
     n(0xb5e67dcfbbf8, 529), // cusolverSpZcsrluSolveHost
@@ -15180,7 +15180,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb692203e0010, 15), // nppiMirrorBatch_32f_C1R_Ctx
     n(0xb693455990dd, 16), // nppiFilter32f_8s_C1R_Ctx
     n(0xb697b0e5036d, 89), // nppiLUT_16s_AC4IR
-    n(0xb69d1fce2eb1, 1304), // cusparseSpruneDense2csrNnz
+    n(0xb69d1fce2eb1, 1303), // cusparseSpruneDense2csrNnz
     n(0xb69d45bf2cb0, 50), // cudnnSetRNNPaddingMode
     n(0xb69fa3f0a18e, 29), // nppiDiv_Round_16s_C1IRSfs
     n(0xb6a32843ef0e, 19), // nppiThreshold_GTVal_16s_C1R_Ctx
@@ -15189,7 +15189,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb6a8e497bc56, 28), // nppiNormDiffL2GetBufferHostSize_16u_C4R#11
     n(0xb6ac9d306624, 4), // nppiMinGetBufferHostSize_32f_C3R_Ctx
     n(0xb6b0b505aef2, 19), // cusparseSbsr2csr
-    n(0xb6b26decc6b8, 1305), // cusparseSpMatGetSize
+    n(0xb6b26decc6b8, 1304), // cusparseSpMatGetSize
     n(0xb6b8ae443125, 28), // nppiDotProdGetBufferHostSize_32f64f_C4R#11
     n(0xb6bab00c4108, 11), // nppiNormL1GetBufferHostSize_16s_C3R_Ctx#11
     n(0xb6cab8509a97, 591), // cublasLtLoggerOpenFile
@@ -15224,7 +15224,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb7229744d464, 58), // nppiFilterBorder32f_8s16s_C1R
     n(0xb72331ac5e37, 27), // cusolverSpCcsrcholZeroPivotHost
     n(0xb728dbdfaf04, 35), // nppiLn_8u_C1RSfs_Ctx
-    n(0xb72e27254c03, 1266), // nppiFloodFillGradientBoundary_32u_C3IR
+    n(0xb72e27254c03, 1265), // nppiFloodFillGradientBoundary_32u_C3IR
     n(0xb7339944d472, 58), // nppiFilterBorder32f_8s16s_C4R
     n(0xb733e9ee50bf, 11), // nppiNormInfGetBufferHostSize_32f_C3CMR_Ctx#11
     n(0xb737c655e17d, 854), // nvmlSystemEventSetCreate
@@ -15255,11 +15255,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xb772552ac1bd, 39), // nppiFilterColumnBorder_16u_C4R_Ctx
     n(0xb772e884e754, 12), // nppiMaxEvery_16s_C3IR
     n(0xb77447237d35, 1), // nppiMinMaxGetBufferHostSize_16s_C4R
-    n(0xb77823add95d, 1306), // cusparseDnMatGet
+    n(0xb77823add95d, 1305), // cusparseDnMatGet
     n(0xb77cfae4091c, 377), // cudnnMakeFusedOpsPlan
     n(0xb781397ab53a, 224), // nppiCompareEqualEpsC_32f_C4R_Ctx
     n(0xb7844e78aa37, 19), // nppiCopy_16u_C1MR_Ctx
-    n(0xb784aafaf36c, 1307), // cusparseDnVecGet
+    n(0xb784aafaf36c, 1306), // cusparseDnVecGet
     n(0xb78ca36b659c, 28), // nppiNormInfGetBufferHostSize_8s_C1MR#11
     n(0xb78e8186f37a, 1119), // nppsThreshold_GTVal_64fc_I_Ctx
     n(0xb7905e5e38ad, 18), // nppiLShiftC_16u_C4IR_Ctx
@@ -15271,7 +15271,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb7a1818f766f, 7), // nppiMulScale_16u_C3IR_Ctx
     n(0xb7a842d59a20, 11), // nppiAverageErrorGetBufferHostSize_64f_C3R_Ctx#11
     n(0xb7ac85e00f04, 632), // nppiOrC_8u_C3R_Ctx
-    n(0xb7ad13fdc113, 1308), // cublasZrot
+    n(0xb7ad13fdc113, 1307), // cublasZrot
     n(0xb7ad8ccd91d8, 1), // nppiMinMaxGetBufferHostSize_16u_C4R
     n(0xb7adaadd56ca, 25), // nvshmem_ushort_and_reducescatter
     n(0xb7b1cf7654c4, 12), // nppiNorm_L1_16u_AC4R
@@ -15304,7 +15304,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb8298f665c84, 503), // nppiColorTwist32f_16s_C2R
     n(0xb82b3ce1a6d6, 7), // nppsThreshold_GTVal_16s_Ctx
     n(0xb82d51665c87, 503), // nppiColorTwist32f_16s_C3R
-    n(0xb82d81301971, 1309), // cudssMatrixGetBatchCsr
+    n(0xb82d81301971, 1308), // cudssMatrixGetBatchCsr
     n(0xb82f1cd98c77, 25), // @cudaStreamAddCallback_ptsz
     n(0xb83441665c8d, 503), // nppiColorTwist32f_16s_C1R
     n(0xb83c0cc1ae94, 12), // nvshmemx_int64_max_reduce_on_stream
@@ -15346,7 +15346,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb890630d8edd, 378), // cuDeviceGetFabricClusterUuid
     n(0xb89407883c7e, 86), // nppiHLSToBGR_8u_C3P3R
     n(0xb89bedc62c9d, 25), // nppsSqrt_16sc_Sfs
-    n(0xb89fbf68166a, 1245), // cusolverSpDcsreigvsiHost
+    n(0xb89fbf68166a, 1244), // cusolverSpDcsreigvsiHost
     n(0xb8a2ae3f4b92, 36), // nppiExp_32f_C1IR_Ctx
     n(0xb8a54832270c, 585), // nppiSwapChannels_16u_C3IR_Ctx
     n(0xb8a5e77e12b6, 4), // nppiNormL2GetBufferHostSize_32f_C1R_Ctx
@@ -15356,7 +15356,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb8b4aa07a15e, 28), // nppsMeanStdDevGetBufferSize_16s_Sfs#11
     n(0xb8b6079d0e8b, 12), // nvshmemx_bfloat16_min_reducescatter_on_stream
     n(0xb8c003576cae, 4), // nppiNormInfGetBufferHostSize_16s_C3R_Ctx
-    n(0xb8ca4e736423, 1310), // nvmlDeviceGetMemoryLimits_v1
+    n(0xb8ca4e736423, 1309), // nvmlDeviceGetMemoryLimits_v1
     n(0xb8d18d7b8e93, 4), // nppiNormRelL2GetBufferHostSize_32f_C1R_Ctx
     n(0xb8d1d93f7004, 11), // nppiAverageRelativeErrorGetBufferHostSize_64f_C4R_Ctx#11
     n(0xb8d527eaa124, 38), // nppsMul_32fc_I
@@ -15372,7 +15372,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xb8ee58225eae, 12), // nvshmemx_int8_max_reduce_on_stream
     n(0xb8f73ae3b356, 19), // nppiAdd_32s_C1R_Ctx
     n(0xb8f7979bd21a, 2), // nvshmemx_put8_signal_on_stream
-    n(0xb8faba1dc0c3, 1311), // cutensorReductionGetWorkspaceSize
+    n(0xb8faba1dc0c3, 1310), // cutensorReductionGetWorkspaceSize
     n(0xb8fd334a36dc, 21), // cudaStreamQuery_ptsz
     n(0xb8ff150aa155, 29), // nppiNormRel_L1_8u_AC4R
     n(0xb9079b4cccd4, 19), // nppiConvert_8u8s_C1RSfs_Ctx
@@ -15407,16 +15407,16 @@ pub static NAMES: [Name; 21553] = [
     n(0xb949f595ff11, 1141), // cusolverDnXsytrf_bufferSize
     n(0xb94b0dd37935, 55), // nppiSwapChannels_32f_C3R_Ctx
     n(0xb94c5c3ae83a, 901), // nvmlDeviceGetSupportedVgpus
-    n(0xb951a22568d0, 1312), // cudnnGetLastErrorString
+    n(0xb951a22568d0, 1311), // cudnnGetLastErrorString
     n(0xb95395e3891a, 15), // nppiAddDeviceC_16f_C1IR_Ctx
-    n(0xb9575e9bbb86, 1313), // cusolverSpCcsrluBufferInfoHost
+    n(0xb9575e9bbb86, 1312), // cusolverSpCcsrluBufferInfoHost
     n(0xb95a576c3cb6, 38), // nppsMul_32f_I
     n(0xb960c0551fb2, 117), // nppiWarpPerspectiveQuad_32s_C3R_Ctx
     n(0xb966376059cd, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32f_C3R_Ctx
     n(0xb966ece25b3e, 231), // cutensorContractionMaxAlgos
     n(0xb968f738aaa4, 25), // cudaStreamAttachMemAsync_ptsz
     n(0xb96a4398141a, 28), // nppiNormRelInfGetBufferHostSize_8s_C3CMR#11
-    n(0xb96aec4d6b91, 1261), // nppiThreshold_32f_AC4IR
+    n(0xb96aec4d6b91, 1260), // nppiThreshold_32f_AC4IR
     n(0xb96dcddd150e, 7), // nppiRGBToYCbCr_8u_C3R_Ctx
     n(0xb9729e481e19, 327), // nppiColorTwist32f_8u_C2IR_Ctx
     n(0xb974fc5f6a4b, 6), // nppiFilterHighPassBorder_16s_C1R_Ctx
@@ -15425,11 +15425,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xb97ee133ce66, 151), // cublasXtZsyrkx
     n(0xb9841d691561, 50), // cuLogicalEndpointIdRelease
     n(0xb984be247288, 12), // nppiRGBToHSV_8u_C3R
-    n(0xb98726307f07, 1314), // nppiGetResizeRect
+    n(0xb98726307f07, 1313), // nppiGetResizeRect
     n(0xb98c7fdc68a0, 19), // nppiFilterMax_8u_C4R_Ctx
     n(0xb99502772dd2, 76), // nppiDilateBorder_8u_AC4R_Ctx
     n(0xb999ccbf6cb9, 12), // nppiNorm_Inf_32f_C4R
-    n(0xb99b08e82f1f, 1315), // cublasZgemmStridedBatched_64
+    n(0xb99b08e82f1f, 1314), // cublasZgemmStridedBatched_64
     n(0xb99fee879fba, 26), // cusolverDnDBgesv_bufferSize
     n(0xb9a078e6eb07, 25), // nppiSqrt_16u_AC4IRSfs
     n(0xb9a10970c052, 1), // nppiDotProdGetBufferHostSize_32s64f_AC4R
@@ -15439,28 +15439,28 @@ pub static NAMES: [Name; 21553] = [
     n(0xb9a448c0a9df, 4), // nppiAverageRelativeErrorGetBufferHostSize_32u_C4R_Ctx
     n(0xb9a53b57d809, 19), // nppiDiv_32fc_C4R_Ctx
     n(0xb9aacebf6cc7, 12), // nppiNorm_Inf_32f_C1R
-    n(0xb9b3ede9e6e4, 1316), // nppiThreshold_8u_C3IR_Ctx
+    n(0xb9b3ede9e6e4, 1315), // nppiThreshold_8u_C3IR_Ctx
     n(0xb9b61212a100, 16), // nppiWarpPerspectiveBatch_32f_C4R_Ctx
     n(0xb9b645785279, 52), // nppiXorC_16u_AC4R
     n(0xb9b6a1cc7e51, 28), // nppsZeroCrossingGetBufferSize_16s32f#11
-    n(0xb9b6de78b2a3, 1317), // @__cudaRegisterManagedVar
+    n(0xb9b6de78b2a3, 1316), // @__cudaRegisterManagedVar
     n(0xb9b9667bb074, 441), // nppiLUT_16u_C4IR
     n(0xb9be23b50311, 25), // nppiSqr_16u_C4IRSfs
     n(0xb9c21d3527ea, 194), // nppiMulC_16u_C4RSfs
     n(0xb9c2945e4c34, 297), // cusparseLtMatmulDescSetAttribute
     n(0xb9c92ad3d186, 19), // nppiUYVY16_16u_ToRGB_16u_C3C3R_Ctx
-    n(0xb9cafa0e9887, 1318), // cusparseDbsrsm2_solve
+    n(0xb9cafa0e9887, 1317), // cusparseDbsrsm2_solve
     n(0xb9cc14d5391e, 11), // nppsNormDiffL2GetBufferSize_32f_Ctx#11
     n(0xb9d20228f6d4, 25), // nvshmem_int8_min_reducescatter
     n(0xb9d25ccf82d1, 19), // nppiAverageError_32u_C2R_Ctx
     n(0xb9d563b92e1b, 2), // nppiMul_32sc_AC4RSfs
     n(0xb9e368cd5bd3, 11), // nppiAverageRelativeErrorGetBufferHostSize_32s_C1R_Ctx#11
-    n(0xb9e4d2852d55, 1319), // cusolverSpZcsrzfdHost
+    n(0xb9e4d2852d55, 1318), // cusolverSpZcsrzfdHost
     n(0xb9e6125fce4b, 35), // nppiMorphOpenBorder_16u_C1R
     n(0xb9ea6f08dcc1, 41), // nppsNot_16u_I_Ctx
     n(0xb9f0ab78fdf9, 16), // nppiMul_16u_C4RSfs_Ctx
     n(0xb9f56584f41f, 11), // nppiValidNormLevelGetBufferHostSize_16u32f_AC4R_Ctx#11
-    n(0xb9f7807eea63, 1320), // cublasDrotmg
+    n(0xb9f7807eea63, 1319), // cublasDrotmg
     n(0xb9fa67c32d0b, 12), // nppiNorm_Inf_16s_C4R
     n(0xb9fd13657e20, 306), // nppiFilterMedianGetBufferSize_16u_C4R_Ctx
     n(0xb9fdec9191e1, 451), // nppiBGRToHLS_8u_AC4P4R
@@ -15492,7 +15492,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xba55c737befa, 13), // nppiFilterGauss_32f_C1R
     n(0xba56608dc13e, 29), // nppiNormDiff_Inf_16u_C3R
     n(0xba5d508dc144, 29), // nppiNormDiff_Inf_16u_C1R
-    n(0xba5f0d217628, 1321), // cublasDrotg_v2
+    n(0xba5f0d217628, 1320), // cublasDrotg_v2
     n(0xba6037354296, 833), // cublasZgbmv_v2_64
     n(0xba618cecc4ea, 12), // nvshmemx_uint64_alltoall_on_stream
     n(0xba66c937bf09, 13), // nppiFilterGauss_32f_C4R
@@ -15503,7 +15503,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xba79ee6a5c03, 7), // nppiCopy_16s_C1R_Ctx
     n(0xba79fb075c64, 2), // cublasStpsv_v2
     n(0xba8183816739, 12), // nvshmemx_uint64_and_reducescatter_on_stream
-    n(0xba81edcb8b43, 1322), // cusolverSpCcsrqrSetupHost
+    n(0xba81edcb8b43, 1321), // cusolverSpCcsrqrSetupHost
     n(0xba8ba2e8c43e, 13), // nvshmemx_uint8_broadcast_on_stream
     n(0xba908b47a4fa, 11), // nppiNormL1GetBufferHostSize_32f_C1MR_Ctx#11
     n(0xba90b212817b, 2), // cublasZtpmv_v2_64
@@ -15531,7 +15531,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbaeb2d572105, 12), // nppiCopy_16u_C4CR
     n(0xbaec8e5974c4, 35), // nppiConvert_32f8u_C4R_Ctx
     n(0xbaec9583f3db, 7), // nppsNorm_Inf_16s32s_Sfs_Ctx
-    n(0xbaf17590dd25, 1323), // cuTensorMapEncodeIm2colWide
+    n(0xbaf17590dd25, 1322), // cuTensorMapEncodeIm2colWide
     n(0xbaf5f9d2e7e5, 7), // nppsAddC_16u_Sfs_Ctx
     n(0xbafaa64a361b, 35), // nppiMean_StdDev_32f_C1R_Ctx
     n(0xbafdeb7b4a72, 115), // nppsThreshold_LT_64fc_I_Ctx
@@ -15542,15 +15542,15 @@ pub static NAMES: [Name; 21553] = [
     n(0xbb0b2a8e667d, 12), // nvshmemx_int64_sum_reducescatter_on_stream
     n(0xbb0de2123de9, 16), // nppiWarpPerspectiveBatch_8u_C1R_Ctx
     n(0xbb124ce4b018, 28), // nppiMinIndxGetBufferHostSize_16s_C3R#11
-    n(0xbb126735bb67, 1324), // nppiHistogramOfGradientsBorder_16s32f_C1R
+    n(0xbb126735bb67, 1323), // nppiHistogramOfGradientsBorder_16s32f_C1R
     n(0xbb14f8c01237, 16), // nppiCopyWrapBorder_16u_C3R_Ctx
     n(0xbb1542487c1c, 7), // nppiNot_8u_AC4R_Ctx
-    n(0xbb18b735bb6c, 1324), // nppiHistogramOfGradientsBorder_16s32f_C3R
+    n(0xbb18b735bb6c, 1323), // nppiHistogramOfGradientsBorder_16s32f_C3R
     n(0xbb18eef7b377, 16), // nppiFilterPrewittHorizBorder_8u_C4R_Ctx
     n(0xbb25f2fcd0c3, 19), // nppiMaximumError_16s_C3R_Ctx
     n(0xbb4108d06f0f, 511), // cudaOccupancyMaxActiveBlocksPerMultiprocessor
     n(0xbb42e92047d8, 12), // nvshmemx_ushort_get_on_stream
-    n(0xbb44bb2a976c, 1235), // @cudaArrayGetInfo
+    n(0xbb44bb2a976c, 1234), // @cudaArrayGetInfo
     n(0xbb457ce37be5, 12), // nvshmemx_size_and_reduce_on_stream
     n(0xbb4af71cf70a, 57), // nppsThreshold_LT_32f_Ctx
     n(0xbb4c0a90b422, 110), // nvmlGpuInstanceGetComputeInstanceRemainingCapacity
@@ -15559,7 +15559,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbb55f6752c5e, 2), // nppiSqrDistanceFull_Norm_8s32f_AC4R
     n(0xbb57b3ac284c, 1), // nppiNormDiffL2GetBufferHostSize_16u_C1R
     n(0xbb599d13aae9, 2), // nppiCopyWrapBorder_32s_AC4R
-    n(0xbb5af62e7170, 1325), // cuFileGetParameterString
+    n(0xbb5af62e7170, 1324), // cuFileGetParameterString
     n(0xbb5b202a2b1a, 19), // nppiRemap_16s_AC4R
     n(0xbb5c2d78e19a, 11), // nppiMaxGetBufferHostSize_16s_C4R_Ctx#11
     n(0xbb5c95ab869f, 50), // nppsAbs_64f_I
@@ -15573,15 +15573,15 @@ pub static NAMES: [Name; 21553] = [
     n(0xbb689e38ac39, 188), // nppiRGBToYCbCr422_8u_P3C2R
     n(0xbb69e88bfab8, 6), // nppiCrossCorrValid_NormLevel_32f_C3R_Ctx
     n(0xbb6a1b2aabd4, 11), // nppiMaximumErrorGetBufferHostSize_32f_C1R_Ctx#11
-    n(0xbb6c00db9f7b, 1326), // nvFatbinAddLTOIR
+    n(0xbb6c00db9f7b, 1325), // nvFatbinAddLTOIR
     n(0xbb6cd8f744a5, 35), // nppiMul_16s_C1IRSfs_Ctx
     n(0xbb70b2ea7a8f, 306), // nppiFilterMedianGetBufferSize_32f_C1R_Ctx
     n(0xbb7352a0ee92, 2), // nvshmemx_int8_put_signal_nbi_on_stream
     n(0xbb75b0a6ebc6, 35), // nppiMul_32sc_C3IRSfs_Ctx
-    n(0xbb79185f7ebc, 1327), // cusolverSpDcsrzfdHost
-    n(0xbb7f1ce4386e, 1289), // pncclCommGetUniqueId
+    n(0xbb79185f7ebc, 1326), // cusolverSpDcsrzfdHost
+    n(0xbb7f1ce4386e, 1288), // pncclCommGetUniqueId
     n(0xbb84eeb9a431, 6), // nppiFilterLowPassBorder_8u_AC4R_Ctx
-    n(0xbb8805e4b348, 1328), // cublasMpGemm
+    n(0xbb8805e4b348, 1327), // cublasMpGemm
     n(0xbb893d08a779, 25), // nvshmem_uint64_atomic_compare_swap
     n(0xbb8b7fac1f0c, 58), // nppiGrayErodeBorder_8u_C1R
     n(0xbb8cc09898db, 110), // nvmlDeviceGetPcieThroughput
@@ -15603,16 +15603,16 @@ pub static NAMES: [Name; 21553] = [
     n(0xbbad4e4607a3, 25), // nvshmem_int_atomic_compare_swap
     n(0xbbb456f9839a, 535), // nppiP010_16u_ToUYVP_10u_P3C3R_Ctx
     n(0xbbbc46e836e1, 2), // nppiFilterSharpenBorder_32f_C4R
-    n(0xbbc060d54654, 1329), // nppiGetAffineQuad
+    n(0xbbc060d54654, 1328), // nppiGetAffineQuad
     n(0xbbc1fc7e1a43, 7), // nppiYCbCrToRGB_8u_AC4R_Ctx
-    n(0xbbc70c04dfea, 1330), // cuGraphExecBatchMemOpNodeSetParams
+    n(0xbbc70c04dfea, 1329), // cuGraphExecBatchMemOpNodeSetParams
     n(0xbbca05dc9b17, 7), // nppiAddDeviceC_32s_C1IRSfs_Ctx
     n(0xbbd25fd77e5d, 15), // nppsSub_16u_ISfs_Ctx
     n(0xbbd7728f77f4, 265), // cublasCherk_v2_64
     n(0xbbdf90c545fd, 28), // nppsAverageRelativeErrorGetBufferSize_64s#11
     n(0xbbe30fa54ad7, 11), // nppiNormDiffL2GetBufferHostSize_16s_AC4R_Ctx#11
     n(0xbbe3865704d5, 13), // nvshmem_int64_iget
-    n(0xbbe564666a3e, 1208), // @cudaThreadExchangeStreamCaptureMode
+    n(0xbbe564666a3e, 1207), // @cudaThreadExchangeStreamCaptureMode
     n(0xbbe581cf96b0, 29), // nppiMaximumRelativeError_8s_C4R
     n(0xbbe8d9262806, 4), // nppiMaximumErrorGetBufferHostSize_8s_C3R_Ctx
     n(0xbbe9cd4c425d, 173), // nppiCopySubpix_8u_C1R_Ctx
@@ -15641,7 +15641,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbc1646d707a9, 663), // cudaLibraryLoadFromFile
     n(0xbc203cd82f19, 7), // nppiSqr_32f_AC4R_Ctx
     n(0xbc205253ab4f, 481), // cuStreamUpdateCaptureDependencies
-    n(0xbc26a42505ee, 1331), // cudnnRNNGetClip
+    n(0xbc26a42505ee, 1330), // cudnnRNNGetClip
     n(0xbc2884b8b74d, 7), // nppiFilterPrewittVert_16s_C3R_Ctx
     n(0xbc28bf0ede0e, 5), // nppiCrossCorrSame_NormLevelAdvanced_8s32f_C4R_Ctx
     n(0xbc3475d49c56, 35), // nppiAlphaPremulC_16u_AC4R_Ctx
@@ -15672,7 +15672,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbc7651f61850, 25), // nvshmem_ptrdiff_get_nbi
     n(0xbc7a78d9d48f, 19), // nppiConvert_32u32s_C1RSfs_Ctx
     n(0xbc7c2b96b8bf, 12), // nppiXor_8u_C4IR
-    n(0xbc84e9d738c5, 1230), // nvmlDeviceGetGraphicsRunningProcesses
+    n(0xbc84e9d738c5, 1229), // nvmlDeviceGetGraphicsRunningProcesses
     n(0xbc8dce42eddb, 25), // nvshmem_bfloat16_max_reduce
     n(0xbc93c355a86a, 29), // nppiNorm_Inf_8u_C1MR
     n(0xbc98f359e84f, 16), // nppiFilterScharrHorizBorder_32f_C1R_Ctx
@@ -15682,7 +15682,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbcad4fc01ac6, 19), // nppiNormDiff_Inf_8u_C1R_Ctx
     n(0xbcb11ec55783, 7), // nppsConvert_64s32s_Sfs_Ctx
     n(0xbcb881c000a4, 38), // cudaVDPAUSetVDPAUDevice
-    n(0xbcbbb620a5d6, 1332), // cublasMpMatmul_bufferSize
+    n(0xbcbbb620a5d6, 1331), // cublasMpMatmul_bufferSize
     n(0xbcbc02b80126, 35), // nppiMorphBlackHatBorder_8u_C4R
     n(0xbcbf731fb1ae, 35), // nppiSub_16u_C4IRSfs_Ctx
     n(0xbcc05979fd81, 191), // nppiAddC_16f_C3R
@@ -15697,8 +15697,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xbcd521bf1ca0, 12), // nppsDotProd_32f64f
     n(0xbcd56d81ff87, 6), // nppiSqrDistanceFull_Norm_8u_C3RSfs_Ctx
     n(0xbcd7f160931b, 19), // nppiAverageError_16s_C4R_Ctx
-    n(0xbcf25ccc0260, 1225), // cusparseDbsrmv
-    n(0xbcf271cc0260, 1226), // cusparseDbsrmm
+    n(0xbcf25ccc0260, 1224), // cusparseDbsrmv
+    n(0xbcf271cc0260, 1225), // cusparseDbsrmm
     n(0xbcf61a9fde1c, 11), // nppiNormL2GetBufferHostSize_8s_C3CMR_Ctx#11
     n(0xbcf7639f848f, 7), // nppiTranspose_8u_C4R_Ctx
     n(0xbcf7bf144890, 2), // nppiDilate3x3Border_32f_C3R
@@ -15725,7 +15725,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbd487c1be488, 276), // nppiDistanceTransformPBA_8s16u_C1R_Ctx
     n(0xbd4a45b08287, 837), // cusolverDnDsyevdx
     n(0xbd4aa216e31b, 28), // nppiDotProdGetBufferHostSize_8u64f_C3R#11
-    n(0xbd5085cbb400, 1333), // cusolverSpZcsreigvsi
+    n(0xbd5085cbb400, 1332), // cusolverSpZcsreigvsi
     n(0xbd527c673f70, 232), // cusparseScsric02_bufferSize
     n(0xbd564756a029, 530), // nppiRGBToYUV422_8u_ColorTwist32f_C3P3R_Ctx
     n(0xbd56644bfe5a, 28), // nppiAverageErrorGetBufferHostSize_8s_C1R#11
@@ -15743,10 +15743,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xbd7cc18e33a5, 1), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C4R
     n(0xbd7f3136df35, 28), // nppiSSIMGetBufferHostSize_8u_C3R#11
     n(0xbd814e61e1b1, 91), // cublasCsyr2k_v2
-    n(0xbd860aafb4f7, 1200), // cusolverSpZcsrlsvcholHost
+    n(0xbd860aafb4f7, 1199), // cusolverSpZcsrlsvcholHost
     n(0xbd87542095ff, 19), // nppiMinIndx_32f_C3R_Ctx
     n(0xbd87778e33ae, 1), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C1R
-    n(0xbd88f41c6309, 1334), // cublasDgemmGroupedBatched
+    n(0xbd88f41c6309, 1333), // cublasDgemmGroupedBatched
     n(0xbd89f23a03de, 28), // nppiAverageErrorGetBufferHostSize_32s_C1R#11
     n(0xbd8a95bc3993, 19), // nppiXor_8u_C3R_Ctx
     n(0xbd8c30885f4c, 25), // nvshmem_uint64_put
@@ -15794,7 +15794,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbdf8ada145b8, 12), // nvshmemx_uint8_get_nbi_on_stream
     n(0xbdf8ae1b54bd, 29), // nppiNormRel_L1_32f_C1R
     n(0xbdfa3e83de02, 36), // nppiGammaFwd_8u_C3IR_Ctx
-    n(0xbdfdd1b4a148, 1335), // cusparseSpruneDense2csr
+    n(0xbdfdd1b4a148, 1334), // cusparseSpruneDense2csr
     n(0xbdfed61b54c2, 29), // nppiNormRel_L1_32f_C3R
     n(0xbe000a0bab88, 76), // nppiFilterColumnBorder_32f_C1R_Ctx
     n(0xbe0241407ccd, 42), // fftwf_plan_dft_r2c
@@ -15815,7 +15815,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbe24d4084dad, 76), // nppiFilterMedianBorder_16s_C1R_Ctx
     n(0xbe25a6a374c7, 7), // nppsNormDiff_L1_64fc64f_Ctx
     n(0xbe2b8ba538d1, 4), // nppiNormInfGetBufferHostSize_32f_C4R_Ctx
-    n(0xbe2df203d0a2, 1336), // cublasXtGetNumBoards
+    n(0xbe2df203d0a2, 1335), // cublasXtGetNumBoards
     n(0xbe2fb02e0a36, 324), // nppiColorTwistBatch_32fC_C4R
     n(0xbe3927d6df61, 12), // nppiDivC_16u_C1IRSfs
     n(0xbe394cd58bad, 19), // nppiAdd_32fc_C1R_Ctx
@@ -15945,7 +15945,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbf9c7e0cffca, 1), // __nvJitLinkGetLinkedCubinSize_12_9
     n(0xbfa3e14b18a7, 16), // nppiDilate3x3Border_32f_C4R_Ctx
     n(0xbfa575269d01, 21), // cudaFreeHost
-    n(0xbfa714bafb61, 1337), // nppiThreshold_Val_8u_AC4R_Ctx
+    n(0xbfa714bafb61, 1336), // nppiThreshold_Val_8u_AC4R_Ctx
     n(0xbfa9bd267765, 19), // nppiDivDeviceC_16u_AC4RSfs_Ctx
     n(0xbfacde075edc, 16), // nppiThreshold_Val_8u_C1R_Ctx
     n(0xbfb152726c00, 193), // cuMemAllocFromPoolAsync
@@ -15957,7 +15957,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xbfbd5ef2a5b7, 27), // cusolverSpDcsrcholZeroPivot
     n(0xbfc089b43a38, 21), // cublasLtLoggerSetMask
     n(0xbfc51e86acd9, 58), // nppiFilterBorder32f_8u16s_C1R
-    n(0xbfca99025694, 1338), // cusolverSpCcsrcholFactorHost
+    n(0xbfca99025694, 1337), // cusolverSpCcsrcholFactorHost
     n(0xbfcbe686acde, 58), // nppiFilterBorder32f_8u16s_C3R
     n(0xbfd34c06039a, 206), // nppiFilterUnsharpBorder_32f_AC4R_Ctx
     n(0xbfd5aa44e8b7, 19), // nppiXor_32s_C1R_Ctx
@@ -15968,8 +15968,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xbfeb9fb5eb28, 225), // nppiBGRToYCbCr422_JPEG_8u_C3P3R_Ctx
     n(0xbfebf4eb37ca, 29), // nppiMaximumRelativeError_64f_C4R
     n(0xbfef04b88fa8, 92), // nvshmem_sync_all
-    n(0xbfef39214706, 1339), // nvmlSystemGetConfComputeSettings
-    n(0xbff4103bdeaf, 1303), // cudaSetValidDevices
+    n(0xbfef39214706, 1338), // nvmlSystemGetConfComputeSettings
+    n(0xbff4103bdeaf, 1302), // cudaSetValidDevices
     n(0xbff548015635, 19), // nppiMaximumRelativeError_32fc_C2R_Ctx
     n(0xbff62aeb37d2, 29), // nppiMaximumRelativeError_64f_C1R
     n(0xbffc8b8e3ad6, 13), // nppiExp_16s_C1RSfs
@@ -16007,10 +16007,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xc06baf3a4d18, 7), // nppiFilterScharrVert_32f_C1R_Ctx
     n(0xc06cf4d53981, 175), // nppiDivC_32fc_AC4R
     n(0xc06ddf55be1a, 4), // nppsAverageRelativeErrorGetBufferSize_8u_Ctx
-    n(0xc06ed85700dd, 1340), // cuLogicalEndpointExport
+    n(0xc06ed85700dd, 1339), // cuLogicalEndpointExport
     n(0xc070ed907fba, 903), // nvmlDeviceGetGspFirmwareVersion
     n(0xc0716b3d8c4c, 12), // nvshmemx_int8_or_reduce_on_stream
-    n(0xc07506985584, 1341), // nvrtcCreateProgram
+    n(0xc07506985584, 1340), // nvrtcCreateProgram
     n(0xc0813e85dc80, 1083), // nppiRemap_8u_P3R
     n(0xc0819f7927c2, 5), // nppiFilterMaxBorder_16s_C4R_Ctx
     n(0xc084ed9f94b4, 293), // nppiYCbCr422ToRGBBatch_8u_P3C3R_Advanced_Ctx
@@ -16061,7 +16061,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc113bd02ffe4, 12), // nppiFilterRobertsDown_16s_C3R
     n(0xc11819297ea9, 25), // nvshmem_uint_sum_reduce
     n(0xc11b0d02ffeb, 12), // nppiFilterRobertsDown_16s_C1R
-    n(0xc11b6f218ca7, 1338), // cusolverSpDcsrcholFactorHost
+    n(0xc11b6f218ca7, 1337), // cusolverSpDcsrcholFactorHost
     n(0xc124bb02fff3, 12), // nppiFilterRobertsDown_16s_C4R
     n(0xc12659bb63c9, 16), // nppiCopyWrapBorder_32s_AC4R_Ctx
     n(0xc12e40b42626, 15), // nppiMirror_16u_C3IR_Ctx
@@ -16073,15 +16073,15 @@ pub static NAMES: [Name; 21553] = [
     n(0xc14b5cddc5e6, 7), // nppiFilterSobelVert_8u_C4R_Ctx
     n(0xc14e10d80db7, 7), // nppiYUVToBGR_8u_AC4R_Ctx
     n(0xc156af3d2b5c, 191), // nppiRShiftC_16s_AC4R
-    n(0xc157a2a44a86, 1243), // cublasSaxpy_v2
+    n(0xc157a2a44a86, 1242), // cublasSaxpy_v2
     n(0xc15943b9ba65, 25), // nvshmem_float_max_reducescatter
-    n(0xc15e19e66800, 1342), // nvmlDeviceGetPlatformInfo
+    n(0xc15e19e66800, 1341), // nvmlDeviceGetPlatformInfo
     n(0xc164850d2b7e, 572), // nppiSwapChannels_16u_C3IR
     n(0xc169657ebda4, 12), // nppiAnd_32s_C4IR
     n(0xc169a958bb26, 189), // nppiDivC_32f_C4R
     n(0xc174a0d33dba, 277), // cudaSignalExternalSemaphoresAsync_v2
     n(0xc177bf24ba01, 25), // nvshmem_uint8_fcollect
-    n(0xc17833e01a95, 1343), // nppiFilterThresholdAdaptiveBoxBorder_8u_C1R_Ctx
+    n(0xc17833e01a95, 1342), // nppiFilterThresholdAdaptiveBoxBorder_8u_C1R_Ctx
     n(0xc17aa358bb35, 236), // nppiDivC_32f_C1R
     n(0xc180f358bb3a, 191), // nppiDivC_32f_C3R
     n(0xc18174562152, 38), // nppsSqr_16sc_ISfs
@@ -16113,10 +16113,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xc1c3832d679d, 25), // nppiSqr_16u_AC4IRSfs
     n(0xc1c5620679f4, 16), // nppiCopyReplicateBorder_8u_C4R_Ctx
     n(0xc1ca83fdceda, 25), // nvshmem_ulonglong_atomic_compare_swap
-    n(0xc1cf1e309125, 1344), // cudaGraphNodeGetDependentNodes#12
-    n(0xc1cf21309125, 1344), // cudaGraphNodeGetDependentNodes#11
+    n(0xc1cf1e309125, 1343), // cudaGraphNodeGetDependentNodes#12
+    n(0xc1cf21309125, 1343), // cudaGraphNodeGetDependentNodes#11
     n(0xc1cfa2780b91, 184), // nppiColorTwist32f_8u_C2IR
-    n(0xc1d170f6afb8, 1345), // cusparseDroti
+    n(0xc1d170f6afb8, 1344), // cusparseDroti
     n(0xc1d7bce7a989, 1), // nppsMinIndxGetBufferSize_64f
     n(0xc1dbb4834073, 7), // nppsNormDiff_L2_32fc64f_Ctx
     n(0xc1ddcdeb302e, 110), // nvmlDeviceGetFanControlPolicy_v2
@@ -16126,7 +16126,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc1ebc3a413ca, 21), // @cudaEventSynchronize
     n(0xc1ed102d6c3f, 29), // nppiMaximumRelativeError_32fc_C4R
     n(0xc1ee6d530236, 38), // nppsMul_32f32fc_I
-    n(0xc1ef9a92129d, 1208), // cudaThreadExchangeStreamCaptureMode
+    n(0xc1ef9a92129d, 1207), // cudaThreadExchangeStreamCaptureMode
     n(0xc1f02c8060e5, 16), // nppiDiv_16s_C4RSfs_Ctx
     n(0xc1f34c64f524, 35), // nppiFilterGauss_8u_C1R_Ctx
     n(0xc1f45ba2e6be, 29), // nppiXor_32s_C4R
@@ -16154,7 +16154,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc21381f57ef5, 20), // cusparseCbsrsm2_bufferSizeExt
     n(0xc215a0f5a088, 30), // nppiFilterMinBorder_32f_C3R
     n(0xc21866f5a089, 30), // nppiFilterMinBorder_32f_C4R
-    n(0xc21b2e36d7e6, 1346), // cusolverRfExtractSplitFactorsHost
+    n(0xc21b2e36d7e6, 1345), // cusolverRfExtractSplitFactorsHost
     n(0xc21cf5cc340f, 4), // nppsNormL2SqrGetBufferSize_16s64s_Sfs_Ctx
     n(0xc222bd960bef, 29), // nppiNormRel_Inf_8u_C4R
     n(0xc22583960bf1, 29), // nppiNormRel_Inf_8u_C3R
@@ -16178,14 +16178,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xc263b9122805, 7), // nppiMulScale_16u_C4IR_Ctx
     n(0xc265b19723d1, 28), // nppiNormL1GetBufferHostSize_32f_C4R#11
     n(0xc2670bfa62f2, 120), // nppiRShiftC_16u_C3IR
-    n(0xc267910cc28b, 1347), // cuExternalMemoryGetMappedMipmappedArray
-    n(0xc272d2610e1b, 1348), // nvjpeg2kDecodeTile
+    n(0xc267910cc28b, 1346), // cuExternalMemoryGetMappedMipmappedArray
+    n(0xc272d2610e1b, 1347), // nvjpeg2kDecodeTile
     n(0xc2770624c368, 58), // nppiFilterBorder_32f_AC4R
     n(0xc27bf28c0854, 13), // nppiThreshold_GT_8u_C1R
     n(0xc27c16428c41, 50), // nvshmem_long_atomic_inc
     n(0xc27d5b88276b, 13), // nvshmem_ptrdiff_iput
     n(0xc27d6ae2b2a4, 19), // nppiMulDeviceC_16u_C3RSfs_Ctx
-    n(0xc27d7e34a74d, 1281), // nvmlDeviceGetBankRemapperStatus_v1
+    n(0xc27d7e34a74d, 1280), // nvmlDeviceGetBankRemapperStatus_v1
     n(0xc27f57267b45, 117), // nppiWarpPerspectiveQuad_32s_C1R_Ctx
     n(0xc27fa983acf5, 29), // cusolverDnZpotrfBatched
     n(0xc2823a8c0859, 862), // nppiThreshold_GT_8u_C3R
@@ -16217,7 +16217,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc2c5ef6215f2, 21), // fftwf_malloc
     n(0xc2c84b2e45dd, 28), // nppsMinMaxGetBufferSize_64f#11
     n(0xc2c9078af5c3, 29), // nppiMaximumError_8s_C3R
-    n(0xc2cb08029351, 1349), // cuGraphAddKernelNode
+    n(0xc2cb08029351, 1348), // cuGraphAddKernelNode
     n(0xc2ccb421c549, 7), // nppiSub_16f_C1IR_Ctx
     n(0xc2cfd78af5c8, 29), // nppiMaximumError_8s_C1R
     n(0xc2d20e14c124, 7), // nppiFilterSharpen_8u_C3R_Ctx
@@ -16275,7 +16275,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc37c0afd4c63, 665), // nppiCopy_16s_P4C4R
     n(0xc3842e599547, 1), // nvmlDeviceGetUtilizationRates
     n(0xc384c8d095ad, 25), // nppiMirrorBatch_32f_C1IR
-    n(0xc3871784898e, 1350), // nvshmemx_set_attr_uniqueid_args
+    n(0xc3871784898e, 1349), // nvshmemx_set_attr_uniqueid_args
     n(0xc38cdb1852b5, 1), // nppiAverageErrorGetBufferHostSize_16u_C4R
     n(0xc38d0d42c694, 16), // nppiMul_16u_AC4RSfs_Ctx
     n(0xc393067159d5, 29), // nppiCopy_32s_C1MR
@@ -16285,7 +16285,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc39e4520a30c, 13), // nppiMinMax_16s_C1R
     n(0xc3a0c8044a6f, 7), // nppiMean_8u_C1R_Ctx
     n(0xc3a1ebc80971, 19), // nppiThreshold_GTVal_8u_C1R_Ctx
-    n(0xc3a33e01b1e0, 1351), // nvtiffWriteTiffBuffer
+    n(0xc3a33e01b1e0, 1350), // nvtiffWriteTiffBuffer
     n(0xc3abd045419a, 347), // cusparseDbsrsv2_solve
     n(0xc3afd2796ff2, 28), // nppiSumGetBufferHostSize_32f_C3R#11
     n(0xc3b429437112, 89), // nppiLUT_Linear_8u_AC4IR
@@ -16303,11 +16303,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xc3d0133c1d45, 137), // nppiColorTwistBatch_32f_C1IR_Ctx
     n(0xc3d1b95f4ca0, 7), // nppiMean_8u_AC4R_Ctx
     n(0xc3d30624022a, 29), // nppiDotProd_32u64f_C3R
-    n(0xc3d625035330, 1352), // cusolverSpZcsrqrFactorHost
+    n(0xc3d625035330, 1351), // cusolverSpZcsrqrFactorHost
     n(0xc3da58bd3dc3, 29), // nppiXor_32s_AC4R
     n(0xc3dcbf5c26e8, 306), // nppiFilterMedianGetBufferSize_8u_C3R_Ctx
     n(0xc3dd18240233, 29), // nppiDotProd_32u64f_C4R
-    n(0xc3deab2ce0f5, 1353), // cudnnNormalizationBackward
+    n(0xc3deab2ce0f5, 1352), // cudnnNormalizationBackward
     n(0xc3e7b14c911b, 38), // nvshmem_uint32_atomic_add
     n(0xc3e992eb6d71, 72), // cudnnCreateRNNDescriptor
     n(0xc3e9b60092dd, 29), // nppiNormRel_L1_8u_C4R
@@ -16324,7 +16324,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc41403f09f47, 4), // nppiMaximumRelativeErrorGetBufferHostSize_8u_C2R_Ctx
     n(0xc414b06c8408, 29), // nppiAnd_32s_AC4R
     n(0xc415b683a10d, 50), // cuStreamCopyAttributes
-    n(0xc41c2682bd54, 1177), // cuMemcpy2D_v2
+    n(0xc41c2682bd54, 1176), // cuMemcpy2D_v2
     n(0xc422cc1555c2, 36), // nppsSqrt_16u_ISfs_Ctx
     n(0xc42d77854965, 262), // nppiHistogramRangeGetBufferSize_32f_C3R_Ctx#11
     n(0xc42e39d34ccc, 113), // cusparseCooAoSGet
@@ -16363,18 +16363,18 @@ pub static NAMES: [Name; 21553] = [
     n(0xc4a23d4fbb24, 503), // nppiColorTwist_32f_C1R
     n(0xc4a4a27d9b8d, 11), // nppiAverageErrorGetBufferHostSize_8s_C4R_Ctx#11
     n(0xc4a66c2d0263, 120), // nppiLShiftC_32s_C3IR
-    n(0xc4a7428a487c, 1354), // nvmlDeviceSetNvlinkNvleReady_v1
+    n(0xc4a7428a487c, 1353), // nvmlDeviceSetNvlinkNvleReady_v1
     n(0xc4ab8ed44b68, 12), // nppiSqr_16f_C1R
     n(0xc4ac4b4fbb2d, 503), // nppiColorTwist_32f_C4R
     n(0xc4adb565fc27, 604), // nppiP010ToRGB_16u_P2C3R_Ctx
     n(0xc4b087248f89, 4), // nppsMinMaxIndxGetBufferSize_16s_Ctx
     n(0xc4b206e69cad, 426), // cudaGraphGetEdges
     n(0xc4b25ed44b6e, 12), // nppiSqr_16f_C3R
-    n(0xc4b5882a7862, 1355), // cudnnQueryRuntimeError
+    n(0xc4b5882a7862, 1354), // cudnnQueryRuntimeError
     n(0xc4b90e6cd63a, 38), // nppsAdd_32f_I
     n(0xc4c07840d463, 38), // nppiSqrt_32f_C1IR
     n(0xc4c0bc3d2fd0, 482), // cusparseSgebsr2gebsr_bufferSize
-    n(0xc4c8872fa2ab, 1356), // cusolverSpScsrluSolveHost
+    n(0xc4c8872fa2ab, 1355), // cusolverSpScsrluSolveHost
     n(0xc4c8bb31f0f4, 115), // nppsCauchyD_32f_I_Ctx
     n(0xc4ce10bd746d, 304), // nppiWarpPerspectiveBack_32f_C3R_Ctx
     n(0xc4da8db8428a, 19), // nppiAbsDiff_8u_C4R_Ctx
@@ -16409,7 +16409,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc52ae94dc7dc, 19), // nppiMaximumError_8s_C1R_Ctx
     n(0xc52c1fece42f, 19), // cusolverSpScsrqrsvBatched
     n(0xc52fe35a807a, 12), // nvshmemx_put8_on_stream
-    n(0xc52fef5bebc8, 1357), // nvFatbinAddIndex
+    n(0xc52fef5bebc8, 1356), // nvFatbinAddIndex
     n(0xc531a7a4ef4f, 19), // nppiMaximumError_32u_C2R_Ctx
     n(0xc534a65bb0d9, 11), // nppiNormRelInfGetBufferHostSize_32f_AC4R_Ctx#11
     n(0xc536f2288fbe, 1), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C4R
@@ -16426,7 +16426,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc568dea6611f, 697), // cublasSgetrsBatched
     n(0xc56a6f9fc6ca, 12), // nppsMaxIndx_32f
     n(0xc56a829fc6ca, 12), // nppsMaxIndx_32s
-    n(0xc56ba765b53c, 1358), // nppiCompressMarkerLabelsUF_32u_C1IR
+    n(0xc56ba765b53c, 1357), // nppiCompressMarkerLabelsUF_32u_C1IR
     n(0xc56de6bacc40, 6), // nppiCrossCorrFull_NormLevel_64f_C1R_Ctx
     n(0xc56e6ab89a85, 1047), // cuMemcpy2DUnaligned
     n(0xc57162d15a5b, 324), // nppiThreshold_LTVal_32f_C1IR
@@ -16469,15 +16469,15 @@ pub static NAMES: [Name; 21553] = [
     n(0xc607af4a5d61, 16), // nppiCrossCorrFull_Norm_16u32f_AC4R_Ctx
     n(0xc60a11d254a7, 2), // cusolverDnClauum
     n(0xc60dc020353b, 7), // nppiFilterSharpen_8u_C4R_Ctx
-    n(0xc6138d4a55b1, 1359), // cuGraphBatchMemOpNodeGetParams
+    n(0xc6138d4a55b1, 1358), // cuGraphBatchMemOpNodeGetParams
     n(0xc6173b22f286, 110), // nvmlVgpuTypeGetCapabilities
     n(0xc61b8d91d212, 12), // nppsDiv_16u_Sfs
     n(0xc61c2ceed7d8, 393), // nppiLUT_Linear_32f_C3IR_Ctx
-    n(0xc61c31c0e206, 1360), // nppiCompressedMarkerLabelsUFContoursGenerateGeometryLists_C1R_Ctx
+    n(0xc61c31c0e206, 1359), // nppiCompressedMarkerLabelsUFContoursGenerateGeometryLists_C1R_Ctx
     n(0xc6226ecf1b2a, 25), // nvshmemx_buffer_register_symmetric_at_preferred_address
     n(0xc627328e0fe4, 40), // nppiNormRel_Inf_32f_C1MR
     n(0xc6291e17d27e, 7), // nppiMaxEvery_32f_C4IR_Ctx
-    n(0xc62a9099ccbc, 1287), // ncclParamGetAllParameterKeys
+    n(0xc62a9099ccbc, 1286), // ncclParamGetAllParameterKeys
     n(0xc62b43156b5e, 25), // nppsSum_64f
     n(0xc62b96478bb2, 19), // nppiNormRel_Inf_32f_C4R_Ctx
     n(0xc62bdc99afe6, 7), // nppiMul_32fc_C1IR_Ctx
@@ -16486,7 +16486,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc6319e27bbf6, 883), // cusparseDgebsr2gebsc_bufferSize
     n(0xc632c29d7f1f, 29), // nppiNormRel_L2_8u_AC4R
     n(0xc63492be2205, 193), // cudaMallocFromPoolAsync_ptsz
-    n(0xc63705fefd68, 1361), // nvmlDeviceCreateGpuInstanceWithPlacement
+    n(0xc63705fefd68, 1360), // nvmlDeviceCreateGpuInstanceWithPlacement
     n(0xc63b792757a2, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C1R_Ctx
     n(0xc640d77d266d, 134), // cublasDsbmv
     n(0xc640eab03a13, 7), // nppiThreshold_LTVal_16u_C1IR_Ctx
@@ -16494,10 +16494,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xc6493d27858d, 27), // cusolverSpCcsrluZeroPivotHost
     n(0xc64f427063ad, 489), // cublasZtrsm_v2
     n(0xc6562f2d027e, 1), // cudnnDropoutGetReserveSpaceSize
-    n(0xc65cb2f883f8, 1362), // nvjpeg2kStreamGetImageComponentInfo
+    n(0xc65cb2f883f8, 1361), // nvjpeg2kStreamGetImageComponentInfo
     n(0xc6625a7dcb20, 1), // nppiNormDiffL1GetBufferHostSize_32f_C1MR
     n(0xc665e1c0842c, 245), // nppiLShiftC_32s_C3IR_Ctx
-    n(0xc66718c568af, 1250), // cudssSetDeviceMemHandler
+    n(0xc66718c568af, 1249), // cudssSetDeviceMemHandler
     n(0xc66ac3d2c5d3, 7), // nppiBGRToYCbCr422_8u_C3C2R_Ctx
     n(0xc66cf9531a6e, 4), // nppiSameNormLevelGetBufferHostSize_32f_C3R_Ctx
     n(0xc66de0f45bd5, 6), // nppiFilterLowPassBorder_16u_C1R_Ctx
@@ -16507,7 +16507,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc68186c33049, 28), // nppsMaximumRelativeErrorGetBufferSize_16sc#11
     n(0xc6871171b3d3, 25), // nppiMirror_32f_C1IR
     n(0xc68d0f2b5841, 7), // nppiNorm_L1_8u_C4R_Ctx
-    n(0xc6916c11fa51, 1363), // cusolverRfSetNumericProperties
+    n(0xc6916c11fa51, 1362), // cusolverRfSetNumericProperties
     n(0xc691b7a9adf5, 16), // nppiFilter_32f_C2R_Ctx
     n(0xc69572c57c4c, 4), // nppsAverageErrorGetBufferSize_32fc_Ctx
     n(0xc69684f99752, 7), // nppiDivC_32s_C1IRSfs_Ctx
@@ -16522,14 +16522,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xc6bd7ac9f87a, 7), // nppiMulScale_8u_C4IR_Ctx
     n(0xc6be35d8e96b, 1), // nppiNormL2GetBufferHostSize_32f_AC4R
     n(0xc6bf880c4fe0, 29), // nppiCbYCr422ToYCbCr420_8u_C2P2R
-    n(0xc6c206e9122f, 1364), // cublasSrotmg
+    n(0xc6c206e9122f, 1363), // cublasSrotmg
     n(0xc6c4b6d17e7d, 155), // nppsSubC_64fc_I
     n(0xc6ca22da26d2, 334), // cudaHostAlloc
     n(0xc6cc8846c818, 28), // nppiMaximumErrorGetBufferHostSize_8u_C2R#11
     n(0xc6d297d96b1e, 13), // @cudaMemset2DAsync
     n(0xc6d36ee80029, 12), // nvshmemx_ulonglong_and_reducescatter_on_stream
     n(0xc6d43ccd75fe, 2), // nppiAdd_16sc_C3RSfs
-    n(0xc6dca8c828a9, 1249), // nvmlDeviceGetEncoderSessions
+    n(0xc6dca8c828a9, 1248), // nvmlDeviceGetEncoderSessions
     n(0xc6de65b94c2b, 50), // cublasMpSetEmulationStrategy
     n(0xc6df6e96bf1e, 12), // nppiXor_8u_C3IR
     n(0xc6e871201f52, 124), // nppiMulC_16u_C3IRSfs_Ctx
@@ -16543,8 +16543,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xc70684f9eb66, 19), // nppiThreshold_16s_C1R_Ctx
     n(0xc7077b94ceb4, 35), // nppiAdd_16s_C1IRSfs_Ctx
     n(0xc707bcb3f9a6, 735), // nppiSubC_16sc_C3IRSfs_Ctx
-    n(0xc709498397e2, 1365), // nvmlSystemRegisterEvents
-    n(0xc70a7deaa4fe, 1366), // cudaGraphExecKernelNodeSetParams
+    n(0xc709498397e2, 1364), // nvmlSystemRegisterEvents
+    n(0xc70a7deaa4fe, 1365), // cudaGraphExecKernelNodeSetParams
     n(0xc70b7c6cb2e2, 296), // cuGraphAddEventWaitNode
     n(0xc70be3797864, 12), // nvshmem_int32_broadcast
     n(0xc70db7d16064, 54), // nppiHistogramEvenGetBufferSize_16s_AC4R_Ctx
@@ -16575,7 +16575,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc76e63e7e5ad, 12), // nppiCopy_32fc_AC4R
     n(0xc76fbcad81db, 12), // nppiFilterSharpen_16s_AC4R
     n(0xc771b2001df1, 28), // cusolverDnIRSInfosGetMaxIters
-    n(0xc773b7c55906, 1356), // cusolverSpScsrcholSolveHost
+    n(0xc773b7c55906, 1355), // cusolverSpScsrcholSolveHost
     n(0xc7755cb8c62f, 7), // nppiNorm_L2_16u_C3R_Ctx
     n(0xc776813f482f, 50), // nvmlVgpuInstanceSetEncoderCapacity
     n(0xc779dca0c21e, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16sc_C2R_Ctx#11
@@ -16594,7 +16594,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc79b163cff82, 38), // nvshmem_ulong_atomic_xor
     n(0xc79b5c08e091, 40), // nppiNormDiff_L1_8u_C1MR
     n(0xc7a0c50147c6, 19), // nppiFilterMin_16s_C4R_Ctx
-    n(0xc7a8638c8642, 1367), // cudaMemPoolCreate
+    n(0xc7a8638c8642, 1366), // cudaMemPoolCreate
     n(0xc7a97fa0babc, 72), // cudnnCreateLRNDescriptor
     n(0xc7aa174fa85d, 6), // nppiCrossCorrFull_NormLevel_16u32f_AC4R_Ctx
     n(0xc7b5b80c1b7e, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C4R_Ctx
@@ -16640,8 +16640,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xc831c212ff0c, 25), // nvshmem_ptrdiff_put
     n(0xc835e98ec27d, 11), // nppiNormDiffInfGetBufferHostSize_32f_C1MR_Ctx#11
     n(0xc836e7b3f047, 28), // nppiMinIndxGetBufferHostSize_16u_C1R#11
-    n(0xc8377946968b, 1368), // nppiResizeSqrPixel_8u_C1R_Advanced_Ctx
-    n(0xc838276874df, 1369), // @cudaMallocArray
+    n(0xc8377946968b, 1367), // nppiResizeSqrPixel_8u_C1R_Advanced_Ctx
+    n(0xc838276874df, 1368), // @cudaMallocArray
     n(0xc83a8683f293, 13), // cusparseZgthrz
     n(0xc83bf93397e4, 511), // cuTexRefSetAddress
     n(0xc8405d04d507, 410), // ncclParamGetU8
@@ -16662,7 +16662,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc8665a3236fb, 19), // nppiAverageError_32u_C4R_Ctx
     n(0xc8678294ca06, 19), // nppiUYVP_10u_ToRGB_16u_C3C3R_Ctx
     n(0xc868214a9370, 908), // cuFuncGetName
-    n(0xc869ef903196, 1280), // @cudaBindSurfaceToArray
+    n(0xc869ef903196, 1279), // @cudaBindSurfaceToArray
     n(0xc872a299124f, 35), // nppiFilterGauss_8u_AC4R_Ctx
     n(0xc873146af639, 25), // nvshmem_double_put
     n(0xc875e3266c28, 448), // nppiAddC_32fc_C3IR
@@ -16713,7 +16713,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xc8fb21234f2f, 29), // nppiMaximumError_16u_C4R
     n(0xc8ff0c6a1d85, 11), // nppiAverageRelativeErrorGetBufferHostSize_32s_C3R_Ctx#11
     n(0xc8ff4f7bd8f6, 968), // cuExternalMemoryGetMappedBuffer
-    n(0xc9037c6bb925, 1370), // cusparseXcsrgeam2Nnz
+    n(0xc9037c6bb925, 1369), // cusparseXcsrgeam2Nnz
     n(0xc9039d239294, 620), // cuGraphNodeGetDependencies_v2
     n(0xc9051e32fc37, 2), // cublasDtpsv_v2_64
     n(0xc90a35442fef, 2), // nppiSqrDistanceValid_Norm_8u32f_AC4R
@@ -16744,20 +16744,20 @@ pub static NAMES: [Name; 21553] = [
     n(0xc93f2c82dd2c, 173), // nppiScale_8u32f_C3R_Ctx
     n(0xc94175d5a455, 2), // nppiFilterRow32f_16u_C3R
     n(0xc9490e779d8f, 193), // cudaGraphicsGLRegisterImage
-    n(0xc94a76b05f25, 1371), // nvmlDeviceSetNvLinkUtilizationControl
+    n(0xc94a76b05f25, 1370), // nvmlDeviceSetNvLinkUtilizationControl
     n(0xc94e7500db87, 21), // nvmlComputeInstanceDestroy
     n(0xc94f551fdffa, 7), // nppiDivDeviceC_16s_C3IRSfs_Ctx
     n(0xc95045dd91e2, 28), // nppiNormRelInfGetBufferHostSize_16u_C1R#11
     n(0xc958edc21531, 550), // nppiThreshold_LTVal_16s_C3IR
     n(0xc95de16117b1, 7), // nppiConvert_16u8u_C3R_Ctx
-    n(0xc95e29ad1e31, 1372), // cuMipmappedArrayCreate
+    n(0xc95e29ad1e31, 1371), // cuMipmappedArrayCreate
     n(0xc9644efa666e, 307), // nppiRShiftC_16u_C4IR
-    n(0xc96b0d0a3fb5, 1373), // nppiSet_8u_C4MR_Ctx
+    n(0xc96b0d0a3fb5, 1372), // nppiSet_8u_C4MR_Ctx
     n(0xc96f2c621ff2, 1120), // @cudaImportExternalMemory#11
     n(0xc96f2f621ff2, 1120), // @cudaImportExternalMemory#12
     n(0xc970d37e45e6, 189), // nppiMulC_16f_C4R
     n(0xc97ae97e45ee, 236), // nppiMulC_16f_C1R
-    n(0xc97bd4d925a5, 1374), // nvmlDeviceGetVgpuProcessesUtilizationInfo
+    n(0xc97bd4d925a5, 1373), // nvmlDeviceGetVgpuProcessesUtilizationInfo
     n(0xc981d17e45f4, 191), // nppiMulC_16f_C3R
     n(0xc9850b5f1e28, 7), // nppsAdd_16u_Sfs_Ctx
     n(0xc9858268f3cb, 19), // nppiQualityIndex_16u32f_AC4R_Ctx
@@ -16783,12 +16783,12 @@ pub static NAMES: [Name; 21553] = [
     n(0xc9d004425330, 339), // cublasAsumEx_64
     n(0xc9d008bdbcb9, 28), // nppiMaximumErrorGetBufferHostSize_32sc_C3R#11
     n(0xc9d27a336588, 12), // nppiMinEvery_16s_C1IR
-    n(0xc9d42d9abeae, 1375), // @cudaIpcOpenMemHandle
+    n(0xc9d42d9abeae, 1374), // @cudaIpcOpenMemHandle
     n(0xc9d5605c22eb, 4), // nppiNormRelL2GetBufferHostSize_16u_C1MR_Ctx
     n(0xc9d5a663364d, 2), // nvshmemx_float_put_signal_nbi_on_stream
     n(0xc9da3ea59a88, 16), // nppiWarpPerspectiveBatch_16f_C4R_Ctx
     n(0xc9e1cc9febc1, 79), // nppiResizeSqrPixel_64f_C4R_Ctx
-    n(0xc9e49e8e1579, 1361), // nvmlGpuInstanceCreateComputeInstanceWithPlacement
+    n(0xc9e49e8e1579, 1360), // nvmlGpuInstanceCreateComputeInstanceWithPlacement
     n(0xc9e56da29ab6, 12), // nvshmemx_longlong_put_nbi_on_stream
     n(0xc9ec870d0ca7, 7), // nppiFilterSobelHoriz_16s_C3R_Ctx
     n(0xc9efa1f9c80d, 15), // nppsThreshold_GT_16sc_Ctx
@@ -16806,7 +16806,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xca31091eb179, 16), // nppiAdd_16sc_AC4RSfs_Ctx
     n(0xca3124952521, 11), // nppsAverageErrorGetBufferSize_8u_Ctx#11
     n(0xca33847ed624, 0), // cusparseDcsrilu02_bufferSizeExt
-    n(0xca363d3a7495, 1376), // cusparseZcsrgemm2
+    n(0xca363d3a7495, 1375), // cusparseZcsrgemm2
     n(0xca366a6b11a7, 17), // nppiScale_32f8u_C3R
     n(0xca367247aa61, 19), // nppiFilterMin_16s_AC4R_Ctx
     n(0xca36e0d2bb92, 25), // nvshmem_int16_prod_reducescatter
@@ -16834,7 +16834,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xca5f20702154, 72), // cuTexRefCreate
     n(0xca6088f01a1f, 38), // cufftExecZ2D
     n(0xca608af01a1f, 25), // cufftExecZ2Z
-    n(0xca626554c2ea, 1367), // @cudaMemPoolCreate
+    n(0xca626554c2ea, 1366), // @cudaMemPoolCreate
     n(0xca62ac710e3b, 7), // nppiTranspose_16s_C4R_Ctx
     n(0xca65755fb340, 14), // cudaGetKernel
     n(0xca67543fc4ba, 334), // cuGraphNodeFindInClone
@@ -16891,7 +16891,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcaf1656e0d6c, 29), // nppiOr_8u_C1R
     n(0xcaf24eb9c739, 1085), // nppiRemap_16s_P4R
     n(0xcaf448a52c7b, 4), // nppiFullNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx
-    n(0xcaf5054801f4, 1377), // cuLogicalEndpointImport
+    n(0xcaf5054801f4, 1376), // cuLogicalEndpointImport
     n(0xcaf5eae47e28, 1), // nppiSameNormLevelGetBufferHostSize_8s32f_C1R
     n(0xcaf5f3961113, 15), // nppiYCbCrToBGRBatch_8u_C3R_Ctx
     n(0xcaf63686ecea, 80), // nppsDivC_32fc
@@ -16913,7 +16913,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcb2df2f89623, 4), // nppsMaximumRelativeErrorGetBufferSize_8u_Ctx
     n(0xcb336ca2d3c6, 4), // nppiMaximumErrorGetBufferHostSize_32sc_C1R_Ctx
     n(0xcb3467956476, 21), // nvmlDeviceVgpuForceGspUnload
-    n(0xcb36a3446371, 1378), // cublasCrotg_v2
+    n(0xcb36a3446371, 1377), // cublasCrotg_v2
     n(0xcb36cf2fbf4d, 174), // cublasDgemv_v2
     n(0xcb37128dc605, 5), // nppiGradientVectorPrewittBorder_16u32f_C1R
     n(0xcb3a913e75ad, 28), // nppiDotProdGetBufferHostSize_32s64f_C1R#11
@@ -16939,7 +16939,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcb67cbff61ac, 76), // nppiFilterBorder_32f_C3R_Ctx
     n(0xcb6aa5761446, 4), // nppiAverageErrorGetBufferHostSize_16u_C2R_Ctx
     n(0xcb6d0174226b, 7), // nppiMulC_32sc_C1IRSfs_Ctx
-    n(0xcb70206e4dbf, 1379), // cusolverSpScsrcholFactorHost
+    n(0xcb70206e4dbf, 1378), // cusolverSpScsrcholFactorHost
     n(0xcb75a75c2827, 7), // nppsNormDiff_Inf_64fc64f_Ctx
     n(0xcb7a2015d1bd, 4), // nppiNormDiffInfGetBufferHostSize_16s_C4R_Ctx
     n(0xcb7ec0de4e3c, 13), // nppiMean_StdDev_32f_C1R
@@ -16947,10 +16947,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xcb83940057cf, 643), // cusparseSpruneCsr2csrByPercentage_bufferSizeExt
     n(0xcb8a9b10c630, 12), // cublasSswap
     n(0xcb9014f86d91, 13), // cusolverSpScsrcholSolve
-    n(0xcb9156ede30e, 1324), // nppiHistogramOfGradientsBorder_32f_C3R
+    n(0xcb9156ede30e, 1323), // nppiHistogramOfGradientsBorder_32f_C3R
     n(0xcb91901ee245, 36), // nppiAbs_32f_C4IR_Ctx
     n(0xcb93a9daf350, 19), // nppiNorm_L1_16u_C1MR_Ctx
-    n(0xcb97a6ede313, 1324), // nppiHistogramOfGradientsBorder_32f_C1R
+    n(0xcb97a6ede313, 1323), // nppiHistogramOfGradientsBorder_32f_C1R
     n(0xcb9aba969417, 651), // nppiYCbCr411_8u_P2P3R
     n(0xcb9fda22ea9e, 245), // nppiSubC_32f_C3IR_Ctx
     n(0xcba01cc19f54, 28), // nppsSumGetBufferSize_16sc32sc_Sfs#11
@@ -16990,7 +16990,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcc1bcdd17a8a, 19), // nppiFilterBox_32f_C3R_Ctx
     n(0xcc1ce54c6285, 1), // nppiAverageErrorGetBufferHostSize_64f_C1R
     n(0xcc20d6979d04, 430), // nppiResizeSqrPixel_32f_AC4R
-    n(0xcc226f73b983, 1177), // cuMemcpy2DUnaligned_v2_ptds
+    n(0xcc226f73b983, 1176), // cuMemcpy2DUnaligned_v2_ptds
     n(0xcc23ad4c628b, 1), // nppiAverageErrorGetBufferHostSize_64f_C3R
     n(0xcc27b74c628f, 1), // nppiAverageErrorGetBufferHostSize_64f_C2R
     n(0xcc27f3ef793e, 1), // nppiDistanceTransformPBAGetBufferSize
@@ -17002,7 +17002,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcc3bc0294c8a, 38), // nppsRShiftC_16u_I
     n(0xcc3f2a67162a, 11), // nppiNormDiffL1GetBufferHostSize_8u_C3R_Ctx#11
     n(0xcc426bdb5847, 4), // nppiAverageRelativeErrorGetBufferHostSize_16sc_C4R_Ctx
-    n(0xcc4357124cfa, 1380), // cublasSgemmGroupedBatched_64
+    n(0xcc4357124cfa, 1379), // cublasSgemmGroupedBatched_64
     n(0xcc4516abf96d, 21), // @cudaGraphDestroy
     n(0xcc50b5f83c33, 735), // nppiSubC_16sc_AC4IRSfs_Ctx
     n(0xcc50f689be45, 12), // nppiMin_32f_AC4R
@@ -17023,7 +17023,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcc65a3ed34c8, 52), // nppiMulCScale_16u_C3R
     n(0xcc6652d76047, 58), // nppiResize_16s_AC4R
     n(0xcc68a9ed34cb, 543), // nppiMulCScale_16u_C4R
-    n(0xcc68f0877dd5, 1202), // nppiLUTPaletteSwap_16u_C3A0C4R_Ctx
+    n(0xcc68f0877dd5, 1201), // nppiLUTPaletteSwap_16u_C3A0C4R_Ctx
     n(0xcc696684a774, 1), // nppiMaximumRelativeErrorGetBufferHostSize_64f_C2R
     n(0xcc6c3084a775, 1), // nppiMaximumRelativeErrorGetBufferHostSize_64f_C3R
     n(0xcc6f60329d09, 11), // nppiMaxIndxGetBufferHostSize_8u_AC4R_Ctx#11
@@ -17034,7 +17034,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcc87f6de3597, 1080), // @cudaMemcpyBatchAsync#12
     n(0xcc88b45f3875, 29), // nppiAverageError_16u_C1R
     n(0xcc8cba5f3879, 29), // nppiAverageError_16u_C2R
-    n(0xcc8f4667caf7, 1381), // cublasMpTrsm_bufferSize
+    n(0xcc8f4667caf7, 1380), // cublasMpTrsm_bufferSize
     n(0xcc8fa45f387b, 29), // nppiAverageError_16u_C3R
     n(0xcc924135cae8, 36), // nppsAdd_16s_I_Ctx
     n(0xcc936a5f387f, 29), // nppiAverageError_16u_C4R
@@ -17073,12 +17073,12 @@ pub static NAMES: [Name; 21553] = [
     n(0xccde73b90711, 2), // nppiCrossCorrFull_Norm_8u32f_C1R
     n(0xcce08894fa4e, 2), // nppiCrossCorrValid_Norm_16u32f_C1R
     n(0xcce0d0808f62, 1), // cusparseSpVecGetValues
-    n(0xcce694914360, 1382), // __nvJitLinkAddFile_13_1
-    n(0xcce695914360, 1382), // __nvJitLinkAddFile_13_0
-    n(0xcce696914360, 1382), // __nvJitLinkAddFile_13_3
-    n(0xcce697914360, 1382), // __nvJitLinkAddFile_13_2
-    n(0xcce698914360, 1382), // __nvJitLinkAddFile_13_5
-    n(0xcce699914360, 1382), // __nvJitLinkAddFile_13_4
+    n(0xcce694914360, 1381), // __nvJitLinkAddFile_13_1
+    n(0xcce695914360, 1381), // __nvJitLinkAddFile_13_0
+    n(0xcce696914360, 1381), // __nvJitLinkAddFile_13_3
+    n(0xcce697914360, 1381), // __nvJitLinkAddFile_13_2
+    n(0xcce698914360, 1381), // __nvJitLinkAddFile_13_5
+    n(0xcce699914360, 1381), // __nvJitLinkAddFile_13_4
     n(0xcce77094fa54, 2), // nppiCrossCorrValid_Norm_16u32f_C3R
     n(0xccec6ca38ee0, 260), // cublasSspr_v2
     n(0xccedee32d627, 12), // nppiAnd_8u_C3IR
@@ -17095,7 +17095,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcd0676788ca6, 19), // nppiQualityIndex_8u32f_AC4R_Ctx
     n(0xcd0808ace9e0, 707), // @cudaChooseDevice
     n(0xcd097e2f75e3, 35), // cusolverDnZheevjBatched
-    n(0xcd098baacf88, 1383), // nvmlDeviceGetDetailedEccErrors
+    n(0xcd098baacf88, 1382), // nvmlDeviceGetDetailedEccErrors
     n(0xcd0b78681cc6, 26), // cusparseSbsrsv2_bufferSizeExt
     n(0xcd1034a2c370, 15), // nppsAnd_16u_Ctx
     n(0xcd132486369a, 1), // nppsMaximumRelativeErrorGetBufferSize_32f
@@ -17103,7 +17103,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcd133786369a, 1), // nppsMaximumRelativeErrorGetBufferSize_32s
     n(0xcd1492a9823b, 38), // nvshmem_ulonglong_atomic_swap
     n(0xcd15a58f0d8e, 38), // cusolverDnIRSParamsSetSolverPrecisions
-    n(0xcd278f554d4a, 1384), // cuGraphAddBatchMemOpNode
+    n(0xcd278f554d4a, 1383), // cuGraphAddBatchMemOpNode
     n(0xcd27cbc52d3a, 6), // nppiRectStdDev_32s32f_C1R_Ctx
     n(0xcd2cf8d9cbf1, 213), // nppiColorToGray_32f_AC4C1R
     n(0xcd2ddb3bdc2d, 11), // nppsMaxGetBufferSize_32f_Ctx#11
@@ -17147,7 +17147,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcd8bae2c2888, 2), // nppiNorm_L1_16u_C3CMR
     n(0xcd8c30e51d7b, 28), // nvmlDeviceIsMigDeviceHandle
     n(0xcd8fa574d2dd, 6), // nppiCrossCorrSame_NormLevel_8s32f_C3R_Ctx
-    n(0xcd936a532b4a, 1385), // nvmlDeviceGetNvLinkUtilizationCounter
+    n(0xcd936a532b4a, 1384), // nvmlDeviceGetNvLinkUtilizationCounter
     n(0xcd936e3d7d78, 12), // nppsAdd_32s_Sfs
     n(0xcd9377e61086, 30), // nppiFilterBoxBorder_16s_C4R
     n(0xcd9552eeda43, 12), // nppiGammaFwd_8u_AC4R
@@ -17195,7 +17195,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xce28d7cfb43a, 28), // nvmlDeviceGetPowerManagementMode
     n(0xce2c43613210, 245), // nppiXorC_32s_C3IR_Ctx
     n(0xce2ede432e09, 12), // nppiConvert_8u32s_C4R
-    n(0xce3549b8e738, 1386), // ncclParamBind
+    n(0xce3549b8e738, 1385), // ncclParamBind
     n(0xce360e77bdec, 173), // nppiCopySubpix_32s_C4R_Ctx
     n(0xce3894432e11, 12), // nppiConvert_8u32s_C1R
     n(0xce3fdc432e17, 12), // nppiConvert_8u32s_C3R
@@ -17241,7 +17241,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xceaf77f9deca, 7), // nppsAverageRelativeError_32f_Ctx
     n(0xceb0701098ad, 28), // nppiAverageRelativeErrorGetBufferHostSize_64f_C1R#11
     n(0xceb80969ed58, 334), // cudaEventCreateFromEGLSync
-    n(0xceb89fcaee0d, 1387), // nvjpeg2kCreate
+    n(0xceb89fcaee0d, 1386), // nvjpeg2kCreate
     n(0xcebbdf0c0bea, 11), // nppsDotProdGetBufferSize_64f_Ctx#11
     n(0xcebd1086c24d, 12), // nppsMaximumRelativeError_8s
     n(0xcebd1286c24d, 12), // nppsMaximumRelativeError_8u
@@ -17260,7 +17260,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcee17d23f98c, 19), // cudnnB2BCausalConv1dForward
     n(0xcee60be134a2, 1), // nppiMinMaxIndxGetBufferHostSize_16u_C3CR
     n(0xcee782298af3, 15), // nppsNorm_L2_64f_Ctx
-    n(0xcee8b5b4adaa, 1388), // cublasZgemvStridedBatched
+    n(0xcee8b5b4adaa, 1387), // cublasZgemvStridedBatched
     n(0xcef40a83bba4, 25), // nvjpegDecodeBatchedParseJpegTables
     n(0xcef7bafc82a7, 29), // nppiConvert_16u16s_C1RSfs
     n(0xcf01038463e7, 137), // nppsThreshold_LTVal_32f_Ctx
@@ -17268,8 +17268,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xcf073d416d8e, 28), // nppsNormDiffInfGetBufferSize_16s32f#11
     n(0xcf0aadb77211, 25), // nppsDiv_64f
     n(0xcf1045cb4064, 6), // nppiCrossCorrFull_NormLevel_8s32f_C4R_Ctx
-    n(0xcf1a7ec65735, 1344), // @cudaGraphNodeGetDependencies#11
-    n(0xcf1a81c65735, 1344), // @cudaGraphNodeGetDependencies#12
+    n(0xcf1a7ec65735, 1343), // @cudaGraphNodeGetDependencies#11
+    n(0xcf1a81c65735, 1343), // @cudaGraphNodeGetDependencies#12
     n(0xcf216326308e, 7), // nppiFilterSobelVert_8u_AC4R_Ctx
     n(0xcf217dac0a59, 547), // cublasSdot_v2
     n(0xcf27c46d4f73, 1005), // cuArrayGetDescriptor_v2
@@ -17307,7 +17307,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcf8ecc4fcc79, 7), // nppsMeanStdDev_32f_Ctx
     n(0xcf8f16247c69, 36), // nppsRShiftC_16u_I_Ctx
     n(0xcf930318f57e, 28), // nppiMaximumErrorGetBufferHostSize_16s_C2R#11
-    n(0xcf97423531d4, 1389), // cusparseAxpby
+    n(0xcf97423531d4, 1388), // cusparseAxpby
     n(0xcf983b1920b0, 15), // nppiMulDeviceCScale_8u_C3IR_Ctx
     n(0xcf98f4970cc9, 19), // nppiOr_16u_C4R_Ctx
     n(0xcf9a894b3f65, 12), // nvshmemx_int32_and_reducescatter_on_stream
@@ -17325,9 +17325,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xcfb0797e69d9, 16), // nppiLUT_Cubic_8u_C1R_Ctx
     n(0xcfb0fc1ab49e, 7), // nppiNorm_Inf_16s_AC4R_Ctx
     n(0xcfb3c31d8b25, 151), // cublasXtZsymm
-    n(0xcfb49e80028f, 1390), // cuFileGetStatsL1
-    n(0xcfb49f80028f, 1391), // cuFileGetStatsL2
-    n(0xcfb4a080028f, 1392), // cuFileGetStatsL3
+    n(0xcfb49e80028f, 1389), // cuFileGetStatsL1
+    n(0xcfb49f80028f, 1390), // cuFileGetStatsL2
+    n(0xcfb4a080028f, 1391), // cuFileGetStatsL3
     n(0xcfba48285ce9, 104), // cufftMakePlan2d
     n(0xcfba6522da9e, 40), // nppiCrossCorrValid_NormLevel_64f_C3R
     n(0xcfbaedb3438c, 13), // cublasCtrttp
@@ -17340,8 +17340,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xcfc604f573be, 13), // nvshmem_uint64_iput
     n(0xcfc82837f125, 36), // nppsLShiftC_32u_I_Ctx
     n(0xcfc8bb964b30, 19), // nppiConvert_32s16u_C1RSfs_Ctx
-    n(0xcfcf36a8f044, 1253), // nppiCountInRange_8u_AC4R
-    n(0xcfd0f59c9267, 1393), // cublasMpGeadd
+    n(0xcfcf36a8f044, 1252), // nppiCountInRange_8u_AC4R
+    n(0xcfd0f59c9267, 1392), // cublasMpGeadd
     n(0xcfd74f2da256, 12), // nppiConvert_8s32f_AC4R
     n(0xcfd81da3ccfa, 35), // nppiSub_16sc_AC4IRSfs_Ctx
     n(0xcfd9a5931d47, 92), // pncclGroupStart
@@ -17378,7 +17378,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd02497fe988c, 6), // nppiMean_StdDev_16u_C3CMR_Ctx
     n(0xd0298c7c7663, 26), // cusolverDnSXgesv_bufferSize
     n(0xd02a341d9744, 923), // fftwf_plan_guru64_dft
-    n(0xd02fa60ae243, 1394), // cublasZhpmv
+    n(0xd02fa60ae243, 1393), // cublasZhpmv
     n(0xd034335e10c3, 12), // nvshmemx_float_prod_reduce_on_stream
     n(0xd03600e25814, 753), // cudaMemcpy3DWithAttributesAsync
     n(0xd03ae7030604, 40), // nppiCrossCorrValid_NormLevel_8u32f_C4R
@@ -17423,7 +17423,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd09c424c5c99, 30), // nppiFilterMaxBorder_16u_C4R
     n(0xd09cdd3e1100, 28), // nppsNormInfGetBufferSize_32fc32f#11
     n(0xd09e983da87a, 72), // cudaEGLStreamConsumerDisconnect
-    n(0xd0a422ba5490, 1307), // cusparseConstDnVecGet
+    n(0xd0a422ba5490, 1306), // cusparseConstDnVecGet
     n(0xd0a5886c9824, 21), // fftw_free
     n(0xd0a7184c5ca3, 30), // nppiFilterMaxBorder_16u_C1R
     n(0xd0aa250b262e, 28), // nppsAverageErrorGetBufferSize_32fc#11
@@ -17439,7 +17439,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd0d6cf475666, 25), // nvshmem_getmem
     n(0xd0dc03e0293b, 1070), // cublasCherkEx_64
     n(0xd0de68dabe27, 6), // nppiCrossCorrFull_NormLevel_8u32f_C4R_Ctx
-    n(0xd0de89412f61, 1395), // nvmlDeviceGetVgpuUtilization
+    n(0xd0de89412f61, 1394), // nvmlDeviceGetVgpuUtilization
     n(0xd0e21defce21, 11), // nppiNormL1GetBufferHostSize_32f_C3R_Ctx#11
     n(0xd0e25a75d735, 7), // nppiDivC_8u_C1IRSfs_Ctx
     n(0xd0e64ef83b2a, 11), // nppiMinMaxIndxGetBufferHostSize_8u_C1MR_Ctx#11
@@ -17464,7 +17464,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd1276e2ee5c8, 13), // cudaMemcpyFromArray_ptds
     n(0xd12eb684d671, 7), // nppiMax_16s_C3R_Ctx
     n(0xd1302d3c2265, 11), // nppiMinMaxIndxGetBufferHostSize_16u_C1R_Ctx#11
-    n(0xd138a0d47c5a, 1327), // cusolverSpCcsrzfdHost
+    n(0xd138a0d47c5a, 1326), // cusolverSpCcsrzfdHost
     n(0xd1390ecee4b7, 11), // nppiNormRelL1GetBufferHostSize_16s_C4R_Ctx#11
     n(0xd13f309c96b6, 12), // nppsAverageRelativeError_16u
     n(0xd13f369c96b6, 12), // nppsAverageRelativeError_16s
@@ -17475,11 +17475,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xd1587180ff48, 12), // nppsSubC_16sc_Sfs
     n(0xd15e7c242348, 7), // nppiCopy_32sc_C1R_Ctx
     n(0xd162e87d2d6f, 80), // cublasDscal
-    n(0xd163f406e9e6, 1396), // cuLogicalEndpointGetLimits
+    n(0xd163f406e9e6, 1395), // cuLogicalEndpointGetLimits
     n(0xd1655cbe7b02, 1), // nppsNormL1GetBufferSize_32f
     n(0xd165b03fa406, 12), // nppiMax_32f_AC4R
     n(0xd168261da72f, 863), // nvmlDeviceSetNvLinkDeviceLowPowerThreshold
-    n(0xd1698d877886, 1306), // cudssMatrixGetDn
+    n(0xd1698d877886, 1305), // cudssMatrixGetDn
     n(0xd169f527b4f2, 29), // nppiNormDiff_L2_16s_AC4R
     n(0xd16ac710266f, 11), // nppiNormDiffInfGetBufferHostSize_8u_C1R_Ctx#11
     n(0xd16d8493cacf, 7), // nppiFilterPrewittVert_32f_C1R_Ctx
@@ -17563,7 +17563,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd27fd1a6bce8, 40), // nppiFilterSobelVertBorder_8s16s_C1R
     n(0xd2868a2753b4, 29), // nppiAverageError_32fc_C4R
     n(0xd28970bd8275, 28), // nppiNormRelL1GetBufferHostSize_32f_AC4R#11
-    n(0xd289ce3c3306, 1397), // cusolverSpZcsreigvsiHost
+    n(0xd289ce3c3306, 1396), // cusolverSpZcsreigvsiHost
     n(0xd292599109bd, 16), // nppiErode3x3Border_32f_C1R_Ctx
     n(0xd2927154a54a, 28), // nppiFullNormLevelGetBufferHostSize_8u_C1RSfs#11
     n(0xd296e42753c1, 29), // nppiAverageError_32fc_C1R
@@ -17659,7 +17659,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd38421a32891, 78), // cudaOccupancyMaxPotentialClusterSize
     n(0xd3852851bff6, 28), // nppiSameNormLevelGetBufferHostSize_16u32f_C4R#11
     n(0xd388962b0368, 7), // nppiCopy_32s_C3C1R_Ctx
-    n(0xd389be65669f, 1241), // cutensorHandleReadCacheFromFile
+    n(0xd389be65669f, 1240), // cutensorHandleReadCacheFromFile
     n(0xd38af06a33a8, 19), // nppiMaximumRelativeError_8s_C2R_Ctx
     n(0xd38fc1676a92, 19), // cusolverSpDcsrluExtractHost
     n(0xd392ded68db7, 860), // ncclAlltoAllConfig
@@ -17682,7 +17682,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd3af5e238ecc, 12), // nppiFilterSharpen_8u_C1R
     n(0xd3afa3123fab, 28), // nppiAverageRelativeErrorGetBufferHostSize_32u_C4R#11
     n(0xd3b19342fce6, 29), // nppiFilterMin_16u_C3R
-    n(0xd3b242de596c, 1265), // cublasXtDspmm
+    n(0xd3b242de596c, 1264), // cublasXtDspmm
     n(0xd3bba542fcef, 29), // nppiFilterMin_16u_C4R
     n(0xd3c060238eda, 12), // nppiFilterSharpen_8u_C4R
     n(0xd3c0b222e874, 50), // cudaUserObjectRelease
@@ -17710,10 +17710,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xd3fa9ea4e77c, 1012), // nppiYCCKToCMYK_JPEG_601_8u_P4R
     n(0xd3fb602ba286, 5), // nppiFilterMaxBorder_8u_C1R_Ctx
     n(0xd3fe285cbc54, 38), // nppsCopy_16sc
-    n(0xd3fe764dff95, 1398), // cublasMpTrmm_bufferSize
+    n(0xd3fe764dff95, 1397), // cublasMpTrmm_bufferSize
     n(0xd40443fdd1f6, 718), // nppiMulC_32sc_C3RSfs_Ctx
     n(0xd404983eaf3d, 194), // nppiAddC_16u_C4RSfs
-    n(0xd407f7c0a18e, 1399), // nvtiffStreamGetGeoKeyDOUBLE
+    n(0xd407f7c0a18e, 1398), // nvtiffStreamGetGeoKeyDOUBLE
     n(0xd40925ca25cf, 25), // cudaMemAdvise_v2
     n(0xd409b4810c23, 21), // cuStreamEndCaptureToCig
     n(0xd40d31323cbb, 35), // nppiAlphaPremulC_16u_C1R_Ctx
@@ -17727,19 +17727,19 @@ pub static NAMES: [Name; 21553] = [
     n(0xd42c8b50b4ae, 21), // cudaEventSynchronize
     n(0xd432ae3a32cd, 29), // nppiMaximumRelativeError_32s_C3R
     n(0xd435703a32cf, 29), // nppiMaximumRelativeError_32s_C2R
-    n(0xd435ac914722, 1382), // __nvJitLinkAddFile_12_0
-    n(0xd435ad914722, 1382), // __nvJitLinkAddFile_12_1
-    n(0xd435ae914722, 1382), // __nvJitLinkAddFile_12_2
-    n(0xd435af914722, 1382), // __nvJitLinkAddFile_12_3
-    n(0xd435b0914722, 1382), // __nvJitLinkAddFile_12_4
-    n(0xd435b1914722, 1382), // __nvJitLinkAddFile_12_5
-    n(0xd435b2914722, 1382), // __nvJitLinkAddFile_12_6
-    n(0xd435b4914722, 1382), // __nvJitLinkAddFile_12_8
-    n(0xd435b5914722, 1382), // __nvJitLinkAddFile_12_9
+    n(0xd435ac914722, 1381), // __nvJitLinkAddFile_12_0
+    n(0xd435ad914722, 1381), // __nvJitLinkAddFile_12_1
+    n(0xd435ae914722, 1381), // __nvJitLinkAddFile_12_2
+    n(0xd435af914722, 1381), // __nvJitLinkAddFile_12_3
+    n(0xd435b0914722, 1381), // __nvJitLinkAddFile_12_4
+    n(0xd435b1914722, 1381), // __nvJitLinkAddFile_12_5
+    n(0xd435b2914722, 1381), // __nvJitLinkAddFile_12_6
+    n(0xd435b4914722, 1381), // __nvJitLinkAddFile_12_8
+    n(0xd435b5914722, 1381), // __nvJitLinkAddFile_12_9
     n(0xd439763a32d3, 29), // nppiMaximumRelativeError_32s_C1R
     n(0xd43d72fc4c56, 11), // nppiNormRelL2GetBufferHostSize_8u_C3R_Ctx#11
     n(0xd43e24f65a20, 86), // nppiRGBToYCbCr444_JPEG_8u_C3P3R
-    n(0xd43e99626272, 1400), // cudaBindTexture2D
+    n(0xd43e99626272, 1399), // cudaBindTexture2D
     n(0xd449d25726e3, 6), // nppiCrossCorrValid_NormLevel_16u32f_C4R_Ctx
     n(0xd44a783a32e1, 29), // nppiMaximumRelativeError_32s_C4R
     n(0xd44aeb0886ec, 1), // nppiNormRelL2GetBufferHostSize_8u_C1MR
@@ -17796,13 +17796,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xd4ba1b6127ca, 446), // nppiWarpPerspectiveBack_16u_C3R
     n(0xd4baaaf169c0, 268), // nppiWarpAffineQuad_32s_P4R_Ctx
     n(0xd4be216127ce, 446), // nppiWarpPerspectiveBack_16u_C4R
-    n(0xd4be83d06845, 1401), // cusparseSpruneCsr2csrNnz
+    n(0xd4be83d06845, 1400), // cusparseSpruneCsr2csrNnz
     n(0xd4bed6572f9a, 29), // nppiCopy_16u_C3MR
     n(0xd4c0e54466d6, 11), // nppiMaximumErrorGetBufferHostSize_32u_C4R_Ctx#11
     n(0xd4c0f80b15a9, 25), // nvshmem_double_put_nbi
-    n(0xd4c8fc58a443, 1402), // nvmlDeviceGetRunningProcessDetailList
+    n(0xd4c8fc58a443, 1401), // nvmlDeviceGetRunningProcessDetailList
     n(0xd4cd61a9ef16, 28), // nppiSegmentWatershedGetBufferSize_8u_C1R#11
-    n(0xd4d3903731c2, 1403), // nvjpegDecodeBatched
+    n(0xd4d3903731c2, 1402), // nvjpegDecodeBatched
     n(0xd4d4968e78fc, 25), // nvshmem_fcollectmem
     n(0xd4df87819d05, 1), // cudssDataCreate
     n(0xd4e0d6572fb7, 12), // nppiCopy_16u_C3CR
@@ -17821,11 +17821,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xd527d26a7ce6, 14), // @cudaDeviceGetLimit
     n(0xd52d5ee14ee9, 216), // nppiHistogramEvenGetBufferSize_8u_C4R#11
     n(0xd52f9c490527, 16), // nppiFilterSobelVertBorder_32f_C1R_Ctx
-    n(0xd5355b1bac77, 1404), // cusparseCsrmvEx
+    n(0xd5355b1bac77, 1403), // cusparseCsrmvEx
     n(0xd53ea88b1676, 932), // cublasZhemv_v2_64
     n(0xd54b895e2749, 25), // cusparseCscSetPointers
     n(0xd555641f76cd, 29), // nppiQualityIndex_8u32f_C3R
-    n(0xd557a5953e06, 1313), // cusolverSpDcsrcholBufferInfoHost
+    n(0xd557a5953e06, 1312), // cusolverSpDcsrcholBufferInfoHost
     n(0xd5586e7be089, 12), // nvshmemx_float_get_on_stream
     n(0xd55b1db37a24, 746), // cudaGetExportTable
     n(0xd55cb41f76d3, 29), // nppiQualityIndex_8u32f_C1R
@@ -17837,7 +17837,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd569ec2c7d0a, 28), // nvjpeg2kGetCudartProperty
     n(0xd56a31a2c1c6, 19), // nppiDivDeviceC_16s_AC4RSfs_Ctx
     n(0xd56edf8ef43f, 38), // cuLaunchGrid
-    n(0xd57290b9cc15, 1405), // cublasZrot_v2_64
+    n(0xd57290b9cc15, 1404), // cublasZrot_v2_64
     n(0xd57347f7042b, 1039), // cublasScalEx_64
     n(0xd5734836d601, 12), // nppiCopy_16u_C1C3R
     n(0xd574cfb2542e, 7), // nppiNorm_L2_8u_AC4R_Ctx
@@ -17845,7 +17845,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd579afe7de9d, 2), // nppiMul_16s_C3RSfs
     n(0xd5844636d60f, 12), // nppiCopy_16u_C1C4R
     n(0xd58785011a11, 36), // nppsSub_32fc_I_Ctx
-    n(0xd58da6aa089c, 1344), // cudaGraphGetRootNodes
+    n(0xd58da6aa089c, 1343), // cudaGraphGetRootNodes
     n(0xd591f41a8758, 155), // nppsThreshold_GTVal_64f_I
     n(0xd593be6a5dbb, 104), // cudnnGetReductionWorkspaceSize
     n(0xd593e6997f21, 7), // nppiFilterSobelHoriz_8u_C3R_Ctx
@@ -17884,7 +17884,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd60325fd13c7, 36), // nppsAdd_32fc_I_Ctx
     n(0xd6053e027cf8, 2), // nppiFilterPrewittVertBorder_8u_C3R
     n(0xd606898c938a, 1), // nppiNormRelL1GetBufferHostSize_16u_C3R
-    n(0xd609359442ff, 1406), // nppiGetFilterGaussPyramidLayerDownBorderDstROI
+    n(0xd609359442ff, 1405), // nppiGetFilterGaussPyramidLayerDownBorderDstROI
     n(0xd60a4f8c938d, 1), // nppiNormRelL1GetBufferHostSize_16u_C4R
     n(0xd60a7abad222, 34), // nvjpegDecoderCreate
     n(0xd60b8e027cfd, 2), // nppiFilterPrewittVertBorder_8u_C1R
@@ -17910,13 +17910,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xd647e8619268, 12), // nvshmemx_int8_prod_reduce_on_stream
     n(0xd649c18700e7, 377), // nvmlDeviceGetNvLinkErrorCounter
     n(0xd64cc5dd1176, 12), // nppiCopy_16s_C3R
-    n(0xd64f0315204d, 1407), // cudnnSetAttnDescriptor
+    n(0xd64f0315204d, 1406), // cudnnSetAttnDescriptor
     n(0xd64f8bdd1178, 12), // nppiCopy_16s_C4R
     n(0xd6510af187e9, 4), // nppsNormDiffL1GetBufferSize_16s32f_Ctx
     n(0xd651cecc54f8, 206), // nppiFilterUnsharpBorder_16u_AC4R_Ctx
     n(0xd6530162f1fe, 16), // nppiCompare_16u_C3R_Ctx
     n(0xd653cdaf59d8, 7), // nppsMean_32s_Sfs_Ctx
-    n(0xd65b0f9eec78, 1408), // nvshmemx_collective_launch_query_gridsize
+    n(0xd65b0f9eec78, 1407), // nvshmemx_collective_launch_query_gridsize
     n(0xd65ec6fb52f6, 327), // nppiColorTwist_32f_C3IR_Ctx
     n(0xd65f36613f34, 7), // nppsMaxAbsIndx_32s_Ctx
     n(0xd661336284f6, 29), // nppiQualityIndex_32f_C3R
@@ -17986,7 +17986,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd72943e52fa1, 11), // nppiMinMaxIndxGetBufferHostSize_8s_C1MR_Ctx#11
     n(0xd72ea07368ac, 2), // nppiFilterRow_64f_C1R
     n(0xd735388d80df, 35), // nppiSubDeviceC_32f_AC4R_Ctx
-    n(0xd737b3241375, 1286), // cublasRotmEx_64
+    n(0xd737b3241375, 1285), // cublasRotmEx_64
     n(0xd73920db769d, 7), // nppsDotProd_16s64s_Ctx
     n(0xd73923ebf174, 111), // nppiSet_32sc_C2R_Ctx
     n(0xd73956054596, 11), // nppiCountInRangeGetBufferHostSize_8u_C1R_Ctx#11
@@ -18015,7 +18015,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd7a79f71392f, 131), // @cudaDeviceGetDevResource
     n(0xd7a7bce2b9c9, 110), // nppiHistogramRangeGetBufferSize_32f_C1R_Ctx#11
     n(0xd7a816aefeeb, 35), // nppiGradientColorToGray_32f_C3C1R_Ctx
-    n(0xd7a8258097e4, 1409), // nppiCompressMarkerLabelsUF_32u_C1IR_Ctx
+    n(0xd7a8258097e4, 1408), // nppiCompressMarkerLabelsUF_32u_C1IR_Ctx
     n(0xd7a84a55c010, 7), // nppiDivDeviceC_16s_AC4IRSfs_Ctx
     n(0xd7a8fc4a8e32, 25), // nppiMirror_16s_C4IR
     n(0xd7a905966da3, 7), // nppiMaxEvery_16s_AC4IR_Ctx
@@ -18041,7 +18041,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd7eccf0fdb3e, 58), // nppiFilterColumnBorder32f_16u_C1R
     n(0xd7f047a8da95, 28), // nppsMaximumErrorGetBufferSize_32fc#11
     n(0xd7f193c9496d, 12), // nppiConvert_16u32f_C4R
-    n(0xd7f2d4682fa7, 1410), // cublasXerbla
+    n(0xd7f2d4682fa7, 1409), // cublasXerbla
     n(0xd7f39f0fdb44, 58), // nppiFilterColumnBorder32f_16u_C3R
     n(0xd7f44598fbab, 17), // cublasCsrot
     n(0xd7f55b4e16cb, 131), // @cudaStreamGetDevResource_ptsz
@@ -18062,8 +18062,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xd81389d0762c, 1), // nppiDotProdGetBufferHostSize_32u64f_C1R
     n(0xd81d0ba6b747, 12), // nvshmemx_ulong_fcollect_on_stream
     n(0xd81d97d07635, 1), // nppiDotProdGetBufferHostSize_32u64f_C4R
-    n(0xd81eddd60e58, 1211), // nppiThreshold_Val_32f_C3R
-    n(0xd825a5d60e5e, 1411), // nppiThreshold_Val_32f_C1R
+    n(0xd81eddd60e58, 1210), // nppiThreshold_Val_32f_C3R
+    n(0xd825a5d60e5e, 1410), // nppiThreshold_Val_32f_C1R
     n(0xd8322f04e849, 28), // nppiNormRelL1GetBufferHostSize_32f_C3R#11
     n(0xd8345db1d6ae, 18), // nppiAddC_16f_C4IR_Ctx
     n(0xd8349756815f, 28), // nppiSameNormLevelGetBufferHostSize_32f_C1R#11
@@ -18081,14 +18081,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xd85efa6d898c, 498), // nppiHistogramRange_8u_AC4R_Ctx
     n(0xd86153518267, 21), // cudaGLUnregisterBufferObject
     n(0xd861f99c0ad0, 16), // nppiFilterRow32f_16u_C3R_Ctx
-    n(0xd862f4179b30, 1212), // @cudaCreateSurfaceObject#11
-    n(0xd862f5179b30, 1212), // @cudaCreateSurfaceObject#12
+    n(0xd862f4179b30, 1211), // @cudaCreateSurfaceObject#11
+    n(0xd862f5179b30, 1211), // @cudaCreateSurfaceObject#12
     n(0xd8635cfcde34, 167), // nppiWarpAffineQuad_32s_P3R_Ctx
     n(0xd865347b80ba, 373), // nppiBGRToYCbCr420_JPEG_8u_P3R_Ctx
     n(0xd868a896c91c, 12), // nppiXor_8u_C1IR
     n(0xd86c3773c963, 617), // cusparseCreateConstBsr
-    n(0xd871de09a2e3, 1344), // cudaGraphNodeGetDependencies#12
-    n(0xd871df09a2e3, 1344), // cudaGraphNodeGetDependencies#11
+    n(0xd871de09a2e3, 1343), // cudaGraphNodeGetDependencies#12
+    n(0xd871df09a2e3, 1343), // cudaGraphNodeGetDependencies#11
     n(0xd87872c6c4b6, 1), // nppsNormDiffL2SqrGetBufferSize_16s64s_Sfs
     n(0xd87f7f2ba4c5, 12), // nppsSubC_32sc_Sfs
     n(0xd888ed6d8a75, 76), // nppiFilterBorder32f_8u_C4R_Ctx
@@ -18136,7 +18136,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd915d310d9c4, 29), // nppiMaximumRelativeError_16sc_C1R
     n(0xd91835f7ada0, 13), // nppiFilterSobelVertSecond_8u16s_C1R
     n(0xd91a14744f68, 2), // nppiCrossCorrFull_Norm_16u32f_AC4R
-    n(0xd91a3eddcf43, 1412), // nppiRGBToNV12_8u_C3P2R_Ctx
+    n(0xd91a3eddcf43, 1411), // nppiRGBToNV12_8u_C3P2R_Ctx
     n(0xd91e483234c7, 411), // cusolverDnZheevjBatched_bufferSize
     n(0xd91e7846ccb7, 312), // cublasLtEmulationDescSetAttribute
     n(0xd9234b8294a6, 11), // nppsMinMaxGetBufferSize_64f_Ctx#11
@@ -18157,7 +18157,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd96a6749d5df, 16), // nppiFilter32f_16u_C3R_Ctx
     n(0xd96b706c5ad7, 655), // cublasCher2k_v2
     n(0xd96b7f6e44c3, 35), // nppiFilterBorder_16u_AC4R
-    n(0xd96d0b711056, 1413), // nvmlDeviceQueryDrainState
+    n(0xd96d0b711056, 1412), // nvmlDeviceQueryDrainState
     n(0xd978faa020f5, 12), // @cudaMemcpyAsync
     n(0xd979c69d4b66, 50), // nppsZero_64f
     n(0xd979d19d4b66, 50), // nppsZero_64s
@@ -18182,7 +18182,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd9c14fdaa09d, 76), // nppiFilterMedianBorder_32f_C1R_Ctx
     n(0xd9c2ff8aa8eb, 633), // nppiWarpAffineQuad_32f_AC4R
     n(0xd9c6b797215c, 21), // cuArrayDestroy
-    n(0xd9ca0a4a32c1, 1414), // cusolverSpCcsreigsHost
+    n(0xd9ca0a4a32c1, 1413), // cusolverSpCcsreigsHost
     n(0xd9cbd87cf3f9, 50), // nvshmem_ptrdiff_atomic_fetch_inc
     n(0xd9cce041f4ad, 648), // cublasCher2_v2
     n(0xd9cec3570ec0, 6), // nppiFilterSobelHorizMaskBorder_32f_C1R_Ctx
@@ -18195,7 +18195,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd9e226d45143, 4), // nppiAverageRelativeErrorGetBufferHostSize_8s_C2R_Ctx
     n(0xd9e284888c05, 38), // nvshmem_size_atomic_fetch_add
     n(0xd9e631a50d08, 274), // cublasAxpyEx
-    n(0xd9e742fc5112, 1318), // cusparseCbsrsm2_solve
+    n(0xd9e742fc5112, 1317), // cusparseCbsrsm2_solve
     n(0xd9e94dbc61cd, 2), // nppiSub_8u_C3RSfs
     n(0xd9ecccb523fe, 4), // nppiNormRelL2GetBufferHostSize_32f_AC4R_Ctx
     n(0xd9ed14426c89, 11), // nppsMeanStdDevGetBufferSize_16s_Sfs_Ctx#11
@@ -18237,7 +18237,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xda50bcac2c81, 30), // cublasMpMatrixDescriptorInit
     n(0xda5104e14dbf, 50), // nvshmem_uint64_atomic_inc
     n(0xda5229135d97, 12), // nppiAnd_16u_C3IR
-    n(0xda551c0f7feb, 1366), // @cudaGraphExecKernelNodeSetParams
+    n(0xda551c0f7feb, 1365), // @cudaGraphExecKernelNodeSetParams
     n(0xda594820b594, 29), // nppiNormRel_L2_16s_C4R
     n(0xda5a7a90167e, 76), // nppiFilterColumnBorder32f_16s_AC4R_Ctx
     n(0xda5a932f0ea5, 15), // nppiDivDeviceC_16f_C4IR_Ctx
@@ -18260,7 +18260,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xda84e4db9033, 28), // cudssMatrixGetFormat
     n(0xda850bdc9738, 16), // nppiNorm_L2_8u_C3CMR_Ctx
     n(0xda8724946888, 72), // cudnnCreateSeqDataDescriptor
-    n(0xda8b4d6e138a, 1415), // nvmlDeviceGetGpuInstanceProfileInfo
+    n(0xda8b4d6e138a, 1414), // nvmlDeviceGetGpuInstanceProfileInfo
     n(0xda8bb5c52701, 58), // nppiFilterBorder32f_16u_AC4R
     n(0xda8cafe2b3d3, 2), // nppiMean_StdDev_16u_C1MR
     n(0xda8cfbf42f12, 11), // nppiNormDiffL1GetBufferHostSize_32f_C3R_Ctx#11
@@ -18271,7 +18271,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xda9cdb353583, 28), // nppiNormRelL2GetBufferHostSize_8u_C3R#11
     n(0xda9e2896c916, 164), // cusolverDnCheevd_bufferSize
     n(0xda9e627c9a40, 29), // nppiHistogramRange_16s_C1R
-    n(0xdaa149c40644, 1416), // nppiThreshold_Val_32f_C1IR_Ctx
+    n(0xdaa149c40644, 1415), // nppiThreshold_Val_32f_C1IR_Ctx
     n(0xdaa344ae9b6e, 19), // nppiAverageRelativeError_32s_C2R_Ctx
     n(0xdaa4f02e2781, 503), // nppiColorTwist32f_8s_C4R
     n(0xdaa547d486f8, 1), // cudnnGetFilterSizeInBytes
@@ -18317,7 +18317,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdae655e7b777, 1), // nppsMinIndxGetBufferSize_32f
     n(0xdaf449c3cdc1, 520), // cusparseDgemmi
     n(0xdaf5474f3e80, 1), // pncclParamGetU64
-    n(0xdaf5df6fc476, 1417), // nvmlSystemGetHicVersion
+    n(0xdaf5df6fc476, 1416), // nvmlSystemGetHicVersion
     n(0xdaf767385520, 13), // nppiMirror_16s_AC4R
     n(0xdaf79dac7869, 262), // nppiHistogramRangeGetBufferSize_8u_C3R#11
     n(0xdafce71fb2e7, 25), // nvshmem_size_min_reducescatter
@@ -18349,14 +18349,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xdb4e390aa3be, 441), // nppiLUT_32f_C4IR
     n(0xdb4e65f0b821, 29), // nppiNormDiff_L1_8u_C1R
     n(0xdb505a32fc49, 7), // nppiFilterSobelHoriz_8u_C4R_Ctx
-    n(0xdb514eb3bbfc, 1418), // cusolverSpScsrluFactorHost
+    n(0xdb514eb3bbfc, 1417), // cusolverSpScsrluFactorHost
     n(0xdb51b51b2fd3, 29), // nppiSumWindowColumn_16s32f_C1R
     n(0xdb5306c3d0b0, 40), // cusparseDgtsv2StridedBatch
     n(0xdb53904d2164, 465), // ncclGatherConfig
     n(0xdb57fd1b2fd7, 29), // nppiSumWindowColumn_16s32f_C3R
     n(0xdb5bc42cc6b1, 2), // nppiNorm_L1_8u_C3CMR
     n(0xdb5bf4c1dbb0, 28), // nppiSameNormLevelGetBufferHostSize_8u32f_C3R#11
-    n(0xdb5d65bd99d9, 1419), // cuMemSetAccess
+    n(0xdb5d65bd99d9, 1418), // cuMemSetAccess
     n(0xdb5d7c33afd4, 21), // nvmlVgpuInstanceClearAccountingPids
     n(0xdb5e69c5890b, 11), // nppiMeanStdDevGetBufferHostSize_32f_C3CMR_Ctx#11
     n(0xdb5fc22a2c33, 262), // nppiHistogramRangeGetBufferSize_32f_C3R#11
@@ -18405,7 +18405,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdbd744cac300, 446), // nppiWarpPerspectiveBack_32f_C3R
     n(0xdbd9b18815d4, 13), // nppiLUT_16s_C1IR
     n(0xdbde0ccac305, 446), // nppiWarpPerspectiveBack_32f_C1R
-    n(0xdbe234ad92c1, 1420), // cuEGLStreamProducerReturnFrame
+    n(0xdbe234ad92c1, 1419), // cuEGLStreamProducerReturnFrame
     n(0xdbee8b48b81f, 16), // nppiCompare_32f_C4R_Ctx
     n(0xdbf038652fba, 849), // nppiResize_8u_P3R
     n(0xdbf1c405be88, 7), // nppiAddDeviceC_16u_C4IRSfs_Ctx
@@ -18482,7 +18482,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdcc4a0f7951a, 35), // nppiFilterLaplace_32f_C4R_Ctx
     n(0xdcc4c2f81ade, 823), // cusparseZcsrsm2_analysis
     n(0xdcc4d7064fa5, 12), // nvshmemx_uint16_sum_reduce_on_stream
-    n(0xdcc65bab6e05, 1421), // nvmlSystemGetTopologyGpuSet
+    n(0xdcc65bab6e05, 1420), // nvmlSystemGetTopologyGpuSet
     n(0xdccbd477c137, 29), // nppiMaximumRelativeError_32sc_C1R
     n(0xdccf1a77c13a, 29), // nppiMaximumRelativeError_32sc_C2R
     n(0xdcd20477c13c, 29), // nppiMaximumRelativeError_32sc_C3R
@@ -18492,7 +18492,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdcdc48a63e57, 7), // nppiScale_8u16s_AC4R_Ctx
     n(0xdce31d148746, 16), // nppiDilate_8u_C1R_Ctx
     n(0xdce3769ccaaf, 19), // nppiDotProd_32s64f_C3R_Ctx
-    n(0xdce9a3d581af, 1422), // nppiHistogramOfGradientsBorderGetDescriptorsSize
+    n(0xdce9a3d581af, 1421), // nppiHistogramOfGradientsBorderGetDescriptorsSize
     n(0xdcf069f404a6, 257), // @cudaStreamSetAttribute_ptsz
     n(0xdcf32fa0e27c, 91), // cublasCsyr2k_v2_64
     n(0xdcf3f84328b2, 213), // nppiSwapChannels_32f_C3R
@@ -18507,7 +18507,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdd18bd51ba3c, 1), // nppsMaximumErrorGetBufferSize_8s
     n(0xdd18c351ba3c, 1), // nppsMaximumErrorGetBufferSize_8u
     n(0xdd1adac811be, 12), // nppiMin_8u_C1R
-    n(0xdd1cc055dd6d, 1423), // nvmlDeviceGetDynamicPstatesInfo
+    n(0xdd1cc055dd6d, 1422), // nvmlDeviceGetDynamicPstatesInfo
     n(0xdd1f4e8be9a2, 11), // nppiValidNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx#11
     n(0xdd20388b806b, 500), // cudaGraphHostNodeGetParams
     n(0xdd21aac811c4, 12), // nppiMin_8u_C3R
@@ -18532,7 +18532,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdd57d93d57c5, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C3R_Ctx#11
     n(0xdd5b58a4b82a, 28), // nppiNormRelL2GetBufferHostSize_16u_C4R#11
     n(0xdd5cf6e7a589, 57), // nppsAddC_32f_Ctx
-    n(0xdd671a9de20e, 1424), // cusolverSpZcsrqrSolveHost
+    n(0xdd671a9de20e, 1423), // cusolverSpZcsrqrSolveHost
     n(0xdd671ab32a66, 21), // @cudaDeviceFlushGPUDirectRDMAWrites
     n(0xdd6b6f8abd1c, 12), // nvshmemx_getmem_on_stream
     n(0xdd6e4651d82d, 19), // nppiNormDiff_L2_32f_AC4R_Ctx
@@ -18541,7 +18541,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdd8297066c43, 610), // nppiHLSToBGR_8u_P3R_Ctx
     n(0xdd85c2833c3c, 11), // nppiNormRelL1GetBufferHostSize_16s_AC4R_Ctx#11
     n(0xdd8a46bb9836, 96), // cusolverDnZlauum_bufferSize
-    n(0xdd8be77a92c5, 1425), // cuGraphExecKernelNodeSetParams
+    n(0xdd8be77a92c5, 1424), // cuGraphExecKernelNodeSetParams
     n(0xdd8c71863fb1, 1), // nppsMaximumRelativeErrorGetBufferSize_16s
     n(0xdd8c73863fb1, 1), // nppsMaximumRelativeErrorGetBufferSize_16u
     n(0xdd8ce7aaf217, 35), // cusparseSbsric02_analysis
@@ -18619,7 +18619,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xde665cfb2a8e, 2), // nppiAdd_32sc_AC4RSfs
     n(0xde70d1a02753, 35), // nppiConvert_32f16s_C4R_Ctx
     n(0xde72cc26a57c, 28), // cuCheckpointProcessGetRestoreThreadId
-    n(0xde784e4fb98d, 1426), // cutensorCreatePlanPreference
+    n(0xde784e4fb98d, 1425), // cutensorCreatePlanPreference
     n(0xde794ad9e7c1, 16), // nppiFilterColumn_64f_C1R_Ctx
     n(0xde7a3e3cd3fc, 550), // nppiThreshold_GTVal_16u_AC4IR
     n(0xde7b5b84417f, 2), // nppiFilterRobertsUpBorder_32f_AC4R
@@ -18656,7 +18656,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdec78bc11591, 16), // nppiFilterPrewittVertBorder_8u_C1R_Ctx
     n(0xdec89e411018, 12), // nvshmemx_ushort_xor_reduce_on_stream
     n(0xdec8f691d32e, 12), // nppiMinEvery_32f_C3IR
-    n(0xdeca8b1b7ab6, 1427), // cusolverSpScsrzfdHost
+    n(0xdeca8b1b7ab6, 1426), // cusolverSpScsrzfdHost
     n(0xded405d75b1b, 11), // nppiAverageErrorGetBufferHostSize_16s_C2R_Ctx#11
     n(0xded628aab81b, 361), // nppiThreshold_GT_16s_C3R
     n(0xded8e32570fc, 1), // @cudaGraphMemFreeNodeGetParams
@@ -18667,7 +18667,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdede1ee5cf1d, 21), // cuFileSetStatsLevel
     n(0xdee359ffb040, 76), // nppiResize_16f_C4R_Ctx
     n(0xdee6353d2b4e, 4), // nppiSameNormLevelGetBufferHostSize_8u_C4RSfs_Ctx
-    n(0xdee7e1695291, 1428), // nvmlUnitGetPsuInfo
+    n(0xdee7e1695291, 1427), // nvmlUnitGetPsuInfo
     n(0xdee92ad99f27, 224), // nppiCompareC_32f_C1R_Ctx
     n(0xdeead62bf93e, 607), // cudaLibraryEnumerateKernels
     n(0xdef55dffc784, 21), // @cudaDestroyExternalMemory
@@ -18682,7 +18682,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdf10d2efdf21, 41), // nppsSqr_64f_I_Ctx
     n(0xdf15a7d2dbfa, 28), // nppiMeanStdDevGetBufferHostSize_8u_C3CR#11
     n(0xdf17f1f4bec2, 1), // nppiFullNormLevelGetBufferHostSize_32f_AC4R
-    n(0xdf1b80d0f6f2, 1429), // cudnnBackendSetAttribute
+    n(0xdf1b80d0f6f2, 1428), // cudnnBackendSetAttribute
     n(0xdf1e2cb72a96, 35), // nppiFilterLaplace_8u_C3R_Ctx
     n(0xdf2701c3bf1f, 25), // nvshmem_short_min_reducescatter
     n(0xdf273b4ef2ed, 120), // nppiSubC_32f_AC4IR
@@ -18690,7 +18690,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdf299b291e03, 1), // nppiNormDiffInfGetBufferHostSize_8s_C1MR
     n(0xdf329237d8a1, 686), // cudaGraphExecExternalSemaphoresSignalNodeSetParams
     n(0xdf32d3f39c97, 104), // nppiCrossCorrFull_NormLevel_GetAdvancedScratchBufferSize
-    n(0xdf3389ae0cb3, 1430), // nvjpegDecodeJpeg
+    n(0xdf3389ae0cb3, 1429), // nvjpegDecodeJpeg
     n(0xdf36c8f9b057, 1), // cuStreamEndCapture
     n(0xdf385daac739, 25), // nvshmem_uint8_xor_reducescatter
     n(0xdf3cad940245, 21), // cuMemPoolDestroy
@@ -18714,7 +18714,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdf741cc805bb, 28), // nppsMaximumErrorGetBufferSize_32sc#11
     n(0xdf74fc124a46, 357), // nppiLUT_Linear_32f_C3R_Ctx
     n(0xdf764b73cce9, 714), // cusparseCreateConstCoo
-    n(0xdf76aa7c336b, 1431), // cudnnGetConvolution2dForwardOutputDim
+    n(0xdf76aa7c336b, 1430), // cudnnGetConvolution2dForwardOutputDim
     n(0xdf799fbc66ba, 194), // nppiSubC_16u_C4RSfs
     n(0xdf79c091dec1, 35), // nppiSqr_16s_C4RSfs_Ctx
     n(0xdf7cffb6273b, 189), // nppiLShiftC_8u_C4R
@@ -18731,7 +18731,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdfa08a556980, 25), // nvshmem_int8_alltoall
     n(0xdfa50813c4fc, 35), // nppiMul_16sc_C1IRSfs_Ctx
     n(0xdfa736674e27, 393), // nppiLUT_Cubic_16s_C3IR_Ctx
-    n(0xdfa7bd23253d, 1370), // cusolverDnIRSXgesv
+    n(0xdfa7bd23253d, 1369), // cusolverDnIRSXgesv
     n(0xdfa7f2f580fc, 29), // nvshmemx_double_iput_on_stream
     n(0xdfac40cf0554, 744), // nppiMulCScale_8u_C3IR_Ctx
     n(0xdfacb3f320b3, 449), // cuStreamGetCaptureInfo_v2_ptsz
@@ -18759,7 +18759,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdfeaa6185ee8, 12), // nppiFilterScharrVert_32f_C1R
     n(0xdff13baae299, 177), // nppiThreshold_GTVal_16s_C3R_Ctx
     n(0xdff2b2c6005a, 2), // nppiFilterRobertsUpBorder_32f_C4R
-    n(0xdff481e3815c, 1386), // pncclParamBind
+    n(0xdff481e3815c, 1385), // pncclParamBind
     n(0xdffcc1fdae83, 25), // nvshmem_int16_put_nbi
     n(0xdffd0130c4e7, 11), // nppiPSNRBatchGetBufferHostSize_8u_C1R_Ctx#11
     n(0xdfffbcd84f00, 12), // nvshmemx_uchar_xor_reduce_on_stream
@@ -18775,10 +18775,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xe0135bae53c4, 11), // nppiNormRelL1GetBufferHostSize_16u_C4R_Ctx#11
     n(0xe0177a3cf005, 29), // nppiNormRel_L2_8u_C4R
     n(0xe017a4b98534, 17), // nppiCopySubpix_32f_C4R
-    n(0xe01ad5467964, 1432), // nppiThreshold_LTValGTVal_8u_C3IR
+    n(0xe01ad5467964, 1431), // nppiThreshold_LTValGTVal_8u_C3IR
     n(0xe01b582b5724, 4), // nppiMinGetBufferHostSize_16u_C3R_Ctx
     n(0xe01e8747b6e7, 11), // nppiDotProdGetBufferHostSize_32s64f_C4R_Ctx#11
-    n(0xe0236a35e407, 1433), // nvmlEventSetGetContextData_v1
+    n(0xe0236a35e407, 1432), // nvmlEventSetGetContextData_v1
     n(0xe025a163e9c3, 25), // nppsThreshold_LT_16s
     n(0xe028543cf013, 29), // nppiNormRel_L2_8u_C1R
     n(0xe02b42349a37, 35), // nppiDiv_32sc_C3IRSfs_Ctx
@@ -18799,7 +18799,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe05c2a9b5d81, 1), // nppiAverageErrorGetBufferHostSize_32s_C2R
     n(0xe05cf29d1b23, 35), // nppiLUT_32f_C1IR_Ctx
     n(0xe060309b5d85, 1), // nppiAverageErrorGetBufferHostSize_32s_C1R
-    n(0xe061739de242, 1434), // cudnnGetTensorTransformDescriptor
+    n(0xe061739de242, 1433), // cudnnGetTensorTransformDescriptor
     n(0xe0633e3a473c, 28), // nppiMaximumErrorGetBufferHostSize_8u_C1R#11
     n(0xe0645247b5c1, 67), // nppiRGBToYCbCr411_JPEG_8u_C3P3R
     n(0xe066e8ed3f93, 39), // nppiMorphGradientBorder_32f_C3R_Ctx
@@ -18809,8 +18809,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xe07610cbc453, 109), // nppiBGRToHLS_8u_AC4P4R_Ctx
     n(0xe07675a44d80, 11), // nppiWMSSSIMGetBufferHostSize_8u_C1R_Ctx#11
     n(0xe07882631176, 25), // nvshmem_int8_max_reduce
-    n(0xe079abca1105, 1288), // @cudaEGLStreamProducerReturnFrame
-    n(0xe07e8ae118c2, 1435), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
+    n(0xe079abca1105, 1287), // @cudaEGLStreamProducerReturnFrame
+    n(0xe07e8ae118c2, 1434), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
     n(0xe07fb921b750, 1168), // @cudaGraphExecUpdate
     n(0xe0856ee6f003, 12), // nppiAdd_32f_C1IR
     n(0xe0874819bf28, 29), // nppiDiv_32s_C1R
@@ -18873,7 +18873,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe116a72ab08d, 16), // nppiFilterSobelVertBorder_32f_C4R_Ctx
     n(0xe11888da3abe, 92), // cudaProfilerStop
     n(0xe1199426176d, 11), // nppiNormRelL2GetBufferHostSize_8u_C4R_Ctx#11
-    n(0xe119f4530b91, 1436), // cudaCreateChannelDesc
+    n(0xe119f4530b91, 1435), // cudaCreateChannelDesc
     n(0xe11acbbaf297, 40), // nppiFilterSobelHorizBorder_8s16s_C1R
     n(0xe11c4e43c2f0, 19), // nppiMaxIndx_16s_C3R_Ctx
     n(0xe121a62f938c, 1), // nppiNormDiffL2GetBufferHostSize_8u_C1MR
@@ -18974,7 +18974,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe22af1ca890e, 12), // nppiScale_8u16s_C3R
     n(0xe22cba67ee3b, 370), // cusparseCnnz_compress
     n(0xe22e1d312a3b, 4), // nppsCountInRangeGetBufferSize_32s_Ctx
-    n(0xe22fbee4863a, 1213), // nvjpeg2kStreamGetTileComponentDim
+    n(0xe22fbee4863a, 1212), // nvjpeg2kStreamGetTileComponentDim
     n(0xe22fc4dddef1, 7), // nppiMaxEvery_8u_C3IR_Ctx
     n(0xe231c1ca8914, 12), // nppiScale_8u16s_C1R
     n(0xe233d33a6bf6, 58), // nppiFilterColumnBorder32f_8u_C4R
@@ -18996,7 +18996,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe26286f2d9bd, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16s_C3R_Ctx#11
     n(0xe265ef05d328, 1), // nppsDotProdGetBufferSize_64f
     n(0xe268238c228a, 531), // nppiMulC_32fc_C4R_Ctx
-    n(0xe268e21a0d1a, 1322), // cusolverSpDcsrqrSetupHost
+    n(0xe268e21a0d1a, 1321), // cusolverSpDcsrqrSetupHost
     n(0xe26974fc707c, 67), // nppiBGRToYCbCr420_709CSC_8u_AC4P3R
     n(0xe26ba960ff4f, 16), // nppiFilterSharpenBorder_8u_C4R_Ctx
     n(0xe271ade0358c, 4), // nppsMeanGetBufferSize_32f_Ctx
@@ -19010,7 +19010,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe28efa50823a, 225), // nppiRGBToYCbCr422_8u_C3P3R_Ctx
     n(0xe2931f6622c0, 14), // cuLibraryGetModule
     n(0xe2939641e956, 4), // nppiFullNormLevelGetBufferHostSize_32f_C1R_Ctx
-    n(0xe293f24473e4, 1437), // cublasLtMatmulAlgoConfigSetAttribute
+    n(0xe293f24473e4, 1436), // cublasLtMatmulAlgoConfigSetAttribute
     n(0xe2950e00d426, 11), // nppiAverageErrorGetBufferHostSize_8u_C4R_Ctx#11
     n(0xe29bb0905599, 22), // cudnnMultiHeadAttnForward
     n(0xe29cc5553875, 7), // nppiDilate3x3_16u_C1R_Ctx
@@ -19034,8 +19034,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xe2cc7507bb37, 7), // nppiExp_32f_C3R_Ctx
     n(0xe2cc7b3093c4, 12), // nppiXYZToRGB_8u_C3R
     n(0xe2d3d2ca50cd, 393), // nppiLUT_32f_C3IR_Ctx
-    n(0xe2d4c00a8a57, 1438), // cublasSrotg
-    n(0xe2d4c60a8a57, 1439), // cublasSrotm
+    n(0xe2d4c00a8a57, 1437), // cublasSrotg
+    n(0xe2d4c60a8a57, 1438), // cublasSrotm
     n(0xe2d5402695b8, 95), // @__cudaLaunchKernel
     n(0xe2d5bcf4317d, 1), // nppiNormRelL2GetBufferHostSize_16u_C1MR
     n(0xe2d73ddec0ce, 6), // nppiFilterColumn_8u_C4R_Ctx
@@ -19094,9 +19094,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xe37c36bbac71, 35), // nppiWMSSSIMBatch_8u_C4R_Ctx
     n(0xe37cc0d6c1cf, 749), // nppiFloodFillGradient_8u_C1IR_Ctx
     n(0xe37eefe65298, 19), // nppiMul_32s_C1R_Ctx
-    n(0xe382bac70c6c, 1369), // cudaMallocArray
+    n(0xe382bac70c6c, 1368), // cudaMallocArray
     n(0xe385eaffb483, 72), // cuCtxPopCurrent_v2
-    n(0xe387a2b0a2b5, 1230), // nvmlDeviceGetComputeRunningProcesses
+    n(0xe387a2b0a2b5, 1229), // nvmlDeviceGetComputeRunningProcesses
     n(0xe39d1e025ccf, 13), // nvshmemx_schar_broadcast_on_stream
     n(0xe39e62941e89, 12), // nppiCopy_32f_C2C1R
     n(0xe3a0d2f36f3b, 430), // nppiResizeSqrPixel_32f_C4R
@@ -19120,18 +19120,18 @@ pub static NAMES: [Name; 21553] = [
     n(0xe3b7d62530ab, 35), // nppiMSEBatch_8u_C1R_Ctx
     n(0xe3b8238d864e, 592), // nppiThreshold_GT_8u_AC4IR
     n(0xe3ba5d7a6d39, 13), // nppiCompressMarkerLabelsUFBatch_32u_C1IR_Advanced
-    n(0xe3ba6717f4c9, 1440), // nppiColorTwist_32fC_C4R_Ctx
+    n(0xe3ba6717f4c9, 1439), // nppiColorTwist_32fC_C4R_Ctx
     n(0xe3bc82b96616, 1100), // nppiWarpAffine_8u_P4R_Ctx
     n(0xe3bdffd0d349, 16), // nppiSqrDistanceFull_Norm_16u32f_C3R_Ctx
-    n(0xe3c06bd7602c, 1441), // cuModuleLoadDataEx
+    n(0xe3c06bd7602c, 1440), // cuModuleLoadDataEx
     n(0xe3c2ebfd2455, 262), // nppiHistogramRangeGetBufferSize_16s_C3R_Ctx#11
     n(0xe3c3ee91e048, 21), // ncclCommAbort
-    n(0xe3d218f9685d, 1442), // cuGraphNodeGetParams
+    n(0xe3d218f9685d, 1441), // cuGraphNodeGetParams
     n(0xe3d47d8cf580, 118), // @cudaStreamGetCaptureInfo#12
     n(0xe3d4808cf580, 118), // @cudaStreamGetCaptureInfo#11
     n(0xe3d66cbe19d4, 12), // nvshmemx_uint8_prod_reducescatter_on_stream
     n(0xe3d743063463, 414), // nppiWarpAffine_8u_AC4R
-    n(0xe3df15fc26d9, 1443), // nppiFloodFillGradientBoundary_16u_C3IR
+    n(0xe3df15fc26d9, 1442), // nppiFloodFillGradientBoundary_16u_C3IR
     n(0xe3e08c06f00a, 5), // nppiSumWindowColumnBorder_16u32f_C3R_Ctx
     n(0xe3e0a32d6612, 35), // nppiMul_8u_AC4IRSfs_Ctx
     n(0xe3e1670e9688, 7), // nppiMaxEvery_8u_AC4IR_Ctx
@@ -19190,7 +19190,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe4835b88a1e5, 6), // nppiCrossCorrSame_NormLevel_16u32f_C4R_Ctx
     n(0xe48b18cc72c0, 953), // nppiThreshold_Val_16s_C3R
     n(0xe48c40d6e2b5, 234), // cuFabricCpyBatchAsync
-    n(0xe48ee8581108, 1444), // cudnnGetMultiHeadAttnBuffers
+    n(0xe48ee8581108, 1443), // cudnnGetMultiHeadAttnBuffers
     n(0xe49208cc72c6, 2), // nppiThreshold_Val_16s_C1R
     n(0xe493e4bdfcbd, 7), // nppsMul_16u16s_Sfs_Ctx
     n(0xe49be2d082da, 29), // nppiFilterBox_16s_C4R
@@ -19204,7 +19204,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe4aab554c29e, 4), // nppiMaximumRelativeErrorGetBufferHostSize_8s_C2R_Ctx
     n(0xe4ac45919718, 871), // nvtiffDecoderCreate
     n(0xe4ace4d082e9, 29), // nppiFilterBox_16s_C1R
-    n(0xe4ae9de787d0, 1177), // cuMemcpy2D_v2_ptds
+    n(0xe4ae9de787d0, 1176), // cuMemcpy2D_v2_ptds
     n(0xe4af600e5a83, 1), // nppiSameNormLevelGetBufferHostSize_8u32f_C3R
     n(0xe4b238aa6ba0, 30), // cusolverDnZpotrsBatched
     n(0xe4b246cdf52b, 35), // nppiSqrt_16s_C1RSfs_Ctx
@@ -19218,7 +19218,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe4bded3c0320, 28), // nppiMeanStdDevGetBufferHostSize_16u_C3CR#11
     n(0xe4becd6101a0, 2), // nppiErode3x3Border_32f_C3R
     n(0xe4c476a382b1, 15), // nppiMirror_32s_C1IR_Ctx
-    n(0xe4c4fc670008, 1243), // cublasSaxpy_v2_64
+    n(0xe4c4fc670008, 1242), // cublasSaxpy_v2_64
     n(0xe4c5956101a6, 2), // nppiErode3x3Border_32f_C1R
     n(0xe4cbe10399e6, 324), // nppiColorTwistBatch32fC_16f_C4R
     n(0xe4cd90b97722, 38), // @cudaMemAdvise#11
@@ -19241,11 +19241,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xe502dfc18c39, 25), // nppiSqr_8u_C3IRSfs
     n(0xe5030b351e59, 604), // nppiP010ToRGB_8u_P2C3R_Ctx
     n(0xe505f9c53cb9, 465), // pncclAllReduceConfig
-    n(0xe50a3821e9ed, 1445), // nppiFloodFillGradient_32u_C3IR_Ctx
+    n(0xe50a3821e9ed, 1444), // nppiFloodFillGradient_32u_C3IR_Ctx
     n(0xe50dc11362e6, 25), // nvshmem_int16_sum_reducescatter
     n(0xe5116f0b95af, 7), // nppsMinIndx_16s_Ctx
     n(0xe5138a078e45, 662), // cudaGetSurfaceObjectResourceDesc
-    n(0xe517480b3425, 1435), // nvmlDeviceGetGpuInstanceProfileInfoV
+    n(0xe517480b3425, 1434), // nvmlDeviceGetGpuInstanceProfileInfoV
     n(0xe51dcb36090f, 441), // nppiLUT_Linear_32f_C4IR
     n(0xe51dd4272072, 431), // cuGraphRemoveDependencies_v2
     n(0xe520d3148170, 10), // nppiRemap_16u_P3R_Ctx
@@ -19262,7 +19262,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe53c6f98cc9f, 38), // nvshmem_ushort_p
     n(0xe53c7e98cc9f, 50), // nvshmem_ushort_g
     n(0xe540d7c939c7, 29), // nvshmemx_ulonglong_iget_on_stream
-    n(0xe541f4743b7e, 1446), // nppiLUT_Trilinear_8u_AC4R
+    n(0xe541f4743b7e, 1445), // nppiLUT_Trilinear_8u_AC4R
     n(0xe542ab88d1c9, 12), // nppsSubC_8u_Sfs
     n(0xe546b13057ff, 28), // ncclCommCount
     n(0xe547c09f10e3, 19), // nppiSubDeviceC_16s_C4RSfs_Ctx
@@ -19277,7 +19277,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5682e7d23f1, 21), // nvmlSystemSetNvlinkBwMode
     n(0xe568ab1f334e, 7), // nppiTranspose_16u_C1R_Ctx
     n(0xe57256582b8b, 50), // nvshmem_longlong_atomic_fetch
-    n(0xe573da460a66, 1447), // nppiThreshold_LTValGTVal_32f_C1IR
+    n(0xe573da460a66, 1446), // nppiThreshold_LTValGTVal_32f_C1IR
     n(0xe5757a846f0e, 1), // nppiSameNormLevelGetBufferHostSize_32f_AC4R
     n(0xe57f44dff22a, 25), // nppsDivC_8u_ISfs
     n(0xe581574f6df6, 28), // nppiMorphGetBufferSize_16s_C1R
@@ -19296,14 +19296,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5aa991ab3c7, 11), // nppsNormDiffInfGetBufferSize_16s32s_Sfs_Ctx#11
     n(0xe5aac2958ba3, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C2R_Ctx#11
     n(0xe5acf15bfb4c, 289), // nppiLUT_16s_C4IR_Ctx
-    n(0xe5b0e73e5392, 1448), // cudnnGetFilter4dDescriptor
+    n(0xe5b0e73e5392, 1447), // cudnnGetFilter4dDescriptor
     n(0xe5b20a32ab90, 38), // cudaEventRecordWithFlags_ptsz
     n(0xe5b3339d0a98, 648), // cublasCher2_v2_64
     n(0xe5b7768d88c9, 4), // nppiAverageRelativeErrorGetBufferHostSize_32u_C1R_Ctx
     n(0xe5b808437097, 29), // nppiDotProd_16s64f_AC4R
     n(0xe5bb82c1b6a8, 1038), // cusolverDnZheevdx_bufferSize
     n(0xe5bdb795dcb3, 18), // nppiRShiftC_16s_C4IR_Ctx
-    n(0xe5c18f68ba21, 1270), // ncclCommInitRankScalable
+    n(0xe5c18f68ba21, 1269), // ncclCommInitRankScalable
     n(0xe5c406d7b9c2, 2), // nppiWarpAffineBatch_8u_C1R
     n(0xe5c87dfab09d, 4), // nppiNormRelL1GetBufferHostSize_16u_C3CMR_Ctx
     n(0xe5c9fc734d42, 12), // nvshmemx_ulonglong_or_reduce_on_stream
@@ -19325,7 +19325,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5ea815a836d, 12), // nppsMinMax_16s
     n(0xe5ea875a836d, 12), // nppsMinMax_16u
     n(0xe5eaf912b3f0, 5), // nppiFilterMaxBorder_32f_AC4R_Ctx
-    n(0xe5ee60486541, 1449), // cudnnSpatialTfSamplerBackward
+    n(0xe5ee60486541, 1448), // cudnnSpatialTfSamplerBackward
     n(0xe5ef59d08805, 12), // nppiCopy_16u_C4R
     n(0xe5f493b721ea, 41), // nppsZero_32s_Ctx
     n(0xe5f63b085692, 28), // nppiMaximumErrorGetBufferHostSize_32fc_C2R#11
@@ -19342,7 +19342,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe62f9a99b907, 197), // cublasCsyr2k
     n(0xe6328da6206d, 4), // nppiAverageErrorGetBufferHostSize_16sc_C2R_Ctx
     n(0xe632a7301c5d, 180), // cusparseDcsr2gebsr_bufferSizeExt
-    n(0xe63454607244, 1450), // nvtiffDecodeParamsSetRegions
+    n(0xe63454607244, 1449), // nvtiffDecodeParamsSetRegions
     n(0xe63b7e0273cf, 7), // nppiAdd_16f_C3IR_Ctx
     n(0xe6437b261eca, 40), // nppiCrossCorrFull_NormLevel_16u32f_C4R
     n(0xe644baccf0f5, 13), // nppiSet_16s_C1MR
@@ -19372,7 +19372,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe68a9e9587e2, 40), // nppiFilterSobelVertSecondBorder_8u16s_C1R
     n(0xe68ae72f21ef, 479), // nppiCopyConstBorder_32s_AC4R
     n(0xe68e0994ff34, 68), // cusolverDnDSgels
-    n(0xe690bbe656a1, 1451), // cudaGraphicsResourceGetMappedEglFrame
+    n(0xe690bbe656a1, 1450), // cudaGraphicsResourceGetMappedEglFrame
     n(0xe690c9969b73, 327), // nppiColorTwist_32f_AC4IR_Ctx
     n(0xe694d977609c, 25), // nvshmem_put128
     n(0xe69613cfe1b2, 221), // nppiThreshold_GT_16s_C3IR_Ctx
@@ -19380,7 +19380,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe69a6a68d698, 1), // nppsMaximumErrorGetBufferSize_32sc
     n(0xe69bf63f8f6e, 28), // nppiMaximumRelativeErrorGetBufferHostSize_16s_C4R#11
     n(0xe69ccc683f27, 19), // nppiDivC_32sc_C1RSfs_Ctx
-    n(0xe69d917af97b, 1426), // nvjpegEncoderStateCreateWithBackend
+    n(0xe69d917af97b, 1425), // nvjpegEncoderStateCreateWithBackend
     n(0xe69f8db3b1fb, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16sc_C1R_Ctx#11
     n(0xe6a263a866a1, 173), // nppiCopySubpix_16u_C1R_Ctx
     n(0xe6a28b5c79d8, 632), // nppiMulCScale_8u_C3R_Ctx
@@ -19393,9 +19393,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xe6d05e1d964d, 14), // cuTexRefGetAddress_v2
     n(0xe6d0c2767658, 19), // nppiMSSSIM_8u_C1R_Ctx
     n(0xe6d29765d636, 161), // nppiFilterUnsharpGetBufferSize_8u_C1R
-    n(0xe6d3f9682594, 1324), // nppiHistogramOfGradientsBorder_16u32f_C3R
+    n(0xe6d3f9682594, 1323), // nppiHistogramOfGradientsBorder_16u32f_C3R
     n(0xe6da0f3c978c, 11), // nppiNormDiffL1GetBufferHostSize_8s_C3CMR_Ctx#11
-    n(0xe6da29682599, 1324), // nppiHistogramOfGradientsBorder_16u32f_C1R
+    n(0xe6da29682599, 1323), // nppiHistogramOfGradientsBorder_16u32f_C1R
     n(0xe6dbf0ae469b, 550), // nppiThreshold_LTVal_16u_C3IR
     n(0xe6dca565d63f, 161), // nppiFilterUnsharpGetBufferSize_8u_C4R
     n(0xe6df0b121ead, 199), // nppiWarpAffine_64f_P4R
@@ -19404,9 +19404,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xe6e89ad79870, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C4R_Ctx#11
     n(0xe6e9dbc2a13c, 983), // cublasChpr2
     n(0xe6e9fba13b5f, 12), // nvshmemx_uchar_put_on_stream
-    n(0xe6ef1ac35651, 1452), // cublasLtMatmulAlgoGetIds
+    n(0xe6ef1ac35651, 1451), // cublasLtMatmulAlgoGetIds
     n(0xe6f009121ebb, 200), // nppiWarpAffine_64f_P3R
-    n(0xe6fc9ba54270, 1453), // @cudaGraphMemcpyNodeGetParams
+    n(0xe6fc9ba54270, 1452), // @cudaGraphMemcpyNodeGetParams
     n(0xe708d071baef, 976), // nppiThreshold_GTVal_32f_C3R
     n(0xe70bf733a266, 19), // nppiNormRel_Inf_16u_C1R_Ctx
     n(0xe70ca69e2893, 50), // nppsExp_32f_I
@@ -19423,7 +19423,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe735b105bcde, 11), // nppiSumGetBufferHostSize_16u_C4R_Ctx#11
     n(0xe73d7c41e648, 4), // nppiSameNormLevelGetBufferHostSize_8u_C3RSfs_Ctx
     n(0xe73fdc1e0b92, 76), // nppiFilterColumnBorder32f_8u_AC4R_Ctx
-    n(0xe744a0231bb7, 1337), // nppiThreshold_Val_8u_C3R_Ctx
+    n(0xe744a0231bb7, 1336), // nppiThreshold_Val_8u_C3R_Ctx
     n(0xe746305aa2ae, 6), // nppiCrossCorrSame_NormLevel_8u32f_AC4R_Ctx
     n(0xe74795f084f3, 184), // nppiColorTwist32f_16u_C3IR
     n(0xe74e989f7af1, 238), // cublasLtMatrixLayoutGetAttribute
@@ -19434,7 +19434,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe754e3b89d44, 1167), // nppiFloodFillRange_16u_C3IR
     n(0xe75595b8bca2, 19), // nppiMaxIndx_8u_C3R_Ctx
     n(0xe7591a387aae, 4), // nppiCountInRangeGetBufferHostSize_32f_C3R_Ctx
-    n(0xe7626dced9f2, 1386), // cuModuleLoad
+    n(0xe7626dced9f2, 1385), // cuModuleLoad
     n(0xe7661828ce6b, 28), // @cudaStreamIsCapturing
     n(0xe7695fd143ef, 131), // cudaExecutionCtxGetDevResource
     n(0xe76a72270fe1, 214), // nppiRShiftC_8u_AC4R_Ctx
@@ -19445,7 +19445,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe784f6367eaa, 80), // nppiAddC_32f_C1IR
     n(0xe78937614b28, 16), // nppiFilter32f_8s_C4R_Ctx
     n(0xe7897b0f1f05, 5), // nppiFilterGaussAdvancedBorder_32f_C3R_Ctx
-    n(0xe78b2e04096a, 1454), // cudnnGetFilterNdDescriptor
+    n(0xe78b2e04096a, 1453), // cudnnGetFilterNdDescriptor
     n(0xe78bd7321e7f, 5), // nppiAlphaCompC_8u_AC4R_Ctx
     n(0xe79515809d28, 28), // nppiNormL2GetBufferHostSize_32f_AC4R#11
     n(0xe795d1e71ea0, 12), // fftw_plan_dft_1d
@@ -19461,7 +19461,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe7a247db4574, 1151), // @cudaImportExternalSemaphore#11
     n(0xe7a248db4574, 1151), // @cudaImportExternalSemaphore#12
     n(0xe7a537b8d904, 2), // cublasDtpmv_v2
-    n(0xe7aefa9740fd, 1455), // cusolverDnXgeev_bufferSize
+    n(0xe7aefa9740fd, 1454), // cusolverDnXgeev_bufferSize
     n(0xe7bac7e21947, 4), // nppiQualityIndexGetBufferHostSize_32f_C3R_Ctx
     n(0xe7c64946d255, 5), // nppiFilterGaussAdvancedBorder_16u_C4R_Ctx
     n(0xe7cac1622408, 38), // nppsAndC_32u_I
@@ -19481,7 +19481,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe7ebf411e7c7, 29), // nvshmemx_iput8_on_stream
     n(0xe7ede1208c2e, 13), // nppiIntegral_8u32s_C1R
     n(0xe7ee09eaf263, 35), // nppiDiv_16s_C3IRSfs_Ctx
-    n(0xe7f59aac1aa5, 1456), // @cudaMalloc3D
+    n(0xe7f59aac1aa5, 1455), // @cudaMalloc3D
     n(0xe7f83e027e51, 16), // nppiFilterSharpenBorder_16s_C1R_Ctx
     n(0xe7fbfbdea462, 793), // @cudaEGLStreamConsumerAcquireFrame
     n(0xe7ffef59dbae, 11), // nppiMinGetBufferHostSize_16u_C4R_Ctx#11
@@ -19500,7 +19500,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe817058870c3, 4), // nppiNormL2GetBufferHostSize_8s_C1MR_Ctx
     n(0xe81cd34a9f21, 1062), // cusolverDnXstedc_bufferSize
     n(0xe81cf35da9f4, 38), // nvshmemx_uint64_g_on_stream
-    n(0xe820fd073f81, 1313), // cusolverSpCcsrcholBufferInfoHost
+    n(0xe820fd073f81, 1312), // cusolverSpCcsrcholBufferInfoHost
     n(0xe8211223ba14, 17), // nppiCopySubpix_32s_C4R
     n(0xe821d247722b, 29), // nppiFilterMax_8u_AC4R
     n(0xe82b7ef3c1c5, 4), // nppiMaximumRelativeErrorGetBufferHostSize_8u_C4R_Ctx
@@ -19519,10 +19519,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xe83fce7f0c95, 63), // nppiYCbCr411ToYCrCb422_8u_P3C2R
     n(0xe84358818254, 28), // nppiMinMaxGetBufferHostSize_32f_AC4R#11
     n(0xe84372812c64, 16), // nppiCrossCorrValid_16u32f_C1R_Ctx
-    n(0xe84402a73479, 1457), // cudnnGetCallback
+    n(0xe84402a73479, 1456), // cudnnGetCallback
     n(0xe845a1f7abae, 11), // nppiMeanGetBufferHostSize_16u_C3CMR_Ctx#11
     n(0xe84fa71e529e, 585), // nppiThreshold_LT_32f_C3IR_Ctx
-    n(0xe85081170827, 1458), // cudaMalloc3DArray
+    n(0xe85081170827, 1457), // cudaMalloc3DArray
     n(0xe85844f6e299, 14), // cuMemAllocHost_v2
     n(0xe858fee81419, 38), // nppsLn_64f32f
     n(0xe8596f426e17, 4), // nppiNormDiffL2GetBufferHostSize_16u_AC4R_Ctx
@@ -19543,7 +19543,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe87b42c03f27, 12), // nvshmemx_uchar_put_nbi_on_stream
     n(0xe87fe4b65a16, 140), // nppiDivC_16sc_C3RSfs
     n(0xe8820911a204, 390), // cublasMpSyrkx_bufferSize
-    n(0xe8867cedd09f, 1459), // cuOccupancyMaxPotentialBlockSize
+    n(0xe8867cedd09f, 1458), // cuOccupancyMaxPotentialBlockSize
     n(0xe887f1d88af4, 5), // nppiCrossCorrValid_NormLevelAdvanced_64f_C4R_Ctx
     n(0xe88843d9c69e, 12), // nvshmemx_uchar_and_reduce_on_stream
     n(0xe88a2c1938a3, 6), // nppiFilterGaussBorder_16s_AC4R_Ctx
@@ -19559,10 +19559,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xe8aab8562f0e, 39), // nppiFilterColumnBorder_8u_C1R_Ctx
     n(0xe8ab2e90eebe, 773), // cudaMemGetMemPool
     n(0xe8b37b0ebe1b, 775), // nppiSwapChannels_16u_C4R
-    n(0xe8b5046de95c, 1460), // cuGraphKernelNodeSetParams
+    n(0xe8b5046de95c, 1459), // cuGraphKernelNodeSetParams
     n(0xe8b5b5f7df00, 124), // nppiAddC_16u_AC4IRSfs_Ctx
     n(0xe8b629253048, 7), // nppsMaximumError_16sc_Ctx
-    n(0xe8b69d9833d6, 1218), // ncclParamGet
+    n(0xe8b69d9833d6, 1217), // ncclParamGet
     n(0xe8b916bb9ff4, 50), // nvjpegSetPinnedMemoryPadding
     n(0xe8bae4daf009, 29), // nppiConvert_32s16s_C1RSfs
     n(0xe8bcfcc4debb, 992), // cudaImportExternalMemory
@@ -19602,9 +19602,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xe8faa83bd214, 7), // nppiFilterRobertsDown_32f_C3R_Ctx
     n(0xe8fac6244907, 28), // nppiNormRelInfGetBufferHostSize_32f_AC4R#11
     n(0xe8fc38794cd7, 4), // nppiFullNormLevelGetBufferHostSize_16u32f_C1R_Ctx
-    n(0xe9022a8505fd, 1461), // nvmlUnitGetUnitInfo
+    n(0xe9022a8505fd, 1460), // nvmlUnitGetUnitInfo
     n(0xe903c4873688, 178), // cuGraphicsUnmapResources_ptsz
-    n(0xe905c0f804f3, 1462), // cuDeviceGetLuid
+    n(0xe905c0f804f3, 1461), // cuDeviceGetLuid
     n(0xe9089defe9d6, 522), // cublasDgemm_v2
     n(0xe90a1946c1fe, 334), // cudaGraphicsVDPAURegisterVideoSurface
     n(0xe90a5c4bf299, 384), // @cudaGetDriverEntryPoint_ptsz#11
@@ -19613,11 +19613,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xe910c09c160a, 4), // nppsMinAbsIndxGetBufferSize_16s_Ctx
     n(0xe91215588595, 25), // nppsOr_16u
     n(0xe913eefee819, 757), // nppiMulC_32fc_C3R_Ctx
-    n(0xe914e5293832, 1463), // nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx
+    n(0xe914e5293832, 1462), // nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx
     n(0xe919d764928f, 29), // nvshmemx_size_iput_on_stream
     n(0xe92009da29e2, 2), // nppiCrossCorrValid_Norm_64f_C4R
     n(0xe9228700ec42, 35), // nppiMirror_16s_C3R_Ctx
-    n(0xe9250c37bd67, 1464), // nvshmemx_team_get_uniqueid
+    n(0xe9250c37bd67, 1463), // nvshmemx_team_get_uniqueid
     n(0xe92a49a577ae, 1), // nppsNormDiffL2GetBufferSize_32f
     n(0xe92a78f3d827, 21), // nvshmemx_cumodule_init
     n(0xe92adbda29ec, 2), // nppiCrossCorrValid_Norm_64f_C3R
@@ -19629,7 +19629,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe9327c07ab25, 21), // cublasLtMatmulDescDestroy
     n(0xe93dd51fb76f, 15), // nppsMul_16s32f_Ctx
     n(0xe9400efba5b8, 1100), // nppiWarpAffine_32f_P4R_Ctx
-    n(0xe94077fff088, 1465), // nvshmemx_team_init
+    n(0xe94077fff088, 1464), // nvshmemx_team_init
     n(0xe948a3d4b859, 72), // curandGetScrambleConstants64
     n(0xe94bfa9524d1, 29), // nppiQualityIndex_16u32f_C1R
     n(0xe94c510b4ece, 327), // nppiColorTwist32f_16u_C3IR_Ctx
@@ -19674,7 +19674,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe9ac71a318c3, 22), // nppiGradientVectorScharrBorder_16s32f_C1R_Ctx
     n(0xe9add20e3798, 7), // nppiSqr_32f_C1R_Ctx
     n(0xe9c41a19db69, 35), // nppiFilterLaplace_8u_C1R_Ctx
-    n(0xe9c72333d63f, 1466), // cusparseZcsrsv2_solve
+    n(0xe9c72333d63f, 1465), // cusparseZcsrsv2_solve
     n(0xe9d6aed02029, 7), // nppiYCbCr422ToRGB_8u_C2C3R_Ctx
     n(0xe9d88b24114f, 4), // nppiAverageErrorGetBufferHostSize_32fc_C3R_Ctx
     n(0xe9da30cf8bda, 115), // nppsDivC_64f_I_Ctx
@@ -19701,7 +19701,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xea1ae874e15e, 25), // cudnnSetCTCLossDescriptorEx
     n(0xea21eed467f6, 293), // nppiSet_32sc_C3R_Ctx
     n(0xea28e2c33ac7, 25), // nvshmem_int64_fcollect
-    n(0xea30efeab9d9, 1293), // cuLaunchCooperativeKernel_ptsz
+    n(0xea30efeab9d9, 1292), // cuLaunchCooperativeKernel_ptsz
     n(0xea331fcad977, 50), // cudnnSetRNNMatrixMathType
     n(0xea3615ccbb35, 6), // nppiSqrIntegral_8u32s_C1R_Ctx
     n(0xea37f10fc5a4, 29), // nppiDotProd_8u64f_C3R
@@ -19768,11 +19768,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xeac0b39b23cd, 585), // nppiThreshold_LT_32f_AC4IR_Ctx
     n(0xeac1d66ebfbb, 1), // nppsStdDevGetBufferSize_16s32s_Sfs
     n(0xeac700e2609f, 16), // nppiThreshold_Val_16s_C1R_Ctx
-    n(0xeac75d10f761, 1467), // cuDeviceGetCliqueInfo
+    n(0xeac75d10f761, 1466), // cuDeviceGetCliqueInfo
     n(0xeac84d2a2336, 13), // nppiSub_8u_C1IRSfs
     n(0xeac969515c79, 2), // nppiCopyWrapBorder_16s_C3R
     n(0xeacf08e05868, 1), // nppsSumGetBufferSize_32f
-    n(0xead055554ce1, 1421), // nvmlUnitGetDevices
+    n(0xead055554ce1, 1420), // nvmlUnitGetDevices
     n(0xead099515c7f, 2), // nppiCopyWrapBorder_16s_C1R
     n(0xead4b3442ddf, 13), // cudnnSetReduceTensorDescriptor
     n(0xeadbeb0196ab, 40), // nppiFilterLaplaceBorder_32f_C3R
@@ -19800,7 +19800,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeb0ef1047f82, 12), // nppsAverageRelativeError_32sc
     n(0xeb100eea7f53, 11), // nppsMinIndxGetBufferSize_32f_Ctx#11
     n(0xeb128330f894, 30), // cusolverMpMatrixGatherD2H
-    n(0xeb1b1122d4ac, 1468), // cudnnGetNormalizationForwardTrainingWorkspaceSize
+    n(0xeb1b1122d4ac, 1467), // cudnnGetNormalizationForwardTrainingWorkspaceSize
     n(0xeb1fbd2a3ac6, 30), // cublasZtbsv_v2_64
     n(0xeb200a4fa6e3, 13), // nppiDiv_16u_C4IRSfs
     n(0xeb20a32a1eef, 6), // nppiAddProduct_16u32f_C1IMR_Ctx
@@ -19829,7 +19829,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeb83998ac1f1, 28), // nppsSumLnGetBufferSize_64f#11
     n(0xeb8bebf1d251, 38), // cusolverDnSetAdvOptions
     n(0xeb91a002c3cf, 13), // nppiMul_8u_C1IRSfs
-    n(0xeb92a05e923d, 1469), // cufftXtSetCallback
+    n(0xeb92a05e923d, 1468), // cufftXtSetCallback
     n(0xeb92b8cb2cc5, 12), // @cudaMemcpyAsync_ptsz
     n(0xeb98af26333a, 591), // cuFileExportPCIeTopology
     n(0xeb9a7ec9ba9a, 28), // nppiNormL2GetBufferHostSize_16s_C1R#11
@@ -19859,7 +19859,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xebdd94df380f, 76), // nppiFilterBoxBorderAdvanced_16s_C3R_Ctx
     n(0xebe027e030aa, 38), // nvshmemx_float_g_on_stream
     n(0xebe0ffc04ca5, 40), // nppiFilterHighPassBorder_32f_C1R
-    n(0xebe3a7955478, 1470), // nppiFloodFillBoundary_8u_C3IR
+    n(0xebe3a7955478, 1469), // nppiFloodFillBoundary_8u_C3IR
     n(0xebe7a7c04cab, 40), // nppiFilterHighPassBorder_32f_C3R
     n(0xebf81ffd5a74, 139), // cublasCgeam
     n(0xebf874e17faa, 68), // cusolverDnCKgels
@@ -19879,34 +19879,34 @@ pub static NAMES: [Name; 21553] = [
     n(0xec2c0748c70c, 19), // nppiFilterMax_16u_C4R_Ctx
     n(0xec2ca5e20126, 21), // cusolverDnIRSParamsDisableFallback
     n(0xec2e731e7ef2, 25), // cuMulticastUnbind
-    n(0xec31d9e33517, 1471), // cusparseHpruneCsr2csrNnz
+    n(0xec31d9e33517, 1470), // cusparseHpruneCsr2csrNnz
     n(0xec3217fd5aa5, 8), // cublasCgeru
     n(0xec3221fd5aa5, 8), // cublasCgerc
     n(0xec32a8e02e17, 15), // nppiLn_16s_C3IRSfs_Ctx
     n(0xec33bf35b50e, 29), // nppiConvert_32u8u_C1RSfs
-    n(0xec3a835ab5f0, 1472), // nvmlDeviceSetTemperatureThreshold
+    n(0xec3a835ab5f0, 1471), // nvmlDeviceSetTemperatureThreshold
     n(0xec3e13399e86, 11), // nppiAverageRelativeErrorGetBufferHostSize_32u_C3R_Ctx#11
     n(0xec41ff10b4b1, 28), // nppiMaxIndxGetBufferHostSize_32f_AC4R#11
-    n(0xec4c2b72dfeb, 1324), // nppiHistogramOfGradientsBorder_8u32f_C3R
+    n(0xec4c2b72dfeb, 1323), // nppiHistogramOfGradientsBorder_8u32f_C3R
     n(0xec4e49aedd9b, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C4R_Ctx#11
     n(0xec4f3a370192, 13), // nvshmem_iput64
-    n(0xec531372dff1, 1324), // nppiHistogramOfGradientsBorder_8u32f_C1R
+    n(0xec531372dff1, 1323), // nppiHistogramOfGradientsBorder_8u32f_C1R
     n(0xec55da25ccfd, 307), // nppiLShiftC_16u_C4IR
     n(0xec56ee2c6936, 35), // nppiDivDeviceC_32f_AC4R_Ctx
     n(0xec594a37019a, 13), // nvshmem_iput16
-    n(0xec59bd9f44f1, 1473), // cusparseSgemvi
+    n(0xec59bd9f44f1, 1472), // cusparseSgemvi
     n(0xec5b0c8faefb, 35), // nppiFilterLowPass_16s_C1R_Ctx
     n(0xec5c0ed519c0, 25), // nvshmem_uint32_alltoall
     n(0xec603e3701a0, 13), // nvshmem_iput32
     n(0xec69de21f8e9, 35), // nppsDiv_Round_16u_Sfs_Ctx
-    n(0xec6abd9f4500, 1474), // cusparseSgemmi
+    n(0xec6abd9f4500, 1473), // cusparseSgemmi
     n(0xec6c8f312c95, 50), // nppsAbs_32f_I
     n(0xec72e7e73706, 39), // nppiMorphTopHatBorder_32f_C3R_Ctx
     n(0xec75356d00d5, 903), // nvrtcGetProgramLog
     n(0xec78a329d0ed, 7), // nppsMulC_8u_Sfs_Ctx
     n(0xec78ae7d6ba1, 16), // nppiUYVP_10u_ToRGB_8u_C3AC4R_Ctx
     n(0xec8011c56e8d, 4), // nppsMaximumErrorGetBufferSize_64fc_Ctx
-    n(0xec81a47fc6da, 1475), // cuDevSmResourceSplit
+    n(0xec81a47fc6da, 1474), // cuDevSmResourceSplit
     n(0xec902db36bed, 72), // cusolverMpNewtonSchulzDescriptorCreate
     n(0xec989cd55539, 25), // nppsConvert_32s16s_Sfs
     n(0xec9e16956a6b, 112), // cusparseHpruneCsr2csrNnzByPercentage
@@ -19951,9 +19951,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xed0026abaa18, 35), // nppiAdd_32sc_C1IRSfs_Ctx
     n(0xed01337f3fc2, 38), // nppsSqrt_32f
     n(0xed02fadfe926, 88), // cusolverDnDgebrd_bufferSize
-    n(0xed030c67b5d1, 1476), // cusparseDpruneCsr2csr
-    n(0xed054d42644b, 1477), // nppiRGBToNV12_8u_P3P2R_Ctx
-    n(0xed080bbe4777, 1478), // cuGraphMemcpyNodeSetParams
+    n(0xed030c67b5d1, 1475), // cusparseDpruneCsr2csr
+    n(0xed054d42644b, 1476), // nppiRGBToNV12_8u_P3P2R_Ctx
+    n(0xed080bbe4777, 1477), // cuGraphMemcpyNodeSetParams
     n(0xed0ece1ec6fd, 110), // nvmlDeviceGetAPIRestriction
     n(0xed0ee06ec736, 14), // cuDeviceGetMemPool
     n(0xed1021b31ea7, 12), // nppiCopy_16s_AC4R
@@ -20017,7 +20017,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xed9dd651d805, 699), // nppiOrC_8u_C4R
     n(0xeda168e5eb8c, 25), // nvshmem_uint32_or_reduce
     n(0xeda2d124c9f2, 38), // cusolverRfSetAlgs
-    n(0xeda5994d769e, 1479), // @cudaLibraryLoadFromFile
+    n(0xeda5994d769e, 1478), // @cudaLibraryLoadFromFile
     n(0xedaa847d7267, 1), // nppiMeanGetBufferHostSize_32f_C1MR
     n(0xedaaaf91d889, 7), // nppsMinIndx_32f_Ctx
     n(0xedaddf713c8f, 25), // nppiSqr_16u_C1IRSfs
@@ -20027,7 +20027,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xedb7d88516f1, 79), // nppiResizeSqrPixel_64f_C1R_Ctx
     n(0xedbd7fbe1497, 6), // nppiFilterSobelVertBorder_8s16s_C1R_Ctx
     n(0xedbdb0b53e5f, 16), // nppiFilterPrewittHorizBorder_32f_C3R_Ctx
-    n(0xedc3e16ab064, 1297), // nppiThreshold_LTValGTVal_8u_C3R_Ctx
+    n(0xedc3e16ab064, 1296), // nppiThreshold_LTValGTVal_8u_C3R_Ctx
     n(0xedc46ad57aa9, 1041), // nppiFloodFillRange_32u_C3IR
     n(0xedcde3684d66, 19), // nppiAverageError_16s_C1R_Ctx
     n(0xedce2e360dfd, 89), // nppiLUT_Linear_32f_C3IR
@@ -20067,7 +20067,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xee264e2254b7, 1), // nppiNormRelL1GetBufferHostSize_8s_C3CMR
     n(0xee2abe2fc3d4, 25), // nvshmem_uint16_get
     n(0xee2b71b7ea47, 422), // cudaMemPoolGetAccess
-    n(0xee3191759720, 1480), // nvmlSystemEventSetWait
+    n(0xee3191759720, 1479), // nvmlSystemEventSetWait
     n(0xee31af314892, 38), // cudaStreamWaitEvent_ptsz
     n(0xee32cf97d8ae, 40), // nppiFilterSobelVertMaskBorder_32f_C1R
     n(0xee3aaa8af36d, 11), // nppiNormDiffInfGetBufferHostSize_32f_C3CMR_Ctx#11
@@ -20104,7 +20104,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xee7a3acfc1ba, 36), // nppsConvert_8u32f_Ctx
     n(0xee80951e04f5, 184), // nppiColorTwist32f_16f_C2IR
     n(0xee812cf57268, 5), // nppiGradientVectorScharrBorder_8u16s_C1R
-    n(0xee8278a3011d, 1481), // nvmlDeviceGetProcessesUtilizationInfo
+    n(0xee8278a3011d, 1480), // nvmlDeviceGetProcessesUtilizationInfo
     n(0xee8589e2d95c, 40), // nppiFilterLaplaceBorder_16s_AC4R
     n(0xee874eb7095b, 12), // cuMemcpyAtoA_v2
     n(0xee890cda72f2, 1062), // cusolverMpSygst_bufferSize
@@ -20116,15 +20116,15 @@ pub static NAMES: [Name; 21553] = [
     n(0xee9e62a26fc5, 12), // nvshmem_ulonglong_broadcast
     n(0xee9ef091dbba, 12), // nppiMinEvery_32f_C1IR
     n(0xeea447bae8fd, 953), // nppiThreshold_Val_16u_AC4R
-    n(0xeea86bff227b, 1482), // cudnnOpTensor
-    n(0xeeaa84c88dae, 1483), // cudnnGetTensor4dDescriptor
+    n(0xeea86bff227b, 1481), // cudnnOpTensor
+    n(0xeeaa84c88dae, 1482), // cudnnGetTensor4dDescriptor
     n(0xeeafb5d0016d, 231), // nvmlSystemGetNvlinkBwMode
     n(0xeeb2265f99ba, 16), // nppiFilterRobertsUpBorder_32f_C4R_Ctx
     n(0xeeb22f01d0e9, 735), // nppiAddC_16sc_C3IRSfs_Ctx
     n(0xeeb336bf96e8, 35), // nppiFilterSobelVertMask_32f_C1R_Ctx
     n(0xeeb3a4961d0f, 35), // nppiSub_16s_AC4IRSfs_Ctx
     n(0xeeb472a9630e, 6), // nppiFilterColumn_16u_AC4R_Ctx
-    n(0xeeb925858754, 1484), // cusolverMpPotrs_bufferSize
+    n(0xeeb925858754, 1483), // cusolverMpPotrs_bufferSize
     n(0xeebf627d904f, 304), // nppiWarpPerspective_16u_C4R_Ctx
     n(0xeec0030fd12f, 7), // nppiSubDeviceC_16s_C4IRSfs_Ctx
     n(0xeec341cc61f6, 13), // nppiMirror_16s_C3R
@@ -20136,7 +20136,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeed43fcc6204, 13), // nppiMirror_16s_C4R
     n(0xeed842afb1ec, 7), // nppsThreshold_LTVal_16sc_Ctx
     n(0xeed9e8e36f15, 21), // cuEventDestroy
-    n(0xeedca4f0789d, 1485), // nppiColorTwist_32fC_C4IR_Ctx
+    n(0xeedca4f0789d, 1484), // nppiColorTwist_32fC_C4IR_Ctx
     n(0xeede6a0213eb, 11), // nppiQualityIndexGetBufferHostSize_8u32f_AC4R_Ctx#11
     n(0xeee317ce7292, 12), // nppsAddC_32s_Sfs
     n(0xeee4b2d33392, 7), // nppsSum_16sc32sc_Sfs_Ctx
@@ -20163,13 +20163,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xef30363bbc00, 225), // nppiRGBToYUV420_8u_C3P3R_Ctx
     n(0xef30801cfa79, 4), // nppiNormRelInfGetBufferHostSize_16s_C4R_Ctx
     n(0xef360bd0e1e1, 13), // nppiMirror_16u_AC4R
-    n(0xef37a857fa1c, 1486), // cusparseSpGEMM_estimateMemory
+    n(0xef37a857fa1c, 1485), // cusparseSpGEMM_estimateMemory
     n(0xef3b830d59bc, 25), // nvshmem_int64_min_reducescatter
     n(0xef4390a903bf, 2), // nppiSqrDistanceValid_Norm_32f_C1R
     n(0xef45f064a2bf, 29), // nppiNormDiff_L1_32f_AC4R
     n(0xef47485de248, 11), // nppsMeanGetBufferSize_64fc_Ctx#11
     n(0xef4a60a903c5, 2), // nppiSqrDistanceValid_Norm_32f_C3R
-    n(0xef4a79d444af, 1306), // cusparseConstDnMatGet
+    n(0xef4a79d444af, 1305), // cusparseConstDnMatGet
     n(0xef4da6a903c7, 2), // nppiSqrDistanceValid_Norm_32f_C4R
     n(0xef52587bbb68, 40), // cusparseCgtsv2_nopivot
     n(0xef576b42c5f7, 40), // nppiAddProduct_32f_C1IMR
@@ -20182,7 +20182,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xef6ed5918ed1, 2), // nppiWarpPerspectiveBatch_32f_C3R
     n(0xef720715b3b4, 6), // nppiFusedAbsDiff_Threshold_GTVal_I_Ctx
     n(0xef72db918ed5, 2), // nppiWarpPerspectiveBatch_32f_C4R
-    n(0xef73e4b65199, 1487), // cuMemcpy3DAsync
+    n(0xef73e4b65199, 1486), // cuMemcpy3DAsync
     n(0xef7ad03a0882, 12), // nppsThreshold_LTVal_16sc
     n(0xef7b229dd022, 639), // cusolverDnSsygvd_bufferSize
     n(0xef7cbfa011ed, 25), // nvshmem_uint16_and_reducescatter
@@ -20202,7 +20202,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xefa232683736, 21), // pncclMemFree
     n(0xefa673ae97a3, 7), // nppiFilterRobertsDown_32f_C4R_Ctx
     n(0xefab7f88af23, 12), // nvshmemx_uint16_fcollect_on_stream
-    n(0xefabb7b5fef1, 1313), // cusolverSpDcsrluBufferInfoHost
+    n(0xefabb7b5fef1, 1312), // cusolverSpDcsrluBufferInfoHost
     n(0xefacb252f27e, 1042), // cublasZhpmv_v2
     n(0xefadee384345, 12), // nppiDilate3x3_8u_AC4R
     n(0xefb24a6e091f, 675), // cublasZtrsmBatched
@@ -20232,7 +20232,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf01530d662db, 19), // nppiMean_8u_C1MR_Ctx
     n(0xf01a495d6821, 15), // nppiAndC_16u_C1IR_Ctx
     n(0xf01c54fa68fd, 2), // cudaMemcpy2DToArray
-    n(0xf01da0aca696, 1488), // cublasMpGemm_bufferSize
+    n(0xf01da0aca696, 1487), // cublasMpGemm_bufferSize
     n(0xf01ec63d8fe8, 4), // nppiMaximumErrorGetBufferHostSize_32fc_C1R_Ctx
     n(0xf021b3fc5b5c, 12), // nppsMaximumRelativeError_64s
     n(0xf021c8fc5b5c, 12), // nppsMaximumRelativeError_64f
@@ -20273,11 +20273,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xf0913b281376, 1), // nppiMaxGetBufferHostSize_8u_C1R
     n(0xf0965864ef3d, 35), // nppiFilterLowPass_32f_C3R_Ctx
     n(0xf0980328137c, 1), // nppiMaxGetBufferHostSize_8u_C3R
-    n(0xf09bcb84ed59, 1317), // @__cudaRegisterVar
+    n(0xf09bcb84ed59, 1316), // @__cudaRegisterVar
     n(0xf09e0ddf66cf, 40), // nppiNormDiff_Inf_16u_C1MR
     n(0xf0a235281385, 1), // nppiMaxGetBufferHostSize_8u_C4R
     n(0xf0a28f9363fc, 28), // nppiMinGetBufferHostSize_16s_C1R#11
-    n(0xf0ad4ba0b7d1, 1489), // cusolverDnXgesvdr_bufferSize
+    n(0xf0ad4ba0b7d1, 1488), // cusolverDnXgesvdr_bufferSize
     n(0xf0aeb941e2e6, 292), // nppiAddC_32f_C4R_Ctx
     n(0xf0af24fa50c3, 28), // nppiNormDiffL1GetBufferHostSize_32f_C4R#11
     n(0xf0b162d1c8c6, 19), // nppiMaximumRelativeError_64f_C3R_Ctx
@@ -20309,7 +20309,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf0feef693e6e, 7), // nppiLabToBGR_8u_C3R_Ctx
     n(0xf0ffa0fba802, 1), // nppiMinIndxGetBufferHostSize_8u_C4R
     n(0xf1034ac5f71c, 16), // cusolverDnCunmqr
-    n(0xf108510dfc63, 1490), // cudnnRNNForwardTrainingEx
+    n(0xf108510dfc63, 1489), // cudnnRNNForwardTrainingEx
     n(0xf10958e93cad, 243), // nppiHistogramEven_16u_AC4R_Ctx
     n(0xf10b32df5631, 16), // nppiCrossCorrFull_Norm_8s32f_C3R_Ctx
     n(0xf10cc9efeb66, 57), // nppiDivC_32f_C1IR_Ctx
@@ -20361,19 +20361,19 @@ pub static NAMES: [Name; 21553] = [
     n(0xf17481ddc8a2, 12), // nvshmemx_uchar_min_reduce_on_stream
     n(0xf178daf42459, 13), // nvshmem_iget64
     n(0xf17da522cf1a, 833), // cublasZgemm_v2
-    n(0xf18080bb0d39, 1340), // @cudaMemPoolExportToShareableHandle
+    n(0xf18080bb0d39, 1339), // @cudaMemPoolExportToShareableHandle
     n(0xf187993a83f2, 559), // cuDeviceGetAttribute
     n(0xf18997580321, 58), // nppiMinMaxIndx_8u_C3CMR
     n(0xf18c7fd532f2, 11), // nppiDotProdGetBufferHostSize_32u64f_AC4R_Ctx#11
     n(0xf199be0f18b0, 39), // nppiFilterColumnBorder_8u_C3R_Ctx
     n(0xf19b296cb888, 331), // cudaGraphAddDependencies#11
     n(0xf19b2a6cb888, 331), // cudaGraphAddDependencies#12
-    n(0xf19f7fa11dab, 1200), // cusolverSpZcsrlsvqrHost
+    n(0xf19f7fa11dab, 1199), // cusolverSpZcsrlsvqrHost
     n(0xf1a04e052975, 2), // nppiSub_16s_AC4RSfs
     n(0xf1a15d6d3733, 28), // cublasGetEmulationSpecialValuesSupport
     n(0xf1a315f76afa, 7), // nppiDup_16s_C1AC4R_Ctx
     n(0xf1a6772b9f7d, 35), // nppiFilterLowPass_8u_C4R_Ctx
-    n(0xf1a7a2066c32, 1453), // cudaGraphMemcpyNodeGetParams
+    n(0xf1a7a2066c32, 1452), // cudaGraphMemcpyNodeGetParams
     n(0xf1b4d83aad24, 36), // nppsSet_8u_Ctx
     n(0xf1b93d9529bb, 11), // nppiAverageErrorGetBufferHostSize_16u_C2R_Ctx#11
     n(0xf1bb86b5afc4, 351), // nppiSwapChannels_8u_C3C4R
@@ -20412,14 +20412,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xf226ab65fa9d, 4), // nppiValidNormLevelGetBufferHostSize_8u32f_C1R_Ctx
     n(0xf22c7ed63af9, 684), // cublasDotEx
     n(0xf237d041c6d9, 137), // nppiColorTwistBatch_32f_C4IR_Ctx
-    n(0xf23b5bd8f038, 1445), // nppiFloodFillRange_32u_C3IR_Ctx
+    n(0xf23b5bd8f038, 1444), // nppiFloodFillRange_32u_C3IR_Ctx
     n(0xf23f04b9b008, 11), // nppiMaxIndxGetBufferHostSize_16u_AC4R_Ctx#11
     n(0xf23f3c00e92b, 38), // nppsLShiftC_32s_I
     n(0xf2431e2f5d44, 87), // cudaMemDiscardAndPrefetchBatchAsync_ptsz
     n(0xf248f976ab0b, 2), // nppiFilterScharrVertBorder_32f_C1R
     n(0xf2499758b877, 2), // cublasCtpsv_v2_64
     n(0xf24d26295466, 233), // cublasDdot_v2
-    n(0xf2501badeeb0, 1283), // cusparseCcsrgeam2_bufferSizeExt
+    n(0xf2501badeeb0, 1282), // cusparseCcsrgeam2_bufferSizeExt
     n(0xf25e55342b18, 96), // cusolverDnDlauum_bufferSize
     n(0xf264f1d25cc2, 16), // nppiFilterRobertsUpBorder_32f_C3R_Ctx
     n(0xf2658fca8dd1, 21), // cudaSetDevice
@@ -20458,7 +20458,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf2bdfb580443, 216), // nppiHistogramRangeGetBufferSize_16u_C4R#11
     n(0xf2be197d1461, 25), // nvshmem_int_sum_reducescatter
     n(0xf2c054c3f6d2, 6), // nppiDiv_Round_16u_AC4RSfs_Ctx
-    n(0xf2c304dbb1ed, 1367), // cuMemPoolCreate
+    n(0xf2c304dbb1ed, 1366), // cuMemPoolCreate
     n(0xf2c344460283, 89), // nppiLUT_Linear_16u_C3IR
     n(0xf2c614fb68c7, 5), // nppiFilterGaussAdvancedBorder_8u_C1R_Ctx
     n(0xf2c6196bf21a, 35), // nppiFilterGauss_8u_C4R_Ctx
@@ -20500,7 +20500,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf34e28f59dc1, 5), // nppiFilterMinBorder_8u_C4R_Ctx
     n(0xf34f24097f3c, 428), // cuStreamGetCaptureInfo_v3_ptsz
     n(0xf3546554be03, 2), // nppiSub_16s_C4RSfs
-    n(0xf35925465e98, 1316), // nppiThreshold_8u_AC4IR_Ctx
+    n(0xf35925465e98, 1315), // nppiThreshold_8u_AC4IR_Ctx
     n(0xf359eb7330b9, 80), // cudnnSetActivationDescriptor
     n(0xf35ad9a0b565, 25), // cuStreamWaitValue64
     n(0xf361252aa383, 2), // nppiDiv_16s_C4RSfs
@@ -20516,8 +20516,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xf37a0d1667a4, 30), // nppiSumWindowColumnBorder_16u32f_C1R
     n(0xf37a2f69d758, 135), // cublasSgemm
     n(0xf37a3669d758, 134), // cublasSgemv
-    n(0xf37ea7d52778, 1491), // cudnnDestroyAlgorithmPerformance
-    n(0xf37f6c211877, 1363), // cuTexRefSetMipmapLevelClamp
+    n(0xf37ea7d52778, 1490), // cudnnDestroyAlgorithmPerformance
+    n(0xf37f6c211877, 1362), // cuTexRefSetMipmapLevelClamp
     n(0xf37fcc55612a, 21), // nppsMalloc_64sc
     n(0xf380551667a9, 30), // nppiSumWindowColumnBorder_16u32f_C3R
     n(0xf382f4bcfdaa, 12), // nppiCopy_16s_C1C3R
@@ -20526,8 +20526,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xf386d05c0604, 202), // nppiCopyConstBorder_16u_AC4R
     n(0xf38a85458d91, 1), // nppiMeanGetBufferHostSize_8u_C3CMR
     n(0xf38b271667b3, 30), // nppiSumWindowColumnBorder_16u32f_C4R
-    n(0xf38e57fa0761, 1344), // @cudaGraphNodeGetDependentNodes#11
-    n(0xf38e58fa0761, 1344), // @cudaGraphNodeGetDependentNodes#12
+    n(0xf38e57fa0761, 1343), // @cudaGraphNodeGetDependentNodes#11
+    n(0xf38e58fa0761, 1343), // @cudaGraphNodeGetDependentNodes#12
     n(0xf39310443403, 6), // nppiCrossCorrValid_Norm_8u_C1RSfs_Ctx
     n(0xf39a985264b8, 13), // nppiLUT_Cubic_16u_C1IR
     n(0xf3a0ef90654e, 76), // nppiFilterMedianBorder_8u_C1R_Ctx
@@ -20608,7 +20608,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf4af3b35ce2f, 50), // nppsSqrt_64f_I
     n(0xf4b0fa7c5a59, 243), // nppiHistogramEven_8u_AC4R_Ctx
     n(0xf4b2f265aea1, 4), // nppiNormRelL1GetBufferHostSize_16s_C4R_Ctx
-    n(0xf4b5e3a1f276, 1492), // cusparseZnnz_compress
+    n(0xf4b5e3a1f276, 1491), // cusparseZnnz_compress
     n(0xf4b7d047a1ce, 13), // nvshmemx_ulonglong_broadcast_on_stream
     n(0xf4c31759c490, 28), // nvmlDeviceGetGpuUptime_v1
     n(0xf4c723726fd7, 2), // nppiFilterSobelHorizBorder_16s_AC4R
@@ -20627,7 +20627,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf4dea3c1335d, 38), // nvshmem_int32_atomic_set
     n(0xf4e424957c9b, 0), // cusolverDnGetrf_bufferSize
     n(0xf4e4af8527cb, 22), // nppiGradientVectorScharrBorder_16u32f_C1R_Ctx
-    n(0xf4e9769f8402, 1493), // nvmlGetExcludedDeviceInfoByIndex
+    n(0xf4e9769f8402, 1492), // nvmlGetExcludedDeviceInfoByIndex
     n(0xf4ee101cb45e, 225), // nppiRGBToYUV422_8u_C3P3R_Ctx
     n(0xf4ee5e5a37c5, 29), // nvshmemx_uint64_iget_on_stream
     n(0xf4ef4e9a60b0, 40), // cusparseScsr2dense
@@ -20669,7 +20669,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf550fe892584, 118), // @cudaStreamGetCaptureInfo_ptsz#11
     n(0xf5535616c43e, 648), // cublasDsyr2_v2
     n(0xf5549aefceff, 1), // nppsSumLnGetBufferSize_16s32f
-    n(0xf55768ff189a, 1494), // nvmlSystemGetConfComputeKeyRotationThresholdInfo
+    n(0xf55768ff189a, 1493), // nvmlSystemGetConfComputeKeyRotationThresholdInfo
     n(0xf562a0d0c3e6, 11), // nppiNormRelInfGetBufferHostSize_8u_AC4R_Ctx#11
     n(0xf56b5ae1277a, 225), // nppiBGRToYCbCr411_8u_AC4P3R_Ctx
     n(0xf56bae6ef257, 29), // nppiMulScale_16u_C4R
@@ -20686,7 +20686,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf58e4f8d8f01, 294), // cublasZgbmv
     n(0xf59027be2333, 58), // nppiDilateBorder_16u_AC4R
     n(0xf592cc03d267, 25), // nppsAndC_8u
-    n(0xf599967a4f68, 1179), // nppiThreshold_16u_AC4IR_Ctx
+    n(0xf599967a4f68, 1178), // nppiThreshold_16u_AC4IR_Ctx
     n(0xf599b7db38ff, 25), // nvshmem_int32_prod_reducescatter
     n(0xf5a3fdc31d39, 35), // nppiMirror_32f_C1R_Ctx
     n(0xf5a493a4310a, 1), // nppiSignedDistanceTransformPBAGetAntialiasingBufferSize
@@ -20724,7 +20724,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf609765ba63e, 19), // nppiMaximumRelativeError_16u_C3R_Ctx
     n(0xf60a1805333b, 334), // cuEventCreateFromEGLSync
     n(0xf60b86cb4156, 101), // cusolverDnZunmqr_bufferSize
-    n(0xf60db9c7d7d0, 1495), // cusparseDpruneDense2csr_bufferSizeExt
+    n(0xf60db9c7d7d0, 1494), // cusparseDpruneDense2csr_bufferSizeExt
     n(0xf610ac34e572, 11), // nppiMinGetBufferHostSize_32f_C3R_Ctx#11
     n(0xf619183ed7ca, 28), // nppiNormRelInfGetBufferHostSize_8u_C3CMR#11
     n(0xf61b250f975d, 293), // nppiYUVToRGBBatch_8u_P3C3R_Advanced_Ctx
@@ -20782,7 +20782,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf691a5e7f75d, 21), // cusparseDestroy
     n(0xf6921cc9255e, 21), // cuStreamBeginCapture
     n(0xf6945fb497ab, 117), // nppiWarpAffineQuad_32f_C4R_Ctx
-    n(0xf69675513263, 1189), // cusparseConstSpVecGet
+    n(0xf69675513263, 1188), // cusparseConstSpVecGet
     n(0xf699d1321d50, 538), // nppiThreshold_8u_AC4IR
     n(0xf69c874d9e62, 7), // nppiMulScale_8u_C1IR_Ctx
     n(0xf6ae80539b3b, 12), // nvshmemx_long_prod_reducescatter_on_stream
@@ -20797,13 +20797,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xf6e171a4493b, 35), // nppiScale_16u8u_C1R_Ctx
     n(0xf6e9fbfdfa36, 11), // nppiAverageErrorGetBufferHostSize_64f_C1R_Ctx#11
     n(0xf6ee8fd8c393, 119), // nppiRGBToYCbCr422_JPEG_8u_P3R
-    n(0xf6f0afda51d4, 1432), // nppiThreshold_LTValGTVal_8u_AC4IR
+    n(0xf6f0afda51d4, 1431), // nppiThreshold_LTValGTVal_8u_AC4IR
     n(0xf6fbe4d12b8c, 71), // cublasHSSgemvStridedBatched_64
     n(0xf6fc23edb27d, 12), // nppiFilterPrewittHoriz_16s_AC4R
     n(0xf6fda25dd748, 214), // nppiRShiftC_32s_C3R_Ctx
     n(0xf7021401c1b7, 28), // nppiMaximumErrorGetBufferHostSize_32s_C4R#11
     n(0xf7040d61a3a6, 11), // nppiNormDiffL1GetBufferHostSize_32f_C1MR_Ctx#11
-    n(0xf707f6c498cc, 1262), // nvmlDeviceGetTemperatureV
+    n(0xf707f6c498cc, 1261), // nvmlDeviceGetTemperatureV
     n(0xf70f68998e1c, 1066), // cusolverMpSygvd
     n(0xf712fa7eff57, 4), // nppiMaximumRelativeErrorGetBufferHostSize_16sc_C1R_Ctx
     n(0xf71e8101b24a, 12), // nppiOr_32s_AC4IR
@@ -20853,7 +20853,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf788de2b0c1f, 11), // nppiNormInfGetBufferHostSize_16u_C3R_Ctx#11
     n(0xf78ae52f663e, 138), // nppiCopy_32f_P4C4R_Ctx
     n(0xf78baa22802e, 65), // nppiNV12_8u_ToUYVP_10u_P2C3R_Ctx
-    n(0xf790f8bc7403, 1311), // cutensorReductionGetWorkspace
+    n(0xf790f8bc7403, 1310), // cutensorReductionGetWorkspace
     n(0xf792c0c6a3a3, 543), // nppiXorC_16u_C4R
     n(0xf796364aaa25, 457), // cuStreamBeginCaptureToGraph
     n(0xf79b55fdea75, 2), // nppiMul_8u_C1RSfs
@@ -20927,11 +20927,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xf887a8ca156f, 883), // cusparseScsrsv2_bufferSize
     n(0xf888a3085b01, 7), // nppsMinMax_32u_Ctx
     n(0xf889e2e5a76d, 431), // cudaGraphAddDependencies
-    n(0xf88c424f9361, 1496), // cusolverSpScsrqrSolveHost
+    n(0xf88c424f9361, 1495), // cusolverSpScsrqrSolveHost
     n(0xf8976f018eed, 30), // cusparseZcsric02_analysis
     n(0xf89b1ce97d26, 1036), // @cudaCreateTextureObject
     n(0xf8a1c6d74d9b, 810), // nppiThreshold_Val_16u_AC4IR_Ctx
-    n(0xf8a36cb740de, 1197), // cublasChpmv_v2
+    n(0xf8a36cb740de, 1196), // cublasChpmv_v2
     n(0xf8a40ea8c245, 28), // nppiMaximumRelativeErrorGetBufferHostSize_32fc_C1R#11
     n(0xf8a4287198f1, 12), // nvshmemx_size_and_reducescatter_on_stream
     n(0xf8a842b32872, 19), // nppiFilterMin_8u_C1R_Ctx
@@ -20948,7 +20948,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf8c9c37528f7, 293), // nppiYUVToBGRBatch_8u_P3C3R_Ctx
     n(0xf8cbcba1aed2, 76), // nppiFilterRowBorder32f_16s_C1R_Ctx
     n(0xf8cbe7b6931a, 12), // nppiMinEvery_16s_AC4IR
-    n(0xf8d34444aabd, 1388), // cublasZgemvStridedBatched_64
+    n(0xf8d34444aabd, 1387), // cublasZgemvStridedBatched_64
     n(0xf8da4932d72b, 35), // cusparseCbsric02
     n(0xf8e665df236d, 1103), // cublasDsymv_v2
     n(0xf8e6916155b5, 25), // nvshmem_uint_xor_reduce
@@ -20976,7 +20976,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf93051785608, 7), // nppiRGBToYUV_8u_C3R_Ctx
     n(0xf932cc5d42af, 11), // nppiMaximumErrorGetBufferHostSize_16sc_C1R_Ctx#11
     n(0xf932cd84f0a8, 12), // nppsDotProd_16s64s
-    n(0xf933ea3ce5f2, 1497), // nvmlDeviceGetVgpuProcessUtilization
+    n(0xf933ea3ce5f2, 1496), // nvmlDeviceGetVgpuProcessUtilization
     n(0xf935ddb1f023, 4), // nppiNormL1GetBufferHostSize_32f_C1MR_Ctx
     n(0xf93b9d199e5b, 2), // nppiLUT_16s_C1R
     n(0xf93c3d6874e0, 34), // cuDeviceGetGraphMemAttribute
@@ -20988,7 +20988,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf94789ddcaa1, 21), // @cudaThreadSetCacheConfig
     n(0xf94d1ef299a8, 21), // @cudaStreamQuery
     n(0xf94d53005da9, 50), // nvshmemx_buffer_unregister_symmetric
-    n(0xf94d7772bdc7, 1498), // cublasLtMatmulAlgoInit
+    n(0xf94d7772bdc7, 1497), // cublasLtMatmulAlgoInit
     n(0xf9565f3b6c0b, 13), // nppiConvert_32f16u_C3R
     n(0xf95bb1d6c37c, 7), // nppiDup_32s_C1C4R_Ctx
     n(0xf95da73b6c12, 13), // nppiConvert_32f16u_C1R
@@ -21015,7 +21015,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf9888b8e0917, 11), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C1R_Ctx#11
     n(0xf989209a6c02, 30), // nppiSumWindowColumnBorder_16s32f_C3R
     n(0xf98d4afc673a, 13), // nvshmem_double_iput
-    n(0xf98d9d364009, 1499), // cusolverDnXsygvdx
+    n(0xf98d9d364009, 1498), // cusolverDnXsygvdx
     n(0xf98f689a6c07, 30), // nppiSumWindowColumnBorder_16s32f_C1R
     n(0xf99035f637ad, 30), // nppiAlphaCompC_8u_AC4R
     n(0xf993ef90a704, 36), // nppsXor_32u_I_Ctx
@@ -21048,7 +21048,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf9f1a23528d4, 383), // cublasTSSgemvBatched
     n(0xf9f4daa11e17, 740), // cudaExternalMemoryGetMappedMipmappedArray#12
     n(0xf9f4dba11e17, 740), // cudaExternalMemoryGetMappedMipmappedArray#11
-    n(0xf9f6f2bc250a, 1500), // cuFileGetParameterBool
+    n(0xf9f6f2bc250a, 1499), // cuFileGetParameterBool
     n(0xf9f994588a7c, 11), // nppiAverageErrorGetBufferHostSize_8s_C2R_Ctx#11
     n(0xf9fdba0f0e99, 6), // nppiNormDiff_L2_8s_C1MR_Ctx
     n(0xfa00a3afbc0a, 4), // nppiNormDiffL1GetBufferHostSize_8u_C1R_Ctx
@@ -21136,7 +21136,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfb4dc8f79d84, 7), // nppiFilterRobertsUp_16s_C1R_Ctx
     n(0xfb53c5186ca7, 28), // nppiMaximumErrorGetBufferHostSize_16sc_C1R#11
     n(0xfb54be36b499, 4), // nppiSameNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx
-    n(0xfb5831c82ed1, 1501), // nppiAlphaCompColorKey_8u_AC4R
+    n(0xfb5831c82ed1, 1500), // nppiAlphaCompColorKey_8u_AC4R
     n(0xfb5a15ea4370, 40), // nppiCrossCorrValid_Norm_8u_C4RSfs
     n(0xfb5bfeb77b06, 4), // nppsMinMaxIndxGetBufferSize_8u_Ctx
     n(0xfb5ec9b19051, 5), // nppiCrossCorrValid_NormLevelAdvanced_32f_C4R_Ctx
@@ -21145,7 +21145,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfb6137e8f6f8, 516), // cudnnGetRNNProjectionLayers
     n(0xfb6ede913a22, 11), // nppiMeanStdDevGetBufferHostSize_16u_C1R_Ctx#11
     n(0xfb70dad2b03b, 19), // nppiAverageRelativeError_64f_C4R_Ctx
-    n(0xfb72970eaed4, 1502), // nppiLUT_Trilinear_8u_AC4IR_Ctx
+    n(0xfb72970eaed4, 1501), // nppiLUT_Trilinear_8u_AC4IR_Ctx
     n(0xfb73025078a7, 11), // nppiMinMaxGetBufferHostSize_16s_C4R_Ctx#11
     n(0xfb7767e3a2ef, 334), // @cudaGraphicsEGLRegisterImage
     n(0xfb788be0a021, 25), // nvshmem_int_min_reduce
@@ -21226,7 +21226,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc2c68a9ced3, 38), // nvshmem_size_atomic_swap
     n(0xfc2f10b433a2, 19), // nppiCompareC_8u_C3R_Ctx
     n(0xfc32275f06a4, 29), // nvshmemx_float_iput_on_stream
-    n(0xfc3732d2344e, 1503), // cusparseDpruneDense2csrNnz
+    n(0xfc3732d2344e, 1502), // cusparseDpruneDense2csrNnz
     n(0xfc3e97cc9e6f, 337), // cublasZher2k
     n(0xfc3ef0d2ba1b, 92), // cuCtxResetPersistingL2Cache
     n(0xfc423cc2cf07, 25), // nvshmem_bfloat16_sum_reducescatter
@@ -21239,7 +21239,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc4c2a723e13, 2), // nppiSqrDistanceFull_Norm_8u32f_C3R
     n(0xfc4d711258fa, 16), // nppiErode3x3Border_16u_C4R_Ctx
     n(0xfc52fa723e18, 2), // nppiSqrDistanceFull_Norm_8u32f_C1R
-    n(0xfc57462bf91f, 1504), // cusparseSpVV
+    n(0xfc57462bf91f, 1503), // cusparseSpVV
     n(0xfc58c0806cb6, 38), // nvjpegEncoderParamsSetRestartInterval
     n(0xfc5934fc072c, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C2R_Ctx
     n(0xfc5b04386922, 19), // nppiFilterMin_32f_AC4R_Ctx
@@ -21254,7 +21254,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc6d803daec8, 4), // nppiMinIndxGetBufferHostSize_16s_C3R_Ctx
     n(0xfc6e6e863058, 359), // cuCheckpointProcessLock
     n(0xfc703d2d0a99, 4), // nppsNormL1GetBufferSize_32f_Ctx
-    n(0xfc7196aea72e, 1443), // nppiFloodFillRangeBoundary_16u_C3IR
+    n(0xfc7196aea72e, 1442), // nppiFloodFillRangeBoundary_16u_C3IR
     n(0xfc7265f31ff7, 2), // nppiHistogramEven_16u_C1R
     n(0xfc74c8ea92ef, 983), // nppiAddWeighted_8u32f_C1IMR
     n(0xfc75da2cc1fa, 6), // nppiFilterColumn_16s_AC4R_Ctx
@@ -21263,13 +21263,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc79adf31ffd, 454), // nppiHistogramEven_16u_C3R
     n(0xfc79c6799846, 12), // nppiLabelMarkersUFBatch_32u_C1R_Advanced
     n(0xfc7a70d13650, 7), // nppiScale_8u16u_AC4R_Ctx
-    n(0xfc7ec0060932, 1357), // cublasLoggerConfigure
+    n(0xfc7ec0060932, 1356), // cublasLoggerConfigure
     n(0xfc82fa074f3f, 2), // nvshmemx_size_put_signal_on_stream
     n(0xfc835ff32005, 452), // nppiHistogramEven_16u_C4R
     n(0xfc84f104bc93, 214), // nppiDivC_16f_C3R_Ctx
     n(0xfc892de90911, 50), // cudaStreamCopyAttributes
     n(0xfc8efd2b211a, 633), // nppiWarpAffineQuad_32s_C4R
-    n(0xfc922592512c, 1315), // cublasZgemmStridedBatched
+    n(0xfc922592512c, 1314), // cublasZgemmStridedBatched
     n(0xfc9258f511d1, 21), // cudaLibraryUnload
     n(0xfc9483da8c62, 25), // nvshmem_put16_nbi
     n(0xfc99132b2122, 633), // nppiWarpAffineQuad_32s_C1R
@@ -21284,16 +21284,16 @@ pub static NAMES: [Name; 21553] = [
     n(0xfcb49656c283, 453), // cublasZdscal_v2_64
     n(0xfcb88ec6de0a, 252), // nppiThreshold_Val_16u_C3R_Ctx
     n(0xfcbadd58cf05, 7), // nppiNorm_L2_16u_AC4R_Ctx
-    n(0xfcc2705c8157, 1505), // nvtiffEncodeParamsSetGeoKeyASCII
+    n(0xfcc2705c8157, 1504), // nvtiffEncodeParamsSetGeoKeyASCII
     n(0xfcc2d6309672, 15), // nppsMean_32f_Ctx
     n(0xfcc31788968e, 11), // nppiSameNormLevelGetBufferHostSize_32f_AC4R_Ctx#11
     n(0xfcc63b3c2377, 527), // nvmlDeviceGetMigMode
     n(0xfcc86868da37, 312), // cublasLtMatrixTransformDescSetAttribute
-    n(0xfcc883e3dc8c, 1506), // nvmlDeviceGetCpuAffinity
+    n(0xfcc883e3dc8c, 1505), // nvmlDeviceGetCpuAffinity
     n(0xfcc90c9d4138, 35), // nppiAdd_32s_C3IRSfs_Ctx
     n(0xfccab5cdcc56, 30), // cusparseZcsrilu02
     n(0xfcd5626a8f92, 19), // nppiSub_32f_AC4R_Ctx
-    n(0xfcdebcc4d1d1, 1405), // cublasZrot_v2
+    n(0xfcdebcc4d1d1, 1404), // cublasZrot_v2
     n(0xfce1d1a28a12, 301), // nppsMulC_32f16s_Sfs_Ctx
     n(0xfce3cfc8a312, 11), // nppsMaximumRelativeErrorGetBufferSize_8u_Ctx#11
     n(0xfce91f84aa6c, 307), // nppiLShiftC_8u_C4IR
@@ -21315,7 +21315,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfd205a5ca7b4, 28), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C1R#11
     n(0xfd218cae3208, 28), // cudnnGetConvolutionReorderType
     n(0xfd258b3c1d21, 448), // nppiYCbCr420ToRGBBatch_8u_P3C3R_Advanced
-    n(0xfd339a711bc8, 1507), // cublasMpTradd_bufferSize
+    n(0xfd339a711bc8, 1506), // cublasMpTradd_bufferSize
     n(0xfd38634f51cc, 28), // pncclParamGetI32
     n(0xfd39d559590a, 38), // nppsConvert_32f64f
     n(0xfd3b9c4f4b1d, 81), // nppiThreshold_LTVal_16u_AC4IR_Ctx
@@ -21326,7 +21326,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfd49daa560d8, 7), // nppsMaximumError_8u_Ctx
     n(0xfd51bf04617a, 4), // nppiSumGetBufferHostSize_8u64s_C4R_Ctx
     n(0xfd5392d3ff98, 4), // nppsMinGetBufferSize_32f_Ctx
-    n(0xfd556a39318a, 1508), // cutensorCreateContractionTrinary
+    n(0xfd556a39318a, 1507), // cutensorCreateContractionTrinary
     n(0xfd56e7a56d07, 35), // nppiFilterColumnBorder_16u_AC4R
     n(0xfd572d342067, 7), // nppsConvert_32f8u_Sfs_Ctx
     n(0xfd59540afcb6, 51), // nppiCopy_32s_C3P3R_Ctx
@@ -21364,13 +21364,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xfdb8cd2af0d3, 276), // cutensorElementwiseTrinary
     n(0xfdbb40095cb2, 29), // nvshmemx_uint16_iput_on_stream
     n(0xfdc1d635b8a3, 44), // nvshmem_float_atomic_swap
-    n(0xfdc40a680118, 1509), // cublasMpTrmm
+    n(0xfdc40a680118, 1508), // cublasMpTrmm
     n(0xfdcc2140875f, 2), // nppiDiv_8u_C3RSfs
     n(0xfdd2313bdd10, 25), // nvshmemx_ushort_p_on_stream
     n(0xfdd4886679be, 12), // nvshmemx_uint64_xor_reduce_on_stream
     n(0xfddaada6f20f, 137), // nppsThreshold_GTVal_32f_Ctx
     n(0xfddf3a832046, 21), // cudnnDestroyAlgorithmDescriptor
-    n(0xfde13f0222be, 1510), // nvmlGpuInstanceGetComputeInstanceProfileInfo
+    n(0xfde13f0222be, 1509), // nvmlGpuInstanceGetComputeInstanceProfileInfo
     n(0xfde18832d3c0, 1), // cusolverSpGetStream
     n(0xfde1d0852e9f, 21), // @cudaHostUnregister
     n(0xfde4f8a089ed, 21), // nvmlGpmSampleFree
@@ -21381,11 +21381,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xfdfaca0db0ad, 454), // nppiHistogramEven_16u_AC4R
     n(0xfdfbaa9d7f7c, 235), // nppiSubC_32sc_C3IRSfs_Ctx
     n(0xfdfbc3dfc0da, 71), // cublasHSHgemvStridedBatched
-    n(0xfe01f70126c4, 1511), // cuFileHandleRegister
+    n(0xfe01f70126c4, 1510), // cuFileHandleRegister
     n(0xfe042126b99f, 29), // nppiSub_32fc_AC4R
-    n(0xfe05a69a12a7, 1512), // nvmlVgpuInstanceGetVmID
+    n(0xfe05a69a12a7, 1511), // nvmlVgpuInstanceGetVmID
     n(0xfe0b214e0ce5, 25), // nvshmem_ulonglong_put
-    n(0xfe0ee6680158, 1513), // cublasMpTrsm
+    n(0xfe0ee6680158, 1512), // cublasMpTrsm
     n(0xfe125711adfc, 21), // cutensorMgDestroy
     n(0xfe12630e8cff, 28), // nppsMaxGetBufferSize_32s#11
     n(0xfe1369b0168d, 28), // nppiMeanStdDevGetBufferHostSize_8u_C1R#11
@@ -21410,7 +21410,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfe4df5a847cc, 214), // nppiMulC_16f_C3R_Ctx
     n(0xfe4e90fd519a, 12), // nppsDiv_8u_Sfs
     n(0xfe518b4f3632, 29), // nppiSubC_16sc_C1RSfs
-    n(0xfe59be0cbf05, 1194), // nppiThreshold_Val_32f_C3IR_Ctx
+    n(0xfe59be0cbf05, 1193), // nppiThreshold_Val_32f_C3IR_Ctx
     n(0xfe59f64a51ae, 25), // nvshmem_int16_put
     n(0xfe626aeb542e, 28), // nppiCountInRangeGetBufferHostSize_8u_AC4R#11
     n(0xfe6aa6b1499c, 6), // nppiFilterLaplaceBorder_32f_C1R_Ctx
@@ -21428,7 +21428,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfe8daf007efc, 12), // nppiFilterSharpen_32f_AC4R
     n(0xfe8ddeaecea8, 28), // nppsMinMaxGetBufferSize_32u#11
     n(0xfe91ba42c0f9, 12), // nvshmemx_uint32_get_nbi_on_stream
-    n(0xfe92358df7eb, 1203), // @cudaGraphAddMemcpyNodeToSymbol
+    n(0xfe92358df7eb, 1202), // @cudaGraphAddMemcpyNodeToSymbol
     n(0xfe92777a40ec, 296), // @cudaGraphAddEventRecordNode
     n(0xfe94aa886edc, 76), // nppiFilterColumnBorder32f_16s_C3R_Ctx
     n(0xfe964c628607, 254), // @cudaDeviceGetAttribute
@@ -21444,7 +21444,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfeb9c82ab016, 11), // nppiFullNormLevelGetBufferHostSize_8u_C1RSfs_Ctx#11
     n(0xfebc2e7eb2c8, 25), // nppsAndC_32u
     n(0xfebd79ebc5e6, 12), // nvshmemx_uchar_get_nbi_on_stream
-    n(0xfec1acd887ea, 1344), // @cudaGraphGetRootNodes
+    n(0xfec1acd887ea, 1343), // @cudaGraphGetRootNodes
     n(0xfec4eb786dad, 21), // cuEventDestroy_v2
     n(0xfec772ebcfde, 16), // nppiSqrDistanceValid_Norm_8u32f_C4R_Ctx
     n(0xfecc44b44162, 1165), // fftw_set_timelimit
@@ -21460,7 +21460,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfeea419b6567, 426), // @cudaGraphGetEdges
     n(0xfeeb483617a0, 13), // nppiLUT_Linear_32f_C1IR
     n(0xfeecfaff8ea3, 25), // nvshmemx_int32_wait_until_on_stream
-    n(0xfef388fbbe50, 1281), // nvmlDeviceGetRowRemapperHistogram
+    n(0xfef388fbbe50, 1280), // nvmlDeviceGetRowRemapperHistogram
     n(0xfef8eab0faaf, 28), // nppiMinIndxGetBufferHostSize_16s_C1R#11
     n(0xfefa3f1e6eab, 613), // cuGraphKernelNodeGetAttribute
     n(0xfefdb94e0037, 19), // nppiMaximumError_16u_C4R_Ctx
@@ -21468,7 +21468,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xff041b85b1dc, 7), // nppiYCrCb422ToRGB_8u_C2C3R_Ctx
     n(0xff052b690c2c, 357), // nppiLUT_32f_AC4R_Ctx
     n(0xff073c0f5a12, 19), // nppiAverageRelativeError_32fc_C1R_Ctx
-    n(0xff076d5f3eb5, 1514), // nvrtcGetLoweredName
+    n(0xff076d5f3eb5, 1513), // nvrtcGetLoweredName
     n(0xff0a74b6561c, 5), // nppiGradientVectorSobelBorder_16u32f_C3C1R
     n(0xff0e5ffc9174, 28), // nppiMaxGetBufferHostSize_8u_C4R#11
     n(0xff0e770b1c59, 1), // nppiMinMaxIndxGetBufferHostSize_16u_C1R
@@ -21514,7 +21514,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xff650694cd98, 79), // nppiResizeSqrPixel_16u_C1R_Ctx
     n(0xff6a6a2a8490, 13), // fftwf_plan_dft_2d
     n(0xff6ace976450, 12), // nppiSum_8u_C1R
-    n(0xff6d3d574fec, 1193), // ncclCommInitAll
+    n(0xff6d3d574fec, 1192), // ncclCommInitAll
     n(0xff6d902a8493, 29), // fftwf_plan_dft_3d
     n(0xff7116976455, 12), // nppiSum_8u_C3R
     n(0xff738f3deebc, 5), // nppiFilterMaxBorder_16s_AC4R_Ctx
@@ -21523,13 +21523,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xff7773889a2e, 28), // nppiDotProdGetBufferHostSize_16u64f_C4R#11
     n(0xff7871274359, 4), // nppiMeanStdDevGetBufferHostSize_8s_C1R_Ctx
     n(0xff78c48bfb32, 7), // nppiConvert_16u32f_C1R_Ctx
-    n(0xff7c424a9943, 1515), // cusolverMgPotrs_bufferSize
+    n(0xff7c424a9943, 1514), // cusolverMgPotrs_bufferSize
     n(0xff833a923b58, 19), // nppiRemap_16u_AC4R
     n(0xff84ec8d63c0, 13), // nppiWMSSSIMBatch_8u_C3R_Advanced
     n(0xff8b85366c15, 255), // nppiSwapChannels_16u_C4R_Ctx
     n(0xff8d3bd60ddc, 90), // cuFileSetParameterString
     n(0xff99fc501e21, 12), // nppiConvert_16u8u_C4R
-    n(0xff9a5f28a6ed, 1516), // nvmlVgpuInstanceGetMetadata
+    n(0xff9a5f28a6ed, 1515), // nvmlVgpuInstanceGetMetadata
     n(0xff9cab0309ec, 442), // nppiNV12ToBGR_8u_P2C3R_Ctx
     n(0xff9dc2501e25, 12), // nppiConvert_16u8u_C3R
     n(0xffa4aa501e2b, 12), // nppiConvert_16u8u_C1R
@@ -21577,18 +21577,18 @@ pub static NAMES: [Name; 21553] = [
 
 /// (first step, steps, words in integer registers, in vector registers, on the stack)
 #[rustfmt::skip]
-pub static ROWS: [Row; 1517] = [
-    r(1029, 1, 6, 0, 3), // 0
+pub static ROWS: [Row; 1516] = [
+    r(1027, 1, 6, 0, 3), // 0
     r(33, 1, 2, 0, 0), // 1
     r(0, 0, 6, 0, 2), // 2
-    r(2042, 2, 4, 0, 6), // 3
+    r(2040, 2, 4, 0, 6), // 3
     r(33, 1, 2, 0, 6), // 4
     r(0, 0, 6, 0, 10), // 5
     r(0, 0, 6, 0, 9), // 6
     r(0, 0, 5, 0, 6), // 7
     r(0, 0, 6, 1, 2), // 8
-    r(1852, 6, 6, 0, 8), // 9
-    r(2201, 2, 6, 0, 13), // 10
+    r(1850, 6, 6, 0, 8), // 9
+    r(2199, 2, 6, 0, 13), // 10
     r(13, 1, 2, 0, 6), // 11
     r(0, 0, 5, 0, 0), // 12
     r(0, 0, 6, 0, 0), // 13
@@ -21596,1511 +21596,1510 @@ pub static ROWS: [Row; 1517] = [
     r(0, 0, 4, 0, 6), // 15
     r(0, 0, 6, 0, 8), // 16
     r(0, 0, 5, 2, 0), // 17
-    r(2008, 1, 4, 0, 6), // 18
+    r(2006, 1, 4, 0, 6), // 18
     r(0, 0, 6, 0, 7), // 19
-    r(1733, 1, 6, 0, 8), // 20
+    r(1731, 1, 6, 0, 8), // 20
     r(0, 0, 1, 0, 0), // 21
     r(0, 0, 6, 0, 16), // 22
-    r(784, 3, 6, 0, 5), // 23
-    r(2019, 1, 6, 0, 0), // 24
+    r(782, 3, 6, 0, 5), // 23
+    r(2017, 1, 6, 0, 0), // 24
     r(0, 0, 4, 0, 0), // 25
-    r(1380, 1, 6, 0, 6), // 26
-    r(265, 1, 3, 1, 0), // 27
+    r(1378, 1, 6, 0, 6), // 26
+    r(266, 1, 3, 1, 0), // 27
     r(13, 1, 2, 0, 0), // 28
     r(0, 0, 6, 0, 1), // 29
     r(0, 0, 6, 0, 4), // 30
-    r(950, 2, 6, 0, 1), // 31
-    r(1813, 2, 6, 0, 13), // 32
-    r(812, 2, 6, 0, 9), // 33
+    r(948, 2, 6, 0, 1), // 31
+    r(1811, 2, 6, 0, 13), // 32
+    r(810, 2, 6, 0, 9), // 33
     r(18, 1, 3, 0, 0), // 34
     r(0, 0, 6, 0, 6), // 35
     r(0, 0, 3, 0, 6), // 36
-    r(2094, 1, 6, 0, 4), // 37
+    r(2092, 1, 6, 0, 4), // 37
     r(0, 0, 3, 0, 0), // 38
     r(0, 0, 6, 0, 12), // 39
     r(0, 0, 6, 0, 3), // 40
     r(0, 0, 2, 0, 6), // 41
-    r(1343, 1, 5, 0, 0), // 42
+    r(1341, 1, 5, 0, 0), // 42
     r(0, 0, 6, 1, 4), // 43
     r(0, 0, 2, 1, 0), // 44
-    r(768, 1, 5, 0, 0), // 45
-    r(621, 1, 2, 0, 0), // 46
+    r(766, 1, 5, 0, 0), // 45
+    r(619, 1, 2, 0, 0), // 46
     r(203, 1, 4, 0, 0), // 47
-    r(532, 1, 2, 0, 0), // 48
-    r(2499, 2, 2, 0, 0), // 49
+    r(533, 1, 2, 0, 0), // 48
+    r(2497, 2, 2, 0, 0), // 49
     r(0, 0, 2, 0, 0), // 50
-    r(2015, 1, 5, 0, 6), // 51
-    r(2011, 1, 6, 0, 0), // 52
-    r(1237, 1, 2, 0, 0), // 53
-    r(2129, 2, 3, 0, 6), // 54
-    r(2034, 1, 6, 0, 6), // 55
-    r(1754, 10, 6, 0, 5), // 56
+    r(2013, 1, 5, 0, 6), // 51
+    r(2009, 1, 6, 0, 0), // 52
+    r(1235, 1, 2, 0, 0), // 53
+    r(2127, 2, 3, 0, 6), // 54
+    r(2032, 1, 6, 0, 6), // 55
+    r(1752, 10, 6, 0, 5), // 56
     r(0, 0, 3, 1, 6), // 57
     r(0, 0, 6, 0, 5), // 58
     r(87, 2, 3, 0, 0), // 59
-    r(2025, 2, 5, 0, 0), // 60
-    r(2312, 1, 3, 0, 0), // 61
-    r(2159, 3, 6, 0, 8), // 62
-    r(2280, 2, 5, 0, 0), // 63
-    r(2572, 1, 2, 0, 0), // 64
-    r(2179, 2, 6, 0, 6), // 65
-    r(583, 7, 3, 0, 0), // 66
-    r(2027, 2, 5, 0, 0), // 67
-    r(1379, 1, 6, 0, 8), // 68
-    r(393, 5, 8, 0, 0), // 69
-    r(1799, 2, 6, 0, 8), // 70
-    r(760, 2, 6, 0, 10), // 71
+    r(2023, 2, 5, 0, 0), // 60
+    r(2310, 1, 3, 0, 0), // 61
+    r(2157, 3, 6, 0, 8), // 62
+    r(2278, 2, 5, 0, 0), // 63
+    r(2570, 1, 2, 0, 0), // 64
+    r(2177, 2, 6, 0, 6), // 65
+    r(584, 7, 3, 0, 0), // 66
+    r(2025, 2, 5, 0, 0), // 67
+    r(1377, 1, 6, 0, 8), // 68
+    r(394, 5, 8, 0, 0), // 69
+    r(1797, 2, 6, 0, 8), // 70
+    r(758, 2, 6, 0, 10), // 71
     r(10, 1, 1, 0, 0), // 72
-    r(2352, 2, 2, 0, 0), // 73
-    r(2007, 1, 6, 0, 7), // 74
-    r(470, 4, 4, 0, 0), // 75
+    r(2350, 2, 2, 0, 0), // 73
+    r(2005, 1, 6, 0, 7), // 74
+    r(471, 4, 4, 0, 0), // 75
     r(0, 0, 6, 0, 11), // 76
-    r(2018, 1, 5, 0, 0), // 77
-    r(408, 3, 3, 0, 0), // 78
+    r(2016, 1, 5, 0, 0), // 77
+    r(409, 3, 3, 0, 0), // 78
     r(0, 0, 6, 4, 10), // 79
     r(0, 0, 3, 1, 0), // 80
-    r(2218, 2, 5, 0, 6), // 81
-    r(2274, 3, 6, 0, 5), // 82
-    r(2277, 3, 6, 0, 5), // 83
-    r(1996, 5, 6, 0, 3), // 84
+    r(2216, 2, 5, 0, 6), // 81
+    r(2272, 3, 6, 0, 5), // 82
+    r(2275, 3, 6, 0, 5), // 83
+    r(1994, 5, 6, 0, 3), // 84
     r(198, 4, 3, 0, 0), // 85
-    r(2015, 1, 5, 0, 0), // 86
-    r(352, 4, 6, 0, 2), // 87
-    r(1075, 1, 4, 0, 0), // 88
-    r(2147, 3, 6, 0, 0), // 89
+    r(2013, 1, 5, 0, 0), // 86
+    r(353, 4, 6, 0, 2), // 87
+    r(1073, 1, 4, 0, 0), // 88
+    r(2145, 3, 6, 0, 0), // 89
     r(188, 1, 2, 0, 0), // 90
-    r(646, 2, 6, 0, 7), // 91
+    r(644, 2, 6, 0, 7), // 91
     r(0, 0, 0, 0, 0), // 92
-    r(2052, 1, 6, 0, 9), // 93
-    r(2171, 1, 3, 0, 0), // 94
+    r(2050, 1, 6, 0, 9), // 93
+    r(2169, 1, 3, 0, 0), // 94
     r(0, 0, 7, 0, 0), // 95
-    r(766, 1, 6, 0, 0), // 96
+    r(764, 1, 6, 0, 0), // 96
     r(0, 0, 6, 0, 17), // 97
     r(0, 0, 6, 4, 2), // 98
-    r(1568, 5, 6, 0, 4), // 99
+    r(1566, 5, 6, 0, 4), // 99
     r(67, 2, 2, 0, 0), // 100
-    r(1383, 1, 6, 0, 6), // 101
-    r(933, 1, 6, 0, 4), // 102
-    r(2282, 3, 5, 0, 0), // 103
-    r(362, 1, 5, 0, 0), // 104
+    r(1381, 1, 6, 0, 6), // 101
+    r(931, 1, 6, 0, 4), // 102
+    r(2280, 3, 5, 0, 0), // 103
+    r(363, 1, 5, 0, 0), // 104
     r(0, 0, 6, 0, 13), // 105
-    r(745, 11, 6, 0, 14), // 106
+    r(743, 11, 6, 0, 14), // 106
     r(51, 11, 6, 0, 0), // 107
-    r(632, 1, 6, 0, 2), // 108
-    r(2017, 1, 5, 0, 6), // 109
-    r(265, 1, 3, 0, 0), // 110
-    r(2172, 1, 4, 0, 6), // 111
-    r(1383, 1, 6, 1, 7), // 112
-    r(1252, 8, 6, 0, 3), // 113
+    r(630, 1, 6, 0, 2), // 108
+    r(2015, 1, 5, 0, 6), // 109
+    r(266, 1, 3, 0, 0), // 110
+    r(2170, 1, 4, 0, 6), // 111
+    r(1381, 1, 6, 1, 7), // 112
+    r(1250, 8, 6, 0, 3), // 113
     r(0, 0, 6, 0, 15), // 114
     r(0, 0, 2, 1, 6), // 115
     r(0, 0, 5, 1, 6), // 116
-    r(2263, 2, 6, 0, 12), // 117
-    r(423, 2, 3, 0, 0), // 118
-    r(2029, 3, 5, 0, 0), // 119
-    r(2006, 1, 4, 0, 0), // 120
+    r(2261, 2, 6, 0, 12), // 117
+    r(424, 2, 3, 0, 0), // 118
+    r(2027, 3, 5, 0, 0), // 119
+    r(2004, 1, 4, 0, 0), // 120
     r(146, 3, 6, 0, 0), // 121
-    r(978, 3, 6, 0, 7), // 122
+    r(976, 3, 6, 0, 7), // 122
     r(9, 1, 3, 0, 0), // 123
-    r(2010, 1, 5, 0, 6), // 124
-    r(2503, 2, 2, 0, 0), // 125
-    r(2238, 4, 6, 0, 1), // 126
-    r(888, 2, 6, 0, 7), // 127
-    r(2147, 3, 6, 0, 1), // 128
+    r(2008, 1, 5, 0, 6), // 124
+    r(2501, 2, 2, 0, 0), // 125
+    r(2236, 4, 6, 0, 1), // 126
+    r(886, 2, 6, 0, 7), // 127
+    r(2145, 3, 6, 0, 1), // 128
     r(34, 2, 2, 0, 0), // 129
-    r(884, 2, 6, 0, 7), // 130
+    r(882, 2, 6, 0, 7), // 130
     r(28, 4, 3, 0, 0), // 131
-    r(2256, 1, 6, 0, 11), // 132
+    r(2254, 1, 6, 0, 11), // 132
     r(221, 3, 2, 0, 0), // 133
     r(0, 0, 6, 2, 3), // 134
     r(0, 0, 6, 2, 5), // 135
-    r(1774, 2, 6, 0, 5), // 136
+    r(1772, 2, 6, 0, 5), // 136
     r(0, 0, 3, 2, 6), // 137
-    r(2016, 1, 5, 0, 6), // 138
-    r(635, 2, 6, 0, 7), // 139
-    r(2007, 1, 6, 0, 1), // 140
-    r(1380, 1, 6, 1, 5), // 141
-    r(2010, 1, 5, 0, 0), // 142
-    r(642, 2, 6, 0, 10), // 143
-    r(1281, 5, 6, 0, 8), // 144
-    r(1387, 1, 6, 0, 6), // 145
+    r(2014, 1, 5, 0, 6), // 138
+    r(633, 2, 6, 0, 7), // 139
+    r(2005, 1, 6, 0, 1), // 140
+    r(1378, 1, 6, 1, 5), // 141
+    r(2008, 1, 5, 0, 0), // 142
+    r(640, 2, 6, 0, 10), // 143
+    r(1279, 5, 6, 0, 8), // 144
+    r(1385, 1, 6, 0, 6), // 145
     r(0, 0, 6, 2, 10), // 146
-    r(795, 6, 6, 0, 2), // 147
-    r(909, 4, 6, 0, 10), // 148
-    r(635, 2, 6, 0, 5), // 149
+    r(793, 6, 6, 0, 2), // 147
+    r(907, 4, 6, 0, 10), // 148
+    r(633, 2, 6, 0, 5), // 149
     r(194, 1, 3, 0, 0), // 150
-    r(878, 2, 6, 0, 7), // 151
-    r(2023, 2, 5, 0, 6), // 152
-    r(1389, 2, 6, 2, 9), // 153
-    r(1596, 6, 6, 1, 5), // 154
+    r(876, 2, 6, 0, 7), // 151
+    r(2021, 2, 5, 0, 6), // 152
+    r(1387, 2, 6, 2, 9), // 153
+    r(1594, 6, 6, 1, 5), // 154
     r(0, 0, 2, 2, 0), // 155
-    r(2075, 3, 6, 0, 9), // 156
-    r(2156, 3, 6, 0, 2), // 157
-    r(2042, 2, 4, 0, 0), // 158
+    r(2073, 3, 6, 0, 9), // 156
+    r(2154, 3, 6, 0, 2), // 157
+    r(2040, 2, 4, 0, 0), // 158
     r(0, 0, 1, 0, 7), // 159
-    r(303, 3, 4, 0, 0), // 160
+    r(304, 3, 4, 0, 0), // 160
     r(27, 1, 1, 2, 0), // 161
-    r(2285, 2, 6, 0, 7), // 162
-    r(866, 2, 6, 0, 4), // 163
-    r(1384, 1, 6, 0, 2), // 164
+    r(2283, 2, 6, 0, 7), // 162
+    r(864, 2, 6, 0, 4), // 163
+    r(1382, 1, 6, 0, 2), // 164
     r(10, 1, 5, 0, 0), // 165
-    r(383, 2, 5, 0, 0), // 166
-    r(2265, 4, 6, 0, 12), // 167
-    r(777, 3, 5, 0, 0), // 168
+    r(384, 2, 5, 0, 0), // 166
+    r(2263, 4, 6, 0, 12), // 167
+    r(775, 3, 5, 0, 0), // 168
     r(0, 0, 6, 1, 10), // 169
-    r(2049, 2, 6, 0, 1), // 170
-    r(2057, 2, 6, 0, 1), // 171
+    r(2047, 2, 6, 0, 1), // 170
+    r(2055, 2, 6, 0, 1), // 171
     r(87, 2, 2, 0, 8), // 172
     r(0, 0, 5, 2, 6), // 173
-    r(640, 2, 6, 0, 6), // 174
-    r(2015, 1, 6, 0, 0), // 175
-    r(295, 1, 2, 0, 0), // 176
-    r(2220, 2, 6, 0, 7), // 177
-    r(288, 1, 3, 0, 0), // 178
-    r(2012, 1, 5, 0, 0), // 179
-    r(1028, 1, 6, 0, 5), // 180
-    r(2224, 2, 6, 0, 8), // 181
-    r(385, 1, 4, 0, 0), // 182
-    r(1919, 3, 6, 0, 1), // 183
-    r(2040, 1, 4, 0, 0), // 184
-    r(1705, 2, 6, 0, 10), // 185
+    r(638, 2, 6, 0, 6), // 174
+    r(2013, 1, 6, 0, 0), // 175
+    r(296, 1, 2, 0, 0), // 176
+    r(2218, 2, 6, 0, 7), // 177
+    r(289, 1, 3, 0, 0), // 178
+    r(2010, 1, 5, 0, 0), // 179
+    r(1026, 1, 6, 0, 5), // 180
+    r(2222, 2, 6, 0, 8), // 181
+    r(386, 1, 4, 0, 0), // 182
+    r(1917, 3, 6, 0, 1), // 183
+    r(2038, 1, 4, 0, 0), // 184
+    r(1703, 2, 6, 0, 10), // 185
     r(0, 0, 6, 3, 10), // 186
-    r(2014, 1, 6, 0, 0), // 187
-    r(2014, 1, 5, 0, 0), // 188
-    r(2009, 1, 6, 0, 0), // 189
-    r(2159, 3, 6, 0, 2), // 190
-    r(2007, 1, 6, 0, 0), // 191
-    r(2274, 3, 6, 0, 11), // 192
+    r(2012, 1, 6, 0, 0), // 187
+    r(2012, 1, 5, 0, 0), // 188
+    r(2007, 1, 6, 0, 0), // 189
+    r(2157, 3, 6, 0, 2), // 190
+    r(2005, 1, 6, 0, 0), // 191
+    r(2272, 3, 6, 0, 11), // 192
     r(10, 1, 4, 0, 0), // 193
-    r(2013, 1, 6, 0, 1), // 194
-    r(1039, 8, 6, 0, 3), // 195
-    r(306, 2, 3, 0, 0), // 196
+    r(2011, 1, 6, 0, 1), // 194
+    r(1037, 8, 6, 0, 3), // 195
+    r(307, 2, 3, 0, 0), // 196
     r(0, 0, 6, 2, 4), // 197
-    r(2011, 1, 6, 0, 1), // 198
-    r(2260, 3, 6, 0, 5), // 199
-    r(2257, 3, 6, 0, 5), // 200
-    r(2052, 1, 6, 0, 3), // 201
-    r(2051, 1, 6, 0, 3), // 202
-    r(2214, 1, 4, 0, 0), // 203
+    r(2009, 1, 6, 0, 1), // 198
+    r(2258, 3, 6, 0, 5), // 199
+    r(2255, 3, 6, 0, 5), // 200
+    r(2050, 1, 6, 0, 3), // 201
+    r(2049, 1, 6, 0, 3), // 202
+    r(2212, 1, 4, 0, 0), // 203
     r(10, 1, 9, 0, 0), // 204
     r(218, 3, 2, 0, 0), // 205
     r(0, 0, 6, 4, 8), // 206
     r(112, 2, 6, 0, 3), // 207
     r(0, 0, 6, 2, 13), // 208
-    r(265, 1, 4, 0, 0), // 209
-    r(1816, 2, 6, 0, 12), // 210
-    r(289, 1, 4, 0, 0), // 211
+    r(266, 1, 4, 0, 0), // 209
+    r(1814, 2, 6, 0, 12), // 210
+    r(290, 1, 4, 0, 0), // 211
     r(188, 1, 6, 0, 13), // 212
-    r(2034, 1, 6, 0, 0), // 213
-    r(2007, 1, 6, 0, 6), // 214
-    r(1383, 1, 6, 0, 7), // 215
-    r(2135, 2, 3, 0, 0), // 216
+    r(2032, 1, 6, 0, 0), // 213
+    r(2005, 1, 6, 0, 6), // 214
+    r(1381, 1, 6, 0, 7), // 215
+    r(2133, 2, 3, 0, 0), // 216
     r(124, 3, 5, 0, 0), // 217
-    r(1313, 4, 6, 0, 5), // 218
-    r(2195, 5, 6, 0, 6), // 219
-    r(640, 2, 6, 0, 7), // 220
-    r(2214, 1, 4, 0, 6), // 221
-    r(2010, 1, 4, 0, 0), // 222
-    r(1786, 2, 6, 0, 7), // 223
+    r(1311, 4, 6, 0, 5), // 218
+    r(2193, 5, 6, 0, 6), // 219
+    r(638, 2, 6, 0, 7), // 220
+    r(2212, 1, 4, 0, 6), // 221
+    r(2008, 1, 4, 0, 0), // 222
+    r(1784, 2, 6, 0, 7), // 223
     r(0, 0, 6, 1, 6), // 224
-    r(2027, 2, 5, 0, 6), // 225
-    r(2015, 1, 6, 0, 1), // 226
-    r(671, 2, 6, 0, 2), // 227
-    r(2354, 1, 2, 0, 0), // 228
-    r(2020, 1, 4, 0, 6), // 229
-    r(363, 2, 4, 0, 0), // 230
+    r(2025, 2, 5, 0, 6), // 225
+    r(2013, 1, 6, 0, 1), // 226
+    r(669, 2, 6, 0, 2), // 227
+    r(2352, 1, 2, 0, 0), // 228
+    r(2018, 1, 4, 0, 6), // 229
+    r(364, 2, 4, 0, 0), // 230
     r(27, 1, 1, 0, 0), // 231
-    r(1391, 1, 6, 0, 3), // 232
-    r(632, 1, 6, 0, 1), // 233
+    r(1389, 1, 6, 0, 3), // 232
+    r(630, 1, 6, 0, 1), // 233
     r(96, 1, 4, 0, 0), // 234
-    r(2014, 1, 5, 0, 6), // 235
+    r(2012, 1, 5, 0, 6), // 235
     r(0, 0, 5, 1, 0), // 236
-    r(2481, 1, 2, 0, 0), // 237
-    r(770, 2, 5, 0, 0), // 238
-    r(925, 4, 6, 0, 12), // 239
-    r(277, 11, 2, 0, 0), // 240
+    r(2479, 1, 2, 0, 0), // 237
+    r(768, 2, 5, 0, 0), // 238
+    r(923, 4, 6, 0, 12), // 239
+    r(278, 11, 2, 0, 0), // 240
     r(98, 2, 4, 0, 0), // 241
     r(10, 1, 6, 0, 3), // 242
-    r(2137, 4, 6, 0, 8), // 243
-    r(544, 1, 2, 0, 0), // 244
-    r(2006, 1, 4, 0, 6), // 245
-    r(645, 1, 6, 0, 1), // 246
-    r(2176, 3, 5, 0, 6), // 247
-    r(1632, 8, 6, 0, 5), // 248
-    r(1749, 1, 6, 0, 13), // 249
+    r(2135, 4, 6, 0, 8), // 243
+    r(545, 1, 2, 0, 0), // 244
+    r(2004, 1, 4, 0, 6), // 245
+    r(643, 1, 6, 0, 1), // 246
+    r(2174, 3, 5, 0, 6), // 247
+    r(1630, 8, 6, 0, 5), // 248
+    r(1747, 1, 6, 0, 13), // 249
     r(0, 2, 2, 0, 0), // 250
-    r(1869, 2, 6, 0, 4), // 251
-    r(2220, 2, 6, 0, 8), // 252
-    r(1863, 1, 4, 0, 0), // 253
+    r(1867, 2, 6, 0, 4), // 251
+    r(2218, 2, 6, 0, 8), // 252
+    r(1861, 1, 4, 0, 0), // 253
     r(27, 1, 2, 0, 0), // 254
-    r(2035, 1, 6, 0, 6), // 255
-    r(637, 1, 6, 0, 6), // 256
-    r(251, 1, 3, 0, 0), // 257
-    r(1904, 2, 6, 0, 8), // 258
-    r(1906, 2, 6, 0, 8), // 259
-    r(652, 1, 6, 0, 1), // 260
+    r(2033, 1, 6, 0, 6), // 255
+    r(635, 1, 6, 0, 6), // 256
+    r(252, 1, 3, 0, 0), // 257
+    r(1902, 2, 6, 0, 8), // 258
+    r(1904, 2, 6, 0, 8), // 259
+    r(650, 1, 6, 0, 1), // 260
     r(194, 1, 6, 0, 1), // 261
-    r(2131, 2, 3, 0, 0), // 262
-    r(335, 1, 2, 0, 0), // 263
-    r(292, 2, 2, 0, 0), // 264
-    r(655, 2, 6, 0, 5), // 265
-    r(1650, 5, 6, 0, 4), // 266
-    r(621, 1, 1, 0, 0), // 267
-    r(2269, 4, 6, 0, 12), // 268
-    r(2277, 3, 6, 0, 11), // 269
+    r(2129, 2, 3, 0, 0), // 262
+    r(336, 1, 2, 0, 0), // 263
+    r(293, 2, 2, 0, 0), // 264
+    r(653, 2, 6, 0, 5), // 265
+    r(1648, 5, 6, 0, 4), // 266
+    r(619, 1, 1, 0, 0), // 267
+    r(2267, 4, 6, 0, 12), // 268
+    r(2275, 3, 6, 0, 11), // 269
     r(10, 1, 6, 0, 7), // 270
     r(0, 0, 9, 0, 0), // 271
-    r(2162, 3, 6, 0, 0), // 272
-    r(946, 2, 6, 0, 6), // 273
+    r(2160, 3, 6, 0, 0), // 272
+    r(944, 2, 6, 0, 6), // 273
     r(194, 1, 6, 0, 5), // 274
-    r(1414, 2, 6, 0, 8), // 275
+    r(1412, 2, 6, 0, 8), // 275
     r(0, 0, 6, 0, 14), // 276
-    r(416, 2, 4, 0, 0), // 277
-    r(2012, 1, 5, 0, 6), // 278
-    r(791, 2, 6, 0, 5), // 279
-    r(1945, 2, 6, 0, 1), // 280
-    r(2078, 1, 6, 0, 5), // 281
-    r(1171, 1, 6, 0, 6), // 282
-    r(1222, 2, 5, 0, 0), // 283
-    r(1934, 2, 6, 0, 0), // 284
-    r(2280, 2, 5, 0, 6), // 285
+    r(417, 2, 4, 0, 0), // 277
+    r(2010, 1, 5, 0, 6), // 278
+    r(789, 2, 6, 0, 5), // 279
+    r(1943, 2, 6, 0, 1), // 280
+    r(2076, 1, 6, 0, 5), // 281
+    r(1169, 1, 6, 0, 6), // 282
+    r(1220, 2, 5, 0, 0), // 283
+    r(1932, 2, 6, 0, 0), // 284
+    r(2278, 2, 5, 0, 6), // 285
     r(51, 11, 5, 0, 0), // 286
     r(188, 1, 4, 0, 0), // 287
     r(72, 2, 4, 0, 0), // 288
-    r(2150, 3, 6, 0, 6), // 289
-    r(2547, 2, 6, 0, 1), // 290
-    r(2213, 1, 4, 0, 0), // 291
-    r(2009, 1, 6, 0, 6), // 292
-    r(2014, 1, 4, 0, 6), // 293
+    r(2148, 3, 6, 0, 6), // 289
+    r(2545, 2, 6, 0, 1), // 290
+    r(2211, 1, 4, 0, 0), // 291
+    r(2007, 1, 6, 0, 6), // 292
+    r(2012, 1, 4, 0, 6), // 293
     r(0, 0, 6, 4, 5), // 294
     r(0, 0, 6, 4, 3), // 295
     r(112, 2, 5, 0, 0), // 296
-    r(1909, 1, 5, 0, 0), // 297
-    r(886, 1, 6, 0, 8), // 298
-    r(289, 1, 2, 0, 0), // 299
+    r(1907, 1, 5, 0, 0), // 297
+    r(884, 1, 6, 0, 8), // 298
+    r(290, 1, 2, 0, 0), // 299
     r(0, 0, 6, 2, 2), // 300
     r(0, 0, 4, 1, 6), // 301
     r(188, 1, 3, 0, 0), // 302
     r(0, 0, 3, 3, 6), // 303
-    r(2273, 1, 6, 0, 11), // 304
+    r(2271, 1, 6, 0, 11), // 304
     r(0, 0, 1, 1, 0), // 305
-    r(265, 1, 3, 0, 6), // 306
-    r(2008, 1, 4, 0, 0), // 307
-    r(2326, 3, 6, 0, 1), // 308
-    r(265, 1, 4, 0, 6), // 309
-    r(917, 2, 6, 0, 8), // 310
+    r(266, 1, 3, 0, 6), // 306
+    r(2006, 1, 4, 0, 0), // 307
+    r(2324, 3, 6, 0, 1), // 308
+    r(266, 1, 4, 0, 6), // 309
+    r(915, 2, 6, 0, 8), // 310
     r(0, 0, 2, 2, 6), // 311
-    r(772, 1, 4, 0, 0), // 312
+    r(770, 1, 4, 0, 0), // 312
     r(85, 2, 3, 0, 0), // 313
     r(237, 1, 2, 0, 0), // 314
-    r(2230, 4, 6, 0, 1), // 315
-    r(880, 2, 6, 0, 7), // 316
-    r(2200, 1, 6, 0, 7), // 317
-    r(1346, 2, 6, 0, 2), // 318
-    r(884, 2, 6, 0, 5), // 319
-    r(644, 1, 6, 0, 2), // 320
+    r(2228, 4, 6, 0, 1), // 315
+    r(878, 2, 6, 0, 7), // 316
+    r(2198, 1, 6, 0, 7), // 317
+    r(1344, 2, 6, 0, 2), // 318
+    r(882, 2, 6, 0, 5), // 319
+    r(642, 1, 6, 0, 2), // 320
     r(0, 0, 6, 1, 5), // 321
     r(34, 2, 3, 0, 0), // 322
-    r(2215, 1, 6, 0, 6), // 323
+    r(2213, 1, 6, 0, 6), // 323
     r(0, 0, 3, 2, 0), // 324
     r(10, 1, 1, 0, 8), // 325
-    r(732, 2, 6, 0, 13), // 326
-    r(2040, 1, 4, 0, 6), // 327
+    r(730, 2, 6, 0, 13), // 326
+    r(2038, 1, 4, 0, 6), // 327
     r(238, 3, 5, 0, 0), // 328
-    r(1840, 4, 6, 0, 7), // 329
-    r(1329, 4, 6, 0, 8), // 330
+    r(1838, 4, 6, 0, 7), // 329
+    r(1327, 4, 6, 0, 8), // 330
     r(114, 2, 4, 0, 0), // 331
-    r(2226, 2, 5, 0, 0), // 332
-    r(263, 1, 2, 0, 0), // 333
+    r(2224, 2, 5, 0, 0), // 332
+    r(264, 1, 2, 0, 0), // 333
     r(10, 1, 3, 0, 0), // 334
     r(0, 0, 6, 3, 12), // 335
-    r(1377, 2, 3, 0, 0), // 336
+    r(1375, 2, 3, 0, 0), // 336
     r(0, 0, 6, 3, 4), // 337
-    r(2020, 1, 5, 0, 0), // 338
-    r(631, 1, 6, 0, 2), // 339
-    r(2012, 1, 6, 0, 0), // 340
+    r(2018, 1, 5, 0, 0), // 338
+    r(629, 1, 6, 0, 2), // 339
+    r(2010, 1, 6, 0, 0), // 340
     r(77, 1, 2, 0, 0), // 341
-    r(2510, 1, 1, 0, 0), // 342
-    r(732, 2, 6, 0, 9), // 343
-    r(1886, 2, 6, 0, 13), // 344
-    r(617, 2, 3, 0, 0), // 345
-    r(2154, 1, 6, 0, 7), // 346
-    r(1734, 1, 6, 0, 10), // 347
-    r(2061, 1, 4, 0, 6), // 348
-    r(492, 3, 5, 0, 0), // 349
-    r(2129, 2, 3, 0, 0), // 350
-    r(2035, 1, 6, 0, 1), // 351
-    r(501, 2, 2, 0, 0), // 352
-    r(499, 2, 2, 0, 0), // 353
-    r(466, 1, 2, 0, 0), // 354
-    r(1441, 3, 6, 0, 4), // 355
-    r(2053, 1, 6, 0, 9), // 356
-    r(2156, 3, 6, 0, 8), // 357
-    r(1529, 6, 6, 1, 5), // 358
+    r(2508, 1, 1, 0, 0), // 342
+    r(730, 2, 6, 0, 9), // 343
+    r(1884, 2, 6, 0, 13), // 344
+    r(615, 2, 3, 0, 0), // 345
+    r(2152, 1, 6, 0, 7), // 346
+    r(1732, 1, 6, 0, 10), // 347
+    r(2059, 1, 4, 0, 6), // 348
+    r(493, 3, 5, 0, 0), // 349
+    r(2127, 2, 3, 0, 0), // 350
+    r(2033, 1, 6, 0, 1), // 351
+    r(502, 2, 2, 0, 0), // 352
+    r(500, 2, 2, 0, 0), // 353
+    r(467, 1, 2, 0, 0), // 354
+    r(1439, 3, 6, 0, 4), // 355
+    r(2051, 1, 6, 0, 9), // 356
+    r(2154, 3, 6, 0, 8), // 357
+    r(1527, 6, 6, 1, 5), // 358
     r(12, 1, 2, 0, 0), // 359
     r(4, 1, 1, 0, 0), // 360
-    r(2215, 1, 6, 0, 0), // 361
-    r(508, 4, 4, 0, 0), // 362
-    r(512, 4, 4, 0, 0), // 363
+    r(2213, 1, 6, 0, 0), // 361
+    r(509, 4, 4, 0, 0), // 362
+    r(513, 4, 4, 0, 0), // 363
     r(0, 0, 4, 1, 0), // 364
-    r(2019, 1, 6, 0, 7), // 365
-    r(2433, 3, 4, 0, 0), // 366
-    r(2220, 2, 6, 0, 1), // 367
-    r(1983, 2, 1, 0, 0), // 368
-    r(2013, 1, 6, 0, 6), // 369
-    r(1384, 1, 6, 1, 1), // 370
-    r(2041, 1, 6, 0, 6), // 371
-    r(2011, 1, 6, 0, 7), // 372
-    r(2029, 3, 5, 0, 6), // 373
+    r(2017, 1, 6, 0, 7), // 365
+    r(2431, 3, 4, 0, 0), // 366
+    r(2218, 2, 6, 0, 1), // 367
+    r(1981, 2, 1, 0, 0), // 368
+    r(2011, 1, 6, 0, 6), // 369
+    r(1382, 1, 6, 1, 1), // 370
+    r(2039, 1, 6, 0, 6), // 371
+    r(2009, 1, 6, 0, 7), // 372
+    r(2027, 3, 5, 0, 6), // 373
     r(34, 2, 6, 0, 1), // 374
-    r(1368, 1, 1, 0, 0), // 375
-    r(1717, 3, 6, 0, 10), // 376
+    r(1366, 1, 1, 0, 0), // 375
+    r(1715, 3, 6, 0, 10), // 376
     r(80, 1, 4, 0, 0), // 377
     r(8, 1, 2, 0, 0), // 378
     r(0, 0, 6, 0, 20), // 379
-    r(485, 2, 6, 0, 1), // 380
-    r(571, 10, 5, 0, 0), // 381
-    r(622, 1, 2, 0, 0), // 382
-    r(758, 2, 6, 0, 7), // 383
+    r(486, 2, 6, 0, 1), // 380
+    r(572, 10, 5, 0, 0), // 381
+    r(620, 1, 2, 0, 0), // 382
+    r(756, 2, 6, 0, 7), // 383
     r(103, 2, 3, 0, 0), // 384
-    r(676, 1, 6, 0, 11), // 385
+    r(674, 1, 6, 0, 11), // 385
     r(62, 5, 6, 0, 0), // 386
-    r(2234, 4, 6, 0, 3), // 387
-    r(2374, 1, 2, 0, 0), // 388
-    r(1549, 3, 6, 0, 1), // 389
-    r(921, 4, 6, 0, 16), // 390
-    r(2280, 2, 6, 0, 7), // 391
-    r(1344, 2, 6, 0, 1), // 392
-    r(2147, 3, 6, 0, 6), // 393
-    r(2016, 1, 4, 0, 6), // 394
-    r(1428, 5, 6, 0, 16), // 395
-    r(329, 2, 3, 0, 0), // 396
+    r(2232, 4, 6, 0, 3), // 387
+    r(2372, 1, 2, 0, 0), // 388
+    r(1547, 3, 6, 0, 1), // 389
+    r(919, 4, 6, 0, 16), // 390
+    r(2278, 2, 6, 0, 7), // 391
+    r(1342, 2, 6, 0, 1), // 392
+    r(2145, 3, 6, 0, 6), // 393
+    r(2014, 1, 4, 0, 6), // 394
+    r(1426, 5, 6, 0, 16), // 395
+    r(330, 2, 3, 0, 0), // 396
     r(81, 1, 3, 0, 0), // 397
-    r(872, 1, 6, 0, 7), // 398
-    r(2242, 4, 6, 0, 3), // 399
+    r(870, 1, 6, 0, 7), // 398
+    r(2240, 4, 6, 0, 3), // 399
     r(0, 0, 5, 4, 0), // 400
-    r(1410, 2, 6, 0, 4), // 401
-    r(2006, 1, 6, 0, 0), // 402
-    r(549, 1, 0, 0, 0), // 403
-    r(2078, 1, 6, 0, 11), // 404
-    r(443, 6, 6, 0, 9), // 405
-    r(2172, 1, 6, 0, 7), // 406
-    r(2021, 1, 6, 0, 1), // 407
-    r(2010, 1, 6, 0, 0), // 408
-    r(1418, 5, 6, 0, 13), // 409
-    r(1990, 1, 2, 0, 0), // 410
-    r(1384, 1, 6, 0, 4), // 411
+    r(1408, 2, 6, 0, 4), // 401
+    r(2004, 1, 6, 0, 0), // 402
+    r(550, 1, 0, 0, 0), // 403
+    r(2076, 1, 6, 0, 11), // 404
+    r(444, 6, 6, 0, 9), // 405
+    r(2170, 1, 6, 0, 7), // 406
+    r(2019, 1, 6, 0, 1), // 407
+    r(2008, 1, 6, 0, 0), // 408
+    r(1416, 5, 6, 0, 13), // 409
+    r(1988, 1, 2, 0, 0), // 410
+    r(1382, 1, 6, 0, 4), // 411
     r(0, 0, 6, 1, 0), // 412
-    r(1735, 2, 6, 0, 12), // 413
-    r(2256, 1, 6, 0, 5), // 414
-    r(352, 4, 8, 0, 0), // 415
-    r(2532, 2, 2, 0, 0), // 416
-    r(2447, 1, 2, 0, 0), // 417
-    r(1384, 1, 6, 0, 3), // 418
-    r(1192, 2, 6, 0, 9), // 419
-    r(1974, 5, 6, 0, 0), // 420
-    r(2036, 2, 5, 0, 6), // 421
-    r(368, 2, 3, 0, 0), // 422
-    r(2291, 3, 5, 0, 6), // 423
-    r(1560, 8, 6, 1, 7), // 424
-    r(2014, 1, 3, 0, 0), // 425
+    r(1733, 2, 6, 0, 12), // 413
+    r(2254, 1, 6, 0, 5), // 414
+    r(353, 4, 8, 0, 0), // 415
+    r(2530, 2, 2, 0, 0), // 416
+    r(2445, 1, 2, 0, 0), // 417
+    r(1382, 1, 6, 0, 3), // 418
+    r(1190, 2, 6, 0, 9), // 419
+    r(1972, 5, 6, 0, 0), // 420
+    r(2034, 2, 5, 0, 6), // 421
+    r(369, 2, 3, 0, 0), // 422
+    r(2289, 3, 5, 0, 6), // 423
+    r(1558, 8, 6, 1, 7), // 424
+    r(2012, 1, 3, 0, 0), // 425
     r(228, 5, 5, 0, 0), // 426
-    r(2424, 2, 3, 0, 0), // 427
-    r(431, 8, 6, 0, 1), // 428
-    r(2330, 1, 6, 0, 2), // 429
+    r(2422, 2, 3, 0, 0), // 427
+    r(432, 8, 6, 0, 1), // 428
+    r(2328, 1, 6, 0, 2), // 429
     r(0, 0, 6, 4, 4), // 430
     r(116, 3, 5, 0, 0), // 431
-    r(1910, 3, 6, 0, 5), // 432
-    r(264, 1, 2, 0, 0), // 433
-    r(549, 1, 1, 0, 0), // 434
-    r(1172, 2, 6, 0, 17), // 435
+    r(1908, 3, 6, 0, 5), // 432
+    r(265, 1, 2, 0, 0), // 433
+    r(550, 1, 1, 0, 0), // 434
+    r(1170, 2, 6, 0, 17), // 435
     r(102, 1, 2, 0, 0), // 436
-    r(2218, 2, 6, 0, 0), // 437
-    r(1288, 13, 6, 0, 8), // 438
-    r(1917, 2, 6, 0, 3), // 439
-    r(2019, 1, 6, 0, 1), // 440
-    r(2150, 3, 6, 0, 0), // 441
-    r(2172, 1, 5, 0, 6), // 442
+    r(2216, 2, 6, 0, 0), // 437
+    r(1286, 13, 6, 0, 8), // 438
+    r(1915, 2, 6, 0, 3), // 439
+    r(2017, 1, 6, 0, 1), // 440
+    r(2148, 3, 6, 0, 0), // 441
+    r(2170, 1, 5, 0, 6), // 442
     r(5, 1, 2, 0, 0), // 443
-    r(2018, 1, 5, 0, 6), // 444
-    r(2211, 1, 4, 0, 6), // 445
-    r(2273, 1, 6, 0, 5), // 446
-    r(2411, 2, 2, 0, 0), // 447
-    r(2014, 1, 4, 0, 0), // 448
-    r(425, 6, 6, 0, 0), // 449
-    r(966, 2, 5, 0, 0), // 450
-    r(2017, 1, 5, 0, 0), // 451
-    r(2141, 4, 6, 0, 2), // 452
+    r(2016, 1, 5, 0, 6), // 444
+    r(2209, 1, 4, 0, 6), // 445
+    r(2271, 1, 6, 0, 5), // 446
+    r(2409, 2, 2, 0, 0), // 447
+    r(2012, 1, 4, 0, 0), // 448
+    r(426, 6, 6, 0, 0), // 449
+    r(964, 2, 5, 0, 0), // 450
+    r(2015, 1, 5, 0, 0), // 451
+    r(2139, 4, 6, 0, 2), // 452
     r(81, 1, 5, 0, 0), // 453
-    r(2137, 4, 6, 0, 2), // 454
-    r(933, 1, 6, 0, 14), // 455
-    r(2383, 1, 2, 0, 0), // 456
-    r(421, 2, 6, 0, 0), // 457
-    r(2282, 3, 5, 0, 6), // 458
-    r(2343, 3, 5, 0, 0), // 459
-    r(308, 6, 6, 0, 2), // 460
-    r(633, 2, 6, 0, 9), // 461
-    r(2120, 2, 4, 0, 0), // 462
-    r(2484, 1, 2, 0, 0), // 463
-    r(812, 2, 6, 0, 11), // 464
-    r(1952, 5, 6, 0, 2), // 465
-    r(948, 2, 6, 0, 2), // 466
-    r(373, 1, 5, 0, 0), // 467
-    r(1884, 2, 5, 0, 0), // 468
-    r(2384, 1, 4, 0, 0), // 469
-    r(2369, 1, 3, 0, 0), // 470
-    r(2217, 1, 6, 0, 6), // 471
+    r(2135, 4, 6, 0, 2), // 454
+    r(931, 1, 6, 0, 14), // 455
+    r(2381, 1, 2, 0, 0), // 456
+    r(422, 2, 6, 0, 0), // 457
+    r(2280, 3, 5, 0, 6), // 458
+    r(2341, 3, 5, 0, 0), // 459
+    r(309, 6, 6, 0, 2), // 460
+    r(631, 2, 6, 0, 9), // 461
+    r(2118, 2, 4, 0, 0), // 462
+    r(2482, 1, 2, 0, 0), // 463
+    r(810, 2, 6, 0, 11), // 464
+    r(1950, 5, 6, 0, 2), // 465
+    r(946, 2, 6, 0, 2), // 466
+    r(374, 1, 5, 0, 0), // 467
+    r(1882, 2, 5, 0, 0), // 468
+    r(2382, 1, 4, 0, 0), // 469
+    r(2367, 1, 3, 0, 0), // 470
+    r(2215, 1, 6, 0, 6), // 471
     r(80, 1, 5, 0, 0), // 472
-    r(2064, 2, 6, 0, 11), // 473
+    r(2062, 2, 6, 0, 11), // 473
     r(0, 0, 6, 1, 3), // 474
-    r(1333, 1, 3, 0, 0), // 475
-    r(2001, 1, 1, 0, 0), // 476
-    r(2054, 1, 6, 0, 3), // 477
-    r(2526, 1, 3, 0, 0), // 478
-    r(2053, 1, 6, 0, 3), // 479
-    r(387, 6, 6, 0, 3), // 480
-    r(439, 1, 4, 0, 0), // 481
-    r(1393, 1, 6, 0, 8), // 482
-    r(758, 2, 6, 0, 6), // 483
-    r(2010, 1, 4, 0, 6), // 484
-    r(2257, 3, 6, 0, 11), // 485
-    r(1346, 2, 6, 0, 1), // 486
-    r(2250, 4, 6, 0, 3), // 487
-    r(1625, 4, 6, 0, 2), // 488
-    r(886, 1, 6, 0, 6), // 489
-    r(2006, 1, 6, 0, 6), // 490
+    r(1331, 1, 3, 0, 0), // 475
+    r(1999, 1, 1, 0, 0), // 476
+    r(2052, 1, 6, 0, 3), // 477
+    r(2524, 1, 3, 0, 0), // 478
+    r(2051, 1, 6, 0, 3), // 479
+    r(388, 6, 6, 0, 3), // 480
+    r(440, 1, 4, 0, 0), // 481
+    r(1391, 1, 6, 0, 8), // 482
+    r(756, 2, 6, 0, 6), // 483
+    r(2008, 1, 4, 0, 6), // 484
+    r(2255, 3, 6, 0, 11), // 485
+    r(1344, 2, 6, 0, 1), // 486
+    r(2248, 4, 6, 0, 3), // 487
+    r(1623, 4, 6, 0, 2), // 488
+    r(884, 1, 6, 0, 6), // 489
+    r(2004, 1, 6, 0, 6), // 490
     r(112, 2, 8, 0, 0), // 491
     r(33, 1, 5, 0, 0), // 492
-    r(2287, 4, 5, 0, 6), // 493
-    r(1383, 1, 6, 1, 5), // 494
-    r(2228, 2, 6, 0, 2), // 495
+    r(2285, 4, 5, 0, 6), // 493
+    r(1381, 1, 6, 1, 5), // 494
+    r(2226, 2, 6, 0, 2), // 495
     r(0, 0, 3, 4, 6), // 496
-    r(2017, 1, 6, 0, 0), // 497
-    r(2147, 3, 6, 0, 7), // 498
-    r(2226, 2, 6, 0, 6), // 499
+    r(2015, 1, 6, 0, 0), // 497
+    r(2145, 3, 6, 0, 7), // 498
+    r(2224, 2, 6, 0, 6), // 499
     r(236, 1, 2, 0, 0), // 500
-    r(810, 2, 6, 0, 8), // 501
-    r(2209, 1, 4, 0, 6), // 502
-    r(2041, 1, 6, 0, 0), // 503
+    r(808, 2, 6, 0, 8), // 501
+    r(2207, 1, 4, 0, 6), // 502
+    r(2039, 1, 6, 0, 0), // 503
     r(14, 2, 2, 0, 0), // 504
-    r(2012, 1, 4, 0, 6), // 505
-    r(1033, 4, 5, 0, 0), // 506
-    r(1835, 2, 6, 0, 6), // 507
-    r(1509, 2, 6, 0, 0), // 508
+    r(2010, 1, 4, 0, 6), // 505
+    r(1031, 4, 5, 0, 0), // 506
+    r(1833, 2, 6, 0, 6), // 507
+    r(1507, 2, 6, 0, 0), // 508
     r(233, 3, 3, 0, 0), // 509
-    r(2054, 1, 6, 0, 9), // 510
+    r(2052, 1, 6, 0, 9), // 510
     r(27, 1, 4, 0, 0), // 511
-    r(2422, 1, 2, 0, 0), // 512
+    r(2420, 1, 2, 0, 0), // 512
     r(27, 1, 5, 0, 0), // 513
-    r(2059, 2, 6, 0, 7), // 514
-    r(2044, 3, 6, 0, 6), // 515
-    r(1129, 2, 4, 0, 0), // 516
+    r(2057, 2, 6, 0, 7), // 514
+    r(2042, 3, 6, 0, 6), // 515
+    r(1127, 2, 4, 0, 0), // 516
     r(10, 1, 6, 0, 2), // 517
-    r(1348, 3, 6, 0, 7), // 518
-    r(2055, 1, 6, 0, 3), // 519
-    r(1750, 2, 6, 0, 8), // 520
-    r(2006, 1, 5, 0, 0), // 521
-    r(633, 2, 6, 0, 8), // 522
-    r(1752, 2, 6, 0, 8), // 523
-    r(793, 2, 6, 0, 6), // 524
-    r(2012, 1, 4, 0, 0), // 525
-    r(1808, 3, 6, 0, 5), // 526
+    r(1346, 3, 6, 0, 7), // 518
+    r(2053, 1, 6, 0, 3), // 519
+    r(1748, 2, 6, 0, 8), // 520
+    r(2004, 1, 5, 0, 0), // 521
+    r(631, 2, 6, 0, 8), // 522
+    r(1750, 2, 6, 0, 8), // 523
+    r(791, 2, 6, 0, 6), // 524
+    r(2010, 1, 4, 0, 0), // 525
+    r(1806, 3, 6, 0, 5), // 526
     r(78, 2, 3, 0, 0), // 527
-    r(2062, 2, 6, 0, 11), // 528
-    r(1658, 2, 6, 0, 0), // 529
-    r(2192, 3, 6, 0, 6), // 530
-    r(2017, 1, 6, 0, 6), // 531
-    r(1472, 10, 6, 0, 11), // 532
-    r(378, 1, 1, 0, 0), // 533
-    r(2150, 3, 6, 0, 7), // 534
-    r(2014, 1, 6, 0, 6), // 535
-    r(1538, 5, 6, 0, 5), // 536
-    r(1131, 2, 6, 0, 0), // 537
-    r(2216, 1, 5, 0, 0), // 538
-    r(481, 2, 6, 0, 2), // 539
+    r(2060, 2, 6, 0, 11), // 528
+    r(1656, 2, 6, 0, 0), // 529
+    r(2190, 3, 6, 0, 6), // 530
+    r(2015, 1, 6, 0, 6), // 531
+    r(1470, 10, 6, 0, 11), // 532
+    r(379, 1, 1, 0, 0), // 533
+    r(2148, 3, 6, 0, 7), // 534
+    r(2012, 1, 6, 0, 6), // 535
+    r(1536, 5, 6, 0, 5), // 536
+    r(1129, 2, 6, 0, 0), // 537
+    r(2214, 1, 5, 0, 0), // 538
+    r(482, 2, 6, 0, 2), // 539
     r(33, 1, 6, 0, 2), // 540
-    r(1343, 1, 6, 0, 0), // 541
+    r(1341, 1, 6, 0, 0), // 541
     r(112, 2, 4, 0, 0), // 542
-    r(2013, 1, 6, 0, 0), // 543
-    r(458, 1, 1, 0, 0), // 544
-    r(1582, 6, 6, 2, 5), // 545
-    r(1901, 2, 6, 0, 11), // 546
-    r(644, 1, 6, 0, 1), // 547
+    r(2011, 1, 6, 0, 0), // 543
+    r(459, 1, 1, 0, 0), // 544
+    r(1580, 6, 6, 2, 5), // 545
+    r(1899, 2, 6, 0, 11), // 546
+    r(642, 1, 6, 0, 1), // 547
     r(32, 1, 3, 0, 0), // 548
     r(119, 5, 5, 0, 0), // 549
-    r(2218, 2, 5, 0, 0), // 550
-    r(1828, 2, 6, 0, 11), // 551
-    r(1744, 3, 6, 0, 14), // 552
-    r(598, 1, 2, 0, 0), // 553
-    r(2372, 1, 2, 0, 0), // 554
-    r(2280, 2, 6, 0, 1), // 555
-    r(622, 1, 1, 0, 0), // 556
-    r(1376, 1, 5, 0, 0), // 557
-    r(1991, 3, 3, 0, 0), // 558
+    r(2216, 2, 5, 0, 0), // 550
+    r(1826, 2, 6, 0, 11), // 551
+    r(1742, 3, 6, 0, 14), // 552
+    r(596, 1, 2, 0, 0), // 553
+    r(2370, 1, 2, 0, 0), // 554
+    r(2278, 2, 6, 0, 1), // 555
+    r(620, 1, 1, 0, 0), // 556
+    r(1374, 1, 5, 0, 0), // 557
+    r(1989, 3, 3, 0, 0), // 558
     r(27, 1, 3, 0, 0), // 559
-    r(659, 2, 6, 0, 2), // 560
-    r(2176, 3, 5, 0, 0), // 561
-    r(2502, 1, 4, 0, 0), // 562
-    r(2565, 3, 5, 0, 0), // 563
-    r(2583, 1, 3, 0, 0), // 564
-    r(379, 1, 2, 0, 0), // 565
-    r(2242, 4, 6, 0, 9), // 566
-    r(2454, 1, 3, 0, 0), // 567
-    r(1930, 4, 6, 0, 1), // 568
-    r(888, 2, 6, 0, 6), // 569
-    r(2228, 2, 6, 0, 7), // 570
-    r(1321, 4, 6, 0, 6), // 571
-    r(2212, 1, 4, 0, 0), // 572
-    r(414, 2, 3, 0, 0), // 573
-    r(2294, 3, 6, 0, 7), // 574
-    r(1184, 2, 6, 2, 20), // 575
+    r(657, 2, 6, 0, 2), // 560
+    r(2174, 3, 5, 0, 0), // 561
+    r(2500, 1, 4, 0, 0), // 562
+    r(2563, 3, 5, 0, 0), // 563
+    r(2581, 1, 3, 0, 0), // 564
+    r(380, 1, 2, 0, 0), // 565
+    r(2240, 4, 6, 0, 9), // 566
+    r(2452, 1, 3, 0, 0), // 567
+    r(1928, 4, 6, 0, 1), // 568
+    r(886, 2, 6, 0, 6), // 569
+    r(2226, 2, 6, 0, 7), // 570
+    r(1319, 4, 6, 0, 6), // 571
+    r(2210, 1, 4, 0, 0), // 572
+    r(415, 2, 3, 0, 0), // 573
+    r(2292, 3, 6, 0, 7), // 574
+    r(1182, 2, 6, 2, 20), // 575
     r(114, 2, 5, 0, 0), // 576
-    r(2011, 1, 6, 0, 6), // 577
-    r(1711, 2, 6, 0, 12), // 578
-    r(2214, 1, 5, 0, 0), // 579
+    r(2009, 1, 6, 0, 6), // 577
+    r(1709, 2, 6, 0, 12), // 578
+    r(2212, 1, 5, 0, 0), // 579
     r(36, 2, 3, 0, 0), // 580
-    r(992, 5, 6, 1, 16), // 581
+    r(990, 5, 6, 1, 16), // 581
     r(10, 1, 6, 0, 1), // 582
-    r(1556, 4, 6, 4, 2), // 583
-    r(540, 2, 3, 0, 0), // 584
-    r(2212, 1, 4, 0, 6), // 585
+    r(1554, 4, 6, 4, 2), // 583
+    r(541, 2, 3, 0, 0), // 584
+    r(2210, 1, 4, 0, 6), // 585
     r(10, 1, 2, 0, 8), // 586
     r(33, 1, 3, 0, 0), // 587
-    r(2222, 2, 5, 0, 6), // 588
-    r(2018, 1, 4, 0, 0), // 589
-    r(343, 5, 4, 0, 0), // 590
-    r(773, 1, 1, 0, 0), // 591
-    r(2216, 1, 4, 0, 0), // 592
-    r(997, 5, 6, 1, 18), // 593
-    r(1394, 3, 6, 0, 14), // 594
+    r(2220, 2, 5, 0, 6), // 588
+    r(2016, 1, 4, 0, 0), // 589
+    r(344, 5, 4, 0, 0), // 590
+    r(771, 1, 1, 0, 0), // 591
+    r(2214, 1, 4, 0, 0), // 592
+    r(995, 5, 6, 1, 18), // 593
+    r(1392, 3, 6, 0, 14), // 594
     r(10, 1, 3, 0, 16), // 595
-    r(2016, 1, 4, 0, 0), // 596
-    r(1610, 3, 6, 0, 2), // 597
-    r(356, 2, 5, 0, 0), // 598
+    r(2014, 1, 4, 0, 0), // 596
+    r(1608, 3, 6, 0, 2), // 597
+    r(357, 2, 5, 0, 0), // 598
     r(72, 2, 5, 0, 0), // 599
     r(149, 17, 5, 0, 0), // 600
-    r(1734, 1, 6, 0, 5), // 601
-    r(2207, 2, 6, 4, 10), // 602
+    r(1732, 1, 6, 0, 5), // 601
+    r(2205, 2, 6, 4, 10), // 602
     r(18, 1, 3, 0, 6), // 603
-    r(2172, 1, 6, 0, 6), // 604
+    r(2170, 1, 6, 0, 6), // 604
     r(81, 1, 6, 0, 1), // 605
-    r(1722, 9, 6, 0, 4), // 606
-    r(302, 1, 3, 0, 0), // 607
-    r(2068, 1, 6, 0, 9), // 608
-    r(2280, 2, 6, 0, 6), // 609
-    r(2025, 2, 5, 0, 6), // 610
-    r(474, 7, 10, 0, 0), // 611
-    r(2127, 1, 3, 3, 0), // 612
-    r(243, 1, 3, 0, 0), // 613
-    r(2020, 1, 4, 0, 0), // 614
-    r(2211, 1, 4, 0, 0), // 615
-    r(1818, 2, 6, 0, 14), // 616
+    r(1720, 9, 6, 0, 4), // 606
+    r(303, 1, 3, 0, 0), // 607
+    r(2066, 1, 6, 0, 9), // 608
+    r(2278, 2, 6, 0, 6), // 609
+    r(2023, 2, 5, 0, 6), // 610
+    r(475, 7, 10, 0, 0), // 611
+    r(2125, 1, 3, 3, 0), // 612
+    r(244, 1, 3, 0, 0), // 613
+    r(2018, 1, 4, 0, 0), // 614
+    r(2209, 1, 4, 0, 0), // 615
+    r(1816, 2, 6, 0, 14), // 616
     r(10, 1, 6, 0, 8), // 617
-    r(2051, 1, 6, 0, 9), // 618
-    r(1209, 3, 6, 0, 1), // 619
+    r(2049, 1, 6, 0, 9), // 618
+    r(1207, 3, 6, 0, 1), // 619
     r(224, 4, 4, 0, 0), // 620
-    r(2373, 1, 2, 0, 0), // 621
-    r(645, 1, 6, 0, 3), // 622
-    r(2021, 1, 6, 0, 7), // 623
-    r(2588, 3, 6, 0, 0), // 624
-    r(382, 1, 1, 0, 0), // 625
+    r(2371, 1, 2, 0, 0), // 621
+    r(643, 1, 6, 0, 3), // 622
+    r(2019, 1, 6, 0, 7), // 623
+    r(2586, 3, 6, 0, 0), // 624
+    r(383, 1, 1, 0, 0), // 625
     r(0, 0, 8, 0, 0), // 626
-    r(2483, 1, 2, 0, 0), // 627
-    r(2021, 1, 6, 0, 6), // 628
-    r(2370, 1, 2, 0, 0), // 629
-    r(2212, 1, 5, 0, 6), // 630
-    r(550, 2, 2, 0, 0), // 631
-    r(2019, 1, 6, 0, 6), // 632
-    r(2263, 2, 6, 0, 6), // 633
-    r(1218, 4, 6, 0, 2), // 634
-    r(2181, 3, 6, 0, 6), // 635
-    r(1089, 9, 6, 0, 2), // 636
-    r(2477, 2, 2, 0, 0), // 637
-    r(360, 2, 3, 0, 0), // 638
-    r(1387, 1, 6, 0, 5), // 639
-    r(418, 1, 4, 0, 0), // 640
-    r(2403, 2, 4, 0, 0), // 641
-    r(849, 1, 6, 0, 1), // 642
-    r(1779, 1, 6, 1, 8), // 643
-    r(331, 4, 4, 0, 0), // 644
+    r(2481, 1, 2, 0, 0), // 627
+    r(2019, 1, 6, 0, 6), // 628
+    r(2368, 1, 2, 0, 0), // 629
+    r(2210, 1, 5, 0, 6), // 630
+    r(551, 2, 2, 0, 0), // 631
+    r(2017, 1, 6, 0, 6), // 632
+    r(2261, 2, 6, 0, 6), // 633
+    r(1216, 4, 6, 0, 2), // 634
+    r(2179, 3, 6, 0, 6), // 635
+    r(1087, 9, 6, 0, 2), // 636
+    r(2475, 2, 2, 0, 0), // 637
+    r(361, 2, 3, 0, 0), // 638
+    r(1385, 1, 6, 0, 5), // 639
+    r(419, 1, 4, 0, 0), // 640
+    r(2401, 2, 4, 0, 0), // 641
+    r(847, 1, 6, 0, 1), // 642
+    r(1777, 1, 6, 1, 8), // 643
+    r(332, 4, 4, 0, 0), // 644
     r(0, 0, 6, 1, 8), // 645
-    r(398, 1, 5, 0, 0), // 646
-    r(2014, 1, 6, 0, 7), // 647
-    r(645, 1, 6, 0, 4), // 648
-    r(530, 2, 4, 0, 3), // 649
+    r(399, 1, 5, 0, 0), // 646
+    r(2012, 1, 6, 0, 7), // 647
+    r(643, 1, 6, 0, 4), // 648
+    r(531, 2, 4, 0, 3), // 649
     r(76, 1, 3, 0, 0), // 650
-    r(2285, 2, 6, 0, 1), // 651
-    r(899, 4, 3, 2, 0), // 652
-    r(1883, 1, 6, 0, 15), // 653
-    r(431, 8, 7, 0, 0), // 654
-    r(650, 2, 6, 0, 7), // 655
-    r(981, 6, 6, 1, 24), // 656
-    r(2410, 1, 4, 0, 0), // 657
+    r(2283, 2, 6, 0, 1), // 651
+    r(897, 4, 3, 2, 0), // 652
+    r(1881, 1, 6, 0, 15), // 653
+    r(432, 8, 7, 0, 0), // 654
+    r(648, 2, 6, 0, 7), // 655
+    r(979, 6, 6, 1, 24), // 656
+    r(2408, 1, 4, 0, 0), // 657
     r(194, 1, 5, 0, 0), // 658
-    r(1340, 3, 4, 0, 0), // 659
-    r(2380, 3, 3, 0, 0), // 660
-    r(2008, 1, 6, 0, 6), // 661
-    r(442, 1, 2, 0, 0), // 662
-    r(314, 7, 6, 0, 2), // 663
-    r(1913, 4, 6, 0, 5), // 664
-    r(2016, 1, 5, 0, 0), // 665
-    r(2280, 2, 6, 0, 0), // 666
-    r(2172, 1, 5, 0, 0), // 667
-    r(2360, 1, 3, 0, 0), // 668
-    r(2491, 2, 2, 0, 0), // 669
-    r(2408, 2, 2, 0, 0), // 670
-    r(2207, 2, 6, 4, 4), // 671
-    r(2205, 2, 6, 4, 4), // 672
-    r(1234, 2, 6, 0, 0), // 673
-    r(1747, 2, 6, 0, 11), // 674
-    r(886, 1, 6, 0, 7), // 675
-    r(2066, 2, 6, 0, 11), // 676
-    r(465, 1, 2, 0, 0), // 677
+    r(1338, 3, 4, 0, 0), // 659
+    r(2378, 3, 3, 0, 0), // 660
+    r(2006, 1, 6, 0, 6), // 661
+    r(443, 1, 2, 0, 0), // 662
+    r(315, 7, 6, 0, 2), // 663
+    r(1911, 4, 6, 0, 5), // 664
+    r(2014, 1, 5, 0, 0), // 665
+    r(2278, 2, 6, 0, 0), // 666
+    r(2170, 1, 5, 0, 0), // 667
+    r(2358, 1, 3, 0, 0), // 668
+    r(2489, 2, 2, 0, 0), // 669
+    r(2406, 2, 2, 0, 0), // 670
+    r(2205, 2, 6, 4, 4), // 671
+    r(2203, 2, 6, 4, 4), // 672
+    r(1232, 2, 6, 0, 0), // 673
+    r(1745, 2, 6, 0, 11), // 674
+    r(884, 1, 6, 0, 7), // 675
+    r(2064, 2, 6, 0, 11), // 676
+    r(466, 1, 2, 0, 0), // 677
     r(0, 0, 5, 3, 6), // 678
-    r(1806, 2, 5, 0, 0), // 679
-    r(873, 1, 3, 0, 0), // 680
+    r(1804, 2, 5, 0, 0), // 679
+    r(871, 1, 3, 0, 0), // 680
     r(11, 1, 2, 0, 0), // 681
-    r(2168, 3, 6, 0, 2), // 682
-    r(2150, 3, 6, 0, 1), // 683
-    r(699, 1, 6, 0, 5), // 684
-    r(1338, 2, 6, 0, 0), // 685
+    r(2166, 3, 6, 0, 2), // 682
+    r(2148, 3, 6, 0, 1), // 683
+    r(697, 1, 6, 0, 5), // 684
+    r(1336, 2, 6, 0, 0), // 685
     r(191, 3, 3, 0, 0), // 686
-    r(542, 1, 2, 0, 0), // 687
-    r(1357, 1, 1, 0, 0), // 688
-    r(767, 1, 6, 0, 0), // 689
-    r(1801, 1, 6, 0, 5), // 690
-    r(2210, 1, 4, 0, 0), // 691
-    r(1325, 4, 6, 0, 5), // 692
-    r(2217, 1, 6, 0, 1), // 693
-    r(2084, 5, 6, 0, 11), // 694
-    r(2543, 4, 6, 0, 2), // 695
-    r(1403, 2, 6, 0, 6), // 696
-    r(637, 1, 6, 0, 5), // 697
-    r(1796, 1, 6, 0, 8), // 698
-    r(2021, 1, 6, 0, 0), // 699
-    r(2287, 4, 5, 0, 0), // 700
-    r(2103, 4, 6, 0, 4), // 701
-    r(623, 1, 2, 0, 0), // 702
-    r(1779, 1, 6, 0, 9), // 703
-    r(2226, 2, 6, 0, 0), // 704
-    r(2133, 2, 3, 0, 0), // 705
-    r(348, 2, 5, 0, 0), // 706
-    r(497, 2, 2, 0, 0), // 707
-    r(968, 2, 6, 0, 7), // 708
-    r(557, 3, 5, 0, 0), // 709
-    r(2032, 2, 5, 0, 0), // 710
-    r(1465, 4, 6, 0, 8), // 711
-    r(2399, 1, 2, 0, 0), // 712
-    r(1521, 8, 6, 1, 7), // 713
+    r(543, 1, 2, 0, 0), // 687
+    r(1355, 1, 1, 0, 0), // 688
+    r(765, 1, 6, 0, 0), // 689
+    r(1799, 1, 6, 0, 5), // 690
+    r(2208, 1, 4, 0, 0), // 691
+    r(1323, 4, 6, 0, 5), // 692
+    r(2215, 1, 6, 0, 1), // 693
+    r(2082, 5, 6, 0, 11), // 694
+    r(2541, 4, 6, 0, 2), // 695
+    r(1401, 2, 6, 0, 6), // 696
+    r(635, 1, 6, 0, 5), // 697
+    r(1794, 1, 6, 0, 8), // 698
+    r(2019, 1, 6, 0, 0), // 699
+    r(2285, 4, 5, 0, 0), // 700
+    r(2101, 4, 6, 0, 4), // 701
+    r(621, 1, 2, 0, 0), // 702
+    r(1777, 1, 6, 0, 9), // 703
+    r(2224, 2, 6, 0, 0), // 704
+    r(2131, 2, 3, 0, 0), // 705
+    r(349, 2, 5, 0, 0), // 706
+    r(498, 2, 2, 0, 0), // 707
+    r(966, 2, 6, 0, 7), // 708
+    r(558, 3, 5, 0, 0), // 709
+    r(2030, 2, 5, 0, 0), // 710
+    r(1463, 4, 6, 0, 8), // 711
+    r(2397, 1, 2, 0, 0), // 712
+    r(1519, 8, 6, 1, 7), // 713
     r(10, 1, 6, 0, 4), // 714
-    r(2302, 4, 6, 0, 0), // 715
-    r(2154, 1, 6, 0, 1), // 716
-    r(1908, 1, 5, 0, 0), // 717
-    r(2015, 1, 6, 0, 7), // 718
-    r(2215, 1, 6, 0, 1), // 719
+    r(2300, 4, 6, 0, 0), // 715
+    r(2152, 1, 6, 0, 1), // 716
+    r(1906, 1, 5, 0, 0), // 717
+    r(2013, 1, 6, 0, 7), // 718
+    r(2213, 1, 6, 0, 1), // 719
     r(138, 5, 5, 0, 0), // 720
     r(0, 0, 2, 0, 7), // 721
-    r(652, 1, 6, 0, 2), // 722
-    r(762, 2, 6, 0, 8), // 723
-    r(382, 1, 2, 0, 0), // 724
-    r(2340, 3, 4, 0, 0), // 725
+    r(650, 1, 6, 0, 2), // 722
+    r(760, 2, 6, 0, 8), // 723
+    r(383, 1, 2, 0, 0), // 724
+    r(2338, 3, 4, 0, 0), // 725
     r(237, 1, 4, 0, 0), // 726
-    r(1423, 2, 6, 0, 15), // 727
-    r(495, 2, 3, 0, 0), // 728
-    r(2020, 1, 5, 0, 6), // 729
-    r(378, 1, 3, 0, 0), // 730
-    r(676, 1, 6, 0, 8), // 731
-    r(1362, 2, 3, 0, 0), // 732
-    r(1207, 2, 6, 0, 6), // 733
-    r(1356, 1, 2, 0, 0), // 734
-    r(2006, 1, 5, 0, 6), // 735
-    r(2062, 2, 6, 0, 5), // 736
+    r(1421, 2, 6, 0, 15), // 727
+    r(496, 2, 3, 0, 0), // 728
+    r(2018, 1, 5, 0, 6), // 729
+    r(379, 1, 3, 0, 0), // 730
+    r(674, 1, 6, 0, 8), // 731
+    r(1360, 2, 3, 0, 0), // 732
+    r(1205, 2, 6, 0, 6), // 733
+    r(1354, 1, 2, 0, 0), // 734
+    r(2004, 1, 5, 0, 6), // 735
+    r(2060, 2, 6, 0, 5), // 736
     r(87, 2, 2, 0, 0), // 737
-    r(2038, 2, 6, 0, 7), // 738
-    r(2057, 2, 6, 0, 7), // 739
-    r(370, 2, 3, 0, 0), // 740
-    r(492, 3, 7, 0, 0), // 741
-    r(2044, 3, 6, 0, 0), // 742
-    r(2558, 2, 2, 0, 0), // 743
-    r(2018, 1, 4, 0, 6), // 744
-    r(1889, 2, 6, 0, 12), // 745
+    r(2036, 2, 6, 0, 7), // 738
+    r(2055, 2, 6, 0, 7), // 739
+    r(371, 2, 3, 0, 0), // 740
+    r(493, 3, 7, 0, 0), // 741
+    r(2042, 3, 6, 0, 0), // 742
+    r(2556, 2, 2, 0, 0), // 743
+    r(2016, 1, 4, 0, 6), // 744
+    r(1887, 2, 6, 0, 12), // 745
     r(6, 2, 2, 0, 0), // 746
     r(0, 0, 6, 3, 13), // 747
-    r(1133, 2, 5, 0, 0), // 748
-    r(2094, 1, 6, 0, 10), // 749
-    r(308, 6, 8, 0, 0), // 750
-    r(676, 1, 6, 0, 7), // 751
-    r(1924, 6, 6, 0, 5), // 752
-    r(386, 1, 3, 0, 0), // 753
-    r(2089, 5, 6, 0, 11), // 754
-    r(903, 6, 5, 0, 0), // 755
-    r(2002, 1, 4, 0, 0), // 756
-    r(2015, 1, 6, 0, 6), // 757
-    r(1936, 2, 5, 0, 0), // 758
-    r(627, 1, 4, 0, 0), // 759
-    r(1360, 2, 3, 0, 0), // 760
-    r(2209, 1, 4, 0, 0), // 761
-    r(2360, 1, 2, 0, 0), // 762
+    r(1131, 2, 5, 0, 0), // 748
+    r(2092, 1, 6, 0, 10), // 749
+    r(309, 6, 8, 0, 0), // 750
+    r(674, 1, 6, 0, 7), // 751
+    r(1922, 6, 6, 0, 5), // 752
+    r(387, 1, 3, 0, 0), // 753
+    r(2087, 5, 6, 0, 11), // 754
+    r(901, 6, 5, 0, 0), // 755
+    r(2000, 1, 4, 0, 0), // 756
+    r(2013, 1, 6, 0, 6), // 757
+    r(1934, 2, 5, 0, 0), // 758
+    r(625, 1, 4, 0, 0), // 759
+    r(1358, 2, 3, 0, 0), // 760
+    r(2207, 1, 4, 0, 0), // 761
+    r(2358, 1, 2, 0, 0), // 762
     r(9, 1, 1, 0, 3), // 763
-    r(941, 2, 6, 0, 10), // 764
-    r(2103, 4, 6, 0, 10), // 765
-    r(1613, 3, 6, 1, 3), // 766
-    r(2269, 4, 6, 0, 6), // 767
-    r(674, 2, 6, 0, 7), // 768
-    r(2265, 4, 6, 0, 6), // 769
-    r(2184, 5, 6, 0, 6), // 770
-    r(1280, 1, 3, 0, 0), // 771
-    r(1383, 1, 6, 0, 8), // 772
-    r(358, 2, 3, 0, 0), // 773
-    r(2107, 1, 6, 0, 2), // 774
-    r(2035, 1, 6, 0, 0), // 775
-    r(1543, 3, 6, 0, 2), // 776
-    r(2207, 2, 6, 0, 11), // 777
-    r(2133, 2, 3, 0, 6), // 778
-    r(533, 2, 37, 0, 0), // 779
-    r(2155, 1, 6, 0, 1), // 780
-    r(552, 1, 2, 0, 0), // 781
-    r(1820, 3, 6, 0, 14), // 782
+    r(939, 2, 6, 0, 10), // 764
+    r(2101, 4, 6, 0, 10), // 765
+    r(1611, 3, 6, 1, 3), // 766
+    r(2267, 4, 6, 0, 6), // 767
+    r(672, 2, 6, 0, 7), // 768
+    r(2263, 4, 6, 0, 6), // 769
+    r(2182, 5, 6, 0, 6), // 770
+    r(1278, 1, 3, 0, 0), // 771
+    r(1381, 1, 6, 0, 8), // 772
+    r(359, 2, 3, 0, 0), // 773
+    r(2105, 1, 6, 0, 2), // 774
+    r(2033, 1, 6, 0, 0), // 775
+    r(1541, 3, 6, 0, 2), // 776
+    r(2205, 2, 6, 0, 11), // 777
+    r(2131, 2, 3, 0, 6), // 778
+    r(534, 2, 37, 0, 0), // 779
+    r(2153, 1, 6, 0, 1), // 780
+    r(553, 1, 2, 0, 0), // 781
+    r(1818, 3, 6, 0, 14), // 782
     r(0, 0, 6, 1, 7), // 783
-    r(714, 1, 6, 0, 0), // 784
-    r(702, 6, 4, 0, 0), // 785
-    r(530, 2, 6, 0, 0), // 786
-    r(1142, 10, 6, 0, 4), // 787
-    r(1815, 1, 6, 0, 10), // 788
-    r(2112, 2, 6, 0, 2), // 789
-    r(1348, 3, 6, 0, 6), // 790
-    r(2014, 1, 3, 0, 6), // 791
-    r(2417, 3, 2, 0, 0), // 792
+    r(712, 1, 6, 0, 0), // 784
+    r(700, 6, 4, 0, 0), // 785
+    r(531, 2, 6, 0, 0), // 786
+    r(1140, 10, 6, 0, 4), // 787
+    r(1813, 1, 6, 0, 10), // 788
+    r(2110, 2, 6, 0, 2), // 789
+    r(1346, 3, 6, 0, 6), // 790
+    r(2012, 1, 3, 0, 6), // 791
+    r(2415, 3, 2, 0, 0), // 792
     r(82, 3, 4, 0, 0), // 793
-    r(892, 1, 6, 0, 4), // 794
-    r(1872, 1, 6, 0, 8), // 795
-    r(1958, 5, 6, 0, 0), // 796
-    r(676, 1, 6, 0, 6), // 797
-    r(340, 3, 3, 0, 0), // 798
-    r(629, 2, 4, 0, 0), // 799
-    r(2427, 3, 4, 0, 0), // 800
-    r(2394, 3, 3, 0, 0), // 801
-    r(625, 2, 4, 0, 0), // 802
-    r(756, 2, 6, 0, 17), // 803
-    r(2095, 4, 6, 0, 10), // 804
-    r(887, 1, 6, 0, 1), // 805
+    r(890, 1, 6, 0, 4), // 794
+    r(1870, 1, 6, 0, 8), // 795
+    r(1956, 5, 6, 0, 0), // 796
+    r(674, 1, 6, 0, 6), // 797
+    r(341, 3, 3, 0, 0), // 798
+    r(627, 2, 4, 0, 0), // 799
+    r(2425, 3, 4, 0, 0), // 800
+    r(2392, 3, 3, 0, 0), // 801
+    r(623, 2, 4, 0, 0), // 802
+    r(754, 2, 6, 0, 17), // 803
+    r(2093, 4, 6, 0, 10), // 804
+    r(885, 1, 6, 0, 1), // 805
     r(34, 2, 4, 0, 0), // 806
-    r(1137, 5, 6, 0, 0), // 807
-    r(638, 2, 6, 0, 11), // 808
-    r(2205, 2, 6, 0, 11), // 809
-    r(2218, 2, 6, 0, 6), // 810
-    r(2400, 3, 4, 0, 0), // 811
-    r(1355, 1, 4, 0, 0), // 812
-    r(868, 2, 6, 0, 7), // 813
-    r(638, 2, 6, 0, 12), // 814
-    r(1381, 1, 6, 0, 15), // 815
-    r(616, 1, 3, 0, 0), // 816
+    r(1135, 5, 6, 0, 0), // 807
+    r(636, 2, 6, 0, 11), // 808
+    r(2203, 2, 6, 0, 11), // 809
+    r(2216, 2, 6, 0, 6), // 810
+    r(2398, 3, 4, 0, 0), // 811
+    r(1353, 1, 4, 0, 0), // 812
+    r(866, 2, 6, 0, 7), // 813
+    r(636, 2, 6, 0, 12), // 814
+    r(1379, 1, 6, 0, 15), // 815
+    r(614, 1, 3, 0, 0), // 816
     r(19, 2, 3, 0, 0), // 817
-    r(543, 1, 2, 0, 0), // 818
-    r(2582, 1, 3, 0, 0), // 819
-    r(2542, 1, 2, 0, 0), // 820
-    r(2141, 4, 6, 0, 8), // 821
-    r(2013, 1, 6, 0, 7), // 822
-    r(886, 1, 6, 0, 11), // 823
-    r(2294, 3, 6, 0, 6), // 824
-    r(872, 1, 6, 0, 6), // 825
-    r(582, 1, 3, 0, 0), // 826
-    r(2205, 2, 6, 4, 10), // 827
+    r(544, 1, 2, 0, 0), // 818
+    r(2580, 1, 3, 0, 0), // 819
+    r(2540, 1, 2, 0, 0), // 820
+    r(2139, 4, 6, 0, 8), // 821
+    r(2011, 1, 6, 0, 7), // 822
+    r(884, 1, 6, 0, 11), // 823
+    r(2292, 3, 6, 0, 6), // 824
+    r(870, 1, 6, 0, 6), // 825
+    r(583, 1, 3, 0, 0), // 826
+    r(2203, 2, 6, 4, 10), // 827
     r(143, 3, 6, 0, 0), // 828
-    r(413, 1, 3, 0, 0), // 829
+    r(414, 1, 3, 0, 0), // 829
     r(166, 18, 6, 0, 0), // 830
-    r(1535, 3, 6, 1, 3), // 831
-    r(2226, 2, 5, 0, 6), // 832
-    r(876, 2, 6, 0, 8), // 833
-    r(2306, 2, 3, 0, 0), // 834
+    r(1533, 3, 6, 1, 3), // 831
+    r(2224, 2, 5, 0, 6), // 832
+    r(874, 2, 6, 0, 8), // 833
+    r(2304, 2, 3, 0, 0), // 834
     r(103, 2, 2, 0, 0), // 835
-    r(2213, 1, 4, 0, 6), // 836
-    r(1383, 1, 6, 2, 8), // 837
-    r(812, 2, 6, 0, 12), // 838
-    r(734, 11, 6, 0, 14), // 839
-    r(1405, 2, 6, 0, 14), // 840
-    r(1098, 1, 4, 0, 0), // 841
-    r(321, 4, 6, 0, 2), // 842
-    r(2222, 2, 6, 0, 0), // 843
-    r(1388, 1, 6, 2, 11), // 844
+    r(2211, 1, 4, 0, 6), // 836
+    r(1381, 1, 6, 2, 8), // 837
+    r(810, 2, 6, 0, 12), // 838
+    r(732, 11, 6, 0, 14), // 839
+    r(1403, 2, 6, 0, 14), // 840
+    r(1096, 1, 4, 0, 0), // 841
+    r(322, 4, 6, 0, 2), // 842
+    r(2220, 2, 6, 0, 0), // 843
+    r(1386, 1, 6, 2, 11), // 844
     r(33, 1, 6, 0, 8), // 845
-    r(1783, 2, 6, 0, 6), // 846
-    r(2246, 4, 6, 0, 7), // 847
-    r(1850, 2, 6, 0, 4), // 848
-    r(2205, 2, 6, 0, 5), // 849
-    r(2207, 2, 6, 0, 5), // 850
-    r(2234, 4, 6, 0, 9), // 851
-    r(2228, 2, 6, 0, 1), // 852
+    r(1781, 2, 6, 0, 6), // 846
+    r(2244, 4, 6, 0, 7), // 847
+    r(1848, 2, 6, 0, 4), // 848
+    r(2203, 2, 6, 0, 5), // 849
+    r(2205, 2, 6, 0, 5), // 850
+    r(2232, 4, 6, 0, 9), // 851
+    r(2226, 2, 6, 0, 1), // 852
     r(112, 2, 6, 0, 2), // 853
-    r(2505, 2, 1, 0, 0), // 854
-    r(1989, 1, 2, 0, 0), // 855
-    r(2003, 3, 3, 0, 0), // 856
+    r(2503, 2, 1, 0, 0), // 854
+    r(1987, 1, 2, 0, 0), // 855
+    r(2001, 3, 3, 0, 0), // 856
     r(72, 2, 3, 0, 0), // 857
-    r(335, 1, 4, 0, 0), // 858
-    r(1749, 1, 6, 0, 8), // 859
-    r(1947, 5, 6, 0, 1), // 860
-    r(2361, 2, 3, 0, 0), // 861
-    r(2217, 1, 6, 0, 0), // 862
-    r(467, 1, 2, 0, 0), // 863
+    r(336, 1, 4, 0, 0), // 858
+    r(1747, 1, 6, 0, 8), // 859
+    r(1945, 5, 6, 0, 1), // 860
+    r(2359, 2, 3, 0, 0), // 861
+    r(2215, 1, 6, 0, 0), // 862
+    r(468, 1, 2, 0, 0), // 863
     r(0, 0, 3, 3, 0), // 864
     r(0, 0, 6, 0, 19), // 865
-    r(2423, 1, 2, 0, 0), // 866
-    r(393, 5, 6, 0, 2), // 867
-    r(1737, 2, 6, 0, 6), // 868
-    r(2365, 1, 2, 0, 0), // 869
-    r(2448, 2, 2, 0, 0), // 870
-    r(2569, 3, 4, 0, 0), // 871
-    r(2331, 2, 5, 0, 0), // 872
+    r(2421, 1, 2, 0, 0), // 866
+    r(394, 5, 6, 0, 2), // 867
+    r(1735, 2, 6, 0, 6), // 868
+    r(2363, 1, 2, 0, 0), // 869
+    r(2446, 2, 2, 0, 0), // 870
+    r(2567, 3, 4, 0, 0), // 871
+    r(2329, 2, 5, 0, 0), // 872
     r(105, 3, 5, 0, 0), // 873
     r(0, 0, 6, 2, 7), // 874
-    r(2110, 2, 6, 0, 2), // 875
-    r(1358, 1, 2, 0, 0), // 876
-    r(2511, 1, 2, 0, 0), // 877
-    r(1629, 3, 6, 0, 2), // 878
-    r(1469, 3, 6, 0, 6), // 879
-    r(645, 1, 6, 0, 2), // 880
-    r(595, 1, 2, 0, 0), // 881
-    r(1178, 2, 6, 0, 1), // 882
-    r(637, 1, 6, 0, 4), // 883
-    r(602, 7, 2, 0, 0), // 884
-    r(1194, 2, 6, 0, 13), // 885
-    r(419, 2, 2, 0, 0), // 886
-    r(1372, 4, 6, 0, 1), // 887
-    r(2216, 1, 4, 0, 6), // 888
-    r(732, 2, 6, 0, 14), // 889
-    r(1640, 5, 6, 0, 4), // 890
+    r(2108, 2, 6, 0, 2), // 875
+    r(1356, 1, 2, 0, 0), // 876
+    r(2509, 1, 2, 0, 0), // 877
+    r(1627, 3, 6, 0, 2), // 878
+    r(1467, 3, 6, 0, 6), // 879
+    r(643, 1, 6, 0, 2), // 880
+    r(593, 1, 2, 0, 0), // 881
+    r(1176, 2, 6, 0, 1), // 882
+    r(635, 1, 6, 0, 4), // 883
+    r(600, 7, 2, 0, 0), // 884
+    r(1192, 2, 6, 0, 13), // 885
+    r(420, 2, 2, 0, 0), // 886
+    r(1370, 4, 6, 0, 1), // 887
+    r(2214, 1, 4, 0, 6), // 888
+    r(730, 2, 6, 0, 14), // 889
+    r(1638, 5, 6, 0, 4), // 890
     r(203, 1, 3, 0, 0), // 891
-    r(1780, 3, 6, 0, 15), // 892
-    r(411, 2, 4, 0, 0), // 893
+    r(1778, 3, 6, 0, 15), // 892
+    r(412, 2, 4, 0, 0), // 893
     r(146, 3, 5, 0, 0), // 894
-    r(2479, 2, 2, 0, 0), // 895
-    r(596, 1, 2, 0, 0), // 896
-    r(599, 3, 4, 0, 0), // 897
-    r(1174, 2, 6, 0, 7), // 898
-    r(2297, 2, 5, 0, 0), // 899
-    r(1189, 3, 6, 0, 21), // 900
-    r(2366, 3, 3, 0, 0), // 901
-    r(2008, 1, 6, 0, 0), // 902
-    r(2312, 1, 2, 0, 0), // 903
+    r(2477, 2, 2, 0, 0), // 895
+    r(594, 1, 2, 0, 0), // 896
+    r(597, 3, 4, 0, 0), // 897
+    r(1172, 2, 6, 0, 7), // 898
+    r(2295, 2, 5, 0, 0), // 899
+    r(1187, 3, 6, 0, 21), // 900
+    r(2364, 3, 3, 0, 0), // 901
+    r(2006, 1, 6, 0, 0), // 902
+    r(2310, 1, 2, 0, 0), // 903
     r(0, 0, 6, 2, 6), // 904
-    r(2222, 2, 5, 0, 0), // 905
-    r(2047, 2, 5, 0, 0), // 906
-    r(339, 1, 3, 0, 0), // 907
+    r(2220, 2, 5, 0, 0), // 905
+    r(2045, 2, 5, 0, 0), // 906
+    r(340, 1, 3, 0, 0), // 907
     r(97, 1, 2, 0, 0), // 908
-    r(971, 2, 6, 0, 8), // 909
+    r(969, 2, 6, 0, 8), // 909
     r(0, 0, 2, 3, 0), // 910
-    r(858, 8, 6, 0, 0), // 911
-    r(2034, 1, 6, 0, 1), // 912
-    r(645, 1, 4, 0, 0), // 913
-    r(2584, 2, 3, 0, 0), // 914
-    r(2018, 1, 6, 0, 0), // 915
-    r(2254, 2, 6, 0, 6), // 916
-    r(673, 1, 5, 0, 0), // 917
-    r(1623, 2, 6, 0, 1), // 918
-    r(964, 2, 6, 2, 9), // 919
-    r(516, 14, 6, 0, 0), // 920
-    r(2540, 2, 2, 0, 0), // 921
-    r(870, 2, 6, 0, 5), // 922
-    r(1344, 2, 6, 0, 2), // 923
-    r(2034, 1, 6, 0, 7), // 924
-    r(554, 3, 5, 0, 0), // 925
-    r(842, 6, 5, 0, 0), // 926
-    r(2079, 5, 6, 0, 11), // 927
-    r(1879, 2, 6, 0, 5), // 928
-    r(2375, 2, 2, 0, 0), // 929
-    r(325, 4, 6, 0, 0), // 930
-    r(971, 2, 6, 0, 7), // 931
-    r(893, 2, 6, 0, 5), // 932
-    r(2036, 2, 5, 0, 0), // 933
+    r(856, 8, 6, 0, 0), // 911
+    r(2032, 1, 6, 0, 1), // 912
+    r(643, 1, 4, 0, 0), // 913
+    r(2582, 2, 3, 0, 0), // 914
+    r(2016, 1, 6, 0, 0), // 915
+    r(2252, 2, 6, 0, 6), // 916
+    r(671, 1, 5, 0, 0), // 917
+    r(1621, 2, 6, 0, 1), // 918
+    r(962, 2, 6, 2, 9), // 919
+    r(517, 14, 6, 0, 0), // 920
+    r(2538, 2, 2, 0, 0), // 921
+    r(868, 2, 6, 0, 5), // 922
+    r(1342, 2, 6, 0, 2), // 923
+    r(2032, 1, 6, 0, 7), // 924
+    r(555, 3, 5, 0, 0), // 925
+    r(840, 6, 5, 0, 0), // 926
+    r(2077, 5, 6, 0, 11), // 927
+    r(1877, 2, 6, 0, 5), // 928
+    r(2373, 2, 2, 0, 0), // 929
+    r(326, 4, 6, 0, 0), // 930
+    r(969, 2, 6, 0, 7), // 931
+    r(891, 2, 6, 0, 5), // 932
+    r(2034, 2, 5, 0, 0), // 933
     r(215, 2, 4, 0, 0), // 934
-    r(553, 1, 2, 0, 0), // 935
-    r(2064, 2, 6, 0, 5), // 936
-    r(2066, 2, 6, 0, 5), // 937
-    r(655, 2, 6, 0, 7), // 938
-    r(2215, 1, 6, 0, 7), // 939
+    r(554, 1, 2, 0, 0), // 935
+    r(2062, 2, 6, 0, 5), // 936
+    r(2064, 2, 6, 0, 5), // 937
+    r(653, 2, 6, 0, 7), // 938
+    r(2213, 1, 6, 0, 7), // 939
     r(100, 2, 3, 0, 0), // 940
-    r(2581, 1, 5, 0, 0), // 941
-    r(973, 2, 6, 0, 14), // 942
+    r(2579, 1, 5, 0, 0), // 941
+    r(971, 2, 6, 0, 14), // 942
     r(11, 1, 1, 0, 0), // 943
-    r(2464, 2, 3, 0, 0), // 944
-    r(259, 2, 2, 0, 0), // 945
-    r(530, 2, 3, 0, 0), // 946
-    r(1099, 8, 6, 0, 3), // 947
-    r(2035, 1, 6, 0, 7), // 948
-    r(892, 1, 6, 0, 3), // 949
-    r(440, 2, 2, 0, 0), // 950
-    r(1002, 3, 4, 0, 0), // 951
+    r(2462, 2, 3, 0, 0), // 944
+    r(260, 2, 2, 0, 0), // 945
+    r(531, 2, 3, 0, 0), // 946
+    r(1097, 8, 6, 0, 3), // 947
+    r(2033, 1, 6, 0, 7), // 948
+    r(890, 1, 6, 0, 3), // 949
+    r(441, 2, 2, 0, 0), // 950
+    r(1000, 3, 4, 0, 0), // 951
     r(100, 2, 4, 0, 0), // 952
-    r(2220, 2, 6, 0, 2), // 953
-    r(2124, 2, 4, 0, 0), // 954
-    r(546, 3, 4, 0, 0), // 955
+    r(2218, 2, 6, 0, 2), // 953
+    r(2122, 2, 4, 0, 0), // 954
+    r(547, 3, 4, 0, 0), // 955
     r(8, 1, 3, 0, 0), // 956
-    r(715, 1, 6, 0, 1), // 957
-    r(2155, 1, 6, 0, 7), // 958
-    r(968, 2, 6, 0, 12), // 959
+    r(713, 1, 6, 0, 1), // 957
+    r(2153, 1, 6, 0, 7), // 958
+    r(966, 2, 6, 0, 12), // 959
     r(0, 0, 6, 2, 1), // 960
-    r(2474, 3, 2, 0, 0), // 961
+    r(2472, 3, 2, 0, 0), // 961
     r(0, 0, 4, 2, 0), // 962
-    r(1670, 8, 6, 1, 7), // 963
+    r(1668, 8, 6, 1, 7), // 963
     r(33, 1, 6, 0, 6), // 964
-    r(1825, 3, 6, 0, 14), // 965
-    r(2217, 1, 6, 0, 7), // 966
-    r(2020, 1, 6, 0, 0), // 967
+    r(1823, 3, 6, 0, 14), // 965
+    r(2215, 1, 6, 0, 7), // 966
+    r(2018, 1, 6, 0, 0), // 967
     r(92, 2, 3, 0, 0), // 968
-    r(2230, 4, 6, 0, 7), // 969
-    r(2390, 4, 4, 0, 0), // 970
-    r(1802, 2, 6, 0, 4), // 971
-    r(1213, 3, 6, 0, 1), // 972
-    r(1051, 9, 6, 0, 2), // 973
-    r(975, 3, 6, 0, 2), // 974
-    r(298, 4, 4, 0, 0), // 975
-    r(2224, 2, 6, 0, 1), // 976
-    r(1416, 2, 6, 0, 11), // 977
-    r(960, 4, 6, 1, 23), // 978
-    r(2315, 2, 3, 0, 0), // 979
-    r(2056, 1, 6, 0, 3), // 980
-    r(255, 4, 2, 0, 0), // 981
-    r(1891, 2, 6, 0, 14), // 982
+    r(2228, 4, 6, 0, 7), // 969
+    r(2388, 4, 4, 0, 0), // 970
+    r(1800, 2, 6, 0, 4), // 971
+    r(1211, 3, 6, 0, 1), // 972
+    r(1049, 9, 6, 0, 2), // 973
+    r(973, 3, 6, 0, 2), // 974
+    r(299, 4, 4, 0, 0), // 975
+    r(2222, 2, 6, 0, 1), // 976
+    r(1414, 2, 6, 0, 11), // 977
+    r(958, 4, 6, 1, 23), // 978
+    r(2313, 2, 3, 0, 0), // 979
+    r(2054, 1, 6, 0, 3), // 980
+    r(256, 4, 2, 0, 0), // 981
+    r(1889, 2, 6, 0, 14), // 982
     r(0, 0, 6, 1, 1), // 983
-    r(2210, 1, 4, 0, 6), // 984
-    r(2407, 1, 2, 0, 0), // 985
-    r(1433, 2, 6, 0, 3), // 986
-    r(363, 2, 3, 0, 0), // 987
-    r(2200, 1, 6, 0, 6), // 988
-    r(1965, 4, 4, 0, 16), // 989
-    r(2317, 3, 5, 0, 0), // 990
-    r(2355, 1, 2, 0, 0), // 991
-    r(290, 2, 2, 0, 0), // 992
-    r(2538, 2, 2, 0, 0), // 993
+    r(2208, 1, 4, 0, 6), // 984
+    r(2405, 1, 2, 0, 0), // 985
+    r(1431, 2, 6, 0, 3), // 986
+    r(364, 2, 3, 0, 0), // 987
+    r(2198, 1, 6, 0, 6), // 988
+    r(1963, 4, 4, 0, 16), // 989
+    r(2315, 3, 5, 0, 0), // 990
+    r(2353, 1, 2, 0, 0), // 991
+    r(291, 2, 2, 0, 0), // 992
+    r(2536, 2, 2, 0, 0), // 993
     r(194, 1, 6, 0, 3), // 994
     r(0, 0, 5, 4, 6), // 995
     r(132, 6, 5, 0, 0), // 996
-    r(2416, 1, 3, 0, 0), // 997
-    r(1407, 1, 6, 0, 18), // 998
-    r(1172, 2, 6, 0, 16), // 999
-    r(2310, 2, 3, 0, 0), // 1000
-    r(810, 2, 6, 0, 9), // 1001
-    r(1135, 2, 6, 0, 4), // 1002
-    r(2356, 2, 6, 0, 0), // 1003
-    r(2323, 1, 6, 0, 1), // 1004
+    r(2414, 1, 3, 0, 0), // 997
+    r(1405, 1, 6, 0, 18), // 998
+    r(1170, 2, 6, 0, 16), // 999
+    r(2308, 2, 3, 0, 0), // 1000
+    r(808, 2, 6, 0, 9), // 1001
+    r(1133, 2, 6, 0, 4), // 1002
+    r(2354, 2, 6, 0, 0), // 1003
+    r(2321, 1, 6, 0, 1), // 1004
     r(4, 1, 2, 0, 0), // 1005
-    r(1707, 2, 6, 0, 16), // 1006
-    r(2038, 2, 6, 0, 1), // 1007
-    r(1742, 2, 6, 0, 21), // 1008
-    r(2089, 5, 6, 0, 5), // 1009
-    r(1684, 3, 6, 1, 3), // 1010
-    r(1994, 2, 5, 0, 0), // 1011
-    r(2023, 2, 5, 0, 0), // 1012
-    r(459, 2, 3, 0, 0), // 1013
-    r(1695, 3, 6, 2, 3), // 1014
-    r(2173, 3, 6, 0, 6), // 1015
-    r(2519, 1, 2, 0, 0), // 1016
-    r(474, 7, 6, 0, 4), // 1017
-    r(1687, 5, 6, 0, 5), // 1018
-    r(1230, 2, 6, 0, 3), // 1019
-    r(1076, 4, 5, 0, 0), // 1020
-    r(2330, 1, 5, 0, 0), // 1021
-    r(1875, 2, 6, 0, 8), // 1022
+    r(1705, 2, 6, 0, 16), // 1006
+    r(2036, 2, 6, 0, 1), // 1007
+    r(1740, 2, 6, 0, 21), // 1008
+    r(2087, 5, 6, 0, 5), // 1009
+    r(1682, 3, 6, 1, 3), // 1010
+    r(1992, 2, 5, 0, 0), // 1011
+    r(2021, 2, 5, 0, 0), // 1012
+    r(460, 2, 3, 0, 0), // 1013
+    r(1693, 3, 6, 2, 3), // 1014
+    r(2171, 3, 6, 0, 6), // 1015
+    r(2517, 1, 2, 0, 0), // 1016
+    r(475, 7, 6, 0, 4), // 1017
+    r(1685, 5, 6, 0, 5), // 1018
+    r(1228, 2, 6, 0, 3), // 1019
+    r(1074, 4, 5, 0, 0), // 1020
+    r(2328, 1, 5, 0, 0), // 1021
+    r(1873, 2, 6, 0, 8), // 1022
     r(33, 1, 6, 0, 5), // 1023
-    r(1232, 2, 3, 0, 0), // 1024
-    r(2110, 2, 6, 0, 8), // 1025
-    r(1184, 2, 6, 1, 14), // 1026
-    r(1194, 2, 6, 0, 15), // 1027
+    r(1230, 2, 3, 0, 0), // 1024
+    r(2108, 2, 6, 0, 8), // 1025
+    r(1182, 2, 6, 1, 14), // 1026
+    r(1192, 2, 6, 0, 15), // 1027
     r(103, 2, 4, 0, 0), // 1028
-    r(2165, 3, 6, 0, 8), // 1029
-    r(1811, 2, 5, 0, 0), // 1030
-    r(784, 3, 6, 0, 4), // 1031
-    r(1336, 2, 3, 0, 0), // 1032
-    r(791, 2, 6, 0, 4), // 1033
-    r(1645, 2, 6, 0, 2), // 1034
-    r(628, 1, 1, 0, 0), // 1035
-    r(504, 4, 4, 0, 0), // 1036
-    r(1391, 1, 6, 1, 4), // 1037
-    r(1385, 2, 6, 2, 6), // 1038
+    r(2163, 3, 6, 0, 8), // 1029
+    r(1809, 2, 5, 0, 0), // 1030
+    r(782, 3, 6, 0, 4), // 1031
+    r(1334, 2, 3, 0, 0), // 1032
+    r(789, 2, 6, 0, 4), // 1033
+    r(1643, 2, 6, 0, 2), // 1034
+    r(626, 1, 1, 0, 0), // 1035
+    r(505, 4, 4, 0, 0), // 1036
+    r(1389, 1, 6, 1, 4), // 1037
+    r(1383, 2, 6, 2, 6), // 1038
     r(194, 1, 6, 0, 2), // 1039
-    r(2108, 2, 6, 0, 2), // 1040
-    r(2099, 4, 6, 0, 4), // 1041
-    r(895, 2, 6, 0, 4), // 1042
+    r(2106, 2, 6, 0, 2), // 1040
+    r(2097, 4, 6, 0, 4), // 1041
+    r(893, 2, 6, 0, 4), // 1042
     r(33, 1, 6, 0, 0), // 1043
-    r(652, 1, 6, 0, 4), // 1044
-    r(886, 1, 6, 0, 14), // 1045
-    r(878, 2, 6, 0, 13), // 1046
-    r(379, 1, 1, 0, 0), // 1047
-    r(381, 1, 1, 0, 0), // 1048
-    r(2010, 1, 6, 0, 6), // 1049
+    r(650, 1, 6, 0, 4), // 1044
+    r(884, 1, 6, 0, 14), // 1045
+    r(876, 2, 6, 0, 13), // 1046
+    r(380, 1, 1, 0, 0), // 1047
+    r(382, 1, 1, 0, 0), // 1048
+    r(2008, 1, 6, 0, 6), // 1049
     r(204, 11, 3, 0, 0), // 1050
-    r(1588, 8, 6, 1, 7), // 1051
-    r(764, 2, 6, 0, 12), // 1052
+    r(1586, 8, 6, 1, 7), // 1051
+    r(762, 2, 6, 0, 12), // 1052
     r(16, 2, 3, 0, 0), // 1053
-    r(1382, 1, 6, 0, 12), // 1054
+    r(1380, 1, 6, 0, 12), // 1054
     r(33, 1, 6, 0, 10), // 1055
     r(34, 2, 5, 0, 0), // 1056
-    r(652, 1, 6, 0, 3), // 1057
-    r(1867, 2, 6, 0, 5), // 1058
-    r(295, 1, 3, 0, 0), // 1059
-    r(872, 1, 6, 0, 8), // 1060
-    r(2365, 1, 1, 0, 0), // 1061
-    r(917, 2, 6, 0, 7), // 1062
-    r(2122, 2, 4, 0, 0), // 1063
-    r(374, 3, 6, 0, 0), // 1064
-    r(987, 5, 6, 1, 12), // 1065
+    r(650, 1, 6, 0, 3), // 1057
+    r(1865, 2, 6, 0, 5), // 1058
+    r(296, 1, 3, 0, 0), // 1059
+    r(870, 1, 6, 0, 8), // 1060
+    r(2363, 1, 1, 0, 0), // 1061
+    r(915, 2, 6, 0, 7), // 1062
+    r(2120, 2, 4, 0, 0), // 1063
+    r(375, 3, 6, 0, 0), // 1064
+    r(985, 5, 6, 1, 12), // 1065
     r(0, 0, 6, 0, 18), // 1066
-    r(1212, 1, 5, 0, 0), // 1067
-    r(592, 3, 3, 0, 0), // 1068
-    r(2308, 1, 5, 0, 0), // 1069
-    r(653, 2, 6, 0, 7), // 1070
-    r(1888, 1, 6, 0, 10), // 1071
-    r(2018, 1, 6, 0, 6), // 1072
-    r(365, 1, 3, 0, 0), // 1073
-    r(2470, 2, 2, 0, 0), // 1074
+    r(1210, 1, 5, 0, 0), // 1067
+    r(241, 3, 3, 0, 0), // 1068
+    r(2306, 1, 5, 0, 0), // 1069
+    r(651, 2, 6, 0, 7), // 1070
+    r(1886, 1, 6, 0, 10), // 1071
+    r(2016, 1, 6, 0, 6), // 1072
+    r(366, 1, 3, 0, 0), // 1073
+    r(2468, 2, 2, 0, 0), // 1074
     r(87, 2, 4, 0, 0), // 1075
-    r(2573, 1, 2, 0, 0), // 1076
-    r(453, 5, 6, 0, 6), // 1077
+    r(2571, 1, 2, 0, 0), // 1076
+    r(454, 5, 6, 0, 6), // 1077
     r(87, 2, 5, 0, 0), // 1078
-    r(964, 2, 6, 1, 7), // 1079
-    r(387, 6, 9, 0, 0), // 1080
-    r(2172, 1, 4, 0, 0), // 1081
+    r(962, 2, 6, 1, 7), // 1079
+    r(388, 6, 9, 0, 0), // 1080
+    r(2170, 1, 4, 0, 0), // 1081
     r(10, 1, 6, 0, 0), // 1082
-    r(2201, 2, 6, 0, 7), // 1083
-    r(2494, 3, 3, 0, 0), // 1084
-    r(2203, 2, 6, 0, 7), // 1085
+    r(2199, 2, 6, 0, 7), // 1083
+    r(2492, 3, 3, 0, 0), // 1084
+    r(2201, 2, 6, 0, 7), // 1085
     r(76, 1, 2, 0, 0), // 1086
     r(21, 2, 5, 0, 0), // 1087
     r(23, 4, 4, 0, 0), // 1088
-    r(1788, 2, 6, 0, 8), // 1089
-    r(2032, 2, 5, 0, 6), // 1090
-    r(2153, 1, 6, 0, 2), // 1091
-    r(2238, 4, 6, 0, 7), // 1092
-    r(1776, 3, 6, 0, 4), // 1093
-    r(872, 1, 6, 0, 14), // 1094
+    r(1786, 2, 6, 0, 8), // 1089
+    r(2030, 2, 5, 0, 6), // 1090
+    r(2151, 1, 6, 0, 2), // 1091
+    r(2236, 4, 6, 0, 7), // 1092
+    r(1774, 3, 6, 0, 4), // 1093
+    r(870, 1, 6, 0, 14), // 1094
     r(0, 0, 6, 0, 24), // 1095
-    r(2068, 1, 6, 0, 3), // 1096
-    r(892, 1, 6, 0, 5), // 1097
-    r(413, 1, 1, 0, 0), // 1098
-    r(1898, 3, 6, 0, 14), // 1099
-    r(2260, 3, 6, 0, 11), // 1100
-    r(1030, 3, 4, 0, 0), // 1101
-    r(1080, 1, 1, 0, 0), // 1102
-    r(648, 2, 6, 0, 5), // 1103
-    r(1280, 1, 4, 0, 0), // 1104
-    r(2574, 3, 5, 0, 0), // 1105
-    r(465, 1, 1, 0, 0), // 1106
-    r(956, 4, 6, 1, 12), // 1107
-    r(882, 2, 6, 0, 6), // 1108
-    r(1176, 2, 6, 0, 3), // 1109
-    r(2549, 3, 6, 0, 1), // 1110
-    r(2035, 1, 6, 1, 0), // 1111
-    r(2107, 1, 6, 0, 8), // 1112
-    r(1394, 3, 6, 0, 16), // 1113
-    r(372, 1, 3, 0, 0), // 1114
+    r(2066, 1, 6, 0, 3), // 1096
+    r(890, 1, 6, 0, 5), // 1097
+    r(414, 1, 1, 0, 0), // 1098
+    r(1896, 3, 6, 0, 14), // 1099
+    r(2258, 3, 6, 0, 11), // 1100
+    r(1028, 3, 4, 0, 0), // 1101
+    r(1078, 1, 1, 0, 0), // 1102
+    r(646, 2, 6, 0, 5), // 1103
+    r(1278, 1, 4, 0, 0), // 1104
+    r(2572, 3, 5, 0, 0), // 1105
+    r(466, 1, 1, 0, 0), // 1106
+    r(954, 4, 6, 1, 12), // 1107
+    r(880, 2, 6, 0, 6), // 1108
+    r(1174, 2, 6, 0, 3), // 1109
+    r(2547, 3, 6, 0, 1), // 1110
+    r(2033, 1, 6, 1, 0), // 1111
+    r(2105, 1, 6, 0, 8), // 1112
+    r(1392, 3, 6, 0, 16), // 1113
+    r(373, 1, 3, 0, 0), // 1114
     r(10, 1, 6, 0, 5), // 1115
-    r(688, 11, 6, 0, 10), // 1116
-    r(919, 2, 6, 0, 18), // 1117
-    r(461, 4, 4, 0, 0), // 1118
+    r(686, 11, 6, 0, 10), // 1116
+    r(917, 2, 6, 0, 18), // 1117
+    r(462, 4, 4, 0, 0), // 1118
     r(0, 0, 2, 3, 6), // 1119
     r(2, 2, 2, 0, 0), // 1120
-    r(1236, 1, 5, 0, 0), // 1121
-    r(2346, 3, 6, 0, 0), // 1122
-    r(2118, 2, 4, 0, 0), // 1123
-    r(1605, 5, 6, 0, 5), // 1124
-    r(619, 2, 3, 0, 0), // 1125
-    r(2455, 2, 2, 0, 0), // 1126
-    r(1647, 3, 6, 0, 1), // 1127
-    r(1435, 2, 5, 0, 0), // 1128
-    r(2224, 2, 6, 0, 7), // 1129
-    r(350, 2, 4, 0, 0), // 1130
-    r(1388, 1, 6, 0, 10), // 1131
-    r(2108, 2, 6, 0, 8), // 1132
-    r(2320, 3, 5, 0, 0), // 1133
-    r(2313, 2, 3, 0, 0), // 1134
-    r(892, 1, 6, 0, 2), // 1135
-    r(1860, 3, 6, 0, 4), // 1136
-    r(876, 2, 6, 0, 9), // 1137
-    r(814, 11, 6, 0, 10), // 1138
-    r(1837, 3, 6, 0, 6), // 1139
-    r(653, 2, 6, 0, 6), // 1140
-    r(1412, 2, 6, 0, 5), // 1141
-    r(296, 2, 6, 0, 5), // 1142
-    r(1060, 1, 5, 0, 0), // 1143
-    r(700, 2, 6, 0, 2), // 1144
-    r(1578, 4, 6, 2, 2), // 1145
-    r(2333, 4, 6, 0, 1), // 1146
-    r(560, 11, 6, 0, 0), // 1147
-    r(2069, 3, 6, 0, 9), // 1148
-    r(1660, 4, 6, 4, 2), // 1149
+    r(1234, 1, 5, 0, 0), // 1121
+    r(2344, 3, 6, 0, 0), // 1122
+    r(2116, 2, 4, 0, 0), // 1123
+    r(1603, 5, 6, 0, 5), // 1124
+    r(617, 2, 3, 0, 0), // 1125
+    r(2453, 2, 2, 0, 0), // 1126
+    r(1645, 3, 6, 0, 1), // 1127
+    r(1433, 2, 5, 0, 0), // 1128
+    r(2222, 2, 6, 0, 7), // 1129
+    r(351, 2, 4, 0, 0), // 1130
+    r(1386, 1, 6, 0, 10), // 1131
+    r(2106, 2, 6, 0, 8), // 1132
+    r(2318, 3, 5, 0, 0), // 1133
+    r(2311, 2, 3, 0, 0), // 1134
+    r(890, 1, 6, 0, 2), // 1135
+    r(1858, 3, 6, 0, 4), // 1136
+    r(874, 2, 6, 0, 9), // 1137
+    r(812, 11, 6, 0, 10), // 1138
+    r(1835, 3, 6, 0, 6), // 1139
+    r(651, 2, 6, 0, 6), // 1140
+    r(1410, 2, 6, 0, 5), // 1141
+    r(297, 2, 6, 0, 5), // 1142
+    r(1058, 1, 5, 0, 0), // 1143
+    r(698, 2, 6, 0, 2), // 1144
+    r(1576, 4, 6, 2, 2), // 1145
+    r(2331, 4, 6, 0, 1), // 1146
+    r(561, 11, 6, 0, 0), // 1147
+    r(2067, 3, 6, 0, 9), // 1148
+    r(1658, 4, 6, 4, 2), // 1149
     r(186, 2, 2, 0, 0), // 1150
-    r(360, 2, 2, 0, 0), // 1151
-    r(302, 1, 2, 0, 0), // 1152
-    r(1317, 4, 6, 0, 6), // 1153
-    r(1456, 2, 6, 0, 3), // 1154
-    r(2112, 2, 6, 0, 8), // 1155
-    r(1655, 3, 6, 0, 3), // 1156
-    r(261, 1, 2, 0, 0), // 1157
-    r(380, 1, 2, 0, 0), // 1158
-    r(973, 2, 6, 0, 6), // 1159
-    r(2330, 1, 6, 0, 3), // 1160
-    r(2203, 2, 6, 0, 13), // 1161
-    r(2490, 1, 2, 0, 0), // 1162
+    r(361, 2, 2, 0, 0), // 1151
+    r(303, 1, 2, 0, 0), // 1152
+    r(1315, 4, 6, 0, 6), // 1153
+    r(1454, 2, 6, 0, 3), // 1154
+    r(2110, 2, 6, 0, 8), // 1155
+    r(1653, 3, 6, 0, 3), // 1156
+    r(262, 1, 2, 0, 0), // 1157
+    r(381, 1, 2, 0, 0), // 1158
+    r(971, 2, 6, 0, 6), // 1159
+    r(2328, 1, 6, 0, 3), // 1160
+    r(2201, 2, 6, 0, 13), // 1161
+    r(2488, 1, 2, 0, 0), // 1162
     r(9, 1, 2, 0, 0), // 1163
-    r(2450, 3, 4, 0, 0), // 1164
+    r(2448, 3, 4, 0, 0), // 1164
     r(0, 0, 0, 1, 0), // 1165
-    r(1979, 4, 5, 0, 0), // 1166
-    r(2095, 4, 6, 0, 4), // 1167
+    r(1977, 4, 5, 0, 0), // 1166
+    r(2093, 4, 6, 0, 4), // 1167
     r(217, 1, 3, 0, 0), // 1168
-    r(2145, 2, 4, 0, 3), // 1169
-    r(2591, 2, 5, 0, 0), // 1170
-    r(2069, 3, 6, 0, 3), // 1171
-    r(872, 1, 6, 0, 11), // 1172
-    r(802, 8, 6, 0, 6), // 1173
-    r(241, 2, 3, 0, 0), // 1174
-    r(1005, 4, 5, 0, 0), // 1175
-    r(483, 2, 6, 0, 0), // 1176
-    r(380, 1, 1, 0, 0), // 1177
-    r(1301, 12, 6, 0, 7), // 1178
-    r(2214, 1, 5, 0, 6), // 1179
-    r(1823, 2, 6, 0, 21), // 1180
-    r(2012, 1, 6, 0, 6), // 1181
-    r(1804, 2, 6, 0, 5), // 1182
-    r(762, 2, 6, 0, 9), // 1183
-    r(2114, 2, 4, 0, 0), // 1184
-    r(780, 2, 6, 0, 2), // 1185
-    r(2128, 1, 3, 3, 0), // 1186
-    r(780, 2, 6, 0, 3), // 1187
-    r(2497, 2, 1, 0, 0), // 1188
-    r(1767, 7, 6, 0, 2), // 1189
-    r(2061, 1, 4, 0, 0), // 1190
-    r(2554, 2, 2, 0, 0), // 1191
-    r(2586, 2, 4, 0, 0), // 1192
-    r(1963, 2, 3, 0, 0), // 1193
-    r(2222, 2, 6, 0, 6), // 1194
-    r(1351, 3, 5, 0, 0), // 1195
-    r(2436, 4, 5, 0, 0), // 1196
-    r(657, 2, 6, 0, 4), // 1197
-    r(2578, 3, 5, 0, 0), // 1198
-    r(458, 1, 2, 0, 0), // 1199
-    r(1678, 6, 6, 1, 5), // 1200
-    r(87, 2, 2, 0, 32), // 1201
-    r(2153, 1, 6, 0, 8), // 1202
-    r(112, 2, 9, 0, 0), // 1203
-    r(538, 2, 3, 0, 0), // 1204
-    r(609, 7, 2, 0, 0), // 1205
-    r(2485, 1, 2, 0, 0), // 1206
-    r(78, 2, 4, 0, 0), // 1207
-    r(468, 2, 1, 0, 0), // 1208
-    r(2035, 1, 6, 1, 6), // 1209
-    r(878, 2, 6, 0, 14), // 1210
-    r(2224, 2, 6, 0, 2), // 1211
-    r(363, 2, 2, 0, 0), // 1212
-    r(2358, 2, 5, 0, 0), // 1213
-    r(2553, 1, 1, 0, 0), // 1214
-    r(2072, 3, 6, 0, 9), // 1215
-    r(2056, 1, 6, 0, 9), // 1216
-    r(1490, 11, 6, 0, 10), // 1217
-    r(1985, 2, 4, 0, 0), // 1218
-    r(2055, 1, 6, 0, 9), // 1219
-    r(1260, 13, 6, 0, 8), // 1220
-    r(1224, 2, 6, 0, 1), // 1221
-    r(1449, 4, 6, 0, 9), // 1222
-    r(1354, 1, 2, 0, 0), // 1223
-    r(724, 8, 6, 0, 0), // 1224
-    r(638, 2, 6, 0, 9), // 1225
-    r(1731, 2, 6, 0, 13), // 1226
-    r(545, 1, 2, 0, 0), // 1227
-    r(1115, 14, 6, 0, 9), // 1228
-    r(1107, 8, 6, 0, 4), // 1229
-    r(2377, 3, 3, 0, 0), // 1230
-    r(1397, 4, 6, 0, 12), // 1231
-    r(1458, 4, 6, 0, 10), // 1232
-    r(1453, 3, 6, 0, 5), // 1233
-    r(1085, 4, 6, 0, 0), // 1234
-    r(487, 3, 4, 0, 0), // 1235
-    r(1444, 5, 6, 0, 11), // 1236
-    r(1437, 4, 6, 0, 6), // 1237
-    r(2365, 1, 3, 0, 0), // 1238
-    r(1713, 4, 6, 0, 7), // 1239
-    r(2072, 3, 6, 0, 3), // 1240
-    r(1922, 2, 3, 0, 0), // 1241
-    r(1061, 3, 5, 0, 0), // 1242
-    r(673, 1, 6, 0, 1), // 1243
-    r(1858, 2, 6, 0, 10), // 1244
-    r(1515, 6, 6, 2, 5), // 1245
-    r(952, 3, 6, 0, 0), // 1246
-    r(2536, 2, 3, 0, 0), // 1247
-    r(1938, 7, 6, 0, 5), // 1248
-    r(2387, 3, 3, 0, 0), // 1249
-    r(1279, 1, 2, 0, 0), // 1250
-    r(2565, 3, 4, 0, 0), // 1251
-    r(774, 3, 6, 0, 10), // 1252
-    r(2059, 2, 6, 0, 1), // 1253
-    r(10, 1, 6, 0, 9), // 1254
-    r(98, 2, 4, 1, 0), // 1255
-    r(1392, 1, 6, 0, 13), // 1256
-    r(919, 2, 6, 0, 21), // 1257
-    r(1200, 4, 5, 0, 0), // 1258
-    r(1204, 3, 4, 0, 0), // 1259
-    r(2453, 1, 3, 0, 0), // 1260
-    r(2212, 1, 5, 0, 0), // 1261
-    r(2397, 2, 2, 0, 0), // 1262
-    r(1830, 1, 6, 0, 8), // 1263
-    r(1161, 6, 6, 0, 0), // 1264
-    r(674, 2, 6, 0, 6), // 1265
-    r(2084, 5, 6, 0, 5), // 1266
-    r(1286, 2, 6, 0, 3), // 1267
-    r(244, 3, 2, 0, 0), // 1268
-    r(1881, 2, 6, 0, 2), // 1269
-    r(1969, 5, 6, 0, 0), // 1270
-    r(1216, 2, 6, 0, 2), // 1271
-    r(2443, 4, 6, 0, 0), // 1272
-    r(2126, 1, 3, 0, 0), // 1273
-    r(2022, 1, 6, 0, 11), // 1274
-    r(2457, 2, 3, 0, 0), // 1275
-    r(1893, 3, 6, 0, 14), // 1276
-    r(966, 2, 6, 2, 17), // 1277
-    r(2488, 2, 2, 0, 0), // 1278
-    r(0, 0, 6, 2, 8), // 1279
-    r(490, 2, 3, 0, 0), // 1280
-    r(2371, 1, 2, 0, 0), // 1281
-    r(1774, 2, 6, 0, 4), // 1282
-    r(1739, 3, 6, 0, 14), // 1283
-    r(399, 3, 4, 0, 0), // 1284
-    r(0, 0, 6, 1, 9), // 1285
-    r(801, 1, 6, 0, 5), // 1286
-    r(1987, 2, 2, 0, 0), // 1287
-    r(535, 3, 3, 0, 0), // 1288
-    r(1957, 1, 2, 0, 0), // 1289
-    r(661, 4, 3, 1, 0), // 1290
-    r(1009, 19, 6, 0, 14), // 1291
-    r(1709, 2, 6, 0, 5), // 1292
-    r(294, 1, 6, 0, 4), // 1293
-    r(10, 1, 1, 1, 0), // 1294
-    r(1084, 1, 6, 0, 8), // 1295
-    r(194, 1, 6, 0, 4), // 1296
-    r(2250, 4, 6, 0, 9), // 1297
-    r(247, 4, 2, 0, 0), // 1298
-    r(202, 1, 4, 0, 0), // 1299
-    r(2556, 2, 2, 0, 0), // 1300
-    r(2168, 3, 6, 0, 8), // 1301
-    r(188, 1, 6, 0, 9), // 1302
-    r(624, 1, 2, 0, 0), // 1303
-    r(1877, 2, 6, 0, 4), // 1304
-    r(1864, 3, 4, 0, 0), // 1305
-    r(1273, 6, 6, 0, 1), // 1306
-    r(1764, 3, 4, 0, 0), // 1307
-    r(0, 0, 5, 3, 0), // 1308
-    r(1238, 14, 6, 0, 9), // 1309
-    r(2413, 3, 2, 0, 0), // 1310
-    r(1084, 1, 6, 0, 7), // 1311
-    r(1080, 1, 2, 0, 0), // 1312
-    r(1501, 5, 6, 0, 4), // 1313
-    r(2126, 1, 4, 4, 0), // 1314
-    r(732, 2, 6, 0, 12), // 1315
-    r(2216, 1, 5, 0, 6), // 1316
-    r(481, 2, 7, 0, 0), // 1317
-    r(676, 1, 6, 0, 14), // 1318
-    r(1701, 4, 6, 0, 3), // 1319
-    r(716, 8, 5, 0, 0), // 1320
-    r(708, 6, 5, 0, 0), // 1321
-    r(1546, 3, 6, 1, 3), // 1322
-    r(449, 4, 6, 0, 10), // 1323
-    r(1749, 1, 6, 0, 7), // 1324
-    r(1364, 1, 3, 0, 0), // 1325
-    r(2299, 3, 6, 0, 0), // 1326
-    r(1552, 4, 6, 0, 3), // 1327
-    r(756, 2, 6, 0, 19), // 1328
-    r(2116, 2, 4, 0, 0), // 1329
-    r(189, 2, 3, 0, 0), // 1330
-    r(1196, 4, 6, 0, 0), // 1331
-    r(929, 4, 6, 0, 19), // 1332
-    r(0, 0, 6, 3, 5), // 1333
-    r(677, 11, 6, 0, 10), // 1334
-    r(1815, 1, 6, 0, 5), // 1335
-    r(874, 2, 3, 0, 0), // 1336
-    r(2228, 2, 6, 0, 8), // 1337
-    r(1506, 3, 6, 0, 3), // 1338
-    r(542, 1, 1, 0, 0), // 1339
-    r(289, 1, 3, 0, 0), // 1340
-    r(2527, 5, 6, 0, 0), // 1341
-    r(2426, 1, 2, 0, 0), // 1342
-    r(0, 0, 6, 1, 11), // 1343
-    r(590, 2, 3, 0, 0), // 1344
-    r(1794, 2, 6, 0, 2), // 1345
-    r(1482, 8, 6, 0, 3), // 1346
-    r(94, 2, 3, 0, 0), // 1347
-    r(2349, 3, 6, 0, 2), // 1348
-    r(127, 5, 5, 0, 0), // 1349
-    r(2560, 3, 4, 0, 0), // 1350
-    r(1280, 1, 6, 0, 0), // 1351
-    r(1692, 3, 6, 0, 2), // 1352
-    r(1180, 4, 6, 1, 26), // 1353
-    r(2482, 1, 2, 0, 0), // 1354
-    r(13, 1, 4, 0, 0), // 1355
-    r(1576, 2, 6, 0, 0), // 1356
-    r(769, 1, 4, 0, 0), // 1357
-    r(768, 1, 6, 0, 0), // 1358
-    r(184, 2, 2, 0, 0), // 1359
-    r(0, 0, 6, 0, 21), // 1360
-    r(2363, 2, 4, 0, 0), // 1361
-    r(2354, 1, 3, 0, 0), // 1362
-    r(0, 0, 1, 2, 0), // 1363
-    r(850, 8, 5, 0, 0), // 1364
-    r(2518, 1, 1, 0, 0), // 1365
-    r(581, 1, 3, 0, 0), // 1366
-    r(366, 2, 2, 0, 0), // 1367
-    r(0, 0, 6, 2, 11), // 1368
-    r(530, 2, 5, 0, 0), // 1369
-    r(1393, 1, 6, 0, 9), // 1370
-    r(645, 1, 5, 0, 0), // 1371
-    r(2, 2, 3, 0, 0), // 1372
-    r(2020, 1, 6, 0, 6), // 1373
-    r(2462, 2, 2, 0, 0), // 1374
-    r(10, 1, 10, 0, 0), // 1375
-    r(1896, 2, 6, 0, 21), // 1376
-    r(12, 1, 3, 0, 0), // 1377
-    r(665, 6, 5, 0, 0), // 1378
-    r(1573, 3, 6, 0, 3), // 1379
-    r(825, 11, 6, 0, 10), // 1380
-    r(943, 3, 6, 0, 13), // 1381
-    r(2309, 1, 3, 0, 0), // 1382
-    r(2385, 1, 4, 0, 0), // 1383
-    r(108, 4, 5, 0, 0), // 1384
-    r(2420, 2, 5, 0, 0), // 1385
-    r(402, 2, 2, 0, 0), // 1386
-    r(2337, 3, 4, 0, 0), // 1387
-    r(890, 2, 6, 0, 10), // 1388
-    r(1720, 2, 5, 0, 0), // 1389
-    r(1365, 1, 1, 0, 0), // 1390
-    r(1366, 1, 1, 0, 0), // 1391
-    r(1367, 1, 1, 0, 0), // 1392
-    r(888, 2, 6, 0, 12), // 1393
-    r(0, 0, 6, 4, 1), // 1394
-    r(2466, 4, 5, 0, 0), // 1395
-    r(336, 3, 3, 0, 0), // 1396
-    r(1664, 6, 6, 3, 5), // 1397
-    r(938, 3, 6, 0, 17), // 1398
-    r(2577, 1, 5, 0, 0), // 1399
-    r(492, 3, 6, 0, 1), // 1400
-    r(1873, 2, 6, 0, 7), // 1401
-    r(2440, 3, 2, 0, 0), // 1402
-    r(2324, 2, 6, 0, 0), // 1403
-    r(756, 2, 6, 0, 15), // 1404
-    r(897, 2, 6, 0, 2), // 1405
-    r(18, 1, 3, 1, 0), // 1406
-    r(0, 0, 6, 1, 13), // 1407
-    r(2552, 1, 6, 0, 0), // 1408
-    r(768, 1, 6, 0, 6), // 1409
-    r(773, 1, 2, 0, 0), // 1410
-    r(0, 0, 6, 2, 0), // 1411
-    r(2189, 1, 6, 0, 6), // 1412
-    r(2472, 2, 2, 0, 0), // 1413
-    r(1511, 4, 6, 2, 2), // 1414
-    r(2405, 1, 3, 0, 0), // 1415
-    r(0, 0, 4, 2, 6), // 1416
-    r(2512, 3, 2, 0, 0), // 1417
-    r(1602, 3, 6, 1, 3), // 1418
-    r(377, 1, 4, 0, 0), // 1419
-    r(89, 3, 3, 0, 0), // 1420
-    r(2515, 3, 3, 0, 0), // 1421
-    r(13, 1, 2, 0, 3), // 1422
-    r(2386, 1, 2, 0, 0), // 1423
-    r(1698, 3, 6, 0, 1), // 1424
-    r(195, 3, 3, 0, 0), // 1425
-    r(33, 1, 4, 0, 0), // 1426
-    r(1619, 4, 6, 0, 3), // 1427
-    r(2520, 1, 2, 0, 0), // 1428
-    r(955, 1, 5, 0, 0), // 1429
-    r(2329, 1, 6, 0, 1), // 1430
-    r(1047, 4, 6, 0, 1), // 1431
-    r(2246, 4, 6, 0, 1), // 1432
-    r(2486, 2, 2, 0, 0), // 1433
-    r(1167, 4, 6, 0, 1), // 1434
-    r(2406, 1, 3, 0, 0), // 1435
-    r(503, 1, 6, 0, 0), // 1436
-    r(782, 2, 4, 0, 0), // 1437
-    r(836, 6, 4, 0, 0), // 1438
-    r(848, 1, 6, 0, 0), // 1439
-    r(2049, 2, 6, 0, 7), // 1440
-    r(404, 4, 5, 0, 0), // 1441
-    r(266, 11, 2, 0, 0), // 1442
-    r(2079, 5, 6, 0, 5), // 1443
-    r(1081, 3, 5, 0, 0), // 1444
-    r(2099, 4, 6, 0, 10), // 1445
-    r(2165, 3, 6, 0, 2), // 1446
-    r(0, 0, 3, 4, 0), // 1447
-    r(1064, 6, 6, 0, 1), // 1448
-    r(1226, 4, 6, 0, 8), // 1449
-    r(2568, 1, 3, 0, 0), // 1450
-    r(616, 1, 4, 0, 0), // 1451
-    r(787, 3, 6, 0, 4), // 1452
-    r(597, 1, 2, 0, 0), // 1453
-    r(1070, 5, 6, 0, 0), // 1454
-    r(1401, 2, 6, 0, 13), // 1455
-    r(9, 1, 4, 0, 0), // 1456
-    r(1037, 2, 3, 0, 0), // 1457
-    r(530, 2, 3, 0, 3), // 1458
-    r(34, 2, 6, 0, 0), // 1459
-    r(252, 3, 2, 0, 0), // 1460
-    r(2521, 1, 2, 0, 0), // 1461
-    r(74, 2, 3, 0, 0), // 1462
-    r(0, 0, 6, 2, 12), // 1463
-    r(1354, 1, 1, 0, 0), // 1464
-    r(2563, 2, 5, 0, 0), // 1465
-    r(1903, 1, 6, 0, 8), // 1466
-    r(69, 3, 3, 0, 0), // 1467
-    r(1028, 1, 6, 0, 6), // 1468
-    r(1334, 2, 4, 0, 0), // 1469
-    r(2075, 3, 6, 0, 3), // 1470
-    r(1797, 2, 6, 0, 7), // 1471
-    r(673, 1, 3, 0, 0), // 1472
-    r(1833, 2, 6, 0, 8), // 1473
-    r(1831, 2, 6, 0, 8), // 1474
-    r(38, 13, 6, 0, 0), // 1475
-    r(1785, 1, 6, 0, 8), // 1476
-    r(2190, 2, 6, 0, 6), // 1477
-    r(262, 1, 2, 0, 0), // 1478
-    r(314, 7, 8, 0, 0), // 1479
-    r(2507, 3, 1, 0, 0), // 1480
-    r(2430, 3, 2, 0, 0), // 1481
-    r(1186, 3, 6, 0, 5), // 1482
-    r(1152, 9, 6, 0, 4), // 1483
-    r(941, 2, 6, 0, 9), // 1484
-    r(2047, 2, 5, 0, 6), // 1485
-    r(1844, 6, 6, 1, 8), // 1486
-    r(381, 1, 2, 0, 0), // 1487
-    r(913, 4, 6, 0, 17), // 1488
-    r(1408, 2, 6, 0, 17), // 1489
-    r(0, 0, 6, 0, 22), // 1490
-    r(970, 1, 2, 0, 0), // 1491
-    r(1391, 1, 6, 2, 1), // 1492
-    r(2493, 1, 2, 0, 0), // 1493
-    r(8, 1, 1, 0, 0), // 1494
-    r(1792, 2, 6, 0, 5), // 1495
-    r(1616, 3, 6, 0, 1), // 1496
-    r(2459, 3, 4, 0, 0), // 1497
-    r(790, 1, 6, 0, 3), // 1498
-    r(1425, 3, 6, 0, 20), // 1499
-    r(1359, 1, 2, 0, 0), // 1500
-    r(2022, 1, 6, 0, 5), // 1501
-    r(2162, 3, 6, 0, 6), // 1502
-    r(1790, 2, 6, 0, 4), // 1503
-    r(1871, 1, 6, 0, 1), // 1504
-    r(2309, 1, 4, 0, 0), // 1505
-    r(2384, 1, 3, 0, 0), // 1506
-    r(934, 4, 6, 0, 11), // 1507
-    r(33, 1, 6, 0, 11), // 1508
-    r(886, 1, 6, 0, 19), // 1509
-    r(2501, 1, 4, 0, 0), // 1510
-    r(1369, 3, 2, 0, 0), // 1511
-    r(2524, 2, 4, 0, 0), // 1512
-    r(886, 1, 6, 0, 15), // 1513
-    r(2534, 2, 3, 0, 0), // 1514
-    r(1462, 3, 6, 0, 8), // 1515
-    r(2522, 2, 3, 0, 0), // 1516
+    r(2143, 2, 4, 0, 3), // 1169
+    r(2589, 2, 5, 0, 0), // 1170
+    r(2067, 3, 6, 0, 3), // 1171
+    r(870, 1, 6, 0, 11), // 1172
+    r(800, 8, 6, 0, 6), // 1173
+    r(1003, 4, 5, 0, 0), // 1174
+    r(484, 2, 6, 0, 0), // 1175
+    r(381, 1, 1, 0, 0), // 1176
+    r(1299, 12, 6, 0, 7), // 1177
+    r(2212, 1, 5, 0, 6), // 1178
+    r(1821, 2, 6, 0, 21), // 1179
+    r(2010, 1, 6, 0, 6), // 1180
+    r(1802, 2, 6, 0, 5), // 1181
+    r(760, 2, 6, 0, 9), // 1182
+    r(2112, 2, 4, 0, 0), // 1183
+    r(778, 2, 6, 0, 2), // 1184
+    r(2126, 1, 3, 3, 0), // 1185
+    r(778, 2, 6, 0, 3), // 1186
+    r(2495, 2, 1, 0, 0), // 1187
+    r(1765, 7, 6, 0, 2), // 1188
+    r(2059, 1, 4, 0, 0), // 1189
+    r(2552, 2, 2, 0, 0), // 1190
+    r(2584, 2, 4, 0, 0), // 1191
+    r(1961, 2, 3, 0, 0), // 1192
+    r(2220, 2, 6, 0, 6), // 1193
+    r(1349, 3, 5, 0, 0), // 1194
+    r(2434, 4, 5, 0, 0), // 1195
+    r(655, 2, 6, 0, 4), // 1196
+    r(2576, 3, 5, 0, 0), // 1197
+    r(459, 1, 2, 0, 0), // 1198
+    r(1676, 6, 6, 1, 5), // 1199
+    r(87, 2, 2, 0, 32), // 1200
+    r(2151, 1, 6, 0, 8), // 1201
+    r(112, 2, 9, 0, 0), // 1202
+    r(539, 2, 3, 0, 0), // 1203
+    r(607, 7, 2, 0, 0), // 1204
+    r(2483, 1, 2, 0, 0), // 1205
+    r(78, 2, 4, 0, 0), // 1206
+    r(469, 2, 1, 0, 0), // 1207
+    r(2033, 1, 6, 1, 6), // 1208
+    r(876, 2, 6, 0, 14), // 1209
+    r(2222, 2, 6, 0, 2), // 1210
+    r(364, 2, 2, 0, 0), // 1211
+    r(2356, 2, 5, 0, 0), // 1212
+    r(2551, 1, 1, 0, 0), // 1213
+    r(2070, 3, 6, 0, 9), // 1214
+    r(2054, 1, 6, 0, 9), // 1215
+    r(1488, 11, 6, 0, 10), // 1216
+    r(1983, 2, 4, 0, 0), // 1217
+    r(2053, 1, 6, 0, 9), // 1218
+    r(1258, 13, 6, 0, 8), // 1219
+    r(1222, 2, 6, 0, 1), // 1220
+    r(1447, 4, 6, 0, 9), // 1221
+    r(1352, 1, 2, 0, 0), // 1222
+    r(722, 8, 6, 0, 0), // 1223
+    r(636, 2, 6, 0, 9), // 1224
+    r(1729, 2, 6, 0, 13), // 1225
+    r(546, 1, 2, 0, 0), // 1226
+    r(1113, 14, 6, 0, 9), // 1227
+    r(1105, 8, 6, 0, 4), // 1228
+    r(2375, 3, 3, 0, 0), // 1229
+    r(1395, 4, 6, 0, 12), // 1230
+    r(1456, 4, 6, 0, 10), // 1231
+    r(1451, 3, 6, 0, 5), // 1232
+    r(1083, 4, 6, 0, 0), // 1233
+    r(488, 3, 4, 0, 0), // 1234
+    r(1442, 5, 6, 0, 11), // 1235
+    r(1435, 4, 6, 0, 6), // 1236
+    r(2363, 1, 3, 0, 0), // 1237
+    r(1711, 4, 6, 0, 7), // 1238
+    r(2070, 3, 6, 0, 3), // 1239
+    r(1920, 2, 3, 0, 0), // 1240
+    r(1059, 3, 5, 0, 0), // 1241
+    r(671, 1, 6, 0, 1), // 1242
+    r(1856, 2, 6, 0, 10), // 1243
+    r(1513, 6, 6, 2, 5), // 1244
+    r(950, 3, 6, 0, 0), // 1245
+    r(2534, 2, 3, 0, 0), // 1246
+    r(1936, 7, 6, 0, 5), // 1247
+    r(2385, 3, 3, 0, 0), // 1248
+    r(1277, 1, 2, 0, 0), // 1249
+    r(2563, 3, 4, 0, 0), // 1250
+    r(772, 3, 6, 0, 10), // 1251
+    r(2057, 2, 6, 0, 1), // 1252
+    r(10, 1, 6, 0, 9), // 1253
+    r(98, 2, 4, 1, 0), // 1254
+    r(1390, 1, 6, 0, 13), // 1255
+    r(917, 2, 6, 0, 21), // 1256
+    r(1198, 4, 5, 0, 0), // 1257
+    r(1202, 3, 4, 0, 0), // 1258
+    r(2451, 1, 3, 0, 0), // 1259
+    r(2210, 1, 5, 0, 0), // 1260
+    r(2395, 2, 2, 0, 0), // 1261
+    r(1828, 1, 6, 0, 8), // 1262
+    r(1159, 6, 6, 0, 0), // 1263
+    r(672, 2, 6, 0, 6), // 1264
+    r(2082, 5, 6, 0, 5), // 1265
+    r(1284, 2, 6, 0, 3), // 1266
+    r(245, 3, 2, 0, 0), // 1267
+    r(1879, 2, 6, 0, 2), // 1268
+    r(1967, 5, 6, 0, 0), // 1269
+    r(1214, 2, 6, 0, 2), // 1270
+    r(2441, 4, 6, 0, 0), // 1271
+    r(2124, 1, 3, 0, 0), // 1272
+    r(2020, 1, 6, 0, 11), // 1273
+    r(2455, 2, 3, 0, 0), // 1274
+    r(1891, 3, 6, 0, 14), // 1275
+    r(964, 2, 6, 2, 17), // 1276
+    r(2486, 2, 2, 0, 0), // 1277
+    r(0, 0, 6, 2, 8), // 1278
+    r(491, 2, 3, 0, 0), // 1279
+    r(2369, 1, 2, 0, 0), // 1280
+    r(1772, 2, 6, 0, 4), // 1281
+    r(1737, 3, 6, 0, 14), // 1282
+    r(400, 3, 4, 0, 0), // 1283
+    r(0, 0, 6, 1, 9), // 1284
+    r(799, 1, 6, 0, 5), // 1285
+    r(1985, 2, 2, 0, 0), // 1286
+    r(536, 3, 3, 0, 0), // 1287
+    r(1955, 1, 2, 0, 0), // 1288
+    r(659, 4, 3, 1, 0), // 1289
+    r(1007, 19, 6, 0, 14), // 1290
+    r(1707, 2, 6, 0, 5), // 1291
+    r(295, 1, 6, 0, 4), // 1292
+    r(10, 1, 1, 1, 0), // 1293
+    r(1082, 1, 6, 0, 8), // 1294
+    r(194, 1, 6, 0, 4), // 1295
+    r(2248, 4, 6, 0, 9), // 1296
+    r(248, 4, 2, 0, 0), // 1297
+    r(202, 1, 4, 0, 0), // 1298
+    r(2554, 2, 2, 0, 0), // 1299
+    r(2166, 3, 6, 0, 8), // 1300
+    r(188, 1, 6, 0, 9), // 1301
+    r(622, 1, 2, 0, 0), // 1302
+    r(1875, 2, 6, 0, 4), // 1303
+    r(1862, 3, 4, 0, 0), // 1304
+    r(1271, 6, 6, 0, 1), // 1305
+    r(1762, 3, 4, 0, 0), // 1306
+    r(0, 0, 5, 3, 0), // 1307
+    r(1236, 14, 6, 0, 9), // 1308
+    r(2411, 3, 2, 0, 0), // 1309
+    r(1082, 1, 6, 0, 7), // 1310
+    r(1078, 1, 2, 0, 0), // 1311
+    r(1499, 5, 6, 0, 4), // 1312
+    r(2124, 1, 4, 4, 0), // 1313
+    r(730, 2, 6, 0, 12), // 1314
+    r(2214, 1, 5, 0, 6), // 1315
+    r(482, 2, 7, 0, 0), // 1316
+    r(674, 1, 6, 0, 14), // 1317
+    r(1699, 4, 6, 0, 3), // 1318
+    r(714, 8, 5, 0, 0), // 1319
+    r(706, 6, 5, 0, 0), // 1320
+    r(1544, 3, 6, 1, 3), // 1321
+    r(450, 4, 6, 0, 10), // 1322
+    r(1747, 1, 6, 0, 7), // 1323
+    r(1362, 1, 3, 0, 0), // 1324
+    r(2297, 3, 6, 0, 0), // 1325
+    r(1550, 4, 6, 0, 3), // 1326
+    r(754, 2, 6, 0, 19), // 1327
+    r(2114, 2, 4, 0, 0), // 1328
+    r(189, 2, 3, 0, 0), // 1329
+    r(1194, 4, 6, 0, 0), // 1330
+    r(927, 4, 6, 0, 19), // 1331
+    r(0, 0, 6, 3, 5), // 1332
+    r(675, 11, 6, 0, 10), // 1333
+    r(1813, 1, 6, 0, 5), // 1334
+    r(872, 2, 3, 0, 0), // 1335
+    r(2226, 2, 6, 0, 8), // 1336
+    r(1504, 3, 6, 0, 3), // 1337
+    r(543, 1, 1, 0, 0), // 1338
+    r(290, 1, 3, 0, 0), // 1339
+    r(2525, 5, 6, 0, 0), // 1340
+    r(2424, 1, 2, 0, 0), // 1341
+    r(0, 0, 6, 1, 11), // 1342
+    r(591, 2, 3, 0, 0), // 1343
+    r(1792, 2, 6, 0, 2), // 1344
+    r(1480, 8, 6, 0, 3), // 1345
+    r(94, 2, 3, 0, 0), // 1346
+    r(2347, 3, 6, 0, 2), // 1347
+    r(127, 5, 5, 0, 0), // 1348
+    r(2558, 3, 4, 0, 0), // 1349
+    r(1278, 1, 6, 0, 0), // 1350
+    r(1690, 3, 6, 0, 2), // 1351
+    r(1178, 4, 6, 1, 26), // 1352
+    r(2480, 1, 2, 0, 0), // 1353
+    r(13, 1, 4, 0, 0), // 1354
+    r(1574, 2, 6, 0, 0), // 1355
+    r(767, 1, 4, 0, 0), // 1356
+    r(766, 1, 6, 0, 0), // 1357
+    r(184, 2, 2, 0, 0), // 1358
+    r(0, 0, 6, 0, 21), // 1359
+    r(2361, 2, 4, 0, 0), // 1360
+    r(2352, 1, 3, 0, 0), // 1361
+    r(0, 0, 1, 2, 0), // 1362
+    r(848, 8, 5, 0, 0), // 1363
+    r(2516, 1, 1, 0, 0), // 1364
+    r(582, 1, 3, 0, 0), // 1365
+    r(367, 2, 2, 0, 0), // 1366
+    r(0, 0, 6, 2, 11), // 1367
+    r(531, 2, 5, 0, 0), // 1368
+    r(1391, 1, 6, 0, 9), // 1369
+    r(643, 1, 5, 0, 0), // 1370
+    r(2, 2, 3, 0, 0), // 1371
+    r(2018, 1, 6, 0, 6), // 1372
+    r(2460, 2, 2, 0, 0), // 1373
+    r(10, 1, 10, 0, 0), // 1374
+    r(1894, 2, 6, 0, 21), // 1375
+    r(12, 1, 3, 0, 0), // 1376
+    r(663, 6, 5, 0, 0), // 1377
+    r(1571, 3, 6, 0, 3), // 1378
+    r(823, 11, 6, 0, 10), // 1379
+    r(941, 3, 6, 0, 13), // 1380
+    r(2307, 1, 3, 0, 0), // 1381
+    r(2383, 1, 4, 0, 0), // 1382
+    r(108, 4, 5, 0, 0), // 1383
+    r(2418, 2, 5, 0, 0), // 1384
+    r(403, 2, 2, 0, 0), // 1385
+    r(2335, 3, 4, 0, 0), // 1386
+    r(888, 2, 6, 0, 10), // 1387
+    r(1718, 2, 5, 0, 0), // 1388
+    r(1363, 1, 1, 0, 0), // 1389
+    r(1364, 1, 1, 0, 0), // 1390
+    r(1365, 1, 1, 0, 0), // 1391
+    r(886, 2, 6, 0, 12), // 1392
+    r(0, 0, 6, 4, 1), // 1393
+    r(2464, 4, 5, 0, 0), // 1394
+    r(337, 3, 3, 0, 0), // 1395
+    r(1662, 6, 6, 3, 5), // 1396
+    r(936, 3, 6, 0, 17), // 1397
+    r(2575, 1, 5, 0, 0), // 1398
+    r(493, 3, 6, 0, 1), // 1399
+    r(1871, 2, 6, 0, 7), // 1400
+    r(2438, 3, 2, 0, 0), // 1401
+    r(2322, 2, 6, 0, 0), // 1402
+    r(754, 2, 6, 0, 15), // 1403
+    r(895, 2, 6, 0, 2), // 1404
+    r(18, 1, 3, 1, 0), // 1405
+    r(0, 0, 6, 1, 13), // 1406
+    r(2550, 1, 6, 0, 0), // 1407
+    r(766, 1, 6, 0, 6), // 1408
+    r(771, 1, 2, 0, 0), // 1409
+    r(0, 0, 6, 2, 0), // 1410
+    r(2187, 1, 6, 0, 6), // 1411
+    r(2470, 2, 2, 0, 0), // 1412
+    r(1509, 4, 6, 2, 2), // 1413
+    r(2403, 1, 3, 0, 0), // 1414
+    r(0, 0, 4, 2, 6), // 1415
+    r(2510, 3, 2, 0, 0), // 1416
+    r(1600, 3, 6, 1, 3), // 1417
+    r(378, 1, 4, 0, 0), // 1418
+    r(89, 3, 3, 0, 0), // 1419
+    r(2513, 3, 3, 0, 0), // 1420
+    r(13, 1, 2, 0, 3), // 1421
+    r(2384, 1, 2, 0, 0), // 1422
+    r(1696, 3, 6, 0, 1), // 1423
+    r(195, 3, 3, 0, 0), // 1424
+    r(33, 1, 4, 0, 0), // 1425
+    r(1617, 4, 6, 0, 3), // 1426
+    r(2518, 1, 2, 0, 0), // 1427
+    r(953, 1, 5, 0, 0), // 1428
+    r(2327, 1, 6, 0, 1), // 1429
+    r(1045, 4, 6, 0, 1), // 1430
+    r(2244, 4, 6, 0, 1), // 1431
+    r(2484, 2, 2, 0, 0), // 1432
+    r(1165, 4, 6, 0, 1), // 1433
+    r(2404, 1, 3, 0, 0), // 1434
+    r(504, 1, 6, 0, 0), // 1435
+    r(780, 2, 4, 0, 0), // 1436
+    r(834, 6, 4, 0, 0), // 1437
+    r(846, 1, 6, 0, 0), // 1438
+    r(2047, 2, 6, 0, 7), // 1439
+    r(405, 4, 5, 0, 0), // 1440
+    r(267, 11, 2, 0, 0), // 1441
+    r(2077, 5, 6, 0, 5), // 1442
+    r(1079, 3, 5, 0, 0), // 1443
+    r(2097, 4, 6, 0, 10), // 1444
+    r(2163, 3, 6, 0, 2), // 1445
+    r(0, 0, 3, 4, 0), // 1446
+    r(1062, 6, 6, 0, 1), // 1447
+    r(1224, 4, 6, 0, 8), // 1448
+    r(2566, 1, 3, 0, 0), // 1449
+    r(614, 1, 4, 0, 0), // 1450
+    r(785, 3, 6, 0, 4), // 1451
+    r(595, 1, 2, 0, 0), // 1452
+    r(1068, 5, 6, 0, 0), // 1453
+    r(1399, 2, 6, 0, 13), // 1454
+    r(9, 1, 4, 0, 0), // 1455
+    r(1035, 2, 3, 0, 0), // 1456
+    r(531, 2, 3, 0, 3), // 1457
+    r(34, 2, 6, 0, 0), // 1458
+    r(253, 3, 2, 0, 0), // 1459
+    r(2519, 1, 2, 0, 0), // 1460
+    r(74, 2, 3, 0, 0), // 1461
+    r(0, 0, 6, 2, 12), // 1462
+    r(1352, 1, 1, 0, 0), // 1463
+    r(2561, 2, 5, 0, 0), // 1464
+    r(1901, 1, 6, 0, 8), // 1465
+    r(69, 3, 3, 0, 0), // 1466
+    r(1026, 1, 6, 0, 6), // 1467
+    r(1332, 2, 4, 0, 0), // 1468
+    r(2073, 3, 6, 0, 3), // 1469
+    r(1795, 2, 6, 0, 7), // 1470
+    r(671, 1, 3, 0, 0), // 1471
+    r(1831, 2, 6, 0, 8), // 1472
+    r(1829, 2, 6, 0, 8), // 1473
+    r(38, 13, 6, 0, 0), // 1474
+    r(1783, 1, 6, 0, 8), // 1475
+    r(2188, 2, 6, 0, 6), // 1476
+    r(263, 1, 2, 0, 0), // 1477
+    r(315, 7, 8, 0, 0), // 1478
+    r(2505, 3, 1, 0, 0), // 1479
+    r(2428, 3, 2, 0, 0), // 1480
+    r(1184, 3, 6, 0, 5), // 1481
+    r(1150, 9, 6, 0, 4), // 1482
+    r(939, 2, 6, 0, 9), // 1483
+    r(2045, 2, 5, 0, 6), // 1484
+    r(1842, 6, 6, 1, 8), // 1485
+    r(382, 1, 2, 0, 0), // 1486
+    r(911, 4, 6, 0, 17), // 1487
+    r(1406, 2, 6, 0, 17), // 1488
+    r(0, 0, 6, 0, 22), // 1489
+    r(968, 1, 2, 0, 0), // 1490
+    r(1389, 1, 6, 2, 1), // 1491
+    r(2491, 1, 2, 0, 0), // 1492
+    r(8, 1, 1, 0, 0), // 1493
+    r(1790, 2, 6, 0, 5), // 1494
+    r(1614, 3, 6, 0, 1), // 1495
+    r(2457, 3, 4, 0, 0), // 1496
+    r(788, 1, 6, 0, 3), // 1497
+    r(1423, 3, 6, 0, 20), // 1498
+    r(1357, 1, 2, 0, 0), // 1499
+    r(2020, 1, 6, 0, 5), // 1500
+    r(2160, 3, 6, 0, 6), // 1501
+    r(1788, 2, 6, 0, 4), // 1502
+    r(1869, 1, 6, 0, 1), // 1503
+    r(2307, 1, 4, 0, 0), // 1504
+    r(2382, 1, 3, 0, 0), // 1505
+    r(932, 4, 6, 0, 11), // 1506
+    r(33, 1, 6, 0, 11), // 1507
+    r(884, 1, 6, 0, 19), // 1508
+    r(2499, 1, 4, 0, 0), // 1509
+    r(1367, 3, 2, 0, 0), // 1510
+    r(2522, 2, 4, 0, 0), // 1511
+    r(884, 1, 6, 0, 15), // 1512
+    r(2532, 2, 3, 0, 0), // 1513
+    r(1460, 3, 6, 0, 8), // 1514
+    r(2520, 2, 3, 0, 0), // 1515
 ];
 
 /// The steps of all rows: (kind, flags, base, offset, base of the count, count, size, most). Functions with
 /// the same steps share them; the name is that of the first.
 #[rustfmt::skip]
-pub static STEPS: [Step; 2593] = [
+pub static STEPS: [Step; 2591] = [
     s(0, 0, 255, 8, 253, 1, 24, 24), // cuArray3DCreate
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuArray3DCreate
     s(0, 0, 255, 8, 253, 1, 40, 40), // cuArray3DCreate_v2
@@ -23316,9 +23315,9 @@ pub static STEPS: [Step; 2593] = [
     s(0, 4, 0, 104, 0, 112, 12, 112), // cuGraphExecNodeSetParams
     s(0, 0, 0, 32, 0, 24, 48, 112), // cuGraphExecNodeSetParams
     s(0, 0, 0, 32, 0, 28, 8, 112), // cuGraphExecNodeSetParams
-    s(0, 1, 255, 16, 253, 1, 8, 8), // cuGraphExecUpdate
-    s(0, 1, 255, 24, 253, 1, 4, 4), // cuGraphExecUpdate
-    s(0, 1, 255, 16, 253, 1, 24, 24), // cuGraphExecUpdate_v2
+    s(0, 2, 255, 16, 253, 1, 8, 8), // cuGraphExecUpdate
+    s(0, 2, 255, 24, 253, 1, 4, 4), // cuGraphExecUpdate
+    s(0, 2, 255, 16, 253, 1, 24, 24), // cuGraphExecUpdate_v2
     s(0, 1, 255, 8, 253, 1, 24, 24), // cuGraphExternalSemaphoresSignalNodeGetParams
     s(0, 1, 0, 0, 0, 16, 8, 760), // cuGraphExternalSemaphoresSignalNodeGetParams
     s(0, 1, 0, 8, 0, 16, 144, 760), // cuGraphExternalSemaphoresSignalNodeGetParams
@@ -23342,8 +23341,9 @@ pub static STEPS: [Step; 2593] = [
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphInstantiate
     s(0, 1, 255, 16, 253, 1, 8, 8), // cuGraphInstantiate
     s(1, 1, 255, 24, 253, 1, 1, 256), // cuGraphInstantiate
+    s(0, 0, 255, 16, 253, 1, 32, 32), // cuGraphInstantiateWithParams
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphInstantiateWithParams
-    s(0, 1, 255, 16, 253, 1, 32, 32), // cuGraphInstantiateWithParams
+    s(0, 2, 255, 16, 253, 1, 32, 32), // cuGraphInstantiateWithParams
     s(0, 1, 255, 16, 253, 1, 32, 32), // cuGraphKernelNodeGetAttribute
     s(0, 1, 255, 8, 253, 1, 56, 56), // cuGraphKernelNodeGetParams
     s(4, 1, 0, 40, 0, 0, 0, 984), // cuGraphKernelNodeGetParams
@@ -23485,7 +23485,7 @@ pub static STEPS: [Step; 2593] = [
     s(0, 0, 255, 0, 253, 1, 144, 144), // cuMemcpy3D
     s(0, 0, 255, 0, 253, 1, 200, 200), // cuMemcpy3DAsync_v2
     s(0, 4, 255, 8, 255, 0, 112, 1024), // cuMemcpy3DBatchAsync
-    s(0, 1, 255, 16, 253, 1, 8, 8), // cuMemcpy3DBatchAsync
+    s(0, 2, 255, 16, 253, 1, 8, 8), // cuMemcpy3DBatchAsync
     s(0, 4, 255, 8, 255, 0, 112, 1024), // cuMemcpy3DBatchAsync_v2
     s(0, 0, 255, 0, 253, 1, 112, 112), // cuMemcpy3DWithAttributesAsync
     s(0, 4, 255, 0, 255, 24, 8, 304), // cuMemcpyBatchAsync
@@ -23493,7 +23493,7 @@ pub static STEPS: [Step; 2593] = [
     s(0, 4, 255, 16, 255, 24, 8, 304), // cuMemcpyBatchAsync
     s(0, 4, 255, 32, 255, 48, 24, 304), // cuMemcpyBatchAsync
     s(0, 4, 255, 40, 255, 48, 8, 304), // cuMemcpyBatchAsync
-    s(0, 1, 255, 56, 253, 1, 8, 8), // cuMemcpyBatchAsync
+    s(0, 2, 255, 56, 253, 1, 8, 8), // cuMemcpyBatchAsync
     s(0, 4, 255, 0, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
     s(0, 4, 255, 8, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
     s(0, 4, 255, 16, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
@@ -23693,9 +23693,6 @@ pub static STEPS: [Step; 2593] = [
     s(0, 0, 0, 32, 0, 28, 8, 200), // cudaGraphExecNodeSetParams
     s(0, 1, 255, 16, 253, 1, 8, 8), // cudaGraphGetRootNodes
     s(0, 5, 255, 8, 0, 0, 8, 1024), // cudaGraphGetRootNodes
-    s(0, 0, 255, 16, 253, 1, 32, 32), // cudaGraphInstantiateWithParams
-    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaGraphInstantiateWithParams
-    s(0, 1, 255, 16, 253, 1, 32, 32), // cudaGraphInstantiateWithParams
     s(0, 1, 255, 8, 253, 1, 56, 56), // cudaGraphKernelNodeGetParams
     s(0, 0, 255, 8, 253, 1, 56, 56), // cudaGraphKernelNodeSetParams
     s(0, 1, 255, 8, 253, 1, 160, 160), // cudaGraphMemcpyNodeGetParams

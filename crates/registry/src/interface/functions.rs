@@ -166,6 +166,7 @@ fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
             merged.at = member.at;
             merged.way = member.way.or(merged.way);
             merged.unit = member.unit.clone().or(merged.unit.take());
+            merged.written = member.written.or(merged.written);
             merged.ty = member.ty.clone().or(merged.ty.take());
             let rule = member.rule.clone().filter(|r| by_name || there(r));
             merged.rule = rule.or(merged.rule.take());

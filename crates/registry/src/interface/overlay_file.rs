@@ -4,6 +4,7 @@
 use super::ctype::{self, CType};
 use super::effect_text::{self, EffectText};
 use super::functions_file::{UNITS, Way, way};
+use super::known::Writes;
 use super::rule_text::{self, RuleText};
 use super::toml_walk::{self, Walk};
 use super::version;
@@ -66,6 +67,8 @@ pub(crate) struct MemberText {
     pub(crate) rule: Option<RuleText>,
     pub(crate) way: Option<Way>,
     pub(crate) unit: Option<String>,
+    /// Of a parameter: which calls write it.
+    pub(crate) written: Option<Writes>,
     pub(crate) ty: Option<CType>,
     /// A field's name, where the header has none.
     pub(crate) name: Option<String>,
@@ -265,8 +268,9 @@ fn layouts(value: &Walk) -> Result<LayoutsText, Error> {
 }
 
 fn member(value: &Walk) -> Result<MemberText, Error> {
-    let mut member = MemberText { at: value.at, rule: None, way: None, unit: None, ty: None, name: None };
-    for (key, value) in value.table(&["rule", "dir", "unit", "type", "name"])? {
+    let mut member =
+        MemberText { at: value.at, rule: None, way: None, unit: None, written: None, ty: None, name: None };
+    for (key, value) in value.table(&["rule", "dir", "unit", "written", "type", "name"])? {
         let text = value.text()?;
         match key {
             "rule" => {
@@ -278,6 +282,11 @@ fn member(value: &Walk) -> Result<MemberText, Error> {
                 member.way = Some(way(&text).ok_or_else(wrong)?);
             }
             "unit" => member.unit = Some(value.one_of(&UNITS)?),
+            "written" => {
+                let wrong = || value.error(format!("written is \"{text}\", expected always or failed"));
+                let calls = [("always", Writes::Always), ("failed", Writes::Failed)];
+                member.written = Some(calls.into_iter().find(|(t, _)| *t == text).ok_or_else(wrong)?.1);
+            }
             "name" => member.name = Some(text),
             _ => member.ty = Some(c_type(&value)?),
         }

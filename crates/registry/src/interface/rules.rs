@@ -4,7 +4,7 @@
 use super::ctype::CType;
 use super::functions_file::Way;
 use super::guess;
-use super::known::{Count, Dir, Rule, Type, TypeId, Unit};
+use super::known::{Count, Dir, Rule, Type, TypeId, Unit, Writes};
 use super::overlay_file::MemberText;
 use super::rule_text::{CountText, RuleText};
 use super::types::Tables;
@@ -36,6 +36,7 @@ pub(crate) struct Member {
     pub(crate) dir: Dir,
     pub(crate) rule: Rule,
     pub(crate) unit: Unit,
+    pub(crate) written: Writes,
     /// A pointer of which neither a person nor its type and name tell what it leads to.
     pub(crate) guessed: bool,
     /// A person has said how it is to be read.
@@ -95,6 +96,7 @@ impl Tables<'_> {
         if let Some(way) = over.way {
             member.dir = dir(way);
         }
+        member.written = over.written.unwrap_or(Writes::Done);
         if let Some(unit) = &over.unit {
             member.unit = named_unit(unit);
             if let ("one_of", Type::Flags(n, bytes)) = (unit.as_str(), self.get(member.ty)) {

@@ -4,7 +4,7 @@
 use super::budget;
 use super::capture::{ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, RESULT, Step, WORDS, kind};
 use super::functions::FunctionRow;
-use super::known::{Count, Dir, Rule, Type, TypeId};
+use super::known::{Count, Dir, Rule, Type, TypeId, Writes};
 use super::rules::Member;
 use super::types::Tables;
 
@@ -46,7 +46,6 @@ pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> V
     let mut plan = Plan { tables, at, phase: 0, both: false, out: Vec::new() };
     let words = Siblings { members: &row.params, form: Some(form), base: WORDS, offset: 0 };
     for phase in [0, after] {
-        plan.phase = phase;
         for (n, param) in row.params.iter().enumerate() {
             let wanted = match param.dir {
                 Dir::In => phase == 0,
@@ -55,6 +54,10 @@ pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> V
             };
             if wanted {
                 plan.both = param.dir == Dir::InOut;
+                plan.phase = match (phase, param.written) {
+                    (EXIT, Writes::Always | Writes::Failed) => ALWAYS,
+                    _ => phase,
+                };
                 plan.pointer(&words, n, 0);
             }
         }

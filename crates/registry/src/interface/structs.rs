@@ -1,7 +1,7 @@
 //! Structs and unions: their fields with types, directions and rules; their size, alignment and where
 //! the processor's calling rules put them when they are passed by value.
 
-use super::known::{Dir, OWN, Rule, Type, TypeId, Unit};
+use super::known::{Dir, OWN, Rule, Type, TypeId, Unit, Writes};
 use super::overlay_file::StructText;
 use super::rules::{Member, Sibling};
 use super::types::Tables;
@@ -299,6 +299,7 @@ impl Member {
             dir: Dir::In,
             rule: Rule::One,
             unit: Unit::None,
+            written: Writes::Done,
             guessed: false,
             said: false,
         }

@@ -3,7 +3,7 @@
 //! in one place leaves the others as they are.
 
 use super::functions::FunctionRow;
-use super::known::{Dir, Unit};
+use super::known::{Dir, Unit, Writes};
 use super::rules::Member;
 use super::structs::StructRow;
 use super::type_names;
@@ -43,7 +43,7 @@ fn module(tables: &Tables) -> String {
     for family in &tables.world.families {
         writeln!(out, "mod {};", module_name(&family.name)).unwrap();
     }
-    out.push_str("mod types;\n\nuse crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit, Written};\n\n");
+    out.push_str("mod types;\n\nuse crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit, Writes, Written};\n\n");
     out.push_str("/// Everything that was generated.\npub static TABLES: Tables = Tables {\n    families: &[\n");
     for family in &tables.world.families {
         let (name, module) = (&family.name, module_name(&family.name));
@@ -98,7 +98,7 @@ const fn n(name: &'static str, form: &'static Function) -> Function {
 
 /// A parameter: name, type, word, byte of the block; read by the function and of no unit.
 const fn p(name: &'static str, ty: TypeId, word: u8, offset: u16, rule: Rule) -> Param {
-    Param { name, ty, word, second: 255, offset, dir: Dir::In, rule, unit: Unit::None }
+    Param { name, ty, word, second: 255, offset, dir: Dir::In, rule, unit: Unit::None, written: Writes::Done }
 }
 
 /// A field: name, type, byte.
@@ -130,6 +130,14 @@ impl Param {
     }
     const fn by_mode(self) -> Param {
         Param { unit: Unit::ByMode, ..self }
+    }
+    /// Written by calls that fail, too.
+    const fn always(self) -> Param {
+        Param { written: Writes::Always, ..self }
+    }
+    /// Written by calls that fail alone.
+    const fn failed(self) -> Param {
+        Param { written: Writes::Failed, ..self }
     }
     /// Its second register.
     const fn second(self, second: u8) -> Param {
@@ -233,7 +241,12 @@ fn parameter(p: &Member, names: &[String]) -> String {
     if p.second != 255 {
         write!(out, ".second({})", p.second).unwrap();
     }
-    out + more(p)
+    let written = match p.written {
+        Writes::Done => "",
+        Writes::Always => ".always()",
+        Writes::Failed => ".failed()",
+    };
+    out + more(p) + written
 }
 
 fn field(p: &Member, names: &[String]) -> String {

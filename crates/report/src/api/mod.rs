@@ -154,7 +154,8 @@ fn text(family: &'static Family, function: &Function) -> String {
     for param in function.params {
         let rule = words::rule(&TABLES, function.params, param);
         let dir = if rule.is_some() { words::direction(param.dir) } else { "" };
-        let said: Vec<String> = rule.into_iter().chain(words::unit(param.unit).map(str::to_owned)).collect();
+        let more = words::unit(param.unit).into_iter().chain(words::writes(param.written));
+        let said: Vec<String> = rule.into_iter().chain(more.map(str::to_owned)).collect();
         let text = format!("{:width$}  {dir:5}  {}", param.name, said.join(", "));
         line(format!("  {}", text.trim_end()));
     }

@@ -1,6 +1,8 @@
 //! Rules, effects and versions in words.
 
-use cutap_calls::known::{Count, Dir, Effect, Family, Function, Memory, Param, Rule, Tables, Type, Unit, Written};
+use cutap_calls::known::{
+    Count, Dir, Effect, Family, Function, Memory, Param, Rule, Tables, Type, Unit, Writes, Written,
+};
 
 /// `12.9` for 12090; a library's own number as it is.
 pub(super) fn version(family: &Family, number: u32) -> String {
@@ -49,6 +51,15 @@ pub(super) fn direction(dir: Dir) -> &'static str {
         Dir::In => "in",
         Dir::Out => "out",
         Dir::InOut => "inout",
+    }
+}
+
+/// Which calls write an output, where it is not those that succeed.
+pub(super) fn writes(written: Writes) -> Option<&'static str> {
+    match written {
+        Writes::Done => None,
+        Writes::Always => Some("written by calls that fail, too"),
+        Writes::Failed => Some("written only by calls that fail"),
     }
 }
 

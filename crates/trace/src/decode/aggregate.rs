@@ -73,10 +73,20 @@ mod tests {
     use super::super::memory::Memory;
     use super::super::walk::Side;
     use super::*;
-    use cutap_calls::known::{Dir, Param, Rule, Struct, Tables, Type, Unit};
+    use cutap_calls::known::{Dir, Param, Rule, Struct, Tables, Type, Unit, Writes};
 
     const fn field(name: &'static str, ty: u16, offset: u16) -> Param {
-        Param { name, ty, word: 255, second: 255, offset, dir: Dir::In, rule: Rule::One, unit: Unit::None }
+        Param {
+            name,
+            ty,
+            word: 255,
+            second: 255,
+            offset,
+            dir: Dir::In,
+            rule: Rule::One,
+            unit: Unit::None,
+            written: Writes::Done,
+        }
     }
 
     const FIELDS: &[Param] = &[field("size", 1, 0), field("a", 0, 8), field("b", 0, 12)];

@@ -124,8 +124,19 @@ fn param() -> impl Strategy<Value = Param> {
         Just(Unit::Zero),
         Just(Unit::ByMode)
     ];
-    (0..24u16, 0..12u8, any::<u8>(), 0..80u16, dir, rule(), unit).prop_map(
-        |(ty, word, second, offset, dir, rule, unit)| Param { name: "p", ty, word, second, offset, dir, rule, unit },
+    let written = prop_oneof![Just(Writes::Done), Just(Writes::Always), Just(Writes::Failed)];
+    (0..24u16, 0..12u8, any::<u8>(), 0..80u16, dir, rule(), unit, written).prop_map(
+        |(ty, word, second, offset, dir, rule, unit, written)| Param {
+            name: "p",
+            ty,
+            word,
+            second,
+            offset,
+            dir,
+            rule,
+            unit,
+            written,
+        },
     )
 }
 

@@ -42,7 +42,7 @@ pub use value::{Fields, Items, List, Owner, Place, Standing, Text, Value, flags_
 use crate::event::{Call, Event, Exit, Launched, Layer, State as Ended};
 use crate::kernels::Kernels;
 use crate::results::Returned;
-use cutap_calls::known::{Dir, Effect, Type};
+use cutap_calls::known::{Dir, Effect, Type, Writes};
 use memory::Memory;
 use row::Row;
 use state::State;
@@ -144,7 +144,7 @@ impl Interpreter {
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         if !exit.memory.is_empty() {
-            exit.outputs = outputs(&mut walk, &row, described.function.effects);
+            exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.is_error());
             if call.function.layer == Layer::Driver {
                 hand_up_written(exit, &mut self.told);
             }
@@ -183,7 +183,7 @@ pub(crate) fn plain_outputs(call: &Call, exit: &Exit) -> Box<[(u8, Value)]> {
     let row = row(call, described, &mut words);
     let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
     walk.before = Memory::new(&call.memory);
-    outputs(&mut walk, &row, &[])
+    outputs(&mut walk, &row, &[], exit.is_error())
 }
 
 /// The call's parameters, in `bytes`.
@@ -194,10 +194,14 @@ fn row<'a>(call: &Call, described: Described, bytes: &'a mut Vec<u8>) -> Row<'a>
 }
 
 /// What the call wrote.
-fn outputs(walk: &mut Walk<'_>, row: &Row<'_>, effects: &[Effect]) -> Box<[(u8, Value)]> {
+fn outputs(walk: &mut Walk<'_>, row: &Row<'_>, effects: &[Effect], failed: bool) -> Box<[(u8, Value)]> {
     let mut outputs = Vec::new();
     for (n, param) in row.params.iter().enumerate().take(255) {
         if param.dir == Dir::In || !matches!(walk.ty(param.ty), Type::Pointer(..)) {
+            continue;
+        }
+        // What was there before says nothing.
+        if param.written == Writes::Failed && !failed {
             continue;
         }
         // A new allocation is the address, whether or not another layer has told of it already.

@@ -4,7 +4,7 @@
 use super::graphs;
 use super::value::Value;
 use crate::event::{Call, Exit, Function, State};
-use cutap_calls::known::{Dir, Effect, Rule};
+use cutap_calls::known::{Dir, Effect, Rule, Writes};
 use std::sync::Arc;
 
 /// A function and how often arguments of it were shown raw.
@@ -57,6 +57,8 @@ impl Raws {
                 Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) if !complete => false,
                 // What a failed call has not written nobody can show: the place of it is all that there is.
                 _ if failed && param.dir == Dir::Out => false,
+                // Nor what only a failed call writes.
+                _ if !failed && param.written == Writes::Failed => false,
                 // A tag says what an address is.
                 Rule::Tagged(..) if param.dir == Dir::Out && matches!(read, Value::To(..)) => {
                     Around { complete: false, ..around }.raw(read)

@@ -222,7 +222,7 @@ const fn p(name: &'static str, ty: TypeId, word: u8) -> Param {
 }
 
 const fn r(name: &'static str, ty: TypeId, word: u8, dir: Dir, rule: Rule) -> Param {
-    Param { name, ty, word, second: 255, offset: word as u16 * 8, dir, rule, unit: Unit::None }
+    Param { name, ty, word, second: 255, offset: word as u16 * 8, dir, rule, unit: Unit::None, written: Writes::Done }
 }
 
 const fn out(name: &'static str, ty: TypeId, word: u8) -> Param {

@@ -240,7 +240,7 @@ const CONFIG_13: &[Param] = &[
 
 /// A field.
 const fn f(name: &'static str, ty: TypeId, offset: u16, rule: Rule) -> Param {
-    Param { name, ty, word: 255, second: 255, offset, dir: Dir::In, rule, unit: Unit::None }
+    Param { name, ty, word: 255, second: 255, offset, dir: Dir::In, rule, unit: Unit::None, written: Writes::Done }
 }
 
 macro_rules! numbers {

@@ -127,6 +127,11 @@ fn options_and_logs_of_the_compiler() {
     case("jit", "jit", "driver");
 }
 
+#[test]
+fn what_failed_calls_write() {
+    case("failed", "failed", "driver,!cuGetProcAddress*");
+}
+
 /// Each address without a kind is in the list at the end, and nothing else is.
 #[test]
 fn what_is_raw_is_listed() {

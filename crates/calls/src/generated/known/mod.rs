@@ -31,7 +31,7 @@ mod nvtiff;
 mod runtime;
 mod types;
 
-use crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit, Written};
+use crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit, Writes, Written};
 
 /// Everything that was generated.
 pub static TABLES: Tables = Tables {
@@ -264,7 +264,7 @@ const fn n(name: &'static str, form: &'static Function) -> Function {
 
 /// A parameter: name, type, word, byte of the block; read by the function and of no unit.
 const fn p(name: &'static str, ty: TypeId, word: u8, offset: u16, rule: Rule) -> Param {
-    Param { name, ty, word, second: 255, offset, dir: Dir::In, rule, unit: Unit::None }
+    Param { name, ty, word, second: 255, offset, dir: Dir::In, rule, unit: Unit::None, written: Writes::Done }
 }
 
 /// A field: name, type, byte.
@@ -296,6 +296,14 @@ impl Param {
     }
     const fn by_mode(self) -> Param {
         Param { unit: Unit::ByMode, ..self }
+    }
+    /// Written by calls that fail, too.
+    const fn always(self) -> Param {
+        Param { written: Writes::Always, ..self }
+    }
+    /// Written by calls that fail alone.
+    const fn failed(self) -> Param {
+        Param { written: Writes::Failed, ..self }
     }
     /// Its second register.
     const fn second(self, second: u8) -> Param {

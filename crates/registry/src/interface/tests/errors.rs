@@ -32,6 +32,8 @@ fn prototypes() {
     assert_eq!(wrong("void *", "Thing *"), unknown);
     let dir = wrong("\"void *\"", "\"void *\", dir = \"up\"");
     assert_eq!(dir, "functions.toml:6: dir is \"up\", expected in, out or inout");
+    let written = said(FUNCTION, "", "[function.demoCopy]\nto = { written = \"never\" }\n");
+    assert_eq!(written, "overlay.toml:2: written is \"never\", expected always or failed");
     let twice = format!("{FUNCTION}{FUNCTION}");
     assert_eq!(said(&twice, "", ""), "functions.toml:8: demoCopy stands here a second time with these versions");
     let returned = "functions.toml:5: unknown type Thing; declare it in types.toml, or in overlay.toml [type]";
@@ -104,7 +106,7 @@ fn overlays() {
     let rule = "[function.demoCopy]\nto = { rule = \"some(count)\" }\n";
     assert!(wrong(rule).starts_with("overlay.toml:2: rule is \"some(count)\", expected one, text, array(N)"));
     let key = "[function.demoCopy]\nto = { rules = \"one\" }\n";
-    assert_eq!(wrong(key), "overlay.toml:2: unknown key rules, expected rule, dir, unit, type, name");
+    assert_eq!(wrong(key), "overlay.toml:2: unknown key rules, expected rule, dir, unit, written, type, name");
     assert!(wrong("[functions]\n").starts_with("overlay.toml:1: unknown key functions, expected family, handles"));
     let tags = "[function.demoCopy]\nto = { rule = \"tagged(Kind, size)\" }\n";
     assert_eq!(wrong(tags), "overlay.toml:2: no overlay has [tags.Kind]");

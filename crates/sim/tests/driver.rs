@@ -118,6 +118,30 @@ fn wrong_uses() {
     assert_eq!(page[..text.lines().filter(table).count()], text.lines().filter(table).collect::<Vec<_>>()[..]);
 }
 
+/// docs/sim.md lists what has no answer of its own: all of it, and nothing that has one.
+#[test]
+fn the_page_lists_what_answers_801() {
+    let page = std::fs::read_to_string(root().join("docs/sim.md")).expect("docs/sim.md");
+    let section = page.split("## What answers 801").nth(1).and_then(|s| s.split("\n## ").next()).expect("the section");
+    let rows = section.lines().filter(|l| l.starts_with('|'));
+    let listed: Vec<&str> =
+        rows.flat_map(|l| l.split('`').skip(1).step_by(2)).filter(|w| w.starts_with("cu")).collect();
+    let exports = std::fs::read_to_string(root().join("crates/sim/src/generated/exports.rs")).expect("the exports");
+    let of = |kind: &str| -> Vec<&str> {
+        let names = exports.lines().filter_map(|l| l.strip_prefix(kind)?.split(',').next());
+        names.map(|n| n.trim_end_matches("_ptsz").trim_end_matches("_ptds")).collect()
+    };
+    let (defaults, written) = (of("default!("), of("written!("));
+    let is = |word: &str, name: &str| word.strip_suffix('*').map_or(name == word, |start| name.starts_with(start));
+    let missing: Vec<_> = defaults.iter().filter(|name| !listed.iter().any(|word| is(word, name))).collect();
+    let wrong: Vec<_> = listed
+        .iter()
+        .filter(|w| !defaults.iter().any(|n| is(w, n)) || written.iter().any(|name| is(w, name)))
+        .collect();
+    assert!(defaults.len() > 200 && written.len() > 400, "{} {}", defaults.len(), written.len());
+    assert!(missing.is_empty() && wrong.is_empty(), "not listed: {missing:?}; listed and not so: {wrong:?}");
+}
+
 /// A tracer names a function by its address, so no two exports may share one.
 #[test]
 fn every_export_has_its_own_address() {

@@ -1,15 +1,24 @@
 //! The logs of the compiler of PTX: buffers that a program gives among its options. Nothing is compiled, so there is
-//! nothing to say but that something is no code; as a driver does, each log is emptied, and its size becomes what was
+//! nothing to say but why something was not taken; as a driver does, each log is emptied, and its size becomes what was
 //! written.
 
 use crate::driver::abi::{In, Out, put_text};
-use crate::driver::fault::Answer;
+use crate::driver::fault::{Answer, Fault};
 
 /// CU_JIT_INFO_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER; each one's size is the option behind it.
 const INFO: u32 = 3;
 const ERROR: u32 = 5;
 
-const REFUSED: &[u8] = b"the simulated driver finds no PTX, cubin or fat binary here";
+/// Why code was not taken.
+fn reason(fault: Fault) -> &'static [u8] {
+    match fault {
+        Fault::UNSUPPORTED_PTX_VERSION => b"the simulated driver knows no such .version of PTX: it knows 1.0 to 9.x",
+        Fault::INVALID_PTX => {
+            b"the simulated driver finds this PTX broken: its .target, a directive, a kernel's parameters or a brace"
+        }
+        _ => b"the simulated driver finds no PTX, cubin or fat binary here",
+    }
+}
 
 /// Where a program wants its logs.
 #[derive(Clone, Copy, Default)]
@@ -39,7 +48,7 @@ impl Logs {
 
     /// Writes them for code that was taken, or not.
     pub fn told<T>(self, answer: Answer<T>) -> Answer<T> {
-        let refused = if answer.is_err() { REFUSED } else { b"" };
+        let refused = answer.as_ref().err().map_or(&b""[..], |fault| reason(*fault));
         for (log, text) in [(self.info, &b""[..]), (self.error, refused)] {
             let Some(log) = log else { continue };
             let written = text.len().min(log.bytes.saturating_sub(1) as usize);

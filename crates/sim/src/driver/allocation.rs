@@ -138,6 +138,7 @@ fn is_mapped(start: u64, end: u64) -> bool {
 pub fn release(world: &mut World, address: u64) {
     let Some(gone) = world.allocations.remove(&address) else { return };
     world.wishes.remove(&address);
+    world.graph_memory.remove(&address);
     if gone.on_device() {
         let used = world.used.entry(gone.device).or_default();
         *used = used.saturating_sub(gone.pages());

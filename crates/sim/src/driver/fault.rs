@@ -18,6 +18,7 @@ impl Fault {
     pub const MAP_FAILED: Fault = Fault(205);
     pub const PEER_ACCESS_UNSUPPORTED: Fault = Fault(217);
     pub const INVALID_PTX: Fault = Fault(218);
+    pub const UNSUPPORTED_PTX_VERSION: Fault = Fault(222);
     pub const FILE_NOT_FOUND: Fault = Fault(301);
     pub const INVALID_HANDLE: Fault = Fault(400);
     pub const ILLEGAL_STATE: Fault = Fault(401);

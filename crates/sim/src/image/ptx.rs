@@ -1,5 +1,6 @@
-//! PTX: the text form. Read are `.entry` with its parameters and `.maxntid`, and variables at the outermost level in
-//! `.global` and `.const`. Bodies are skipped by their braces.
+//! PTX: the text form. Looked at are version, target, and how statements at the outermost level begin; read are `.entry`
+//! with its parameters and `.maxntid`, and variables at the outermost level in `.global` and `.const`. Bodies are skipped
+//! by their braces. What a compiler would surely refuse is refused, and nothing of which that is not sure.
 
 use super::{Image, Kernel, Parameter, Variable};
 use crate::driver::fault::{Answer, Fault};
@@ -16,6 +17,7 @@ pub fn read(text: &[u8]) -> Answer<Image> {
     if !text.contains(".version") || !text.contains(".target") {
         return Err(Fault::INVALID_IMAGE); // no PTX at all
     }
+    check_version(&text)?;
     check_target(&text)?;
     let mut image = Image::default();
     let mut rest = text.as_str();
@@ -31,32 +33,89 @@ pub fn read(text: &[u8]) -> Answer<Image> {
             image.variables.extend(variable(&rest[..close]));
             rest = &rest[close + 1..];
         } else if after.starts_with('{') {
-            image.kernels.extend(kernel(statement));
+            image.kernels.extend(kernel(statement)?);
             rest = &after[body(after)?..];
         } else {
             image.variables.extend(variable(statement));
             rest = &after[1..];
         }
     }
-    Ok(image)
+    // what begins no statement that ends is a line, or is broken
+    if first_line(rest).is_none_or(|l| l.starts_with(['@', '}'])) { Ok(image) } else { Err(Fault::INVALID_PTX) }
 }
 
-/// Whether a statement at the outermost level begins as all do; the head's lines, which end without a semicolon,
-/// stand in front of the first.
-fn is_directive(statement: &str) -> bool {
+/// The words that a statement at the outermost level begins with.
+const DIRECTIVES: [&str; 29] = [
+    "abi_preserve",
+    "abi_preserve_control",
+    "alias",
+    "align",
+    "attribute",
+    "branchtargets",
+    "callprototype",
+    "calltargets",
+    "common",
+    "const",
+    "entry",
+    "extern",
+    "func",
+    "global",
+    "local",
+    "noreturn",
+    "param",
+    "pragma",
+    "reg",
+    "samplerref",
+    "section",
+    "shared",
+    "sreg",
+    "surf",
+    "surfref",
+    "tex",
+    "texref",
+    "visible",
+    "weak",
+];
+
+/// A statement's first line behind the head's lines, which end without a semicolon.
+fn first_line(statement: &str) -> Option<&str> {
     const LINES: [&str; 5] = [".version", ".target", ".address_size", ".file", ".loc"];
     let mut lines = statement.lines().map(str::trim).filter(|l| !l.is_empty());
-    lines.find(|l| !LINES.iter().any(|word| l.starts_with(word))).is_none_or(|l| l.starts_with(['.', '@', '}']))
+    lines.find(|l| !LINES.iter().any(|word| l.starts_with(word)))
 }
 
-/// The newest architecture that the simulated driver's compiler would know.
-const NEWEST: u32 = 129;
+/// Whether a statement at the outermost level begins as all do.
+fn is_directive(statement: &str) -> bool {
+    let Some(line) = first_line(statement) else { return true };
+    let Some(word) = line.strip_prefix('.') else { return line.starts_with(['@', '}']) };
+    let word = word.split(|c: char| !c.is_ascii_lowercase() && c != '_').next().unwrap_or_default();
+    DIRECTIVES.contains(&word)
+}
 
+/// What stands behind the first of a word of the head.
+fn head<'a>(text: &'a str, word: &str) -> &'a str {
+    text.split_once(word)
+        .and_then(|(_, t)| t.split([' ', '\t', '\r', '\n', ',']).find(|w| !w.is_empty()))
+        .unwrap_or_default()
+}
+
+/// Versions of the language up to the one of CUDA 13; which of the smaller steps exist is not looked at.
+fn check_version(text: &str) -> Answer {
+    let (major, minor) = head(text, ".version").split_once('.').ok_or(Fault::INVALID_PTX)?;
+    match (major.parse::<u32>(), minor.parse::<u32>()) {
+        (Ok(1..=9), Ok(_)) => Ok(()),
+        (Ok(_), Ok(_)) => Err(Fault::UNSUPPORTED_PTX_VERSION),
+        _ => Err(Fault::INVALID_PTX),
+    }
+}
+
+/// The architectures there have been, and room for those to come in the newest families.
 fn check_target(text: &str) -> Answer {
-    let target = text.split(".target").nth(1).and_then(|t| t.split_whitespace().next()).unwrap_or_default();
-    let number: String = target.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
-    match number.parse::<u32>() {
-        Ok(number) if number <= NEWEST => Ok(()),
+    let target = head(text, ".target");
+    let number = target.strip_prefix("sm_").or(target.strip_prefix("compute_")).unwrap_or_default();
+    match number.trim_end_matches(|c: char| c.is_ascii_lowercase()).parse::<u32>() {
+        Ok(10..=13 | 20 | 21 | 30 | 32 | 35 | 37 | 50 | 52 | 53 | 60..=62 | 70 | 72 | 75) => Ok(()),
+        Ok(80 | 86..=90 | 100..=129) => Ok(()),
         _ => Err(Fault::INVALID_PTX),
     }
 }
@@ -93,12 +152,30 @@ fn body(text: &str) -> Answer<usize> {
     Err(Fault::INVALID_PTX)
 }
 
-fn kernel(statement: &str) -> Option<Kernel> {
-    let (_, head) = statement.split_once(".entry")?;
-    let (name, parameters) = match head.split_once('(') {
-        Some((name, rest)) => (name, rest.split(')').next().unwrap_or_default()),
-        None => (head, ""),
+/// Name and parameters of a kernel, from behind `.entry` on.
+fn signature(head: &str) -> Answer<(&str, &str)> {
+    let Some((name, rest)) = head.split_once('(') else {
+        return if head.contains(')') { Err(Fault::INVALID_PTX) } else { Ok((head, "")) };
     };
+    let (parameters, behind) = rest.split_once(')').ok_or(Fault::INVALID_PTX)?;
+    let all_declared = parameters.trim().is_empty() || parameters.split(',').all(|p| p.contains(".param"));
+    if name.contains(')') || parameters.contains('(') || behind.trim_start().starts_with(')') || !all_declared {
+        return Err(Fault::INVALID_PTX);
+    }
+    Ok((name, parameters))
+}
+
+/// The kernel that a statement begins, if it begins one.
+fn kernel(statement: &str) -> Answer<Option<Kernel>> {
+    let Some((_, head)) = statement.split_once(".entry") else { return Ok(None) };
+    let (name, parameters) = signature(head)?;
+    if name.trim().is_empty() {
+        return Err(Fault::INVALID_PTX);
+    }
+    Ok(described(head, name, parameters))
+}
+
+fn described(head: &str, name: &str, parameters: &str) -> Option<Kernel> {
     let name = CString::new(name.split_whitespace().next()?).ok()?;
     let mut end = 0;
     let mut found = Vec::new();
@@ -188,6 +265,53 @@ mod tests {
         let image = read(text.as_bytes()).expect("it is PTX");
         let found: Vec<_> = image.kernels[0].parameters.iter().map(|p| (p.offset, p.size)).collect();
         assert_eq!(found, [(0, 8), (8, 12), (24, 8), (32, 4)]);
+    }
+
+    #[test]
+    fn versions_targets_and_forms_that_there_are_not() {
+        let head = ".version 7.8\n.target sm_80\n.address_size 64\n";
+        let refused = |text: &str| read(text.as_bytes()).err().map(|fault| fault.0);
+        for (version, expected) in [
+            ("9.5", None),
+            ("1.0", None),
+            ("99.9", Some(222)),
+            ("10.0", Some(222)),
+            ("8", Some(218)),
+            ("x.y", Some(218)),
+        ] {
+            assert_eq!(refused(&format!(".version {version}\n.target sm_80\n")), expected, "{version}");
+        }
+        for target in
+            ["sm_20", "sm_90a", "sm_103f", "sm_121a", "compute_80", "sm_80, texmode_independent", "sm_80,debug"]
+        {
+            assert_eq!(refused(&format!(".version 8.0\n.target {target}\n")), None, "{target}");
+        }
+        for target in ["sm_999", "sm_42", "sm_81", "sm80", "foo80", "sm_", "80"] {
+            assert_eq!(refused(&format!(".version 8.0\n.target {target}\n")), Some(218), "{target}");
+        }
+        for right in ["k(){ret;}", "k{ret;}", "k(.param .u64 a)\n.maxntid 1,1,1\n{ret;}", "k(.param .u64 a);"] {
+            assert_eq!(refused(&format!("{head}.visible .entry {right}\n")), None, "{right}");
+        }
+        for wrong in [
+            "k(.param .u64 a{ret;}",
+            "k(.param .u64 a)){ret;}",
+            "k .param .u64 a){ret;}",
+            "k(.param .u64 a,){ret;}",
+            "k(.u64 a){ret;}",
+            "(.param .u64 a){ret;}",
+            "k(){ret;",
+            "k(",
+        ] {
+            assert_eq!(refused(&format!("{head}.visible .entry {wrong}\n")), Some(218), "{wrong}");
+        }
+        for wrong in [".foo x;", ".foo .entry k(){ret;}", "garbage", ".entry k(){ret;}\ngarbage"] {
+            assert_eq!(refused(&format!("{head}{wrong}\n")), Some(218), "{wrong}");
+        }
+        for right in
+            [".extern .func f(.param .b32 a);", ".weak .func f(){}", ".pragma \"nounroll\";", ".file 1 \"a(b.cu\""]
+        {
+            assert_eq!(refused(&format!("{head}{right}\n")), None, "{right}");
+        }
     }
 
     #[test]

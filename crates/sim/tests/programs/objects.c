@@ -94,6 +94,21 @@ static void places(void) {
     for (int i = 0; i < 66; i++) TRUE(!seen[cluster[i]][place[i]]++);
 }
 
+/* PTX that no driver takes, and what the log says of it. */
+static void broken(void) {
+    P mod;
+    char log[200] = "";
+    int options[] = { 5, 6 };
+    P values[] = { log, (P)sizeof log };
+    IS(222, cuModuleLoadDataEx, &mod, ".version 99.9\n.target sm_80\n.visible .entry k(){ret;}\n", 2, options, values);
+    TRUE(strstr(log, ".version"));
+    values[1] = (P)sizeof log;
+    IS(218, cuModuleLoadDataEx, &mod, ".version 7.0\n.target sm_80\n.visible .entry k(.param .u64 a{ret;}\n", 2, options, values);
+    TRUE(strstr(log, "broken"));
+    IS(218, cuModuleLoadData, &mod, ".version 7.0\n.target sm_42\n.visible .entry k(){ret;}\n");
+    IS(218, cuModuleLoadData, &mod, ".version 7.0\n.target sm_80\n.visble .entry k(){ret;}\n");
+}
+
 static void managed(void) {
     U a;
     int word = 7, who[2] = { 7, 7 };
@@ -178,6 +193,7 @@ int main(void) {
     OK(cuCtxCreate_v2, &context, 0, 0);
     linking();
     kernels();
+    broken();
     places();
     managed();
     textures();

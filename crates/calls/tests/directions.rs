@@ -8,6 +8,9 @@ use cutap_calls::known::{Dir, Function, Param, Rule, Type};
 const COUNTS: [&str; 7] =
     ["count", "numNodes", "numEdges", "numRootNodes", "numDependencies", "numDependentNodes", "nr"];
 
+/// Of these the library says which version of a struct it has written.
+const OTHERS: [&str; 3] = ["nvmlDeviceGetVgpuMetadata", "nvmlVgpuInstanceGetMetadata", "nvshmem_team_get_config"];
+
 /// What is wrong with a parameter, as far as that can be told.
 fn wrong(function: &Function, param: &Param) -> Option<&'static str> {
     let Type::Pointer(to, constant) = TABLES.types[usize::from(param.ty)] else { return None };
@@ -43,6 +46,48 @@ fn directions_are_what_types_and_names_tell() {
     }
     assert!(looked_at > 20_000, "{looked_at}");
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A caller says which version of a struct he has: what is in it is known where the call fails, too.
+#[test]
+fn structs_that_say_their_version_are_read() {
+    let mut found = Vec::new();
+    let mut looked_at = 0;
+    for family in TABLES.families {
+        for (function, param) in family.functions.iter().flat_map(|f| f.params.iter().map(move |p| (f, p))) {
+            let Type::Pointer(to, _) = TABLES.types[usize::from(param.ty)] else { continue };
+            let Type::Struct(n) = TABLES.types[usize::from(to)] else { continue };
+            if TABLES.structs[usize::from(n)].fields.first().is_some_and(|f| f.name == "version") {
+                looked_at += 1;
+                if param.dir == Dir::Out && !OTHERS.contains(&function.name) {
+                    found.push(format!("{}({})", function.name, param.name));
+                }
+            }
+        }
+    }
+    assert!(looked_at > 40, "{looked_at}");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Structs with room for the answer to what the caller put in.
+#[test]
+fn structs_that_are_read_and_written() {
+    for (family, name, param) in [
+        ("driver", "cuDevSmResourceSplit", "groupParams"),
+        ("driver", "cuGraphInstantiateWithParams", "instantiateParams"),
+        ("runtime", "cudaDevSmResourceSplit", "groupParams"),
+        ("runtime", "cudaGraphInstantiateWithParams", "instantiateParams"),
+        ("nvml", "nvmlDeviceGetMemoryInfo_v2", "memory"),
+        ("nvml", "nvmlDeviceGetNvlinkNvlePrivateInfo_v1", "privateInfo"),
+    ] {
+        let family = TABLES.families.iter().find(|f| f.name == family).expect("a family");
+        let mut functions = family.functions.iter().filter(|f| f.name == name).peekable();
+        assert!(functions.peek().is_some(), "{name}");
+        for function in functions {
+            let param = function.params.iter().find(|p| p.name == param).expect("a parameter of that name");
+            assert_eq!(param.dir, Dir::InOut, "{name}");
+        }
+    }
 }
 
 /// Two that the header's missing const left open.

@@ -1,6 +1,7 @@
 //! What a pointer leads to where nobody has said it: by its type, its direction, and the names beside it.
 //! This is what makes thousands of functions readable with no hand work; an overlay corrects the rest.
 
+use super::functions_file::Way;
 use super::known::{Count, Dir, Rule, Type, TypeId, Unit};
 use super::names;
 use super::rules::{self, Sibling};
@@ -39,6 +40,8 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
     // As many elements as the caller says: he has made them, if nothing tells otherwise.
     let dir = match (me.way, &many, tables.get(to)) {
         (None, Some(Count::Of(_)), _) | (None, _, Type::Void | Type::Code) => Dir::In,
+        // The caller says which version of it he has room for.
+        (Some(Way::Out), _, to) if is_versioned(tables, to) => Dir::InOut,
         _ => dir,
     };
     match tables.get(to) {
@@ -59,6 +62,13 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
             None => seen(dir, Rule::One),
         },
     }
+}
+
+/// Whether a type is a struct that begins with its version.
+fn is_versioned(tables: &Tables, ty: Type) -> bool {
+    let Type::Struct(n) = ty else { return false };
+    let first = tables.structs[tables.row_at(n, u32::MAX)].fields.first();
+    first.is_some_and(|f| f.name == "version" && matches!(tables.get(f.ty), Type::Int { .. }))
 }
 
 /// A pointer to pointers.

@@ -63,6 +63,10 @@ def torch():
         x.add_(1)
     graph.replay()
     torch.cuda.synchronize()
+    for kind in (torch.float32, torch.float16):  # cuBLASLt loads its kernels as a library
+        left, right = torch.zeros(512, 64, device="cuda", dtype=kind), torch.zeros(64, 32, device="cuda", dtype=kind)
+        assert (left @ right).shape == (512, 32) and (right.t() @ left.t()).shape == (32, 512)
+    torch.cuda.synchronize()
     return count
 
 
@@ -91,6 +95,7 @@ def tensorflow():
     for i in range(len(gpus)):
         with tensorflow.device(f"/GPU:{i}"):
             moved = tensorflow.identity(tensorflow.constant(there))
+            assert tensorflow.linalg.matmul(tensorflow.zeros([64, 16]), tensorflow.zeros([16, 32])).shape == (64, 32)
         assert moved.device.endswith(f"GPU:{i}") and (moved.numpy() == there).all()
     return len(gpus)
 

@@ -4,7 +4,7 @@ use crate::beside::write_all;
 use crate::error::{Error, Result, cannot};
 use crate::filter::filter;
 use crate::output::look_at_programs;
-use crate::show::{readable, say_cut};
+use crate::show::{readable, whole};
 use cutap_report::{Chrome, Json, Output, Perfetto};
 use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
@@ -52,8 +52,8 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     let mut end = follow.end();
     look_at_programs(&mut end);
     let ended = written.and_then(|()| output.end(&end));
-    say_cut(&options.run, follow.opened());
-    ended.map_err(fail)
+    let whole = whole(&options.run, follow.opened().recording());
+    ended.map_err(fail).and(whole)
 }
 
 fn output(format: Format, file: File) -> Box<dyn Output> {

@@ -72,8 +72,12 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     if matches!(cut.why, Why::CutOff | Why::Damaged) {
         return no("it is cut off or damaged, and packing would lose what cannot be read");
     }
+    let damaged = "a block in it is damaged, and packing would hide that; keep it as it is";
     if !blocks.iter().any(|(block, _)| block.packing == Packing::Lz4) {
-        return Ok(());
+        let mut raw = Vec::new();
+        // What was just written need not be read once more.
+        let good = ours || blocks.iter().all(|(block, _)| body(&file, block, &mut raw).is_ok());
+        return if good { Ok(()) } else { no(damaged) };
     }
     let other = Beside::new(&path)?;
     let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&other.0)?;
@@ -89,7 +93,10 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         });
         let mut written = 0;
         for block in packed.into_iter().flatten() {
-            writer.append(&block?)?;
+            match block {
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => return no(damaged),
+                block => writer.append(&block?)?,
+            }
             written += 1;
         }
         if written != some.len() {
@@ -106,10 +113,11 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     Ok(())
 }
 
-/// The bytes of a block, packed again; one that cannot be read stays as it is.
+/// The bytes of a block, packed again. Damage is an error of kind `InvalidData`.
 fn again(file: &File, (block, plain): &(Block, Vec<u8>)) -> io::Result<Vec<u8>> {
     let (mut raw, mut out) = (Vec::new(), Vec::new());
-    if block.packing != Packing::Lz4 || body(file, block, &mut raw).is_err() {
+    body(file, block, &mut raw)?;
+    if block.packing != Packing::Lz4 {
         copy(file, block, &mut out)?;
         return Ok(out);
     }

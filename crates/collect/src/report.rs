@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, reason, say};
 use crate::filter::filter;
 use crate::output::{colour, look_at_programs};
-use crate::show::{readable, say_counted, say_cut};
+use crate::show::{readable, say_counted, whole};
 use cutap_report::{
     BY, By, Chains, Folded, Groups, Leaks, Paths, Streams, Tables, Tree, Weight, end_line, end_notes, raw_report,
     write_table, write_table_json,
@@ -70,27 +70,32 @@ pub fn report(options: &ReportOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     readable(&options.run)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
+    let mut recording = None;
+    let mut read = |end: End| {
+        recording = end.recording;
+        end
+    };
     let written = match &options.ask {
         Ask::By(By::Stream) => {
             let mut streams = Streams::default();
-            let end = follow(options, filter, &mut |event| streams.event(event))?;
+            let end = read(follow(options, filter, &mut |event| streams.event(event))?);
             table(options, streams.tables(), &end, &mut out)
         }
         Ask::By(by) => {
             let mut tables = Tables::new(*by);
-            let end = scan(options, &filter, &mut tables)?;
+            let end = read(scan(options, &filter, &mut tables)?);
             end.counted.iter().for_each(|counted| tables.counted(counted));
             table(options, &tables, &end, &mut out)
         }
         Ask::Leaks => {
             let mut leaks = Leaks::default();
-            let end = follow(options, filter, &mut |event| leaks.event(event))?;
+            let end = read(follow(options, filter, &mut |event| leaks.event(event))?);
             let body = if options.json { leaks.write_json(&mut out) } else { leaks.write_text(&mut out) };
             body.and_then(|()| close(options, &end, &mut out))
         }
         Ask::Folded(weight) => {
             let mut folded = Folded::default();
-            let end = follow(options, filter, &mut |event| folded.event(event))?;
+            let end = read(follow(options, filter, &mut |event| folded.event(event))?);
             if folded.is_empty() {
                 let run = options.run.display();
                 return Err(Error::own(format!("{run} has no stacks; they are kept with cutap record --stack")));
@@ -99,16 +104,16 @@ pub fn report(options: &ReportOptions) -> Result<()> {
             body.and_then(|()| close(options, &end, &mut out))
         }
         Ask::Raw if options.json => {
-            let end = follow(options, filter, &mut |_| ())?;
+            let end = read(follow(options, filter, &mut |_| ())?);
             close(options, &end, &mut out)
         }
         Ask::Raw => {
-            let end = follow(options, filter, &mut |_| ())?;
+            let end = read(follow(options, filter, &mut |_| ())?);
             out.write_all(raw_report(&end).as_bytes())
         }
         Ask::Tree | Ask::Callers(_) | Ask::Errors | Ask::Sync => {
             let mut paths = Paths::default();
-            let end = scan(options, &filter, &mut paths)?;
+            let end = read(scan(options, &filter, &mut paths)?);
             chains(options, &paths.chains(), &mut out)?.and_then(|()| close(options, &end, &mut out))
         }
     };
@@ -116,7 +121,7 @@ pub fn report(options: &ReportOptions) -> Result<()> {
         Err(e) if e.raw_os_error() != Some(libc::EPIPE) => {
             Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e))))
         }
-        _ => Ok(()),
+        _ => whole(&options.run, recording),
     }
 }
 
@@ -166,7 +171,6 @@ fn named(asked: &str, name: &str) -> bool {
 fn scan(options: &ReportOptions, filter: &Filter, calls: &mut dyn Calls) -> Result<End> {
     let mut scan = Scan::open(&options.run, filter)?;
     let end = scan.run(calls);
-    say_cut(&options.run, scan.opened());
     Ok(end)
 }
 
@@ -178,7 +182,6 @@ fn follow(options: &ReportOptions, filter: Filter, sink: &mut dyn FnMut(&Event))
     for exit in &end.unfinished {
         sink(&Event::Exit(exit.clone()));
     }
-    say_cut(&options.run, follow.opened());
     Ok(end)
 }
 

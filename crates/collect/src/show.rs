@@ -5,7 +5,8 @@ use crate::beside::write_all;
 use crate::error::{Error, Result, not_ours, reason, say};
 use crate::filter::filter;
 use crate::output::{Form, look_at_programs, output};
-use cutap_trace::{End, Follow, FollowOptions, Opened, Recording, Why};
+use crate::written;
+use cutap_trace::{End, Follow, FollowOptions, Recording, Why};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -35,14 +36,14 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         look_at_programs(end);
         output.end(end)
     });
-    say_cut(&options.run, follow.opened());
+    let whole = whole(&options.run, follow.opened().recording());
     if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
         say_counted(&options.run, &end);
     }
     match ended {
-        Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),
+        Err(e) if e.raw_os_error() == Some(libc::EPIPE) => whole,
         Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),
-        Ok(()) => Ok(()),
+        Ok(()) => whole,
     }
 }
 
@@ -65,19 +66,30 @@ pub(crate) fn say_counted(run: &Path, end: &End) {
     }
 }
 
-/// Says how far a recording could be read, if not to its end.
-pub(crate) fn say_cut(path: &Path, opened: &Opened) {
-    let (Some(Recording { cut, damaged }), path) = (opened.recording(), path.display()) else { return };
-    if damaged > 0 {
-        say(&format!("{path} is damaged: {damaged} blocks with names or pages are missing"));
-    }
-    match cut.why {
-        Why::Ended => {}
-        Why::Open => say(&format!(
-            "{path} does not end in order: it is being written, or its collector was killed; what is left in the run \
-             folder is added with cutap recover DIR -o {path}"
-        )),
-        Why::CutOff => say(&format!("{path} is cut off; what stands before byte {} was read", cut.at)),
-        Why::Damaged => say(&format!("{path} is damaged at byte {}; what follows was not read", cut.at)),
-    }
+/// Whether a recording could be read whole: else what is missing of it, as a failure of the command that read it. One without its end
+/// whose blocks are whole is none.
+pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
+    let (Some(Recording { cut, damaged }), shown) = (recording, path.display()) else { return Ok(()) };
+    let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
+    // A block that is just being written is not cut off.
+    let open = cut.why == Why::Open || cut.why == Why::CutOff && written::is_locked(path);
+    let sentence = match cut.why {
+        Why::Ended | Why::Open if damaged > 0 => {
+            format!("{shown} is damaged: {blocks} cannot be read, and the calls or names in there are missing")
+        }
+        Why::Ended => return Ok(()),
+        _ if open => {
+            say(&format!(
+                "{shown} does not end in order: it is being written, or its collector was killed; what is left in the \
+                 run folder is added with cutap recover DIR -o {shown}"
+            ));
+            return Ok(());
+        }
+        _ if damaged > 0 => {
+            format!("{shown} is damaged: {blocks} cannot be read, and nothing behind byte {} was read", cut.at)
+        }
+        Why::Damaged => format!("{shown} is damaged at byte {}; what follows was not read", cut.at),
+        Why::CutOff | Why::Open => format!("{shown} is cut off; what stands before byte {} was read", cut.at),
+    };
+    Err(Error::own(sentence))
 }

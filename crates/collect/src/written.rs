@@ -44,3 +44,8 @@ pub fn lock(file: &File) -> bool {
     let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
     taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
 }
+
+/// Whether somebody keeps it so.
+pub fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| !lock(&file))
+}

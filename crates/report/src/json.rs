@@ -205,6 +205,7 @@ fn ending(end: &End) -> Value {
 /// How far a recording could be read.
 fn recording(of: Recording) -> Value {
     let state = match of.cut.why {
+        Why::Ended | Why::Open if of.damaged > 0 => "damaged",
         Why::Ended => "ended",
         Why::Open => "open",
         Why::CutOff => "cut off",

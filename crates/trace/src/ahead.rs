@@ -3,12 +3,12 @@
 //! is slower.
 
 use cutap_file::Block;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Chunks of a ring that are unpacked ahead.
@@ -17,6 +17,9 @@ const AHEAD: usize = 4;
 const MOST_AHEAD: usize = 64 << 20;
 /// Bytes of the chunks that are being read, over all rings; beyond this they are unpacked again at the next piece.
 const MOST_KEPT: usize = 1 << 30;
+
+/// Where the blocks stand that cannot be read.
+pub type Damaged = Arc<Mutex<BTreeSet<u64>>>;
 
 /// What is to be unpacked, and who waits for it.
 struct Job {
@@ -40,16 +43,26 @@ pub struct Unpacker {
 
 impl Unpacker {
     /// Starts it.
-    pub fn start(file: Arc<File>) -> Unpacker {
+    pub fn start(file: Arc<File>, damaged: Damaged) -> Unpacker {
         let (jobs, waiting) = channel::<Job>();
         thread::spawn(move || {
             for Job { which, block, mut buffer, reply } in waiting {
                 let done = cutap_file::body(&*file, &block, &mut buffer).map(|()| buffer);
+                if done.is_err() {
+                    note(&damaged, &block);
+                }
                 // A reader that is gone needs it no more.
                 let _ = reply.send((which, done));
             }
         });
         Unpacker { jobs, ahead: Arc::default(), kept: Arc::default() }
+    }
+}
+
+/// A block that cannot be read is counted once, however often it is tried.
+pub fn note(damaged: &Damaged, block: &Block) {
+    if let Ok(mut all) = damaged.lock() {
+        all.insert(block.start());
     }
 }
 

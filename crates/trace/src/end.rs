@@ -42,7 +42,7 @@ pub struct Gap {
 pub struct Recording {
     /// How far, and why not further.
     pub cut: Cut,
-    /// Blocks before that are damaged and are no chunks: names or pages are missing.
+    /// Blocks before that are damaged: what they held is missing.
     pub damaged: u32,
 }
 

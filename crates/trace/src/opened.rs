@@ -1,10 +1,12 @@
 //! A run that was opened, wherever it lies: its bytes, and how far they could be read. Refuses what is
 //! no run of ours, and what another version wrote.
 
+use crate::ahead::Damaged;
 use crate::end::{Recording, Switched, SwitchedTo};
 use crate::error::Error;
 use crate::recorded::Recorded;
 use crate::store::{Disk, Store};
+use cutap_file::Cut;
 use cutap_wire::{MAGIC, VERSION, control};
 use std::mem::offset_of;
 use std::path::Path;
@@ -14,14 +16,14 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Opened {
     pub(crate) store: Arc<dyn Store>,
-    recording: Option<Recording>,
+    recorded: Option<(Cut, Damaged)>,
 }
 
 impl Opened {
     /// Opens it. It may be empty of processes when it has a control page.
     pub(crate) fn new(run: &Path) -> Result<Opened, Error> {
         let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
-        let recording = recorded.as_ref().map(|r| Recording { cut: r.cut, damaged: r.damaged });
+        let read = recorded.as_ref().map(|r| (r.cut, r.damaged.clone()));
         let store: Arc<dyn Store> = match recorded {
             Some(recorded) => Arc::new(recorded),
             None => Arc::new(Disk(run.to_owned())),
@@ -38,15 +40,16 @@ impl Opened {
                     return Err(Error::OtherVersion { path: run.to_owned(), found: version });
                 }
             }
-            Err(_) if names.is_empty() && recording.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
+            Err(_) if names.is_empty() && read.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
             Err(_) => {}
         }
-        Ok(Opened { store, recording })
+        Ok(Opened { store, recorded: read })
     }
 
-    /// How far a recording could be read; none for a run folder.
+    /// How far a recording could be read up to now; none for a run folder.
     pub fn recording(&self) -> Option<Recording> {
-        self.recording
+        let (cut, damaged) = self.recorded.as_ref()?;
+        Some(Recording { cut: *cut, damaged: damaged.lock().map_or(0, |all| all.len() as u32) })
     }
 
     /// Ticks a second as the collector measured it, 0 if it did not.

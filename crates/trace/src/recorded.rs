@@ -2,7 +2,7 @@
 //! other as in a ring, read and unpacked when somebody wants them. Of a chunk only its place in the file is kept, so that a long
 //! recording needs no more memory than a short one.
 
-use crate::ahead::{Ahead, Unpacker};
+use crate::ahead::{Ahead, Damaged, Unpacker, note};
 use crate::error::Error;
 use crate::index::Index;
 use crate::store::{Bytes, Store};
@@ -29,8 +29,8 @@ pub struct Recorded {
     processes: BTreeMap<u32, Recordings>,
     /// How far it could be read, and why not further.
     pub cut: Cut,
-    /// Blocks that are damaged and are no chunks.
-    pub damaged: u32,
+    /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
+    pub damaged: Damaged,
 }
 
 /// What it holds of a process.
@@ -90,8 +90,8 @@ impl Recorded {
             cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), found },
             cutap_file::Error::Unreadable(source) => unreadable(source),
         })?;
-        let mut recorded =
-            Recorded { file: file.into(), unpacker: OnceLock::new(), control, processes, cut, damaged: 0 };
+        let (file, damaged) = (file.into(), Damaged::default());
+        let mut recorded = Recorded { file, unpacker: OnceLock::new(), control, processes, cut, damaged };
         let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
         for (n, name) in names {
             let name = name.and_then(|block| recorded.body(&block).ok()).unwrap_or_default();
@@ -105,7 +105,7 @@ impl Recorded {
             of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages)
         });
         let all = blocks.chain(recorded.control);
-        recorded.damaged = all.filter(|block| recorded.body(block).is_err()).count() as u32;
+        all.filter(|block| recorded.body(block).is_err()).for_each(|block| note(&recorded.damaged, &block));
         Ok(recorded)
     }
 
@@ -172,7 +172,7 @@ impl Store for Recorded {
         let count = offset_of!(RingHeader, chunks);
         page[count..count + 4].copy_from_slice(&(chunks.len() as u32).to_le_bytes());
         let chunk_bytes = crate::bytes::u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);
-        let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone())).clone();
+        let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone(), self.damaged.clone())).clone();
         let heads = Heads { file: self.file.clone(), chunks, last: VecDeque::new() };
         Ok(Box::new(Chunks { page, chunk_bytes, heads: heads.into(), records: Ahead::new(unpacker).into() }))
     }

@@ -211,7 +211,8 @@ impl Ring {
         let others_behind = matches!(self.peek(), Some((Step::Record(_), _)));
         self.skip = dead || (others_behind && now.saturating_sub(since) > STUCK_NS);
         if self.skip {
-            self.cut += 1;
+            // Of a block that is damaged nothing was read: it is lost, and no thread was stopped there.
+            self.cut += u64::from(!self.buffer.is_empty());
             self.stuck_since = None;
             let at = self.current.as_ref().map(|c| c.cursor);
             if let (Some(at), Some((Step::Pending, behind))) = (at, self.peek())

@@ -15,6 +15,18 @@ fn show(file: &Path) -> String {
     finish(Command::new(cutap()).arg("show").arg(file)).everything()
 }
 
+/// Where each block of a recording begins, and where its body does, by docs/format.md.
+fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let word = |at: usize| bytes[at..at + 4].iter().rev().fold(0, |w, b| w << 8 | usize::from(*b));
+    let (mut at, mut found) = (24, Vec::new());
+    while at < bytes.len() {
+        let plain = word(at + 4) >> 16;
+        found.push((at, at + 40 + plain));
+        at += (40 + plain + word(at + 28)).next_multiple_of(8);
+    }
+    found
+}
+
 #[test]
 fn every_end_of_a_program() {
     for end in ["end_exit", "end_kill", "end_segv", "end_abort"] {
@@ -88,6 +100,14 @@ fn cut_off_and_damaged() {
     let cut = show(&file);
     assert!(cut.contains("is cut off; what stands before byte"), "{cut}");
     assert_eq!(normal_form(&cut), normal_form(&text));
+    // A byte of a chunk, one of names: the head of their block is good, what is in it is not.
+    let flipped = |wanted: u8| {
+        let mut bytes = whole.clone();
+        let (_, at) = blocks(&whole).into_iter().find(|(at, _)| whole[at + 4] == wanted).unwrap();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let (chunk, names) = (flipped(6), flipped(4));
     let mut damaged = whole.clone();
     let end = damaged.len() - 30;
     damaged[end] ^= 1;
@@ -97,18 +117,33 @@ fn cut_off_and_damaged() {
     for (bytes, state, word) in [
         (&whole[..whole.len() - 3], "cut off", "is cut off; what stands before byte"),
         (&damaged[..], "damaged", "is damaged at byte"),
+        (&chunk[..], "damaged", "is damaged: 1 block cannot be read"),
+        (&names[..], "damaged", "is damaged: 1 block cannot be read"),
         (&whole[..], "ended", ""),
     ] {
         fs::write(&file, bytes).unwrap();
+        let (code, in_blocks) = (if word.is_empty() { 0 } else { 125 }, u64::from(word.contains("1 block")));
+        let pack = finish(Command::new(cutap()).arg("pack").arg(&file));
+        assert_eq!((pack.status.code(), pack.stderr.is_empty()), (Some(code), code == 0), "{pack:?}");
+        assert!(fs::read(&file).unwrap() == bytes);
+        let said = finish(Command::new(cutap()).arg("show").arg(&file));
+        assert_eq!(said.status.code(), Some(code), "{word}");
+        let all = said.everything();
+        assert!(all.matches(word).count() == 1 || code == 0, "{all}");
+        assert!(!all.contains("threads were stopped while writing"), "{all}");
         for command in [&["show", "--json"][..], &["report", "--json"], &["report", "--leaks", "--json"]] {
             let read = finish(Command::new(cutap()).args(command).arg(&file));
             let end: serde_json::Value = serde_json::from_str(read.stdout.lines().last().unwrap()).unwrap();
             assert_eq!(end["recording"]["state"], state, "{command:?}");
-            assert!(read.status.success() && read.stderr.contains(word), "{command:?}: {}", read.stderr);
+            assert_eq!(end["recording"]["damaged_blocks"], in_blocks, "{command:?}");
+            assert_eq!(end["records_cut"], 0, "{command:?}");
+            let failed = read.status.code() == Some(code) && read.stderr.contains(word);
+            assert!(failed && read.stderr.lines().count() == usize::from(code != 0), "{command:?}: {read:?}");
         }
         let trace = folder.join("trace");
         let export = finish(Command::new(cutap()).args(["export", "--perfetto"]).arg(&trace).arg(&file));
-        assert!(export.status.success() && export.stderr.contains(word), "{}", export.stderr);
+        assert!(export.status.code() == Some(code) && export.stderr.contains(word), "{export:?}");
+        assert!(fs::metadata(&trace).unwrap().len() > 0);
     }
     let mut newer = whole;
     newer[8] = 77;
@@ -135,13 +170,7 @@ fn packed_at_rest() {
     // The kind of packing of each block, by docs/format.md.
     let packing = |file: &Path| -> Vec<u8> {
         let bytes = fs::read(file).unwrap();
-        let word = |at: usize| bytes[at..at + 4].iter().rev().fold(0, |w, b| w << 8 | usize::from(*b));
-        let (mut at, mut found) = (24, Vec::new());
-        while at < bytes.len() {
-            found.push(bytes[at + 5]);
-            at += (40 + (word(at + 4) >> 16) + word(at + 28)).next_multiple_of(8);
-        }
-        found
+        blocks(&bytes).iter().map(|(at, _)| bytes[at + 5]).collect()
     };
     assert!(packing(&file).contains(&2) && !packing(&file).contains(&1), "{:?}", packing(&file));
     let recovered = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&loose));
@@ -165,5 +194,16 @@ fn packed_at_rest() {
         assert!(!refused.status.success() && refused.stderr.contains(said), "{}", refused.stderr);
     }
     assert_eq!(fs::read(&cut).unwrap().len(), whole.len() - 3);
+    // A block that is damaged within, while it is not packed yet.
+    fs::remove_file(&loose).unwrap();
+    let recovered = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&loose));
+    assert!(recovered.status.success(), "{}", recovered.stderr);
+    let mut damaged = fs::read(&loose).unwrap();
+    let (_, at) = blocks(&damaged).into_iter().find(|(at, _)| damaged[at + 5] == 1).unwrap();
+    damaged[at] ^= 1;
+    fs::write(&loose, &damaged).unwrap();
+    let refused = finish(Command::new(cutap()).arg("pack").arg(&loose));
+    assert!(refused.status.code() == Some(125) && refused.stderr.contains("a block in it is damaged"), "{refused:?}");
+    assert!(fs::read(&loose).unwrap() == damaged);
     assert_eq!(fs::read_dir(&*folder).unwrap().count(), 4, "nothing is left beside the files");
 }

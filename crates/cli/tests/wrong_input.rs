@@ -337,6 +337,30 @@ fn files_that_are_not_to_be_overwritten() {
     }
     assert_eq!(std::fs::read_to_string(&script).unwrap(), "#!/bin/sh\necho ran\n");
 
+    // What the first line of a script names, also by way of env; and a hook library.
+    let (shell, hook) = (folder.join("own-shell"), folder.join("hook.so"));
+    std::fs::copy("/bin/sh", &shell).unwrap();
+    let before = std::fs::read(&shell).unwrap();
+    let path = format!("{}:/usr/bin:/bin", folder.0.display());
+    for line in [format!("#!{}\necho ran\n", shell.display()), "#!/usr/bin/env own-shell\necho ran\n".to_owned()] {
+        std::fs::write(&script, line).unwrap();
+        let done = cutap(&["record", "-o"]).arg(&shell).arg("--").arg(&script).env("PATH", &path).output().unwrap();
+        refused(&done, 125, &["own-shell", "would be overwritten", "-o FILE"]);
+    }
+    assert!(std::fs::read(&shell).unwrap() == before);
+    let source = folder.join("hook.c");
+    let text = cutap(&["hook-header"]).output().unwrap().stdout;
+    std::fs::write(folder.join("cutap_hook.h"), text).unwrap();
+    std::fs::write(&source, "#include \"cutap_hook.h\"\nCUTAP_HOOK { return 0; }\n").unwrap();
+    let gcc = Command::new("gcc").args(["-shared", "-fPIC", "-o"]).arg(&hook).arg(&source).status().unwrap();
+    assert!(gcc.success());
+    let before = std::fs::read(&hook).unwrap();
+    for words in [&["record"][..], &["trace"]] {
+        let done = cutap(words).arg("--hook").arg(&hook).arg("-o").arg(&hook).args(["--", "true"]).output().unwrap();
+        refused(&done, 125, &["hook.so", "would be overwritten", "-o FILE"]);
+    }
+    assert!(std::fs::read(&hook).unwrap() == before);
+
     let begun = folder.join("begun");
     let sleeps = format!("touch {}; exec sleep 30", begun.display());
     let mut first = cutap(&["record", "-o"]).arg(&file).args(["--", "sh", "-c", &sleeps]).spawn().unwrap();

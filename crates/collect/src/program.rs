@@ -22,6 +22,8 @@ pub struct Program {
     pub sanitizer: Option<String>,
     /// The ELF file that runs: of a script, its interpreter. Empty if it cannot be read.
     pub image: PathBuf,
+    /// What the first lines of scripts name, and what `env` finds for them.
+    pub interpreters: Vec<PathBuf>,
     /// Where it has its libraries looked for itself.
     pub folders: Vec<PathBuf>,
 }
@@ -34,7 +36,8 @@ pub fn find(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program> 
     let path = if name.as_bytes().contains(&b'/') { PathBuf::from(name) } else { on_path(name, search)? };
     may_run(&path)?;
     let (image, folders) = (PathBuf::new(), Vec::new());
-    let mut program = Program { path, args: vec![name.to_owned()], sanitizer: None, image, folders };
+    let interpreters = Vec::new();
+    let mut program = Program { path, args: vec![name.to_owned()], sanitizer: None, image, interpreters, folders };
     program.args.extend_from_slice(args);
     check(&mut program, search)?;
     Ok(program)
@@ -118,7 +121,9 @@ fn check(program: &mut Program, search: &OsStr) -> Result<()> {
             return Ok(());
         }
         if let Some(line) = head.strip_prefix(b"#!") {
+            program.interpreters.extend(named(line));
             path = interpreter(&path, line, search)?;
+            program.interpreters.push(path.clone());
             continue;
         }
         if head.is_empty() || head.contains(&0) {
@@ -133,9 +138,19 @@ fn check(program: &mut Program, search: &OsStr) -> Result<()> {
     Ok(())
 }
 
-fn interpreter(script: &Path, line: &[u8], search: &OsStr) -> Result<PathBuf> {
+/// The words of a script's first line.
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let line = line.split(|&b| b == b'\n').next().unwrap_or_default();
-    let mut words = line.split(|b| b" \t".contains(b)).filter(|w| !w.is_empty());
+    line.split(|b| b" \t".contains(b)).filter(|w| !w.is_empty())
+}
+
+/// What the kernel starts for a script.
+fn named(line: &[u8]) -> Option<PathBuf> {
+    words(line).next().map(|word| PathBuf::from(OsString::from_vec(word.to_vec())))
+}
+
+fn interpreter(script: &Path, line: &[u8], search: &OsStr) -> Result<PathBuf> {
+    let mut words = words(line);
     let first = words.next().unwrap_or_default();
     let path = PathBuf::from(OsString::from_vec(first.to_vec()));
     if !path.is_file() {

@@ -19,7 +19,7 @@ use crate::written;
 use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_trace::Filter;
 use std::cell::Cell;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
@@ -74,8 +74,10 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
     }
     let stacks = options.stacks.as_ref().map_or(Ok(Kept::default()), Stacks::kept)?;
-    let words = || std::iter::once(program.path.as_os_str()).chain(options.args.iter().map(|a| a.as_os_str()));
-    let output = options.output.as_deref().map(|path| written::open(path, options.record, words())).transpose()?;
+    let started = std::iter::once(&program.path).chain(&program.interpreters).chain(&hooks.0);
+    let mut used: Vec<&OsStr> = started.map(|path| path.as_os_str()).collect();
+    used.extend(options.args.iter().map(|a| a.as_os_str()));
+    let output = options.output.as_deref().map(|path| written::open(path, options.record, &used)).transpose()?;
     let run = Run::new(options, &filter, &stacks, &hooks)?;
     // It makes itself ready while the libraries are looked at.
     let mut keeper = keeper(options, &run, output)?;

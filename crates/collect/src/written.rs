@@ -8,8 +8,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens and empties it. A recording must be read too by a collector that goes on with it. `used` are the program and its arguments.
-pub fn open<'a>(path: &Path, record: bool, used: impl Iterator<Item = &'a OsStr>) -> Result<File> {
+/// Opens and empties it. A recording must be read too by a collector that goes on with it. `used` are the program, what
+/// starts it, its arguments, and hook libraries.
+pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
     let what = if record { "write the recording to" } else { "write the trace to" };
     let advice = "give a file that you may write with -o FILE";
     let there = metadata(path).ok();
@@ -20,8 +21,10 @@ pub fn open<'a>(path: &Path, record: bool, used: impl Iterator<Item = &'a OsStr>
         let (Some(there), Ok(other)) = (&there, metadata(other)) else { return false };
         !special && (there.dev(), there.ino()) == (other.dev(), other.ino())
     };
-    if used.into_iter().any(same) {
-        return Err(refuse("it is the program, or a file that the program is given, and would be overwritten"));
+    if used.iter().any(|other| same(other)) {
+        return Err(refuse(
+            "it is the program, its interpreter, a hook library, or a file that the program is given, and would be overwritten",
+        ));
     }
     let mut how = OpenOptions::new();
     how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);

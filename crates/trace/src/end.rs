@@ -115,7 +115,7 @@ pub struct End {
     pub processes: Vec<Arc<Process>>,
     /// All runtime instances.
     pub instances: Vec<Arc<Instance>>,
-    /// Processes of which a thread still lives.
+    /// Processes of which a thread still lives; of a recording none is known.
     pub running: Vec<Arc<Process>>,
     /// Slots that records named and whose name was not found.
     pub nameless: u64,
@@ -185,6 +185,15 @@ impl End {
         if !self.running.contains(process) && !ring.abandoned() {
             self.running.push(process.clone());
         }
+    }
+
+    /// Takes over how far a recording could be read. Who ran when it was made is not who runs now, and a thread whose end nobody
+    /// noted (of a child by a bare clone, of a program that went on unrecorded) looks in it as if it lived.
+    pub(crate) fn recorded(&mut self, recording: Option<Recording>) {
+        if recording.is_some() {
+            self.running.clear();
+        }
+        self.recording = recording;
     }
 
     /// What is missing at the beginning of rings was written over, or a collector has taken it.

@@ -213,7 +213,7 @@ impl Follow {
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.absent = self.shared.files.absent();
         end.failed = self.opened.failed();
-        end.recording = self.opened.recording();
+        end.recorded(self.opened.recording());
         end.switched = self.opened.switched();
         end.settle(self.opened.is_flight_recorder());
         end.filtered = self.filtered(now);

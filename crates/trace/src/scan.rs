@@ -176,7 +176,7 @@ impl Scan {
             end.folder(folder);
         }
         end.failed = self.opened.failed();
-        end.recording = self.opened.recording();
+        end.recorded(self.opened.recording());
         end.switched = self.opened.switched();
         end.settle(self.opened.is_flight_recorder());
         end.open = open;

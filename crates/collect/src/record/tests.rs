@@ -210,3 +210,18 @@ fn another_run_with_other_processes_is_not_added() {
         assert_eq!(recorder.other_run(), other, "{}", run.display());
     }
 }
+
+/// Nobody said that its threads have ended: a folder's reader takes them for alive, a recording's cannot know.
+#[test]
+fn a_recording_says_of_nobody_that_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("run"), folder.path().join("run.cutap"));
+    let run = Run::new(&path);
+    some_calls(&run, &mut run.process(100, "/bin/prog"));
+    finish(&path, &file);
+    for (from, running) in [(&path, 1), (&file, 0)] {
+        let mut follow = Follow::open(from, FollowOptions::default()).unwrap();
+        follow.poll(true, &mut |_| ()).unwrap();
+        assert_eq!(follow.end().running.len(), running, "{}", from.display());
+    }
+}

@@ -186,6 +186,11 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: 
                 Some(Type::Void) => none(End::Unsigned),
                 _ => lead(tables, to, Rule::One, path, left),
             },
+            (Rule::Tagged(tags, ..), Some((step, _))) if step.parse::<usize>().is_err() => {
+                let rows = tables.tags.get(usize::from(tags)).map_or(&[][..], |t| t.rows);
+                let types = [to].into_iter().chain(rows.iter().map(|(_, ty)| *ty));
+                one_of(tables, types, step, path, left)
+            }
             _ => Ok(End::Any),
         },
         Type::Struct(row) | Type::Union(row) => match path.split_first() {
@@ -216,6 +221,27 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: 
         Type::Uuid | Type::Char => none(End::Any),
         Type::Void => Ok(End::Any),
     }
+}
+
+/// Where a path leads from one of the types that a value may have; else what their fields are called.
+fn one_of(
+    tables: &'static Tables,
+    types: impl Iterator<Item = TypeId>,
+    step: &str,
+    path: &[String],
+    left: u32,
+) -> Result<End, Missing> {
+    let mut missing = Missing { step: step.to_owned(), near: Vec::new() };
+    let mut inner = None;
+    for ty in types.filter(|ty| !matches!(tables.types.get(usize::from(*ty)), None | Some(Type::Void))) {
+        match lead(tables, ty, Rule::One, path, left) {
+            Ok(_) => return Ok(End::Any),
+            Err(wrong) if wrong.step == missing.step => missing.near.extend(wrong.near),
+            // One has a field of this name, in which the next one is missing.
+            Err(wrong) => inner = inner.or(Some(wrong)),
+        }
+    }
+    Err(inner.unwrap_or(missing))
 }
 
 /// A field by its name, in any version of a struct; those of a union without a name (`_1`) are its own.
@@ -316,6 +342,26 @@ mod tests {
             ),
         ] {
             assert_eq!(refused(text), why);
+        }
+    }
+
+    #[test]
+    fn fields_of_what_a_tag_announces() {
+        let refused = |text: &str| {
+            let filter = Filter::parse_with(text, &[]).unwrap();
+            filter.check_parameters(&cutap_calls::generated::known::TABLES).err().map(|e| e.to_string())
+        };
+        let why = "value in cuStreamSetAttribute[value.nosuch=1] has no field nosuch";
+        assert_eq!(refused("cuStreamSetAttribute[value.nosuch=1]").as_deref(), Some(why));
+        let why = "value.hitProp in cuStreamSetAttribute[value.hitProp.x=1] has no field x";
+        assert_eq!(refused("cuStreamSetAttribute[value.hitProp.x=1]").as_deref(), Some(why));
+        for text in [
+            "cuStreamSetAttribute[value.num_bytes>1]",
+            "cuStreamSetAttribute[value=2]",
+            "cuPointerGetAttribute[data=x]",
+            "cuPointerGetAttributes[data.0=1]",
+        ] {
+            assert_eq!(refused(text), None);
         }
     }
 }

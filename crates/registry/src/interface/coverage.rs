@@ -58,6 +58,7 @@ A *value* is a number, an enum, flags, a handle or a struct by value. A pointer 
 a number, a kernel's parameters), or leads to *memory* that is not read (shown with the allocation that it lies in), or
 is a *cookie* that means something to its owner only (user data, code), or is *raw*: an address of which neither a
 header nor a person says what lies there, or a union of which nothing tells what it holds (shown as words). Functions that no header declares have no parameters here.
+Parameters stand for all that they lead to: a kernel's parameters in an array of launches (`cuLaunchCooperativeKernelMultiDevice`) are addresses all the same.
 
 ";
 

@@ -123,6 +123,16 @@ fn the_run_folder_of_another_user() {
     refused(&as_nobody(0o755), 125, &["permission denied", "user 0"]);
 }
 
+/// A process that is not under cutap, whether or not we may look into it.
+#[test]
+fn processes_that_have_no_run() {
+    for what in ["off", "status"] {
+        let done = cutap(&["ctl", "1", what]).output().unwrap();
+        refused(&done, 125, &["process 1"]);
+        assert_eq!(err(&done).contains("or as root"), !is_root() && err(&done).contains("another user"), "{done:?}");
+    }
+}
+
 #[test]
 fn folders_that_hold_no_run() {
     let folder = Folder::new("show");
@@ -134,7 +144,7 @@ fn folders_that_hold_no_run() {
     refused(
         &show(Path::new("/no/such/run")),
         125,
-        &["cannot read the run folder /no/such/run: no such file or folder"],
+        &["cannot read /no/such/run: no such file or folder", "cutap record -o FILE"],
     );
     for (file, part) in
         [("/no/such/file", "no such file or folder"), ("/tmp", "it is a folder"), ("/etc/passwd", "no ELF")]

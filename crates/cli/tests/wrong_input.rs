@@ -372,6 +372,19 @@ fn files_that_are_not_to_be_overwritten() {
         125,
         &["another cutap is writing to it"],
     );
+    // A pipe that nobody reads: it waits, and says so first.
+    let (pipe, said) = (folder.join("pipe"), folder.join("said"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut waits = cutap(&["trace", "-o"]);
+    waits.arg(&pipe).args(["--", "true"]).stderr(std::fs::File::create(&said).unwrap());
+    let mut waits = waits.spawn().unwrap();
+    while !std::fs::read_to_string(&said).unwrap().contains("nobody reads ") {
+        assert!(waits.try_wait().unwrap().is_none());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::fs::read(&pipe).unwrap();
+    assert_eq!(waits.wait().unwrap().code(), Some(0));
+
     // It hands the signal on, and ends as the program does.
     Command::new("kill").arg(first.id().to_string()).status().unwrap();
     first.wait().unwrap();

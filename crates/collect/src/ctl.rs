@@ -3,6 +3,7 @@
 
 use crate::control::Page;
 use crate::error::{Error, Result, cannot, reason};
+use crate::folder::own_uid;
 use crate::record::Recorder;
 use cutap_trace::{Follow, FollowOptions};
 use cutap_wire::control::ENV_RUN;
@@ -10,6 +11,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What `cutap ctl PID dump` was asked.
@@ -34,6 +36,10 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
     };
     let environment = std::fs::read(format!("/proc/{pid}/environ")).map_err(|e| match e.kind() {
         ErrorKind::NotFound => Error::own(format!("there is no process {pid}; give the number of the program")),
+        // Root too, where a container keeps it from looking into processes that it did not start.
+        ErrorKind::PermissionDenied if [0, uid(pid)].contains(&own_uid()) => Error::own(format!(
+            "the system does not let us look into process {pid}; if cutap started it, give its run folder in place of its number"
+        )),
         ErrorKind::PermissionDenied => {
             Error::own(format!("process {pid} belongs to another user; run cutap ctl as that user, or as root"))
         }
@@ -46,6 +52,11 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
             "process {pid} was not started by cutap trace, record or env; give the number of the program, not that of cutap"
         ))
     })
+}
+
+/// Whose process it is; nobody's if it is gone.
+fn uid(pid: u32) -> u32 {
+    std::fs::metadata(format!("/proc/{pid}")).map_or(u32::MAX, |data| data.uid())
 }
 
 /// Writes what the rings of a flight recorder hold now; the program goes on, and so does its recording.

@@ -2,7 +2,7 @@
 //! shows once it shows again the next time.
 
 use crate::beside::write_all;
-use crate::error::{Error, Result, not_ours, reason, say};
+use crate::error::{Error, Result, cannot, not_ours, reason, say};
 use crate::filter::filter;
 use crate::output::{Form, look_at_programs, output};
 use crate::written;
@@ -47,8 +47,15 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     }
 }
 
-/// A folder that can be listed while its files cannot be read would look empty.
+/// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would look empty.
 pub(crate) fn readable(run: &Path) -> Result<()> {
+    if let Err(e) = std::fs::metadata(run)
+        && e.kind() == ErrorKind::NotFound
+    {
+        let advice =
+            "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run DIR";
+        return Err(cannot("read", run, &e, advice));
+    }
     match File::open(run.join(cutap_wire::control::FILE)) {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),
         _ => Ok(()),

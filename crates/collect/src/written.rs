@@ -1,11 +1,11 @@
 //! The file that is named with `-o`: opened, and kept from everybody else who would write to it, before anything else is made. Never the
 //! program's own file, nor one that it is given: those would be gone.
 
-use crate::error::{Error, Result, cannot};
+use crate::error::{Error, Result, cannot, say};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, metadata};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Opens and empties it. A recording must be read too by a collector that goes on with it. `used` are the program, what
@@ -29,6 +29,12 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
     let mut how = OpenOptions::new();
     how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
     let fail = |e| cannot(what, path, &e, advice);
+    // Opening a pipe waits for its reader: that must not look as if nothing happened.
+    let fifo = there.as_ref().is_some_and(|m| m.file_type().is_fifo());
+    let first = fifo.then(|| OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path));
+    if matches!(&first, Some(Err(e)) if e.raw_os_error() == Some(libc::ENXIO)) {
+        say(&format!("nobody reads {} yet; the program is started when somebody does", path.display()));
+    }
     let file = how.open(path).map_err(fail)?;
     if special {
         return Ok(file);

@@ -221,6 +221,19 @@ def tables(results, missing):
             base = statistics.median(values["plain"]) if values.get("plain") else None
             yield f"| {call} | " + " | ".join(cell(values[name], None if name == "plain" else base) for name in names) + " |"
     yield ""
+    yield "## More than plain, in pairs of readings"
+    yield ""
+    yield "Each time divided by what two readings of the counter cost in the same process, for the clock differs between processes: recorded is to add"
+    yield "at most 2 for each recorded call. In bursts, then sustained; a call of the runtime is two recorded ones, its own and the driver's in it."
+    yield ""
+    yield "| call | " + " | ".join(names) + " |"
+    yield "| --- |" + " --- |" * len(names)
+    for call in (c for c in CALLS if any(c in r["calls"] for r in results["plain"])):
+        def pairs(name, kind):
+            return statistics.median(r["calls"][call][kind] / r["two_timestamps"] for r in results[name] if call in r["calls"])
+        more = [f"{pairs(n, 'burst') - pairs('plain', 'burst'):.1f}, {pairs(n, 'sustained') - pairs('plain', 'sustained'):.1f}" for n in names]
+        yield f"| {call} | " + " | ".join(more) + " |"
+    yield ""
     yield "## What flows beside it"
     yield ""
     yield "Over the whole program. Processor time of others is the collector's, and that of the process in front of it."

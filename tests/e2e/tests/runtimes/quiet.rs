@@ -1,21 +1,23 @@
 //! A shared runtime need not report what comes through its bindings: its flags are off for those functions, and on for a function that
 //! somebody calls by another way. Each call is there once, recorded and counted.
 
-use crate::real::{program, shared};
+use crate::real::{build, program, shared};
 use cutap_e2e::{cutap, finish, scratch};
 use cutap_wire::flags::{ARMED, CALLBACKS, FIRST, QUIET};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// Calls of a function in a trace of the program with these flags, and for how many functions the runtime was quiet in each part.
-fn run(program: &std::path::Path, flags: &[&str]) -> ([u64; 2], [usize; 2]) {
+fn run(program: &Path, flags: &[&str], preload: Option<&Path>) -> ([u64; 2], [usize; 2]) {
     let folder = scratch("quiet");
     let (trace, first, second) = (folder.join("trace"), folder.join("first"), folder.join("second"));
-    let copy = |to: &std::path::Path| format!("cp {}/run/s* {}", folder.display(), to.display());
+    let copy = |to: &Path| format!("cp {}/run/s* {}", folder.display(), to.display());
     let mut command = Command::new(cutap());
     command.arg("trace").args(flags).args(["--sim", "--json", "--run"]).arg(folder.join("run")).arg("-o").arg(&trace);
     command.arg("--").arg(program).args([copy(&first), copy(&second)]).env_remove("LD_LIBRARY_PATH");
+    command.envs(preload.map(|library| ("LD_PRELOAD", library)));
     let done = finish(&mut command);
     assert!(done.status.success() && done.stdout.ends_with("done\n"), "{}{}", done.stdout, done.stderr);
     let text = fs::read_to_string(&trace).expect("a trace");
@@ -34,7 +36,16 @@ fn what_comes_through_a_slot_is_not_reported_and_what_does_not_is() {
     for program in ["11.8", "12.4", "13.5"].into_iter().filter_map(|v| program("quiet", shared(v), &[])) {
         // A call past the slot is told by the driver call in it, where calls are recorded.
         for (flags, seen) in [(&[][..], 54), (&["-C"], 50)] {
-            assert_eq!(run(&program, flags), ([seen, 46], [1, 1]), "{} {flags:?}", program.display());
+            assert_eq!(run(&program, flags, None), ([seen, 46], [1, 1]), "{} {flags:?}", program.display());
         }
+    }
+}
+
+/// What a profiler switches on in the driver's flags reaches it by the runtime's reports alone, and nothing tells when it does so.
+#[test]
+fn where_a_profiler_may_come_all_is_reported() {
+    let profiler = build("profiler", "libcupti.so.13", &["-shared", "-fPIC", "-Wl,-soname,libcupti.so.13"]);
+    for program in ["12.4", "13.5"].into_iter().filter_map(|v| program("quiet", shared(v), &[])) {
+        assert_eq!(run(&program, &[], Some(&profiler)), ([55, 46], [0, 0]), "{}", program.display());
     }
 }

@@ -4,6 +4,7 @@
 
 mod config;
 mod generated;
+mod stub;
 
 pub use config::{Config, config};
 pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID};

@@ -134,7 +134,7 @@ fn exports(
         .collect();
     let mut out =
         head("Every function that libnvidia-ml.so.1 exports.", "api/libraries/nvml, api/devices/h200-nvml.toml");
-    out.push_str("use crate::default::{Answer, Function};\nuse crate::stub::{default, written};\n\n");
+    out.push_str("use crate::default::{Answer, Function};\nuse crate::stub::{by_default, default, written};\n\n");
     let mut defaults = String::new();
     let mut count = 0;
     for function in functions {

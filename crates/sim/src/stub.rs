@@ -34,35 +34,6 @@ pub fn address(function: Function) -> *const c_void {
     function as *const c_void
 }
 
-/// An export that jumps to the function written by hand.
-macro_rules! written {
-    ($name:ident, $path:path) => {
-        #[allow(missing_docs, non_snake_case, clippy::missing_safety_doc)]
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!("jmp {written}", written = sym $path)
-        }
-    };
-}
-
-/// An export without behaviour of its own: its number to what all of them share.
-macro_rules! default {
-    ($name:ident, $place:literal) => {
-        #[allow(missing_docs, non_snake_case, clippy::missing_safety_doc)]
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "mov eax, {place}",
-                "jmp {shared}",
-                place = const $place,
-                shared = sym $crate::stub::by_default,
-            )
-        }
-    };
-}
-
 /// Hands the number in eax and the words of the call to `default::answer`.
 #[unsafe(naked)]
 pub unsafe extern "C" fn by_default() {
@@ -83,4 +54,4 @@ pub unsafe extern "C" fn by_default() {
         answer = sym crate::default::answer,
     )
 }
-pub(crate) use {default, written};
+pub(crate) use cutap_machine::{default, written};

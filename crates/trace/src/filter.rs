@@ -1,6 +1,6 @@
 //! The language of `-e`, one everywhere: terms with commas between them.
 //!
-//! `name` or `na*me` of a function, a layer, a library (`libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration
+//! `name` or `na*me` of a function, a layer, a library (`cublas`, `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration
 //! (`>1ms`, `<10us`), each with `!` in front for not. Behind what picks functions may stand conditions on
 //! their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names, layers and libraries say which functions
 //! are wanted and become the rules of the control page, so that the target records nothing else.
@@ -9,6 +9,7 @@
 mod arguments;
 mod check;
 mod condition;
+mod library;
 mod near;
 mod term;
 mod verdict;
@@ -163,7 +164,12 @@ mod tests {
         assert_eq!(rules("libcublas*, runtime"), "+* libcublas* *\n+r * *\n");
         assert_eq!(rules("libcublas"), "+* libcublas.so* *\n+* libcublas-*.so* *\n");
         assert_eq!(rules("cuMemAlloc"), "+* * cuMemAlloc\n+* * cuMemAlloc_*\n");
-        assert_eq!(rules("cublasNeverHeardOf"), "+* * cublasNeverHeardOf\n+* * cublasNeverHeardOf_*\n");
+        assert_eq!(rules("nvcompNeverHeardOf"), "+* * nvcompNeverHeardOf\n+* * nvcompNeverHeardOf_*\n");
+        assert_eq!(
+            rules("nvrtc"),
+            "+l libnvrtc.so* *\n+l libnvrtc-*.so* *\n+l libnvrtc.alt.so* *\n+l libnvrtc.alt-*.so* *\n"
+        );
+        assert_eq!(rules("cudart,!cuda"), "+r * *\n-d * *\n");
         assert_eq!(rules("error"), "");
         assert_eq!(rules("lookup"), "-* * *\n");
         assert_eq!(rules("lookup,driver"), "+d * *\n");
@@ -185,9 +191,9 @@ mod tests {
 
     #[test]
     fn unknown_names_may_have_meant_what_was_seen() {
-        let filter = Filter::parse("cublasSgemn,cudaMalloc,cublasFarAway").unwrap();
-        assert_eq!(filter.text(), "cublasSgemn,cudaMalloc,cublasFarAway");
-        assert_eq!(filter.near(&["cublasSgemm", "cublasDgemm"]), [("cublasSgemn", vec!["cublasSgemm", "cublasDgemm"])]);
+        let filter = Filter::parse("nvtxRangePob,cudaMalloc,nvtxFarAway").unwrap();
+        assert_eq!(filter.text(), "nvtxRangePob,cudaMalloc,nvtxFarAway");
+        assert_eq!(filter.near(&["nvtxRangePop", "nvtxMarkA"]), [("nvtxRangePob", vec!["nvtxRangePop"])]);
         assert!(filter.near(&[]).is_empty());
     }
 
@@ -257,6 +263,12 @@ mod tests {
         assert!(refused("libary").contains("did you mean library?"), "{}", refused("libary"));
         assert!(refused("drvier").contains("did you mean driver?"), "{}", refused("drvier"));
         assert!(refused("malloc").contains("unknown function malloc"));
+        assert!(refused("cublasSgemn").contains("did you mean cublasSgemm"), "{}", refused("cublasSgemn"));
+        assert_eq!(
+            refused("nvlm"),
+            "unknown function or library nvlm in the filter; did you mean nvml? (nvlm* takes it as it is)"
+        );
+        assert!(refused("nvtx").contains("unknown function or library nvtx"), "{}", refused("nvtx"));
         assert!(refused("driver,,runtime").contains("empty"));
         assert!(refused(">5parsecs").contains("ns, us, ms or s"));
         assert!(refused("cu Mem").contains("cu Mem"));

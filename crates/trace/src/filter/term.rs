@@ -2,6 +2,7 @@
 //! stays empty because of a slip of the pen costs more than a question.
 
 use super::condition::{Condition, What, duration};
+use super::library::{self, files};
 use super::near::nearest;
 use super::{Filter, FilterError};
 use std::fmt::Write;
@@ -42,7 +43,10 @@ impl Filter {
             }
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
             _ if word.contains(".so") || is_library(word) => {
-                libraries(word).iter().for_each(|library| self.rule(wanted, '*', library, "*"));
+                files(word).iter().for_each(|library| self.rule(wanted, '*', library, "*"));
+            }
+            _ if let Some(of) = library::named(word) => {
+                of.patterns.iter().for_each(|library| self.rule(wanted, of.layer, library, "*"));
             }
             _ => self.names(word, known)?.iter().for_each(|name| self.rule(wanted, '*', "*", name)),
         }
@@ -57,10 +61,13 @@ impl Filter {
                 "{word} in the filter is not of the form library:function; write it as libcublas:cudaMalloc or saxpy:*"
             )));
         }
-        let library =
-            if library.contains(".so") || is_library(library) { libraries(library) } else { vec![library.into()] };
+        let mut patterns =
+            if library.contains(".so") || is_library(library) { files(library) } else { vec![library.into()] };
+        if let Some(of) = library::named(library).filter(|of| of.layer == 'l') {
+            patterns.extend(of.patterns);
+        }
         for name in self.names(name, known)? {
-            library.iter().for_each(|library| self.rule(wanted, '*', library, &name));
+            patterns.iter().for_each(|library| self.rule(wanted, '*', library, &name));
         }
         Ok(())
     }
@@ -84,16 +91,6 @@ impl Filter {
     }
 }
 
-/// Patterns for what a person calls a library.
-fn libraries(word: &str) -> Vec<String> {
-    if word.contains(['*', '?']) || word.contains(".so.") {
-        return vec![word.to_owned()];
-    }
-    let stem = word.strip_suffix(".so").unwrap_or(word);
-    // The second is as auditwheel renames them.
-    vec![format!("{stem}.so*"), format!("{stem}-*.so*")]
-}
-
 fn is_library(word: &str) -> bool {
     word.starts_with("lib") && nearest(word, &WORDS).is_empty()
 }
@@ -104,17 +101,35 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
     if known.iter().any(versions) {
         return Ok(true);
     }
-    // Driver and runtime are known as a whole; what the many libraries export is not.
-    let after =
-        |prefix| word.strip_prefix(prefix).is_some_and(|r: &str| r.starts_with(|c: char| c.is_ascii_uppercase()));
-    let checked = !known.is_empty() && (after("cu") || after("cuda"));
-    // A name of that family, but one that differs from a known one in capitals only, is a slip.
+    // A name that differs from a known one in capitals only is a slip.
     let slip = known.iter().any(|k| k.eq_ignore_ascii_case(word));
-    if !checked && !slip && cutap_calls::in_family(word.as_bytes()) {
+    let ours = cutap_calls::in_family(word.as_bytes());
+    if known.is_empty() && ours {
         return Ok(false);
+    }
+    if !slip && library::has_function(word) {
+        return Ok(true);
     }
     let mut near = nearest(word, &WORDS);
     near.extend(nearest(word, known));
+    // Functions have capitals or underscores behind their library's name.
+    let library = !word.contains(|c: char| c.is_ascii_uppercase() || c == '_');
+    if library {
+        near.extend(library::near(word));
+    } else if let Some(family) = library::listed(word) {
+        near.extend(library::near_functions(family, word));
+    } else if !slip && !of_cuda(word) && ours {
+        // Of a library of which nobody has a list.
+        return Ok(false);
+    }
     let meant = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-    Err(FilterError(format!("unknown function {word} in the filter{meant} ({word}* takes it as it is)")))
+    let what = if library && (ours || !library::near(word).is_empty()) { "function or library" } else { "function" };
+    Err(FilterError(format!("unknown {what} {word} in the filter{meant} ({word}* takes it as it is)")))
+}
+
+/// A name as those of driver and runtime are, which are known as a whole.
+fn of_cuda(word: &str) -> bool {
+    let after =
+        |prefix| word.strip_prefix(prefix).is_some_and(|r: &str| r.starts_with(|c: char| c.is_ascii_uppercase()));
+    after("cu") || after("cuda")
 }

@@ -1,0 +1,164 @@
+//! Libraries as people call them: `cublas`, `nvml`, `cudart`, `libnvjitlink`. One name is a family of `api/` with all its
+//! libraries (`cublas`: libcublas and libcublasLt), or one library by its SONAME; capitals do not matter.
+//! Decides what a word means by the tables alone, never by what lies on a disk.
+
+use super::near::nearest;
+use cutap_calls::WATCHED;
+use cutap_calls::generated::known::TABLES;
+use cutap_calls::known::Family;
+use cutap_wire::names::layer;
+
+/// Which calls a library's name wants.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Libraries {
+    /// As in a rule of the control page.
+    pub layer: char,
+    /// Patterns of SONAMEs.
+    pub patterns: Vec<String>,
+}
+
+/// What `cublas` or `cudart` means: these libraries' own functions, not those of a runtime inside them.
+pub(super) fn named(word: &str) -> Option<Libraries> {
+    let stems = stems_of(word)?;
+    let of = |stem: &&str| WATCHED.iter().find(|w| stem_of(w.soname) == *stem).map(|w| w.layer);
+    Some(match stems.iter().find_map(of) {
+        // Also where a copy of it is linked into a program.
+        Some(layer::DRIVER) => Libraries { layer: 'd', patterns: vec!["*".into()] },
+        Some(layer::RUNTIME) => Libraries { layer: 'r', patterns: vec!["*".into()] },
+        _ => Libraries { layer: 'l', patterns: stems.iter().flat_map(|stem| patterns(stem)).collect() },
+    })
+}
+
+/// Patterns for a word that is written as a file's name (`libcublas`, `libcudnn_ops.so.9`, `lib*`).
+pub(super) fn files(word: &str) -> Vec<String> {
+    if word.contains(['*', '?']) || word.contains(".so.") {
+        return vec![word.to_owned()];
+    }
+    let stem = word.strip_suffix(".so").unwrap_or(word);
+    // No file is called libnvml or libnvjitlink, but everybody knows what is meant.
+    let exact = WATCHED.iter().any(|w| stem_of(w.soname) == stem);
+    let meant = stem.strip_prefix("lib").filter(|_| !exact).and_then(stems_of);
+    meant.unwrap_or_else(|| vec![stem]).into_iter().flat_map(patterns).collect()
+}
+
+/// The family whose functions begin as this word does: all that it exports is known by name.
+pub(super) fn listed(word: &str) -> Option<&'static Family> {
+    let begins = |name: &str| word.get(..name.len()).is_some_and(|w| w.eq_ignore_ascii_case(name));
+    let of_family = |f: &&Family| begins(f.name) || names(f).any(begins);
+    // cufftMp is no part of cuFFT.
+    let unlisted = WATCHED.iter().map(|w| stem_of(w.soname)).filter(|s| stems_of(plain(s)).is_some_and(|m| m == [*s]));
+    let unlisted = unlisted.filter(|s| !TABLES.families.iter().any(|f| f.sonames.iter().any(|n| stem_of(n) == *s)));
+    if unlisted.map(plain).any(begins) {
+        return None;
+    }
+    TABLES.families.iter().filter(of_family).max_by_key(|f| f.name.len())
+}
+
+/// Whether one of the families has a function that programs may call by this name.
+pub(super) fn has_function(word: &str) -> bool {
+    let versions = |name: &str| name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+    TABLES
+        .families
+        .iter()
+        .any(|f| f.functions.iter().any(|f| versions(f.name)) || f.undeclared.iter().any(|n| versions(n)))
+}
+
+/// Functions of a family that somebody may have meant.
+pub(super) fn near_functions(family: &Family, word: &str) -> Vec<&'static str> {
+    let all: Vec<&'static str> =
+        family.functions.iter().map(|f| f.name).chain(family.undeclared.iter().copied()).collect();
+    nearest(word, &all)
+}
+
+/// Libraries that somebody may have meant.
+pub(super) fn near(word: &str) -> Vec<&'static str> {
+    let libraries = TABLES.families.iter().filter(|f| !matches!(f.name, "driver" | "runtime"));
+    let all: Vec<&'static str> = libraries.flat_map(|f| std::iter::once(f.name).chain(names(f))).collect();
+    nearest(word, &all)
+}
+
+/// The libraries that a word without `lib` stands for: `libcublas` and `libcublasLt`, or `libcudss.so.0`.
+fn stems_of(word: &str) -> Option<Vec<&'static str>> {
+    if let Some(family) = TABLES.families.iter().find(|f| f.name.eq_ignore_ascii_case(word)) {
+        // What is called as its library is means each version of it; `cudss0` is one.
+        let each = names(family).any(|n| n.eq_ignore_ascii_case(word)) || !family.sonames.iter().all(|s| is_version(s));
+        return Some(family.sonames.iter().map(|s| if each { stem_of(s) } else { s }).collect());
+    }
+    let of_family = TABLES.families.iter().flat_map(|f| f.sonames.iter().copied());
+    let all = of_family.chain(WATCHED.iter().map(|w| w.soname));
+    all.map(stem_of).find(|s| plain(s).eq_ignore_ascii_case(word)).map(|s| vec![s])
+}
+
+/// What its libraries are called without `lib`.
+fn names(family: &Family) -> impl Iterator<Item = &'static str> {
+    family.sonames.iter().map(|s| plain(stem_of(s)))
+}
+
+/// `libcudss.so.0`, and not `libcudss.so.*`.
+fn is_version(soname: &str) -> bool {
+    soname.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// `libcublas` of `libcublas.so.*`.
+fn stem_of(soname: &'static str) -> &'static str {
+    soname.split_once(".so").map_or(soname, |(stem, _)| stem)
+}
+
+fn plain(stem: &'static str) -> &'static str {
+    stem.strip_prefix("lib").unwrap_or(stem)
+}
+
+/// A library as it is, and as auditwheel renames it.
+fn patterns(stem: &str) -> Vec<String> {
+    match stem.split_once(".so") {
+        Some((stem, rest)) => vec![format!("{stem}.so{rest}"), format!("{stem}-*.so{rest}")],
+        None => vec![format!("{stem}.so*"), format!("{stem}-*.so*")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(word: &str) -> String {
+        named(word).map(|l| format!("{} {}", l.layer, l.patterns.join(" "))).unwrap_or_default()
+    }
+
+    #[test]
+    fn each_family_has_rules() {
+        for family in TABLES.families {
+            let found = named(family.name).unwrap_or_else(|| panic!("{}", family.name));
+            assert!(!found.patterns.is_empty(), "{}", family.name);
+            for soname in family.sonames {
+                let soname = soname.replace('*', "7");
+                let hit = |p: &String| cutap_calls::glob(p.as_bytes(), soname.as_bytes());
+                assert!(found.patterns.iter().any(hit), "{}: {soname} is not in {found:?}", family.name);
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_people() {
+        assert_eq!(rule("nvml"), "l libnvidia-ml.so* libnvidia-ml-*.so*");
+        assert_eq!(rule("CUBLASLT"), "l libcublasLt.so* libcublasLt-*.so*");
+        assert_eq!(rule("cublas"), "l libcublas.so* libcublas-*.so* libcublasLt.so* libcublasLt-*.so*");
+        assert_eq!((rule("cudart"), rule("cuda")), ("r *".into(), "d *".into()));
+        assert_eq!(rule("cudss"), "l libcudss.so* libcudss-*.so*");
+        assert_eq!(rule("cudss0"), "l libcudss.so.0 libcudss-*.so.0");
+        assert_eq!(rule("custatevec"), "l libcustatevec.so* libcustatevec-*.so*");
+        assert_eq!((rule("cubals"), near("cubals")), (String::new(), vec!["cublas"]));
+        assert_eq!(files("libnvml"), ["libnvidia-ml.so*", "libnvidia-ml-*.so*"]);
+        assert_eq!(files("libnvjitlink.so"), ["libnvJitLink.so*", "libnvJitLink-*.so*"]);
+        assert_eq!(files("libmine"), ["libmine.so*", "libmine-*.so*"]);
+    }
+
+    #[test]
+    fn whose_functions_are_all_known() {
+        assert_eq!(listed("cublasSgemn").map(|f| f.name), Some("cublas"));
+        assert_eq!(listed("nvmlInt").map(|f| f.name), Some("nvml"));
+        for word in ["cufftMpAny", "custatevecAny", "nvtxRangePop", "cuMemAlloc"] {
+            assert_eq!(listed(word).map(|f| f.name), None, "{word}");
+        }
+        assert!(has_function("cublasSgemm") && has_function("ncclSend") && !has_function("cublasSgem"));
+    }
+}

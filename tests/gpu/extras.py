@@ -12,6 +12,7 @@ import tempfile
 import check
 import hooked
 import processes
+import profiled
 import recorded
 
 EM_CUDA = 190
@@ -121,7 +122,7 @@ STAGES = {
     "torch_oom": (hooked.refused, hooked.nothing),
     "torch_train": (decoding_speed, recorded.as_traced, recorded.killed_in_training),
     "torch_dataloader": (recorded.as_traced,),
-    "torch_profiler": (recorded.as_traced,),
+    "torch_profiler": (recorded.as_traced, profiled.all_the_same),
 }
 
 

@@ -70,9 +70,6 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
             start::count(count::TOO_MANY_OBJECTS, snapshot.missed() as u64);
         }
         objects::with(|was| carry_over(snapshot, was, again));
-        if snapshot.objects().iter().any(|o| o.profiler) {
-            quiet::never();
-        }
         dlsym::barrier();
         let mut rewrite = words::Rewrite { snapshot, late, numbered: false, stale: false };
         // SAFETY: the callback's own data.

@@ -21,6 +21,11 @@ pub fn after(frame: &mut Frame) {
     }
     // SAFETY: the driver read sixteen bytes there.
     let uuid = unsafe { (uuid as *const [u8; 16]).read() };
+    // CUPTI switches the driver's flags by a table of its own; copies of it are linked into other profilers.
+    let profiler = live::at(frame.caller, |o| o.profiler) == Some(true);
+    if profiler || uuid == cutap_calls::PROFILER_TABLE {
+        instances::profiler_came();
+    }
     let mut table = 0;
     if code as u32 == 0 {
         // SAFETY: the driver wrote it.
@@ -44,7 +49,6 @@ fn ours(table: usize, caller: usize) -> usize {
     let given = live::at(caller, |o| {
         if o.profiler {
             start::gap_named(count::PROFILER_TABLE, o.name());
-            instances::profiler_came();
             return None;
         }
         instances::table_for(o, table)

@@ -203,7 +203,7 @@ pub static ALL: [Instance; INSTANCES] = [const {
         listed: AtomicU32::new(0),
     }
 }; INSTANCES];
-/// A profiler asked for the table.
+/// A profiler asked the driver for a table.
 pub static PROFILER: AtomicBool = AtomicBool::new(false);
 
 /// Word of the table that is called at enter and exit.
@@ -246,10 +246,13 @@ global_asm!(
     n = const INSTANCES,
 );
 
-/// A profiler is here: from now on every function calls us, so that what it switches on later in the
+/// A profiler is here: from now on every function calls us, recorded or not, so that what it switches on later in the
 /// driver's flags reaches it.
 pub fn profiler_came() {
-    PROFILER.store(true, Relaxed);
+    if PROFILER.swap(true, AcqRel) {
+        return;
+    }
+    super::quiet::never();
     for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
         (0..CALLBACKS).for_each(|id| i.arm(id, ALWAYS));
     }

@@ -21,8 +21,8 @@ const OTHERS: u32 = u32::MAX;
 /// So often a call of the driver may tell that one was not seen: a switch in the middle of a call does, too.
 const PAST: u32 = 8;
 
-/// There are words that could not be rewritten, or a profiler may come: what it switches on in the driver's flags reaches it by the
-/// runtime's reports alone, and nothing tells when it does so.
+/// There are words that could not be rewritten, or a profiler is here: what it switches on in the driver's flags reaches it by the
+/// runtime's reports alone.
 static NEVER: AtomicBool = AtomicBool::new(false);
 /// Code of the runtime of which functions are quiet: first address, length. One of a process. The quick frames look at it.
 #[unsafe(no_mangle)]

@@ -41,11 +41,12 @@ fn what_comes_through_a_slot_is_not_reported_and_what_does_not_is() {
     }
 }
 
-/// What a profiler switches on in the driver's flags reaches it by the runtime's reports alone, and nothing tells when it does so.
+/// What a profiler switches on in the driver's flags reaches it by the runtime's reports alone: from its first question on, all is
+/// reported. Its library alone (PyTorch links it) changes nothing.
 #[test]
-fn where_a_profiler_may_come_all_is_reported() {
-    let profiler = build("profiler", "libcupti.so.13", &["-shared", "-fPIC", "-Wl,-soname,libcupti.so.13"]);
+fn from_when_a_profiler_is_used_all_is_reported() {
+    let profiler = build("profiler_later", "libcupti.so.12", &["-shared", "-fPIC", "-Wl,-soname,libcupti.so.12"]);
     for program in ["12.4", "13.5"].into_iter().filter_map(|v| program("quiet", shared(v), &[])) {
-        assert_eq!(run(&program, &[], Some(&profiler)), ([55, 46], [0, 0]), "{}", program.display());
+        assert_eq!(run(&program, &[], Some(&profiler)), ([55, 46], [1, 0]), "{}", program.display());
     }
 }

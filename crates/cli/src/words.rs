@@ -373,6 +373,8 @@ pub struct Collect {
     temporary: bool,
     #[arg(long)]
     again: bool,
+    #[arg(long)]
+    own_file: bool,
 }
 
 impl From<Collect> for CollectorOptions {
@@ -384,6 +386,7 @@ impl From<Collect> for CollectorOptions {
             record: words.record,
             temporary: words.temporary,
             again: words.again,
+            own_file: words.own_file,
         }
     }
 }

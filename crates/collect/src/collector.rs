@@ -35,6 +35,8 @@ pub struct CollectorOptions {
     pub temporary: bool,
     /// Another collector of this run was killed: go on where it was.
     pub again: bool,
+    /// The output is a file that was made for it, and nobody else writes there.
+    pub own_file: bool,
 }
 
 /// Shortest and longest pause between two rounds.
@@ -166,8 +168,9 @@ impl Printing {
         if go_on {
             let (ticks, bytes) = page.printed_before();
             follow.printed = ticks;
-            // A part of a line, and lines that will come again.
-            if let Some(mut file) = file.as_ref().filter(|_| ticks > 0) {
+            // A part of a line, and lines that will come again; all there is, if none was whole. Where the program writes too,
+            // its words would be gone with them.
+            if let Some(mut file) = file.as_ref().filter(|_| options.own_file) {
                 let _ = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::Start(bytes)));
             }
         }

@@ -179,6 +179,7 @@ fn arguments(told: &CollectorOptions) -> Vec<OsString> {
         ("--record", told.record),
         ("--temporary", told.temporary),
         ("--again", told.again),
+        ("--own-file", told.own_file),
     ];
     args.extend(flags.iter().filter(|f| f.1).map(|f| OsStr::new(f.0).to_owned()));
     args

@@ -202,6 +202,7 @@ fn keeper(options: &TraceOptions, run: &Run, output: Option<File>) -> Result<Kee
         record: options.record,
         temporary: run.temporary,
         again: false,
+        own_file: options.output.is_some(),
     };
     Ok(Keeper::new(told, output, options.output.clone()))
 }

@@ -11,6 +11,7 @@ mod cutap;
 mod normal;
 mod process;
 mod programs;
+mod recording;
 
 pub use case::{Case, case};
 pub use counts::{Counts, read as counted, shown, summary};
@@ -18,3 +19,4 @@ pub use cutap::cutap;
 pub use normal::{calls_in, normal_form};
 pub use process::{Finished, Scratch, finish, scratch, wait_for};
 pub use programs::{build, out, programs, sources};
+pub use recording::blocks;

@@ -2,7 +2,8 @@
 //! once.
 
 use cutap_e2e::{
-    Counts, Finished, Scratch, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary, wait_for,
+    Counts, Finished, Scratch, blocks, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary,
+    wait_for,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,6 +102,39 @@ fn another_collector_goes_on_with_a_trace() {
         let text = fs::read_to_string(run.file()).unwrap();
         assert_eq!(calls_in(&normal_form(&text)), run.real(), "{how}");
     }
+}
+
+/// Also where it is killed before it has noted how far it was.
+#[test]
+fn a_trace_begins_anew_for_a_collector_that_was_killed_at_once() {
+    for _ in 0..3 {
+        let mut run = Run::start(&["trace"]);
+        signal("KILL", &[run.collector(0)]);
+        run.ends();
+        assert_eq!(run.said().matches("another goes on").count(), 1, "{}", run.said());
+        assert_eq!(calls_in(&normal_form(&fs::read_to_string(run.file()).unwrap())), run.real());
+    }
+}
+
+/// A trace on standard error stands between the program's own words, and takes none of them away.
+#[test]
+fn the_programs_words_stay() {
+    let folder = scratch("words");
+    let said = folder.join("said");
+    let script = "\"$0\" & for n in $(seq 150); do echo \"mine $n.\" >&2; sleep 0.01; done; wait";
+    let mut command = Command::new(cutap());
+    command.args(["trace", "-e", "!*", "--run"]).arg(folder.join("run")).args(["--", "sh", "-c", script]);
+    command.arg(out().join("steady")).env("LD_LIBRARY_PATH", out()).stdout(Stdio::null());
+    let front = command.stderr(fs::File::create(&said).unwrap()).spawn().unwrap();
+    let text = || fs::read_to_string(&said).unwrap();
+    wait_for("a few words", LONG, || text().contains("mine 30."));
+    let mut run = Run { folder, front };
+    signal("KILL", &[run.collector_now()]);
+    assert_eq!(run.front.wait().unwrap().code(), Some(0));
+    let text = text();
+    assert_eq!(text.matches("another goes on").count(), 1, "{text}");
+    let gone: Vec<u32> = (1..=150).filter(|n| !text.contains(&format!("mine {n}.\n"))).collect();
+    assert_eq!(gone, [0; 0], "{text}");
 }
 
 /// What was added up before is kept: by a collector in its place, and the one in the place of that.
@@ -231,9 +265,16 @@ fn recover_refuses_what_it_would_spoil() {
     let mut damaged = good.clone();
     damaged[24 + 40 * 4] ^= 0xff;
     damaged[30] ^= 0xff;
-    for (bytes, why) in
-        [(b"something else".to_vec(), "no recording"), (newer, "no recording"), (damaged, "is damaged at byte")]
-    {
+    let mut all =
+        vec![(b"something else".to_vec(), "no recording"), (newer, "no recording"), (damaged, "is damaged at byte")];
+    // Heads that are good, and what is behind them is not: the name of a process, its names, its calls.
+    for kind in [2, 4, 6] {
+        let (_, body) = blocks(&good).into_iter().find(|(at, _)| good[at + 4] == kind).unwrap();
+        let mut damaged = good.clone();
+        damaged[body] ^= 1;
+        all.push((damaged, "is damaged, and what it held is not known"));
+    }
+    for (bytes, why) in all {
         fs::write(&new, &bytes).unwrap();
         let said = recover(&folder, &new);
         assert!(said.contains(why), "{said}");
@@ -265,4 +306,25 @@ fn a_live_run_is_taken_in_twice() {
     assert!(program.wait().unwrap().success());
     take_in();
     assert_eq!(shown(&file), counted(&folder.join("counts")));
+}
+
+/// The kernel marks the end of a child that libc knows nothing of, as it does that of any other: in a trace that goes on, and in what
+/// is left when all were killed.
+#[test]
+fn children_by_raw_clones_have_ended() {
+    let mut run = Run::of("clones", &["trace"]);
+    let stdout = run.folder.join("stdout");
+    wait_for("the children", LONG, || fs::read_to_string(&stdout).is_ok_and(|text| text.ends_with('\n')));
+    let pids = fs::read_to_string(stdout).unwrap();
+    let pids: Vec<&str> = pids.split_whitespace().collect();
+    let running = || {
+        let text = show(&run.folder.join("run"));
+        pids.iter().map(|pid| text.contains(&format!("process {pid} ("))).collect::<Vec<_>>()
+    };
+    assert_eq!(running(), [true, false, false, true]);
+    signal("KILL", &[run.collector_now(), run.front.id().to_string(), pids[0].to_owned()]);
+    run.front.wait().unwrap();
+    let last = format!("/proc/{}/stat", pids[3]);
+    wait_for("the end of the last", LONG, || fs::read_to_string(&last).map_or(true, |stat| stat.contains(") Z ")));
+    assert_eq!(running(), [false; 4]);
 }

@@ -1,6 +1,6 @@
 //! A recording loses nothing, however the program ends, and shows what a trace of the same program shows.
 
-use cutap_e2e::{case, cutap, finish, normal_form, out, scratch};
+use cutap_e2e::{blocks, case, cutap, finish, normal_form, out, scratch};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -13,18 +13,6 @@ fn record(file: &Path, name: &str) -> Command {
 
 fn show(file: &Path) -> String {
     finish(Command::new(cutap()).arg("show").arg(file)).everything()
-}
-
-/// Where each block of a recording begins, and where its body does, by docs/format.md.
-fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
-    let word = |at: usize| bytes[at..at + 4].iter().rev().fold(0, |w, b| w << 8 | usize::from(*b));
-    let (mut at, mut found) = (24, Vec::new());
-    while at < bytes.len() {
-        let plain = word(at + 4) >> 16;
-        found.push((at, at + 40 + plain));
-        at += (40 + plain + word(at + 28)).next_multiple_of(8);
-    }
-    found
 }
 
 #[test]

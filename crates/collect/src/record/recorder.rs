@@ -86,7 +86,12 @@ impl Recorder {
         let refuse = |why: &str| Error::own(format!("cannot add to {}: {why}; {advice}", path.display()));
         let mut found: BTreeMap<u32, Found> = BTreeMap::new();
         let mut control = None;
+        let (mut damaged, mut unpacked) = (None, Vec::new());
         let walked = walk(&file, VERSION, &mut |block, plain| {
+            // A collector that goes on for another has no time to read all of it, and the file was written a moment ago.
+            if !consume && damaged.is_none() && cutap_file::body(&file, block, &mut unpacked).is_err() {
+                damaged = Some(block.start());
+            }
             if block.kind == kind::CONTROL {
                 control = Some(*block);
                 return;
@@ -107,6 +112,10 @@ impl Recorder {
         let cut = walked.map_err(|_| refuse("it is no recording of this version of cutap"))?;
         if cut.why == Why::Damaged {
             return Err(refuse(&format!("it is damaged at byte {}", cut.at)));
+        }
+        // Which calls a block held cannot be told, so neither can which ones would stand there twice.
+        if let Some(at) = damaged {
+            return Err(refuse(&format!("the block at byte {at} is damaged, and what it held is not known")));
         }
         let mut known = BTreeMap::new();
         let mut next = 0;

@@ -29,6 +29,8 @@ mod nr {
     pub const CLOCK_GETTIME: usize = 228;
     pub const TGKILL: usize = 234;
     pub const OPENAT: usize = 257;
+    pub const SET_ROBUST_LIST: usize = 273;
+    pub const GET_ROBUST_LIST: usize = 274;
     pub const FALLOCATE: usize = 285;
     pub const FSTATFS: usize = 138;
     pub const PRLIMIT64: usize = 302;
@@ -240,6 +242,23 @@ pub fn getppid() -> u32 {
 pub fn gettid() -> u32 {
     // SAFETY: no memory.
     unsafe { syscall2(nr::GETTID, 0, 0) as u32 }
+}
+/// The list of what this thread holds that the kernel marks at its end; 0: it knows none.
+pub fn robust_list() -> usize {
+    let (mut list, mut bytes) = (0usize, 0usize);
+    // SAFETY: the kernel writes two words of ours.
+    unsafe { syscall3(nr::GET_ROBUST_LIST, 0, &raw mut list as usize, &raw mut bytes as usize) };
+    list
+}
+/// Makes it this one.
+///
+/// # Safety
+/// It is a list as the kernel wants it, and stays as long as the thread.
+pub unsafe fn set_robust_list(list: usize) {
+    /// The head's three words.
+    const BYTES: usize = 24;
+    // SAFETY: the caller's promise.
+    unsafe { syscall2(nr::SET_ROBUST_LIST, list, BYTES) };
 }
 /// Whether a thread of this process is there.
 pub fn thread_lives(tid: u32) -> bool {

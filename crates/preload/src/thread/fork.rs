@@ -55,6 +55,7 @@ pub fn pid() -> u32 {
 /// Makes the page one that fork wipes. Where that cannot be, no child is noticed.
 pub fn start() {
     PID.store(sys::getpid(), Relaxed);
+    thread::robust::start();
     let page = sys::pages(size_of::<Page>());
     if page.is_null() || !sys::wipe_on_fork(page, size_of::<Page>()) {
         return;
@@ -90,6 +91,7 @@ fn forked(word: &AtomicU32) {
             GENERATION.fetch_add(1, AcqRel);
             CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
             PID.store(sys::getpid(), Relaxed);
+            thread::robust::forked();
             thread::block::forked();
             start::forked();
             loader::notice::forked();

@@ -7,4 +7,5 @@ pub mod fork;
 pub mod record;
 pub mod reserve;
 pub mod ring;
+pub mod robust;
 pub mod stack;

@@ -60,6 +60,10 @@ pub fn own(block: &mut Block, tid: u32) {
             }
             _ => false,
         };
+        // libc believes a child by a raw clone to be the thread that it is a copy of; the kernel does not.
+        if made && header.owner.word.load(Relaxed) != tid {
+            header.owner.word.store(tid, Release);
+        }
         if !made {
             // Never seen as dead: its ring is not used again.
             header.owner.word.store(tid, Release);

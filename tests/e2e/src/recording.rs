@@ -1,0 +1,13 @@
+//! The file of a recording as docs/format.md describes it, for tests that damage one. It knows of a block where it begins, no more.
+
+/// Where each block of a recording begins, and where its body does, by docs/format.md.
+pub fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let word = |at: usize| bytes[at..at + 4].iter().rev().fold(0, |w, b| w << 8 | usize::from(*b));
+    let (mut at, mut found) = (24, Vec::new());
+    while at < bytes.len() {
+        let plain = word(at + 4) >> 16;
+        found.push((at, at + 40 + plain));
+        at += (40 + plain + word(at + 28)).next_multiple_of(8);
+    }
+    found
+}

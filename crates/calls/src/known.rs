@@ -9,7 +9,7 @@
 #[path = "known/rules.rs"]
 mod rules;
 
-pub use rules::{Count, Effect, Memory, Rule};
+pub use rules::{Count, Effect, Memory, NO_TAGS, Rule};
 
 /// Index into [`Tables::types`].
 pub type TypeId = u16;
@@ -147,6 +147,10 @@ pub enum Unit {
     Hex,
     /// A CUDA version: 12090 is 12.9.
     Version,
+    /// A library's: 23203 is 2.32.3, and below 10000 2804 is 2.8.4.
+    Release,
+    /// The same of a library that writes 12500 for 12.5.0, and 131000 for 13.10.0.
+    LongRelease,
     /// Bits of which none has a meaning yet: it must be 0.
     Zero,
     /// Of a pointer to numbers: they are on a device where a handle beside it says so ([`Effect::RemembersWhen`]).

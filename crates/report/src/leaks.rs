@@ -355,7 +355,7 @@ fn count<'a>(of: cutap_calls::known::Count, value: &dyn Fn(u8) -> Option<&'a Val
             field(pitched, "pitch")?.checked_mul(field(extent, "height")?)?.checked_mul(field(extent, "depth")?)
         }
         Count::Rows { .. } | Count::RowsBy { .. } | Count::Copied(_) | Count::Typed { .. } | Count::Sized(..) => None,
-        Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
+        Count::Plane(..) | Count::Tensor(..) | Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
     }
 }
 

@@ -30,6 +30,7 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
         Value::Uint(n) => return decimal(*n, to),
         Value::Hex(n) | Value::Opaque(n) | Value::Code(n) => return hex(*n, to),
         Value::Version(v) => write!(to, "{v} [{}.{}]", v / 1000, v % 1000 / 10),
+        Value::Release(v, major) => write!(to, "{v} [{}.{}.{}]", v / major, v % major / 100, v % 100),
         Value::Single(f) => write!(to, "{f:?}"),
         Value::Double(f) => write!(to, "{f:?}"),
         Value::Enum(n, of) => match name_of(of, *n) {

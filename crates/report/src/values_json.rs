@@ -73,7 +73,7 @@ impl Serialize for Json<'_> {
         match self.value {
             Value::Missing | Value::Null => to.serialize_none(),
             Value::Bool(b) => to.serialize_bool(*b),
-            Value::Int(n) | Value::Version(n) => to.serialize_i64(*n),
+            Value::Int(n) | Value::Version(n) | Value::Release(n, _) => to.serialize_i64(*n),
             Value::Uint(n) | Value::Hex(n) => to.serialize_u64(*n),
             Value::Single(f) if f.is_finite() => to.serialize_f32(*f),
             Value::Double(f) if f.is_finite() => to.serialize_f64(*f),

@@ -54,10 +54,20 @@ static int sparse(void *memory) {
     return failed | cusparseAxpby(handle, memory, vector, (float *)memory + 1, vector) | cusparseDestroy(handle);
 }
 
-/* As many elements of this type; what is as many for each rank is not told by the call. */
+/* As many elements of this type; what is as many for each rank is told by the communicator, if the call that made it was seen. */
 static int transfers(char *memory) {
-    enum { BF16 = 9, INT64 = 4 };
-    return ncclAllReduce(memory, memory + 2048, 1000, BF16, 0, 0, 0) | ncclReduceScatter(memory, memory + 2048, 300, INT64, 2, 0, 0);
+    enum { BF16 = 9, INT64 = 4, INT8 = 0 };
+    ncclUniqueId id;
+    void *comm, *all[2];
+    int version, count, failed = ncclGetVersion(&version) | ncclGetUniqueId(&id);
+    failed |= ncclAllReduce(memory, memory + 2048, 1000, BF16, 0, 0, 0) | ncclReduceScatter(memory, memory + 2048, 300, INT64, 2, 0, 0);
+    failed |= ncclCommInitRank(&comm, 4, id, 1) | ncclAllGather(memory, memory + 512, 128, INT8, comm, 0);
+    failed |= ncclReduceScatter(memory, memory + 2048, 32, INT64, 2, comm, 0) | ncclAlltoAll(memory, memory, 8, BF16, comm, 0);
+    failed |= ncclGather(memory, memory + 2048, 16, BF16, 0, comm, 0) | ncclScatter(memory, memory + 2048, 16, BF16, 0, comm, 0);
+    failed |= ncclBroadcast(memory, memory, 100, BF16, 0, comm, 0) | ncclCommDestroy(comm);
+    failed |= ncclCommInitAll(all, 2, 0) | ncclAllGather(memory, memory + 512, 128, INT8, all[1], 0);
+    failed |= ncclCommSplit(all[0], 0, 0, &comm, 0) | ncclAllGather(memory, memory + 512, 128, INT8, comm, 0);
+    return failed | ncclCommCount(comm, &count) | ncclAllGather(memory, memory + 512, 128, INT8, comm, 0);
 }
 
 int main(void) {

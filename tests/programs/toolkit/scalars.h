@@ -20,6 +20,19 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *A, v
 
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream);
 int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream);
+int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream);
+int ncclAlltoAll(const void *send, void *recv, size_t count, int type, void *comm, void *stream);
+int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream);
+int ncclGather(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream);
+int ncclScatter(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream);
+typedef struct { char internal[128]; } ncclUniqueId;
+int ncclGetVersion(int *version);
+int ncclGetUniqueId(ncclUniqueId *id);
+int ncclCommInitRank(void **comm, int ranks, ncclUniqueId id, int rank);
+int ncclCommInitAll(void **comm, int devices, const int *list);
+int ncclCommSplit(void *comm, int color, int key, void **split, void *config);
+int ncclCommCount(void *comm, int *count);
+int ncclCommDestroy(void *comm);
 
 int cusparseCreate(void **handle);
 int cusparseDestroy(void *handle);

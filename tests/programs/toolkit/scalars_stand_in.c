@@ -58,6 +58,43 @@ int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, 
 int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream) {
     return ncclAllReduce(send, recv, count, type, op, comm, stream);
 }
+int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream) {
+    return ncclAllReduce(send, recv, count, type, 0, comm, stream);
+}
+int ncclAlltoAll(const void *send, void *recv, size_t count, int type, void *comm, void *stream) {
+    return ncclAllReduce(send, recv, count, type, 0, comm, stream);
+}
+int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream) {
+    return ncclAllReduce(send, recv, count, type, root, comm, stream);
+}
+int ncclGather(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream) {
+    return ncclAllReduce(send, recv, count, type, root, comm, stream);
+}
+int ncclScatter(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream) {
+    return ncclAllReduce(send, recv, count, type, root, comm, stream);
+}
+int ncclGetVersion(int *version) { *version = 23203; return 0; }
+int ncclGetUniqueId(ncclUniqueId *id) {
+    for (int n = 0; n < 128; n++) id->internal[n] = n < 20 ? 200 + n : 0;
+    return 0;
+}
+int ncclCommInitRank(void **comm, int ranks, ncclUniqueId id, int rank) {
+    (void)ranks, (void)rank;
+    *comm = malloc(64);
+    return id.internal[3] != (char)203;
+}
+int ncclCommInitAll(void **comm, int devices, const int *list) {
+    (void)list;
+    for (int n = 0; n < devices; n++) comm[n] = malloc(64);
+    return 0;
+}
+int ncclCommSplit(void *comm, int color, int key, void **split, void *config) {
+    (void)comm, (void)color, (void)key, (void)config;
+    *split = malloc(64);
+    return 0;
+}
+int ncclCommCount(void *comm, int *count) { *count = 2; return comm ? 0 : 1; }
+int ncclCommDestroy(void *comm) { free(comm); return 0; }
 #endif
 
 #ifdef CUSPARSE

@@ -20,6 +20,25 @@ static void tensors(CUdeviceptr memory) {
         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
+/* Rows of a pitch under a texture: from the first byte to the last. */
+static void texture(CUdeviceptr memory) {
+    CUtexObject object;
+    CUDA_RESOURCE_DESC rows = {.resType = CU_RESOURCE_TYPE_PITCH2D};
+    CUDA_TEXTURE_DESC how = {0};
+    rows.res.pitch2D.devPtr = memory + 4096;
+    rows.res.pitch2D.format = CU_AD_FORMAT_FLOAT;
+    rows.res.pitch2D.numChannels = 2;
+    rows.res.pitch2D.width = 30;
+    rows.res.pitch2D.height = 5;
+    rows.res.pitch2D.pitchInBytes = 512;
+    cuTexObjectCreate(&object, &rows, &how, 0);
+    cuuint64_t dim[1] = {10}, strides[1] = {0};
+    cuuint32_t box[1] = {2}, steps[1] = {1};
+    CUtensorMap map;
+    CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 1, (void *)memory, dim, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+}
+
 static CUkernel kernels(void) {
     CUlibrary library;
     CUkernel all[8], two;
@@ -95,6 +114,7 @@ int main(void) {
     CHECK(cuStreamCreate(&stream, 0) || cuMemAlloc(&memory, 1 << 20) || cuGraphCreate(&graph, 0));
     CHECK(cuGetErrorName(CUDA_ERROR_NOT_READY, &name));
     tensors(memory);
+    texture(memory);
     CUkernel two = kernels();
     operations(stream, memory);
     nodes(graph, two, context);

@@ -45,6 +45,9 @@ pub enum Rule {
     Word(u16, u8),
 }
 
+/// In the place of a row of `tags`: there is none.
+pub const NO_TAGS: u16 = u16::MAX;
+
 /// How many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
@@ -105,13 +108,20 @@ pub enum Count {
     Sized(u8, u8),
     /// So many elements of a type that a sibling announces.
     Typed {
-        /// Elements.
+        /// Elements; 255: one.
         count: u8,
         /// Row of `tags`.
         tags: u16,
         /// The sibling that holds the tag.
         by: u8,
+        /// As often as the number says that this handle carries ([`Effect::Remembers`]); 255: once.
+        times: u8,
     },
+    /// Rows of a pitch, from the first byte to the last: width, height and pitch are found by their names. The type of a
+    /// channel is announced by a sibling (row of `tags`), or a sibling that is a cudaChannelFormatDesc has the bits (`NO_TAGS`).
+    Plane(u16, u8),
+    /// A tensor, whose dimensions and strides are found by their names; the type of an element is announced by a sibling.
+    Tensor(u16, u8),
     /// Up to an element that is zero.
     ZeroEnded,
 }

@@ -89,7 +89,8 @@ pub(crate) fn way(text: &str) -> Option<Way> {
 }
 
 /// Units that a file may name.
-pub(crate) const UNITS: [&str; 7] = ["none", "bytes", "hex", "version", "zero", "one_of", "by_mode"];
+pub(crate) const UNITS: [&str; 9] =
+    ["none", "bytes", "hex", "version", "release", "long_release", "zero", "one_of", "by_mode"];
 
 /// A parameter as imported.
 #[derive(Debug, Clone)]

@@ -11,7 +11,15 @@ pub(crate) enum RuleText {
     Memory(Option<CountText>),
     Host(Option<CountText>),
     /// So many elements of a type that a sibling announces by these tags.
-    MemoryTyped(String, String, String),
+    MemoryTyped {
+        count: Option<String>,
+        tags: String,
+        by: String,
+        times: Option<String>,
+    },
+    /// Rows of a pitch; the type of a channel by these tags, or in a struct.
+    MemoryPlane(Option<String>, String),
+    MemoryTensor(String, String),
     From(CountText, String),
     To(CountText, String),
     Array(CountText),
@@ -73,7 +81,24 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("memory", [n]) if n.starts_with("typed(") => {
             let all = split(n.strip_prefix("typed(")?.strip_suffix(')')?);
             let [count, tags, by] = all.as_slice() else { return None };
-            RuleText::MemoryTyped(name(count)?, name(tags)?, name(by)?)
+            let (count, times) = match count.split_once('*') {
+                Some((count, times)) => (count, Some(name(times.trim().strip_prefix("carried(")?.strip_suffix(')')?)?)),
+                None => (count.as_str(), None),
+            };
+            let count = if count.trim() == "1" { None } else { Some(name(count)?) };
+            RuleText::MemoryTyped { count, tags: name(tags)?, by: name(by)?, times }
+        }
+        ("memory", [n]) if n.starts_with("plane(") => {
+            match split(n.strip_prefix("plane(")?.strip_suffix(')')?).as_slice() {
+                [by] => RuleText::MemoryPlane(None, name(by)?),
+                [tags, by] => RuleText::MemoryPlane(Some(name(tags)?), name(by)?),
+                _ => return None,
+            }
+        }
+        ("memory", [n]) if n.starts_with("tensor(") => {
+            let all = split(n.strip_prefix("tensor(")?.strip_suffix(')')?);
+            let [tags, by] = all.as_slice() else { return None };
+            RuleText::MemoryTensor(name(tags)?, name(by)?)
         }
         ("memory", [n]) => RuleText::Memory(Some(count(n)?)),
         ("host", []) => RuleText::Host(None),
@@ -105,7 +130,8 @@ impl RuleText {
             RuleText::Memory(n) | RuleText::Host(n) => n.iter().flat_map(CountText::siblings).collect(),
             RuleText::Array(n) | RuleText::Behind(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
             RuleText::Scalar(_, s) | RuleText::Word(_, s) | RuleText::Tagged(_, s, None) => vec![s],
-            RuleText::MemoryTyped(n, _, by) => vec![n, by],
+            RuleText::MemoryTyped { count, by, times, .. } => count.iter().chain([by]).chain(times).collect(),
+            RuleText::MemoryPlane(_, by) | RuleText::MemoryTensor(_, by) => vec![by],
             RuleText::KernelParams(s, other) | RuleText::ScalarOr(_, s, _, other) => vec![s, other],
             RuleText::Tagged(_, s, Some(n))
             | RuleText::OptionValues(s, n)
@@ -235,8 +261,17 @@ mod tests {
         let [pitch, width, element, height] = ["p", "w", "e", "h"].map(String::from);
         assert_eq!(count("rows(p, w * e, h)"), Some(CountText::RowsBy { pitch, width, element, height }));
         assert_eq!(parse("memory(copied(dst))"), Some(RuleText::Memory(Some(CountText::Copied(1)))));
-        let [n, tags, by] = ["n", "T", "t"].map(String::from);
-        assert_eq!(parse("memory(typed(n, T, t))"), Some(RuleText::MemoryTyped(n, tags, by)));
+        let typed = |count: Option<&str>, times: Option<&str>| {
+            let (count, times) = (count.map(String::from), times.map(String::from));
+            Some(RuleText::MemoryTyped { count, tags: "T".into(), by: "t".into(), times })
+        };
+        assert_eq!(parse("memory(typed(n, T, t))"), typed(Some("n"), None));
+        assert_eq!(parse("memory(typed(1, T, t))"), typed(None, None));
+        assert_eq!(parse("memory(typed(n * carried(c), T, t))"), typed(Some("n"), Some("c")));
+        assert_eq!(parse("memory(typed(n * carried(c), T, t))").unwrap().siblings(), ["n", "t", "c"]);
+        assert_eq!(parse("memory(plane(d))"), Some(RuleText::MemoryPlane(None, "d".into())));
+        assert_eq!(parse("memory(plane(T, t))"), Some(RuleText::MemoryPlane(Some("T".into()), "t".into())));
+        assert_eq!(parse("memory(tensor(T, t))"), Some(RuleText::MemoryTensor("T".into(), "t".into())));
         assert_eq!(parse("from(n, kind)").unwrap().siblings(), ["n", "kind"]);
         assert_eq!(parse("addresses(n, bytes)").unwrap().siblings(), ["n", "bytes"]);
         assert_eq!(count("volume(p, e)"), Some(CountText::Volume("p".into(), "e".into())));
@@ -263,6 +298,10 @@ mod tests {
             "memory(copied(a))",
             "memory(typed(n, T))",
             "array(typed(n, T, t))",
+            "memory(typed(n * c, T, t))",
+            "memory(typed(2, T, t))",
+            "memory(plane())",
+            "memory(tensor(T))",
             "from(n)",
             "kernel_params(a, b, c)",
             "tagged(a)",

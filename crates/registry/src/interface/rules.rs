@@ -4,7 +4,7 @@
 use super::ctype::CType;
 use super::functions_file::Way;
 use super::guess;
-use super::known::{Count, Dir, Rule, Type, TypeId, Unit, Writes};
+use super::known::{Count, Dir, NO_TAGS, Rule, Type, TypeId, Unit, Writes};
 use super::overlay_file::MemberText;
 use super::rule_text::{CountText, RuleText};
 use super::types::Tables;
@@ -134,9 +134,17 @@ impl Tables<'_> {
             RuleText::Opaque => Rule::Opaque,
             RuleText::Extra => Rule::Extra,
             RuleText::Memory(n) => Rule::Memory(maybe(n, Count::Unknown)?),
-            RuleText::MemoryTyped(n, tags, by) => {
+            RuleText::MemoryTyped { count, tags, by, times } => {
                 let tags = self.tag_row(family, tags, false, place)?;
-                Rule::Memory(Count::Typed { count: find(n)?, tags, by: find(by)? })
+                let maybe = |name: &Option<String>| name.as_ref().map_or(Ok(255), find);
+                Rule::Memory(Count::Typed { count: maybe(count)?, tags, by: find(by)?, times: maybe(times)? })
+            }
+            RuleText::MemoryPlane(tags, by) => {
+                let tags = tags.as_ref().map_or(Ok(NO_TAGS), |tags| self.tag_row(family, tags, false, place))?;
+                Rule::Memory(Count::Plane(tags, find(by)?))
+            }
+            RuleText::MemoryTensor(tags, by) => {
+                Rule::Memory(Count::Tensor(self.tag_row(family, tags, false, place)?, find(by)?))
             }
             RuleText::Host(n) => Rule::Host(maybe(n, Count::Unknown)?),
             RuleText::From(n, kind) => Rule::From(count(n)?, find(kind)?),
@@ -222,6 +230,8 @@ pub(crate) fn named_unit(text: &str) -> Unit {
         "bytes" => Unit::Bytes,
         "hex" => Unit::Hex,
         "version" => Unit::Version,
+        "release" => Unit::Release,
+        "long_release" => Unit::LongRelease,
         "zero" => Unit::Zero,
         "by_mode" => Unit::ByMode,
         _ => Unit::None,

@@ -288,6 +288,7 @@ impl Plan<'_> {
         match count {
             Count::Unknown | Count::Volume(..) | Count::FieldAt(..) => None,
             Count::Rows { .. } | Count::RowsBy { .. } | Count::Copied(_) | Count::Typed { .. } => None,
+            Count::Plane(..) | Count::Tensor(..) => None,
             Count::Fixed(n) => Some(Step { count: u16::try_from(n).unwrap_or(u16::MAX), ..step }),
             Count::ZeroEnded => Some(Step { count: ZERO_ENDED, ..step }),
             // The larger part of a product is not known; elements are there at least as told by one of them. Of

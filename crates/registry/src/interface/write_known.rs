@@ -125,6 +125,12 @@ impl Param {
     const fn version(self) -> Param {
         Param { unit: Unit::Version, ..self }
     }
+    const fn release(self) -> Param {
+        Param { unit: Unit::Release, ..self }
+    }
+    const fn long_release(self) -> Param {
+        Param { unit: Unit::LongRelease, ..self }
+    }
     const fn zero(self) -> Param {
         Param { unit: Unit::Zero, ..self }
     }
@@ -260,18 +266,24 @@ fn more(p: &Member) -> &'static str {
         (Dir::In, Unit::Bytes) => ".bytes()",
         (Dir::In, Unit::Hex) => ".hex()",
         (Dir::In, Unit::Version) => ".version()",
+        (Dir::In, Unit::Release) => ".release()",
+        (Dir::In, Unit::LongRelease) => ".long_release()",
         (Dir::In, Unit::Zero) => ".zero()",
         (Dir::In, Unit::ByMode) => ".by_mode()",
         (Dir::Out, Unit::None) => ".out()",
         (Dir::Out, Unit::Bytes) => ".out().bytes()",
         (Dir::Out, Unit::Hex) => ".out().hex()",
         (Dir::Out, Unit::Version) => ".out().version()",
+        (Dir::Out, Unit::Release) => ".out().release()",
+        (Dir::Out, Unit::LongRelease) => ".out().long_release()",
         (Dir::Out, Unit::Zero) => ".out().zero()",
         (Dir::Out, Unit::ByMode) => ".out().by_mode()",
         (Dir::InOut, Unit::None) => ".both()",
         (Dir::InOut, Unit::Bytes) => ".both().bytes()",
         (Dir::InOut, Unit::Hex) => ".both().hex()",
         (Dir::InOut, Unit::Version) => ".both().version()",
+        (Dir::InOut, Unit::Release) => ".both().release()",
+        (Dir::InOut, Unit::LongRelease) => ".both().long_release()",
         (Dir::InOut, Unit::Zero) => ".both().zero()",
         (Dir::InOut, Unit::ByMode) => ".both().by_mode()",
     }

@@ -68,7 +68,7 @@ pub(super) fn unit(unit: Unit) -> Option<&'static str> {
         Unit::None => None,
         Unit::Bytes => Some("bytes"),
         Unit::Hex => Some("bits"),
-        Unit::Version => Some("version"),
+        Unit::Version | Unit::Release | Unit::LongRelease => Some("version"),
         Unit::Zero => Some("must be 0"),
         Unit::ByMode => Some("on the host or on a device, as the handle says"),
     }
@@ -133,7 +133,13 @@ fn count(params: &[Param], count: Count) -> String {
         Count::Copied(_) => "as the struct says".to_owned(),
         Count::AtTimes(a, b) => format!("*{} * {}", name(a), name(b)),
         Count::Volume(a, b) => format!("{0}->pitch * {1}.height * {1}.depth", name(a), name(b)),
-        Count::Typed { count, by, .. } => format!("{} of {}", name(count), name(by)),
+        Count::Typed { count, by, times, .. } => {
+            let count = if count == 255 { "1" } else { name(count) };
+            let times = if times == 255 { String::new() } else { format!(", as often as {} has ranks", name(times)) };
+            format!("{count} of {}{times}", name(by))
+        }
+        Count::Plane(_, by) => format!("rows of a pitch of {}", name(by)),
+        Count::Tensor(_, by) => format!("a tensor of {}", name(by)),
         Count::Sized(n, _) => format!("in {} bytes", name(n)),
         Count::OneMore(n) => format!("{} + 1", name(n)),
         Count::Less(n, less) => format!("{} - {less}", name(n)),

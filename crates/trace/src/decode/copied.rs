@@ -63,7 +63,7 @@ impl Walk<'_> {
     }
 
     /// A number among the fields, or in structs there.
-    fn named(&self, row: &Row<'_>, path: &[&str]) -> Option<u64> {
+    pub(super) fn named(&self, row: &Row<'_>, path: &[&str]) -> Option<u64> {
         let (name, inner) = path.split_first()?;
         let n = row.params.iter().position(|p| p.name == *name)?;
         let ty = row.params.get(n)?.ty;

@@ -39,10 +39,14 @@ impl Walk<'_> {
                 let (pitch, height) = (self.sibling(row, pitch)?, self.sibling(row, height)?);
                 rows(pitch, self.sibling(row, width)?.checked_mul(self.sibling(row, element)?)?, height)
             }
-            Count::Typed { count, tags, by } => {
-                let ty = self.announced(row, tags, by)?;
-                self.sibling(row, count)?.checked_mul(self.size_of(ty) as u64)
+            Count::Typed { count, tags, by, times } => {
+                let size = self.size_of(self.announced(row, tags, by)?) as u64;
+                let count = if count == 255 { 1 } else { self.sibling(row, count)? };
+                let times = if times == 255 { 1 } else { self.carried(row, times)? };
+                count.checked_mul(times)?.checked_mul(size)
             }
+            Count::Plane(tags, by) => self.plane(row, tags, by),
+            Count::Tensor(tags, by) => self.tensor(row, self.size_of(self.announced(row, tags, by)?) as u64),
             Count::Copied(side) => self.copied(row, side),
             Count::AtTimes(a, b) => self.behind(row, a)?.checked_mul(self.sibling(row, b)?),
             Count::Volume(pitched, extent) => self.volume(row, pitched, extent),
@@ -72,7 +76,7 @@ impl Walk<'_> {
     }
 
     /// A number in a struct.
-    fn field(&self, ty: TypeId, bytes: &[u8], name: &str) -> Option<u64> {
+    pub(super) fn field(&self, ty: TypeId, bytes: &[u8], name: &str) -> Option<u64> {
         let Type::Struct(first) = self.ty(ty) else { return None };
         let field = self.struct_of(first)?.fields.iter().find(|f| f.name == name)?;
         let at = usize::from(field.offset);
@@ -126,7 +130,7 @@ impl Walk<'_> {
 }
 
 /// Bytes of so many rows, to the end of the last one's width.
-fn rows(pitch: u64, width: u64, height: u64) -> Option<u64> {
+pub(super) fn rows(pitch: u64, width: u64, height: u64) -> Option<u64> {
     let Some(before) = height.checked_sub(1).filter(|_| width > 0) else { return Some(0) };
     pitch.checked_mul(before)?.checked_add(width)
 }

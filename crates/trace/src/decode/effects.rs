@@ -10,7 +10,7 @@ use super::state::State;
 use super::value::Value;
 use super::walk::{Side, Walk, word};
 use crate::event::{Call, Exit};
-use cutap_calls::known::{self, Effect, Type};
+use cutap_calls::known::{self, Effect, Rule, Type};
 
 /// Applies what the description says.
 pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
@@ -132,12 +132,25 @@ fn remember(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, of: u8, value: u8
         Type::Pointer(..) => walk.behind(row, value).and_then(|n| i64::try_from(n).ok()),
         _ => row.cell(value.into(), walk.size_of(param.ty)).map(|c| signed(word(c.bytes()), c.bytes().len())),
     };
-    if let (Some((kind, handle)), Some(number)) = (kind_of(walk, walk.memory, row, of), number) {
+    let Some(number) = number else { return };
+    if let Some((kind, handle)) = kind_of(walk, walk.memory, row, of) {
         match mode {
             true => state.handles.set_mode(kind, handle, number),
             false => state.handles.carry(kind, handle, number),
         }
+        // An array of new ones: they are of a kind in this too.
+        others(walk, row, of).for_each(|handle| state.handles.carry(kind, handle, number));
     }
+}
+
+/// The handles behind the first in an array that the call wrote.
+fn others<'a>(walk: &'a Walk<'_>, row: &Row<'_>, n: u8) -> impl Iterator<Item = u64> + 'a {
+    let count = match row.params.get(usize::from(n)).map(|p| p.rule) {
+        Some(Rule::Array(count)) => walk.count(row, count),
+        _ => None,
+    };
+    let kept = count.and(raw(walk, row, n)).and_then(|at| walk.memory.at(at)).map_or(&[][..], |kept| kept.bytes);
+    kept.chunks_exact(8).take(usize::try_from(count.unwrap_or(0)).unwrap_or(0)).skip(1).map(word)
 }
 
 /// A handle and its kind, given as it is or by a pointer to where it lies in this memory.

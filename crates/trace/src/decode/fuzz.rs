@@ -38,6 +38,11 @@ fn memory() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![good, vec(any::<u8>(), 0..500)]
 }
 
+/// A sibling, or none.
+fn few() -> impl Strategy<Value = u8> {
+    prop_oneof![4 => 0..6u8, 1 => Just(255)]
+}
+
 fn count() -> impl Strategy<Value = Count> {
     prop_oneof![
         Just(Count::Unknown),
@@ -65,7 +70,9 @@ fn count() -> impl Strategy<Value = Count> {
             height
         }),
         (0..4u8).prop_map(Count::Copied),
-        (0..6u8, 0..4u16, 0..6u8).prop_map(|(count, tags, by)| Count::Typed { count, tags, by }),
+        (few(), 0..4u16, 0..6u8, few()).prop_map(|(count, tags, by, times)| Count::Typed { count, tags, by, times }),
+        (prop_oneof![0..4u16, Just(NO_TAGS)], 0..6u8).prop_map(|(tags, by)| Count::Plane(tags, by)),
+        (0..4u16, 0..6u8).prop_map(|(tags, by)| Count::Tensor(tags, by)),
         (0..6u8, 0..7u8).prop_map(|(n, written)| Count::Sized(n, written)),
         (0..6u8, any::<u8>()).prop_map(|(a, b)| Count::Less(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Carried(a, b)),
@@ -121,6 +128,8 @@ fn param() -> impl Strategy<Value = Param> {
         Just(Unit::Bytes),
         Just(Unit::Hex),
         Just(Unit::Version),
+        Just(Unit::Release),
+        Just(Unit::LongRelease),
         Just(Unit::Zero),
         Just(Unit::ByMode)
     ];

@@ -22,6 +22,7 @@ mod raw;
 mod row;
 mod scalar;
 mod seen;
+mod shaped;
 mod state;
 mod tagged;
 mod text;

@@ -103,6 +103,10 @@ fn number(all: u64, bytes: usize, is_signed: bool, unit: Unit) -> Value {
     match unit {
         Unit::Hex | Unit::Zero => Value::Hex(all),
         Unit::Version => Value::Version(signed(all, bytes)),
+        Unit::Release | Unit::LongRelease => {
+            let (n, from) = (signed(all, bytes), if unit == Unit::Release { 10_000 } else { 100_000 });
+            Value::Release(n, if n < from { 1000 } else { 10_000 })
+        }
         _ if is_signed => Value::Int(signed(all, bytes)),
         _ => Value::Uint(all),
     }

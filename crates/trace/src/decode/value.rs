@@ -22,6 +22,8 @@ pub enum Value {
     Hex(u64),
     /// A CUDA version: 12090.
     Version(i64),
+    /// A library's version, and what its first part stands for: 10000 or 1000.
+    Release(i64, i64),
     /// A float of two or four bytes.
     Single(f32),
     /// A float of eight bytes.
@@ -172,7 +174,7 @@ impl Value {
     pub fn number(&self) -> Option<f64> {
         match *self {
             Value::Bool(b) => Some(f64::from(u8::from(b))),
-            Value::Int(n) | Value::Version(n) | Value::Enum(n, _) => Some(n as f64),
+            Value::Int(n) | Value::Version(n) | Value::Release(n, _) | Value::Enum(n, _) => Some(n as f64),
             Value::Uint(n) | Value::Hex(n) | Value::Flags(n, _) | Value::Opaque(n) | Value::Code(n) => Some(n as f64),
             Value::Single(f) => Some(f.into()),
             Value::Double(f) => Some(f),

@@ -37,7 +37,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("curandGetProperty", 0, NOW, t_curandStatus_t_status, &[p("type", t_libraryPropertyType, 0, 0, One), p("value", t_P_i32, 1, 8, One).out()], "", (2, 0, 0), &[]),
     f("curandGetScrambleConstants32", 0, NOW, t_curandStatus_t_status, &[p("constants", t_P_u64, 0, 0, One).out().hex()], "", (1, 0, 0), &[]),
     f("curandGetScrambleConstants64", 0, NOW, t_curandStatus_t_status, &[p("constants", t_P_u64, 0, 0, One).out().hex()], "", (1, 0, 0), &[]),
-    f("curandGetVersion", 0, NOW, t_curandStatus_t_status, &[p("version", t_P_i32, 0, 0, One).out()], "", (1, 0, 0), &[]),
+    f("curandGetVersion", 0, NOW, t_curandStatus_t_status, &[p("version", t_P_i32, 0, 0, One).out().long_release()], "The library's version.", (1, 0, 0), &[]),
     f("curandSetGeneratorOffset", 0, NOW, t_curandStatus_t_status, &[p("generator", t_curandGenerator_t, 0, 0, One), p("offset", t_u64, 1, 8, One)], "", (2, 0, 0), &[]),
     f("curandSetGeneratorOrdering", 0, NOW, t_curandStatus_t_status, &[p("generator", t_curandGenerator_t, 0, 0, One), p("order", t_curandOrdering_t, 1, 8, One)], "", (2, 0, 0), &[]),
     f("curandSetPseudoRandomGeneratorSeed", 0, NOW, t_curandStatus_t_status, &[p("generator", t_curandGenerator_t, 0, 0, One), p("seed", t_u64, 1, 8, One)], "A generator's seed.", (2, 0, 0), &[]),

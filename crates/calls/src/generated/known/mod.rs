@@ -291,6 +291,12 @@ impl Param {
     const fn version(self) -> Param {
         Param { unit: Unit::Version, ..self }
     }
+    const fn release(self) -> Param {
+        Param { unit: Unit::Release, ..self }
+    }
+    const fn long_release(self) -> Param {
+        Param { unit: Unit::LongRelease, ..self }
+    }
     const fn zero(self) -> Param {
         Param { unit: Unit::Zero, ..self }
     }

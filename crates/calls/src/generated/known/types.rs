@@ -543,454 +543,454 @@ pub(super) static TYPES: &[Type] = &[
     Struct(184), // 527 t_CUDA_RESOURCE_DESC_res_array
     Struct(185), // 528 t_CUDA_RESOURCE_DESC_res_mipmap
     Struct(186), // 529 t_CUDA_RESOURCE_DESC_res_linear
-    Struct(187), // 530 t_CUDA_RESOURCE_DESC_res_pitch2D
-    Array(t_i32, 32), // 531 t_A32_i32
-    Struct(188), // 532 t_CUDA_RESOURCE_DESC_res_reserved
-    Union(183), // 533 t_CUDA_RESOURCE_DESC_res
-    Struct(182), // 534 t_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, true), // 535 t_PC_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, false), // 536 t_P_CUDA_RESOURCE_DESC
-    Array(t_u64, 16), // 537 t_A16_u64
-    Struct(189), // 538 t_CUtensorMap
-    Pointer(t_CUtensorMap, false), // 539 t_P_CUtensorMap
-    Enum(132), // 540 t_CUtensorMapDataType
-    Pointer(t_u64, true), // 541 t_PC_u64
-    Pointer(t_i32, true), // 542 t_PC_i32
-    Pointer(t_u32, true), // 543 t_PC_u32
-    Enum(133), // 544 t_CUtensorMapInterleave
-    Enum(134), // 545 t_CUtensorMapSwizzle
-    Enum(135), // 546 t_CUtensorMapL2promotion
-    Enum(136), // 547 t_CUtensorMapFloatOOBfill
-    Enum(137), // 548 t_CUtensorMapIm2ColWideMode
-    Enum(138), // 549 t_CUtensorMapAllocClass
-    Pointer(t_CUtensorMapAllocClass, false), // 550 t_P_CUtensorMapAllocClass
-    Handle(32), // 551 t_CUtexObject
-    Pointer(t_CUtexObject, false), // 552 t_P_CUtexObject
-    Enum(139), // 553 t_CUaddress_mode
-    Array(t_CUaddress_mode, 3), // 554 t_A3_CUaddress_mode
-    Enum(140), // 555 t_CUfilter_mode
-    Array(t_f32, 4), // 556 t_A4_f32
-    Array(t_i32, 12), // 557 t_A12_i32
-    Flags(141, 4), // 558 t_CUtexref_flags_in4
-    Struct(190), // 559 t_CUDA_TEXTURE_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, true), // 560 t_PC_CUDA_TEXTURE_DESC
-    Enum(142), // 561 t_CUresourceViewFormat
-    Struct(191), // 562 t_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 563 t_PC_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 564 t_P_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, false), // 565 t_P_CUDA_TEXTURE_DESC
-    Pointer(t_CUaddress_mode, false), // 566 t_P_CUaddress_mode
-    Pointer(t_CUfilter_mode, false), // 567 t_P_CUfilter_mode
-    Pointer(t_CUtexref_flags_in4, false), // 568 t_P_CUtexref_flags_in4
-    Pointer(t_CUarray_format, false), // 569 t_P_CUarray_format
-    Flags(143, 4), // 570 t_CUtexrefArray_flags_in4
-    Pointer(t_CUstreamCaptureMode, false), // 571 t_P_CUstreamCaptureMode
-    Pointer(t_CUuserObject, false), // 572 t_P_CUuserObject
-    Flags(144, 4), // 573 t_CUuserObject_flags_in4
-    Enum(145), // 574 t_cudaError_t
-    Status(145), // 575 t_cudaError_t_status
-    Handle(33), // 576 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 577 t_P_cudaKernel_t
-    Struct(192), // 578 t_dim3
-    Handle(34), // 579 t_cudaStream_t
-    Pointer(t_dim3, false), // 580 t_P_dim3
-    Pointer(t_cudaStream_t, false), // 581 t_P_cudaStream_t
-    Struct(193), // 582 t_uint3
-    Pointer(t_uint3, false), // 583 t_P_uint3
-    Enum(146), // 584 t_cudaChannelFormatKind
-    Struct(195), // 585 t_cudaChannelFormatDesc
-    Struct(194), // 586 t_surfaceReference
-    Pointer(t_surfaceReference, true), // 587 t_PC_surfaceReference
-    Enum(147), // 588 t_cudaSurfaceType
-    Enum(148), // 589 t_cudaTextureFilterMode
-    Enum(149), // 590 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 591 t_A3_cudaTextureAddressMode
-    Array(t_i32, 14), // 592 t_A14_i32
-    Struct(196), // 593 t_textureReference
-    Pointer(t_textureReference, true), // 594 t_PC_textureReference
-    Enum(150), // 595 t_cudaTextureType
-    Pointer(t_cudaChannelFormatDesc, false), // 596 t_P_cudaChannelFormatDesc
-    Struct(197), // 597 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 598 t_P_cudaExtent
-    Flags(151, 4), // 599 t_cudaArrayFlags_in4
-    Pointer(t_cudaArrayFlags_in4, false), // 600 t_P_cudaArrayFlags_in4
-    Handle(35), // 601 t_cudaArray_t
-    Struct(198), // 602 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 603 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 604 t_P_cudaArray_t
-    Struct(200), // 605 t_cudaArraySparseProperties_tileExtent
-    Flags(152, 4), // 606 t_cudaArraySparseFlags_in4
-    Struct(199), // 607 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 608 t_P_cudaArraySparseProperties
-    Handle(36), // 609 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 610 t_PC_cudaChannelFormatDesc
-    Handle(37), // 611 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 612 t_A8_char
-    Array(t_i32, 2), // 613 t_A2_i32
-    Array(t_u8, 8), // 614 t_A8_u8
-    Enum(153), // 615 t_cudaComputeMode
-    Array(t_i32, 63), // 616 t_A63_i32
-    Flags(154, 4), // 617 t_cudaFlushGPUDirectRDMAWritesOptions_in4
-    Enum(155), // 618 t_cudaGPUDirectRDMAWritesOrdering
-    Flags(156, 4), // 619 t_cudaMemAllocationHandleType_in4
-    Array(t_i32, 61), // 620 t_A61_i32
-    Array(t_i32, 1), // 621 t_A1_i32
-    Array(t_i32, 60), // 622 t_A60_i32
-    Array(t_i32, 56), // 623 t_A56_i32
-    Struct(201), // 624 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 625 t_PC_cudaDeviceProp
-    Handle(38), // 626 t_cudaSurfaceObject_t
-    Pointer(t_cudaSurfaceObject_t, false), // 627 t_P_cudaSurfaceObject_t
-    Enum(157), // 628 t_cudaResourceType
-    Struct(211), // 629 t_cudaResourceDesc_res_array
-    Handle(39), // 630 t_cudaMipmappedArray_t
-    Struct(212), // 631 t_cudaResourceDesc_res_mipmap
-    Struct(213), // 632 t_cudaResourceDesc_res_linear
-    Struct(214), // 633 t_cudaResourceDesc_res_pitch2D
-    Struct(215), // 634 t_cudaResourceDesc_res_reserved
-    Union(209), // 635 t_cudaResourceDesc_res
-    Struct(207), // 636 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 637 t_PC_cudaResourceDesc
-    Handle(40), // 638 t_cudaTextureObject_t
-    Pointer(t_cudaTextureObject_t, false), // 639 t_P_cudaTextureObject_t
-    Enum(158), // 640 t_cudaTextureReadMode
-    Struct(216), // 641 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 642 t_PC_cudaTextureDesc
-    Enum(159), // 643 t_cudaResourceViewFormat
-    Struct(219), // 644 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 645 t_PC_cudaResourceViewDesc
-    Struct(221), // 646 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 647 t_PC_cudaTextureDesc_v2
-    Handle(41), // 648 t_cudaExternalMemory_t
-    Handle(42), // 649 t_cudaExternalSemaphore_t
-    Handle(43), // 650 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 651 t_P_cudaDevResourceDesc_t
-    Enum(160), // 652 t_cudaDevResourceType
-    Flags(161, 4), // 653 t_cudaDevSmResourceGroup_flags_in4
-    Enum(162), // 654 t_cudaLocalityDomainId
-    Struct(224), // 655 t_cudaDevSmResource
-    Enum(163), // 656 t_cudaDevWorkqueueConfigScope
-    Struct(226), // 657 t_cudaDevWorkqueueConfigResource
-    Struct(227), // 658 t_cudaDevWorkqueueResource
-    Union(223), // 659 t_cudaDevResource__2
-    Struct(222), // 660 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 661 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 662 t_PC_cudaDevResource
-    Struct(228), // 663 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 664 t_P_cudaDevSmResourceGroupParams
-    Flags(164, 4), // 665 t_cudaDevSmResourceSplitByCount_flags_in4
-    Flags(165, 4), // 666 t_cudaPeerAccessFlags_in4
-    Enum(166), // 667 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(167), // 668 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(168), // 669 t_cudaDeviceAttr
-    Enum(169), // 670 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 671 t_P_cudaFuncCache
-    Handle(44), // 672 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 673 t_P_cudaMemPool_t
-    Handle(45), // 674 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 675 t_P_cudaExecutionContext_t
-    Enum(170), // 676 t_cudaGraphMemAttributeType
-    Enum(171), // 677 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 678 t_PC_cudaAtomicOperation
-    Enum(172), // 679 t_cudaLimit
-    Flags(173, 4), // 680 t_cudaNvSciSyncAttrFlags_in4
-    Enum(174), // 681 t_cudaDeviceP2PAttr
-    Enum(175), // 682 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 683 t_P_cudaSharedMemConfig
-    Handle(46), // 684 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 685 t_P_cudaAsyncCallbackHandle_t
-    Handle(47), // 686 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 687 t_P_cudaEglStreamConnection
-    Handle(48), // 688 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 689 t_P_cudaGraphicsResource_t
-    Enum(176), // 690 t_cudaEglResourceLocationFlags
-    Array(t_cudaArray_t, 3), // 691 t_A3_cudaArray_t
-    Struct(232), // 692 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 693 t_A3_cudaPitchedPtr
-    Union(231), // 694 t_cudaEglFrame_frame
-    Struct(233), // 695 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 696 t_A3_cudaEglPlaneDesc
-    Enum(177), // 697 t_cudaEglFrameType
-    Enum(178), // 698 t_cudaEglColorFormat
-    Struct(230), // 699 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 700 t_P_cudaEglFrame
-    Handle(49), // 701 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 702 t_P_cudaEvent_t
-    Flags(179, 4), // 703 t_cudaEventFlags_in4
-    Flags(180, 4), // 704 t_cudaEventRecordFlags_in4
-    Flags(181, 4), // 705 t_cudaStreamFlags_in4
-    Struct(234), // 706 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 707 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 708 t_P_cudaMipmappedArray_t
-    Struct(236), // 709 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 710 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 711 t_A16_i32
-    Array(t_i32, 15), // 712 t_A15_i32
-    Enum(182), // 713 t_cudaSharedMemoryMode
-    Struct(238), // 714 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 715 t_P_cudaFuncAttributes
-    Enum(183), // 716 t_cudaFuncAttribute
-    Enum(184), // 717 t_cudaSharedCarveout
-    Enum(185), // 718 t_cudaClusterSchedulingPolicy
-    Enum(186), // 719 t_cudaGLDeviceList
-    Flags(187, 4), // 720 t_cudaGLMapFlags_in4
-    Flags(188, 4), // 721 t_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceFlags_in4, false), // 722 t_P_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceProp, false), // 723 t_P_cudaDeviceProp
-    Struct(243), // 724 t_cudaDeviceProp_
-    Pointer(t_cudaDeviceProp_, false), // 725 t_P_cudaDeviceProp_
-    Flags(189, 4), // 726 t_cudaGetDriverEntryPointFlags_in4
-    Flags(189, 8), // 727 t_cudaGetDriverEntryPointFlags_in8
-    Enum(190), // 728 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 729 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 730 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 731 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 732 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 733 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 734 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 735 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 736 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 737 t_P_PC_textureReference
-    Handle(51), // 738 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 739 t_P_cudaGraphNode_t
-    Handle(52), // 740 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 741 t_PC_cudaGraphNode_t
-    Enum(191), // 742 t_cudaGraphKernelNodePort
-    Enum(192), // 743 t_cudaGraphKernelNodePort_
-    Enum(193), // 744 t_cudaGraphDependencyType
-    Enum(194), // 745 t_cudaGraphDependencyType_
-    Struct(244), // 746 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 747 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 748 t_P_cudaExternalSemaphore_t
-    Struct(248), // 749 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(249), // 750 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(250), // 751 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(247), // 752 t_cudaExternalSemaphoreSignalParams_params
-    Flags(195, 4), // 753 t_cudaExternalSemaphoreSignalFlags_in4
-    Struct(246), // 754 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 755 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(245), // 756 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 757 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(254), // 758 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(255), // 759 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(256), // 760 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(253), // 761 t_cudaExternalSemaphoreWaitParams_params
-    Flags(196, 4), // 762 t_cudaExternalSemaphoreWaitFlags_in4
-    Struct(252), // 763 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 764 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(251), // 765 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 766 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(257), // 767 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 768 t_PC_cudaHostNodeParams
-    Struct(258), // 769 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 770 t_PC_cudaKernelNodeParams
-    Enum(197), // 771 t_cudaMemAllocationType
-    Enum(198), // 772 t_cudaMemLocationType
-    Handle(53), // 773 t_cudaDeviceId
-    Struct(268), // 774 t_cudaMemLocation__1_localized
-    Union(266), // 775 t_cudaMemLocation__1
-    Struct(264), // 776 t_cudaMemLocation
-    Flags(199, 4), // 777 t_cudaMemPoolCreateUsage_in4
-    Flags(199, 2), // 778 t_cudaMemPoolCreateUsage_in2
-    Struct(260), // 779 t_cudaMemPoolProps
-    Enum(200), // 780 t_cudaMemAccessFlags
-    Struct(269), // 781 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 782 t_PC_cudaMemAccessDesc
-    Struct(259), // 783 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 784 t_P_cudaMemAllocNodeParams
-    Struct(271), // 785 t_cudaPos
-    Enum(201), // 786 t_cudaMemcpyKind
-    Struct(270), // 787 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 788 t_PC_cudaMemcpy3DParms
-    Struct(272), // 789 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 790 t_PC_cudaMemsetParams
-    Enum(202), // 791 t_cudaGraphNodeType
-    Union(280), // 792 t_cudaKernelNodeParamsV2__1
-    Enum(203), // 793 t_cudaKernelFunctionType
-    Struct(277), // 794 t_cudaKernelNodeParamsV2
-    Struct(281), // 795 t_cudaMemcpyNodeParams
-    Struct(283), // 796 t_cudaMemsetParamsV2
-    Enum(204), // 797 t_cudaHostTaskSyncMode
-    Struct(285), // 798 t_cudaHostNodeParamsV2
-    Enum(205), // 799 t_cudaGraphChildGraphNodeOwnership
-    Struct(288), // 800 t_cudaChildGraphNodeParams
-    Struct(290), // 801 t_cudaEventWaitNodeParams
-    Struct(291), // 802 t_cudaEventRecordNodeParams
-    Struct(293), // 803 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(295), // 804 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(297), // 805 t_cudaMemAllocNodeParamsV2
-    Struct(298), // 806 t_cudaMemFreeNodeParams
-    Handle(54), // 807 t_cudaGraphConditionalHandle
-    Enum(206), // 808 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 809 t_P_cudaGraph_t
-    Struct(299), // 810 t_cudaConditionalNodeParams
-    Enum(207), // 811 t_cudaMemcpySrcAccessOrder
-    Flags(208, 4), // 812 t_cudaMemcpyFlags_in4
-    Struct(302), // 813 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 814 t_P_cudaMemcpyAttributes
-    Struct(301), // 815 t_cudaMemcpyBatchNodeParams
-    Union(274), // 816 t_cudaGraphNodeParams__1
-    Struct(273), // 817 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 818 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 819 t_P_cudaGraphConditionalHandle
-    Flags(209, 4), // 820 t_cudaGraphConditionalHandleFlags_in4
-    Flags(210, 4), // 821 t_cudaGraphDebugDotFlags_in4
-    Handle(55), // 822 t_cudaGraphExec_t
-    Flags(211, 4), // 823 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 824 t_P_cudaGraphInstantiateFlags_in4
-    Flags(211, 8), // 825 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 826 t_P_cudaGraphInstantiateFlags_in8
-    Enum(212), // 827 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 828 t_P_cudaGraphExecUpdateResult
-    Struct(303), // 829 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 830 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 831 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 832 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 833 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 834 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 835 t_P_cudaGraphExec_t
-    Enum(213), // 836 t_cudaGraphInstantiateResult
-    Struct(304), // 837 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 838 t_P_cudaGraphInstantiateParams
-    Enum(214), // 839 t_cudaKernelNodeAttrID
-    Enum(215), // 840 t_cudaLaunchAttributeID
-    Enum(216), // 841 t_cudaAccessProperty
-    Struct(306), // 842 t_cudaAccessPolicyWindow
-    Union(305), // 843 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 844 t_P_cudaKernelNodeAttrValue
-    Enum(217), // 845 t_cudaSynchronizationPolicy
-    Struct(315), // 846 t_cudaLaunchAttributeValue_clusterDim
-    Struct(316), // 847 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(317), // 848 t_cudaLaunchMemSyncDomainMap
-    Enum(218), // 849 t_cudaLaunchMemSyncDomain
-    Struct(318), // 850 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(56), // 851 t_cudaGraphDeviceNode_t
-    Struct(319), // 852 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(320), // 853 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(219), // 854 t_cudaLaunchAttributePortableClusterMode
-    Union(307), // 855 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 856 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 857 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 858 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 859 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 860 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 861 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 862 t_P_cudaGraphNodeType
-    Handle(57), // 863 t_cudaUserObject_t
-    Flags(220, 4), // 864 t_cudaUserObjectRetainFlags_in4
-    Flags(221, 4), // 865 t_cudaGraphicsRegisterFlags_in4
-    Flags(222, 4), // 866 t_cudaGraphicsMapFlags_in4
-    Flags(223, 4), // 867 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 868 t_P_cudaHostAllocFlags_in4
-    Flags(224, 4), // 869 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 870 t_P_cudaExternalMemory_t
-    Enum(225), // 871 t_cudaExternalMemoryHandleType
-    Struct(324), // 872 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(323), // 873 t_cudaExternalMemoryHandleDesc_handle
-    Flags(226, 4), // 874 t_cudaExternalMemoryFlags_in4
-    Struct(321), // 875 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 876 t_PC_cudaExternalMemoryHandleDesc
-    Enum(227), // 877 t_cudaExternalSemaphoreHandleType
-    Struct(328), // 878 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(327), // 879 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(325), // 880 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 881 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(228, 4), // 882 t_cudaInitDeviceFlags_in4
-    Struct(329), // 883 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 884 t_P_cudaIpcEventHandle_t
-    Struct(330), // 885 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 886 t_P_cudaIpcMemHandle_t
-    Flags(229, 4), // 887 t_cudaIpcMemFlags_in4
-    Struct(331), // 888 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 889 t_P_cudaLaunchParams
-    Flags(230, 4), // 890 t_cudaCooperativeMultiFlags_in4
-    Struct(333), // 891 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 892 t_P_cudaLaunchAttribute
-    Struct(332), // 893 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 894 t_PC_cudaLaunchConfig_t
-    Handle(58), // 895 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 896 t_P_cudaLibrary_t
-    Enum(231), // 897 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 898 t_P_cudaJitOption
-    Enum(232), // 899 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 900 t_P_cudaLibraryOption
-    Enum(233), // 901 t_cudaJit_Fallback
-    Enum(234), // 902 t_cudaJit_CacheMode
-    Struct(334), // 903 t_cudalibraryHostUniversalFunctionAndDataTable
-    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 904 t_P_cudalibraryHostUniversalFunctionAndDataTable
-    Handle(59), // 905 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 906 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 907 t_P_cudaPitchedPtr
-    Flags(235, 4), // 908 t_cudaMemAttachFlags_in4
-    Enum(236), // 909 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 910 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 911 t_PC_cudaMemPoolProps
-    Struct(335), // 912 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 913 t_P_cudaMemPoolPtrExportData
-    Struct(336), // 914 t_cudaMemFabricHandle_t
-    Enum(237), // 915 t_cudaMemAllocationHandleType
-    Pointer(t_cudaMemAccessFlags, false), // 916 t_P_cudaMemAccessFlags
-    Enum(238), // 917 t_cudaMemPoolAttr
-    Enum(239), // 918 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 919 t_P_cudaMemRangeAttribute
-    Enum(240), // 920 t_cudaMemcpy3DOperandType
-    Struct(340), // 921 t_cudaMemcpy3DOperand_op_ptr
-    Struct(342), // 922 t_cudaOffset3D
-    Struct(341), // 923 t_cudaMemcpy3DOperand_op_array
-    Union(339), // 924 t_cudaMemcpy3DOperand_op
-    Struct(338), // 925 t_cudaMemcpy3DOperand
-    Struct(337), // 926 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 927 t_P_cudaMemcpy3DBatchOp
-    Struct(343), // 928 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 929 t_PC_cudaMemcpy3DPeerParms
-    Flags(241, 4), // 930 t_cudaOccupancyFlags_in4
-    Enum(242), // 931 t_cudaMemoryType
-    Array(t_i64, 8), // 932 t_A8_i64
-    Union(347), // 933 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 934 t_A7_i64
-    Struct(344), // 935 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 936 t_P_cudaPointerAttributes
-    Enum(243), // 937 t_cudaOutputMode_t
-    Float(8), // 938 t_f64
-    Pointer(t_f64, false), // 939 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 940 t_PC_cudaExternalSemaphore_t
-    Struct(350), // 941 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(351), // 942 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(352), // 943 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(349), // 944 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(348), // 945 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 946 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(244), // 947 t_cudaStreamCaptureMode
-    Struct(353), // 948 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 949 t_P_cudaGraphRecaptureCallbackData
-    Enum(245), // 950 t_cudaStreamAttrID
-    Union(354), // 951 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 952 t_P_cudaStreamAttrValue
-    Enum(246), // 953 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 954 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 955 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 956 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 957 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 958 t_PC_cudaStreamAttrValue
-    Enum(247), // 959 t_cudaStreamUpdateCaptureDependenciesFlags
-    Flags(248, 4), // 960 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 961 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 962 t_P_cudaUserObject_t
-    Flags(249, 4), // 963 t_cudaUserObjectFlags_in4
-    Struct(357), // 964 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(358), // 965 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(359), // 966 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(356), // 967 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(355), // 968 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 969 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(250), // 970 t_cublasStatus_t
-    Status(250), // 971 t_cublasStatus_t_status
-    Handle(60), // 972 t_cublasHandle_t
-    Enum(251), // 973 t_cudaDataType
-    Int { bytes: 1, signed: true }, // 974 t_i8
-    Int { bytes: 2, signed: true }, // 975 t_i16
-    Float(2), // 976 t_f16
-    BFloat16, // 977 t_bf16
+    Int { bytes: 1, signed: true }, // 530 t_i8
+    Int { bytes: 2, signed: true }, // 531 t_i16
+    Float(2), // 532 t_f16
+    Struct(187), // 533 t_CUDA_RESOURCE_DESC_res_pitch2D
+    Array(t_i32, 32), // 534 t_A32_i32
+    Struct(188), // 535 t_CUDA_RESOURCE_DESC_res_reserved
+    Union(183), // 536 t_CUDA_RESOURCE_DESC_res
+    Struct(182), // 537 t_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, true), // 538 t_PC_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, false), // 539 t_P_CUDA_RESOURCE_DESC
+    Array(t_u64, 16), // 540 t_A16_u64
+    Struct(189), // 541 t_CUtensorMap
+    Pointer(t_CUtensorMap, false), // 542 t_P_CUtensorMap
+    Enum(132), // 543 t_CUtensorMapDataType
+    Pointer(t_u64, true), // 544 t_PC_u64
+    Pointer(t_i32, true), // 545 t_PC_i32
+    Pointer(t_u32, true), // 546 t_PC_u32
+    Enum(133), // 547 t_CUtensorMapInterleave
+    Enum(134), // 548 t_CUtensorMapSwizzle
+    Enum(135), // 549 t_CUtensorMapL2promotion
+    Enum(136), // 550 t_CUtensorMapFloatOOBfill
+    Float(8), // 551 t_f64
+    BFloat16, // 552 t_bf16
+    Enum(137), // 553 t_CUtensorMapIm2ColWideMode
+    Enum(138), // 554 t_CUtensorMapAllocClass
+    Pointer(t_CUtensorMapAllocClass, false), // 555 t_P_CUtensorMapAllocClass
+    Handle(32), // 556 t_CUtexObject
+    Pointer(t_CUtexObject, false), // 557 t_P_CUtexObject
+    Enum(139), // 558 t_CUaddress_mode
+    Array(t_CUaddress_mode, 3), // 559 t_A3_CUaddress_mode
+    Enum(140), // 560 t_CUfilter_mode
+    Array(t_f32, 4), // 561 t_A4_f32
+    Array(t_i32, 12), // 562 t_A12_i32
+    Flags(141, 4), // 563 t_CUtexref_flags_in4
+    Struct(190), // 564 t_CUDA_TEXTURE_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, true), // 565 t_PC_CUDA_TEXTURE_DESC
+    Enum(142), // 566 t_CUresourceViewFormat
+    Struct(191), // 567 t_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 568 t_PC_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 569 t_P_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, false), // 570 t_P_CUDA_TEXTURE_DESC
+    Pointer(t_CUaddress_mode, false), // 571 t_P_CUaddress_mode
+    Pointer(t_CUfilter_mode, false), // 572 t_P_CUfilter_mode
+    Pointer(t_CUtexref_flags_in4, false), // 573 t_P_CUtexref_flags_in4
+    Pointer(t_CUarray_format, false), // 574 t_P_CUarray_format
+    Flags(143, 4), // 575 t_CUtexrefArray_flags_in4
+    Pointer(t_CUstreamCaptureMode, false), // 576 t_P_CUstreamCaptureMode
+    Pointer(t_CUuserObject, false), // 577 t_P_CUuserObject
+    Flags(144, 4), // 578 t_CUuserObject_flags_in4
+    Enum(145), // 579 t_cudaError_t
+    Status(145), // 580 t_cudaError_t_status
+    Handle(33), // 581 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 582 t_P_cudaKernel_t
+    Struct(192), // 583 t_dim3
+    Handle(34), // 584 t_cudaStream_t
+    Pointer(t_dim3, false), // 585 t_P_dim3
+    Pointer(t_cudaStream_t, false), // 586 t_P_cudaStream_t
+    Struct(193), // 587 t_uint3
+    Pointer(t_uint3, false), // 588 t_P_uint3
+    Enum(146), // 589 t_cudaChannelFormatKind
+    Struct(195), // 590 t_cudaChannelFormatDesc
+    Struct(194), // 591 t_surfaceReference
+    Pointer(t_surfaceReference, true), // 592 t_PC_surfaceReference
+    Enum(147), // 593 t_cudaSurfaceType
+    Enum(148), // 594 t_cudaTextureFilterMode
+    Enum(149), // 595 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 596 t_A3_cudaTextureAddressMode
+    Array(t_i32, 14), // 597 t_A14_i32
+    Struct(196), // 598 t_textureReference
+    Pointer(t_textureReference, true), // 599 t_PC_textureReference
+    Enum(150), // 600 t_cudaTextureType
+    Pointer(t_cudaChannelFormatDesc, false), // 601 t_P_cudaChannelFormatDesc
+    Struct(197), // 602 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 603 t_P_cudaExtent
+    Flags(151, 4), // 604 t_cudaArrayFlags_in4
+    Pointer(t_cudaArrayFlags_in4, false), // 605 t_P_cudaArrayFlags_in4
+    Handle(35), // 606 t_cudaArray_t
+    Struct(198), // 607 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 608 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 609 t_P_cudaArray_t
+    Struct(200), // 610 t_cudaArraySparseProperties_tileExtent
+    Flags(152, 4), // 611 t_cudaArraySparseFlags_in4
+    Struct(199), // 612 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 613 t_P_cudaArraySparseProperties
+    Handle(36), // 614 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 615 t_PC_cudaChannelFormatDesc
+    Handle(37), // 616 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 617 t_A8_char
+    Array(t_i32, 2), // 618 t_A2_i32
+    Array(t_u8, 8), // 619 t_A8_u8
+    Enum(153), // 620 t_cudaComputeMode
+    Array(t_i32, 63), // 621 t_A63_i32
+    Flags(154, 4), // 622 t_cudaFlushGPUDirectRDMAWritesOptions_in4
+    Enum(155), // 623 t_cudaGPUDirectRDMAWritesOrdering
+    Flags(156, 4), // 624 t_cudaMemAllocationHandleType_in4
+    Array(t_i32, 61), // 625 t_A61_i32
+    Array(t_i32, 1), // 626 t_A1_i32
+    Array(t_i32, 60), // 627 t_A60_i32
+    Array(t_i32, 56), // 628 t_A56_i32
+    Struct(201), // 629 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 630 t_PC_cudaDeviceProp
+    Handle(38), // 631 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 632 t_P_cudaSurfaceObject_t
+    Enum(157), // 633 t_cudaResourceType
+    Struct(211), // 634 t_cudaResourceDesc_res_array
+    Handle(39), // 635 t_cudaMipmappedArray_t
+    Struct(212), // 636 t_cudaResourceDesc_res_mipmap
+    Struct(213), // 637 t_cudaResourceDesc_res_linear
+    Struct(214), // 638 t_cudaResourceDesc_res_pitch2D
+    Struct(215), // 639 t_cudaResourceDesc_res_reserved
+    Union(209), // 640 t_cudaResourceDesc_res
+    Struct(207), // 641 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 642 t_PC_cudaResourceDesc
+    Handle(40), // 643 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 644 t_P_cudaTextureObject_t
+    Enum(158), // 645 t_cudaTextureReadMode
+    Struct(216), // 646 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 647 t_PC_cudaTextureDesc
+    Enum(159), // 648 t_cudaResourceViewFormat
+    Struct(219), // 649 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 650 t_PC_cudaResourceViewDesc
+    Struct(221), // 651 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 652 t_PC_cudaTextureDesc_v2
+    Handle(41), // 653 t_cudaExternalMemory_t
+    Handle(42), // 654 t_cudaExternalSemaphore_t
+    Handle(43), // 655 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 656 t_P_cudaDevResourceDesc_t
+    Enum(160), // 657 t_cudaDevResourceType
+    Flags(161, 4), // 658 t_cudaDevSmResourceGroup_flags_in4
+    Enum(162), // 659 t_cudaLocalityDomainId
+    Struct(224), // 660 t_cudaDevSmResource
+    Enum(163), // 661 t_cudaDevWorkqueueConfigScope
+    Struct(226), // 662 t_cudaDevWorkqueueConfigResource
+    Struct(227), // 663 t_cudaDevWorkqueueResource
+    Union(223), // 664 t_cudaDevResource__2
+    Struct(222), // 665 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 666 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 667 t_PC_cudaDevResource
+    Struct(228), // 668 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 669 t_P_cudaDevSmResourceGroupParams
+    Flags(164, 4), // 670 t_cudaDevSmResourceSplitByCount_flags_in4
+    Flags(165, 4), // 671 t_cudaPeerAccessFlags_in4
+    Enum(166), // 672 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(167), // 673 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(168), // 674 t_cudaDeviceAttr
+    Enum(169), // 675 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 676 t_P_cudaFuncCache
+    Handle(44), // 677 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 678 t_P_cudaMemPool_t
+    Handle(45), // 679 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 680 t_P_cudaExecutionContext_t
+    Enum(170), // 681 t_cudaGraphMemAttributeType
+    Enum(171), // 682 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 683 t_PC_cudaAtomicOperation
+    Enum(172), // 684 t_cudaLimit
+    Flags(173, 4), // 685 t_cudaNvSciSyncAttrFlags_in4
+    Enum(174), // 686 t_cudaDeviceP2PAttr
+    Enum(175), // 687 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 688 t_P_cudaSharedMemConfig
+    Handle(46), // 689 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 690 t_P_cudaAsyncCallbackHandle_t
+    Handle(47), // 691 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 692 t_P_cudaEglStreamConnection
+    Handle(48), // 693 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 694 t_P_cudaGraphicsResource_t
+    Enum(176), // 695 t_cudaEglResourceLocationFlags
+    Array(t_cudaArray_t, 3), // 696 t_A3_cudaArray_t
+    Struct(232), // 697 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 698 t_A3_cudaPitchedPtr
+    Union(231), // 699 t_cudaEglFrame_frame
+    Struct(233), // 700 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 701 t_A3_cudaEglPlaneDesc
+    Enum(177), // 702 t_cudaEglFrameType
+    Enum(178), // 703 t_cudaEglColorFormat
+    Struct(230), // 704 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 705 t_P_cudaEglFrame
+    Handle(49), // 706 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 707 t_P_cudaEvent_t
+    Flags(179, 4), // 708 t_cudaEventFlags_in4
+    Flags(180, 4), // 709 t_cudaEventRecordFlags_in4
+    Flags(181, 4), // 710 t_cudaStreamFlags_in4
+    Struct(234), // 711 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 712 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 713 t_P_cudaMipmappedArray_t
+    Struct(236), // 714 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 715 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 716 t_A16_i32
+    Array(t_i32, 15), // 717 t_A15_i32
+    Enum(182), // 718 t_cudaSharedMemoryMode
+    Struct(238), // 719 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 720 t_P_cudaFuncAttributes
+    Enum(183), // 721 t_cudaFuncAttribute
+    Enum(184), // 722 t_cudaSharedCarveout
+    Enum(185), // 723 t_cudaClusterSchedulingPolicy
+    Enum(186), // 724 t_cudaGLDeviceList
+    Flags(187, 4), // 725 t_cudaGLMapFlags_in4
+    Flags(188, 4), // 726 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 727 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 728 t_P_cudaDeviceProp
+    Struct(243), // 729 t_cudaDeviceProp_
+    Pointer(t_cudaDeviceProp_, false), // 730 t_P_cudaDeviceProp_
+    Flags(189, 4), // 731 t_cudaGetDriverEntryPointFlags_in4
+    Flags(189, 8), // 732 t_cudaGetDriverEntryPointFlags_in8
+    Enum(190), // 733 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 734 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 735 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 736 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 737 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 738 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 739 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 740 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 741 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 742 t_P_PC_textureReference
+    Handle(51), // 743 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 744 t_P_cudaGraphNode_t
+    Handle(52), // 745 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 746 t_PC_cudaGraphNode_t
+    Enum(191), // 747 t_cudaGraphKernelNodePort
+    Enum(192), // 748 t_cudaGraphKernelNodePort_
+    Enum(193), // 749 t_cudaGraphDependencyType
+    Enum(194), // 750 t_cudaGraphDependencyType_
+    Struct(244), // 751 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 752 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 753 t_P_cudaExternalSemaphore_t
+    Struct(248), // 754 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(249), // 755 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(250), // 756 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(247), // 757 t_cudaExternalSemaphoreSignalParams_params
+    Flags(195, 4), // 758 t_cudaExternalSemaphoreSignalFlags_in4
+    Struct(246), // 759 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 760 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(245), // 761 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 762 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(254), // 763 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(255), // 764 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(256), // 765 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(253), // 766 t_cudaExternalSemaphoreWaitParams_params
+    Flags(196, 4), // 767 t_cudaExternalSemaphoreWaitFlags_in4
+    Struct(252), // 768 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 769 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(251), // 770 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 771 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(257), // 772 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 773 t_PC_cudaHostNodeParams
+    Struct(258), // 774 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 775 t_PC_cudaKernelNodeParams
+    Enum(197), // 776 t_cudaMemAllocationType
+    Enum(198), // 777 t_cudaMemLocationType
+    Handle(53), // 778 t_cudaDeviceId
+    Struct(268), // 779 t_cudaMemLocation__1_localized
+    Union(266), // 780 t_cudaMemLocation__1
+    Struct(264), // 781 t_cudaMemLocation
+    Flags(199, 4), // 782 t_cudaMemPoolCreateUsage_in4
+    Flags(199, 2), // 783 t_cudaMemPoolCreateUsage_in2
+    Struct(260), // 784 t_cudaMemPoolProps
+    Enum(200), // 785 t_cudaMemAccessFlags
+    Struct(269), // 786 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 787 t_PC_cudaMemAccessDesc
+    Struct(259), // 788 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 789 t_P_cudaMemAllocNodeParams
+    Struct(271), // 790 t_cudaPos
+    Enum(201), // 791 t_cudaMemcpyKind
+    Struct(270), // 792 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 793 t_PC_cudaMemcpy3DParms
+    Struct(272), // 794 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 795 t_PC_cudaMemsetParams
+    Enum(202), // 796 t_cudaGraphNodeType
+    Union(280), // 797 t_cudaKernelNodeParamsV2__1
+    Enum(203), // 798 t_cudaKernelFunctionType
+    Struct(277), // 799 t_cudaKernelNodeParamsV2
+    Struct(281), // 800 t_cudaMemcpyNodeParams
+    Struct(283), // 801 t_cudaMemsetParamsV2
+    Enum(204), // 802 t_cudaHostTaskSyncMode
+    Struct(285), // 803 t_cudaHostNodeParamsV2
+    Enum(205), // 804 t_cudaGraphChildGraphNodeOwnership
+    Struct(288), // 805 t_cudaChildGraphNodeParams
+    Struct(290), // 806 t_cudaEventWaitNodeParams
+    Struct(291), // 807 t_cudaEventRecordNodeParams
+    Struct(293), // 808 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(295), // 809 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(297), // 810 t_cudaMemAllocNodeParamsV2
+    Struct(298), // 811 t_cudaMemFreeNodeParams
+    Handle(54), // 812 t_cudaGraphConditionalHandle
+    Enum(206), // 813 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 814 t_P_cudaGraph_t
+    Struct(299), // 815 t_cudaConditionalNodeParams
+    Enum(207), // 816 t_cudaMemcpySrcAccessOrder
+    Flags(208, 4), // 817 t_cudaMemcpyFlags_in4
+    Struct(302), // 818 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 819 t_P_cudaMemcpyAttributes
+    Struct(301), // 820 t_cudaMemcpyBatchNodeParams
+    Union(274), // 821 t_cudaGraphNodeParams__1
+    Struct(273), // 822 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 823 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 824 t_P_cudaGraphConditionalHandle
+    Flags(209, 4), // 825 t_cudaGraphConditionalHandleFlags_in4
+    Flags(210, 4), // 826 t_cudaGraphDebugDotFlags_in4
+    Handle(55), // 827 t_cudaGraphExec_t
+    Flags(211, 4), // 828 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 829 t_P_cudaGraphInstantiateFlags_in4
+    Flags(211, 8), // 830 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 831 t_P_cudaGraphInstantiateFlags_in8
+    Enum(212), // 832 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 833 t_P_cudaGraphExecUpdateResult
+    Struct(303), // 834 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 835 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 836 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 837 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 838 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 839 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 840 t_P_cudaGraphExec_t
+    Enum(213), // 841 t_cudaGraphInstantiateResult
+    Struct(304), // 842 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 843 t_P_cudaGraphInstantiateParams
+    Enum(214), // 844 t_cudaKernelNodeAttrID
+    Enum(215), // 845 t_cudaLaunchAttributeID
+    Enum(216), // 846 t_cudaAccessProperty
+    Struct(306), // 847 t_cudaAccessPolicyWindow
+    Union(305), // 848 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 849 t_P_cudaKernelNodeAttrValue
+    Enum(217), // 850 t_cudaSynchronizationPolicy
+    Struct(315), // 851 t_cudaLaunchAttributeValue_clusterDim
+    Struct(316), // 852 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(317), // 853 t_cudaLaunchMemSyncDomainMap
+    Enum(218), // 854 t_cudaLaunchMemSyncDomain
+    Struct(318), // 855 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(56), // 856 t_cudaGraphDeviceNode_t
+    Struct(319), // 857 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(320), // 858 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(219), // 859 t_cudaLaunchAttributePortableClusterMode
+    Union(307), // 860 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 861 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 862 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 863 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 864 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 865 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 866 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 867 t_P_cudaGraphNodeType
+    Handle(57), // 868 t_cudaUserObject_t
+    Flags(220, 4), // 869 t_cudaUserObjectRetainFlags_in4
+    Flags(221, 4), // 870 t_cudaGraphicsRegisterFlags_in4
+    Flags(222, 4), // 871 t_cudaGraphicsMapFlags_in4
+    Flags(223, 4), // 872 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 873 t_P_cudaHostAllocFlags_in4
+    Flags(224, 4), // 874 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 875 t_P_cudaExternalMemory_t
+    Enum(225), // 876 t_cudaExternalMemoryHandleType
+    Struct(324), // 877 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(323), // 878 t_cudaExternalMemoryHandleDesc_handle
+    Flags(226, 4), // 879 t_cudaExternalMemoryFlags_in4
+    Struct(321), // 880 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 881 t_PC_cudaExternalMemoryHandleDesc
+    Enum(227), // 882 t_cudaExternalSemaphoreHandleType
+    Struct(328), // 883 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(327), // 884 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(325), // 885 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 886 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(228, 4), // 887 t_cudaInitDeviceFlags_in4
+    Struct(329), // 888 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 889 t_P_cudaIpcEventHandle_t
+    Struct(330), // 890 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 891 t_P_cudaIpcMemHandle_t
+    Flags(229, 4), // 892 t_cudaIpcMemFlags_in4
+    Struct(331), // 893 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 894 t_P_cudaLaunchParams
+    Flags(230, 4), // 895 t_cudaCooperativeMultiFlags_in4
+    Struct(333), // 896 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 897 t_P_cudaLaunchAttribute
+    Struct(332), // 898 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 899 t_PC_cudaLaunchConfig_t
+    Handle(58), // 900 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 901 t_P_cudaLibrary_t
+    Enum(231), // 902 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 903 t_P_cudaJitOption
+    Enum(232), // 904 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 905 t_P_cudaLibraryOption
+    Enum(233), // 906 t_cudaJit_Fallback
+    Enum(234), // 907 t_cudaJit_CacheMode
+    Struct(334), // 908 t_cudalibraryHostUniversalFunctionAndDataTable
+    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 909 t_P_cudalibraryHostUniversalFunctionAndDataTable
+    Handle(59), // 910 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 911 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 912 t_P_cudaPitchedPtr
+    Flags(235, 4), // 913 t_cudaMemAttachFlags_in4
+    Enum(236), // 914 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 915 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 916 t_PC_cudaMemPoolProps
+    Struct(335), // 917 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 918 t_P_cudaMemPoolPtrExportData
+    Struct(336), // 919 t_cudaMemFabricHandle_t
+    Enum(237), // 920 t_cudaMemAllocationHandleType
+    Pointer(t_cudaMemAccessFlags, false), // 921 t_P_cudaMemAccessFlags
+    Enum(238), // 922 t_cudaMemPoolAttr
+    Enum(239), // 923 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 924 t_P_cudaMemRangeAttribute
+    Enum(240), // 925 t_cudaMemcpy3DOperandType
+    Struct(340), // 926 t_cudaMemcpy3DOperand_op_ptr
+    Struct(342), // 927 t_cudaOffset3D
+    Struct(341), // 928 t_cudaMemcpy3DOperand_op_array
+    Union(339), // 929 t_cudaMemcpy3DOperand_op
+    Struct(338), // 930 t_cudaMemcpy3DOperand
+    Struct(337), // 931 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 932 t_P_cudaMemcpy3DBatchOp
+    Struct(343), // 933 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 934 t_PC_cudaMemcpy3DPeerParms
+    Flags(241, 4), // 935 t_cudaOccupancyFlags_in4
+    Enum(242), // 936 t_cudaMemoryType
+    Array(t_i64, 8), // 937 t_A8_i64
+    Union(347), // 938 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 939 t_A7_i64
+    Struct(344), // 940 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 941 t_P_cudaPointerAttributes
+    Enum(243), // 942 t_cudaOutputMode_t
+    Pointer(t_f64, false), // 943 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 944 t_PC_cudaExternalSemaphore_t
+    Struct(350), // 945 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(351), // 946 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(352), // 947 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(349), // 948 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(348), // 949 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 950 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(244), // 951 t_cudaStreamCaptureMode
+    Struct(353), // 952 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 953 t_P_cudaGraphRecaptureCallbackData
+    Enum(245), // 954 t_cudaStreamAttrID
+    Union(354), // 955 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 956 t_P_cudaStreamAttrValue
+    Enum(246), // 957 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 958 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 959 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 960 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 961 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 962 t_PC_cudaStreamAttrValue
+    Enum(247), // 963 t_cudaStreamUpdateCaptureDependenciesFlags
+    Flags(248, 4), // 964 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 965 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 966 t_P_cudaUserObject_t
+    Flags(249, 4), // 967 t_cudaUserObjectFlags_in4
+    Struct(357), // 968 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(358), // 969 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(359), // 970 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(356), // 971 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(355), // 972 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 973 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(250), // 974 t_cublasStatus_t
+    Status(250), // 975 t_cublasStatus_t_status
+    Handle(60), // 976 t_cublasHandle_t
+    Enum(251), // 977 t_cudaDataType
     Array(t_i8, 2), // 978 t_A2_i8
     Array(t_u8, 2), // 979 t_A2_u8
     Array(t_i16, 2), // 980 t_A2_i16
@@ -3129,454 +3129,454 @@ pub(super) const t_P_CUsurfObject: TypeId = 526;
 pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 527;
 pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 528;
 pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 529;
-pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 530;
-pub(super) const t_A32_i32: TypeId = 531;
-pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 532;
-pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 533;
-pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 534;
-pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 535;
-pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 536;
-pub(super) const t_A16_u64: TypeId = 537;
-pub(super) const t_CUtensorMap: TypeId = 538;
-pub(super) const t_P_CUtensorMap: TypeId = 539;
-pub(super) const t_CUtensorMapDataType: TypeId = 540;
-pub(super) const t_PC_u64: TypeId = 541;
-pub(super) const t_PC_i32: TypeId = 542;
-pub(super) const t_PC_u32: TypeId = 543;
-pub(super) const t_CUtensorMapInterleave: TypeId = 544;
-pub(super) const t_CUtensorMapSwizzle: TypeId = 545;
-pub(super) const t_CUtensorMapL2promotion: TypeId = 546;
-pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 547;
-pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 548;
-pub(super) const t_CUtensorMapAllocClass: TypeId = 549;
-pub(super) const t_P_CUtensorMapAllocClass: TypeId = 550;
-pub(super) const t_CUtexObject: TypeId = 551;
-pub(super) const t_P_CUtexObject: TypeId = 552;
-pub(super) const t_CUaddress_mode: TypeId = 553;
-pub(super) const t_A3_CUaddress_mode: TypeId = 554;
-pub(super) const t_CUfilter_mode: TypeId = 555;
-pub(super) const t_A4_f32: TypeId = 556;
-pub(super) const t_A12_i32: TypeId = 557;
-pub(super) const t_CUtexref_flags_in4: TypeId = 558;
-pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 559;
-pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 560;
-pub(super) const t_CUresourceViewFormat: TypeId = 561;
-pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 562;
-pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 563;
-pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 564;
-pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 565;
-pub(super) const t_P_CUaddress_mode: TypeId = 566;
-pub(super) const t_P_CUfilter_mode: TypeId = 567;
-pub(super) const t_P_CUtexref_flags_in4: TypeId = 568;
-pub(super) const t_P_CUarray_format: TypeId = 569;
-pub(super) const t_CUtexrefArray_flags_in4: TypeId = 570;
-pub(super) const t_P_CUstreamCaptureMode: TypeId = 571;
-pub(super) const t_P_CUuserObject: TypeId = 572;
-pub(super) const t_CUuserObject_flags_in4: TypeId = 573;
-pub(super) const t_cudaError_t: TypeId = 574;
-pub(super) const t_cudaError_t_status: TypeId = 575;
-pub(super) const t_cudaKernel_t: TypeId = 576;
-pub(super) const t_P_cudaKernel_t: TypeId = 577;
-pub(super) const t_dim3: TypeId = 578;
-pub(super) const t_cudaStream_t: TypeId = 579;
-pub(super) const t_P_dim3: TypeId = 580;
-pub(super) const t_P_cudaStream_t: TypeId = 581;
-pub(super) const t_uint3: TypeId = 582;
-pub(super) const t_P_uint3: TypeId = 583;
-pub(super) const t_cudaChannelFormatKind: TypeId = 584;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 585;
-pub(super) const t_surfaceReference: TypeId = 586;
-pub(super) const t_PC_surfaceReference: TypeId = 587;
-pub(super) const t_cudaSurfaceType: TypeId = 588;
-pub(super) const t_cudaTextureFilterMode: TypeId = 589;
-pub(super) const t_cudaTextureAddressMode: TypeId = 590;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 591;
-pub(super) const t_A14_i32: TypeId = 592;
-pub(super) const t_textureReference: TypeId = 593;
-pub(super) const t_PC_textureReference: TypeId = 594;
-pub(super) const t_cudaTextureType: TypeId = 595;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 596;
-pub(super) const t_cudaExtent: TypeId = 597;
-pub(super) const t_P_cudaExtent: TypeId = 598;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 599;
-pub(super) const t_P_cudaArrayFlags_in4: TypeId = 600;
-pub(super) const t_cudaArray_t: TypeId = 601;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 602;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 603;
-pub(super) const t_P_cudaArray_t: TypeId = 604;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 605;
-pub(super) const t_cudaArraySparseFlags_in4: TypeId = 606;
-pub(super) const t_cudaArraySparseProperties: TypeId = 607;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 608;
-pub(super) const t_cudaArray_const_t: TypeId = 609;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 610;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 611;
-pub(super) const t_A8_char: TypeId = 612;
-pub(super) const t_A2_i32: TypeId = 613;
-pub(super) const t_A8_u8: TypeId = 614;
-pub(super) const t_cudaComputeMode: TypeId = 615;
-pub(super) const t_A63_i32: TypeId = 616;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesOptions_in4: TypeId = 617;
-pub(super) const t_cudaGPUDirectRDMAWritesOrdering: TypeId = 618;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 619;
-pub(super) const t_A61_i32: TypeId = 620;
-pub(super) const t_A1_i32: TypeId = 621;
-pub(super) const t_A60_i32: TypeId = 622;
-pub(super) const t_A56_i32: TypeId = 623;
-pub(super) const t_cudaDeviceProp: TypeId = 624;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 625;
-pub(super) const t_cudaSurfaceObject_t: TypeId = 626;
-pub(super) const t_P_cudaSurfaceObject_t: TypeId = 627;
-pub(super) const t_cudaResourceType: TypeId = 628;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 629;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 630;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 631;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 632;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 633;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 634;
-pub(super) const t_cudaResourceDesc_res: TypeId = 635;
-pub(super) const t_cudaResourceDesc: TypeId = 636;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 637;
-pub(super) const t_cudaTextureObject_t: TypeId = 638;
-pub(super) const t_P_cudaTextureObject_t: TypeId = 639;
-pub(super) const t_cudaTextureReadMode: TypeId = 640;
-pub(super) const t_cudaTextureDesc: TypeId = 641;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 642;
-pub(super) const t_cudaResourceViewFormat: TypeId = 643;
-pub(super) const t_cudaResourceViewDesc: TypeId = 644;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 645;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 646;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 647;
-pub(super) const t_cudaExternalMemory_t: TypeId = 648;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 649;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 650;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 651;
-pub(super) const t_cudaDevResourceType: TypeId = 652;
-pub(super) const t_cudaDevSmResourceGroup_flags_in4: TypeId = 653;
-pub(super) const t_cudaLocalityDomainId: TypeId = 654;
-pub(super) const t_cudaDevSmResource: TypeId = 655;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 656;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 657;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 658;
-pub(super) const t_cudaDevResource__2: TypeId = 659;
-pub(super) const t_cudaDevResource: TypeId = 660;
-pub(super) const t_P_cudaDevResource: TypeId = 661;
-pub(super) const t_PC_cudaDevResource: TypeId = 662;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 663;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 664;
-pub(super) const t_cudaDevSmResourceSplitByCount_flags_in4: TypeId = 665;
-pub(super) const t_cudaPeerAccessFlags_in4: TypeId = 666;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 667;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 668;
-pub(super) const t_cudaDeviceAttr: TypeId = 669;
-pub(super) const t_cudaFuncCache: TypeId = 670;
-pub(super) const t_P_cudaFuncCache: TypeId = 671;
-pub(super) const t_cudaMemPool_t: TypeId = 672;
-pub(super) const t_P_cudaMemPool_t: TypeId = 673;
-pub(super) const t_cudaExecutionContext_t: TypeId = 674;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 675;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 676;
-pub(super) const t_cudaAtomicOperation: TypeId = 677;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 678;
-pub(super) const t_cudaLimit: TypeId = 679;
-pub(super) const t_cudaNvSciSyncAttrFlags_in4: TypeId = 680;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 681;
-pub(super) const t_cudaSharedMemConfig: TypeId = 682;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 683;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 684;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 685;
-pub(super) const t_cudaEglStreamConnection: TypeId = 686;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 687;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 688;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 689;
-pub(super) const t_cudaEglResourceLocationFlags: TypeId = 690;
-pub(super) const t_A3_cudaArray_t: TypeId = 691;
-pub(super) const t_cudaPitchedPtr: TypeId = 692;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 693;
-pub(super) const t_cudaEglFrame_frame: TypeId = 694;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 695;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 696;
-pub(super) const t_cudaEglFrameType: TypeId = 697;
-pub(super) const t_cudaEglColorFormat: TypeId = 698;
-pub(super) const t_cudaEglFrame: TypeId = 699;
-pub(super) const t_P_cudaEglFrame: TypeId = 700;
-pub(super) const t_cudaEvent_t: TypeId = 701;
-pub(super) const t_P_cudaEvent_t: TypeId = 702;
-pub(super) const t_cudaEventFlags_in4: TypeId = 703;
-pub(super) const t_cudaEventRecordFlags_in4: TypeId = 704;
-pub(super) const t_cudaStreamFlags_in4: TypeId = 705;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 706;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 707;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 708;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 709;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 710;
-pub(super) const t_A16_i32: TypeId = 711;
-pub(super) const t_A15_i32: TypeId = 712;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 713;
-pub(super) const t_cudaFuncAttributes: TypeId = 714;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 715;
-pub(super) const t_cudaFuncAttribute: TypeId = 716;
-pub(super) const t_cudaSharedCarveout: TypeId = 717;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 718;
-pub(super) const t_cudaGLDeviceList: TypeId = 719;
-pub(super) const t_cudaGLMapFlags_in4: TypeId = 720;
-pub(super) const t_cudaDeviceFlags_in4: TypeId = 721;
-pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 722;
-pub(super) const t_P_cudaDeviceProp: TypeId = 723;
-pub(super) const t_cudaDeviceProp_: TypeId = 724;
-pub(super) const t_P_cudaDeviceProp_: TypeId = 725;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 726;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 727;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 728;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 729;
-pub(super) const t_cudaFunction_t: TypeId = 730;
-pub(super) const t_P_cudaFunction_t: TypeId = 731;
-pub(super) const t_P_cudaResourceDesc: TypeId = 732;
-pub(super) const t_P_PC_surfaceReference: TypeId = 733;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 734;
-pub(super) const t_P_cudaTextureDesc: TypeId = 735;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 736;
-pub(super) const t_P_PC_textureReference: TypeId = 737;
-pub(super) const t_cudaGraphNode_t: TypeId = 738;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 739;
-pub(super) const t_cudaGraph_t: TypeId = 740;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 741;
-pub(super) const t_cudaGraphKernelNodePort: TypeId = 742;
-pub(super) const t_cudaGraphKernelNodePort_: TypeId = 743;
-pub(super) const t_cudaGraphDependencyType: TypeId = 744;
-pub(super) const t_cudaGraphDependencyType_: TypeId = 745;
-pub(super) const t_cudaGraphEdgeData: TypeId = 746;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 747;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 748;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 749;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 750;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 751;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 752;
-pub(super) const t_cudaExternalSemaphoreSignalFlags_in4: TypeId = 753;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 754;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 755;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 756;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 757;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 758;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 759;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 760;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 761;
-pub(super) const t_cudaExternalSemaphoreWaitFlags_in4: TypeId = 762;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 763;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 764;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 765;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 766;
-pub(super) const t_cudaHostNodeParams: TypeId = 767;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 768;
-pub(super) const t_cudaKernelNodeParams: TypeId = 769;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 770;
-pub(super) const t_cudaMemAllocationType: TypeId = 771;
-pub(super) const t_cudaMemLocationType: TypeId = 772;
-pub(super) const t_cudaDeviceId: TypeId = 773;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 774;
-pub(super) const t_cudaMemLocation__1: TypeId = 775;
-pub(super) const t_cudaMemLocation: TypeId = 776;
-pub(super) const t_cudaMemPoolCreateUsage_in4: TypeId = 777;
-pub(super) const t_cudaMemPoolCreateUsage_in2: TypeId = 778;
-pub(super) const t_cudaMemPoolProps: TypeId = 779;
-pub(super) const t_cudaMemAccessFlags: TypeId = 780;
-pub(super) const t_cudaMemAccessDesc: TypeId = 781;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 782;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 783;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 784;
-pub(super) const t_cudaPos: TypeId = 785;
-pub(super) const t_cudaMemcpyKind: TypeId = 786;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 787;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 788;
-pub(super) const t_cudaMemsetParams: TypeId = 789;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 790;
-pub(super) const t_cudaGraphNodeType: TypeId = 791;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 792;
-pub(super) const t_cudaKernelFunctionType: TypeId = 793;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 794;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 795;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 796;
-pub(super) const t_cudaHostTaskSyncMode: TypeId = 797;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 798;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 799;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 800;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 801;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 802;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 803;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 804;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 805;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 806;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 807;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 808;
-pub(super) const t_P_cudaGraph_t: TypeId = 809;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 810;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 811;
-pub(super) const t_cudaMemcpyFlags_in4: TypeId = 812;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 813;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 814;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 815;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 816;
-pub(super) const t_cudaGraphNodeParams: TypeId = 817;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 818;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 819;
-pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 820;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 821;
-pub(super) const t_cudaGraphExec_t: TypeId = 822;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 823;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 824;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 825;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 826;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 827;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 828;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 829;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 830;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 831;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 832;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 833;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 834;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 835;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 836;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 837;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 838;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 839;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 840;
-pub(super) const t_cudaAccessProperty: TypeId = 841;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 842;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 843;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 844;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 845;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 846;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 847;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 848;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 849;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 850;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 851;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 852;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 853;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 854;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 855;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 856;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 857;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 858;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 859;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 860;
-pub(super) const t_P_cudaMemsetParams: TypeId = 861;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 862;
-pub(super) const t_cudaUserObject_t: TypeId = 863;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 864;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 865;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 866;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 867;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 868;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 869;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 870;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 871;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 872;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 873;
-pub(super) const t_cudaExternalMemoryFlags_in4: TypeId = 874;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 875;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 876;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 877;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 878;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 879;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 880;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 881;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 882;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 883;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 884;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 885;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 886;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 887;
-pub(super) const t_cudaLaunchParams: TypeId = 888;
-pub(super) const t_P_cudaLaunchParams: TypeId = 889;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 890;
-pub(super) const t_cudaLaunchAttribute: TypeId = 891;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 892;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 893;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 894;
-pub(super) const t_cudaLibrary_t: TypeId = 895;
-pub(super) const t_P_cudaLibrary_t: TypeId = 896;
-pub(super) const t_cudaJitOption: TypeId = 897;
-pub(super) const t_P_cudaJitOption: TypeId = 898;
-pub(super) const t_cudaLibraryOption: TypeId = 899;
-pub(super) const t_P_cudaLibraryOption: TypeId = 900;
-pub(super) const t_cudaJit_Fallback: TypeId = 901;
-pub(super) const t_cudaJit_CacheMode: TypeId = 902;
-pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 903;
-pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 904;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 905;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 906;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 907;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 908;
-pub(super) const t_cudaMemoryAdvise: TypeId = 909;
-pub(super) const t_P_cudaMemLocation: TypeId = 910;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 911;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 912;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 913;
-pub(super) const t_cudaMemFabricHandle_t: TypeId = 914;
-pub(super) const t_cudaMemAllocationHandleType: TypeId = 915;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 916;
-pub(super) const t_cudaMemPoolAttr: TypeId = 917;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 918;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 919;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 920;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 921;
-pub(super) const t_cudaOffset3D: TypeId = 922;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 923;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 924;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 925;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 926;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 927;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 928;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 929;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 930;
-pub(super) const t_cudaMemoryType: TypeId = 931;
-pub(super) const t_A8_i64: TypeId = 932;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 933;
-pub(super) const t_A7_i64: TypeId = 934;
-pub(super) const t_cudaPointerAttributes: TypeId = 935;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 936;
-pub(super) const t_cudaOutputMode_t: TypeId = 937;
-pub(super) const t_f64: TypeId = 938;
-pub(super) const t_P_f64: TypeId = 939;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 940;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 941;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 942;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 943;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 944;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 945;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 946;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 947;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 948;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 949;
-pub(super) const t_cudaStreamAttrID: TypeId = 950;
-pub(super) const t_cudaStreamAttrValue: TypeId = 951;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 952;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 953;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 954;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 955;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 956;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 957;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 958;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags: TypeId = 959;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 960;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 961;
-pub(super) const t_P_cudaUserObject_t: TypeId = 962;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 963;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 964;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 965;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 966;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 967;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 968;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 969;
-pub(super) const t_cublasStatus_t: TypeId = 970;
-pub(super) const t_cublasStatus_t_status: TypeId = 971;
-pub(super) const t_cublasHandle_t: TypeId = 972;
-pub(super) const t_cudaDataType: TypeId = 973;
-pub(super) const t_i8: TypeId = 974;
-pub(super) const t_i16: TypeId = 975;
-pub(super) const t_f16: TypeId = 976;
-pub(super) const t_bf16: TypeId = 977;
+pub(super) const t_i8: TypeId = 530;
+pub(super) const t_i16: TypeId = 531;
+pub(super) const t_f16: TypeId = 532;
+pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 533;
+pub(super) const t_A32_i32: TypeId = 534;
+pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 535;
+pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 536;
+pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 537;
+pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 538;
+pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 539;
+pub(super) const t_A16_u64: TypeId = 540;
+pub(super) const t_CUtensorMap: TypeId = 541;
+pub(super) const t_P_CUtensorMap: TypeId = 542;
+pub(super) const t_CUtensorMapDataType: TypeId = 543;
+pub(super) const t_PC_u64: TypeId = 544;
+pub(super) const t_PC_i32: TypeId = 545;
+pub(super) const t_PC_u32: TypeId = 546;
+pub(super) const t_CUtensorMapInterleave: TypeId = 547;
+pub(super) const t_CUtensorMapSwizzle: TypeId = 548;
+pub(super) const t_CUtensorMapL2promotion: TypeId = 549;
+pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 550;
+pub(super) const t_f64: TypeId = 551;
+pub(super) const t_bf16: TypeId = 552;
+pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 553;
+pub(super) const t_CUtensorMapAllocClass: TypeId = 554;
+pub(super) const t_P_CUtensorMapAllocClass: TypeId = 555;
+pub(super) const t_CUtexObject: TypeId = 556;
+pub(super) const t_P_CUtexObject: TypeId = 557;
+pub(super) const t_CUaddress_mode: TypeId = 558;
+pub(super) const t_A3_CUaddress_mode: TypeId = 559;
+pub(super) const t_CUfilter_mode: TypeId = 560;
+pub(super) const t_A4_f32: TypeId = 561;
+pub(super) const t_A12_i32: TypeId = 562;
+pub(super) const t_CUtexref_flags_in4: TypeId = 563;
+pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 564;
+pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 565;
+pub(super) const t_CUresourceViewFormat: TypeId = 566;
+pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 567;
+pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 568;
+pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 569;
+pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 570;
+pub(super) const t_P_CUaddress_mode: TypeId = 571;
+pub(super) const t_P_CUfilter_mode: TypeId = 572;
+pub(super) const t_P_CUtexref_flags_in4: TypeId = 573;
+pub(super) const t_P_CUarray_format: TypeId = 574;
+pub(super) const t_CUtexrefArray_flags_in4: TypeId = 575;
+pub(super) const t_P_CUstreamCaptureMode: TypeId = 576;
+pub(super) const t_P_CUuserObject: TypeId = 577;
+pub(super) const t_CUuserObject_flags_in4: TypeId = 578;
+pub(super) const t_cudaError_t: TypeId = 579;
+pub(super) const t_cudaError_t_status: TypeId = 580;
+pub(super) const t_cudaKernel_t: TypeId = 581;
+pub(super) const t_P_cudaKernel_t: TypeId = 582;
+pub(super) const t_dim3: TypeId = 583;
+pub(super) const t_cudaStream_t: TypeId = 584;
+pub(super) const t_P_dim3: TypeId = 585;
+pub(super) const t_P_cudaStream_t: TypeId = 586;
+pub(super) const t_uint3: TypeId = 587;
+pub(super) const t_P_uint3: TypeId = 588;
+pub(super) const t_cudaChannelFormatKind: TypeId = 589;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 590;
+pub(super) const t_surfaceReference: TypeId = 591;
+pub(super) const t_PC_surfaceReference: TypeId = 592;
+pub(super) const t_cudaSurfaceType: TypeId = 593;
+pub(super) const t_cudaTextureFilterMode: TypeId = 594;
+pub(super) const t_cudaTextureAddressMode: TypeId = 595;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 596;
+pub(super) const t_A14_i32: TypeId = 597;
+pub(super) const t_textureReference: TypeId = 598;
+pub(super) const t_PC_textureReference: TypeId = 599;
+pub(super) const t_cudaTextureType: TypeId = 600;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 601;
+pub(super) const t_cudaExtent: TypeId = 602;
+pub(super) const t_P_cudaExtent: TypeId = 603;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 604;
+pub(super) const t_P_cudaArrayFlags_in4: TypeId = 605;
+pub(super) const t_cudaArray_t: TypeId = 606;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 607;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 608;
+pub(super) const t_P_cudaArray_t: TypeId = 609;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 610;
+pub(super) const t_cudaArraySparseFlags_in4: TypeId = 611;
+pub(super) const t_cudaArraySparseProperties: TypeId = 612;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 613;
+pub(super) const t_cudaArray_const_t: TypeId = 614;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 615;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 616;
+pub(super) const t_A8_char: TypeId = 617;
+pub(super) const t_A2_i32: TypeId = 618;
+pub(super) const t_A8_u8: TypeId = 619;
+pub(super) const t_cudaComputeMode: TypeId = 620;
+pub(super) const t_A63_i32: TypeId = 621;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesOptions_in4: TypeId = 622;
+pub(super) const t_cudaGPUDirectRDMAWritesOrdering: TypeId = 623;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 624;
+pub(super) const t_A61_i32: TypeId = 625;
+pub(super) const t_A1_i32: TypeId = 626;
+pub(super) const t_A60_i32: TypeId = 627;
+pub(super) const t_A56_i32: TypeId = 628;
+pub(super) const t_cudaDeviceProp: TypeId = 629;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 630;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 631;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 632;
+pub(super) const t_cudaResourceType: TypeId = 633;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 634;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 635;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 636;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 637;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 638;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 639;
+pub(super) const t_cudaResourceDesc_res: TypeId = 640;
+pub(super) const t_cudaResourceDesc: TypeId = 641;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 642;
+pub(super) const t_cudaTextureObject_t: TypeId = 643;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 644;
+pub(super) const t_cudaTextureReadMode: TypeId = 645;
+pub(super) const t_cudaTextureDesc: TypeId = 646;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 647;
+pub(super) const t_cudaResourceViewFormat: TypeId = 648;
+pub(super) const t_cudaResourceViewDesc: TypeId = 649;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 650;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 651;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 652;
+pub(super) const t_cudaExternalMemory_t: TypeId = 653;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 654;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 655;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 656;
+pub(super) const t_cudaDevResourceType: TypeId = 657;
+pub(super) const t_cudaDevSmResourceGroup_flags_in4: TypeId = 658;
+pub(super) const t_cudaLocalityDomainId: TypeId = 659;
+pub(super) const t_cudaDevSmResource: TypeId = 660;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 661;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 662;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 663;
+pub(super) const t_cudaDevResource__2: TypeId = 664;
+pub(super) const t_cudaDevResource: TypeId = 665;
+pub(super) const t_P_cudaDevResource: TypeId = 666;
+pub(super) const t_PC_cudaDevResource: TypeId = 667;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 668;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 669;
+pub(super) const t_cudaDevSmResourceSplitByCount_flags_in4: TypeId = 670;
+pub(super) const t_cudaPeerAccessFlags_in4: TypeId = 671;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 672;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 673;
+pub(super) const t_cudaDeviceAttr: TypeId = 674;
+pub(super) const t_cudaFuncCache: TypeId = 675;
+pub(super) const t_P_cudaFuncCache: TypeId = 676;
+pub(super) const t_cudaMemPool_t: TypeId = 677;
+pub(super) const t_P_cudaMemPool_t: TypeId = 678;
+pub(super) const t_cudaExecutionContext_t: TypeId = 679;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 680;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 681;
+pub(super) const t_cudaAtomicOperation: TypeId = 682;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 683;
+pub(super) const t_cudaLimit: TypeId = 684;
+pub(super) const t_cudaNvSciSyncAttrFlags_in4: TypeId = 685;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 686;
+pub(super) const t_cudaSharedMemConfig: TypeId = 687;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 688;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 689;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 690;
+pub(super) const t_cudaEglStreamConnection: TypeId = 691;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 692;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 693;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 694;
+pub(super) const t_cudaEglResourceLocationFlags: TypeId = 695;
+pub(super) const t_A3_cudaArray_t: TypeId = 696;
+pub(super) const t_cudaPitchedPtr: TypeId = 697;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 698;
+pub(super) const t_cudaEglFrame_frame: TypeId = 699;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 700;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 701;
+pub(super) const t_cudaEglFrameType: TypeId = 702;
+pub(super) const t_cudaEglColorFormat: TypeId = 703;
+pub(super) const t_cudaEglFrame: TypeId = 704;
+pub(super) const t_P_cudaEglFrame: TypeId = 705;
+pub(super) const t_cudaEvent_t: TypeId = 706;
+pub(super) const t_P_cudaEvent_t: TypeId = 707;
+pub(super) const t_cudaEventFlags_in4: TypeId = 708;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 709;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 710;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 711;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 712;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 713;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 714;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 715;
+pub(super) const t_A16_i32: TypeId = 716;
+pub(super) const t_A15_i32: TypeId = 717;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 718;
+pub(super) const t_cudaFuncAttributes: TypeId = 719;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 720;
+pub(super) const t_cudaFuncAttribute: TypeId = 721;
+pub(super) const t_cudaSharedCarveout: TypeId = 722;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 723;
+pub(super) const t_cudaGLDeviceList: TypeId = 724;
+pub(super) const t_cudaGLMapFlags_in4: TypeId = 725;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 726;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 727;
+pub(super) const t_P_cudaDeviceProp: TypeId = 728;
+pub(super) const t_cudaDeviceProp_: TypeId = 729;
+pub(super) const t_P_cudaDeviceProp_: TypeId = 730;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 731;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 732;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 733;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 734;
+pub(super) const t_cudaFunction_t: TypeId = 735;
+pub(super) const t_P_cudaFunction_t: TypeId = 736;
+pub(super) const t_P_cudaResourceDesc: TypeId = 737;
+pub(super) const t_P_PC_surfaceReference: TypeId = 738;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 739;
+pub(super) const t_P_cudaTextureDesc: TypeId = 740;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 741;
+pub(super) const t_P_PC_textureReference: TypeId = 742;
+pub(super) const t_cudaGraphNode_t: TypeId = 743;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 744;
+pub(super) const t_cudaGraph_t: TypeId = 745;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 746;
+pub(super) const t_cudaGraphKernelNodePort: TypeId = 747;
+pub(super) const t_cudaGraphKernelNodePort_: TypeId = 748;
+pub(super) const t_cudaGraphDependencyType: TypeId = 749;
+pub(super) const t_cudaGraphDependencyType_: TypeId = 750;
+pub(super) const t_cudaGraphEdgeData: TypeId = 751;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 752;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 753;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 754;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 755;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 756;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 757;
+pub(super) const t_cudaExternalSemaphoreSignalFlags_in4: TypeId = 758;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 759;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 760;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 761;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 762;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 763;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 764;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 765;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 766;
+pub(super) const t_cudaExternalSemaphoreWaitFlags_in4: TypeId = 767;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 768;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 769;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 770;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 771;
+pub(super) const t_cudaHostNodeParams: TypeId = 772;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 773;
+pub(super) const t_cudaKernelNodeParams: TypeId = 774;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 775;
+pub(super) const t_cudaMemAllocationType: TypeId = 776;
+pub(super) const t_cudaMemLocationType: TypeId = 777;
+pub(super) const t_cudaDeviceId: TypeId = 778;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 779;
+pub(super) const t_cudaMemLocation__1: TypeId = 780;
+pub(super) const t_cudaMemLocation: TypeId = 781;
+pub(super) const t_cudaMemPoolCreateUsage_in4: TypeId = 782;
+pub(super) const t_cudaMemPoolCreateUsage_in2: TypeId = 783;
+pub(super) const t_cudaMemPoolProps: TypeId = 784;
+pub(super) const t_cudaMemAccessFlags: TypeId = 785;
+pub(super) const t_cudaMemAccessDesc: TypeId = 786;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 787;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 788;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 789;
+pub(super) const t_cudaPos: TypeId = 790;
+pub(super) const t_cudaMemcpyKind: TypeId = 791;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 792;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 793;
+pub(super) const t_cudaMemsetParams: TypeId = 794;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 795;
+pub(super) const t_cudaGraphNodeType: TypeId = 796;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 797;
+pub(super) const t_cudaKernelFunctionType: TypeId = 798;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 799;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 800;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 801;
+pub(super) const t_cudaHostTaskSyncMode: TypeId = 802;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 803;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 804;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 805;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 806;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 807;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 808;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 809;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 810;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 811;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 812;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 813;
+pub(super) const t_P_cudaGraph_t: TypeId = 814;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 815;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 816;
+pub(super) const t_cudaMemcpyFlags_in4: TypeId = 817;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 818;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 819;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 820;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 821;
+pub(super) const t_cudaGraphNodeParams: TypeId = 822;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 823;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 824;
+pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 825;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 826;
+pub(super) const t_cudaGraphExec_t: TypeId = 827;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 828;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 829;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 830;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 831;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 832;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 833;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 834;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 835;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 836;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 837;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 838;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 839;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 840;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 841;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 842;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 843;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 844;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 845;
+pub(super) const t_cudaAccessProperty: TypeId = 846;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 847;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 848;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 849;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 850;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 851;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 852;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 853;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 854;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 855;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 856;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 857;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 858;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 859;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 860;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 861;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 862;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 863;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 864;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 865;
+pub(super) const t_P_cudaMemsetParams: TypeId = 866;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 867;
+pub(super) const t_cudaUserObject_t: TypeId = 868;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 869;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 870;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 871;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 872;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 873;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 874;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 875;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 876;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 877;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 878;
+pub(super) const t_cudaExternalMemoryFlags_in4: TypeId = 879;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 880;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 881;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 882;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 883;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 884;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 885;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 886;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 887;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 888;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 889;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 890;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 891;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 892;
+pub(super) const t_cudaLaunchParams: TypeId = 893;
+pub(super) const t_P_cudaLaunchParams: TypeId = 894;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 895;
+pub(super) const t_cudaLaunchAttribute: TypeId = 896;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 897;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 898;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 899;
+pub(super) const t_cudaLibrary_t: TypeId = 900;
+pub(super) const t_P_cudaLibrary_t: TypeId = 901;
+pub(super) const t_cudaJitOption: TypeId = 902;
+pub(super) const t_P_cudaJitOption: TypeId = 903;
+pub(super) const t_cudaLibraryOption: TypeId = 904;
+pub(super) const t_P_cudaLibraryOption: TypeId = 905;
+pub(super) const t_cudaJit_Fallback: TypeId = 906;
+pub(super) const t_cudaJit_CacheMode: TypeId = 907;
+pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 908;
+pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 909;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 910;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 911;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 912;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 913;
+pub(super) const t_cudaMemoryAdvise: TypeId = 914;
+pub(super) const t_P_cudaMemLocation: TypeId = 915;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 916;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 917;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 918;
+pub(super) const t_cudaMemFabricHandle_t: TypeId = 919;
+pub(super) const t_cudaMemAllocationHandleType: TypeId = 920;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 921;
+pub(super) const t_cudaMemPoolAttr: TypeId = 922;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 923;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 924;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 925;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 926;
+pub(super) const t_cudaOffset3D: TypeId = 927;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 928;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 929;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 930;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 931;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 932;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 933;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 934;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 935;
+pub(super) const t_cudaMemoryType: TypeId = 936;
+pub(super) const t_A8_i64: TypeId = 937;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 938;
+pub(super) const t_A7_i64: TypeId = 939;
+pub(super) const t_cudaPointerAttributes: TypeId = 940;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 941;
+pub(super) const t_cudaOutputMode_t: TypeId = 942;
+pub(super) const t_P_f64: TypeId = 943;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 944;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 945;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 946;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 947;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 948;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 949;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 950;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 951;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 952;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 953;
+pub(super) const t_cudaStreamAttrID: TypeId = 954;
+pub(super) const t_cudaStreamAttrValue: TypeId = 955;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 956;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 957;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 958;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 959;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 960;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 961;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 962;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags: TypeId = 963;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 964;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 965;
+pub(super) const t_P_cudaUserObject_t: TypeId = 966;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 967;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 968;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 969;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 970;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 971;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 972;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 973;
+pub(super) const t_cublasStatus_t: TypeId = 974;
+pub(super) const t_cublasStatus_t_status: TypeId = 975;
+pub(super) const t_cublasHandle_t: TypeId = 976;
+pub(super) const t_cudaDataType: TypeId = 977;
 pub(super) const t_A2_i8: TypeId = 978;
 pub(super) const t_A2_u8: TypeId = 979;
 pub(super) const t_A2_i16: TypeId = 980;
@@ -5933,15 +5933,15 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUmemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfabricCpyOperand.op.le", since: 13050, until: NOW, size: 16, fields: &[d("id", t_u32, 0, One), d("offset", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS_st", since: 0, until: 12010, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 11 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 11 },
-    StructRow { name: "CUstreamMemOpWaitValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWaitValueParams_st__1, 16, One), d("flags", t_CUstreamWaitValue_flags_in4, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 13 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 13 },
+    StructRow { name: "CUstreamMemOpWaitValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, Memory(Typed { count: 255, tags: 10, by: 0, times: 255 })), d("_1", t_CUstreamMemOpWaitValueParams_st__1, 16, One), d("flags", t_CUstreamWaitValue_flags_in4, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpWaitValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 9 },
-    StructRow { name: "CUstreamMemOpWriteValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWriteValueParams_st__1, 16, One), d("flags", t_CUstreamWriteValue_flags_in4, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWriteValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 10 },
+    StructRow { name: "CUstreamMemOpWriteValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, Memory(Typed { count: 255, tags: 10, by: 0, times: 255 })), d("_1", t_CUstreamMemOpWriteValueParams_st__1, 16, One), d("flags", t_CUstreamWriteValue_flags_in4, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpWriteValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 11 },
     StructRow { name: "CUstreamMemOpFlushRemoteWritesParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).zero()], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpMemoryBarrierParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_CUstreamMemoryBarrier_flags, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).zero(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, One), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).zero(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, Memory(Typed { count: 255, tags: 12, by: 3, times: 255 })), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS", since: 12020, until: NOW, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_CUgraphKernelNodePort_, 0, One), d("to_port", t_CUgraphKernelNodePort_, 1, One), d("type", t_CUgraphDependencyType_, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, Many(Of(2))), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
@@ -5969,10 +5969,10 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEMCPY3D", since: 0, until: NOW, size: 200, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcZ", t_u64, 16, One), d("srcLOD", t_u64, 24, One), d("srcMemoryType", t_CUmemorytype, 32, One), d("srcHost", t_PC_void, 40, Host(Copied(0))), d("srcDevice", t_deviceptr, 48, Memory(Copied(0))), d("srcArray", t_CUarray, 56, One), d("srcPitch", t_u64, 72, One), d("srcHeight", t_u64, 80, One), d("dstXInBytes", t_u64, 88, One).bytes(), d("dstY", t_u64, 96, One), d("dstZ", t_u64, 104, One), d("dstLOD", t_u64, 112, One), d("dstMemoryType", t_CUmemorytype, 120, One), d("dstHost", t_P_void, 128, Host(Copied(1))), d("dstDevice", t_deviceptr, 136, Memory(Copied(1))), d("dstArray", t_CUarray, 144, One), d("dstPitch", t_u64, 160, One), d("dstHeight", t_u64, 168, One), d("WidthInBytes", t_u64, 176, One).bytes(), d("Height", t_u64, 184, One), d("Depth", t_u64, 192, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMSET_NODE_PARAMS", since: 0, until: NOW, size: 40, fields: &[d("dst", t_deviceptr, 0, Memory(RowsBy { pitch: 1, width: 4, element: 3, height: 5 })), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_CUgraphNodeType, 0, One), d("_1", t_CUgraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUgraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUgraphNodeParams._1", since: 12030, until: 13020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUgraphNodeParams._1", since: 13030, until: 13040, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 12 },
-    StructRow { name: "CUgraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 12 },
+    StructRow { name: "CUgraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUgraphNodeParams._1", since: 12030, until: 13020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUgraphNodeParams._1", since: 13030, until: 13040, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUgraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 14 },
     StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v3", since: 12020, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 10)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_NODE_PARAMS", since: 12020, until: NOW, size: 216, fields: &[d("flags", t_i32, 0, One).zero(), d("copyCtx", t_CUcontext, 8, One), d("copyParams", t_CUDA_MEMCPY3D, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMSET_NODE_PARAMS_v2", since: 12020, until: NOW, size: 48, fields: &[d("dst", t_deviceptr, 0, Memory(RowsBy { pitch: 1, width: 4, element: 3, height: 5 })), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One), d("ctx", t_CUcontext, 40, One)], tag: 255, tags: 65535 },
@@ -6005,14 +6005,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_GRAPH_INSTANTIATE_PARAMS", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_CUgraphInstantiate_flags_in8, 0, One), d("hUploadStream", t_CUstream, 8, One), d("hErrNode_out", t_CUgraphNode, 16, One), d("result_out", t_CUgraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUkernelNodeAttrValue_union", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUaccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Of(1))), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_CUaccessProperty, 20, One), d("missProp", t_CUaccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
-    StructRow { name: "CUlaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
-    StructRow { name: "CUlaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 14 },
+    StructRow { name: "CUlaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUlaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUlaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_CUshared_carveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 16 },
     StructRow { name: "CUlaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_CUevent, 0, One), d("flags", t_CUevent_record_flags_in4, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchMemSyncDomainMap", since: 12000, until: NOW, size: 2, fields: &[d("default_", t_u8, 0, One), d("remote", t_u8, 1, One)], tag: 255, tags: 65535 },
@@ -6020,10 +6020,10 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUlaunchAttributeValue.deviceUpdatableKernelNode", since: 12040, until: NOW, size: 16, fields: &[d("deviceUpdatable", t_i32, 0, One), d("devNode", t_CUgraphDeviceNode, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttributeValue.preferredClusterDim", since: 12080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC", since: 0, until: NOW, size: 104, fields: &[d("type", t_CUexternalMemoryHandleType, 0, One), d("handle", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_CUexternalMemory_flags_in4, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, Opaque)], tag: 0, tags: 15 },
+    StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, Opaque)], tag: 0, tags: 17 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Opaque), d("name", t_PC_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC", since: 0, until: NOW, size: 96, fields: &[d("type", t_CUexternalSemaphoreHandleType, 0, One), d("handle", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle, 8, One), d("flags", t_u32, 24, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, Opaque)], tag: 0, tags: 16 },
+    StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, Opaque)], tag: 0, tags: 18 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Opaque), d("name", t_PC_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUipcEventHandle", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUipcMemHandle", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One).hex()], tag: 255, tags: 65535 },
@@ -6032,7 +6032,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUlaunchAttribute", since: 11080, until: NOW, size: 72, fields: &[d("id", t_CUlaunchAttributeID, 0, One), d("value", t_CUlaunchAttributeValue, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlibraryHostUniversalFunctionAndDataTable", since: 12000, until: NOW, size: 32, fields: &[d("functionTable", t_P_void, 0, Opaque), d("functionWindowSize", t_u64, 8, One).bytes(), d("dataTable", t_P_void, 16, Opaque), d("dataWindowSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointProp", since: 13030, until: NOW, size: 24, fields: &[d("type", t_CUlogicalEndpointType, 0, One), d("_1", t_CUlogicalEndpointProp__1, 4, One), d("size", t_u64, 8, One).bytes(), d("ipcHandleTypes", t_CUlogicalEndpointIpcHandleType_in4, 16, One), d("flags", t_CUlogicalEndpointFlag_in4, 20, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlogicalEndpointProp._1", since: 13030, until: NOW, size: 4, fields: &[d("unicast", t_CUlogicalEndpointProp__1_unicast, 0, One), d("multicast", t_CUlogicalEndpointProp__1_multicast, 0, One)], tag: 0, tags: 19 },
+    StructRow { name: "CUlogicalEndpointProp._1", since: 13030, until: NOW, size: 4, fields: &[d("unicast", t_CUlogicalEndpointProp__1_unicast, 0, One), d("multicast", t_CUlogicalEndpointProp__1_multicast, 0, One)], tag: 0, tags: 21 },
     StructRow { name: "CUlogicalEndpointProp._1.unicast", since: 13030, until: NOW, size: 4, fields: &[d("device", t_CUdevice, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointProp._1.multicast", since: 13030, until: NOW, size: 4, fields: &[d("numDevices", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointFabricHandle", since: 13030, until: NOW, size: 64, fields: &[d("data", t_A64_u8, 0, One).hex()], tag: 255, tags: 65535 },
@@ -6041,8 +6041,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUmemAllocationProp.allocFlags", since: 0, until: NOW, size: 8, fields: &[d("compressionType", t_CUmemAllocationCompType_, 0, One), d("gpuDirectRDMACapable", t_u8, 1, One), d("usage", t_CUmem_create_usage_in2, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemFabricHandle", since: 12030, until: NOW, size: 64, fields: &[d("data", t_A64_u8, 0, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo", since: 0, until: NOW, size: 96, fields: &[d("resourceType", t_CUresourcetype, 0, One), d("resource", t_CUarrayMapInfo_resource, 8, One), d("subresourceType", t_CUarraySparseSubresourceType, 16, One), d("subresource", t_CUarrayMapInfo_subresource, 24, One), d("memOperationType", t_CUmemOperationType, 56, One), d("memHandleType", t_CUmemHandleType, 60, One), d("memHandle", t_CUarrayMapInfo_memHandle, 64, One), d("offset", t_u64, 72, One), d("deviceBitMask", t_u32, 80, One).hex(), d("flags", t_u32, 84, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "CUarrayMapInfo.resource", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_CUmipmappedArray, 0, One), d("array", t_CUarray, 0, One)], tag: 0, tags: 23 },
-    StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 2, tags: 24 },
+    StructRow { name: "CUarrayMapInfo.resource", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_CUmipmappedArray, 0, One), d("array", t_CUarray, 0, One)], tag: 0, tags: 25 },
+    StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 2, tags: 26 },
     StructRow { name: "CUarrayMapInfo.subresource.sparseLevel", since: 0, until: NOW, size: 32, fields: &[d("level", t_u32, 0, One), d("layer", t_u32, 4, One), d("offsetX", t_u32, 8, One), d("offsetY", t_u32, 12, One), d("offsetZ", t_u32, 16, One), d("extentWidth", t_u32, 20, One), d("extentHeight", t_u32, 24, One), d("extentDepth", t_u32, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.subresource.miptail", since: 0, until: NOW, size: 24, fields: &[d("layer", t_u32, 0, One), d("offset", t_u64, 8, One), d("size", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.memHandle", since: 0, until: NOW, size: 8, fields: &[d("memHandle", t_CUmemGenericAllocationHandle, 0, One)], tag: 255, tags: 65535 },
@@ -6052,7 +6052,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEMCPY3D_v1", since: 0, until: NOW, size: 144, fields: &[d("srcXInBytes", t_u32, 0, One), d("srcY", t_u32, 4, One), d("srcZ", t_u32, 8, One), d("srcLOD", t_u32, 12, One), d("srcMemoryType", t_CUmemorytype, 16, One), d("srcHost", t_PC_void, 24, Host(Copied(0))), d("srcDevice", t_u32, 32, Memory(Copied(0))), d("srcArray", t_CUarray, 40, One), d("srcPitch", t_u32, 56, One), d("srcHeight", t_u32, 60, One), d("dstXInBytes", t_u32, 64, One), d("dstY", t_u32, 68, One), d("dstZ", t_u32, 72, One), d("dstLOD", t_u32, 76, One), d("dstMemoryType", t_CUmemorytype, 80, One), d("dstHost", t_P_void, 88, Host(Copied(1))), d("dstDevice", t_u32, 96, Memory(Copied(1))), d("dstArray", t_CUarray, 104, One), d("dstPitch", t_u32, 120, One), d("dstHeight", t_u32, 124, One), d("WidthInBytes", t_u32, 128, One), d("Height", t_u32, 132, One), d("Depth", t_u32, 136, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D_BATCH_OP", since: 12080, until: NOW, size: 112, fields: &[d("src", t_CUmemcpy3DOperand, 0, Memory(Copied(0))), d("dst", t_CUmemcpy3DOperand, 40, Memory(Copied(1))), d("extent", t_CUextent3D, 80, One), d("srcAccessOrder", t_CUmemcpySrcAccessOrder, 104, One), d("flags", t_CUmemcpyFlags_in4, 108, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_CUmemcpy3DOperandType, 0, One), d("op", t_CUmemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 27 },
+    StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 29 },
     StructRow { name: "CUmemcpy3DOperand.op.ptr", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_deviceptr, 0, Memory(Unknown)), d("rowLength", t_u64, 8, One), d("layerHeight", t_u64, 16, One), d("locHint", t_CUmemLocation, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand.op.array", since: 12080, until: NOW, size: 32, fields: &[d("array", t_CUarray, 0, One), d("offset", t_CUoffset3D, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUoffset3D", since: 12080, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
@@ -6064,11 +6064,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUstreamCigParam", since: 13020, until: NOW, size: 16, fields: &[d("streamSharedDataType", t_CUstreamCigDataType, 0, One), d("streamSharedData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamAttrValue_union", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC", since: 0, until: NOW, size: 144, fields: &[d("resType", t_CUresourcetype, 0, One), d("res", t_CUDA_RESOURCE_DESC_res, 8, One), d("flags", t_u32, 136, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_RESOURCE_DESC.res", since: 0, until: NOW, size: 128, fields: &[d("array", t_CUDA_RESOURCE_DESC_res_array, 0, One), d("mipmap", t_CUDA_RESOURCE_DESC_res_mipmap, 0, One), d("linear", t_CUDA_RESOURCE_DESC_res_linear, 0, One), d("pitch2D", t_CUDA_RESOURCE_DESC_res_pitch2D, 0, One)], tag: 0, tags: 29 },
+    StructRow { name: "CUDA_RESOURCE_DESC.res", since: 0, until: NOW, size: 128, fields: &[d("array", t_CUDA_RESOURCE_DESC_res_array, 0, One), d("mipmap", t_CUDA_RESOURCE_DESC_res_mipmap, 0, One), d("linear", t_CUDA_RESOURCE_DESC_res_linear, 0, One), d("pitch2D", t_CUDA_RESOURCE_DESC_res_pitch2D, 0, One)], tag: 0, tags: 32 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.array", since: 0, until: NOW, size: 8, fields: &[d("hArray", t_CUarray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.mipmap", since: 0, until: NOW, size: 8, fields: &[d("hMipmappedArray", t_CUmipmappedArray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.linear", since: 0, until: NOW, size: 24, fields: &[d("devPtr", t_deviceptr, 0, Memory(Of(3))), d("format", t_CUarray_format, 8, One), d("numChannels", t_u32, 12, One), d("sizeInBytes", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_RESOURCE_DESC.res.pitch2D", since: 0, until: NOW, size: 40, fields: &[d("devPtr", t_deviceptr, 0, One), d("format", t_CUarray_format, 8, One), d("numChannels", t_u32, 12, One), d("width", t_u64, 16, One), d("height", t_u64, 24, One), d("pitchInBytes", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_RESOURCE_DESC.res.pitch2D", since: 0, until: NOW, size: 40, fields: &[d("devPtr", t_deviceptr, 0, Memory(Plane(31, 1))), d("format", t_CUarray_format, 8, One), d("numChannels", t_u32, 12, One), d("width", t_u64, 16, One), d("height", t_u64, 24, One), d("pitchInBytes", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.reserved", since: 0, until: NOW, size: 128, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "CUtensorMap", since: 12000, until: NOW, size: 128, fields: &[d("opaque", t_A16_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_TEXTURE_DESC", since: 0, until: NOW, size: 104, fields: &[d("addressMode", t_A3_CUaddress_mode, 0, One), d("filterMode", t_CUfilter_mode, 12, One), d("flags", t_CUtexref_flags_in4, 16, One), d("maxAnisotropy", t_u32, 20, One), d("mipmapFilterMode", t_CUfilter_mode, 24, One), d("mipmapLevelBias", t_f32, 28, One), d("minMipmapLevelClamp", t_f32, 32, One), d("maxMipmapLevelClamp", t_f32, 36, One), d("borderColor", t_A4_f32, 40, One)], tag: 255, tags: 65535 },
@@ -6090,12 +6090,12 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_cudaFlushGPUDirectRDMAWritesOptions_in4, 728, One), d("gpuDirectRDMAWritesOrdering", t_cudaGPUDirectRDMAWritesOrdering, 732, One), d("memoryPoolSupportedHandleTypes", t_cudaMemAllocationHandleType_in4, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 0, until: 12090, size: 64, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 13000, until: NOW, size: 144, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One), d("flags", t_u32, 136, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 30 },
-    StructRow { name: "cudaResourceDesc.res", since: 13000, until: NOW, size: 128, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 34 },
+    StructRow { name: "cudaResourceDesc.res", since: 13000, until: NOW, size: 128, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 34 },
     StructRow { name: "cudaResourceDesc.res.array", since: 0, until: NOW, size: 8, fields: &[d("array", t_cudaArray_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.mipmap", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_cudaMipmappedArray_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.linear", since: 0, until: NOW, size: 40, fields: &[d("devPtr", t_P_void, 0, Memory(Of(2))), d("desc", t_cudaChannelFormatDesc, 8, One), d("sizeInBytes", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaResourceDesc.res.pitch2D", since: 0, until: NOW, size: 56, fields: &[d("devPtr", t_P_void, 0, Memory(Unknown)), d("desc", t_cudaChannelFormatDesc, 8, One), d("width", t_u64, 32, One), d("height", t_u64, 40, One), d("pitchInBytes", t_u64, 48, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "cudaResourceDesc.res.pitch2D", since: 0, until: NOW, size: 56, fields: &[d("devPtr", t_P_void, 0, Memory(Plane(65535, 1))), d("desc", t_cudaChannelFormatDesc, 8, One), d("width", t_u64, 32, One), d("height", t_u64, 40, One), d("pitchInBytes", t_u64, 48, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.reserved", since: 13000, until: NOW, size: 128, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "cudaTextureDesc", since: 0, until: 11070, size: 72, fields: &[d("addressMode", t_A3_cudaTextureAddressMode, 0, One), d("filterMode", t_cudaTextureFilterMode, 12, One), d("readMode", t_cudaTextureReadMode, 16, One), d("sRGB", t_i32, 20, One), d("borderColor", t_A4_f32, 24, One), d("normalizedCoords", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One), d("seamlessCubemap", t_i32, 68, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaTextureDesc", since: 11080, until: 11080, size: 68, fields: &[d("addressMode", t_A3_cudaTextureAddressMode, 0, One), d("filterMode", t_cudaTextureFilterMode, 12, One), d("readMode", t_cudaTextureReadMode, 16, One), d("sRGB", t_i32, 20, One), d("borderColor", t_A4_f32, 24, One), d("normalizedCoords", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One)], tag: 255, tags: 65535 },
@@ -6104,7 +6104,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaResourceViewDesc", since: 13000, until: NOW, size: 112, fields: &[d("format", t_cudaResourceViewFormat, 0, One), d("width", t_u64, 8, One), d("height", t_u64, 16, One), d("depth", t_u64, 24, One), d("firstMipmapLevel", t_u32, 32, One), d("lastMipmapLevel", t_u32, 36, One), d("firstLayer", t_u32, 40, One), d("lastLayer", t_u32, 44, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaTextureDesc_v2", since: 11080, until: 11080, size: 72, fields: &[d("addressMode", t_A3_cudaTextureAddressMode, 0, One), d("filterMode", t_cudaTextureFilterMode, 12, One), d("readMode", t_cudaTextureReadMode, 16, One), d("sRGB", t_i32, 20, One), d("borderColor", t_A4_f32, 24, One), d("normalizedCoords", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One), d("seamlessCubemap", t_i32, 68, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevResource", since: 13010, until: NOW, size: 144, fields: &[d("type", t_cudaDevResourceType, 0, One), d("_2", t_cudaDevResource__2, 96, One), d("nextResource", t_P_cudaDevResource, 136, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_cudaDevSmResource, 0, One), d("wqConfig", t_cudaDevWorkqueueConfigResource, 0, One), d("wq", t_cudaDevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 31 },
+    StructRow { name: "cudaDevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_cudaDevSmResource, 0, One), d("wqConfig", t_cudaDevWorkqueueConfigResource, 0, One), d("wq", t_cudaDevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 35 },
     StructRow { name: "cudaDevSmResource", since: 13010, until: 13030, size: 16, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevSmResource", since: 13040, until: NOW, size: 20, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_cudaLocalityDomainId, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevWorkqueueConfigResource", since: 13010, until: NOW, size: 12, fields: &[d("device", t_i32, 0, One), d("wqConcurrencyLimit", t_u32, 4, One), d("sharingScope", t_cudaDevWorkqueueConfigScope, 8, One)], tag: 255, tags: 65535 },
@@ -6112,7 +6112,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaDevSmResourceGroupParams", since: 13010, until: 13030, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevSmResourceGroupParams", since: 13040, until: NOW, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_cudaDevSmResourceGroup_flags_in4, 12, One), d("localityDomainId", t_cudaLocalityDomainId, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaEglFrame", since: 0, until: NOW, size: 280, fields: &[d("frame", t_cudaEglFrame_frame, 0, One), d("planeDesc", t_A3_cudaEglPlaneDesc, 96, One), d("planeCount", t_u32, 264, One), d("frameType", t_cudaEglFrameType, 268, One), d("eglColorFormat", t_cudaEglColorFormat, 272, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaEglFrame.frame", since: 0, until: NOW, size: 96, fields: &[d("pArray", t_A3_cudaArray_t, 0, One), d("pPitch", t_A3_cudaPitchedPtr, 0, One)], tag: 3, tags: 34 },
+    StructRow { name: "cudaEglFrame.frame", since: 0, until: NOW, size: 96, fields: &[d("pArray", t_A3_cudaArray_t, 0, One), d("pPitch", t_A3_cudaPitchedPtr, 0, One)], tag: 3, tags: 38 },
     StructRow { name: "cudaPitchedPtr", since: 0, until: NOW, size: 32, fields: &[d("ptr", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("xsize", t_u64, 16, One).bytes(), d("ysize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaEglPlaneDesc", since: 0, until: NOW, size: 56, fields: &[d("width", t_u32, 0, One), d("height", t_u32, 4, One), d("depth", t_u32, 8, One), d("pitch", t_u32, 12, One), d("numChannels", t_u32, 16, One), d("channelDesc", t_cudaChannelFormatDesc, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryBufferDesc", since: 0, until: 12090, size: 24, fields: &[d("offset", t_u64, 0, One), d("size", t_u64, 8, One).bytes(), d("flags", t_u32, 16, One).zero()], tag: 255, tags: 65535 },
@@ -6147,21 +6147,21 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaMemPoolProps", since: 13050, until: NOW, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_cudaMemPoolCreateUsage_in2, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 0, until: 13020, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("id", t_cudaDeviceId, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 13030, until: NOW, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("_1", t_cudaMemLocation__1, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_cudaDeviceId, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 36 },
-    StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_cudaDeviceId, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 36 },
+    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_cudaDeviceId, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_cudaDeviceId, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 40 },
     StructRow { name: "cudaMemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_cudaMemLocation, 0, One), d("flags", t_cudaMemAccessFlags, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DParms", since: 0, until: NOW, size: 160, fields: &[d("srcArray", t_cudaArray_t, 0, One), d("srcPos", t_cudaPos, 8, One), d("srcPtr", t_cudaPitchedPtr, 32, From(Copied(0), 7)), d("dstArray", t_cudaArray_t, 64, One), d("dstPos", t_cudaPos, 72, One), d("dstPtr", t_cudaPitchedPtr, 96, To(Copied(1), 7)), d("extent", t_cudaExtent, 128, One), d("kind", t_cudaMemcpyKind, 152, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaPos", since: 0, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemsetParams", since: 0, until: NOW, size: 40, fields: &[d("dst", t_P_void, 0, Memory(RowsBy { pitch: 1, width: 4, element: 3, height: 5 })), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_cudaGraphNodeType, 0, One), d("_1", t_cudaGraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 38 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 38 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 38 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 42 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 42 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 42 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 12020, until: 13000, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13010, until: 13010, size: 64, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 0)), d("extra", t_P_P_void, 48, Extra), d("ctx", t_cudaExecutionContext_t, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13020, until: NOW, size: 72, fields: &[d("_1", t_cudaKernelNodeParamsV2__1, 0, One), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 0)), d("extra", t_P_P_void, 48, Extra), d("ctx", t_cudaExecutionContext_t, 56, One), d("functionType", t_cudaKernelFunctionType, 64, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaKernelNodeParamsV2._1", since: 13020, until: NOW, size: 8, fields: &[d("func", t_P_void, 0, Opaque), d("kern", t_cudaKernel_t, 0, One), d("cuFunc", t_cudaFunction_t, 0, One)], tag: 7, tags: 37 },
+    StructRow { name: "cudaKernelNodeParamsV2._1", since: 13020, until: NOW, size: 8, fields: &[d("func", t_P_void, 0, Opaque), d("kern", t_cudaKernel_t, 0, One), d("cuFunc", t_cudaFunction_t, 0, One)], tag: 7, tags: 41 },
     StructRow { name: "cudaMemcpyNodeParams", since: 12020, until: 13000, size: 176, fields: &[d("flags", t_i32, 0, One).zero(), d("copyParams", t_cudaMemcpy3DParms, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpyNodeParams", since: 13010, until: NOW, size: 176, fields: &[d("flags", t_i32, 0, One).zero(), d("ctx", t_cudaExecutionContext_t, 8, One), d("copyParams", t_cudaMemcpy3DParms, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemsetParamsV2", since: 12020, until: 13000, size: 40, fields: &[d("dst", t_P_void, 0, Memory(RowsBy { pitch: 1, width: 4, element: 3, height: 5 })), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
@@ -6188,14 +6188,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaGraphInstantiateParams", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_cudaGraphInstantiateFlags_in8, 0, One), d("uploadStream", t_cudaStream_t, 8, One), d("errNode_out", t_cudaGraphNode_t, 16, One), d("result_out", t_cudaGraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeAttrValue", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaAccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Of(1))), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_cudaAccessProperty, 20, One), d("missProp", t_cudaAccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 40 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 44 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 44 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 44 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 44 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 44 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 44 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 44 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_cudaSharedCarveout, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 44 },
     StructRow { name: "cudaLaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_cudaEvent_t, 0, One), d("flags", t_cudaEventRecordFlags_in4, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchMemSyncDomainMap", since: 12000, until: NOW, size: 2, fields: &[d("default_", t_u8, 0, One), d("remote", t_u8, 1, One)], tag: 255, tags: 65535 },
@@ -6204,11 +6204,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaLaunchAttributeValue.preferredClusterDim", since: 12080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryHandleDesc", since: 0, until: 12090, size: 40, fields: &[d("type", t_cudaExternalMemoryHandleType, 0, One), d("handle", t_cudaExternalMemoryHandleDesc_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_cudaExternalMemoryFlags_in4, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryHandleDesc", since: 13000, until: NOW, size: 104, fields: &[d("type", t_cudaExternalMemoryHandleType, 0, One), d("handle", t_cudaExternalMemoryHandleDesc_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_cudaExternalMemoryFlags_in4, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalMemoryHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalMemoryHandleDesc_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, Opaque)], tag: 0, tags: 41 },
+    StructRow { name: "cudaExternalMemoryHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalMemoryHandleDesc_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, Opaque)], tag: 0, tags: 45 },
     StructRow { name: "cudaExternalMemoryHandleDesc.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Opaque), d("name", t_PC_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc", since: 0, until: 12090, size: 32, fields: &[d("type", t_cudaExternalSemaphoreHandleType, 0, One), d("handle", t_cudaExternalSemaphoreHandleDesc_handle, 8, One), d("flags", t_u32, 24, One).zero()], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc", since: 13000, until: NOW, size: 96, fields: &[d("type", t_cudaExternalSemaphoreHandleType, 0, One), d("handle", t_cudaExternalSemaphoreHandleDesc_handle, 8, One), d("flags", t_u32, 24, One).zero()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalSemaphoreHandleDesc_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, Opaque)], tag: 0, tags: 42 },
+    StructRow { name: "cudaExternalSemaphoreHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalSemaphoreHandleDesc_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, Opaque)], tag: 0, tags: 46 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Opaque), d("name", t_PC_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaIpcEventHandle_t", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaIpcMemHandle_t", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One).hex()], tag: 255, tags: 65535 },
@@ -6220,7 +6220,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaMemFabricHandle_t", since: 12030, until: NOW, size: 64, fields: &[d("reserved", t_A64_u8, 0, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DBatchOp", since: 12080, until: NOW, size: 112, fields: &[d("src", t_cudaMemcpy3DOperand, 0, Memory(Copied(0))), d("dst", t_cudaMemcpy3DOperand, 40, Memory(Copied(1))), d("extent", t_cudaExtent, 80, One), d("srcAccessOrder", t_cudaMemcpySrcAccessOrder, 104, One), d("flags", t_cudaMemcpyFlags_in4, 108, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_cudaMemcpy3DOperandType, 0, One), d("op", t_cudaMemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_cudaMemcpy3DOperand_op_ptr, 0, One), d("array", t_cudaMemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 48 },
+    StructRow { name: "cudaMemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_cudaMemcpy3DOperand_op_ptr, 0, One), d("array", t_cudaMemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 52 },
     StructRow { name: "cudaMemcpy3DOperand.op.ptr", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_P_void, 0, Memory(Unknown)), d("rowLength", t_u64, 8, One), d("layerHeight", t_u64, 16, One), d("locHint", t_cudaMemLocation, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DOperand.op.array", since: 12080, until: NOW, size: 32, fields: &[d("array", t_cudaArray_t, 0, One), d("offset", t_cudaOffset3D, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaOffset3D", since: 12080, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
@@ -6265,7 +6265,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_CUfileHandle_t, 40, One), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 68 },
+    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 72 },
     StructRow { name: "CUfileIOParams_t.u.batch", since: 0, until: NOW, size: 32, fields: &[d("devPtr_base", t_P_void, 0, Memory(Unknown)), d("file_offset", t_i64, 8, One), d("devPtr_offset", t_i64, 16, One), d("size", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t", since: 0, until: NOW, size: 56, fields: &[d("nvfs", t_CUfileDrvProps_t_nvfs, 0, One), d("fflags", t_u32, 32, One).hex(), d("max_device_cache_size", t_u32, 36, One), d("per_buffer_cache_size", t_u32, 40, One), d("max_device_pinned_mem_size", t_u32, 44, One), d("max_batch_io_size", t_u32, 48, One), d("max_batch_io_timeout_msecs", t_u32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t.nvfs", since: 0, until: NOW, size: 32, fields: &[d("major_version", t_u32, 0, One), d("minor_version", t_u32, 4, One), d("poll_thresh_size", t_u64, 8, One).bytes(), d("max_direct_io_size", t_u64, 16, One).bytes(), d("dstatusflags", t_u32, 24, One).hex(), d("dcontrolflags", t_u32, 28, One).hex()], tag: 255, tags: 65535 },
@@ -6275,7 +6275,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileStatsLevel3_t", since: 0, until: NOW, size: 5112, fields: &[d("detailed", t_CUfileStatsLevel2_t, 0, One), d("num_gpus", t_u32, 1136, One), d("per_gpu_stats", t_A16_CUfilePerGpuStats_t, 1144, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_u8, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDescr_t", since: 0, until: NOW, size: 24, fields: &[d("type", t_CUfileFileHandleType, 0, One), d("handle", t_CUfileDescr_t_handle, 8, One), d("fs_ops", t_PC_CUfileFSOps_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 69 },
+    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 73 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtHandle_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
@@ -6341,7 +6341,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 80 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 84 },
     StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
@@ -6387,7 +6387,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_nvmlLicenseExpiryStatus_, 14, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlUUIDType_t, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 81 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 85 },
     StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("reserved", t_u64, 16, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
@@ -6435,7 +6435,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlVgpuProcessUtilizationInfo_v1_t", since: 0, until: NOW, size: 104, fields: &[d("processName", t_A64_char, 0, One), d("timeStamp", t_u64, 64, One), d("vgpuInstance", t_nvmlVgpuInstance_t, 72, One), d("pid", t_u32, 76, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One), d("jpgUtil", t_u32, 96, One), d("ofaUtil", t_u32, 100, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerCapabilities_t", since: 0, until: NOW, size: 40, fields: &[d("supportedSchedulers", t_A3_u32, 0, One), d("maxTimeslice", t_u32, 12, One), d("minTimeslice", t_u32, 16, One), d("isArrModeSupported", t_u32, 20, One), d("maxFrequencyForARR", t_u32, 24, One), d("minFrequencyForARR", t_u32, 28, One), d("maxAvgFactorForARR", t_u32, 32, One), d("minAvgFactorForARR", t_u32, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerLog_t", since: 0, until: NOW, size: 9624, fields: &[d("engineId", t_nvmlVgpuSchedulerEngine, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("arrMode", t_nvmlVgpuSchedulerArr, 8, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 12, One), d("entriesCount", t_u32, 20, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 82 },
+    StructRow { name: "nvmlVgpuSchedulerParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 86 },
     StructRow { name: "nvmlVgpuSchedulerParams_t.vgpuSchedDataWithARR", since: 0, until: NOW, size: 8, fields: &[d("avgFactor", t_u32, 0, One), d("timeslice", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerParams_t.vgpuSchedData", since: 0, until: NOW, size: 4, fields: &[d("timeslice", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerLogEntry_t", since: 0, until: NOW, size: 48, fields: &[d("timestamp", t_u64, 0, One), d("timeRunTotal", t_u64, 8, One), d("timeRun", t_u64, 16, One), d("swRunlistId", t_u32, 24, One), d("targetTimeSlice", t_u64, 32, One), d("cumulativePreemptionTime", t_u64, 40, One)], tag: 255, tags: 65535 },
@@ -6450,7 +6450,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlPerfMetricsSamples_v1_t", since: 0, until: NOW, size: 115344, fields: &[d("numSamples", t_u32, 0, One), d("samples", t_A13_nvmlPerfMetricsSample_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPerfMetricsSample_t", since: 0, until: NOW, size: 8872, fields: &[d("numControllerData", t_u8, 0, One), d("controllerData", t_A4_nvmlPerfMetricControllerSample_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPerfMetricControllerSample_t", since: 0, until: NOW, size: 2216, fields: &[d("controllerType", t_nvmlPerfMetricsControllerType, 0, One), d("data", t_nvmlPerfMetricControllerSample_t_data, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlPerfMetricControllerSample_t.data", since: 0, until: NOW, size: 2208, fields: &[d("dlppc2x", t_nvmlPerfMetricsDlppc2xSample_t, 0, One), d("pfpp1x", t_nvmlPerfMetricsPfpp1xSample_t, 0, One)], tag: 0, tags: 83 },
+    StructRow { name: "nvmlPerfMetricControllerSample_t.data", since: 0, until: NOW, size: 2208, fields: &[d("dlppc2x", t_nvmlPerfMetricsDlppc2xSample_t, 0, One), d("pfpp1x", t_nvmlPerfMetricsPfpp1xSample_t, 0, One)], tag: 0, tags: 87 },
     StructRow { name: "nvmlPerfMetricsDlppc2xSample_t", since: 0, until: NOW, size: 1624, fields: &[d("observedMetrics", t_nvmlObservedMetrics_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlObservedMetrics_t", since: 0, until: NOW, size: 1624, fields: &[d("initialDramclkEst", t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 0, One), d("bValid", t_u8, 1560, One), d("coreRail", t_nvmlCoreRailMetrics_t, 1568, One), d("fbRail", t_nvmlRailMetrics_t, 1600, One), d("tgpPwrTuple", t_nvmlPmgrPwrTuple_t, 1616, One), d("perfMetrics", t_nvmlPwrModelMetricsDlppm1xPerf_t, 1620, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPwrModelMetricsDlppm1xDramclkEstimates_t", since: 0, until: NOW, size: 520, fields: &[d("estimatedMetrics", t_A8_nvmlPwrModelMetricsDlppm1x_t, 0, One), d("numEstimatedMetrics", t_u8, 512, One)], tag: 255, tags: 65535 },
@@ -6479,7 +6479,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlPowerValue_v2_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("powerScope", t_nvmlPowerScope, 4, One), d("powerValueMw", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlRusdSettings_v1_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("pollMask", t_nvmlRusdPoll_in8, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerSetState_t", since: 0, until: NOW, size: 16, fields: &[d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 0, One), d("enableARRMode", t_nvmlVgpuSchedulerArr, 4, One), d("schedulerParams", t_nvmlVgpuSchedulerSetParams_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerSetParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 84 },
+    StructRow { name: "nvmlVgpuSchedulerSetParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 88 },
     StructRow { name: "nvmlVgpuSchedulerSetParams_t.vgpuSchedDataWithARR", since: 0, until: NOW, size: 8, fields: &[d("avgFactor", t_u32, 0, One), d("frequency", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerSetParams_t.vgpuSchedData", since: 0, until: NOW, size: 4, fields: &[d("timeslice", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerState_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_nvmlVgpuSchedulerEngine, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("avgFactor", t_u32, 8, One), d("frequency", t_u32, 12, One)], tag: 255, tags: 65535 },
@@ -6799,7 +6799,9 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "CUfabricCpyOperandType", rows: &[(1, 0), (2, 1)] },
     Tag { name: "CUfunction_attribute", rows: &[(9, 181), (15, 182)] },
     Tag { name: "waitedValue", rows: &[(1, 0), (4, 1)] },
+    Tag { name: "batchMemOpValue", rows: &[(1, 5), (2, 5), (4, 10), (5, 10)] },
     Tag { name: "writtenValue", rows: &[(2, 0), (5, 1)] },
+    Tag { name: "CUstreamAtomicReductionDataType", rows: &[(14, 5), (22, 10)] },
     Tag { name: "CUstreamBatchMemOpType", rows: &[(1, 1), (2, 2), (3, 3), (4, 1), (5, 2), (6, 4), (8, 5)] },
     Tag { name: "CUgraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (18, 14)] },
     Tag { name: "CUlaunchAttributeID", rows: &[(1, 340), (2, 24), (3, 344), (4, 345), (5, 182), (6, 24), (7, 346), (8, 24), (9, 347), (10, 348), (11, 352), (12, 349), (13, 351), (14, 181), (16, 5), (17, 353), (18, 354)] },
@@ -6818,57 +6820,59 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "CUmem_range_attribute", rows: &[(1, 24), (2, 25), (3, 25), (4, 25), (5, 167), (6, 25), (7, 167), (8, 25)] },
     Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
     Tag { name: "CUpointer_attribute", rows: &[(1, 68), (2, 273), (3, 32), (4, 61), (5, 503), (6, 24), (7, 10), (8, 24), (9, 25), (10, 24), (11, 32), (12, 10), (13, 24), (14, 10), (15, 24), (16, 504), (17, 124), (18, 10), (19, 61), (20, 10), (21, 24), (22, 24)] },
+    Tag { name: "CUarray_format", rows: &[(1, 86), (2, 260), (3, 5), (8, 530), (9, 531), (10, 24), (16, 532), (32, 155)] },
     Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
+    Tag { name: "CUtensorMapDataType", rows: &[(0, 86), (1, 260), (2, 5), (3, 24), (4, 10), (5, 279), (6, 532), (7, 155), (8, 551), (9, 552), (10, 155), (11, 155), (12, 155)] },
     Tag { name: "cudaResourceType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaDevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
-    Tag { name: "cudaDeviceAttr", rows: &[(20, 615), (117, 617), (118, 618), (119, 619)] },
+    Tag { name: "cudaDeviceAttr", rows: &[(20, 620), (117, 622), (118, 623), (119, 624)] },
     Tag { name: "cudaGraphMemAttributeType", rows: &[(0, 10), (1, 10), (2, 10), (3, 10)] },
     Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
-    Tag { name: "cudaFuncAttribute", rows: &[(9, 717), (15, 718)] },
+    Tag { name: "cudaFuncAttribute", rows: &[(9, 722), (15, 723)] },
     Tag { name: "cudaMemLocationType", rows: &[(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 1)] },
     Tag { name: "cudaKernelFunctionType", rows: &[(0, 0), (1, 0), (2, 1), (3, 2)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 842), (2, 24), (3, 845), (4, 846), (5, 718), (6, 24), (7, 847), (8, 24), (9, 848), (10, 849), (11, 853), (12, 850), (13, 852), (14, 717), (16, 5), (17, 854), (18, 713)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 847), (2, 24), (3, 850), (4, 851), (5, 723), (6, 24), (7, 852), (8, 24), (9, 853), (10, 854), (11, 858), (12, 855), (13, 857), (14, 722), (16, 5), (17, 859), (18, 718)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 2), (7, 1), (8, 1), (9, 0), (10, 1)] },
-    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 155), (3, 130), (4, 5), (5, 130), (6, 5), (7, 5), (10, 901), (11, 24), (12, 24), (13, 24), (14, 902), (30, 24), (31, 5), (32, 5), (33, 24)] },
-    Tag { name: "cudaLibraryOption", rows: &[(0, 904), (1, 24)] },
-    Tag { name: "cudaShareableHandle", rows: &[(1, 24), (8, 914)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 771), (10, 619), (11, 773), (12, 772), (13, 10), (14, 24), (15, 24)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 773), (3, 773), (4, 773), (5, 772), (6, 773), (7, 772), (8, 773)] },
+    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 155), (3, 130), (4, 5), (5, 130), (6, 5), (7, 5), (10, 906), (11, 24), (12, 24), (13, 24), (14, 907), (30, 24), (31, 5), (32, 5), (33, 24)] },
+    Tag { name: "cudaLibraryOption", rows: &[(0, 909), (1, 24)] },
+    Tag { name: "cudaShareableHandle", rows: &[(1, 24), (8, 919)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 776), (10, 624), (11, 778), (12, 777), (13, 10), (14, 24), (15, 24)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 778), (3, 778), (4, 778), (5, 777), (6, 778), (7, 777), (8, 778)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 938), (2, 976), (3, 974), (4, 986), (5, 987), (6, 984), (7, 978), (8, 86), (9, 979), (10, 24), (11, 613), (12, 5), (13, 464), (14, 977), (15, 985), (16, 86), (18, 86), (20, 975), (21, 980), (22, 260), (23, 981), (24, 279), (25, 982), (26, 10), (27, 983)] },
+    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 986), (5, 987), (6, 984), (7, 978), (8, 86), (9, 979), (10, 24), (11, 618), (12, 5), (13, 464), (14, 552), (15, 985), (16, 86), (18, 86), (20, 531), (21, 980), (22, 260), (23, 981), (24, 279), (25, 982), (26, 10), (27, 983)] },
     Tag { name: "cublasComplex", rows: &[(4, 986), (5, 987)] },
-    Tag { name: "cublasComputeType_t", rows: &[(64, 976), (65, 976), (68, 155), (69, 155), (70, 938), (71, 938), (72, 24), (73, 24), (74, 155), (75, 155), (77, 155), (78, 155), (79, 938)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 532), (65, 532), (68, 155), (69, 155), (70, 551), (71, 551), (72, 24), (73, 24), (74, 155), (75, 155), (77, 155), (78, 155), (79, 551)] },
     Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 1010), (1, 1008), (2, 1013), (3, 24), (4, 24), (5, 61)] },
     Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 1037), (2, 5), (3, 24), (4, 24), (5, 24), (6, 1038), (7, 24), (8, 24), (9, 24), (10, 24), (11, 1040), (12, 1041), (13, 1039), (14, 24), (15, 1042), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
     Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 1038), (2, 24), (3, 1037), (4, 5), (5, 5), (6, 1039), (7, 260), (8, 260)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 1004), (1, 973), (2, 1051), (3, 991), (4, 991), (5, 991), (6, 994), (7, 1041), (8, 61), (10, 279), (11, 61), (12, 279), (13, 279), (14, 279), (15, 24), (17, 61), (18, 61), (19, 61), (20, 61), (21, 61), (22, 973), (23, 61), (24, 61), (25, 974), (26, 973), (27, 24), (28, 24), (29, 61), (30, 61), (31, 1052), (32, 1052), (33, 1052), (34, 1052), (35, 1052), (36, 61), (37, 1052), (38, 1028), (39, 279), (40, 279), (41, 1053)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 1004), (1, 977), (2, 1051), (3, 991), (4, 991), (5, 991), (6, 994), (7, 1041), (8, 61), (10, 279), (11, 61), (12, 279), (13, 279), (14, 279), (15, 24), (17, 61), (18, 61), (19, 61), (20, 61), (21, 61), (22, 977), (23, 61), (24, 61), (25, 530), (26, 977), (27, 24), (28, 24), (29, 61), (30, 61), (31, 1052), (32, 1052), (33, 1052), (34, 1052), (35, 1052), (36, 61), (37, 1052), (38, 1028), (39, 279), (40, 279), (41, 1053)] },
     Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 1056), (1, 10), (2, 5), (3, 1037), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 155), (10, 1040), (11, 1041), (12, 1042), (13, 5), (14, 5), (15, 5)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 973), (1, 1058), (2, 10), (3, 10), (4, 279), (5, 24), (6, 279), (7, 279), (8, 1059), (9, 61), (10, 61), (11, 61), (12, 1060), (13, 1060)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 973), (1, 1051), (2, 991), (3, 991)] },
-    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 991), (1, 991), (2, 1004), (3, 1093), (4, 24), (5, 1094), (6, 61), (7, 279), (8, 973), (9, 61), (10, 279), (11, 279), (12, 973), (13, 61), (14, 61), (15, 1095), (16, 61), (17, 1095), (18, 61), (19, 1095), (20, 61), (21, 1095), (22, 61), (23, 1095), (24, 61), (25, 61), (26, 1095), (27, 973), (28, 1096)] },
-    Tag { name: "cudnnScalar", rows: &[(0, 155), (1, 938), (2, 155), (3, 155), (4, 155), (5, 155), (6, 155), (7, 155), (8, 155), (9, 155), (10, 155), (12, 155), (13, 155)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1100), (1, 1103), (2, 63), (3, 279), (4, 155), (5, 938), (6, 61), (7, 1109), (8, 1110), (9, 1111), (10, 1112), (11, 1113), (12, 1114), (13, 1107), (14, 1115), (15, 1105), (16, 1116), (17, 1117), (18, 1118), (19, 1119), (20, 1120), (21, 1121), (22, 1122), (23, 24), (24, 39), (25, 1123), (26, 1124), (27, 1125), (28, 1126), (29, 1127), (30, 1128), (31, 1129), (32, 1130), (33, 1131)] },
-    Tag { name: "cudnnDataType_t", rows: &[(0, 155), (1, 938), (2, 976), (3, 974), (4, 24), (6, 86), (9, 977), (10, 279), (11, 63)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1269), (1, 1270), (2, 1271), (3, 1272), (4, 1273), (5, 24), (6, 938), (7, 1274), (8, 938), (9, 938), (10, 279), (11, 24), (12, 279), (13, 24), (14, 24), (15, 24), (16, 1275), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1276)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 613), (10, 279), (13, 1282), (17, 24), (19, 1283), (24, 24)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1311), (1, 1311), (2, 1311), (3, 24), (4, 1311), (5, 24), (6, 24), (7, 938), (8, 1312), (9, 938), (10, 938), (11, 279), (12, 24), (13, 279), (14, 24), (15, 24), (16, 24), (17, 1311), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 613), (10, 279), (12, 1282), (16, 24), (18, 1283)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 977), (1, 1058), (2, 10), (3, 10), (4, 279), (5, 24), (6, 279), (7, 279), (8, 1059), (9, 61), (10, 61), (11, 61), (12, 1060), (13, 1060)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 977), (1, 1051), (2, 991), (3, 991)] },
+    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 991), (1, 991), (2, 1004), (3, 1093), (4, 24), (5, 1094), (6, 61), (7, 279), (8, 977), (9, 61), (10, 279), (11, 279), (12, 977), (13, 61), (14, 61), (15, 1095), (16, 61), (17, 1095), (18, 61), (19, 1095), (20, 61), (21, 1095), (22, 61), (23, 1095), (24, 61), (25, 61), (26, 1095), (27, 977), (28, 1096)] },
+    Tag { name: "cudnnScalar", rows: &[(0, 155), (1, 551), (2, 155), (3, 155), (4, 155), (5, 155), (6, 155), (7, 155), (8, 155), (9, 155), (10, 155), (12, 155), (13, 155)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1100), (1, 1103), (2, 63), (3, 279), (4, 155), (5, 551), (6, 61), (7, 1109), (8, 1110), (9, 1111), (10, 1112), (11, 1113), (12, 1114), (13, 1107), (14, 1115), (15, 1105), (16, 1116), (17, 1117), (18, 1118), (19, 1119), (20, 1120), (21, 1121), (22, 1122), (23, 24), (24, 39), (25, 1123), (26, 1124), (27, 1125), (28, 1126), (29, 1127), (30, 1128), (31, 1129), (32, 1130), (33, 1131)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 24), (6, 86), (9, 552), (10, 279), (11, 63)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1269), (1, 1270), (2, 1271), (3, 1272), (4, 1273), (5, 24), (6, 551), (7, 1274), (8, 551), (9, 551), (10, 279), (11, 24), (12, 279), (13, 24), (14, 24), (15, 24), (16, 1275), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1276)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 618), (10, 279), (13, 1282), (17, 24), (19, 1283), (24, 24)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1311), (1, 1311), (2, 1311), (3, 24), (4, 1311), (5, 24), (6, 24), (7, 551), (8, 1312), (9, 551), (10, 551), (11, 279), (12, 24), (13, 279), (14, 24), (15, 24), (16, 24), (17, 1311), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 618), (10, 279), (12, 1282), (16, 24), (18, 1283)] },
     Tag { name: "cufftXtQueryType", rows: &[(0, 1356)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cusparseVectorScalar", rows: &[(0, 155), (1, 938), (2, 155), (4, 986), (5, 987), (6, 986), (14, 155), (15, 986)] },
-    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 938), (2, 976), (3, 974), (4, 986), (5, 987), (8, 86), (10, 24), (12, 5), (14, 977), (20, 975), (22, 260), (24, 279), (26, 10)] },
+    Tag { name: "cusparseVectorScalar", rows: &[(0, 155), (1, 551), (2, 155), (4, 986), (5, 987), (6, 986), (14, 155), (15, 986)] },
+    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 986), (5, 987), (8, 86), (10, 24), (12, 5), (14, 552), (20, 531), (22, 260), (24, 279), (26, 10)] },
     Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1578), (1, 1577), (2, 1595), (3, 1596)] },
     Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 279)] },
     Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1625), (5, 24)] },
     Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 155), (2, 155), (3, 24), (4, 155), (5, 24), (6, 24), (7, 279), (8, 61), (9, 61), (10, 1632), (11, 1632), (12, 1632), (13, 1632), (14, 1632), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
-    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 973), (2, 155), (3, 155), (14, 24)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 977), (2, 155), (3, 155), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 10)] },
     Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1677), (1, 1678), (2, 24), (3, 1653), (4, 24), (5, 1654)] },
-    Tag { name: "ncclDataType_t", rows: &[(0, 974), (1, 86), (2, 24), (3, 5), (4, 279), (5, 10), (6, 976), (7, 155), (8, 938), (9, 977), (10, 86), (11, 86)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 530), (1, 86), (2, 24), (3, 5), (4, 279), (5, 10), (6, 532), (7, 155), (8, 551), (9, 552), (10, 86), (11, 86)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
     Tag { name: "nvmlVgpuSchedulerArr", rows: &[(1, 1), (2, 0)] },

@@ -2,7 +2,7 @@
  * (wrong_uses.py). Cases run in groups, each group in a child of its own that calls cuInit itself; a case that
  * crashes or hangs prints so, and the group goes on behind it in a new child.
  *
- *   gcc -w -O1 wrong_uses.c -o wrong_uses -ldl && ./wrong_uses [libcuda.so.1]
+ *   gcc -w -O1 wrong_uses.c -o wrong_uses -ldl && ./wrong_uses [libcuda.so.1 [group]]
  *
  * No header of NVIDIA is used: every function is called through a pointer without a prototype, so an argument of
  * 64 bits is written as one (UL, or a pointer). */
@@ -76,7 +76,8 @@ static const struct { const char *name; void (*run)(void); } groups[] = {
     { "no access", no_access },
     { "other processes", ipc }, { "streams", streams }, { "events", events }, { "other context", other_context },
     { "capture", capture }, { "broken capture", broken_capture }, { "graphs", graphs }, { "graph nodes", nodes },
-    { "graph executables", executables }, { "modules", modules }, { "functions", functions }, { "launches", launches },
+    { "graph executables", executables }, { "graph memory", graph_memory },
+    { "freed twice", twice }, { "modules", modules }, { "functions", functions }, { "launches", launches },
     { "libraries", libraries }, { "linker", linker }, { "objects", objects }, { "look-ups", look_ups },
 };
 
@@ -88,6 +89,7 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (unsigned g = 0; g < sizeof groups / sizeof *groups; g++) {
         int ended = 0;
+        if (argc > 2 && strcmp(argv[2], groups[g].name)) continue;
         printf("## %s\n", groups[g].name);
         shared->done = 0;
         for (int again = 0; !ended && again < 60; again++) {

@@ -228,3 +228,108 @@ static void executables(void) {
     C(cuDeviceSetGraphMemAttribute, "bytes in use", 0, 0, &a);
     C(cuDeviceGraphMemTrim, "device 99", 99);
 }
+
+/* Memory that a graph allocates: whose it is, and when it may go. */
+static void graph_memory(void) {
+    U want[16] = { 1, 1 }, got[16], other; /* a device's memory, pinned */
+    int long_time = 100000;
+    P free_node;
+    start();
+    DO(cuStreamCreate, &s, 1);
+#define GRAPH() do { DO(cuGraphCreate, &g, 0); memcpy(got, want, sizeof got), got[13] = 4096; \
+    DO(cuGraphAddMemAllocNode, &node, g, NUL, SIZE(0), got); d = got[14]; } while (0)
+#define MADE(flags) do { GRAPH(); DO(cuGraphInstantiateWithFlags, &x, g, (U)flags); } while (0)
+    GRAPH();
+    C(cuGraphAddMemFreeNode, "memory of the same graph, no edge", &list[0], g, NUL, SIZE(0), d);
+    GRAPH();
+    DO(cuGraphAddEmptyNode, &list[0], g, &node, SIZE(1));
+    C(cuGraphAddMemFreeNode, "memory of the same graph, behind another node", &list[1], g, &list[0], SIZE(1), d);
+    C(cuGraphAddMemFreeNode, "memory of the same graph twice", &list[2], g, &node, SIZE(1), d);
+    C(cuGraphDestroyNode, "that allocates", node);
+    C(cuGraphDestroyNode, "that frees", list[1]);
+    C(cuGraphRemoveDependencies, "between memory and its user", g, &node, &list[0], SIZE(1));
+    C(cuGraphClone, "with memory", &child, g);
+    GRAPH();
+    DO(cuGraphAddMemFreeNode, &free_node, g, &node, SIZE(1), d);
+    DO(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    C(cuMemFree_v2, "of a graph that frees it itself", d);
+    C(cuGraphLaunch, "that frees its memory", x, s);
+    C(cuGraphLaunch, "that frees its memory again", x, s);
+    C(cuMemFree_v2, "of a graph that freed it itself", d);
+    MADE(0);
+    C(cuMemFree_v2, "of a graph before its launch", d);
+    C(cuMemFreeAsync, "of a graph before its launch", d, s);
+    C(cuGraphInstantiateWithFlags, "a second time with memory", &child, g, (U)0);
+    C(cuGraphAddEmptyNode, "to an instantiated graph with memory", &list[0], g, NUL, SIZE(0));
+    C(cuGraphAddMemFreeNode, "to an instantiated graph", &list[0], g, &node, SIZE(1), d);
+    C(cuGraphExecDestroy, "with memory that was never there", x);
+    C(cuGraphInstantiateWithFlags, "with memory, when the first is gone", &x, g, (U)0);
+    MADE(0);
+    C(cuGraphLaunch, "with memory", x, s);
+    C(cuGraphLaunch, "with memory that is not freed", x, s);
+    C(cuMemFree_v2, "of a graph after its launch", d);
+    C(cuMemFree_v2, "of a graph twice", d);
+    C(cuMemFreeAsync, "of a graph that is freed", d, s);
+    C(cuGraphLaunch, "with memory that is freed", x, s);
+    C(cuMemFreeAsync, "of a graph", d, s);
+    C(cuMemFreeAsync, "of a graph twice", d, s);
+    C(cuGraphLaunch, "with memory that is freed in order", x, s);
+    C(cuGraphExecDestroy, "with memory", x);
+    C(cuGraphDestroy, "with memory", g);
+    C(cuMemFree_v2, "of a graph that is gone", d);
+    C(cuMemFree_v2, "of a graph that is gone twice", d);
+    MADE(1);
+    C(cuGraphLaunch, "that frees at launch", x, s);
+    C(cuGraphLaunch, "that frees at launch, again", x, s);
+    C(cuMemFree_v2, "of a graph that frees at launch", d);
+    MADE(0);
+    C(cuGraphLaunch, "before another graph frees", x, s);
+    other = d;
+    DO(cuGraphCreate, &child, 0);
+    C(cuGraphAddMemFreeNode, "memory of another graph", &list[2], child, NUL, SIZE(0), other);
+    C(cuGraphInstantiateWithFlags, "that frees another's memory", &child, child, (U)0);
+    C(cuGraphLaunch, "that frees another's memory", child, s);
+    C(cuGraphLaunch, "that frees another's memory twice", child, s);
+    C(cuStreamSynchronize, "after them", s);
+    C(cuGraphLaunch, "whose memory another graph freed", x, s);
+    MADE(0);
+    DO(cuLaunchHostFunc, s, host, &long_time);
+    C(cuGraphLaunch, "queued", x, s);
+    C(cuGraphLaunch, "queued without a free", x, s);
+    C(cuMemFreeAsync, "of a queued graph", d, s);
+    C(cuMemFreeAsync, "of a queued graph twice", d, s);
+    C(cuGraphLaunch, "queued behind the free", x, s);
+    C(cuStreamSynchronize, "behind queued graphs", s);
+}
+
+/* Memory of a pool that goes twice. */
+static void twice(void) {
+    int long_time = 100000;
+    start();
+    DO(cuStreamCreate, &s, 1);
+    DO(cuMemAllocAsync, &c, SIZE(100), s);
+    C(cuMemFree_v2, "of a pool", c);
+    C(cuMemFree_v2, "of a pool twice", c);
+    DO(cuMemAllocAsync, &c, SIZE(100), s);
+    C(cuMemFreeAsync, "of a pool", c, s);
+    C(cuMemFreeAsync, "of a pool twice", c, s);
+    DO(cuMemAlloc_v2, &a, SIZE(100));
+    C(cuMemFreeAsync, "of cuMemAlloc", a, s);
+    C(cuStreamSynchronize, "after frees", s);
+    DO(cuMemAllocAsync, &c, SIZE(100), s);
+    DO(cuLaunchHostFunc, s, host, &long_time);
+    C(cuMemFreeAsync, "of a pool, queued", c, s);
+    C(cuMemFreeAsync, "of a pool, queued twice", c, s);
+    C(cuMemFree_v2, "of a pool with a free queued", c);
+    C(cuStreamSynchronize, "behind queued frees", s);
+    DO(cuMemAllocAsync, &c, SIZE(100), s);
+    DO(cuGraphCreate, &g, 0);
+    C(cuGraphAddMemFreeNode, "memory of a pool", &node, g, NUL, SIZE(0), c);
+    DO(cuStreamCreate, &t, 1);
+    DO(cuStreamBeginCapture_v2, t, 2);
+    C(cuMemFreeAsync, "of a pool while capturing", c, t);
+    C(cuStreamIsCapturing, "after it", t, &n);
+    T("status", n);
+    C(cuStreamEndCapture, "after it", t, &g);
+    C(cuMemFree_v2, "of a pool after a capture", c);
+}

@@ -70,6 +70,9 @@ pub fn hex(n: u64, to: &mut String) {
     }
 }
 
+const PIB: u64 = 1 << 50;
+const EIB: u64 = 1 << 60;
+
 /// `4 KiB`, `1.5 GiB`, `100 B`: as much as one can read; not exact for odd sizes.
 pub fn bytes(n: u64) -> String {
     let (unit, size) = match n {
@@ -77,7 +80,9 @@ pub fn bytes(n: u64) -> String {
         1_024..1_048_576 => ("KiB", 1u64 << 10),
         1_048_576..1_073_741_824 => ("MiB", 1 << 20),
         1_073_741_824..1_099_511_627_776 => ("GiB", 1 << 30),
-        _ => ("TiB", 1 << 40),
+        1_099_511_627_776..PIB => ("TiB", 1 << 40),
+        PIB..EIB => ("PiB", PIB),
+        _ => ("EiB", EIB),
     };
     if n.is_multiple_of(size) {
         return format!("{} {unit}", n / size);
@@ -85,7 +90,8 @@ pub fn bytes(n: u64) -> String {
     format!("{:.1} {unit}", n as f64 / size as f64)
 }
 
-/// The same without losing any: in the largest unit that it is a multiple of.
+/// The same without losing any: in the largest unit that it is a multiple of. What no machine has is `about 16 EiB`: nobody
+/// can read sixteen digits.
 pub fn exactly(n: u64) -> String {
     let mut text = String::new();
     write_exactly(n, &mut text);
@@ -94,7 +100,15 @@ pub fn exactly(n: u64) -> String {
 
 /// The same into a line.
 pub fn write_exactly(n: u64, to: &mut String) {
-    const UNITS: [(&str, u64); 4] = [(" TiB", 1 << 40), (" GiB", 1 << 30), (" MiB", 1 << 20), (" KiB", 1 << 10)];
+    const UNITS: [(&str, u64); 6] =
+        [(" EiB", EIB), (" PiB", PIB), (" TiB", 1 << 40), (" GiB", 1 << 30), (" MiB", 1 << 20), (" KiB", 1 << 10)];
+    if n >= PIB && !n.is_multiple_of(1 << 40) {
+        let (unit, size) = if n >= EIB { UNITS[0] } else { UNITS[1] };
+        to.push_str("about ");
+        decimal((n as f64 / size as f64).round() as u64, to);
+        to.push_str(unit);
+        return;
+    }
     let whole = UNITS.iter().find(|(_, size)| n > 0 && n.is_multiple_of(*size));
     let (unit, size) = whole.unwrap_or(&(" B", 1));
     decimal(n / size, to);
@@ -122,7 +136,8 @@ mod tests {
             (2 << 20, "2 MiB"),
             (1_536, "1.5 KiB"),
             (3 << 30, "3 GiB"),
-            (u64::MAX, "16777216.0 TiB"),
+            (5 << 50, "5 PiB"),
+            (u64::MAX, "16.0 EiB"),
         ] {
             assert_eq!(bytes(n), text, "{n}");
         }
@@ -130,9 +145,11 @@ mod tests {
 
     #[test]
     fn exact_sizes() {
-        let of = [0, 1_025, 1_536, 4_096, 5 << 19, 3 << 30, 1 << 40, u64::MAX];
-        let all = ["0 B", "1025 B", "1536 B", "4 KiB", "2560 KiB", "3 GiB", "1 TiB", "18446744073709551615 B"];
+        let of = [0, 1_025, 1_536, 4_096, 5 << 19, 3 << 30, 1 << 40, (1 << 50) - 1, 1 << 60];
+        let all = ["0 B", "1025 B", "1536 B", "4 KiB", "2560 KiB", "3 GiB", "1 TiB", "1125899906842623 B", "1 EiB"];
         assert_eq!(of.map(exactly), all);
+        let of = [(1 << 50) + 1, 1025 << 40, (1 << 60) - 4096, u64::MAX];
+        assert_eq!(of.map(exactly), ["about 1 PiB", "1025 TiB", "about 1024 PiB", "about 16 EiB"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::{Edge, known_graph, known_node};
+use crate::driver::task::Task;
 use crate::driver::world::{Handle, World, known_mut, world};
 
 /// A list of nodes, with data of the edges from them if there is any.
@@ -151,6 +152,10 @@ pub extern "C" fn cuGraphAddDependencies_v2(
             return Err(Fault::INVALID_VALUE);
         }
         // a circle is found when the graph is instantiated
+        let is_memory = |node| matches!(world.nodes[node].task, Task::Allocate(..) | Task::Free(_));
+        if all.iter().any(|(e, to)| is_memory(&e.from) || is_memory(to)) {
+            return Err(Fault::NOT_SUPPORTED);
+        }
         for (edge, to) in all {
             known_mut(&mut world.nodes, to)?.after.push(edge);
         }
@@ -174,6 +179,10 @@ pub extern "C" fn cuGraphRemoveDependencies_v2(
         let all = named(&world, graph, (from, to, data), count)?;
         if !all.iter().all(|(e, to)| world.nodes[to].after.iter().any(|old| old.from == e.from)) {
             return Err(Fault::INVALID_VALUE);
+        }
+        let is_memory = |node| matches!(world.nodes[node].task, Task::Allocate(..) | Task::Free(_));
+        if all.iter().any(|(e, to)| is_memory(&e.from) || is_memory(to)) {
+            return Err(Fault::NOT_SUPPORTED);
         }
         for (edge, to) in all {
             known_mut(&mut world.nodes, to)?.after.retain(|e| e.from != edge.from);

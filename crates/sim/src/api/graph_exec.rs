@@ -7,11 +7,12 @@ use crate::driver::graph::{Executable, Parts, known_graph};
 use crate::driver::shape::{Copy3D, Set};
 use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, World, world};
-use crate::driver::{allocation, context, current};
+use crate::driver::{context, current, ends};
 use std::sync::Arc;
 
 /// Free what was not freed, upload, launch from the device, priorities of nodes.
 const ALL_FLAGS: u64 = 15;
+const FREE_AT_LAUNCH: u64 = 1;
 
 fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
     found.check()?;
@@ -22,7 +23,11 @@ fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
     current::require(&world)?;
     known_graph(&world, graph)?;
     let parts = Parts::of(&world, graph)?;
-    allocation::hold_graph_memory(&mut world, &parts.memory());
+    let memory = parts.allocated();
+    if memory.iter().any(|address| ends::is_ready_to_launch(&world, *address)) {
+        return Err(Fault::NOT_SUPPORTED);
+    }
+    ends::hold(&mut world, &memory);
     let made = world.new_handle();
     let id = world.next_order() as u32;
     world.executables.insert(made, Executable { flags, parts, id });
@@ -74,8 +79,12 @@ fn known(world: &mut World, handle: Handle) -> Answer<&mut Executable> {
 pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
     answer(|| {
         let mut world = world();
-        let parts = known(&mut world, handle)?.parts.clone();
+        let Executable { flags, parts, .. } = known(&mut world, handle)?;
+        let (flags, parts) = (*flags, parts.clone());
         let stream = context::stream(&mut world, stream)?;
+        if flags & FREE_AT_LAUNCH != 0 && world.streams[&stream].capture.is_none() {
+            ends::free_at_launch(&mut world, &parts);
+        }
         task::put(world, stream, Task::Child(Handle::NULL, Arc::new(parts)), false)
     })
 }
@@ -92,7 +101,7 @@ pub extern "C" fn cuGraphExecDestroy(handle: Handle) -> u32 {
     answer(|| {
         let mut world = world();
         let gone = world.executables.remove(&handle).ok_or(Fault::INVALID_VALUE)?;
-        allocation::drop_graph_memory(&mut world, &gone.parts.memory());
+        ends::let_go(&mut world, &gone.parts.allocated());
         Ok(())
     })
 }
@@ -119,11 +128,11 @@ fn update(handle: Handle, graph: Handle) -> Answer<Result<(), (u32, Handle)>> {
     known(&mut world, handle)?;
     let parts = Parts::of(&world, graph)?;
     let parts_of_it = &mut known(&mut world, handle)?.parts;
-    let (before, after) = (parts_of_it.memory(), parts.memory());
+    let (before, after) = (parts_of_it.allocated(), parts.allocated());
     let result = parts_of_it.update(parts);
     if result.is_ok() {
-        allocation::hold_graph_memory(&mut world, &after);
-        allocation::drop_graph_memory(&mut world, &before);
+        ends::hold(&mut world, &after);
+        ends::let_go(&mut world, &before);
     }
     Ok(result)
 }

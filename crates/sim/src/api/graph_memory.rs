@@ -5,6 +5,7 @@ use crate::api::graph_params::Memory;
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::Kind;
 use crate::driver::context::device;
+use crate::driver::ends;
 use crate::driver::fault::Fault;
 use crate::driver::graph::{self, known_graph, known_node};
 use crate::driver::task::Task;
@@ -53,9 +54,7 @@ pub extern "C" fn cuGraphAddMemFreeNode(
         found.check()?;
         let mut world = world();
         known_graph(&world, graph)?;
-        if world.allocations.get(&address).is_none_or(|a| a.kind != Kind::Graph) {
-            return Err(Fault::INVALID_VALUE);
-        }
+        ends::may_free(&world, graph, address)?;
         let after = edges(after, In::at(0), count)?;
         found.put(graph::add(&mut world, graph, after, Task::Free(address))?)
     })

@@ -3,10 +3,10 @@
 use crate::api::launch::{self, Config};
 use crate::api::stream_memory::{self, Batched};
 use crate::driver::abi::{In, Out};
-use crate::driver::allocation;
 use crate::driver::code::{self, Function};
 use crate::driver::context::device;
 use crate::driver::current;
+use crate::driver::ends;
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::{self, known_graph};
 use crate::driver::shape::{Copy3D, Set};
@@ -120,7 +120,7 @@ impl Memory {
             return Err(Fault::INVALID_VALUE);
         }
         let context = current::require(world)?;
-        let task = allocation::for_graph(world, device(self.id)?, context, self.size)?;
+        let task = ends::for_graph(world, device(self.id)?, context, self.size)?;
         if let Task::Allocate(address, _) = task {
             self.address = address;
         }
@@ -173,7 +173,13 @@ pub fn any(world: &mut World, home: Handle, address: u64) -> Answer<Task> {
             Out::<Memory>::at(address + PART).put(memory)?;
             Ok(task)
         }
-        11 => Ok(Task::Free(part(address)?)),
+        11 => {
+            let freed = part(address)?;
+            if home != Handle::NULL {
+                ends::may_free(world, home, freed)?;
+            }
+            Ok(Task::Free(freed))
+        }
         12 => part::<Batch>(address)?.task(world),
         13 => conditional(world, address),
         _ => Err(Fault::INVALID_VALUE),

@@ -31,16 +31,41 @@ pub fn check(f: &Function, config: &Config, parameters: u64, extra: u64) -> Answ
     let too_much = config.shared > max_dynamic_shared(f).max(0) as u32;
     let given_twice = parameters != 0 && extra != 0;
     let nothing_given = !f.kernel().parameters.is_empty() && parameters == 0 && extra == 0;
-    if extra != 0 {
-        in_extra(extra)?;
+    if zero || too_big || too_much || nothing_given || given_twice {
+        return Err(Fault::INVALID_VALUE);
     }
-    if zero || too_big || too_much || nothing_given || given_twice { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+    if extra != 0 { check_extra(f, extra) } else { check_parameters(f, parameters) }
+}
+
+/// Fewer bytes than the kernel takes are enough for the real driver, more are not.
+fn check_extra(f: &Function, extra: u64) -> Answer {
+    let (buffer, size) = in_extra(extra)?;
+    match size_of(f) {
+        0 => Ok(()),
+        _ if buffer == 0 || size == 0 => Err(Fault::INVALID_VALUE),
+        len if size > len => Err(Fault::LAUNCH_OUT_OF_RESOURCES),
+        _ => Ok(()),
+    }
+}
+
+/// Each parameter is somewhere.
+fn check_parameters(f: &Function, parameters: u64) -> Answer {
+    if matches!(parameters, 0 | PARAMETERS_SET) {
+        return Ok(());
+    }
+    let missing = |n| In::<u64>::at(parameters).get_at(n).is_ok_and(|address| address == 0);
+    if (0..f.kernel().parameters.len()).any(missing) { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+}
+
+/// Bytes of all parameters of a kernel.
+fn size_of(f: &Function) -> u64 {
+    f.kernel().parameters.iter().map(|p| p.offset + p.size).max().unwrap_or(0)
 }
 
 /// A kernel's arguments, copied from what the program gave.
 pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc<Arguments>>> {
     let wanted = &f.kernel().parameters;
-    let len = wanted.iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+    let len = size_of(f);
     let mut block = vec![0u8; len as usize].into_boxed_slice();
     if extra != 0 {
         let (buffer, size) = in_extra(extra)?;

@@ -5,7 +5,7 @@ use crate::driver::allocation::{self, Kind};
 use crate::driver::config::config;
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::world::world;
-use crate::driver::{capture, current, engine};
+use crate::driver::{capture, current, ends, engine};
 
 pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
     answer(|| {
@@ -67,9 +67,13 @@ fn free(address: u64, is_right: impl Fn(Kind) -> bool) -> Answer {
     capture::forbid(&mut world)?;
     let found = world.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
     let context = found.context;
-    let mut world = engine::wait_for_context(world, context)?;
-    if world.allocations.get(&address).is_some_and(|a| a.kind != Kind::Graph) {
-        allocation::release(&mut world, address);
+    ends::begin(&mut world, address)?;
+    match engine::wait_for_context(world, context) {
+        Ok(mut world) => ends::finish(&mut world, address),
+        Err(fault) => {
+            ends::cancel(&mut self::world(), address);
+            return Err(fault);
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::{self, Allocation, Kind, Pool};
 use crate::driver::context::{self, device};
+use crate::driver::ends;
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, World, world};
@@ -43,7 +44,7 @@ fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) 
         let pool = pool.unwrap_or_else(|| current_pool(&mut world, device));
         let device = known_pool(&world, pool)?.device;
         if world.streams[&stream].capture.is_some() {
-            let task = allocation::for_graph(&mut world, device, context, size as u64)?;
+            let task = ends::for_graph(&mut world, device, context, size as u64)?;
             let Task::Allocate(address, _) = task else { return Err(Fault::INVALID_VALUE) };
             task::put(world, stream, task, false)?;
             return found.put(address);
@@ -73,7 +74,21 @@ pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
             return Err(Fault::INVALID_VALUE);
         }
         let stream = context::stream(&mut world, stream)?;
-        task::put(world, stream, Task::Free(address), false)
+        if address == 0 {
+            return task::put(world, stream, Task::Free(address), false);
+        }
+        if let Some(place) = world.streams[&stream].capture.clone() {
+            if let Some(capture) = world.captures.get(&place.capture) {
+                ends::may_free(&world, capture.graph, address)?;
+            }
+            return task::put(world, stream, Task::Free(address), false);
+        }
+        ends::begin(&mut world, address)?;
+        let done = task::put(world, stream, Task::Free(address), false);
+        if done.is_err() {
+            ends::cancel(&mut self::world(), address);
+        }
+        done
     })
 }
 

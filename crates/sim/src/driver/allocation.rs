@@ -2,7 +2,6 @@
 //! programs and their libraries live. The pages come when they are first touched.
 
 use super::fault::{Answer, Fault};
-use super::task::Task;
 use super::world::{Handle, World};
 use super::{config, current};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +14,7 @@ const PAGE: u64 = 4096;
 pub enum Kind {
     Device,
     Managed,
-    /// Of a graph: there as long as a graph or an executable may need it.
+    /// Of a graph: `ends.rs` knows more.
     Graph,
     /// Memory at a reserved address, with access: `range.rs` knows more.
     Mapped,
@@ -136,6 +135,7 @@ fn is_mapped(start: u64, end: u64) -> bool {
 
 /// Forgets an allocation and gives its pages back.
 pub fn release(world: &mut World, address: u64) {
+    world.ending.remove(&address);
     let Some(gone) = world.allocations.remove(&address) else { return };
     world.wishes.remove(&address);
     world.graph_memory.remove(&address);
@@ -152,43 +152,6 @@ pub fn release(world: &mut World, address: u64) {
     if !matches!(gone.kind, Kind::Registered(_)) {
         // SAFETY: these pages were mapped by `map` for this allocation, which is no longer in the table.
         unsafe { libc::munmap(address as *mut libc::c_void, gone.pages() as usize) };
-    }
-}
-
-/// In a stream's turn: memory of a pool goes, memory of a graph stays for its next launch.
-pub fn release_unless_graph(address: u64) {
-    let mut world = super::world::world();
-    if world.allocations.get(&address).is_some_and(|a| a.kind != Kind::Graph) {
-        release(&mut world, address);
-    }
-}
-
-/// Memory for a node of a graph: set aside now, so that its address is known.
-pub fn for_graph(world: &mut World, device: i32, context: Handle, size: u64) -> Answer<Task> {
-    let made = Allocation { size, kind: Kind::Graph, device, context, id: 0, pool: Handle::NULL };
-    let address = allocate_for(world, made)?;
-    world.graph_memory.insert(address, 1);
-    Ok(Task::Allocate(address, size))
-}
-
-/// One more that needs memory of a graph: an executable, or a launch until it is over.
-pub fn hold_graph_memory(world: &mut World, addresses: &[u64]) {
-    for address in addresses {
-        if let Some(count) = world.graph_memory.get_mut(address) {
-            *count += 1;
-        }
-    }
-}
-
-/// One less that needs memory of a graph.
-pub fn drop_graph_memory(world: &mut World, addresses: &[u64]) {
-    for address in addresses {
-        let Some(count) = world.graph_memory.get_mut(address) else { continue };
-        *count -= 1;
-        if *count == 0 {
-            world.graph_memory.remove(address);
-            release(world, *address);
-        }
     }
 }
 

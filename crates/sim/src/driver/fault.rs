@@ -24,6 +24,7 @@ impl Fault {
     pub const ILLEGAL_STATE: Fault = Fault(401);
     pub const NOT_FOUND: Fault = Fault(500);
     pub const NOT_READY: Fault = Fault(600);
+    pub const LAUNCH_OUT_OF_RESOURCES: Fault = Fault(701);
     pub const PEER_ACCESS_ALREADY_ENABLED: Fault = Fault(704);
     pub const PEER_ACCESS_NOT_ENABLED: Fault = Fault(705);
     pub const PRIMARY_CONTEXT_ACTIVE: Fault = Fault(708);

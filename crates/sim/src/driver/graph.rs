@@ -4,7 +4,7 @@ use super::fault::{Answer, Fault};
 use super::stream::Work;
 use super::task::Task;
 use super::world::{Handle, World, known, known_mut};
-use super::{allocation, capture};
+use super::{capture, ends};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ fn forget(world: &mut World, task: &Task) {
         Task::Conditional(bodies) => bodies.iter().for_each(|g| {
             let _ = destroy(world, *g);
         }),
-        Task::Allocate(address, _) => allocation::drop_graph_memory(world, &[*address]),
+        Task::Allocate(address, _) => ends::let_go(world, &[*address]),
         _ => {}
     }
 }
@@ -212,7 +212,8 @@ impl Parts {
     /// The operations of one launch, in order.
     pub fn works(&self, world: &mut World) -> Answer<Vec<Work>> {
         let mut works = Vec::new();
-        for part in self.0.iter().filter(|p| p.enabled) {
+        // what a launch frees is seen to where it is put into its stream
+        for part in self.0.iter().filter(|p| p.enabled && !matches!(p.task, Task::Free(_))) {
             works.extend(part.task.works(world)?);
         }
         Ok(works)
@@ -253,11 +254,21 @@ impl Parts {
         Ok(())
     }
 
-    /// Addresses of memory that launches need, here and in children.
-    pub fn memory(&self) -> Vec<u64> {
+    /// Addresses of memory that launches allocate, here and in children.
+    pub fn allocated(&self) -> Vec<u64> {
         let of = |part: &Part| match &part.task {
             Task::Allocate(address, _) => vec![*address],
-            Task::Child(_, parts) => parts.memory(),
+            Task::Child(_, parts) => parts.allocated(),
+            _ => Vec::new(),
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+
+    /// Addresses of memory that launches free, here and in children.
+    pub fn freed(&self) -> Vec<u64> {
+        let of = |part: &Part| match &part.task {
+            Task::Free(address) => vec![*address],
+            Task::Child(_, parts) => parts.freed(),
             _ => Vec::new(),
         };
         self.0.iter().flat_map(of).collect()

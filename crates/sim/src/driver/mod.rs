@@ -9,6 +9,7 @@ pub mod config;
 pub mod context;
 pub mod copy;
 pub mod current;
+pub mod ends;
 pub mod engine;
 pub mod fault;
 pub mod graph;

@@ -8,7 +8,7 @@ use super::shape::{Copy3D, Set};
 use super::stream::{Data, HostFunction, Work};
 use super::value::Operation;
 use super::world::{Guard, Handle, World, known_mut};
-use super::{allocation, capture, engine};
+use super::{capture, ends, engine};
 use std::sync::Arc;
 
 /// A launch as it is kept: who, how large, with which arguments.
@@ -42,7 +42,7 @@ pub enum Task {
     Record(Handle),
     /// Memory that was set aside when the node was made: address and size.
     Allocate(u64, u64),
-    /// Memory that goes: of a graph, of a pool.
+    /// Memory that goes: of a graph in a graph, any in a stream.
     Free(u64),
     Values(Vec<Operation>),
     /// A conditional node: the graphs of its bodies, which nobody can choose from without a kernel.
@@ -102,7 +102,7 @@ impl Task {
             }
             Task::Free(address) => {
                 let address = *address;
-                Ok(vec![Work::Ours(Box::new(move || allocation::release_unless_graph(address)))])
+                Ok(vec![Work::Ours(Box::new(move || ends::finish_in_turn(address)))])
             }
             Task::Values(operations) => Ok(operations.iter().map(Operation::work).collect()),
         }
@@ -111,12 +111,8 @@ impl Task {
 
 /// A launch keeps the memory of its graph until it is over, even if the program destroys graph and executable before:
 /// the last of its operations lets go of it.
-fn hold(world: &mut World, memory: Vec<u64>) -> Option<Work> {
-    if memory.is_empty() {
-        return None;
-    }
-    allocation::hold_graph_memory(world, &memory);
-    Some(Work::Ours(Box::new(move || allocation::drop_graph_memory(&mut super::world::world(), &memory))))
+fn let_go(held: Vec<u64>) -> Option<Work> {
+    (!held.is_empty()).then(|| Work::Ours(Box::new(move || ends::let_go(&mut super::world::world(), &held))))
 }
 
 /// Does a task in a stream's order, or keeps it if the stream is captured. `wait` for the calls that are over when the
@@ -126,12 +122,9 @@ pub fn put(mut world: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
         return Ok(());
     }
     let wait = wait || matches!(&task, Task::Copy(what) if copy::has_to_wait(&world, what));
+    let memory = if let Task::Child(_, parts) = &task { Some(ends::Change::of(&world, parts)?) } else { None };
     let mut works = task.works(&mut world)?;
-    if let Task::Child(_, parts) = &task
-        && !works.is_empty()
-    {
-        works.extend(hold(&mut world, parts.memory()));
-    }
+    works.extend(memory.and_then(|change| let_go(change.make(&mut world))));
     match (works.len(), wait) {
         (0, _) => Ok(()),
         (1, true) => engine::run(world, stream, works.remove(0)),

@@ -10,7 +10,7 @@ use super::graph::{Executable, Graph, Node};
 use super::object::Object;
 use super::range::{Mapping, Memory};
 use super::stream::{Data, Event, HostFunction, Stream};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -59,8 +59,10 @@ pub struct World {
     pub objects: BTreeMap<Handle, Object>,
     /// User objects that are gone, whose functions are still to be called.
     pub ended: Vec<(HostFunction, Data)>,
-    /// Memory of graphs: who may still need it, by address.
-    pub graph_memory: BTreeMap<u64, u32>,
+    /// Memory of graphs, by address.
+    pub graph_memory: BTreeMap<u64, super::ends::OfGraph>,
+    /// Memory of other kinds whose end was asked for, by address.
+    pub ending: BTreeSet<u64>,
     /// Memory without an address.
     pub memories: BTreeMap<Handle, Memory>,
     /// The file that most of it lies in.
@@ -117,6 +119,7 @@ impl World {
             objects: BTreeMap::new(),
             ended: Vec::new(),
             graph_memory: BTreeMap::new(),
+            ending: BTreeSet::new(),
             memories: BTreeMap::new(),
             memory_file: None,
             reserved: BTreeMap::new(),

@@ -215,6 +215,39 @@ static void destroyed_while_it_runs(void) {
     IS(500, cuMemGetAddressRange_v2, &start, &n, inside);
 }
 
+/* Memory outlives its graph until it is freed, once and in its turn; so does that of a pool. */
+static void freed_in_turn(void) {
+    P g, x;
+    U memory_of[2] = { 0 }, start = 0;
+    size_t n = 0;
+    OK(cuStreamBeginCapture_v2, s, 0);
+    OK(cuMemAllocAsync, &memory_of[0], SIZE(4096), s);
+    OK(cuMemsetD8Async, memory_of[0], 9, SIZE(4096), s);
+    OK(cuStreamEndCapture, s, &g);
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    OK(cuGraphLaunch, x, s);
+    OK(cuGraphExecDestroy, x);
+    OK(cuGraphDestroy, g);
+    OK(cuMemAllocAsync, &memory_of[1], SIZE(4096), s);
+    OK(cuMemsetD8Async, memory_of[1], 9, SIZE(4096), s);
+    for (int i = 0; i < 2; i++) {
+        memset(back, 0, sizeof back);
+        gate = 0;
+        OK(cuLaunchHostFunc, s, at_gate, NUL);
+        OK(cuMemcpyDtoDAsync_v2, memory, memory_of[i], SIZE(64), s);
+        OK(cuMemFreeAsync, memory_of[i], s);
+        IS(1, cuMemFreeAsync, memory_of[i], s);
+        IS(1, cuMemFree_v2, memory_of[i]);
+        OK(cuMemGetAddressRange_v2, &start, &n, memory_of[i]); /* its turn has not come */
+        gate = 1;
+        OK(cuStreamSynchronize, s);
+        OK(cuMemcpyDtoH_v2, back, memory, SIZE(64));
+        TRUE(back[0] == 9 && back[63] == 9);
+        IS(500, cuMemGetAddressRange_v2, &start, &n, memory_of[i]);
+        IS(1, cuMemFreeAsync, memory_of[i], s);
+    }
+}
+
 /* What a node is told to do instead is looked at as when it was added. */
 static void told_otherwise(void) {
     P g, x, node;
@@ -282,6 +315,7 @@ int main(void) {
     by_hand();
     captured();
     destroyed_while_it_runs();
+    freed_in_turn();
     told_otherwise();
     threads();
     puts("all is well");

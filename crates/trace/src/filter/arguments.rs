@@ -195,7 +195,7 @@ fn number(text: &str) -> Option<f64> {
     if let Some(hex) = text.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).ok().map(|n| n as f64);
     }
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
+    let units = [("EiB", 60), ("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
     for (unit, bits) in units {
         if let Some(digits) = text.strip_suffix(unit) {
             return digits.trim().parse::<f64>().ok().map(|n| n * (1u64 << bits) as f64);
@@ -218,6 +218,7 @@ mod tests {
             ("1.5GiB", Some(1.5 * 1073741824.0)),
             ("4 KiB", Some(4096.0)),
             ("12B", Some(12.0)),
+            ("1PiB", Some(1125899906842624.0)),
             ("NULL", None),
             ("inf", None),
             ("GiB", None),

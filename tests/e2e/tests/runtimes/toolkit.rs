@@ -55,6 +55,47 @@ fn recorded(source: &str, name: &str, libraries: &[PathBuf], filter: &str, stdou
     golden_in(FOLDER, Path::new(source).file_stem().and_then(|s| s.to_str()).expect("text"), &folded(&shown.stdout));
 }
 
+/// cuBLASLt, cuSPARSE and cuDNN of TensorFlow's packages, with their own headers.
+#[test]
+fn descriptors_as_nvidia_made_them() {
+    if !large("cuBLASLt, cuSPARSE and cuDNN as NVIDIA makes them") {
+        return;
+    }
+    let script = sources().join("../../crates/sim/tests/frameworks.py");
+    // Not by `finish`: fetching them takes longer than any program may.
+    let found = Command::new("python3").arg(script).args(["folder", "12"]).output().expect("python3 runs");
+    if found.status.code() == Some(3) {
+        return println!("skipped cuBLASLt, cuSPARSE and cuDNN: they are not in the cache and PyPI cannot be reached");
+    }
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    let packages = Path::new(String::from_utf8_lossy(&found.stdout).trim()).join("nvidia");
+    let folder = |name: &str, inside: &str| packages.join(name).join(inside).display().to_string();
+    let headers = ["cublas", "cusparse", "cudnn", "cuda_runtime", "cuda_nvcc"];
+    let mut words: Vec<String> =
+        headers.iter().flat_map(|name| ["-isystem".to_owned(), folder(name, "include")]).collect();
+    words.extend(linked(&[
+        packages.join("cublas/lib/libcublasLt.so.12"),
+        packages.join("cusparse/lib/libcusparse.so.12"),
+        packages.join("cudnn/lib/libcudnn.so.9"),
+        packages.join("cuda_runtime/lib/libcudart.so.12"),
+    ]));
+    words.push(format!("-Wl,-rpath-link,{}", folder("nvjitlink", "lib")));
+    let program = build("made_by_nvidia.c", "made_by_nvidia", &words);
+    let run_folder = scratch(FOLDER);
+    let file = run_folder.join("calls");
+    let mut record = Command::new(cutap());
+    record.args(["record", "--sim", "-e", "cublasLt*,cusparse*,cudnn*,cudaMalloc", "-o"]).arg(&file).arg("--");
+    let run = finish(record.arg(&program));
+    assert_eq!((run.stdout.as_str(), run.status.success()), ("0 0 0 0\n", true), "{}", run.stderr);
+    let shown = finish(Command::new(cutap()).arg("show").arg(&file));
+    // What cuDNN's parts call of each other is another matter.
+    let outer: Vec<&str> = shown.stdout.lines().filter(|l| !l.starts_with("  ")).collect();
+    // Each of its calls makes others, so they always have two lines; how many the others have is a matter of time.
+    let at = outer.iter().position(|l| l.starts_with("[libcudnn.so.9]")).expect("cuDNN is called");
+    let text = [folded(&outer[..at].join("\n")), outer[at..].join("\n")].join("\n");
+    golden_in(FOLDER, "made_by_nvidia", &text);
+}
+
 /// A call that took so long that its beginning has a line of its own, and that made no others, as one line: how long it takes is a
 /// matter of the machine.
 fn folded(text: &str) -> String {

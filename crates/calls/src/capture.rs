@@ -72,6 +72,12 @@ pub mod kind {
     pub const KERNEL_PARAMS: u8 = 4;
     /// The list of `extra`, the size that it points to, and the buffer.
     pub const EXTRA: u8 = 5;
+    /// The same as KERNEL_PARAMS for each struct in the fragment of the step in `base`: of `size` bytes, the pointer at
+    /// `offset` in it, the function handle at `count`.
+    pub const KERNELS: u8 = 6;
+    /// Nothing of what lies there, but whether the processor has memory there: then a fragment without bytes. Not where
+    /// [`is_programs`](super::is_programs) tells already.
+    pub const PRESENT: u8 = 7;
 }
 
 /// Step bit: after the call, if it returned 0; else before it.
@@ -114,6 +120,17 @@ pub fn cut(sizes: impl Iterator<Item = usize> + Clone, room: usize) -> usize {
 pub fn cut_of(sizes: impl Iterator<Item = usize> + Clone, kept_bytes: usize) -> usize {
     let is = |cut: &usize| kept(sizes.clone(), *cut) == kept_bytes;
     if is(&usize::MAX) { usize::MAX } else { CUTS.into_iter().find(is).unwrap_or(usize::MAX) }
+}
+
+/// Whether only the program, its heap or the small addresses of a program that is not relocated lie here. Drivers put
+/// theirs above, or among the mapped files.
+pub const fn is_programs(address: u64) -> bool {
+    address < 1 << 32 || (address >= 0x5500_0000_0000 && address < 0x5700_0000_0000)
+}
+
+/// Whether a program can have memory at this address: not on its first pages, nor in the kernel's half.
+pub const fn can_be(address: u64) -> bool {
+    address >= 1 << 16 && address < 1 << 47
 }
 
 /// FNV-1a, 64 bits.

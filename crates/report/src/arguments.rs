@@ -46,7 +46,7 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     let mut sign = '(';
     for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
         let shown = exit.output(n).unwrap_or(input);
-        let launched = launched.filter(|l| holds(shown, l.at));
+        let launched = launched.filter(|l| l.tells_of(shown));
         let Some(value) = exit.output(n).or(launched.map(|_| input)) else { continue };
         to.push(sign);
         to.push_str(if sign == ',' { " " } else { "" });
@@ -57,16 +57,6 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     }
     if sign == ',' {
         to.push(')');
-    }
-}
-
-/// Whether a value has this address in it.
-fn holds(value: &Value, address: u64) -> bool {
-    match value {
-        Value::Address(at, None) => *at == address,
-        Value::To(_, to) => holds(to, address),
-        Value::Struct(fields) => fields.values.iter().any(|(_, value)| holds(value, address)),
-        _ => false,
     }
 }
 

@@ -66,10 +66,10 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
             }
         }
         Value::Wild(n) => write!(to, "{n:#x} [no memory]"),
-        Value::Address(n, None) if launched.is_some_and(|l| l.at == *n) => {
-            return launched.into_iter().for_each(|l| write_value(&l.parameters, to));
-        }
         Value::Address(n, place) => {
+            if let Some(told) = launched.and_then(|l| l.instead(value)) {
+                return write_value(told, to);
+            }
             hex(*n, to);
             match place {
                 Some(place) => return write_place(place, to),
@@ -83,10 +83,13 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
             return write_launched(target, launched, to);
         }
         Value::Struct(fields) => return write_fields(fields, launched, to),
-        Value::Array(items) => return write_all(&items.values, items.total, ELEMENTS, ['[', ']'], &|_| None, to),
+        Value::Array(items) => {
+            let each = Each { most: ELEMENTS, around: ['[', ']'], name: &|_| None, launched };
+            return write_all(&items.values, items.total, &each, to);
+        }
         Value::List(list) => {
-            let name = |n: usize| list.name(n);
-            write_all(&list.values, list.total, usize::MAX, ['{', '}'], &name, to);
+            let each = Each { most: usize::MAX, around: ['{', '}'], name: &|n| list.name(n), launched: None };
+            write_all(&list.values, list.total, &each, to);
             if list.more > 0 {
                 to.pop();
                 let comma = if list.values.is_empty() { "" } else { ", " };
@@ -201,30 +204,31 @@ fn write_fields(fields: &Fields, launched: Option<&Launched>, to: &mut String) {
     to.push('}');
 }
 
-fn write_all<'a>(
-    values: &[Value],
-    total: u64,
+/// How values that stand side by side are written.
+struct Each<'a> {
     most: usize,
     around: [char; 2],
-    name: &dyn Fn(usize) -> Option<&'a str>,
-    to: &mut String,
-) {
-    to.push(around[0]);
-    for (n, value) in values.iter().take(most).enumerate() {
+    name: &'a dyn Fn(usize) -> Option<&'a str>,
+    launched: Option<&'a Launched>,
+}
+
+fn write_all(values: &[Value], total: u64, each: &Each<'_>, to: &mut String) {
+    to.push(each.around[0]);
+    for (n, value) in values.iter().take(each.most).enumerate() {
         if n > 0 {
             to.push_str(", ");
         }
-        if let Some(name) = name(n) {
+        if let Some(name) = (each.name)(n) {
             to.push_str(name);
             to.push('=');
         }
-        write_value(value, to);
+        write_launched(value, each.launched, to);
     }
-    if values.len().min(most) as u64 != total {
+    if values.len().min(each.most) as u64 != total {
         let comma = if values.is_empty() { "" } else { ", " };
         let _ = write!(to, "{comma}... {total} in all");
     }
-    to.push(around[1]);
+    to.push(each.around[1]);
 }
 
 /// Bytes of an unknown type, as the words that they most often are.

@@ -117,13 +117,10 @@ impl Serialize for Json<'_> {
                 map.serialize_entry("memory", "none")?;
                 map.end()
             }
-            Value::Address(address, None) if self.launched.is_some_and(|l| l.at == *address) => {
-                let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("address", &hex(*address))?;
-                map.serialize_entry("to", &self.launched.map(|l| Json::new(&l.parameters)))?;
-                map.end()
-            }
             Value::Address(address, place) => {
+                if let Some(told) = self.launched.and_then(|l| l.instead(self.value)) {
+                    return Json::new(told).serialize(to);
+                }
                 let mut map = to.serialize_map(None)?;
                 map.serialize_entry("address", &hex(*address))?;
                 if let Some(place) = place {

@@ -370,7 +370,8 @@ impl Follow {
         {
             let folder = self.sources[n].folder;
             let names = &mut self.folders[folder].names;
-            self.interpreters[folder].event(&mut event, shown, &names.kernels, names.toolkit);
+            let runtime = names.has_runtime();
+            self.interpreters[folder].event(&mut event, shown, &names.kernels, runtime, names.toolkit);
             told = std::mem::take(&mut self.interpreters[folder].told);
             // Files of a program that ended long ago may be others by now.
             if self.options.consume {

@@ -20,7 +20,8 @@ pub fn judge(tests: &Tests, call: &Call, exit: Option<&Exit>) -> Option<bool> {
         let n = call.function.params().iter().position(|p| p.name == name)?;
         let param = call.function.params().get(n)?;
         // Of memory there is the address only, whoever writes it.
-        let address = matches!(param.rule, Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..));
+        use Rule::{Either, From, Host, Memory, To};
+        let address = matches!(param.rule, Memory(_) | Host(_) | Either(_) | From(..) | To(..));
         let dir = if address { Dir::In } else { param.dir };
         let input = || inputs.get(n).cloned();
         // Nowhere to write to.
@@ -52,15 +53,16 @@ pub fn launch(call: &Call, folder: &mut Folder) {
         folder.read_names(true);
     }
     let inputs = plain_inputs(call, Some(&folder.names.kernels));
-    if let Some((at, parameters)) = inputs.iter().find_map(parameters_in) {
-        let mut above = call.parent.as_ref();
-        while let Some(parent) = above {
-            let mut inputs = plain_inputs(parent, None);
-            if inputs.iter_mut().any(|value| put(value, at, parameters)) {
-                let _ = parent.judged.set(inputs);
-            }
-            above = parent.parent.as_ref();
+    let mut found = Vec::new();
+    inputs.iter().for_each(|value| parameters_in(value, &mut |at, parameters| found.push((at, parameters))));
+    let mut above = call.parent.as_ref().filter(|_| !found.is_empty());
+    while let Some(parent) = above {
+        let mut inputs = plain_inputs(parent, None);
+        let mut here = |(at, parameters): &(u64, &Value)| inputs.iter_mut().any(|value| put(value, *at, parameters));
+        if found.iter().fold(false, |any, told| here(told) || any) {
+            let _ = parent.judged.set(inputs);
         }
+        above = parent.parent.as_ref();
     }
     let _ = call.judged.set(inputs);
 }
@@ -74,6 +76,7 @@ fn put(value: &mut Value, at: u64, parameters: &Value) -> bool {
         }
         Value::To(_, to) => put(to, at, parameters),
         Value::Struct(fields) => fields.values.iter_mut().any(|(_, value)| put(value, at, parameters)),
+        Value::Array(items) => items.values.iter_mut().any(|value| put(value, at, parameters)),
         _ => false,
     }
 }

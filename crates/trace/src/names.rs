@@ -225,9 +225,14 @@ impl Names {
         };
         let shown = shared.filter.shows(function.layer, &function.library, &function.name);
         let launch = if function.layer == Layer::Driver { launch(&function.name) } else { Launch::No };
-        let parent = function.described.is_some_and(|d| d.takes_kernel_params());
+        let parent = function.described.is_some_and(|d| d.tells_its_caller());
         let tests = shared.filter.tests(function.layer, &function.library, &function.name);
         Some(Known { function, shown, launch, object, words, parent, tests: tests.map(Arc::new) })
+    }
+
+    /// Whether a runtime is in the process.
+    pub fn has_runtime(&self) -> bool {
+        !self.instances.is_empty()
     }
 
     /// Names of all functions that were announced, called or not.

@@ -71,12 +71,26 @@ static void contexts(CUcontext primary) {
     cuMemFree(kept);
 }
 
+/* A primary context ends when it was released as often as it was retained, with what was made in it. */
+static void released(void) {
+    CUcontext primary;
+    CUdeviceptr memory;
+    CUevent event;
+    CHECK(cuDevicePrimaryCtxRetain(&primary, 0) || cuMemAlloc(&memory, 16384) || cuEventCreate(&event, 0));
+    CHECK(cuDevicePrimaryCtxRelease(0) || cuMemsetD8(memory, 0, 16384) || cuEventQuery(event));
+    CHECK(cuDevicePrimaryCtxRelease(0));
+    cuEventQuery(event);
+    cuMemFree(memory);
+}
+
 int main(void) {
     CUcontext primary;
     CHECK(cuInit(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary));
     modules();
     libraries();
     graphs();
+    released();
+    CHECK(cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary));
     contexts(primary);
     puts("done");
     return 0;

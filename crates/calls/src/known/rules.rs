@@ -18,6 +18,9 @@ pub enum Rule {
     Memory(Count),
     /// The same, of the host unless it is known to be of an allocation.
     Host(Count),
+    /// The same, of either side: of the host where the call's record says that the processor has memory there, and no call
+    /// has allocated it.
+    Either(Count),
     /// The same, if the cudaMemcpyKind of a sibling says that it is copied from the host.
     From(Count, u8),
     /// The same, if it says that it is copied to the host.

@@ -8,6 +8,7 @@ use crate::thread::fork;
 use crate::thread::stack::{Span, Stack};
 use crate::{start, sys};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use cutap_calls::capture::{can_be, is_programs};
 use cutap_wire::count;
 
 const PAGE: usize = 4096;
@@ -35,6 +36,13 @@ impl Pages {
         let offset = from.wrapping_sub(self.page);
         let in_page = self.page != 0 && offset < PAGE && len <= PAGE - offset;
         in_page || self.stack.holds(from, len) || program::holds(from, len, self.proved)
+    }
+
+    /// True when the processor has memory at `at`, and where it lies does not tell so already. Nothing is read, for memory
+    /// that host and devices share would move at that; what was never written is not there yet.
+    pub fn present(&self, at: usize) -> bool {
+        let asked = can_be(at as u64) && !is_programs(at as u64);
+        asked && (self.direct(at, 1) || sys::resident(at & !(PAGE - 1)))
     }
 
     /// Copies `len` bytes from `from` as far as they can be read; how many could.

@@ -8,6 +8,7 @@ use crate::thread::block::Block;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, Step, WORDS, kind};
 use cutap_wire::count;
+use cutap_wire::record::FRAGMENT_WORDS;
 
 /// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
 pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8) {
@@ -19,6 +20,10 @@ pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8
             continue;
         }
         kept_before = false;
+        if step.kind == kind::KERNELS {
+            kernels_of(b, kept, step, call);
+            continue;
+        }
         let Some(at) = kept.read(step.base, step.offset.into(), 8, call).filter(|&p| p != 0) else { continue };
         if let Some(fragment) = one(b, kept, step, call, at as usize) {
             kept.set_fragment(n, fragment);
@@ -47,6 +52,7 @@ fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> O
             let meant = elements(kept, step, call).saturating_mul(step.size.into());
             memory(kept, at, meant, most)
         }
+        kind::PRESENT => kept.pages.present(at).then(|| kept.close(at, 0, 1)),
         kind::TEXT => text(kept, at, most),
         kind::TEXTS => pointers(kept, step, call, at, |kept, at, _| text(kept, at, 256.min(kept.room()))),
         kind::POINTERS => pointers(kept, step, call, at, |kept, at, size| {
@@ -60,14 +66,39 @@ fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> O
             if call.driver == 0 || function == 0 || !handle {
                 return None;
             }
-            let known = kernels::parameters(b, function, call.driver);
-            if known.is_none() {
-                start::count(count::PARAMETERS_UNKNOWN, 1);
-            }
-            kernel(kept, known?, at)
+            let room = kept.room();
+            kernel(kept, parameters(b, function, call)?, at, room)
         }
         kind::EXTRA => extra(kept, at),
         _ => None,
+    }
+}
+
+/// The table of a kernel's parameters; that there is none is counted.
+fn parameters(b: &mut Block, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
+    let known = kernels::parameters(b, function, call.driver);
+    if known.is_none() {
+        start::count(count::PARAMETERS_UNKNOWN, 1);
+    }
+    known
+}
+
+/// Parameters of each launch that the structs in a fragment describe; all have the same share of the room.
+fn kernels_of(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call) {
+    let size = usize::from(step.size).max(1);
+    let read = |kept: &Kept, n: usize, at: u16| kept.read(step.base, n * size + usize::from(at), 8, call);
+    let launches = (0..).take_while(|n| read(kept, *n, step.offset).is_some()).count();
+    let mut left = usize::from(step.most).min(kept.room());
+    for n in 0..launches {
+        let (Some(at), Some(function)) = (read(kept, n, step.offset), read(kept, n, step.count)) else { return };
+        if at == 0 || function == 0 || call.driver == 0 {
+            continue;
+        }
+        let Some(known) = parameters(b, function, call) else { continue };
+        let before = kept.room();
+        let share = (left / (launches - n)).saturating_sub(FRAGMENT_WORDS * 8).min(before) / 8 * 8;
+        kernel(kept, known, at as usize, share);
+        left -= (before - kept.room()).min(left);
     }
 }
 
@@ -119,7 +150,7 @@ fn pointers(
 
 /// A kernel's parameters, each at its own pointer: one behind the other here, without the gaps that
 /// alignment makes, for the reader knows their sizes.
-fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize) -> Option<(u16, u16)> {
+fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize, room: usize) -> Option<(u16, u16)> {
     let n = known.len().min(PARAMETERS);
     let mut pointers = [MaybeUninit::<usize>::uninit(); PARAMETERS];
     // SAFETY: room for `n` pointers.
@@ -128,7 +159,7 @@ fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize) -> Option<(u
     }
     // SAFETY: so many were copied.
     let pointers = unsafe { core::slice::from_raw_parts(pointers.as_ptr().cast::<usize>(), n) };
-    let (to, room) = (kept.place(), kept.room());
+    let to = kept.place();
     // A parameter may be larger than a record: of each the beginning is kept, so that none hides those behind it.
     let cut = capture::cut(known.iter().map(|p| p.size()), room);
     let mut got = 0;

@@ -17,6 +17,7 @@ mod nr {
     pub const MUNMAP: usize = 11;
     pub const RT_SIGPROCMASK: usize = 14;
     pub const MREMAP: usize = 25;
+    pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
     pub const NANOSLEEP: usize = 35;
     pub const GETPID: usize = 39;
@@ -321,6 +322,13 @@ pub fn on_signal_stack() -> bool {
 pub fn readable(at: usize) -> bool {
     // SAFETY: the kernel checks the memory.
     unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
+}
+
+/// True when the page at `at` is in memory. A page that is none, or not there yet, is not fetched.
+pub fn resident(at: usize) -> bool {
+    let mut pages = 0u8;
+    // SAFETY: a byte of ours.
+    unsafe { syscall3(nr::MINCORE, at, 1, &raw mut pages as usize) == 0 && pages & 1 != 0 }
 }
 
 /// Copies pieces (address, length) of this process's own memory (`pid` is it, or one that shares it) to `to`, as far as they can be read: how

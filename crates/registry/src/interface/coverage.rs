@@ -35,7 +35,7 @@ fn shown(tables: &Tables, param: &Member) -> Shown {
     match param.rule {
         _ if param.guessed => Shown::Raw,
         Rule::One | Rule::Array(_) if is_untold(tables, to) => Shown::Raw,
-        Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) => Shown::Memory,
+        Rule::Memory(_) | Rule::Host(_) | Rule::Either(_) | Rule::From(..) | Rule::To(..) => Shown::Memory,
         Rule::Opaque => Shown::Cookie,
         Rule::One if tables.extent(to, u32::MAX).size == 0 => Shown::Raw,
         _ => Shown::Read,

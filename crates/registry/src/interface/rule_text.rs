@@ -25,6 +25,7 @@ pub(crate) enum RuleText {
     Array(CountText),
     Behind(CountText),
     Addresses(CountText, String),
+    Either(CountText),
     TextOf(CountText),
     Texts(CountText),
     KernelParams(String, String),
@@ -61,7 +62,7 @@ const COPIED: [&str; 3] = ["src", "dst", "pitchedDev"];
 
 /// What a rule may be, for errors.
 pub(crate) const EXPECTED: &str = "expected one, text, array(N), behind(N), addresses(N, bytes), text_of(N), texts(N), memory, memory(N), host, host(N), \
-    from(N, kind), to(N, kind), opaque, tagged(TAGS, sibling[, N]), kernel_params(sibling[, sibling]), extra, option_values(keys, N), \
+    either(N), from(N, kind), to(N, kind), opaque, tagged(TAGS, sibling[, N]), kernel_params(sibling[, sibling]), extra, option_values(keys, N), \
     scalar(TAGS, sibling), scalar(TAGS, sibling, TAGS, sibling) or word(TAGS, sibling)";
 
 /// Reads a rule; `None` when it is none.
@@ -103,6 +104,7 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("memory", [n]) => RuleText::Memory(Some(count(n)?)),
         ("host", []) => RuleText::Host(None),
         ("host", [n]) => RuleText::Host(Some(count(n)?)),
+        ("either", [n]) => RuleText::Either(count(n)?),
         ("from", [n, kind]) => RuleText::From(count(n)?, name(kind)?),
         ("to", [n, kind]) => RuleText::To(count(n)?, name(kind)?),
         ("array", [n]) => RuleText::Array(count(n)?),
@@ -129,6 +131,7 @@ impl RuleText {
             RuleText::One | RuleText::Text | RuleText::Opaque | RuleText::Extra => Vec::new(),
             RuleText::Memory(n) | RuleText::Host(n) => n.iter().flat_map(CountText::siblings).collect(),
             RuleText::Array(n) | RuleText::Behind(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
+            RuleText::Either(n) => n.siblings(),
             RuleText::Scalar(_, s) | RuleText::Word(_, s) | RuleText::Tagged(_, s, None) => vec![s],
             RuleText::MemoryTyped { count, by, times, .. } => count.iter().chain([by]).chain(times).collect(),
             RuleText::MemoryPlane(_, by) | RuleText::MemoryTensor(_, by) => vec![by],

@@ -147,6 +147,7 @@ impl Tables<'_> {
                 Rule::Memory(Count::Tensor(self.tag_row(family, tags, false, place)?, find(by)?))
             }
             RuleText::Host(n) => Rule::Host(maybe(n, Count::Unknown)?),
+            RuleText::Either(n) => Rule::Either(count(n)?),
             RuleText::From(n, kind) => Rule::From(count(n)?, find(kind)?),
             RuleText::To(n, kind) => Rule::To(count(n)?, find(kind)?),
             RuleText::Array(n) => Rule::Array(count(n)?),

@@ -147,11 +147,15 @@ impl Plan<'_> {
 
     fn steps_of(&mut self, siblings: &Siblings, n: usize, depth: u32) {
         let member = &siblings.members[n];
-        let Type::Pointer(to, _) = self.tables.get(member.ty) else { return };
         let Some(offset) = siblings.at(n) else { return };
         let step = Step { flags: self.phase, base: siblings.base, offset, ..memory(1, 0) };
+        // The driver's own calls tell of those of a runtime too.
+        if matches!(member.rule, Rule::Either(_)) && self.at.driver && self.phase == 0 {
+            return self.out.push(step.of(kind::PRESENT));
+        }
+        let Type::Pointer(to, _) = self.tables.get(member.ty) else { return };
         match member.rule {
-            Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) | Rule::Opaque => {}
+            Rule::Either(_) | Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) | Rule::Opaque => {}
             Rule::One => self.one(to, step, depth),
             Rule::Text | Rule::TextOf(_) => self.out.push(Step { size: 1, most: TEXT, ..step }.of(kind::TEXT)),
             Rule::Array(count) | Rule::Addresses(count, _) => {
@@ -163,6 +167,7 @@ impl Plan<'_> {
                         _ => ARRAY,
                     };
                     self.out.push(Step { size, most, ..step });
+                    self.launches(to, Step { size, ..step });
                 }
             }
             Rule::Behind(count) => {
@@ -223,6 +228,21 @@ impl Plan<'_> {
                 }
             }
             Rule::Extra => self.out.push(Step { most: KERNEL / 2, ..step }.of(kind::EXTRA)),
+        }
+    }
+
+    /// The kernels' parameters of launches that the elements of an array describe, which the last step kept.
+    fn launches(&mut self, element: TypeId, step: Step) {
+        let Type::Struct(first) = self.tables.get(element) else { return };
+        let row = &self.tables.structs[self.tables.row_at(first, self.at.version)];
+        let found = row.fields.iter().find_map(|field| match field.rule {
+            Rule::KernelParams(function, _) => Some((field.offset, row.fields.get(usize::from(function))?.offset)),
+            _ => None,
+        });
+        if let (Some((offset, count)), true) = (found, self.at.driver) {
+            let base = (self.out.len() - 1) as u8;
+            let step = Step { flags: self.phase, base, offset, count_base: base, count, most: KERNEL, ..step };
+            self.out.push(step.of(kind::KERNELS));
         }
     }
 

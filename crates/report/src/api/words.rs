@@ -93,6 +93,7 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         Rule::Memory(n) => format!("memory, {} bytes, not read", count(params, n)),
         Rule::Host(Count::Unknown) => "memory of the host, not read".to_owned(),
         Rule::Host(n) => format!("memory of the host, {} bytes, not read", count(params, n)),
+        Rule::Either(n) => format!("memory of host or device, {} bytes, not read", count(params, n)),
         Rule::From(n, kind) | Rule::To(n, kind) => {
             format!("memory, {} bytes, not read; {} tells whether of the host", count(params, n), name(kind))
         }

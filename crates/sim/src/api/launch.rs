@@ -176,18 +176,53 @@ pub extern "C" fn cuLaunchCooperativeKernel(
     parameters: u64,
 ) -> u32 {
     let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+    answer(|| cooperate(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, parameters))
+}
+
+fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
+    // all blocks have to be there at once
+    let at_once = {
+        let world = world();
+        let threads = config.block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
+        let each = blocks(known(&world.functions, function)?, threads as i32, config.shared as usize)?;
+        each as u64 * attribute(0, 16)? as u64
+    };
+    if config.grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
+        return Err(Fault::COOPERATIVE_LAUNCH_TOO_LARGE);
+    }
+    launch(function, config, parameters, 0)
+}
+
+/// CUDA_LAUNCH_PARAMS
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OnDevice {
+    function: Handle,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    stream: Handle,
+    parameters: u64,
+}
+
+/// Of CU_COOPERATIVE_LAUNCH_MULTI_DEVICE_*.
+const MULTI_DEVICE_FLAGS: u32 = 3;
+
+pub extern "C" fn cuLaunchCooperativeKernelMultiDevice(list: In<OnDevice>, count: u32, flags: u32) -> u32 {
     answer(|| {
-        // all blocks have to be there at once
-        let at_once = {
-            let world = world();
-            let threads = block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
-            let each = blocks(known(&world.functions, function)?, threads as i32, shared as usize)?;
-            each as u64 * attribute(0, 16)? as u64
-        };
-        if grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
-            return Err(Fault::COOPERATIVE_LAUNCH_TOO_LARGE);
+        list.check_count(count as usize)?;
+        if count == 0 || flags & !MULTI_DEVICE_FLAGS != 0 {
+            return Err(Fault::INVALID_VALUE);
         }
-        launch(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, parameters, 0)
+        let all = (0..count as usize).map(|n| list.get_at(n)).collect::<Answer<Vec<_>>>()?;
+        // The streams of nobody are no device's.
+        if all.iter().any(|one| one.stream.0 <= 2) {
+            return Err(Fault::INVALID_HANDLE);
+        }
+        all.into_iter().try_for_each(|one| {
+            let OnDevice { function, grid, block, shared, stream, parameters } = one;
+            cooperate(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, parameters)
+        })
     })
 }
 

@@ -2,7 +2,7 @@
 //! context's device follows from which call made it, and no type says so.
 
 use super::effects::{handle, handle_in, number_in};
-use crate::event::Exit;
+use crate::event::{Call, Exit};
 use std::collections::HashMap;
 
 /// Contexts and devices beyond this many are not followed.
@@ -18,6 +18,10 @@ pub struct Devices {
     asked: HashMap<u32, u32>,
     /// The primary context of each device.
     primary: HashMap<u32, u64>,
+    /// How often the primary context of a device was retained, less how often it was released.
+    retained: HashMap<u32, u32>,
+    /// A runtime is in the process. Older ones retain primary contexts where no call shows it.
+    pub runtime: bool,
 }
 
 /// What a call does to contexts.
@@ -27,6 +31,8 @@ enum Step {
     Create,
     /// The context is this device's.
     Retain,
+    /// The device's primary context is given back.
+    Release,
     Set,
     /// The runtime is to use this device.
     Ask,
@@ -41,6 +47,7 @@ enum Step {
 fn step(function: &str) -> Option<Step> {
     Some(match function {
         "cuDevicePrimaryCtxRetain" => Step::Retain,
+        "cuDevicePrimaryCtxRelease" | "cuDevicePrimaryCtxRelease_v2" => Step::Release,
         "cuCtxSetCurrent" | "cuCtxGetCurrent" => Step::Set,
         "cuCtxGetDevice" | "cuCtxGetDevice_v2" => Step::Tell,
         "cudaSetDevice" | "cudaInitDevice" => Step::Ask,
@@ -75,6 +82,18 @@ impl Devices {
         self.current.get(&thread).and_then(|stack| stack.last()).copied()
     }
 
+    /// The primary context that ends with this call, which has succeeded: it was released as often as retained.
+    pub fn released(&mut self, call: &Call) -> Option<u64> {
+        if step(&call.function.name) != Some(Step::Release) {
+            return None;
+        }
+        let device = u32::try_from(handle_in(call, "device")?).ok()?;
+        let count = self.retained.get_mut(&device).filter(|count| **count > 0)?;
+        *count -= 1;
+        let last = *count == 0;
+        self.primary(device).filter(|_| last && !self.runtime)
+    }
+
     /// The primary context of a device.
     pub fn primary(&self, device: u32) -> Option<u64> {
         self.primary.get(&device).copied()
@@ -98,13 +117,14 @@ impl Devices {
             && self.primary.len() < MOST
         {
             self.primary.insert(device, context);
+            *self.retained.entry(device).or_default() += 1;
         }
         if self.current.len() >= MOST {
             return;
         }
         let stack = self.current.entry(thread).or_default();
         match step {
-            Step::Retain | Step::Tell => {}
+            Step::Retain | Step::Release | Step::Tell => {}
             Step::Ask => {
                 self.asked.extend(device.map(|device| (thread, device)));
             }

@@ -17,6 +17,8 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
     let name = &*call.function.name;
     // Before the thread's context is another one.
     let reset = cutap_calls::resets(name).then(|| owned::reset(state, call)).flatten();
+    let released = state.devices.released(call).filter(|_| state.places.complete);
+    let reset = reset.or(released);
     state.devices.follow(exit);
     owned::belong(state, call, exit);
     if let Some(step) = graphs::step(name) {

@@ -34,9 +34,10 @@ impl PartialEq for Described {
 impl Eq for Described {}
 
 impl Described {
-    /// Whether a kernel's parameters may be among its arguments.
-    pub(crate) fn takes_kernel_params(&self) -> bool {
-        among(self.tables, self.function.params, 4)
+    /// Whether its arguments may tell of those of the call around it: a kernel's parameters, memory of either side.
+    pub(crate) fn tells_its_caller(&self) -> bool {
+        let params = self.function.params;
+        among(self.tables, params, 4) || params.iter().any(|p| matches!(p.rule, Rule::Either(_)))
     }
 }
 

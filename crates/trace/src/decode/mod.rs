@@ -43,7 +43,7 @@ pub use value::{Fields, Items, List, Owner, Place, Standing, Text, Value, flags_
 use crate::event::{Call, Event, Exit, Launched, Layer, State as Ended};
 use crate::kernels::Kernels;
 use crate::results::Returned;
-use cutap_calls::known::{Dir, Effect, Type, Writes};
+use cutap_calls::known::{self, Dir, Effect, Rule, Type, Writes};
 use memory::Memory;
 use row::Row;
 use state::State;
@@ -80,9 +80,10 @@ impl Interpreter {
         self.state.handles.seen = None;
     }
 
-    /// Gives an event its values. What is not shown is looked at all the same.
-    pub fn event(&mut self, event: &mut Event, shown: bool, kernels: &Kernels, toolkit: Option<u32>) {
+    /// Gives an event its values. What is not shown is looked at all the same. `runtime`: one is in the process.
+    pub fn event(&mut self, event: &mut Event, shown: bool, kernels: &Kernels, runtime: bool, toolkit: Option<u32>) {
         self.toolkit = toolkit;
+        self.state.devices.runtime |= runtime;
         match event {
             Event::Enter(call) => self.enter(call, kernels),
             Event::Exit(exit) => self.exit(exit, shown, kernels),
@@ -246,48 +247,56 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
 /// A launch of the driver knows its kernel's parameters; the runtime calls around it get them too.
 fn hand_up(call: &Call, told: &mut Vec<Arc<Call>>) {
     let Some(parent) = &call.parent else { return };
-    let Some((at, parameters)) = call.inputs().iter().find_map(parameters_in) else { return };
+    let mut found = told_by(call.inputs().iter());
+    // Of an address that may be of either side the driver's call tells that it is the host's.
+    let either = call.function.params().iter().zip(call.inputs()).filter(|(p, _)| matches!(p.rule, Rule::Either(_)));
+    let hosts = either.filter_map(|(_, value)| match value {
+        Value::Address(at, Some(place)) if place.memory == known::Memory::Host => Some((*at, value.clone())),
+        _ => None,
+    });
+    found.0 = std::mem::take(&mut found.0).into_iter().chain(hosts).collect();
+    if found.0.is_empty() {
+        return;
+    }
     let mut above = Some(parent);
     while let Some(parent) = above {
-        if parent.inputs().iter().any(|value| leads_to(value, at)) {
-            know(parent, at, parameters, told);
+        if parent.inputs().iter().any(|value| found.tells_of(value)) {
+            know(parent, &found, told);
         }
         above = parent.parent.as_ref();
     }
 }
 
-fn know(call: &Arc<Call>, at: u64, parameters: &Value, told: &mut Vec<Arc<Call>>) {
-    if call.launched.set(Launched { at, parameters: parameters.clone() }).is_ok() {
+fn know(call: &Arc<Call>, found: &Launched, told: &mut Vec<Arc<Call>>) {
+    if call.launched.set(found.clone()).is_ok() {
         told.push(call.clone());
     }
 }
 
+/// All that is told of addresses in these values.
+fn told_by<'a>(values: impl Iterator<Item = &'a Value>) -> Launched {
+    let mut found = Vec::new();
+    values.for_each(|value| parameters_in(value, &mut |at, to| found.push((at, Value::To(at, Box::new(to.clone()))))));
+    Launched(found.into())
+}
+
 /// The same of a node whose parameters were asked for: what the runtime hands on is the driver's own list.
 fn hand_up_written(exit: &Exit, told: &mut Vec<Arc<Call>>) {
-    let Some((at, parameters)) = exit.outputs.iter().find_map(|(_, value)| parameters_in(value)) else { return };
-    let mut above = exit.call.parent.as_ref();
+    let found = told_by(exit.outputs.iter().map(|(_, value)| value));
+    let mut above = exit.call.parent.as_ref().filter(|_| !found.0.is_empty());
     while let Some(parent) = above {
-        know(parent, at, parameters, told);
+        know(parent, &found, told);
         above = parent.parent.as_ref();
     }
 }
 
-/// A kernel's parameters in a value, and the pointer to them.
-pub(crate) fn parameters_in(value: &Value) -> Option<(u64, &Value)> {
+/// Kernels' parameters in a value, each with the pointer to them.
+pub(crate) fn parameters_in<'a>(value: &'a Value, each: &mut dyn FnMut(u64, &'a Value)) {
     match value {
-        Value::To(at, list) if matches!(**list, Value::List(_)) => Some((*at, list)),
-        Value::To(_, to) => parameters_in(to),
-        Value::Struct(fields) => fields.values.iter().find_map(|(_, value)| parameters_in(value)),
-        _ => None,
-    }
-}
-
-/// Whether a value has this address, with nothing known of it.
-fn leads_to(value: &Value, address: u64) -> bool {
-    match value {
-        Value::Address(at, None) => *at == address,
-        Value::To(_, to) => leads_to(to, address),
-        Value::Struct(fields) => fields.values.iter().any(|(_, value)| leads_to(value, address)),
-        _ => false,
+        Value::To(at, list) if matches!(**list, Value::List(_)) => each(*at, list),
+        Value::To(_, to) => parameters_in(to, each),
+        Value::Struct(fields) => fields.values.iter().for_each(|(_, value)| parameters_in(value, each)),
+        Value::Array(items) => items.values.iter().for_each(|value| parameters_in(value, each)),
+        _ => {}
     }
 }

@@ -5,6 +5,7 @@
 use super::value::Place;
 use crate::event::Layer;
 use crate::filter::Filter;
+use cutap_calls::capture::{can_be, is_programs};
 use cutap_calls::known::{Effect, Handle, Memory, Tables};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -174,7 +175,7 @@ impl Places {
             inside(*start, *found).filter(|_| self.complete)
         };
         let Some(((offset, found), freed)) = found.map(|f| (f, false)).or_else(|| Some((freed()?, true))) else {
-            let hosts = other == Else::Host || is_hosts(address);
+            let hosts = other == Else::Host || is_programs(address);
             let memory = if hosts { Memory::Host } else { Memory::Unknown };
             let place = Place { memory, device: None, offset: 0, bytes: None, size: 0, freed: false, of: None };
             return (other != Else::Plain && self.complete && can_be(address)).then_some((place, None));
@@ -182,17 +183,6 @@ impl Places {
         let Allocation { bytes: size, memory, device, owner, .. } = found;
         Some((Place { memory, device, offset, bytes: meant, size, freed, of: None }, owner))
     }
-}
-
-/// Whether a program can have memory at this address: not on its first pages, nor in the kernel's half.
-pub fn can_be(address: u64) -> bool {
-    (1 << 16..1 << 47).contains(&address)
-}
-
-/// Whether only the program, its heap or the small addresses of a program that is not relocated lie here.
-/// Drivers put theirs above, or among the mapped files.
-fn is_hosts(address: u64) -> bool {
-    address < 1 << 32 || (0x5500_0000_0000..0x5700_0000_0000).contains(&address)
 }
 
 /// Whether the filter lets all calls of the driver through that allocate: then memory that nobody

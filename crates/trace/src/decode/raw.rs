@@ -3,7 +3,7 @@
 
 use super::graphs;
 use super::value::Value;
-use crate::event::{Call, Exit, Function, State};
+use crate::event::{Call, Exit, Function, Launched, State};
 use cutap_calls::known::{Dir, Effect, Rule, Writes};
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Raws {
     pub fn described(&mut self, exit: &Exit, complete: bool) {
         let call = &exit.call;
         let failed = exit.is_error() || exit.state != State::Done;
-        let around = Around { complete, failed, launched: call.launched.get().map(|l| l.at), new: 0 };
+        let around = Around { complete, failed, launched: call.launched.get(), new: 0 };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {
             let Some(param) = call.function.params().get(n) else { return false };
@@ -54,7 +54,7 @@ impl Raws {
             let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
             let inside = |e: &Effect| matches!(e, Effect::AllocatesInside { at, .. } if usize::from(*at) == n);
             match param.rule {
-                Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) if !complete => false,
+                Rule::Memory(_) | Rule::Host(_) | Rule::Either(_) | Rule::From(..) | Rule::To(..) if !complete => false,
                 // What a failed call has not written nobody can show: the place of it is all that there is.
                 _ if failed && param.dir == Dir::Out => false,
                 // Nor what only a failed call writes.
@@ -102,13 +102,13 @@ impl Raws {
 
 /// What is known of the call whose values are looked at.
 #[derive(Clone, Copy)]
-struct Around {
+struct Around<'a> {
     /// All allocations are known.
     complete: bool,
     /// It did not succeed: what it would have written is not there.
     failed: bool,
-    /// Address that is shown as what lies there: a kernel's parameters.
-    launched: Option<u64>,
+    /// Addresses that are shown as what lies there: kernels' parameters.
+    launched: Option<&'a Launched>,
     /// Address of what the call has allocated, in a struct; 0: none.
     new: u64,
 }
@@ -121,11 +121,14 @@ fn allocated(value: &Value) -> u64 {
     }
 }
 
-impl Around {
+impl Around<'_> {
     /// Whether some part of a value has no kind.
     fn raw(self, value: &Value) -> bool {
         match value {
-            Value::Address(at, None) => self.complete && self.launched != Some(*at) && self.new != *at,
+            Value::Address(at, None) => {
+                let told = self.launched.is_some_and(|l| l.instead(value).is_some());
+                self.complete && !told && self.new != *at
+            }
             Value::Handle { kind, number, value, .. } => {
                 let named = kind.number || *value == 0 || kind.special.iter().any(|(v, _)| v == value);
                 !named && (*number == 0 || kind.short.is_empty())

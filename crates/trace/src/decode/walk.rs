@@ -3,11 +3,12 @@
 //! whatever the bytes say.
 
 use super::memory::Memory;
-use super::places::{self, Else};
+use super::places::Else;
 use super::row::Row;
 use super::state::State;
 use super::value::{Items, Owner, Standing, Value};
 use crate::kernels::Kernels;
+use cutap_calls::capture::can_be;
 use cutap_calls::known::{self, Count, Dir, Param, Rule, Tables, Type, TypeId, Unit};
 
 /// Pointers, structs, fields and arrays inside each other.
@@ -115,6 +116,10 @@ impl<'a> Walk<'a> {
                 let meant = self.count(row, count).or_else(around);
                 self.on_device(word(bytes), meant)
             }
+            (Type::DevicePointer, Rule::Either(count)) => {
+                let meant = self.count(row, count);
+                self.somewhere(word(bytes), meant, self.other(row, param.rule, word(bytes)))
+            }
             // One that may be asked about, whatever it is.
             (Type::DevicePointer, Rule::Host(count)) => {
                 let meant = self.count(row, count);
@@ -126,7 +131,7 @@ impl<'a> Walk<'a> {
                 Type::Struct(first),
                 Rule::Memory(count) | Rule::Host(count) | Rule::From(count, _) | Rule::To(count, _),
             ) => {
-                self.around = Some((self.count(row, count), self.other(row, param.rule)));
+                self.around = Some((self.count(row, count), self.other(row, param.rule, 0)));
                 let value = self.deeper(|w| w.structure(first, bytes, bytes.len() as u64)).unwrap_or(Value::Missing);
                 self.around = None;
                 value
@@ -147,9 +152,10 @@ impl<'a> Walk<'a> {
     }
 
     /// What an address is said to be that lies in no allocation.
-    fn other(&self, row: &Row<'_>, rule: Rule) -> Else {
+    fn other(&self, row: &Row<'_>, rule: Rule, address: u64) -> Else {
         let (kind, from) = match rule {
             Rule::Host(_) => return Else::Host,
+            Rule::Either(_) if self.either(address).is_some() => return Else::Host,
             Rule::From(_, kind) => (kind, true),
             Rule::To(_, kind) => (kind, false),
             _ => return Else::Any,
@@ -168,12 +174,16 @@ impl<'a> Walk<'a> {
         }
         match param.rule {
             Rule::Opaque => return self.opaque(address),
-            Rule::Memory(count) | Rule::Host(count) | Rule::From(count, _) | Rule::To(count, _) => {
+            Rule::Memory(count)
+            | Rule::Host(count)
+            | Rule::Either(count)
+            | Rule::From(count, _)
+            | Rule::To(count, _) => {
                 let meant = self.bytes_of(row, count, to);
                 // Of a pointer in a struct the struct around it may say it.
                 let (meant, other) = match self.around {
                     Some((around, other)) if meant.is_none() => (around, other),
-                    _ => (meant, self.other(row, param.rule)),
+                    _ => (meant, self.other(row, param.rule, address)),
                 };
                 return self.somewhere(address, meant, other);
             }
@@ -224,9 +234,7 @@ impl<'a> Walk<'a> {
             Rule::OptionValues(keys, count) => w.options(row, address, keys, count),
             Rule::KernelParams(function, or) => w.kernel_params(row, address, function, or),
             Rule::Extra => w.extra(row, address),
-            Rule::One | Rule::Opaque | Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) => {
-                w.target(to, address, param.unit)
-            }
+            _ => w.target(to, address, param.unit),
         });
         value.flatten().unwrap_or_else(|| self.plain(param, address))
     }
@@ -292,7 +300,7 @@ impl<'a> Walk<'a> {
             return Value::Address(address, None);
         };
         let Some((mut place, owner)) = state.places.at(address, meant, other) else {
-            let wild = other != Else::Plain && !places::can_be(address);
+            let wild = other != Else::Plain && !can_be(address);
             return if wild { Value::Wild(address) } else { Value::Address(address, None) };
         };
         place.of = owner.and_then(|(kind, value)| {

@@ -3,6 +3,7 @@
 use super::{Function, Instance, Layer, Thread};
 use crate::decode::Value;
 use crate::results::{Returned, returned};
+use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
 use std::borrow::Cow;
@@ -110,8 +111,7 @@ impl Call {
     pub fn inputs(&self) -> &[Value] {
         self.inputs.get().map_or(&[], |values| values)
     }
-    /// The kernel's parameters that the driver was given for this launch of a runtime. Known as soon as
-    /// the driver is called.
+    /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is called.
     pub fn launched(&self) -> Option<&Launched> {
         self.launched.get().filter(|_| self.told.load(Relaxed))
     }
@@ -170,13 +170,27 @@ impl Did {
     }
 }
 
-/// A kernel's parameters that a runtime passed on to the driver.
+/// What a driver's call tells of addresses that a runtime passed on to it: kernels' parameters, memory of the host.
 #[derive(Debug, Clone)]
-pub struct Launched {
-    /// The pointer that both calls have.
-    pub at: u64,
-    /// What the driver's call tells of them.
-    pub parameters: Value,
+pub struct Launched(pub(crate) Box<[(u64, Value)]>);
+
+impl Launched {
+    /// What there is to say in the place of this address.
+    pub fn instead(&self, value: &Value) -> Option<&Value> {
+        let Value::Address(at, place) = value else { return None };
+        let nothing_known = place.as_ref().is_none_or(|place| place.memory == Memory::Unknown);
+        self.0.iter().find(|(told, _)| told == at && nothing_known).map(|(_, value)| value)
+    }
+
+    /// Whether a value has an address in it of which there is something to say.
+    pub fn tells_of(&self, value: &Value) -> bool {
+        match value {
+            Value::To(_, to) => self.tells_of(to),
+            Value::Struct(fields) => fields.values.iter().any(|(_, value)| self.tells_of(value)),
+            Value::Array(items) => items.values.iter().any(|value| self.tells_of(value)),
+            other => self.instead(other).is_some(),
+        }
+    }
 }
 
 /// How a call ended.

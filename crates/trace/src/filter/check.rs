@@ -180,7 +180,8 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: 
             },
             // The call says what is there.
             (Rule::Array(_), Some(_)) => Err(missing(Vec::new())),
-            (Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) | Rule::Opaque, _) => none(End::Unsigned),
+            (Rule::Memory(_) | Rule::Host(_) | Rule::Either(_), _) => none(End::Unsigned),
+            (Rule::From(..) | Rule::To(..) | Rule::Opaque, _) => none(End::Unsigned),
             (Rule::One, _) => match tables.types.get(usize::from(to)) {
                 Some(Type::Char) => none(End::Text),
                 Some(Type::Void) => none(End::Unsigned),

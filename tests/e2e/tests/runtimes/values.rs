@@ -99,6 +99,21 @@ fn copies_that_a_struct_describes() {
 }
 
 #[test]
+fn memory_of_either_side() {
+    case("sides", "sides", "driver");
+    let Some(text) = runtime_trace("sides_runtime", shared("13.5"), "cudaM*,driver,!cuGetProcAddress*") else { return };
+    let copies: String = text.lines().filter(|l| l.contains("Memcpy")).map(|l| format!("{l}\n")).collect();
+    golden_in("values", "sides_runtime", &copies);
+}
+
+#[test]
+fn launches_on_several_devices() {
+    case("devices", "devices", "cuLaunch*,cuMemAlloc*,cuStreamCreate,cuCtxSet*,cuDevicePrimary*,cuModuleGetFunction");
+    let Some(text) = runtime_trace("devices_runtime", shared("12.9"), "cu*LaunchCooperative*") else { return };
+    golden_in("values", "devices_runtime", &text);
+}
+
+#[test]
 fn memory_of_all_kinds() {
     case("memory", "memory", "driver");
 }

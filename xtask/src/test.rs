@@ -2,13 +2,13 @@
 //! telling what they know. What a test says that it skipped is shown, although cargo hides the words of
 //! a test that passes. The last line sums up all tests.
 
-use crate::build::{cargo, run};
+use crate::build::{cargo, output, release, run};
 use crate::{codegen, tidy};
 use anyhow::{Result, bail, ensure};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Passed and failed tests, and the lines in which a test says what it skipped.
 #[derive(Default)]
@@ -67,6 +67,9 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
             }
         });
     }
+    if large {
+        stage("the program as it is released", &mut || released(root));
+    }
     for line in &sum.skipped {
         println!("{line}");
     }
@@ -75,6 +78,27 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
     }
+    Ok(())
+}
+
+/// The program that users get is one file below a size, and answers at once.
+fn released(root: &Path) -> Result<()> {
+    const LARGEST: u64 = 30 << 20;
+    const LONGEST: Duration = Duration::from_millis(50);
+    run(cargo(root).args(["build", "--quiet", "--release", "--package", "cutap"]))?;
+    let program = release(root).join("cutap");
+    let size = program.metadata()?.len();
+    let ask = || {
+        let begin = Instant::now();
+        output(Command::new(&program).args(["api", "--list", "driver"])).map(|_| begin.elapsed())
+    };
+    let mut best = ask()?;
+    for _ in 0..9 {
+        best = best.min(ask()?);
+    }
+    println!("{size} bytes; api --list answers in {:.1} ms", best.as_secs_f64() * 1e3);
+    ensure!(size < LARGEST, "{} is larger than 30 MiB", program.display());
+    ensure!(best < LONGEST, "api --list takes longer than 50 ms");
     Ok(())
 }
 

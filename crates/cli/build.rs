@@ -12,11 +12,13 @@ fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
     let root = here.join("../..").canonicalize().expect("the cli crate lies in crates/ of the workspace");
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={}", root.join("Cargo.toml").display());
+    // Paths from here: a target folder that was copied for another checkout must not go on watching the first one.
+    println!("cargo::rerun-if-changed=../../Cargo.toml");
     for name in SOURCES {
-        let folder = root.join("crates").join(name);
-        for part in ["src", "build.rs", "Cargo.toml"].map(|p| folder.join(p)).iter().filter(|p| p.exists()) {
-            println!("cargo::rerun-if-changed={}", part.display());
+        for part in ["src", "build.rs", "Cargo.toml"].map(|p| format!("../{name}/{p}")) {
+            if here.join(&part).exists() {
+                println!("cargo::rerun-if-changed={part}");
+            }
         }
     }
     // The registry's tables are full of addresses: a fixed load address saves 50,000 relocations, and the

@@ -70,9 +70,17 @@ static int transfers(char *memory) {
     return failed | ncclCommCount(comm, &count) | ncclAllGather(memory, memory + 512, 128, INT8, comm, 0);
 }
 
+static int linker(void) {
+    enum { PTX = 2 };
+    void *handle;
+    const char *options[] = {"-arch=sm_90"};
+    static const char ptx[] = ".version 8.0";
+    return nvJitLinkCreate(&handle, 1, options) | nvJitLinkAddData(handle, PTX, ptx, sizeof ptx, "one") | nvJitLinkDestroy(&handle);
+}
+
 int main(void) {
     void *memory;
     int failed = cudaMalloc(&memory, 4096);
-    puts(failed || blas(memory) || light(memory) || sparse(memory) || transfers(memory) ? "wrong" : "done");
+    puts(failed || blas(memory) || light(memory) || sparse(memory) || transfers(memory) || linker() ? "wrong" : "done");
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Some of cuBLAS, cuBLASLt, cuSPARSE and NCCL, as their headers declare it; types that are of no matter here are void. */
+/* Some of cuBLAS, cuBLASLt, cuSPARSE, NCCL and nvJitLink (by its plain names), as their headers declare it; types that are of no matter here are void. */
 #include <stddef.h>
 
 typedef struct cublasContext *cublasHandle_t;
@@ -33,6 +33,10 @@ int ncclCommInitAll(void **comm, int devices, const int *list);
 int ncclCommSplit(void *comm, int color, int key, void **split, void *config);
 int ncclCommCount(void *comm, int *count);
 int ncclCommDestroy(void *comm);
+
+int nvJitLinkCreate(void **handle, unsigned count, const char **options);
+int nvJitLinkAddData(void *handle, int type, const void *data, size_t size, const char *name);
+int nvJitLinkDestroy(void **handle);
 
 int cusparseCreate(void **handle);
 int cusparseDestroy(void *handle);

@@ -1,4 +1,4 @@
-/* In the place of libcublas, libcublasLt, libcusparse and libnccl: handles, and functions that take scalars and attributes. They look at nothing
+/* In the place of libcublas, libcublasLt, libcusparse, libnccl and libnvJitLink: handles, and functions that take scalars and attributes. They look at nothing
  * on the device; the scalars of the host are checked. */
 #include <stdlib.h>
 #include "scalars.h"
@@ -95,6 +95,15 @@ int ncclCommSplit(void *comm, int color, int key, void **split, void *config) {
 }
 int ncclCommCount(void *comm, int *count) { *count = 2; return comm ? 0 : 1; }
 int ncclCommDestroy(void *comm) { free(comm); return 0; }
+#endif
+
+#ifdef NVJITLINK
+int nvJitLinkCreate(void **handle, unsigned count, const char **options) { (void)options; *handle = malloc(64); return count != 1; }
+int nvJitLinkAddData(void *handle, int type, const void *data, size_t size, const char *name) {
+    (void)handle, (void)type, (void)data, (void)size, (void)name;
+    return 0;
+}
+int nvJitLinkDestroy(void **handle) { free(*handle); *handle = 0; return 0; }
 #endif
 
 #ifdef CUSPARSE

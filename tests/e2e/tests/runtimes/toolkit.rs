@@ -159,7 +159,8 @@ fn nvshmem() {
     recorded("nvshmem.c", "nvshmem", &[library], "nvshmem*,cudaMalloc,cudaStreamCreate", "0 2 0 0\n");
 }
 
-/// Scalars in memory of a device are addresses, of the host values; attributes are read in as many bytes as are given.
+/// Scalars in memory of a device are addresses, of the host values; attributes are read in as many bytes as are given; memory for each rank is as
+/// long as the communicator has ranks. The filter names the libraries as `cutap api --list` does.
 #[test]
 fn scalars_and_attributes() {
     let library = |(name, defined): (&str, &str)| stand_in("scalars_stand_in.c", name, defined);
@@ -168,9 +169,10 @@ fn scalars_and_attributes() {
         ("libcublasLt.so.12", "CUBLASLT"),
         ("libcusparse.so.12", "CUSPARSE"),
         ("libnccl.so.2", "NCCL"),
+        ("libnvJitLink.so.13", "NVJITLINK"),
     ];
     let Some(libraries) = all.map(library).into_iter().collect::<Option<Vec<_>>>() else { return };
-    recorded("scalars.c", "scalars", &libraries, "cublas*,cusparse*,nccl*,cuMemAlloc*", "done\n");
+    recorded("scalars.c", "scalars", &libraries, "cublas,cusparse,nccl,nvjitlink,cuMemAlloc*", "done\n");
 }
 
 #[test]

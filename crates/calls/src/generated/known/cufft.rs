@@ -15,7 +15,24 @@ use crate::known::{Function, Memory as M};
 #[rustfmt::skip]
 pub(super) static FUNCTIONS: &[Function] = &[
     f("cufftCreate", 0, NOW, t_cufftResult_status, &[p("handle", t_P_cufftHandle, 0, 0, One).out()], "Makes an empty plan.", (1, 0, 0), &[Creates(0)]),
+    f("cufftDescriptionCreate", 12, NOW, t_cufftResult_status, &[p("desc_handle", t_P_cufftDescriptionHandle, 0, 0, One).out()], "Describes a transform that a kernel is to do.", (1, 0, 0), &[Creates(0)]),
+    f("cufftDescriptionDestroy", 12, NOW, t_cufftResult_status, &[p("desc_handle", t_cufftDescriptionHandle, 0, 0, One)], "", (1, 0, 0), &[Destroys(0)]),
+    f("cufftDescriptionGetTraitInt64", 12, NOW, t_cufftResult_status, &[p("desc_handle", t_cufftDescriptionHandle, 0, 0, One), p("trait", t_cufftDescriptionTrait, 1, 4, One), p("value", t_P_i64, 2, 8, One).out()], "", (3, 0, 0), &[]),
+    f("cufftDescriptionSetTraitInt64", 12, NOW, t_cufftResult_status, &[p("desc_handle", t_cufftDescriptionHandle, 0, 0, One), p("trait", t_cufftDescriptionTrait, 1, 4, One), p("value", t_i64, 2, 8, One)], "", (3, 0, 0), &[]),
     f("cufftDestroy", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One)], "Ends a plan.", (1, 0, 0), &[Destroys(0)]),
+    f("cufftDeviceCreate", 12, NOW, t_cufftResult_status, &[p("handle", t_P_cufftDeviceHandle, 0, 0, One).out(), p("desc_count", t_u64, 1, 8, One), p("desc_handles", t_P_cufftDescriptionHandle, 2, 16, Array(Of(1)))], "Finds device functions for transforms that were described.", (3, 0, 0), &[Creates(0)]),
+    f("cufftDeviceDestroy", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One)], "", (1, 0, 0), &[Destroys(0)]),
+    f("cufftDeviceGetDatabaseStr", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("db_str_size", t_u64, 1, 8, One).bytes(), p("db_str", t_P_char, 2, 16, TextOf(Of(1))).out(), p("func_handle", t_cufftDeviceFunctionHandle, 3, 24, One)], "", (4, 0, 0), &[]),
+    f("cufftDeviceGetDatabaseStrSize", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("db_str_size", t_P_u64, 1, 8, One).out(), p("func_handle", t_cufftDeviceFunctionHandle, 2, 16, One)], "", (3, 0, 0), &[]),
+    f("cufftDeviceGetDeviceFunctionTraitInt64", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("func_handle", t_cufftDeviceFunctionHandle, 1, 4, One), p("trait", t_cufftDeviceFunctionTrait, 2, 8, One), p("value", t_P_i64, 3, 16, One).out()], "", (4, 0, 0), &[]),
+    f("cufftDeviceGetDeviceFunctions", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("desc_handle", t_cufftDescriptionHandle, 1, 4, One), p("func_count", t_u64, 2, 8, One), p("func_handles", t_P_cufftDeviceFunctionHandle, 3, 16, Array(Of(2))).out()], "", (4, 0, 0), &[]),
+    f("cufftDeviceGetLTOIRSizes", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("code_count", t_u64, 1, 8, One), p("code_sizes", t_P_u64, 2, 16, Array(Of(1))).out().bytes(), p("func_handle", t_cufftDeviceFunctionHandle, 3, 24, One)], "", (4, 0, 0), &[]),
+    f("cufftDeviceGetLTOIRs", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("code_count", t_u64, 1, 8, One), p("code_ptrs", t_P_P_void, 2, 16, Array(Of(1))), p("code_containers", t_P_cufftDeviceCodeContainer, 3, 24, Array(Of(1))).out(), p("func_handle", t_cufftDeviceFunctionHandle, 4, 32, One)], "", (5, 0, 0), &[]),
+    f("cufftDeviceGetNumDeviceFunctions", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("desc_handle", t_cufftDescriptionHandle, 1, 4, One), p("func_count", t_P_u64, 2, 8, One).out()], "", (3, 0, 0), &[]),
+    f("cufftDeviceGetNumLTOIRs", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("code_count", t_P_u64, 1, 8, One).out(), p("func_handle", t_cufftDeviceFunctionHandle, 2, 16, One)], "", (3, 0, 0), &[]),
+    f("cufftDeviceGetSemanticVersion", 12, NOW, t_cufftResult_status, &[p("major", t_P_i32, 0, 0, One).out(), p("minor", t_P_i32, 1, 8, One).out(), p("patch", t_P_i32, 2, 16, One).out()], "", (3, 0, 0), &[]),
+    f("cufftDeviceGetVersion", 12, NOW, t_cufftResult_status, &[p("version", t_P_i32, 0, 0, One).out()], "", (1, 0, 0), &[]),
+    f("cufftDeviceIsSupported", 12, NOW, t_cufftResult_status, &[p("handle", t_cufftDeviceHandle, 0, 0, One), p("desc_handle", t_cufftDescriptionHandle, 1, 4, One), p("is_supported", t_P_bool1, 2, 8, One).out()], "", (3, 0, 0), &[]),
     f("cufftEstimate1d", 0, NOW, t_cufftResult_status, &[p("nx", t_i32, 0, 0, One), p("type", t_cufftType, 1, 4, One), p("batch", t_i32, 2, 8, One), p("workSize", t_P_u64, 3, 16, One).out().bytes()], "Bytes of the work area that a plan will need, roughly.", (4, 0, 0), &[]),
     f("cufftEstimate2d", 0, NOW, t_cufftResult_status, &[p("nx", t_i32, 0, 0, One), p("ny", t_i32, 1, 4, One), p("type", t_cufftType, 2, 8, One), p("workSize", t_P_u64, 3, 16, One).out().bytes()], "Bytes of the work area that a plan will need, roughly.", (4, 0, 0), &[]),
     f("cufftEstimate3d", 0, NOW, t_cufftResult_status, &[p("nx", t_i32, 0, 0, One), p("ny", t_i32, 1, 4, One), p("nz", t_i32, 2, 8, One), p("type", t_cufftType, 3, 12, One), p("workSize", t_P_u64, 4, 16, One).out().bytes()], "Bytes of the work area that a plan will need, roughly.", (5, 0, 0), &[]),
@@ -74,24 +91,4 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// Exported, and declared by no header; sorted.
-pub(super) static UNDECLARED: &[&str] = &[
-    "cufftDebug",
-    "cufftDescriptionCreate",
-    "cufftDescriptionDestroy",
-    "cufftDescriptionGetTraitInt64",
-    "cufftDescriptionSetTraitInt64",
-    "cufftDeviceCreate",
-    "cufftDeviceDestroy",
-    "cufftDeviceGetDatabaseStr",
-    "cufftDeviceGetDatabaseStrSize",
-    "cufftDeviceGetDeviceFunctionTraitInt64",
-    "cufftDeviceGetDeviceFunctions",
-    "cufftDeviceGetLTOIRSizes",
-    "cufftDeviceGetLTOIRs",
-    "cufftDeviceGetNumDeviceFunctions",
-    "cufftDeviceGetNumLTOIRs",
-    "cufftDeviceGetSemanticVersion",
-    "cufftDeviceGetVersion",
-    "cufftDeviceIsSupported",
-    "cufftXtMakePlanGuru64",
-];
+pub(super) static UNDECLARED: &[&str] = &["cufftDebug", "cufftXtMakePlanGuru64"];

@@ -61,7 +61,7 @@ pub static TABLES: Tables = Tables {
             name: "cublasmp",
             sonames: &["libcublasmp.so.*"],
             functions: cublasmp::FUNCTIONS,
-            undeclared: cublasmp::UNDECLARED,
+            undeclared: &[],
             written: &[],
         },
         Family {
@@ -131,7 +131,7 @@ pub static TABLES: Tables = Tables {
             name: "cusparse",
             sonames: &["libcusparse.so.*"],
             functions: cusparse::FUNCTIONS,
-            undeclared: cusparse::UNDECLARED,
+            undeclared: &[],
             written: &[],
         },
         Family {

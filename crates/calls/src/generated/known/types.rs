@@ -1351,1252 +1351,1328 @@ pub(super) static TYPES: &[Type] = &[
     Status(398), // 1335 t_cufftResult_status
     Handle(105), // 1336 t_cufftHandle
     Pointer(t_cufftHandle, false), // 1337 t_P_cufftHandle
-    Enum(399), // 1338 t_cufftType
-    Enum(400), // 1339 t_cufftDirection
-    Enum(401), // 1340 t_cufftProperty
-    Enum(402), // 1341 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1342 t_A64_i32
-    Array(t_P_void, 64), // 1343 t_A64_P_void
-    Array(t_u64, 64), // 1344 t_A64_u64
-    Struct(376), // 1345 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1346 t_P_cudaXtDesc
-    Enum(403), // 1347 t_libFormat
-    Struct(375), // 1348 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1349 t_P_cudaLibXtDesc
-    Handle(106), // 1350 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1351 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1352 t_P_cudaLibXtDescPointer
-    Enum(404), // 1353 t_cufftXtSubFormat
-    Enum(405), // 1354 t_cufftXtCopyType
-    Enum(406), // 1355 t_cufftXtQueryType
-    Struct(377), // 1356 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1357 t_A3_u64
-    Struct(378), // 1358 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1359 t_PC_cufftBox3d
-    Enum(407), // 1360 t_cufftXtWorkAreaPolicy
-    Handle(107), // 1361 t_fftw_plan
-    Array(t_f64, 2), // 1362 t_A2_f64
-    Pointer(t_A2_f64, false), // 1363 t_P_A2_f64
-    Enum(408), // 1364 t_fftwSign
-    Enum(409), // 1365 t_fftwFlags
-    Struct(379), // 1366 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1367 t_PC_fftwf_iodim64
-    Struct(380), // 1368 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1369 t_PC_fftwf_iodim
-    Handle(108), // 1370 t_fftwf_plan
-    Array(t_f32, 2), // 1371 t_A2_f32
-    Pointer(t_A2_f32, false), // 1372 t_P_A2_f32
-    Enum(410), // 1373 t_CUfileOpError
-    Struct(381), // 1374 t_CUfileError_t
-    Handle(109), // 1375 t_CUfileBatchHandle_t
-    Enum(411), // 1376 t_CUfileStatus_t
-    Struct(382), // 1377 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1378 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1379 t_P_CUfileBatchHandle_t
-    Enum(412), // 1380 t_CUfileBatchMode_t
-    Struct(385), // 1381 t_CUfileIOParams_t_u_batch
-    Union(384), // 1382 t_CUfileIOParams_t_u
-    Handle(110), // 1383 t_CUfileHandle_t
-    Enum(413), // 1384 t_CUfileOpcode_t
-    Struct(383), // 1385 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1386 t_P_CUfileIOParams_t
-    Flags(414, 4), // 1387 t_cuFileRdmaFlags_in4
-    Enum(415), // 1388 t_CUfileDriverStatusFlags_t
-    Flags(416, 4), // 1389 t_cuFileP2PFlags_in4
-    Pointer(t_cuFileP2PFlags_in4, false), // 1390 t_P_cuFileP2PFlags_in4
-    Struct(387), // 1391 t_CUfileDrvProps_t_nvfs
-    Struct(386), // 1392 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1393 t_P_CUfileDrvProps_t
-    Enum(417), // 1394 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1395 t_P_bool1
-    Enum(418), // 1396 t_CUFileSizeTConfigParameter_t
-    Enum(419), // 1397 t_CUFileStringConfigParameter_t
-    Struct(389), // 1398 t_CUfileOpCounter_t
-    Struct(388), // 1399 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1400 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1401 t_A32_u64
-    Struct(390), // 1402 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1403 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1404 t_A16_char
-    Array(t_u8, 16), // 1405 t_A16_u8
-    Struct(392), // 1406 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1407 t_A16_CUfilePerGpuStats_t
-    Struct(391), // 1408 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1409 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1410 t_P_CUfileHandle_t
-    Enum(420), // 1411 t_CUfileFileHandleType
-    Union(394), // 1412 t_CUfileDescr_t_handle
-    Struct(395), // 1413 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1414 t_PC_CUfileFSOps_t
-    Struct(393), // 1415 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1416 t_P_CUfileDescr_t
-    Struct(396), // 1417 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1418 t_PC_CUfileIOVec_t
-    Flags(421, 4), // 1419 t_cuFileStreamFlags_in4
-    Enum(422), // 1420 t_curandStatus_t
-    Status(422), // 1421 t_curandStatus_t_status
-    Handle(111), // 1422 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1423 t_P_curandGenerator_t
-    Enum(423), // 1424 t_curandRngType_t
-    Handle(112), // 1425 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1426 t_P_curandDiscreteDistribution_t
-    Enum(424), // 1427 t_curandMethod_t
-    Array(t_u32, 32), // 1428 t_A32_u32
-    Pointer(t_A32_u32, false), // 1429 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1430 t_P_P_A32_u32
-    Enum(425), // 1431 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1432 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1433 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1434 t_P_P_u32
-    Pointer(t_P_u64, false), // 1435 t_P_P_u64
-    Enum(426), // 1436 t_curandOrdering_t
-    Enum(427), // 1437 t_cusolverStatus_t
-    Status(427), // 1438 t_cusolverStatus_t_status
-    Handle(113), // 1439 t_cusolverDnHandle_t
-    Enum(428), // 1440 t_cusolverEigMode_t
-    Handle(114), // 1441 t_gesvdjInfo_t
-    Enum(429), // 1442 t_cusolverEigRange_t
-    Handle(115), // 1443 t_syevjInfo_t
-    Enum(430), // 1444 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1445 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1446 t_P_gesvdjInfo_t
-    Handle(116), // 1447 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1448 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1449 t_P_syevjInfo_t
-    Enum(431), // 1450 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1451 t_P_cusolverDeterministicMode_t
-    Enum(432), // 1452 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1453 t_P_cudaEmulationStrategy
-    Enum(433), // 1454 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1455 t_P_cusolverMathMode_t
-    Handle(117), // 1456 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1457 t_P_cusolverDnIRSInfos_t
-    Handle(118), // 1458 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1459 t_P_cusolverDnIRSParams_t
-    Enum(434), // 1460 t_cusolverIRSRefinement_t
-    Enum(435), // 1461 t_cusolverPrecType_t
-    Enum(436), // 1462 t_cusolverDnFunction_t
-    Enum(437), // 1463 t_cusolverAlgMode_t
-    Enum(438), // 1464 t_cusolverDirectMode_t
-    Enum(439), // 1465 t_cusolverStorevMode_t
-    Enum(440), // 1466 t_cusolverEigComp_t
-    Handle(119), // 1467 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1468 t_P_cusolverMgHandle_t
-    Handle(120), // 1469 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1470 t_P_cudaLibMgGrid_t
-    Enum(441), // 1471 t_cusolverMgGridMapping_t
-    Handle(121), // 1472 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1473 t_P_cudaLibMgMatrixDesc_t
-    Handle(122), // 1474 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1475 t_P_cusolverRfHandle_t
-    Enum(442), // 1476 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1477 t_P_cusolverRfFactorization_t
-    Enum(443), // 1478 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1479 t_P_cusolverRfTriangularSolve_t
-    Enum(444), // 1480 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1481 t_P_cusolverRfMatrixFormat_t
-    Enum(445), // 1482 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1483 t_P_cusolverRfUnitDiagonal_t
-    Enum(446), // 1484 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1485 t_P_cusolverRfNumericBoostReport_t
-    Enum(447), // 1486 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1487 t_P_cusolverRfResetValuesFastMode_t
-    Handle(123), // 1488 t_cusolverSpHandle_t
-    Handle(124), // 1489 t_cusparseMatDescr_t
-    Handle(125), // 1490 t_csrcholInfo_t
-    Handle(126), // 1491 t_csrcholInfoHost_t
-    Handle(127), // 1492 t_csrluInfoHost_t
-    Handle(128), // 1493 t_csrqrInfo_t
-    Handle(129), // 1494 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1495 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1496 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1497 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1498 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1499 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1500 t_P_csrqrInfoHost_t
-    Handle(130), // 1501 t_cusolverMpGrid_t
-    Handle(131), // 1502 t_cusolverMpHandle_t
-    Pointer(t_cusolverMpHandle_t, false), // 1503 t_P_cusolverMpHandle_t
-    Pointer(t_cusolverMpGrid_t, false), // 1504 t_P_cusolverMpGrid_t
-    Enum(448), // 1505 t_cusolverMpGridMapping_t
-    Handle(132), // 1506 t_cusolverMpMatrixDescriptor_t
-    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1507 t_P_cusolverMpMatrixDescriptor_t
-    Handle(133), // 1508 t_cusolverMpGesvdDescriptor_t
-    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1509 t_P_cusolverMpGesvdDescriptor_t
-    Enum(449), // 1510 t_cusolverMpGesvdDescriptorAttribute_t
-    Handle(134), // 1511 t_cusolverMpNewtonSchulzDescriptor_t
-    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1512 t_P_cusolverMpNewtonSchulzDescriptor_t
-    Enum(450), // 1513 t_cusolverMpNewtonSchulzDescriptorAttribute_t
-    Handle(135), // 1514 t_cusolverMpPolarDescriptor_t
-    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1515 t_P_cusolverMpPolarDescriptor_t
-    Enum(451), // 1516 t_cusolverMpPolarDescriptorAttribute_t
-    Enum(452), // 1517 t_cusparseStatus_t
-    Status(452), // 1518 t_cusparseStatus_t_status
-    Handle(136), // 1519 t_cusparseHandle_t
-    Handle(137), // 1520 t_cusparseSpVecDescr_t
-    Handle(138), // 1521 t_cusparseDnVecDescr_t
-    Handle(139), // 1522 t_cusparseConstSpVecDescr_t
-    Handle(140), // 1523 t_cusparseSpMatDescr_t
-    Enum(453), // 1524 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1525 t_P_cusparseIndexType_t
-    Enum(454), // 1526 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1527 t_P_cusparseIndexBase_t
-    Enum(455), // 1528 t_cusparseDirection_t
-    Handle(141), // 1529 t_bsric02Info_t
-    Enum(456), // 1530 t_cusparseSolvePolicy_t
-    Handle(142), // 1531 t_bsrilu02Info_t
-    Enum(457), // 1532 t_cusparseOperation_t
-    Handle(143), // 1533 t_bsrsm2Info_t
-    Handle(144), // 1534 t_bsrsv2Info_t
-    Handle(145), // 1535 t_csru2csrInfo_t
-    Handle(146), // 1536 t_cusparseColorInfo_t
-    Handle(147), // 1537 t_csrgemm2Info_t
-    Handle(148), // 1538 t_csric02Info_t
-    Handle(149), // 1539 t_csrilu02Info_t
-    Handle(150), // 1540 t_csrsm2Info_t
-    Handle(151), // 1541 t_csrsv2Info_t
-    Enum(458), // 1542 t_cusparseAction_t
-    Handle(152), // 1543 t_cusparseConstSpMatDescr_t
-    Handle(153), // 1544 t_cusparseConstDnMatDescr_t
-    Enum(459), // 1545 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1546 t_P_cusparseOrder_t
-    Handle(154), // 1547 t_cusparseConstDnVecDescr_t
-    Handle(155), // 1548 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1549 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1550 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1551 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1552 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1553 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1554 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1555 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1556 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1557 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1558 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1559 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1560 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1561 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1562 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1563 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1564 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1565 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1566 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1567 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1568 t_P_cusparseMatDescr_t
-    Handle(156), // 1569 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1570 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1571 t_P_cusparseSpVecDescr_t
-    Enum(460), // 1572 t_cusparseCsr2CscAlg_t
-    Enum(461), // 1573 t_cusparseAlgMode_t
-    Enum(462), // 1574 t_cusparseDenseToSparseAlg_t
-    Enum(463), // 1575 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1576 t_P_cusparseColorAlg_t
-    Enum(464), // 1577 t_cusparseDiagType_t
-    Enum(465), // 1578 t_cusparseFillMode_t
-    Enum(466), // 1579 t_cusparseMatrixType_t
-    Enum(467), // 1580 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1581 t_P_cusparsePointerMode_t
-    Enum(468), // 1582 t_cusparseSDDMMAlg_t
-    Enum(469), // 1583 t_cusparseSpGEAMAlg_t
-    Handle(157), // 1584 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1585 t_P_cusparseSpGEAMDescr_t
-    Enum(470), // 1586 t_cusparseSpGEMMAlg_t
-    Handle(158), // 1587 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1588 t_P_cusparseSpGEMMDescr_t
-    Enum(471), // 1589 t_cusparseSpMMAlg_t
-    Handle(159), // 1590 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1591 t_P_cusparseSpMMOpPlan_t
-    Enum(472), // 1592 t_cusparseSpMMOpAlg_t
-    Enum(473), // 1593 t_cusparseSpMVAlg_t
-    Enum(474), // 1594 t_cusparseSpMatAttribute_t
-    Enum(475), // 1595 t_cusparseSpMatStorage_t
-    Enum(476), // 1596 t_cusparseSymmetryType_t
-    Enum(477), // 1597 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1598 t_P_cusparseFormat_t
-    Enum(478), // 1599 t_cusparseSpSMAlg_t
-    Handle(160), // 1600 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1601 t_P_cusparseSpSMDescr_t
-    Enum(479), // 1602 t_cusparseSpSMUpdate_t
-    Enum(480), // 1603 t_cusparseSpSVAlg_t
-    Handle(161), // 1604 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1605 t_P_cusparseSpSVDescr_t
-    Enum(481), // 1606 t_cusparseSpSVUpdate_t
-    Enum(482), // 1607 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1608 t_A512_u8
-    Struct(397), // 1609 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1610 t_PC_cusparseLtHandle_t
-    Handle(162), // 1611 t_cusparseLtHandlePointer
-    Struct(398), // 1612 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1613 t_P_cusparseLtMatDescriptor_t
-    Handle(163), // 1614 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1615 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1616 t_PC_cusparseLtMatDescriptor_t
-    Enum(483), // 1617 t_cusparseLtMatDescAttribute_t
-    Struct(399), // 1618 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1619 t_PC_cusparseLtMatmulPlan_t
-    Handle(164), // 1620 t_cusparseLtMatmulPlanPointer
-    Struct(400), // 1621 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1622 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(165), // 1623 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(484), // 1624 t_cusparseLtMatmulAlgAttribute_t
-    Enum(485), // 1625 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1626 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(401), // 1627 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1628 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(166), // 1629 t_cusparseLtMatmulDescriptorPointer
-    Enum(486), // 1630 t_cusparseLtMatmulAlg_t
-    Enum(487), // 1631 t_cusparseLtMatmulDescAttribute_t
-    Enum(488), // 1632 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1633 t_P_cusparseLtMatmulDescriptor_t
-    Enum(489), // 1634 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1635 t_P_cusparseLtMatmulPlan_t
-    Enum(490), // 1636 t_cusparseLtPruneAlg_t
-    Enum(491), // 1637 t_cusparseLtSparsity_t
-    Enum(492), // 1638 t_cutensorStatus_t
-    Status(492), // 1639 t_cutensorStatus_t_status
-    Handle(167), // 1640 t_cutensorHandle_t
-    Handle(168), // 1641 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1642 t_P_cutensorHandle_t
-    Handle(169), // 1643 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1644 t_P_cutensorOperationDescriptor_t
-    Handle(170), // 1645 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(493), // 1646 t_cutensorOperator_t
-    Handle(171), // 1647 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1648 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(172), // 1649 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1650 t_P_cutensorPlan_t
-    Handle(173), // 1651 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1652 t_P_cutensorPlanPreference_t
-    Enum(494), // 1653 t_cutensorAlgo_t
-    Enum(495), // 1654 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1655 t_P_cutensorTensorDescriptor_t
-    Enum(496), // 1656 t_cutensorWorksizePreference_t
-    Handle(174), // 1657 t_cutensorMgHandle_t
-    Handle(175), // 1658 t_cutensorMgContractionPlan_t
-    Handle(176), // 1659 t_cutensorMgContractionFind_t
-    Enum(497), // 1660 t_cutensorMgContractionFindAttribute_t
-    Handle(177), // 1661 t_cutensorMgContractionDescriptor_t
-    Handle(178), // 1662 t_cutensorMgCopyPlan_t
-    Handle(179), // 1663 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1664 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1665 t_P_cutensorMgContractionDescriptor_t
-    Handle(180), // 1666 t_cutensorMgTensorDescriptor_t
-    Enum(498), // 1667 t_cutensorComputeType_t
-    Pointer(t_cutensorMgContractionFind_t, false), // 1668 t_P_cutensorMgContractionFind_t
-    Enum(499), // 1669 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1670 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1671 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1672 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1673 t_P_cutensorMgTensorDescriptor_t
-    Enum(500), // 1674 t_cutensorOperationDescriptorAttribute_t
-    Enum(501), // 1675 t_cutensorPlanAttribute_t
-    Enum(502), // 1676 t_cutensorPlanPreferenceAttribute_t
-    Enum(503), // 1677 t_cutensorAutotuneMode_t
-    Enum(504), // 1678 t_cutensorCacheMode_t
-    Enum(505), // 1679 t_cutensorStatus_t_
-    Status(505), // 1680 t_cutensorStatus_t_status_
-    Enum(506), // 1681 t_cutensorContractionDescriptorAttributes_t
-    Enum(507), // 1682 t_cutensorContractionFindAttributes_t
-    Enum(508), // 1683 t_cutensorWorksizePreference_t_
-    Enum(509), // 1684 t_cutensorOperator_t_
-    Enum(510), // 1685 t_cutensorComputeType_t_
-    Enum(511), // 1686 t_cutensorAlgo_t_
-    Handle(181), // 1687 t_cutensorMgHandle_t_
-    Handle(182), // 1688 t_cutensorMgContractionPlan_t_
-    Handle(183), // 1689 t_cutensorMgContractionFind_t_
-    Enum(512), // 1690 t_cutensorMgContractionFindAttribute_t_
-    Handle(184), // 1691 t_cutensorMgContractionDescriptor_t_
-    Handle(185), // 1692 t_cutensorMgCopyPlan_t_
-    Handle(186), // 1693 t_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgHandle_t_, false), // 1694 t_P_cutensorMgHandle_t_
-    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1695 t_P_cutensorMgContractionDescriptor_t_
-    Handle(187), // 1696 t_cutensorMgTensorDescriptor_t_
-    Pointer(t_cutensorMgContractionFind_t_, false), // 1697 t_P_cutensorMgContractionFind_t_
-    Enum(513), // 1698 t_cutensorMgAlgo_t_
-    Pointer(t_cutensorMgContractionPlan_t_, false), // 1699 t_P_cutensorMgContractionPlan_t_
-    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1700 t_P_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgCopyPlan_t_, false), // 1701 t_P_cutensorMgCopyPlan_t_
-    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1702 t_P_cutensorMgTensorDescriptor_t_
-    Enum(514), // 1703 t_ncclResult_t
-    Status(514), // 1704 t_ncclResult_t_status
-    Enum(515), // 1705 t_ncclDataType_t
-    Struct(403), // 1706 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1707 t_P_ncclConfigExt_t
-    Struct(404), // 1708 t_ncclConfigExt_t_key
-    Union(405), // 1709 t_ncclConfigExt_t_val
-    Enum(516), // 1710 t_ncclUndefined
-    Enum(517), // 1711 t_ncclCtaPolicy
-    Struct(402), // 1712 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1713 t_PC_ncclCollConfig_t
-    Enum(518), // 1714 t_ncclRedOp_t
-    Handle(188), // 1715 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1716 t_P_ncclResult_t
-    Array(t_char, 128), // 1717 t_A128_char
-    Array(t_u8, 128), // 1718 t_A128_u8
-    Struct(406), // 1719 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1720 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1721 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1722 t_P_ncclComm_t
-    Enum(519), // 1723 t_ncclHostCftMode_t
-    Enum(520), // 1724 t_ncclNvlsHostMode_t
-    Struct(407), // 1725 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1726 t_P_ncclConfig_t
-    Enum(521), // 1727 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1728 t_P_ncclRegistration
-    Flags(522, 4), // 1729 t_ncclRevokeFlags_in4
-    Flags(523, 4), // 1730 t_ncclShrinkFlags_in4
-    Enum(524), // 1731 t_ncclColor
-    Flags(525, 4), // 1732 t_ncclSuspendFlags_in4
-    Handle(189), // 1733 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1734 t_P_ncclWindow_t
-    Flags(526, 4), // 1735 t_ncclWindowFlags_in4
-    Struct(408), // 1736 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1737 t_P_ncclSimInfo_t
-    Handle(190), // 1738 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1739 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1740 t_P_P_PC_char
-    Pointer(t_i16, false), // 1741 t_P_i16
-    Pointer(t_i8, false), // 1742 t_P_i8
-    Pointer(t_u16, false), // 1743 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1744 t_P_ncclRedOp_t
-    Enum(527), // 1745 t_ncclScalarResidence_t
-    Enum(528), // 1746 t_ncclEncryptionMode_t
-    Struct(409), // 1747 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1748 t_PC_ncclEncryptionConfig_t
-    Struct(410), // 1749 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1750 t_P_ncclWaitSignalDesc_t
-    Struct(411), // 1751 t_NppLibraryVersion
-    Pointer(t_NppLibraryVersion, true), // 1752 t_PC_NppLibraryVersion
-    Enum(529), // 1753 t_NppStatus
-    Status(529), // 1754 t_NppStatus_status
-    Union(414), // 1755 t_NppStreamContext__1
-    Struct(412), // 1756 t_NppStreamContext
-    Pointer(t_NppStreamContext, false), // 1757 t_P_NppStreamContext
-    Pointer(t_u16, true), // 1758 t_PC_u16
-    Struct(415), // 1759 t_NppiSize
-    Struct(416), // 1760 t_Npp16f
-    Pointer(t_Npp16f, true), // 1761 t_PC_Npp16f
-    Pointer(t_Npp16f, false), // 1762 t_P_Npp16f
-    Pointer(t_i16, true), // 1763 t_PC_i16
-    Struct(417), // 1764 t_Npp16sc
-    Pointer(t_Npp16sc, true), // 1765 t_PC_Npp16sc
-    Pointer(t_Npp16sc, false), // 1766 t_P_Npp16sc
-    Struct(418), // 1767 t_Npp32fc
-    Pointer(t_Npp32fc, true), // 1768 t_PC_Npp32fc
-    Pointer(t_Npp32fc, false), // 1769 t_P_Npp32fc
-    Struct(419), // 1770 t_Npp32sc
-    Pointer(t_Npp32sc, true), // 1771 t_PC_Npp32sc
-    Pointer(t_Npp32sc, false), // 1772 t_P_Npp32sc
-    Enum(530), // 1773 t_NppiAlphaOp
-    Pointer(t_i8, true), // 1774 t_PC_i8
-    Pointer(t_P_u8, false), // 1775 t_P_P_u8
-    Pointer(t_PC_u8, false), // 1776 t_P_PC_u8
-    Struct(420), // 1777 t_NppiRect
-    Enum(531), // 1778 t_NppiBayerGridPosition
-    Enum(532), // 1779 t_NppiInterpolationMode
-    Struct(421), // 1780 t_NppiPoint32f
-    Struct(422), // 1781 t_NppiProfileData
-    Pointer(t_NppiProfileData, false), // 1782 t_P_NppiProfileData
-    Pointer(t_P_i16, false), // 1783 t_P_P_i16
-    Pointer(t_PC_i16, false), // 1784 t_P_PC_i16
-    Pointer(t_P_u16, false), // 1785 t_P_P_u16
-    Pointer(t_PC_u16, false), // 1786 t_P_PC_u16
-    Pointer(t_P_i8, false), // 1787 t_P_P_i8
-    Pointer(t_PC_i8, false), // 1788 t_P_PC_i8
-    Struct(423), // 1789 t_NppiColorTwistBatchCXR
-    Pointer(t_NppiColorTwistBatchCXR, false), // 1790 t_P_NppiColorTwistBatchCXR
-    Enum(533), // 1791 t_NppCmpOp
-    Struct(424), // 1792 t_NppiImageDescriptor
-    Pointer(t_NppiImageDescriptor, false), // 1793 t_P_NppiImageDescriptor
-    Struct(425), // 1794 t_NppiBufferDescriptor
-    Pointer(t_NppiBufferDescriptor, false), // 1795 t_P_NppiBufferDescriptor
-    Struct(427), // 1796 t_NppiPoint
-    Struct(426), // 1797 t_NppiCompressedMarkerLabelsInfo
-    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1798 t_P_NppiCompressedMarkerLabelsInfo
-    Struct(429), // 1799 t_NppiContourPixelGeometryInfo
-    Struct(428), // 1800 t_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelDirectionInfo, false), // 1801 t_P_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelGeometryInfo, false), // 1802 t_P_NppiContourPixelGeometryInfo
-    Struct(430), // 1803 t_NppiContourBlockSegment
-    Pointer(t_NppiContourBlockSegment, false), // 1804 t_P_NppiContourBlockSegment
-    Struct(431), // 1805 t_NppiContourTotalsInfo
-    Pointer(t_NppiContourTotalsInfo, false), // 1806 t_P_NppiContourTotalsInfo
-    Pointer(t_NppiPoint32f, false), // 1807 t_P_NppiPoint32f
-    Struct(432), // 1808 t_NppiPoint64f
-    Pointer(t_NppiPoint64f, false), // 1809 t_P_NppiPoint64f
-    Enum(534), // 1810 t_NppRoundMode
-    Pointer(t_PC_i32, false), // 1811 t_P_PC_i32
-    Enum(535), // 1812 t_NppiBorderType
-    Enum(536), // 1813 t_NppiDifferentialKernel
-    Enum(537), // 1814 t_NppiMaskSize
-    Enum(538), // 1815 t_NppiNorm
-    Struct(433), // 1816 t_NppPointPolar
-    Pointer(t_NppPointPolar, false), // 1817 t_P_NppPointPolar
-    Array(t_u32, 3), // 1818 t_A3_u32
-    Struct(434), // 1819 t_NppiConnectedRegion
-    Pointer(t_NppiConnectedRegion, false), // 1820 t_P_NppiConnectedRegion
-    Enum(539), // 1821 t_NppDataType
-    Enum(540), // 1822 t_NppiChannels
-    Pointer(t_NppiSize, false), // 1823 t_P_NppiSize
-    Pointer(t_NppiRect, false), // 1824 t_P_NppiRect
-    Pointer(t_NppiPoint, false), // 1825 t_P_NppiPoint
-    Struct(435), // 1826 t_NppiHOGConfig
-    Pointer(t_NppiPoint, true), // 1827 t_PC_NppiPoint
-    Pointer(t_NppiImageDescriptor, true), // 1828 t_PC_NppiImageDescriptor
-    Enum(541), // 1829 t_NppiAxis
-    Struct(436), // 1830 t_NppiMirrorBatchCXR
-    Pointer(t_NppiMirrorBatchCXR, false), // 1831 t_P_NppiMirrorBatchCXR
-    Enum(542), // 1832 t_NppiColorSpace
-    Pointer(t_PC_Npp16f, false), // 1833 t_P_PC_Npp16f
-    Struct(437), // 1834 t_NppiResizeBatchROI_Advanced
-    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1835 t_P_NppiResizeBatchROI_Advanced
-    Struct(438), // 1836 t_NppiResizeBatchCXR
-    Pointer(t_NppiResizeBatchCXR, false), // 1837 t_P_NppiResizeBatchCXR
-    Enum(543), // 1838 t_NppHintAlgorithm
-    Enum(544), // 1839 t_NppiWatershedSegmentBoundaryType
-    Pointer(t_P_Npp16f, false), // 1840 t_P_P_Npp16f
-    Array(t_f64, 3), // 1841 t_A3_f64
-    Array(t_A3_f64, 2), // 1842 t_A2_A3_f64
-    Struct(439), // 1843 t_NppiWarpAffineBatchCXR
-    Pointer(t_NppiWarpAffineBatchCXR, false), // 1844 t_P_NppiWarpAffineBatchCXR
-    Array(t_A3_f64, 3), // 1845 t_A3_A3_f64
-    Struct(440), // 1846 t_NppiWarpPerspectiveBatchCXR
-    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1847 t_P_NppiWarpPerspectiveBatchCXR
-    Pointer(t_PC_NppiImageDescriptor, false), // 1848 t_P_PC_NppiImageDescriptor
-    Struct(441), // 1849 t_Npp64fc
-    Pointer(t_Npp64fc, true), // 1850 t_PC_Npp64fc
-    Pointer(t_Npp64fc, false), // 1851 t_P_Npp64fc
-    Struct(442), // 1852 t_Npp64sc
-    Pointer(t_Npp64sc, true), // 1853 t_PC_Npp64sc
-    Pointer(t_Npp64sc, false), // 1854 t_P_Npp64sc
-    Enum(545), // 1855 t_NppsZCType
-    Enum(546), // 1856 t_nvFatbinResult
-    Status(546), // 1857 t_nvFatbinResult_status
-    Handle(191), // 1858 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1859 t_P_nvFatbinHandle
-    Enum(547), // 1860 t_nvJitLinkResult
-    Status(547), // 1861 t_nvJitLinkResult_status
-    Handle(192), // 1862 t_nvJitLinkHandle
-    Enum(548), // 1863 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1864 t_P_nvJitLinkHandle
-    Enum(549), // 1865 t_nvjpegStatus_t
-    Status(549), // 1866 t_nvjpegStatus_t_status
-    Handle(193), // 1867 t_nvjpegHandle_t
-    Struct(443), // 1868 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1869 t_P_nvjpegDevAllocator_t
-    Handle(194), // 1870 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1871 t_P_nvjpegBufferDevice_t
-    Struct(444), // 1872 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1873 t_P_nvjpegDevAllocatorV2_t
-    Struct(445), // 1874 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1875 t_P_nvjpegPinnedAllocator_t
-    Handle(195), // 1876 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1877 t_P_nvjpegBufferPinned_t
-    Struct(446), // 1878 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1879 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(550), // 1880 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1881 t_P_nvjpegHandle_t
-    Flags(551, 4), // 1882 t_nvjpegFlags_in4
-    Handle(196), // 1883 t_nvjpegJpegState_t
-    Enum(552), // 1884 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1885 t_A4_P_u8
-    Array(t_u64, 4), // 1886 t_A4_u64
-    Struct(447), // 1887 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1888 t_P_nvjpegImage_t
-    Handle(197), // 1889 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1890 t_P_nvjpegDecodeParams_t
-    Enum(553), // 1891 t_nvjpegChromaSubsampling_t
-    Handle(198), // 1892 t_nvjpegJpegStream_t
-    Handle(199), // 1893 t_nvjpegJpegDecoder_t
-    Enum(554), // 1894 t_nvjpegExifOrientation_t
-    Enum(555), // 1895 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1896 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1897 t_P_nvjpegJpegState_t
-    Handle(200), // 1898 t_nvjpegEncoderState_t
-    Handle(201), // 1899 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1900 t_PC_nvjpegImage_t
-    Enum(556), // 1901 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1902 t_P_nvjpegEncoderParams_t
-    Enum(557), // 1903 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1904 t_P_nvjpegEncoderState_t
-    Enum(558), // 1905 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1906 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1907 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1908 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1909 t_P_nvjpegJpegEncoding_t
-    Enum(559), // 1910 t_nvjpeg2kStatus_t
-    Status(559), // 1911 t_nvjpeg2kStatus_t_status
-    Enum(560), // 1912 t_nvjpeg2kBackend_t
-    Struct(448), // 1913 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1914 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(449), // 1915 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1916 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(202), // 1917 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1918 t_P_nvjpeg2kHandle_t
-    Struct(450), // 1919 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1920 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(451), // 1921 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1922 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(203), // 1923 t_nvjpeg2kDecodeState_t
-    Handle(204), // 1924 t_nvjpeg2kStream_t
-    Enum(561), // 1925 t_nvjpeg2kImageType_t
-    Struct(452), // 1926 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 1927 t_P_nvjpeg2kImage_t
-    Handle(205), // 1928 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1929 t_P_nvjpeg2kDecodeParams_t
-    Enum(562), // 1930 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 1931 t_P_nvjpeg2kDecodeState_t
-    Handle(206), // 1932 t_nvjpeg2kEncoder_t
-    Handle(207), // 1933 t_nvjpeg2kEncodeState_t
-    Handle(208), // 1934 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 1935 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1936 t_P_nvjpeg2kEncodeParams_t
-    Enum(563), // 1937 t_nvjpeg2kBitstreamType_t
-    Enum(564), // 1938 t_nvjpeg2kColorSpace_t
-    Struct(454), // 1939 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1940 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(565), // 1941 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 1942 t_A33_u32
-    Struct(453), // 1943 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1944 t_P_nvjpeg2kEncodeConfig_t
-    Enum(566), // 1945 t_nvjpeg2kNLTType_t
-    Struct(455), // 1946 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1947 t_PC_nvjpeg2kNLTInfo_t
-    Enum(567), // 1948 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 1949 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 1950 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 1951 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 1952 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1953 t_P_nvjpeg2kNLTInfo_t
-    Struct(456), // 1954 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 1955 t_P_nvjpeg2kImageInfo_t
-    Enum(568), // 1956 t_nvmlReturn_t
-    Status(568), // 1957 t_nvmlReturn_t_status
-    Handle(209), // 1958 t_nvmlComputeInstance_t
-    Handle(210), // 1959 t_nvmlDevice_t
-    Handle(211), // 1960 t_nvmlGpuInstance_t
-    Struct(458), // 1961 t_nvmlComputeInstancePlacement_t
-    Struct(457), // 1962 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1963 t_P_nvmlComputeInstanceInfo_t
-    Enum(569), // 1964 t_nvmlEccCounterType_t
-    Enum(570), // 1965 t_nvmlValueType_t
-    Union(460), // 1966 t_nvmlValue_t
-    Enum(571), // 1967 t_nvmlFieldId
-    Struct(459), // 1968 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1969 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1970 t_P_nvmlGpuInstance_t
-    Struct(461), // 1971 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1972 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1973 t_A32_char
-    Struct(462), // 1974 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1975 t_P_nvmlPciInfo_t
-    Enum(572), // 1976 t_nvmlEnableState_t
-    Enum(573), // 1977 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1978 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1979 t_A5_u32
-    Struct(463), // 1980 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1981 t_P_nvmlAccountingStats_t
-    Struct(464), // 1982 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1983 t_P_nvmlAccountingStats_v2_t
-    Handle(212), // 1984 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1985 t_P_nvmlVgpuInstance_t
-    Enum(574), // 1986 t_nvmlAdaptiveClocking
-    Pointer(t_nvmlAdaptiveClocking, false), // 1987 t_P_nvmlAdaptiveClocking
-    Struct(465), // 1988 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1989 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(466), // 1990 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1991 t_P_nvmlDeviceAddressingMode_t
-    Enum(575), // 1992 t_nvmlClockType_t
-    Enum(576), // 1993 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1994 t_P_nvmlDeviceArchitecture_t
-    Struct(467), // 1995 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1996 t_P_nvmlDeviceAttributes_t
-    Struct(468), // 1997 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1998 t_P_nvmlBAR1Memory_t
-    Struct(469), // 1999 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 2000 t_P_nvmlBBXTimeData_v1_t
-    Struct(471), // 2001 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(470), // 2002 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 2003 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(577), // 2004 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 2005 t_P_nvmlBrandType_t
-    Enum(578), // 2006 t_nvmlBridgeChipType_t
-    Struct(473), // 2007 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 2008 t_A128_nvmlBridgeChipInfo_t
-    Struct(472), // 2009 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 2010 t_P_nvmlBridgeChipHierarchy_t
-    Enum(579), // 2011 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 2012 t_P_nvmlBusType_t
-    Struct(474), // 2013 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 2014 t_P_nvmlC2cModeInfo_v1_t
-    Flags(580, 4), // 2015 t_nvmlCapabilities_in4
-    Struct(475), // 2016 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 2017 t_P_nvmlDeviceCapabilities_t
-    Struct(477), // 2018 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 2019 t_A32_nvmlClkMonFaultInfo_t
-    Struct(476), // 2020 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 2021 t_P_nvmlClkMonStatus_t
-    Enum(581), // 2022 t_nvmlClockId_t
-    Enum(582), // 2023 t_nvmlPstates_t
-    Struct(478), // 2024 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 2025 t_P_nvmlClockOffset_t
-    Enum(583), // 2026 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 2027 t_P_nvmlComputeMode_t
-    Struct(479), // 2028 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 2029 t_P_nvmlProcessInfo_v1_t
-    Struct(480), // 2030 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 2031 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 2032 t_A32_u8
-    Array(t_u8, 8192), // 2033 t_A8192_u8
-    Array(t_u8, 4096), // 2034 t_A4096_u8
-    Enum(584), // 2035 t_nvmlCcCecReport
-    Struct(481), // 2036 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2037 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 2038 t_A5120_u8
-    Struct(482), // 2039 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2040 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(483), // 2041 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2042 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(484), // 2043 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 2044 t_P_nvmlMemory_t
-    Enum(585), // 2045 t_nvmlCoolerControl_t
-    Flags(586, 4), // 2046 t_nvmlCoolerTarget_t_in4
-    Struct(485), // 2047 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 2048 t_P_nvmlCoolerInfo_t
-    Enum(587), // 2049 t_nvmlAffinityScope_t
-    Handle(213), // 2050 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 2051 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 2052 t_A2048_char
-    Struct(486), // 2053 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2054 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(588, 4), // 2055 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 2056 t_P_nvmlClocksEventReasons_in4
-    Flags(588, 8), // 2057 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 2058 t_P_nvmlClocksEventReasons_in8
-    Enum(589), // 2059 t_nvmlMemoryErrorType_t
-    Struct(487), // 2060 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 2061 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 2062 t_P_nvmlDevice_t
-    Struct(488), // 2063 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2064 t_P_nvmlDramEncryptionInfo_t
-    Enum(590), // 2065 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 2066 t_P_nvmlDriverModel_t
-    Struct(490), // 2067 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2068 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(489), // 2069 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2070 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(591), // 2071 t_nvmlEncoderType_t
-    Struct(491), // 2072 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2073 t_P_nvmlEncoderSessionInfo_t
-    Enum(592), // 2074 t_nvmlFBCSessionType_t
-    Flags(593, 4), // 2075 t_nvmlSessionFlags_in4
-    Struct(492), // 2076 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 2077 t_P_nvmlFBCSessionInfo_t
-    Struct(493), // 2078 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 2079 t_P_nvmlFBCStats_t
-    Enum(594), // 2080 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 2081 t_P_nvmlFanControlPolicy_t
-    Struct(494), // 2082 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 2083 t_P_nvmlFanSpeedInfo_t
-    Enum(595), // 2084 t_nvmlFabricState
-    Enum(596), // 2085 t_nvmlFabricState_
-    Struct(495), // 2086 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 2087 t_P_nvmlGpuFabricInfo_t
-    Enum(597), // 2088 t_nvmlFabricHealthSummary
-    Enum(598), // 2089 t_nvmlFabricHealthSummary_
-    Struct(496), // 2090 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2091 t_P_nvmlGpuFabricInfoV_t
-    Enum(599), // 2092 t_nvmlFabricCliqueType
-    Enum(600), // 2093 t_nvmlFabricCliqueType_
-    Struct(498), // 2094 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2095 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(497), // 2096 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2097 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2098 t_P_nvmlGpuInstancePlacement_t
-    Enum(601), // 2099 t_nvmlGpuInstanceProfile
-    Struct(499), // 2100 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2101 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 2102 t_A96_char
-    Struct(500), // 2103 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2104 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(602), // 2105 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 2106 t_P_nvmlGpuOperationMode_t
-    Struct(501), // 2107 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 2108 t_P_nvmlGpuUptime_v1_t
-    Enum(603), // 2109 t_nvmlGridLicenseFeatureCode_t
-    Enum(604), // 2110 t_nvmlLicenseExpiryStatus
-    Enum(605), // 2111 t_nvmlLicenseExpiryStatus_
-    Struct(504), // 2112 t_nvmlGridLicenseExpiry_t
-    Struct(503), // 2113 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 2114 t_A3_nvmlGridLicensableFeature_t
-    Struct(502), // 2115 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2116 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 2117 t_A41_char
-    Union(506), // 2118 t_nvmlUUIDValue_t
-    Enum(606), // 2119 t_nvmlUUIDType_t
-    Struct(505), // 2120 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 2121 t_PC_nvmlUUID_t
-    Enum(607), // 2122 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 2123 t_P_nvmlHostVgpuMode_t
-    Struct(507), // 2124 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 2125 t_P_nvmlHostname_v1_t
-    Enum(608), // 2126 t_nvmlInforomObject_t
-    Struct(508), // 2127 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 2128 t_P_nvmlMarginTemperature_t
-    Enum(609), // 2129 t_nvmlMemoryLocation_t
-    Struct(509), // 2130 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 2131 t_P_nvmlMemory_v2_t
-    Struct(510), // 2132 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2133 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(610), // 2134 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 2135 t_P_nvmlMigMode
-    Enum(611), // 2136 t_nvmlNvLinkCapability_t
-    Enum(612), // 2137 t_nvmlNvLinkErrorCounter_t
-    Enum(613), // 2138 t_nvmlNvlinkFirmwareUcodeType
-    Enum(614), // 2139 t_nvmlNvlinkFirmwareUcodeType_
-    Struct(513), // 2140 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2141 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(512), // 2142 t_nvmlNvlinkFirmwareInfo_t
-    Struct(511), // 2143 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 2144 t_P_nvmlNvLinkInfo_t
-    Struct(514), // 2145 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2146 t_P_nvmlNvLinkInfo_v3_t
-    Enum(615), // 2147 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2148 t_P_nvmlIntNvLinkDeviceType_t
-    Enum(616), // 2149 t_nvmlNvlinkTelemetrySampleType_t
-    Struct(516), // 2150 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2151 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(515), // 2152 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2153 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(617), // 2154 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(618, 4), // 2155 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(517), // 2156 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2157 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(518), // 2158 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2159 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 2160 t_A256_u8
-    Struct(519), // 2161 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2162 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 2163 t_A4096_u32
-    Struct(520), // 2164 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2165 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 2166 t_A23_u8
-    Struct(521), // 2167 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2168 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(619), // 2169 t_nvmlGpuP2PCapsIndex_t
-    Enum(620), // 2170 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 2171 t_P_nvmlGpuP2PStatus_t
-    Struct(522), // 2172 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 2173 t_P_nvmlPciInfoExt_t
-    Enum(621), // 2174 t_nvmlPcieLinkMaxSpeed
-    Pointer(t_nvmlPcieLinkMaxSpeed, false), // 2175 t_P_nvmlPcieLinkMaxSpeed
-    Enum(622), // 2176 t_nvmlPcieUtilCounter_t
-    Struct(523), // 2177 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 2178 t_P_nvmlPdi_t
-    Struct(524), // 2179 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 2180 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 2181 t_P_nvmlPstates_t
-    Struct(525), // 2182 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 2183 t_P_nvmlPlatformInfo_t
-    Enum(623), // 2184 t_nvmlPowerMizerMode
-    Struct(526), // 2185 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2186 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(624), // 2187 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 2188 t_P_nvmlPowerSource_t
-    Struct(527), // 2189 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2190 t_P_nvmlProcessUtilizationSample_t
-    Struct(529), // 2191 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2192 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(528), // 2193 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2194 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(530), // 2195 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2196 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(531), // 2197 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 2198 t_P_nvmlRepairStatus_t
-    Enum(625), // 2199 t_nvmlPageRetirementCause_t
-    Struct(532), // 2200 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2201 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(534), // 2202 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 2203 t_P_nvmlProcessDetail_v1_t
-    Enum(626), // 2204 t_nvmlProcessMode_t
-    Struct(533), // 2205 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 2206 t_P_nvmlProcessDetailList_t
-    Enum(627), // 2207 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 2208 t_P_nvmlValueType_t
-    Struct(535), // 2209 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 2210 t_P_nvmlSample_t
-    Struct(536), // 2211 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2212 t_P_nvmlEccSramErrorStatus_t
-    Struct(538), // 2213 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2214 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(537), // 2215 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2216 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(628, 4), // 2217 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 2218 t_P_nvmlEventTypes_in4
-    Flags(628, 8), // 2219 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 2220 t_P_nvmlEventTypes_in8
-    Enum(629), // 2221 t_nvmlTemperatureSensors_t
-    Enum(630), // 2222 t_nvmlTemperatureThresholds_t
-    Struct(539), // 2223 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 2224 t_P_nvmlTemperature_t
-    Enum(631), // 2225 t_nvmlThermalController_t
-    Enum(632), // 2226 t_nvmlThermalTarget_t
-    Struct(541), // 2227 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2228 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(540), // 2229 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 2230 t_P_nvmlGpuThermalSettings_t
-    Enum(633), // 2231 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2232 t_P_nvmlGpuTopologyLevel_t
-    Struct(542), // 2233 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2234 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(543), // 2235 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 2236 t_P_nvmlUtilization_t
-    Enum(634), // 2237 t_nvmlDeviceVgpuCapability_t
-    Struct(544), // 2238 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2239 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(546), // 2240 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2241 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(545), // 2242 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2243 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2244 t_A80_char
-    Struct(548), // 2245 t_nvmlVgpuVersion_t
-    Struct(547), // 2246 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2247 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(549), // 2248 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2249 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(551), // 2250 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2251 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(550), // 2252 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2253 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Struct(552), // 2254 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2255 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(555), // 2256 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(556), // 2257 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Enum(635), // 2258 t_nvmlVgpuSchedulerArr
-    Union(554), // 2259 t_nvmlVgpuSchedulerParams_t
-    Struct(557), // 2260 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2261 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Enum(636), // 2262 t_nvmlVgpuSchedulerEngine
-    Enum(637), // 2263 t_nvmlVgpuSchedulerPolicy
-    Struct(553), // 2264 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2265 t_P_nvmlVgpuSchedulerLog_t
-    Struct(559), // 2266 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2267 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(558), // 2268 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2269 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(560), // 2270 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2271 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(561), // 2272 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2273 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(562), // 2274 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2275 t_P_nvmlVgpuPlacementList_t
-    Struct(563), // 2276 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2277 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(638), // 2278 t_nvmlPerfPolicyType_t
-    Struct(564), // 2279 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2280 t_P_nvmlViolationTime_t
-    Enum(639), // 2281 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2282 t_P_nvmlGpuVirtualizationMode_t
-    Struct(565), // 2283 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2284 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(575), // 2285 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2286 t_A2_nvmlRailMetrics_t
-    Struct(574), // 2287 t_nvmlCoreRailMetrics_t
-    Struct(576), // 2288 t_nvmlPmgrPwrTuple_t
-    Struct(577), // 2289 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(573), // 2290 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2291 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(572), // 2292 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2293 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(571), // 2294 t_nvmlObservedMetrics_t
-    Struct(570), // 2295 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(580), // 2296 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2297 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(581), // 2298 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(579), // 2299 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(578), // 2300 t_nvmlPerfMetricsPfpp1xSample_t
-    Enum(640), // 2301 t_nvmlPerfMetricsControllerType
-    Union(569), // 2302 t_nvmlPerfMetricControllerSample_t_data
-    Struct(568), // 2303 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2304 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(567), // 2305 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2306 t_A13_nvmlPerfMetricsSample_t
-    Struct(566), // 2307 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2308 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(582), // 2309 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2310 t_P_nvmlPowerSmoothingProfile_t
-    Struct(583), // 2311 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2312 t_P_nvmlPowerSmoothingState_t
-    Struct(586), // 2313 t_nvmlPRMCounterInput_v1_t
-    Struct(587), // 2314 t_nvmlPRMCounterValue_v1_t
-    Struct(585), // 2315 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2316 t_P_nvmlPRMCounter_v1_t
-    Struct(584), // 2317 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2318 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2319 t_A496_u8
-    Union(589), // 2320 t_nvmlPRMTLV_v1_t__1
-    Struct(588), // 2321 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2322 t_P_nvmlPRMTLV_v1_t
-    Handle(214), // 2323 t_nvmlEventSet_t
-    Enum(641), // 2324 t_nvmlDetachGpuState_t
-    Enum(642), // 2325 t_nvmlPcieLinkState_t
-    Flags(643, 4), // 2326 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2327 t_PC_nvmlDramEncryptionInfo_t
-    Struct(590), // 2328 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2329 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2330 t_P_nvmlReturn_t
-    Enum(644), // 2331 t_nvmlNvLinkThreshold
-    Struct(591), // 2332 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2333 t_P_nvmlNvLinkPowerThres_t
-    Struct(592), // 2334 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2335 t_P_nvmlNvlinkSetBwMode_t
-    Struct(593), // 2336 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2337 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(594), // 2338 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2339 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Enum(645), // 2340 t_nvmlPowerScope
-    Struct(595), // 2341 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2342 t_P_nvmlPowerValue_v2_t
-    Flags(646, 4), // 2343 t_nvmlRusdPoll_in4
-    Flags(646, 8), // 2344 t_nvmlRusdPoll_in8
-    Struct(596), // 2345 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2346 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2347 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(599), // 2348 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(600), // 2349 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(598), // 2350 t_nvmlVgpuSchedulerSetParams_t
-    Struct(597), // 2351 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2352 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(601), // 2353 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2354 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(602), // 2355 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2356 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2357 t_A8_u32
-    Struct(604), // 2358 t_nvmlMask255_t
-    Struct(603), // 2359 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2360 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(605), // 2361 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2362 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(607), // 2363 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2364 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(606), // 2365 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2366 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(647), // 2367 t_nvmlPowerProfileOperation_t
-    Struct(608), // 2368 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2369 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2370 t_P_nvmlEventSet_t
-    Struct(609), // 2371 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2372 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(610), // 2373 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2374 t_P_nvmlEventSetGetContextData_v1_t
-    Enum(648), // 2375 t_nvmlGpuOperationalEventContextType_t
-    Struct(611), // 2376 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2377 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(612), // 2378 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2379 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(613), // 2380 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2381 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(614), // 2382 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2383 t_P_nvmlEventData_t
-    Enum(649), // 2384 t_nvmlEventDataType_t
-    Flags(650, 4), // 2385 t_nvmlOperationalEventAttributes_in4
-    Flags(651, 4), // 2386 t_nvmlOperationalEventGroupAttributes_in4
-    Struct(615), // 2387 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2388 t_P_nvmlEventSetWait_v3_t
-    Struct(616), // 2389 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2390 t_P_nvmlExcludedDeviceInfo_t
-    Enum(652), // 2391 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2392 t_A6_u32
-    Struct(617), // 2393 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2394 t_P_nvmlVgpuMetadata_t
-    Flags(653, 4), // 2395 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(654, 4), // 2396 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(618), // 2397 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2398 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(655), // 2399 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2400 t_P_nvmlVgpuVersion_t
-    Handle(215), // 2401 t_nvmlGpmSample_t
-    Struct(621), // 2402 t_nvmlGpmMetric_t_metricInfo
-    Struct(620), // 2403 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2404 t_A477_nvmlGpmMetric_t
-    Struct(619), // 2405 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2406 t_P_nvmlGpmMetricsGet_t
-    Struct(622), // 2407 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2408 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2409 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2410 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2411 t_PC_nvmlComputeInstancePlacement_t
-    Struct(623), // 2412 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2413 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2414 t_P_nvmlComputeInstancePlacement_t
-    Enum(656), // 2415 t_nvmlComputeInstanceProfile
-    Struct(624), // 2416 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2417 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(625), // 2418 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2419 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(626), // 2420 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2421 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(627), // 2422 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2423 t_P_nvmlGpuInstanceInfo_t
-    Struct(628), // 2424 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2425 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(629), // 2426 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2427 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(630), // 2428 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2429 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(631), // 2430 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2431 t_P_nvmlVgpuSchedulerState_t
-    Flags(657, 4), // 2432 t_nvmlInitFlags_in4
-    Handle(216), // 2433 t_nvmlSystemEventSet_t
-    Struct(632), // 2434 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2435 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(633), // 2436 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2437 t_P_nvmlSystemEventSetFreeRequest_t
-    Flags(658, 4), // 2438 t_nvmlSystemEventTypes_in4
-    Flags(658, 8), // 2439 t_nvmlSystemEventTypes_in8
-    Struct(635), // 2440 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2441 t_P_nvmlSystemEventData_v1_t
-    Struct(634), // 2442 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2443 t_P_nvmlSystemEventSetWaitRequest_t
-    Flags(659, 4), // 2444 t_nvmlCPERType_t_in4
-    Struct(637), // 2445 t_nvmlCPERCursor_v1_t
-    Struct(636), // 2446 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2447 t_P_nvmlGetCPER_v1_t
-    Enum(660), // 2448 t_nvmlCcCpuCaps
-    Enum(661), // 2449 t_nvmlCcGpusCaps
-    Struct(638), // 2450 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2451 t_P_nvmlConfComputeSystemCaps_t
-    Enum(662), // 2452 t_nvmlCcAccepting
-    Pointer(t_nvmlCcAccepting, false), // 2453 t_P_nvmlCcAccepting
-    Struct(639), // 2454 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2455 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Enum(663), // 2456 t_nvmlCcEnvironment
-    Enum(664), // 2457 t_nvmlCcFeature
-    Enum(665), // 2458 t_nvmlCcDevToolsMode
-    Enum(666), // 2459 t_nvmlCcMultiGpu
-    Struct(640), // 2460 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2461 t_P_nvmlSystemConfComputeSettings_t
-    Enum(667), // 2462 t_nvmlCcTdispState
-    Struct(641), // 2463 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2464 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(642), // 2465 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2466 t_P_nvmlConfComputeSystemState_t
-    Struct(643), // 2467 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2468 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(644), // 2469 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2470 t_P_nvmlHwbcEntry_t
-    Struct(645), // 2471 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2472 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(646), // 2473 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2474 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(217), // 2475 t_nvmlUnit_t
-    Enum(668), // 2476 t_nvmlFanState_t
-    Struct(648), // 2477 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2478 t_A24_nvmlUnitFanInfo_t
-    Struct(647), // 2479 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2480 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2481 t_P_nvmlUnit_t
-    Enum(669), // 2482 t_nvmlLedColor_t
-    Struct(649), // 2483 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2484 t_P_nvmlLedState_t
-    Struct(650), // 2485 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2486 t_P_nvmlPSUInfo_t
-    Struct(651), // 2487 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2488 t_P_nvmlUnitInfo_t
-    Struct(653), // 2489 t_nvmlVgpuLicenseExpiry_t
-    Enum(670), // 2490 t_nvmlLicenseState
-    Struct(652), // 2491 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2492 t_P_nvmlVgpuLicenseInfo_t
-    Struct(654), // 2493 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2494 t_P_nvmlVgpuPlacementId_t
-    Struct(655), // 2495 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2496 t_P_nvmlVgpuRuntimeState_t
-    Enum(671), // 2497 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2498 t_P_nvmlVgpuVmIdType_t
-    Struct(656), // 2499 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2500 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(672), // 2501 t_nvmlVgpuCapability_t
-    Struct(657), // 2502 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2503 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(673), // 2504 t_nvrtcResult
-    Status(673), // 2505 t_nvrtcResult_status
-    Handle(218), // 2506 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2507 t_P_nvrtcProgram
-    Struct(658), // 2508 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2509 t_P_nvrtcBundledHeadersInfo
-    Flags(674, 4), // 2510 t_nvrtcInstallHeaders_in4
-    Handle(219), // 2511 t_nvshmem_team_t
-    Enum(675), // 2512 t_nvshmemx_thread_support_t
-    Pointer(t_nvshmemx_thread_support_t, false), // 2513 t_P_nvshmemx_thread_support_t
-    Array(t_char, 48), // 2514 t_A48_char
-    Struct(659), // 2515 t_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, false), // 2516 t_P_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, true), // 2517 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_t, false), // 2518 t_P_nvshmem_team_t
-    Array(t_char, 124), // 2519 t_A124_char
-    Struct(663), // 2520 t_nvshmemx_uniqueid_t
-    Pointer(t_nvshmemx_uniqueid_t, false), // 2521 t_P_nvshmemx_uniqueid_t
-    Struct(662), // 2522 t_nvshmemx_uniqueid_args_t
-    Array(t_char, 92), // 2523 t_A92_char
-    Struct(661), // 2524 t_nvshmemx_init_args_t
-    Struct(660), // 2525 t_nvshmemx_init_attr_t
-    Pointer(t_nvshmemx_init_attr_t, false), // 2526 t_P_nvshmemx_init_attr_t
-    Struct(664), // 2527 t_nvshmemi_version_t
-    Enum(676), // 2528 t_nvshmemx_signal_op_t
-    Struct(665), // 2529 t_nvshmemx_collective_launch_attr_t
-    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2530 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(677, 4), // 2531 t_flags_in4
-    Enum(678), // 2532 t_nvshmemx_cmp_type_t
-    Array(t_char, 60), // 2533 t_A60_char
-    Struct(666), // 2534 t_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_region_attrs_t, true), // 2535 t_PC_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_uniqueid_t, true), // 2536 t_PC_nvshmemx_uniqueid_t
-    Enum(679), // 2537 t_nvtiffStatus_t
-    Status(679), // 2538 t_nvtiffStatus_t_status
-    Handle(220), // 2539 t_nvtiffStream_t
-    Handle(221), // 2540 t_nvtiffDecoder_t
-    Handle(222), // 2541 t_nvtiffDecodeParams_t
-    Struct(667), // 2542 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2543 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2544 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2545 t_P_nvtiffDecodeParams_t
-    Enum(680), // 2546 t_nvtiffOutputFormat_t
-    Struct(668), // 2547 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2548 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2549 t_P_nvtiffDecoder_t
-    Struct(669), // 2550 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2551 t_P_nvtiffDeviceAllocator_t
-    Struct(670), // 2552 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2553 t_P_nvtiffPinnedAllocator_t
-    Handle(223), // 2554 t_nvtiffEncoder_t
-    Handle(224), // 2555 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2556 t_P_nvtiffEncodeParams_t
-    Enum(681), // 2557 t_nvtiffGeoKey_t
-    Enum(682), // 2558 t_nvtiffGeoKeyDataType_t
-    Enum(683), // 2559 t_nvtiffImageGeometryType_t
-    Struct(671), // 2560 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2561 t_PC_nvtiffImageGeometry_t
-    Enum(684), // 2562 t_nvtiffCompression_t
-    Enum(685), // 2563 t_nvtiffPhotometricInt_t
-    Enum(686), // 2564 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2565 t_A16_u16
-    Enum(687), // 2566 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2567 t_A16_nvtiffSampleFormat_t
-    Struct(672), // 2568 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2569 t_PC_nvtiffImageInfo_t
-    Enum(688), // 2570 t_nvtiffJpegChromaSubsampling_t
-    Struct(673), // 2571 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2572 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(689), // 2573 t_nvtiffTagDataType_t
-    Enum(690), // 2574 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2575 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2576 t_P_nvtiffGeoKeyDataType_t
-    Struct(674), // 2577 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2578 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2579 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2580 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2581 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2582 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2583 t_P_nvtiffStream_t
+    Handle(106), // 1338 t_cufftDescriptionHandle
+    Pointer(t_cufftDescriptionHandle, false), // 1339 t_P_cufftDescriptionHandle
+    Enum(399), // 1340 t_cufftDescriptionTrait
+    Handle(107), // 1341 t_cufftDeviceHandle
+    Pointer(t_cufftDeviceHandle, false), // 1342 t_P_cufftDeviceHandle
+    Handle(108), // 1343 t_cufftDeviceFunctionHandle
+    Enum(400), // 1344 t_cufftDeviceFunctionTrait
+    Pointer(t_cufftDeviceFunctionHandle, false), // 1345 t_P_cufftDeviceFunctionHandle
+    Pointer(t_P_char, false), // 1346 t_P_P_char
+    Enum(401), // 1347 t_cufftDeviceCodeContainer
+    Pointer(t_cufftDeviceCodeContainer, false), // 1348 t_P_cufftDeviceCodeContainer
+    Pointer(t_bool1, false), // 1349 t_P_bool1
+    Enum(402), // 1350 t_cufftType
+    Enum(403), // 1351 t_cufftDirection
+    Enum(404), // 1352 t_cufftProperty
+    Enum(405), // 1353 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1354 t_A64_i32
+    Array(t_P_void, 64), // 1355 t_A64_P_void
+    Array(t_u64, 64), // 1356 t_A64_u64
+    Struct(376), // 1357 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1358 t_P_cudaXtDesc
+    Enum(406), // 1359 t_libFormat
+    Struct(375), // 1360 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1361 t_P_cudaLibXtDesc
+    Handle(109), // 1362 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1363 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1364 t_P_cudaLibXtDescPointer
+    Enum(407), // 1365 t_cufftXtSubFormat
+    Enum(408), // 1366 t_cufftXtCopyType
+    Enum(409), // 1367 t_cufftXtQueryType
+    Struct(377), // 1368 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1369 t_A3_u64
+    Struct(378), // 1370 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1371 t_PC_cufftBox3d
+    Enum(410), // 1372 t_cufftXtWorkAreaPolicy
+    Handle(110), // 1373 t_fftw_plan
+    Array(t_f64, 2), // 1374 t_A2_f64
+    Pointer(t_A2_f64, false), // 1375 t_P_A2_f64
+    Enum(411), // 1376 t_fftwSign
+    Enum(412), // 1377 t_fftwFlags
+    Struct(379), // 1378 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1379 t_PC_fftwf_iodim64
+    Struct(380), // 1380 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1381 t_PC_fftwf_iodim
+    Handle(111), // 1382 t_fftwf_plan
+    Array(t_f32, 2), // 1383 t_A2_f32
+    Pointer(t_A2_f32, false), // 1384 t_P_A2_f32
+    Enum(413), // 1385 t_CUfileOpError
+    Struct(381), // 1386 t_CUfileError_t
+    Handle(112), // 1387 t_CUfileBatchHandle_t
+    Enum(414), // 1388 t_CUfileStatus_t
+    Struct(382), // 1389 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1390 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1391 t_P_CUfileBatchHandle_t
+    Enum(415), // 1392 t_CUfileBatchMode_t
+    Struct(385), // 1393 t_CUfileIOParams_t_u_batch
+    Union(384), // 1394 t_CUfileIOParams_t_u
+    Handle(113), // 1395 t_CUfileHandle_t
+    Enum(416), // 1396 t_CUfileOpcode_t
+    Struct(383), // 1397 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1398 t_P_CUfileIOParams_t
+    Flags(417, 4), // 1399 t_cuFileRdmaFlags_in4
+    Enum(418), // 1400 t_CUfileDriverStatusFlags_t
+    Flags(419, 4), // 1401 t_cuFileP2PFlags_in4
+    Pointer(t_cuFileP2PFlags_in4, false), // 1402 t_P_cuFileP2PFlags_in4
+    Struct(387), // 1403 t_CUfileDrvProps_t_nvfs
+    Struct(386), // 1404 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1405 t_P_CUfileDrvProps_t
+    Enum(420), // 1406 t_CUFileBoolConfigParameter_t
+    Enum(421), // 1407 t_CUFileSizeTConfigParameter_t
+    Enum(422), // 1408 t_CUFileStringConfigParameter_t
+    Struct(389), // 1409 t_CUfileOpCounter_t
+    Struct(388), // 1410 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1411 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1412 t_A32_u64
+    Struct(390), // 1413 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1414 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1415 t_A16_char
+    Array(t_u8, 16), // 1416 t_A16_u8
+    Struct(392), // 1417 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1418 t_A16_CUfilePerGpuStats_t
+    Struct(391), // 1419 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1420 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1421 t_P_CUfileHandle_t
+    Enum(423), // 1422 t_CUfileFileHandleType
+    Union(394), // 1423 t_CUfileDescr_t_handle
+    Struct(395), // 1424 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1425 t_PC_CUfileFSOps_t
+    Struct(393), // 1426 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1427 t_P_CUfileDescr_t
+    Struct(396), // 1428 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1429 t_PC_CUfileIOVec_t
+    Flags(424, 4), // 1430 t_cuFileStreamFlags_in4
+    Enum(425), // 1431 t_curandStatus_t
+    Status(425), // 1432 t_curandStatus_t_status
+    Handle(114), // 1433 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1434 t_P_curandGenerator_t
+    Enum(426), // 1435 t_curandRngType_t
+    Handle(115), // 1436 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1437 t_P_curandDiscreteDistribution_t
+    Enum(427), // 1438 t_curandMethod_t
+    Array(t_u32, 32), // 1439 t_A32_u32
+    Pointer(t_A32_u32, false), // 1440 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1441 t_P_P_A32_u32
+    Enum(428), // 1442 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1443 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1444 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1445 t_P_P_u32
+    Pointer(t_P_u64, false), // 1446 t_P_P_u64
+    Enum(429), // 1447 t_curandOrdering_t
+    Enum(430), // 1448 t_cusolverStatus_t
+    Status(430), // 1449 t_cusolverStatus_t_status
+    Handle(116), // 1450 t_cusolverDnHandle_t
+    Enum(431), // 1451 t_cusolverEigMode_t
+    Handle(117), // 1452 t_gesvdjInfo_t
+    Enum(432), // 1453 t_cusolverEigRange_t
+    Handle(118), // 1454 t_syevjInfo_t
+    Enum(433), // 1455 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1456 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1457 t_P_gesvdjInfo_t
+    Handle(119), // 1458 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1459 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1460 t_P_syevjInfo_t
+    Enum(434), // 1461 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1462 t_P_cusolverDeterministicMode_t
+    Enum(435), // 1463 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1464 t_P_cudaEmulationStrategy
+    Enum(436), // 1465 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1466 t_P_cusolverMathMode_t
+    Handle(120), // 1467 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1468 t_P_cusolverDnIRSInfos_t
+    Handle(121), // 1469 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1470 t_P_cusolverDnIRSParams_t
+    Enum(437), // 1471 t_cusolverIRSRefinement_t
+    Enum(438), // 1472 t_cusolverPrecType_t
+    Enum(439), // 1473 t_cusolverDnFunction_t
+    Enum(440), // 1474 t_cusolverAlgMode_t
+    Enum(441), // 1475 t_cusolverDirectMode_t
+    Enum(442), // 1476 t_cusolverStorevMode_t
+    Enum(443), // 1477 t_cusolverEigComp_t
+    Handle(122), // 1478 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1479 t_P_cusolverMgHandle_t
+    Handle(123), // 1480 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1481 t_P_cudaLibMgGrid_t
+    Enum(444), // 1482 t_cusolverMgGridMapping_t
+    Handle(124), // 1483 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1484 t_P_cudaLibMgMatrixDesc_t
+    Handle(125), // 1485 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1486 t_P_cusolverRfHandle_t
+    Enum(445), // 1487 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1488 t_P_cusolverRfFactorization_t
+    Enum(446), // 1489 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1490 t_P_cusolverRfTriangularSolve_t
+    Enum(447), // 1491 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1492 t_P_cusolverRfMatrixFormat_t
+    Enum(448), // 1493 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1494 t_P_cusolverRfUnitDiagonal_t
+    Enum(449), // 1495 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1496 t_P_cusolverRfNumericBoostReport_t
+    Enum(450), // 1497 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1498 t_P_cusolverRfResetValuesFastMode_t
+    Handle(126), // 1499 t_cusolverSpHandle_t
+    Handle(127), // 1500 t_cusparseMatDescr_t
+    Handle(128), // 1501 t_csrcholInfo_t
+    Handle(129), // 1502 t_csrcholInfoHost_t
+    Handle(130), // 1503 t_csrluInfoHost_t
+    Handle(131), // 1504 t_csrqrInfo_t
+    Handle(132), // 1505 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1506 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1507 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1508 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1509 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1510 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1511 t_P_csrqrInfoHost_t
+    Handle(133), // 1512 t_cusolverMpGrid_t
+    Handle(134), // 1513 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1514 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1515 t_P_cusolverMpGrid_t
+    Enum(451), // 1516 t_cusolverMpGridMapping_t
+    Handle(135), // 1517 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1518 t_P_cusolverMpMatrixDescriptor_t
+    Handle(136), // 1519 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1520 t_P_cusolverMpGesvdDescriptor_t
+    Enum(452), // 1521 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(137), // 1522 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1523 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(453), // 1524 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(138), // 1525 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1526 t_P_cusolverMpPolarDescriptor_t
+    Enum(454), // 1527 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(455), // 1528 t_cusparseStatus_t
+    Status(455), // 1529 t_cusparseStatus_t_status
+    Handle(139), // 1530 t_cusparseHandle_t
+    Handle(140), // 1531 t_cusparseSpVecDescr_t
+    Handle(141), // 1532 t_cusparseDnVecDescr_t
+    Handle(142), // 1533 t_cusparseConstSpVecDescr_t
+    Handle(143), // 1534 t_cusparseSpMatDescr_t
+    Enum(456), // 1535 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1536 t_P_cusparseIndexType_t
+    Enum(457), // 1537 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1538 t_P_cusparseIndexBase_t
+    Enum(458), // 1539 t_cusparseDirection_t
+    Handle(144), // 1540 t_bsric02Info_t
+    Enum(459), // 1541 t_cusparseSolvePolicy_t
+    Handle(145), // 1542 t_bsrilu02Info_t
+    Enum(460), // 1543 t_cusparseOperation_t
+    Handle(146), // 1544 t_bsrsm2Info_t
+    Handle(147), // 1545 t_bsrsv2Info_t
+    Handle(148), // 1546 t_csru2csrInfo_t
+    Handle(149), // 1547 t_cusparseColorInfo_t
+    Handle(150), // 1548 t_csrgemm2Info_t
+    Handle(151), // 1549 t_csric02Info_t
+    Handle(152), // 1550 t_csrilu02Info_t
+    Handle(153), // 1551 t_csrsm2Info_t
+    Handle(154), // 1552 t_csrsv2Info_t
+    Enum(461), // 1553 t_cusparseAction_t
+    Handle(155), // 1554 t_cusparseConstSpMatDescr_t
+    Handle(156), // 1555 t_cusparseConstDnMatDescr_t
+    Enum(462), // 1556 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1557 t_P_cusparseOrder_t
+    Handle(157), // 1558 t_cusparseConstDnVecDescr_t
+    Handle(158), // 1559 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1560 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1561 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1562 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1563 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1564 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1565 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1566 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1567 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1568 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1569 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1570 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1571 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1572 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1573 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1574 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1575 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1576 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1577 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1578 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1579 t_P_cusparseMatDescr_t
+    Handle(159), // 1580 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1581 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1582 t_P_cusparseSpVecDescr_t
+    Enum(463), // 1583 t_cusparseCsr2CscAlg_t
+    Enum(464), // 1584 t_cusparseAlgMode_t
+    Enum(465), // 1585 t_cusparseDenseToSparseAlg_t
+    Enum(466), // 1586 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1587 t_P_cusparseColorAlg_t
+    Enum(467), // 1588 t_cusparseDiagType_t
+    Enum(468), // 1589 t_cusparseFillMode_t
+    Enum(469), // 1590 t_cusparseMatrixType_t
+    Enum(470), // 1591 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1592 t_P_cusparsePointerMode_t
+    Enum(471), // 1593 t_cusparseSDDMMAlg_t
+    Enum(472), // 1594 t_cusparseSpGEAMAlg_t
+    Handle(160), // 1595 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1596 t_P_cusparseSpGEAMDescr_t
+    Enum(473), // 1597 t_cusparseSpGEMMAlg_t
+    Handle(161), // 1598 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1599 t_P_cusparseSpGEMMDescr_t
+    Enum(474), // 1600 t_cusparseSpMMAlg_t
+    Handle(162), // 1601 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1602 t_P_cusparseSpMMOpPlan_t
+    Enum(475), // 1603 t_cusparseSpMMOpAlg_t
+    Enum(476), // 1604 t_cusparseSpMVAlg_t
+    Handle(163), // 1605 t_cusparseSpMVDescr_t
+    Enum(477), // 1606 t_cusparseApiParam_t
+    Handle(164), // 1607 t_cusparseSpMVOpPlan_t
+    Enum(478), // 1608 t_cusparseSpMVOpAlg_t
+    Handle(165), // 1609 t_cusparseSpMVOpDescr_t
+    Pointer(t_cusparseSpMVOpDescr_t, false), // 1610 t_P_cusparseSpMVOpDescr_t
+    Pointer(t_cusparseSpMVOpPlan_t, false), // 1611 t_P_cusparseSpMVOpPlan_t
+    Pointer(t_cusparseSpMVDescr_t, false), // 1612 t_P_cusparseSpMVDescr_t
+    Enum(479), // 1613 t_cusparseSpMatConvertAlg_t
+    Handle(166), // 1614 t_cusparseSpMatConvertDescr_t
+    Pointer(t_cusparseSpMatConvertDescr_t, false), // 1615 t_P_cusparseSpMatConvertDescr_t
+    Enum(480), // 1616 t_cusparseSpMatAttribute_t
+    Enum(481), // 1617 t_cusparseSpMatStorage_t
+    Enum(482), // 1618 t_cusparseSymmetryType_t
+    Enum(483), // 1619 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1620 t_P_cusparseFormat_t
+    Struct(399), // 1621 t_cusparseSpMatPointers_t_data_coo
+    Struct(400), // 1622 t_cusparseSpMatPointers_t_data_csr
+    Struct(401), // 1623 t_cusparseSpMatPointers_t_data_csc
+    Struct(402), // 1624 t_cusparseSpMatPointers_t_data_blockedEll
+    Struct(403), // 1625 t_cusparseSpMatPointers_t_data_slicedEll
+    Struct(404), // 1626 t_cusparseSpMatPointers_t_data_bsr
+    Array(t_P_void, 8), // 1627 t_A8_P_void
+    Struct(405), // 1628 t_cusparseSpMatPointers_t_data__reserved
+    Union(398), // 1629 t_cusparseSpMatPointers_t_data
+    Struct(397), // 1630 t_cusparseSpMatPointers_t
+    Pointer(t_cusparseSpMatPointers_t, false), // 1631 t_P_cusparseSpMatPointers_t
+    Struct(408), // 1632 t_cusparseSpMatSizes_t_data_coo
+    Struct(409), // 1633 t_cusparseSpMatSizes_t_data_csr
+    Struct(410), // 1634 t_cusparseSpMatSizes_t_data_csc
+    Struct(411), // 1635 t_cusparseSpMatSizes_t_data_blockedEll
+    Struct(412), // 1636 t_cusparseSpMatSizes_t_data_slicedEll
+    Struct(413), // 1637 t_cusparseSpMatSizes_t_data_bsr
+    Struct(414), // 1638 t_cusparseSpMatSizes_t_data__reserved
+    Union(407), // 1639 t_cusparseSpMatSizes_t_data
+    Struct(406), // 1640 t_cusparseSpMatSizes_t
+    Pointer(t_cusparseSpMatSizes_t, false), // 1641 t_P_cusparseSpMatSizes_t
+    Pointer(t_cusparseSpMatPointers_t, true), // 1642 t_PC_cusparseSpMatPointers_t
+    Enum(484), // 1643 t_cusparseSpSMAlg_t
+    Handle(167), // 1644 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1645 t_P_cusparseSpSMDescr_t
+    Enum(485), // 1646 t_cusparseSpSMUpdate_t
+    Enum(486), // 1647 t_cusparseSpSVAlg_t
+    Handle(168), // 1648 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1649 t_P_cusparseSpSVDescr_t
+    Enum(487), // 1650 t_cusparseSpSVUpdate_t
+    Enum(488), // 1651 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1652 t_A512_u8
+    Struct(415), // 1653 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1654 t_PC_cusparseLtHandle_t
+    Handle(169), // 1655 t_cusparseLtHandlePointer
+    Struct(416), // 1656 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1657 t_P_cusparseLtMatDescriptor_t
+    Handle(170), // 1658 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1659 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1660 t_PC_cusparseLtMatDescriptor_t
+    Enum(489), // 1661 t_cusparseLtMatDescAttribute_t
+    Struct(417), // 1662 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1663 t_PC_cusparseLtMatmulPlan_t
+    Handle(171), // 1664 t_cusparseLtMatmulPlanPointer
+    Struct(418), // 1665 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1666 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(172), // 1667 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(490), // 1668 t_cusparseLtMatmulAlgAttribute_t
+    Enum(491), // 1669 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1670 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(419), // 1671 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1672 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(173), // 1673 t_cusparseLtMatmulDescriptorPointer
+    Enum(492), // 1674 t_cusparseLtMatmulAlg_t
+    Enum(493), // 1675 t_cusparseLtMatmulDescAttribute_t
+    Enum(494), // 1676 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1677 t_P_cusparseLtMatmulDescriptor_t
+    Enum(495), // 1678 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1679 t_P_cusparseLtMatmulPlan_t
+    Enum(496), // 1680 t_cusparseLtPruneAlg_t
+    Enum(497), // 1681 t_cusparseLtSparsity_t
+    Enum(498), // 1682 t_cutensorStatus_t
+    Status(498), // 1683 t_cutensorStatus_t_status
+    Handle(174), // 1684 t_cutensorHandle_t
+    Handle(175), // 1685 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1686 t_P_cutensorHandle_t
+    Handle(176), // 1687 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1688 t_P_cutensorOperationDescriptor_t
+    Handle(177), // 1689 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(499), // 1690 t_cutensorOperator_t
+    Handle(178), // 1691 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1692 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(179), // 1693 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1694 t_P_cutensorPlan_t
+    Handle(180), // 1695 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1696 t_P_cutensorPlanPreference_t
+    Enum(500), // 1697 t_cutensorAlgo_t
+    Enum(501), // 1698 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1699 t_P_cutensorTensorDescriptor_t
+    Enum(502), // 1700 t_cutensorWorksizePreference_t
+    Handle(181), // 1701 t_cutensorMgHandle_t
+    Handle(182), // 1702 t_cutensorMgContractionPlan_t
+    Handle(183), // 1703 t_cutensorMgContractionFind_t
+    Enum(503), // 1704 t_cutensorMgContractionFindAttribute_t
+    Handle(184), // 1705 t_cutensorMgContractionDescriptor_t
+    Handle(185), // 1706 t_cutensorMgCopyPlan_t
+    Handle(186), // 1707 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1708 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1709 t_P_cutensorMgContractionDescriptor_t
+    Handle(187), // 1710 t_cutensorMgTensorDescriptor_t
+    Enum(504), // 1711 t_cutensorComputeType_t
+    Pointer(t_cutensorMgContractionFind_t, false), // 1712 t_P_cutensorMgContractionFind_t
+    Enum(505), // 1713 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1714 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1715 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1716 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1717 t_P_cutensorMgTensorDescriptor_t
+    Enum(506), // 1718 t_cutensorOperationDescriptorAttribute_t
+    Enum(507), // 1719 t_cutensorPlanAttribute_t
+    Enum(508), // 1720 t_cutensorPlanPreferenceAttribute_t
+    Enum(509), // 1721 t_cutensorAutotuneMode_t
+    Enum(510), // 1722 t_cutensorCacheMode_t
+    Enum(511), // 1723 t_cutensorStatus_t_
+    Status(511), // 1724 t_cutensorStatus_t_status_
+    Enum(512), // 1725 t_cutensorContractionDescriptorAttributes_t
+    Enum(513), // 1726 t_cutensorContractionFindAttributes_t
+    Enum(514), // 1727 t_cutensorWorksizePreference_t_
+    Enum(515), // 1728 t_cutensorOperator_t_
+    Enum(516), // 1729 t_cutensorComputeType_t_
+    Enum(517), // 1730 t_cutensorAlgo_t_
+    Handle(188), // 1731 t_cutensorMgHandle_t_
+    Handle(189), // 1732 t_cutensorMgContractionPlan_t_
+    Handle(190), // 1733 t_cutensorMgContractionFind_t_
+    Enum(518), // 1734 t_cutensorMgContractionFindAttribute_t_
+    Handle(191), // 1735 t_cutensorMgContractionDescriptor_t_
+    Handle(192), // 1736 t_cutensorMgCopyPlan_t_
+    Handle(193), // 1737 t_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgHandle_t_, false), // 1738 t_P_cutensorMgHandle_t_
+    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1739 t_P_cutensorMgContractionDescriptor_t_
+    Handle(194), // 1740 t_cutensorMgTensorDescriptor_t_
+    Pointer(t_cutensorMgContractionFind_t_, false), // 1741 t_P_cutensorMgContractionFind_t_
+    Enum(519), // 1742 t_cutensorMgAlgo_t_
+    Pointer(t_cutensorMgContractionPlan_t_, false), // 1743 t_P_cutensorMgContractionPlan_t_
+    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1744 t_P_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgCopyPlan_t_, false), // 1745 t_P_cutensorMgCopyPlan_t_
+    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1746 t_P_cutensorMgTensorDescriptor_t_
+    Enum(520), // 1747 t_ncclResult_t
+    Status(520), // 1748 t_ncclResult_t_status
+    Enum(521), // 1749 t_ncclDataType_t
+    Struct(421), // 1750 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1751 t_P_ncclConfigExt_t
+    Struct(422), // 1752 t_ncclConfigExt_t_key
+    Union(423), // 1753 t_ncclConfigExt_t_val
+    Enum(522), // 1754 t_ncclUndefined
+    Enum(523), // 1755 t_ncclCtaPolicy
+    Struct(420), // 1756 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1757 t_PC_ncclCollConfig_t
+    Enum(524), // 1758 t_ncclRedOp_t
+    Handle(195), // 1759 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1760 t_P_ncclResult_t
+    Array(t_char, 128), // 1761 t_A128_char
+    Array(t_u8, 128), // 1762 t_A128_u8
+    Struct(424), // 1763 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1764 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1765 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1766 t_P_ncclComm_t
+    Enum(525), // 1767 t_ncclHostCftMode_t
+    Enum(526), // 1768 t_ncclNvlsHostMode_t
+    Struct(425), // 1769 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1770 t_P_ncclConfig_t
+    Enum(527), // 1771 t_ncclCommMemStat_t
+    Enum(528), // 1772 t_ncclGinType_t
+    Enum(529), // 1773 t_ncclGinConnectionType_t
+    Array(t_bool1, 64), // 1774 t_A64_bool1
+    Struct(426), // 1775 t_ncclCommProperties_t
+    Pointer(t_ncclCommProperties_t, false), // 1776 t_P_ncclCommProperties_t
+    Pointer(t_ncclRegistration, false), // 1777 t_P_ncclRegistration
+    Flags(530, 4), // 1778 t_ncclRevokeFlags_in4
+    Flags(531, 4), // 1779 t_ncclShrinkFlags_in4
+    Enum(532), // 1780 t_ncclColor
+    Flags(533, 4), // 1781 t_ncclSuspendFlags_in4
+    Array(t_P_void, 4), // 1782 t_A4_P_void
+    Struct(428), // 1783 t_ncclSegmentWindow
+    Pointer(t_ncclSegmentWindow, false), // 1784 t_P_ncclSegmentWindow
+    Struct(427), // 1785 t_ncclWindow_vidmem
+    Pointer(t_ncclWindow_vidmem, false), // 1786 t_P_ncclWindow_vidmem
+    Handle(196), // 1787 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1788 t_P_ncclWindow_t
+    Flags(534, 4), // 1789 t_ncclWindowFlags_in4
+    Struct(430), // 1790 t_ncclDevResourceRequirements_t
+    Pointer(t_ncclDevResourceRequirements_t, false), // 1791 t_P_ncclDevResourceRequirements_t
+    Struct(431), // 1792 t_ncclTeamRequirements_t
+    Pointer(t_ncclTeamRequirements_t, false), // 1793 t_P_ncclTeamRequirements_t
+    Struct(432), // 1794 t_ncclTeam_t
+    Struct(433), // 1795 t_ncclMultimemHandle
+    Pointer(t_ncclMultimemHandle, false), // 1796 t_P_ncclMultimemHandle
+    Struct(429), // 1797 t_ncclDevCommRequirements_t
+    Pointer(t_ncclDevCommRequirements_t, true), // 1798 t_PC_ncclDevCommRequirements_t
+    Handle(197), // 1799 t_ncclDevCommWindowTable_t
+    Struct(435), // 1800 t_ncclResourceWindow_vidmem_t
+    Struct(436), // 1801 t_ncclGinBarrierHandle
+    Struct(437), // 1802 t_ncclLsaBarrierHandle
+    Struct(438), // 1803 t_ncclCftBarrierHandle
+    Struct(434), // 1804 t_ncclDevComm
+    Pointer(t_ncclDevComm, false), // 1805 t_P_ncclDevComm
+    Pointer(t_ncclDevComm, true), // 1806 t_PC_ncclDevComm
+    Pointer(t_ncclGinBarrierHandle, false), // 1807 t_P_ncclGinBarrierHandle
+    Struct(439), // 1808 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1809 t_P_ncclSimInfo_t
+    Struct(440), // 1810 t_ncclLLA2AHandle
+    Pointer(t_ncclLLA2AHandle, false), // 1811 t_P_ncclLLA2AHandle
+    Pointer(t_ncclLsaBarrierHandle, false), // 1812 t_P_ncclLsaBarrierHandle
+    Handle(198), // 1813 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1814 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1815 t_P_P_PC_char
+    Pointer(t_i16, false), // 1816 t_P_i16
+    Pointer(t_i8, false), // 1817 t_P_i8
+    Pointer(t_u16, false), // 1818 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1819 t_P_ncclRedOp_t
+    Enum(535), // 1820 t_ncclScalarResidence_t
+    Enum(536), // 1821 t_ncclEncryptionMode_t
+    Struct(441), // 1822 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1823 t_PC_ncclEncryptionConfig_t
+    Enum(537), // 1824 t_ncclCftTeamMode_t
+    Struct(442), // 1825 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1826 t_P_ncclWaitSignalDesc_t
+    Struct(443), // 1827 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1828 t_PC_NppLibraryVersion
+    Enum(538), // 1829 t_NppStatus
+    Status(538), // 1830 t_NppStatus_status
+    Union(446), // 1831 t_NppStreamContext__1
+    Struct(444), // 1832 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1833 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1834 t_PC_u16
+    Struct(447), // 1835 t_NppiSize
+    Struct(448), // 1836 t_Npp16f
+    Pointer(t_Npp16f, true), // 1837 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1838 t_P_Npp16f
+    Pointer(t_i16, true), // 1839 t_PC_i16
+    Struct(449), // 1840 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1841 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1842 t_P_Npp16sc
+    Struct(450), // 1843 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1844 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1845 t_P_Npp32fc
+    Struct(451), // 1846 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1847 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1848 t_P_Npp32sc
+    Enum(539), // 1849 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1850 t_PC_i8
+    Pointer(t_P_u8, false), // 1851 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1852 t_P_PC_u8
+    Struct(452), // 1853 t_NppiRect
+    Enum(540), // 1854 t_NppiBayerGridPosition
+    Enum(541), // 1855 t_NppiInterpolationMode
+    Struct(453), // 1856 t_NppiPoint32f
+    Struct(454), // 1857 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1858 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1859 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1860 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1861 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1862 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1863 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1864 t_P_PC_i8
+    Struct(455), // 1865 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1866 t_P_NppiColorTwistBatchCXR
+    Enum(542), // 1867 t_NppCmpOp
+    Struct(456), // 1868 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1869 t_P_NppiImageDescriptor
+    Struct(457), // 1870 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1871 t_P_NppiBufferDescriptor
+    Struct(459), // 1872 t_NppiPoint
+    Struct(458), // 1873 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1874 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(461), // 1875 t_NppiContourPixelGeometryInfo
+    Struct(460), // 1876 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1877 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1878 t_P_NppiContourPixelGeometryInfo
+    Struct(462), // 1879 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1880 t_P_NppiContourBlockSegment
+    Struct(463), // 1881 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1882 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1883 t_P_NppiPoint32f
+    Struct(464), // 1884 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1885 t_P_NppiPoint64f
+    Enum(543), // 1886 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1887 t_P_PC_i32
+    Enum(544), // 1888 t_NppiBorderType
+    Enum(545), // 1889 t_NppiDifferentialKernel
+    Enum(546), // 1890 t_NppiMaskSize
+    Enum(547), // 1891 t_NppiNorm
+    Struct(465), // 1892 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1893 t_P_NppPointPolar
+    Array(t_u32, 3), // 1894 t_A3_u32
+    Struct(466), // 1895 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1896 t_P_NppiConnectedRegion
+    Enum(548), // 1897 t_NppDataType
+    Enum(549), // 1898 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1899 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1900 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1901 t_P_NppiPoint
+    Struct(467), // 1902 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1903 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1904 t_PC_NppiImageDescriptor
+    Enum(550), // 1905 t_NppiAxis
+    Struct(468), // 1906 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1907 t_P_NppiMirrorBatchCXR
+    Enum(551), // 1908 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1909 t_P_PC_Npp16f
+    Struct(469), // 1910 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1911 t_P_NppiResizeBatchROI_Advanced
+    Struct(470), // 1912 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1913 t_P_NppiResizeBatchCXR
+    Enum(552), // 1914 t_NppHintAlgorithm
+    Enum(553), // 1915 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1916 t_P_P_Npp16f
+    Array(t_f64, 3), // 1917 t_A3_f64
+    Array(t_A3_f64, 2), // 1918 t_A2_A3_f64
+    Struct(471), // 1919 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1920 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1921 t_A3_A3_f64
+    Struct(472), // 1922 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1923 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1924 t_P_PC_NppiImageDescriptor
+    Struct(473), // 1925 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1926 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1927 t_P_Npp64fc
+    Struct(474), // 1928 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1929 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1930 t_P_Npp64sc
+    Enum(554), // 1931 t_NppsZCType
+    Enum(555), // 1932 t_nvFatbinResult
+    Status(555), // 1933 t_nvFatbinResult_status
+    Handle(199), // 1934 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1935 t_P_nvFatbinHandle
+    Enum(556), // 1936 t_nvJitLinkResult
+    Status(556), // 1937 t_nvJitLinkResult_status
+    Handle(200), // 1938 t_nvJitLinkHandle
+    Enum(557), // 1939 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1940 t_P_nvJitLinkHandle
+    Enum(558), // 1941 t_nvjpegStatus_t
+    Status(558), // 1942 t_nvjpegStatus_t_status
+    Handle(201), // 1943 t_nvjpegHandle_t
+    Struct(475), // 1944 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1945 t_P_nvjpegDevAllocator_t
+    Handle(202), // 1946 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1947 t_P_nvjpegBufferDevice_t
+    Struct(476), // 1948 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1949 t_P_nvjpegDevAllocatorV2_t
+    Struct(477), // 1950 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1951 t_P_nvjpegPinnedAllocator_t
+    Handle(203), // 1952 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1953 t_P_nvjpegBufferPinned_t
+    Struct(478), // 1954 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1955 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(559), // 1956 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1957 t_P_nvjpegHandle_t
+    Flags(560, 4), // 1958 t_nvjpegFlags_in4
+    Handle(204), // 1959 t_nvjpegJpegState_t
+    Enum(561), // 1960 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1961 t_A4_P_u8
+    Array(t_u64, 4), // 1962 t_A4_u64
+    Struct(479), // 1963 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1964 t_P_nvjpegImage_t
+    Handle(205), // 1965 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1966 t_P_nvjpegDecodeParams_t
+    Enum(562), // 1967 t_nvjpegChromaSubsampling_t
+    Handle(206), // 1968 t_nvjpegJpegStream_t
+    Handle(207), // 1969 t_nvjpegJpegDecoder_t
+    Enum(563), // 1970 t_nvjpegExifOrientation_t
+    Enum(564), // 1971 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1972 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1973 t_P_nvjpegJpegState_t
+    Handle(208), // 1974 t_nvjpegEncoderState_t
+    Handle(209), // 1975 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1976 t_PC_nvjpegImage_t
+    Enum(565), // 1977 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1978 t_P_nvjpegEncoderParams_t
+    Enum(566), // 1979 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1980 t_P_nvjpegEncoderState_t
+    Enum(567), // 1981 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1982 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1983 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1984 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1985 t_P_nvjpegJpegEncoding_t
+    Enum(568), // 1986 t_nvjpeg2kStatus_t
+    Status(568), // 1987 t_nvjpeg2kStatus_t_status
+    Enum(569), // 1988 t_nvjpeg2kBackend_t
+    Struct(480), // 1989 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1990 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(481), // 1991 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1992 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(210), // 1993 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1994 t_P_nvjpeg2kHandle_t
+    Struct(482), // 1995 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1996 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(483), // 1997 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1998 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(211), // 1999 t_nvjpeg2kDecodeState_t
+    Handle(212), // 2000 t_nvjpeg2kStream_t
+    Enum(570), // 2001 t_nvjpeg2kImageType_t
+    Struct(484), // 2002 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 2003 t_P_nvjpeg2kImage_t
+    Handle(213), // 2004 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 2005 t_P_nvjpeg2kDecodeParams_t
+    Enum(571), // 2006 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 2007 t_P_nvjpeg2kDecodeState_t
+    Handle(214), // 2008 t_nvjpeg2kEncoder_t
+    Handle(215), // 2009 t_nvjpeg2kEncodeState_t
+    Handle(216), // 2010 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 2011 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 2012 t_P_nvjpeg2kEncodeParams_t
+    Enum(572), // 2013 t_nvjpeg2kBitstreamType_t
+    Enum(573), // 2014 t_nvjpeg2kColorSpace_t
+    Struct(486), // 2015 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 2016 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(574), // 2017 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 2018 t_A33_u32
+    Struct(485), // 2019 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 2020 t_P_nvjpeg2kEncodeConfig_t
+    Enum(575), // 2021 t_nvjpeg2kNLTType_t
+    Struct(487), // 2022 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 2023 t_PC_nvjpeg2kNLTInfo_t
+    Enum(576), // 2024 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 2025 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 2026 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 2027 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 2028 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 2029 t_P_nvjpeg2kNLTInfo_t
+    Struct(488), // 2030 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 2031 t_P_nvjpeg2kImageInfo_t
+    Enum(577), // 2032 t_nvmlReturn_t
+    Status(577), // 2033 t_nvmlReturn_t_status
+    Handle(217), // 2034 t_nvmlComputeInstance_t
+    Handle(218), // 2035 t_nvmlDevice_t
+    Handle(219), // 2036 t_nvmlGpuInstance_t
+    Struct(490), // 2037 t_nvmlComputeInstancePlacement_t
+    Struct(489), // 2038 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 2039 t_P_nvmlComputeInstanceInfo_t
+    Enum(578), // 2040 t_nvmlEccCounterType_t
+    Enum(579), // 2041 t_nvmlValueType_t
+    Union(492), // 2042 t_nvmlValue_t
+    Enum(580), // 2043 t_nvmlFieldId
+    Struct(491), // 2044 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 2045 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 2046 t_P_nvmlGpuInstance_t
+    Struct(493), // 2047 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 2048 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 2049 t_A32_char
+    Struct(494), // 2050 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 2051 t_P_nvmlPciInfo_t
+    Enum(581), // 2052 t_nvmlEnableState_t
+    Enum(582), // 2053 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 2054 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 2055 t_A5_u32
+    Struct(495), // 2056 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 2057 t_P_nvmlAccountingStats_t
+    Struct(496), // 2058 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 2059 t_P_nvmlAccountingStats_v2_t
+    Handle(220), // 2060 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 2061 t_P_nvmlVgpuInstance_t
+    Enum(583), // 2062 t_nvmlAdaptiveClocking
+    Pointer(t_nvmlAdaptiveClocking, false), // 2063 t_P_nvmlAdaptiveClocking
+    Struct(497), // 2064 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 2065 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(498), // 2066 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 2067 t_P_nvmlDeviceAddressingMode_t
+    Enum(584), // 2068 t_nvmlClockType_t
+    Enum(585), // 2069 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 2070 t_P_nvmlDeviceArchitecture_t
+    Struct(499), // 2071 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 2072 t_P_nvmlDeviceAttributes_t
+    Struct(500), // 2073 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 2074 t_P_nvmlBAR1Memory_t
+    Struct(501), // 2075 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 2076 t_P_nvmlBBXTimeData_v1_t
+    Struct(503), // 2077 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(502), // 2078 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 2079 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(586), // 2080 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 2081 t_P_nvmlBrandType_t
+    Enum(587), // 2082 t_nvmlBridgeChipType_t
+    Struct(505), // 2083 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 2084 t_A128_nvmlBridgeChipInfo_t
+    Struct(504), // 2085 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 2086 t_P_nvmlBridgeChipHierarchy_t
+    Enum(588), // 2087 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 2088 t_P_nvmlBusType_t
+    Struct(506), // 2089 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 2090 t_P_nvmlC2cModeInfo_v1_t
+    Flags(589, 4), // 2091 t_nvmlCapabilities_in4
+    Struct(507), // 2092 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 2093 t_P_nvmlDeviceCapabilities_t
+    Struct(509), // 2094 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 2095 t_A32_nvmlClkMonFaultInfo_t
+    Struct(508), // 2096 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 2097 t_P_nvmlClkMonStatus_t
+    Enum(590), // 2098 t_nvmlClockId_t
+    Enum(591), // 2099 t_nvmlPstates_t
+    Struct(510), // 2100 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 2101 t_P_nvmlClockOffset_t
+    Enum(592), // 2102 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 2103 t_P_nvmlComputeMode_t
+    Struct(511), // 2104 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 2105 t_P_nvmlProcessInfo_v1_t
+    Struct(512), // 2106 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 2107 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 2108 t_A32_u8
+    Array(t_u8, 8192), // 2109 t_A8192_u8
+    Array(t_u8, 4096), // 2110 t_A4096_u8
+    Enum(593), // 2111 t_nvmlCcCecReport
+    Struct(513), // 2112 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2113 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 2114 t_A5120_u8
+    Struct(514), // 2115 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2116 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(515), // 2117 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2118 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(516), // 2119 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 2120 t_P_nvmlMemory_t
+    Enum(594), // 2121 t_nvmlCoolerControl_t
+    Flags(595, 4), // 2122 t_nvmlCoolerTarget_t_in4
+    Struct(517), // 2123 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 2124 t_P_nvmlCoolerInfo_t
+    Enum(596), // 2125 t_nvmlAffinityScope_t
+    Handle(221), // 2126 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 2127 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 2128 t_A2048_char
+    Struct(518), // 2129 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2130 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(597, 4), // 2131 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 2132 t_P_nvmlClocksEventReasons_in4
+    Flags(597, 8), // 2133 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 2134 t_P_nvmlClocksEventReasons_in8
+    Enum(598), // 2135 t_nvmlMemoryErrorType_t
+    Struct(519), // 2136 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 2137 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 2138 t_P_nvmlDevice_t
+    Struct(520), // 2139 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2140 t_P_nvmlDramEncryptionInfo_t
+    Enum(599), // 2141 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 2142 t_P_nvmlDriverModel_t
+    Struct(522), // 2143 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2144 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(521), // 2145 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2146 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(600), // 2147 t_nvmlEncoderType_t
+    Struct(523), // 2148 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2149 t_P_nvmlEncoderSessionInfo_t
+    Enum(601), // 2150 t_nvmlFBCSessionType_t
+    Flags(602, 4), // 2151 t_nvmlSessionFlags_in4
+    Struct(524), // 2152 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 2153 t_P_nvmlFBCSessionInfo_t
+    Struct(525), // 2154 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 2155 t_P_nvmlFBCStats_t
+    Enum(603), // 2156 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 2157 t_P_nvmlFanControlPolicy_t
+    Struct(526), // 2158 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 2159 t_P_nvmlFanSpeedInfo_t
+    Enum(604), // 2160 t_nvmlFabricState
+    Enum(605), // 2161 t_nvmlFabricState_
+    Struct(527), // 2162 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 2163 t_P_nvmlGpuFabricInfo_t
+    Enum(606), // 2164 t_nvmlFabricHealthSummary
+    Enum(607), // 2165 t_nvmlFabricHealthSummary_
+    Struct(528), // 2166 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2167 t_P_nvmlGpuFabricInfoV_t
+    Enum(608), // 2168 t_nvmlFabricCliqueType
+    Enum(609), // 2169 t_nvmlFabricCliqueType_
+    Struct(530), // 2170 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2171 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(529), // 2172 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2173 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2174 t_P_nvmlGpuInstancePlacement_t
+    Enum(610), // 2175 t_nvmlGpuInstanceProfile
+    Struct(531), // 2176 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2177 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 2178 t_A96_char
+    Struct(532), // 2179 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2180 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(611), // 2181 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 2182 t_P_nvmlGpuOperationMode_t
+    Struct(533), // 2183 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 2184 t_P_nvmlGpuUptime_v1_t
+    Enum(612), // 2185 t_nvmlGridLicenseFeatureCode_t
+    Enum(613), // 2186 t_nvmlLicenseExpiryStatus
+    Enum(614), // 2187 t_nvmlLicenseExpiryStatus_
+    Struct(536), // 2188 t_nvmlGridLicenseExpiry_t
+    Struct(535), // 2189 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 2190 t_A3_nvmlGridLicensableFeature_t
+    Struct(534), // 2191 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2192 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 2193 t_A41_char
+    Union(538), // 2194 t_nvmlUUIDValue_t
+    Enum(615), // 2195 t_nvmlUUIDType_t
+    Struct(537), // 2196 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 2197 t_PC_nvmlUUID_t
+    Enum(616), // 2198 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 2199 t_P_nvmlHostVgpuMode_t
+    Struct(539), // 2200 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 2201 t_P_nvmlHostname_v1_t
+    Enum(617), // 2202 t_nvmlInforomObject_t
+    Struct(540), // 2203 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 2204 t_P_nvmlMarginTemperature_t
+    Enum(618), // 2205 t_nvmlMemoryLocation_t
+    Struct(541), // 2206 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2207 t_P_nvmlMemory_v2_t
+    Struct(542), // 2208 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2209 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(619), // 2210 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2211 t_P_nvmlMigMode
+    Enum(620), // 2212 t_nvmlNvLinkCapability_t
+    Enum(621), // 2213 t_nvmlNvLinkErrorCounter_t
+    Enum(622), // 2214 t_nvmlNvlinkFirmwareUcodeType
+    Enum(623), // 2215 t_nvmlNvlinkFirmwareUcodeType_
+    Struct(545), // 2216 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2217 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(544), // 2218 t_nvmlNvlinkFirmwareInfo_t
+    Struct(543), // 2219 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2220 t_P_nvmlNvLinkInfo_t
+    Struct(546), // 2221 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2222 t_P_nvmlNvLinkInfo_v3_t
+    Enum(624), // 2223 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2224 t_P_nvmlIntNvLinkDeviceType_t
+    Enum(625), // 2225 t_nvmlNvlinkTelemetrySampleType_t
+    Struct(548), // 2226 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2227 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(547), // 2228 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2229 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(626), // 2230 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(627, 4), // 2231 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(549), // 2232 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2233 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(550), // 2234 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2235 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2236 t_A256_u8
+    Struct(551), // 2237 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2238 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2239 t_A4096_u32
+    Struct(552), // 2240 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2241 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2242 t_A23_u8
+    Struct(553), // 2243 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2244 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(628), // 2245 t_nvmlGpuP2PCapsIndex_t
+    Enum(629), // 2246 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2247 t_P_nvmlGpuP2PStatus_t
+    Struct(554), // 2248 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2249 t_P_nvmlPciInfoExt_t
+    Enum(630), // 2250 t_nvmlPcieLinkMaxSpeed
+    Pointer(t_nvmlPcieLinkMaxSpeed, false), // 2251 t_P_nvmlPcieLinkMaxSpeed
+    Enum(631), // 2252 t_nvmlPcieUtilCounter_t
+    Struct(555), // 2253 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2254 t_P_nvmlPdi_t
+    Struct(556), // 2255 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2256 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2257 t_P_nvmlPstates_t
+    Struct(557), // 2258 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2259 t_P_nvmlPlatformInfo_t
+    Enum(632), // 2260 t_nvmlPowerMizerMode
+    Struct(558), // 2261 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2262 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(633), // 2263 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2264 t_P_nvmlPowerSource_t
+    Struct(559), // 2265 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2266 t_P_nvmlProcessUtilizationSample_t
+    Struct(561), // 2267 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2268 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(560), // 2269 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2270 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(562), // 2271 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2272 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(563), // 2273 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2274 t_P_nvmlRepairStatus_t
+    Enum(634), // 2275 t_nvmlPageRetirementCause_t
+    Struct(564), // 2276 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2277 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(566), // 2278 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2279 t_P_nvmlProcessDetail_v1_t
+    Enum(635), // 2280 t_nvmlProcessMode_t
+    Struct(565), // 2281 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2282 t_P_nvmlProcessDetailList_t
+    Enum(636), // 2283 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2284 t_P_nvmlValueType_t
+    Struct(567), // 2285 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2286 t_P_nvmlSample_t
+    Struct(568), // 2287 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2288 t_P_nvmlEccSramErrorStatus_t
+    Struct(570), // 2289 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2290 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(569), // 2291 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2292 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(637, 4), // 2293 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2294 t_P_nvmlEventTypes_in4
+    Flags(637, 8), // 2295 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2296 t_P_nvmlEventTypes_in8
+    Enum(638), // 2297 t_nvmlTemperatureSensors_t
+    Enum(639), // 2298 t_nvmlTemperatureThresholds_t
+    Struct(571), // 2299 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2300 t_P_nvmlTemperature_t
+    Enum(640), // 2301 t_nvmlThermalController_t
+    Enum(641), // 2302 t_nvmlThermalTarget_t
+    Struct(573), // 2303 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2304 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(572), // 2305 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2306 t_P_nvmlGpuThermalSettings_t
+    Enum(642), // 2307 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2308 t_P_nvmlGpuTopologyLevel_t
+    Struct(574), // 2309 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2310 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(575), // 2311 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2312 t_P_nvmlUtilization_t
+    Enum(643), // 2313 t_nvmlDeviceVgpuCapability_t
+    Struct(576), // 2314 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2315 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(578), // 2316 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2317 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(577), // 2318 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2319 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2320 t_A80_char
+    Struct(580), // 2321 t_nvmlVgpuVersion_t
+    Struct(579), // 2322 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2323 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(581), // 2324 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2325 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(583), // 2326 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2327 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(582), // 2328 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2329 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(584), // 2330 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2331 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(587), // 2332 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(588), // 2333 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Enum(644), // 2334 t_nvmlVgpuSchedulerArr
+    Union(586), // 2335 t_nvmlVgpuSchedulerParams_t
+    Struct(589), // 2336 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2337 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Enum(645), // 2338 t_nvmlVgpuSchedulerEngine
+    Enum(646), // 2339 t_nvmlVgpuSchedulerPolicy
+    Struct(585), // 2340 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2341 t_P_nvmlVgpuSchedulerLog_t
+    Struct(591), // 2342 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2343 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(590), // 2344 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2345 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(592), // 2346 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2347 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(593), // 2348 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2349 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(594), // 2350 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2351 t_P_nvmlVgpuPlacementList_t
+    Struct(595), // 2352 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2353 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(647), // 2354 t_nvmlPerfPolicyType_t
+    Struct(596), // 2355 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2356 t_P_nvmlViolationTime_t
+    Enum(648), // 2357 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2358 t_P_nvmlGpuVirtualizationMode_t
+    Struct(597), // 2359 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2360 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(607), // 2361 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2362 t_A2_nvmlRailMetrics_t
+    Struct(606), // 2363 t_nvmlCoreRailMetrics_t
+    Struct(608), // 2364 t_nvmlPmgrPwrTuple_t
+    Struct(609), // 2365 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(605), // 2366 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2367 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(604), // 2368 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2369 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(603), // 2370 t_nvmlObservedMetrics_t
+    Struct(602), // 2371 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(612), // 2372 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2373 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(613), // 2374 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(611), // 2375 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(610), // 2376 t_nvmlPerfMetricsPfpp1xSample_t
+    Enum(649), // 2377 t_nvmlPerfMetricsControllerType
+    Union(601), // 2378 t_nvmlPerfMetricControllerSample_t_data
+    Struct(600), // 2379 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2380 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(599), // 2381 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2382 t_A13_nvmlPerfMetricsSample_t
+    Struct(598), // 2383 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2384 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(614), // 2385 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2386 t_P_nvmlPowerSmoothingProfile_t
+    Struct(615), // 2387 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2388 t_P_nvmlPowerSmoothingState_t
+    Struct(618), // 2389 t_nvmlPRMCounterInput_v1_t
+    Struct(619), // 2390 t_nvmlPRMCounterValue_v1_t
+    Struct(617), // 2391 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2392 t_P_nvmlPRMCounter_v1_t
+    Struct(616), // 2393 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2394 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2395 t_A496_u8
+    Union(621), // 2396 t_nvmlPRMTLV_v1_t__1
+    Struct(620), // 2397 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2398 t_P_nvmlPRMTLV_v1_t
+    Handle(222), // 2399 t_nvmlEventSet_t
+    Enum(650), // 2400 t_nvmlDetachGpuState_t
+    Enum(651), // 2401 t_nvmlPcieLinkState_t
+    Flags(652, 4), // 2402 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2403 t_PC_nvmlDramEncryptionInfo_t
+    Struct(622), // 2404 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2405 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2406 t_P_nvmlReturn_t
+    Enum(653), // 2407 t_nvmlNvLinkThreshold
+    Struct(623), // 2408 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2409 t_P_nvmlNvLinkPowerThres_t
+    Struct(624), // 2410 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2411 t_P_nvmlNvlinkSetBwMode_t
+    Struct(625), // 2412 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2413 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(626), // 2414 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2415 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Enum(654), // 2416 t_nvmlPowerScope
+    Struct(627), // 2417 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2418 t_P_nvmlPowerValue_v2_t
+    Flags(655, 4), // 2419 t_nvmlRusdPoll_in4
+    Flags(655, 8), // 2420 t_nvmlRusdPoll_in8
+    Struct(628), // 2421 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2422 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2423 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(631), // 2424 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(632), // 2425 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(630), // 2426 t_nvmlVgpuSchedulerSetParams_t
+    Struct(629), // 2427 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2428 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(633), // 2429 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2430 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(634), // 2431 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2432 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2433 t_A8_u32
+    Struct(636), // 2434 t_nvmlMask255_t
+    Struct(635), // 2435 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2436 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(637), // 2437 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2438 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(639), // 2439 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2440 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(638), // 2441 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2442 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(656), // 2443 t_nvmlPowerProfileOperation_t
+    Struct(640), // 2444 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2445 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2446 t_P_nvmlEventSet_t
+    Struct(641), // 2447 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2448 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(642), // 2449 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2450 t_P_nvmlEventSetGetContextData_v1_t
+    Enum(657), // 2451 t_nvmlGpuOperationalEventContextType_t
+    Struct(643), // 2452 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2453 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(644), // 2454 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2455 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(645), // 2456 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2457 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(646), // 2458 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2459 t_P_nvmlEventData_t
+    Enum(658), // 2460 t_nvmlEventDataType_t
+    Flags(659, 4), // 2461 t_nvmlOperationalEventAttributes_in4
+    Flags(660, 4), // 2462 t_nvmlOperationalEventGroupAttributes_in4
+    Struct(647), // 2463 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2464 t_P_nvmlEventSetWait_v3_t
+    Struct(648), // 2465 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2466 t_P_nvmlExcludedDeviceInfo_t
+    Enum(661), // 2467 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2468 t_A6_u32
+    Struct(649), // 2469 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2470 t_P_nvmlVgpuMetadata_t
+    Flags(662, 4), // 2471 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(663, 4), // 2472 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(650), // 2473 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2474 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(664), // 2475 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2476 t_P_nvmlVgpuVersion_t
+    Handle(223), // 2477 t_nvmlGpmSample_t
+    Struct(653), // 2478 t_nvmlGpmMetric_t_metricInfo
+    Struct(652), // 2479 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2480 t_A477_nvmlGpmMetric_t
+    Struct(651), // 2481 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2482 t_P_nvmlGpmMetricsGet_t
+    Struct(654), // 2483 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2484 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2485 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2486 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2487 t_PC_nvmlComputeInstancePlacement_t
+    Struct(655), // 2488 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2489 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2490 t_P_nvmlComputeInstancePlacement_t
+    Enum(665), // 2491 t_nvmlComputeInstanceProfile
+    Struct(656), // 2492 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2493 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(657), // 2494 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2495 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(658), // 2496 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2497 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(659), // 2498 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2499 t_P_nvmlGpuInstanceInfo_t
+    Struct(660), // 2500 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2501 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(661), // 2502 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2503 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(662), // 2504 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2505 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(663), // 2506 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2507 t_P_nvmlVgpuSchedulerState_t
+    Flags(666, 4), // 2508 t_nvmlInitFlags_in4
+    Handle(224), // 2509 t_nvmlSystemEventSet_t
+    Struct(664), // 2510 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2511 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(665), // 2512 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2513 t_P_nvmlSystemEventSetFreeRequest_t
+    Flags(667, 4), // 2514 t_nvmlSystemEventTypes_in4
+    Flags(667, 8), // 2515 t_nvmlSystemEventTypes_in8
+    Struct(667), // 2516 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2517 t_P_nvmlSystemEventData_v1_t
+    Struct(666), // 2518 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2519 t_P_nvmlSystemEventSetWaitRequest_t
+    Flags(668, 4), // 2520 t_nvmlCPERType_t_in4
+    Struct(669), // 2521 t_nvmlCPERCursor_v1_t
+    Struct(668), // 2522 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2523 t_P_nvmlGetCPER_v1_t
+    Enum(669), // 2524 t_nvmlCcCpuCaps
+    Enum(670), // 2525 t_nvmlCcGpusCaps
+    Struct(670), // 2526 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2527 t_P_nvmlConfComputeSystemCaps_t
+    Enum(671), // 2528 t_nvmlCcAccepting
+    Pointer(t_nvmlCcAccepting, false), // 2529 t_P_nvmlCcAccepting
+    Struct(671), // 2530 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2531 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Enum(672), // 2532 t_nvmlCcEnvironment
+    Enum(673), // 2533 t_nvmlCcFeature
+    Enum(674), // 2534 t_nvmlCcDevToolsMode
+    Enum(675), // 2535 t_nvmlCcMultiGpu
+    Struct(672), // 2536 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2537 t_P_nvmlSystemConfComputeSettings_t
+    Enum(676), // 2538 t_nvmlCcTdispState
+    Struct(673), // 2539 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2540 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(674), // 2541 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2542 t_P_nvmlConfComputeSystemState_t
+    Struct(675), // 2543 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2544 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(676), // 2545 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2546 t_P_nvmlHwbcEntry_t
+    Struct(677), // 2547 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2548 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(678), // 2549 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2550 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(225), // 2551 t_nvmlUnit_t
+    Enum(677), // 2552 t_nvmlFanState_t
+    Struct(680), // 2553 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2554 t_A24_nvmlUnitFanInfo_t
+    Struct(679), // 2555 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2556 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2557 t_P_nvmlUnit_t
+    Enum(678), // 2558 t_nvmlLedColor_t
+    Struct(681), // 2559 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2560 t_P_nvmlLedState_t
+    Struct(682), // 2561 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2562 t_P_nvmlPSUInfo_t
+    Struct(683), // 2563 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2564 t_P_nvmlUnitInfo_t
+    Struct(685), // 2565 t_nvmlVgpuLicenseExpiry_t
+    Enum(679), // 2566 t_nvmlLicenseState
+    Struct(684), // 2567 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2568 t_P_nvmlVgpuLicenseInfo_t
+    Struct(686), // 2569 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2570 t_P_nvmlVgpuPlacementId_t
+    Struct(687), // 2571 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2572 t_P_nvmlVgpuRuntimeState_t
+    Enum(680), // 2573 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2574 t_P_nvmlVgpuVmIdType_t
+    Struct(688), // 2575 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2576 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(681), // 2577 t_nvmlVgpuCapability_t
+    Struct(689), // 2578 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2579 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(682), // 2580 t_nvrtcResult
+    Status(682), // 2581 t_nvrtcResult_status
+    Handle(226), // 2582 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2583 t_P_nvrtcProgram
+    Struct(690), // 2584 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2585 t_P_nvrtcBundledHeadersInfo
+    Flags(683, 4), // 2586 t_nvrtcInstallHeaders_in4
+    Handle(227), // 2587 t_nvshmem_team_t
+    Enum(684), // 2588 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2589 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2590 t_A48_char
+    Struct(691), // 2591 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2592 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2593 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_t, false), // 2594 t_P_nvshmem_team_t
+    Array(t_char, 124), // 2595 t_A124_char
+    Struct(695), // 2596 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2597 t_P_nvshmemx_uniqueid_t
+    Struct(694), // 2598 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2599 t_A92_char
+    Struct(693), // 2600 t_nvshmemx_init_args_t
+    Struct(692), // 2601 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2602 t_P_nvshmemx_init_attr_t
+    Struct(696), // 2603 t_nvshmemi_version_t
+    Enum(685), // 2604 t_nvshmemx_signal_op_t
+    Struct(697), // 2605 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2606 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(686, 4), // 2607 t_flags_in4
+    Enum(687), // 2608 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2609 t_A60_char
+    Struct(698), // 2610 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2611 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2612 t_PC_nvshmemx_uniqueid_t
+    Enum(688), // 2613 t_nvtiffStatus_t
+    Status(688), // 2614 t_nvtiffStatus_t_status
+    Handle(228), // 2615 t_nvtiffStream_t
+    Handle(229), // 2616 t_nvtiffDecoder_t
+    Handle(230), // 2617 t_nvtiffDecodeParams_t
+    Struct(699), // 2618 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2619 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2620 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2621 t_P_nvtiffDecodeParams_t
+    Enum(689), // 2622 t_nvtiffOutputFormat_t
+    Struct(700), // 2623 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2624 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2625 t_P_nvtiffDecoder_t
+    Struct(701), // 2626 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2627 t_P_nvtiffDeviceAllocator_t
+    Struct(702), // 2628 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2629 t_P_nvtiffPinnedAllocator_t
+    Handle(231), // 2630 t_nvtiffEncoder_t
+    Handle(232), // 2631 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2632 t_P_nvtiffEncodeParams_t
+    Enum(690), // 2633 t_nvtiffGeoKey_t
+    Enum(691), // 2634 t_nvtiffGeoKeyDataType_t
+    Enum(692), // 2635 t_nvtiffImageGeometryType_t
+    Struct(703), // 2636 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2637 t_PC_nvtiffImageGeometry_t
+    Enum(693), // 2638 t_nvtiffCompression_t
+    Enum(694), // 2639 t_nvtiffPhotometricInt_t
+    Enum(695), // 2640 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2641 t_A16_u16
+    Enum(696), // 2642 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2643 t_A16_nvtiffSampleFormat_t
+    Struct(704), // 2644 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2645 t_PC_nvtiffImageInfo_t
+    Enum(697), // 2646 t_nvtiffJpegChromaSubsampling_t
+    Struct(705), // 2647 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2648 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(698), // 2649 t_nvtiffTagDataType_t
+    Enum(699), // 2650 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2651 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2652 t_P_nvtiffGeoKeyDataType_t
+    Struct(706), // 2653 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2654 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2655 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2656 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2657 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2658 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2659 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -3937,1252 +4013,1328 @@ pub(super) const t_cufftResult: TypeId = 1334;
 pub(super) const t_cufftResult_status: TypeId = 1335;
 pub(super) const t_cufftHandle: TypeId = 1336;
 pub(super) const t_P_cufftHandle: TypeId = 1337;
-pub(super) const t_cufftType: TypeId = 1338;
-pub(super) const t_cufftDirection: TypeId = 1339;
-pub(super) const t_cufftProperty: TypeId = 1340;
-pub(super) const t_cufftXtCallbackType: TypeId = 1341;
-pub(super) const t_A64_i32: TypeId = 1342;
-pub(super) const t_A64_P_void: TypeId = 1343;
-pub(super) const t_A64_u64: TypeId = 1344;
-pub(super) const t_cudaXtDesc: TypeId = 1345;
-pub(super) const t_P_cudaXtDesc: TypeId = 1346;
-pub(super) const t_libFormat: TypeId = 1347;
-pub(super) const t_cudaLibXtDesc: TypeId = 1348;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1349;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1350;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1351;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1352;
-pub(super) const t_cufftXtSubFormat: TypeId = 1353;
-pub(super) const t_cufftXtCopyType: TypeId = 1354;
-pub(super) const t_cufftXtQueryType: TypeId = 1355;
-pub(super) const t_cufftXt1dFactors: TypeId = 1356;
-pub(super) const t_A3_u64: TypeId = 1357;
-pub(super) const t_cufftBox3d: TypeId = 1358;
-pub(super) const t_PC_cufftBox3d: TypeId = 1359;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1360;
-pub(super) const t_fftw_plan: TypeId = 1361;
-pub(super) const t_A2_f64: TypeId = 1362;
-pub(super) const t_P_A2_f64: TypeId = 1363;
-pub(super) const t_fftwSign: TypeId = 1364;
-pub(super) const t_fftwFlags: TypeId = 1365;
-pub(super) const t_fftwf_iodim64: TypeId = 1366;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1367;
-pub(super) const t_fftwf_iodim: TypeId = 1368;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1369;
-pub(super) const t_fftwf_plan: TypeId = 1370;
-pub(super) const t_A2_f32: TypeId = 1371;
-pub(super) const t_P_A2_f32: TypeId = 1372;
-pub(super) const t_CUfileOpError: TypeId = 1373;
-pub(super) const t_CUfileError_t: TypeId = 1374;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1375;
-pub(super) const t_CUfileStatus_t: TypeId = 1376;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1377;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1378;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1379;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1380;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1381;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1382;
-pub(super) const t_CUfileHandle_t: TypeId = 1383;
-pub(super) const t_CUfileOpcode_t: TypeId = 1384;
-pub(super) const t_CUfileIOParams_t: TypeId = 1385;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1386;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1387;
-pub(super) const t_CUfileDriverStatusFlags_t: TypeId = 1388;
-pub(super) const t_cuFileP2PFlags_in4: TypeId = 1389;
-pub(super) const t_P_cuFileP2PFlags_in4: TypeId = 1390;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1391;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1392;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1393;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1394;
-pub(super) const t_P_bool1: TypeId = 1395;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1396;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1397;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1398;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1399;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1400;
-pub(super) const t_A32_u64: TypeId = 1401;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1402;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1403;
-pub(super) const t_A16_char: TypeId = 1404;
-pub(super) const t_A16_u8: TypeId = 1405;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1406;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1407;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1408;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1409;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1410;
-pub(super) const t_CUfileFileHandleType: TypeId = 1411;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1412;
-pub(super) const t_CUfileFSOps_t: TypeId = 1413;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1414;
-pub(super) const t_CUfileDescr_t: TypeId = 1415;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1416;
-pub(super) const t_CUfileIOVec_t: TypeId = 1417;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1418;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1419;
-pub(super) const t_curandStatus_t: TypeId = 1420;
-pub(super) const t_curandStatus_t_status: TypeId = 1421;
-pub(super) const t_curandGenerator_t: TypeId = 1422;
-pub(super) const t_P_curandGenerator_t: TypeId = 1423;
-pub(super) const t_curandRngType_t: TypeId = 1424;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1425;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1426;
-pub(super) const t_curandMethod_t: TypeId = 1427;
-pub(super) const t_A32_u32: TypeId = 1428;
-pub(super) const t_P_A32_u32: TypeId = 1429;
-pub(super) const t_P_P_A32_u32: TypeId = 1430;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1431;
-pub(super) const t_P_A64_u64: TypeId = 1432;
-pub(super) const t_P_P_A64_u64: TypeId = 1433;
-pub(super) const t_P_P_u32: TypeId = 1434;
-pub(super) const t_P_P_u64: TypeId = 1435;
-pub(super) const t_curandOrdering_t: TypeId = 1436;
-pub(super) const t_cusolverStatus_t: TypeId = 1437;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1438;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1439;
-pub(super) const t_cusolverEigMode_t: TypeId = 1440;
-pub(super) const t_gesvdjInfo_t: TypeId = 1441;
-pub(super) const t_cusolverEigRange_t: TypeId = 1442;
-pub(super) const t_syevjInfo_t: TypeId = 1443;
-pub(super) const t_cusolverEigType_t: TypeId = 1444;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1445;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1446;
-pub(super) const t_cusolverDnParams_t: TypeId = 1447;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1448;
-pub(super) const t_P_syevjInfo_t: TypeId = 1449;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1450;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1451;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1452;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1453;
-pub(super) const t_cusolverMathMode_t: TypeId = 1454;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1455;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1456;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1457;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1458;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1459;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1460;
-pub(super) const t_cusolverPrecType_t: TypeId = 1461;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1462;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1463;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1464;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1465;
-pub(super) const t_cusolverEigComp_t: TypeId = 1466;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1467;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1468;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1469;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1470;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1471;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1472;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1473;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1474;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1475;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1476;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1477;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1478;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1479;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1480;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1481;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1482;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1483;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1484;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1485;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1486;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1487;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1488;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1489;
-pub(super) const t_csrcholInfo_t: TypeId = 1490;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1491;
-pub(super) const t_csrluInfoHost_t: TypeId = 1492;
-pub(super) const t_csrqrInfo_t: TypeId = 1493;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1494;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1495;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1496;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1497;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1498;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1499;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1500;
-pub(super) const t_cusolverMpGrid_t: TypeId = 1501;
-pub(super) const t_cusolverMpHandle_t: TypeId = 1502;
-pub(super) const t_P_cusolverMpHandle_t: TypeId = 1503;
-pub(super) const t_P_cusolverMpGrid_t: TypeId = 1504;
-pub(super) const t_cusolverMpGridMapping_t: TypeId = 1505;
-pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1506;
-pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1507;
-pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1508;
-pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1509;
-pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1510;
-pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1511;
-pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1512;
-pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1513;
-pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1514;
-pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1515;
-pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1516;
-pub(super) const t_cusparseStatus_t: TypeId = 1517;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1518;
-pub(super) const t_cusparseHandle_t: TypeId = 1519;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1520;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1521;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1522;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1523;
-pub(super) const t_cusparseIndexType_t: TypeId = 1524;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1525;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1526;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1527;
-pub(super) const t_cusparseDirection_t: TypeId = 1528;
-pub(super) const t_bsric02Info_t: TypeId = 1529;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1530;
-pub(super) const t_bsrilu02Info_t: TypeId = 1531;
-pub(super) const t_cusparseOperation_t: TypeId = 1532;
-pub(super) const t_bsrsm2Info_t: TypeId = 1533;
-pub(super) const t_bsrsv2Info_t: TypeId = 1534;
-pub(super) const t_csru2csrInfo_t: TypeId = 1535;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1536;
-pub(super) const t_csrgemm2Info_t: TypeId = 1537;
-pub(super) const t_csric02Info_t: TypeId = 1538;
-pub(super) const t_csrilu02Info_t: TypeId = 1539;
-pub(super) const t_csrsm2Info_t: TypeId = 1540;
-pub(super) const t_csrsv2Info_t: TypeId = 1541;
-pub(super) const t_cusparseAction_t: TypeId = 1542;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1543;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1544;
-pub(super) const t_cusparseOrder_t: TypeId = 1545;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1546;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1547;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1548;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1549;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1550;
-pub(super) const t_P_bsric02Info_t: TypeId = 1551;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1552;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1553;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1554;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1555;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1556;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1557;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1558;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1559;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1560;
-pub(super) const t_P_csric02Info_t: TypeId = 1561;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1562;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1563;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1564;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1565;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1566;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1567;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1568;
-pub(super) const t_pruneInfo_t: TypeId = 1569;
-pub(super) const t_P_pruneInfo_t: TypeId = 1570;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1571;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1572;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1573;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1574;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1575;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1576;
-pub(super) const t_cusparseDiagType_t: TypeId = 1577;
-pub(super) const t_cusparseFillMode_t: TypeId = 1578;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1579;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1580;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1581;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1582;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1583;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1584;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1585;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1586;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1587;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1588;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1589;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1590;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1591;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1592;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1593;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1594;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1595;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1596;
-pub(super) const t_cusparseFormat_t: TypeId = 1597;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1598;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1599;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1600;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1601;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1602;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1603;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1604;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1605;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1606;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1607;
-pub(super) const t_A512_u8: TypeId = 1608;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1609;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1610;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1611;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1612;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1613;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1614;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1615;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1616;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1617;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1618;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1619;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1620;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1621;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1622;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1623;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1624;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1625;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1626;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1627;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1628;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1629;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1630;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1631;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1632;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1633;
-pub(super) const t_cusparseComputeType: TypeId = 1634;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1635;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1636;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1637;
-pub(super) const t_cutensorStatus_t: TypeId = 1638;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1639;
-pub(super) const t_cutensorHandle_t: TypeId = 1640;
-pub(super) const t_cutensorPlan_t: TypeId = 1641;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1642;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1643;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1644;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1645;
-pub(super) const t_cutensorOperator_t: TypeId = 1646;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1647;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1648;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1649;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1650;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1651;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1652;
-pub(super) const t_cutensorAlgo_t: TypeId = 1653;
-pub(super) const t_cutensorJitMode_t: TypeId = 1654;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1655;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1656;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1657;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1658;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1659;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1660;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1661;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1662;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1663;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1664;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1665;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1666;
-pub(super) const t_cutensorComputeType_t: TypeId = 1667;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1668;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1669;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1670;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1671;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1672;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1673;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1674;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1675;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1676;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1677;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1678;
-pub(super) const t_cutensorStatus_t_: TypeId = 1679;
-pub(super) const t_cutensorStatus_t_status_: TypeId = 1680;
-pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1681;
-pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1682;
-pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1683;
-pub(super) const t_cutensorOperator_t_: TypeId = 1684;
-pub(super) const t_cutensorComputeType_t_: TypeId = 1685;
-pub(super) const t_cutensorAlgo_t_: TypeId = 1686;
-pub(super) const t_cutensorMgHandle_t_: TypeId = 1687;
-pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1688;
-pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1689;
-pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1690;
-pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1691;
-pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1692;
-pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1693;
-pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1694;
-pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1695;
-pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1696;
-pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1697;
-pub(super) const t_cutensorMgAlgo_t_: TypeId = 1698;
-pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1699;
-pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1700;
-pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1701;
-pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1702;
-pub(super) const t_ncclResult_t: TypeId = 1703;
-pub(super) const t_ncclResult_t_status: TypeId = 1704;
-pub(super) const t_ncclDataType_t: TypeId = 1705;
-pub(super) const t_ncclConfigExt_t: TypeId = 1706;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1707;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1708;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1709;
-pub(super) const t_ncclUndefined: TypeId = 1710;
-pub(super) const t_ncclCtaPolicy: TypeId = 1711;
-pub(super) const t_ncclCollConfig_t: TypeId = 1712;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1713;
-pub(super) const t_ncclRedOp_t: TypeId = 1714;
-pub(super) const t_ncclRegistration: TypeId = 1715;
-pub(super) const t_P_ncclResult_t: TypeId = 1716;
-pub(super) const t_A128_char: TypeId = 1717;
-pub(super) const t_A128_u8: TypeId = 1718;
-pub(super) const t_ncclUniqueId: TypeId = 1719;
-pub(super) const t_P_ncclUniqueId: TypeId = 1720;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1721;
-pub(super) const t_P_ncclComm_t: TypeId = 1722;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1723;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1724;
-pub(super) const t_ncclConfig_t: TypeId = 1725;
-pub(super) const t_P_ncclConfig_t: TypeId = 1726;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1727;
-pub(super) const t_P_ncclRegistration: TypeId = 1728;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1729;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1730;
-pub(super) const t_ncclColor: TypeId = 1731;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1732;
-pub(super) const t_ncclWindow_t: TypeId = 1733;
-pub(super) const t_P_ncclWindow_t: TypeId = 1734;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1735;
-pub(super) const t_ncclSimInfo_t: TypeId = 1736;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1737;
-pub(super) const t_ncclParamHandle_t: TypeId = 1738;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1739;
-pub(super) const t_P_P_PC_char: TypeId = 1740;
-pub(super) const t_P_i16: TypeId = 1741;
-pub(super) const t_P_i8: TypeId = 1742;
-pub(super) const t_P_u16: TypeId = 1743;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1744;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1745;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1746;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1747;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1748;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1749;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1750;
-pub(super) const t_NppLibraryVersion: TypeId = 1751;
-pub(super) const t_PC_NppLibraryVersion: TypeId = 1752;
-pub(super) const t_NppStatus: TypeId = 1753;
-pub(super) const t_NppStatus_status: TypeId = 1754;
-pub(super) const t_NppStreamContext__1: TypeId = 1755;
-pub(super) const t_NppStreamContext: TypeId = 1756;
-pub(super) const t_P_NppStreamContext: TypeId = 1757;
-pub(super) const t_PC_u16: TypeId = 1758;
-pub(super) const t_NppiSize: TypeId = 1759;
-pub(super) const t_Npp16f: TypeId = 1760;
-pub(super) const t_PC_Npp16f: TypeId = 1761;
-pub(super) const t_P_Npp16f: TypeId = 1762;
-pub(super) const t_PC_i16: TypeId = 1763;
-pub(super) const t_Npp16sc: TypeId = 1764;
-pub(super) const t_PC_Npp16sc: TypeId = 1765;
-pub(super) const t_P_Npp16sc: TypeId = 1766;
-pub(super) const t_Npp32fc: TypeId = 1767;
-pub(super) const t_PC_Npp32fc: TypeId = 1768;
-pub(super) const t_P_Npp32fc: TypeId = 1769;
-pub(super) const t_Npp32sc: TypeId = 1770;
-pub(super) const t_PC_Npp32sc: TypeId = 1771;
-pub(super) const t_P_Npp32sc: TypeId = 1772;
-pub(super) const t_NppiAlphaOp: TypeId = 1773;
-pub(super) const t_PC_i8: TypeId = 1774;
-pub(super) const t_P_P_u8: TypeId = 1775;
-pub(super) const t_P_PC_u8: TypeId = 1776;
-pub(super) const t_NppiRect: TypeId = 1777;
-pub(super) const t_NppiBayerGridPosition: TypeId = 1778;
-pub(super) const t_NppiInterpolationMode: TypeId = 1779;
-pub(super) const t_NppiPoint32f: TypeId = 1780;
-pub(super) const t_NppiProfileData: TypeId = 1781;
-pub(super) const t_P_NppiProfileData: TypeId = 1782;
-pub(super) const t_P_P_i16: TypeId = 1783;
-pub(super) const t_P_PC_i16: TypeId = 1784;
-pub(super) const t_P_P_u16: TypeId = 1785;
-pub(super) const t_P_PC_u16: TypeId = 1786;
-pub(super) const t_P_P_i8: TypeId = 1787;
-pub(super) const t_P_PC_i8: TypeId = 1788;
-pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1789;
-pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1790;
-pub(super) const t_NppCmpOp: TypeId = 1791;
-pub(super) const t_NppiImageDescriptor: TypeId = 1792;
-pub(super) const t_P_NppiImageDescriptor: TypeId = 1793;
-pub(super) const t_NppiBufferDescriptor: TypeId = 1794;
-pub(super) const t_P_NppiBufferDescriptor: TypeId = 1795;
-pub(super) const t_NppiPoint: TypeId = 1796;
-pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1797;
-pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1798;
-pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1799;
-pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1800;
-pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1801;
-pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1802;
-pub(super) const t_NppiContourBlockSegment: TypeId = 1803;
-pub(super) const t_P_NppiContourBlockSegment: TypeId = 1804;
-pub(super) const t_NppiContourTotalsInfo: TypeId = 1805;
-pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1806;
-pub(super) const t_P_NppiPoint32f: TypeId = 1807;
-pub(super) const t_NppiPoint64f: TypeId = 1808;
-pub(super) const t_P_NppiPoint64f: TypeId = 1809;
-pub(super) const t_NppRoundMode: TypeId = 1810;
-pub(super) const t_P_PC_i32: TypeId = 1811;
-pub(super) const t_NppiBorderType: TypeId = 1812;
-pub(super) const t_NppiDifferentialKernel: TypeId = 1813;
-pub(super) const t_NppiMaskSize: TypeId = 1814;
-pub(super) const t_NppiNorm: TypeId = 1815;
-pub(super) const t_NppPointPolar: TypeId = 1816;
-pub(super) const t_P_NppPointPolar: TypeId = 1817;
-pub(super) const t_A3_u32: TypeId = 1818;
-pub(super) const t_NppiConnectedRegion: TypeId = 1819;
-pub(super) const t_P_NppiConnectedRegion: TypeId = 1820;
-pub(super) const t_NppDataType: TypeId = 1821;
-pub(super) const t_NppiChannels: TypeId = 1822;
-pub(super) const t_P_NppiSize: TypeId = 1823;
-pub(super) const t_P_NppiRect: TypeId = 1824;
-pub(super) const t_P_NppiPoint: TypeId = 1825;
-pub(super) const t_NppiHOGConfig: TypeId = 1826;
-pub(super) const t_PC_NppiPoint: TypeId = 1827;
-pub(super) const t_PC_NppiImageDescriptor: TypeId = 1828;
-pub(super) const t_NppiAxis: TypeId = 1829;
-pub(super) const t_NppiMirrorBatchCXR: TypeId = 1830;
-pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1831;
-pub(super) const t_NppiColorSpace: TypeId = 1832;
-pub(super) const t_P_PC_Npp16f: TypeId = 1833;
-pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1834;
-pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1835;
-pub(super) const t_NppiResizeBatchCXR: TypeId = 1836;
-pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1837;
-pub(super) const t_NppHintAlgorithm: TypeId = 1838;
-pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1839;
-pub(super) const t_P_P_Npp16f: TypeId = 1840;
-pub(super) const t_A3_f64: TypeId = 1841;
-pub(super) const t_A2_A3_f64: TypeId = 1842;
-pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1843;
-pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1844;
-pub(super) const t_A3_A3_f64: TypeId = 1845;
-pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1846;
-pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1847;
-pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1848;
-pub(super) const t_Npp64fc: TypeId = 1849;
-pub(super) const t_PC_Npp64fc: TypeId = 1850;
-pub(super) const t_P_Npp64fc: TypeId = 1851;
-pub(super) const t_Npp64sc: TypeId = 1852;
-pub(super) const t_PC_Npp64sc: TypeId = 1853;
-pub(super) const t_P_Npp64sc: TypeId = 1854;
-pub(super) const t_NppsZCType: TypeId = 1855;
-pub(super) const t_nvFatbinResult: TypeId = 1856;
-pub(super) const t_nvFatbinResult_status: TypeId = 1857;
-pub(super) const t_nvFatbinHandle: TypeId = 1858;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1859;
-pub(super) const t_nvJitLinkResult: TypeId = 1860;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1861;
-pub(super) const t_nvJitLinkHandle: TypeId = 1862;
-pub(super) const t_nvJitLinkInputType: TypeId = 1863;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1864;
-pub(super) const t_nvjpegStatus_t: TypeId = 1865;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1866;
-pub(super) const t_nvjpegHandle_t: TypeId = 1867;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1868;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1869;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1870;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1871;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1872;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1873;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1874;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1875;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1876;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1877;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1878;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1879;
-pub(super) const t_nvjpegBackend_t: TypeId = 1880;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1881;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1882;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1883;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1884;
-pub(super) const t_A4_P_u8: TypeId = 1885;
-pub(super) const t_A4_u64: TypeId = 1886;
-pub(super) const t_nvjpegImage_t: TypeId = 1887;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1888;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1889;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1890;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1891;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1892;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1893;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1894;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1895;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1896;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1897;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1898;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1899;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1900;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1901;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1902;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1903;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1904;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1905;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1906;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1907;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1908;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1909;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1910;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1911;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1912;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1913;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1914;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1915;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1916;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1917;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1918;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1919;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1920;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1921;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1922;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1923;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 1924;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 1925;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 1926;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1927;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1928;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1929;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1930;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1931;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1932;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1933;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1934;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1935;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1936;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1937;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1938;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1939;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1940;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1941;
-pub(super) const t_A33_u32: TypeId = 1942;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1943;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1944;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1945;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1946;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1947;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1948;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1949;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1950;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1951;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1952;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1953;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1954;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1955;
-pub(super) const t_nvmlReturn_t: TypeId = 1956;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1957;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1958;
-pub(super) const t_nvmlDevice_t: TypeId = 1959;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1960;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1961;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1962;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1963;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1964;
-pub(super) const t_nvmlValueType_t: TypeId = 1965;
-pub(super) const t_nvmlValue_t: TypeId = 1966;
-pub(super) const t_nvmlFieldId: TypeId = 1967;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1968;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1969;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1970;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1971;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1972;
-pub(super) const t_A32_char: TypeId = 1973;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1974;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1975;
-pub(super) const t_nvmlEnableState_t: TypeId = 1976;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1977;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1978;
-pub(super) const t_A5_u32: TypeId = 1979;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1980;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1981;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1982;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1983;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1984;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1985;
-pub(super) const t_nvmlAdaptiveClocking: TypeId = 1986;
-pub(super) const t_P_nvmlAdaptiveClocking: TypeId = 1987;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1988;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1989;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1990;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1991;
-pub(super) const t_nvmlClockType_t: TypeId = 1992;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1993;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1994;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1995;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1996;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1997;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1998;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1999;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 2000;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 2001;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 2002;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 2003;
-pub(super) const t_nvmlBrandType_t: TypeId = 2004;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 2005;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 2006;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 2007;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 2008;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 2009;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 2010;
-pub(super) const t_nvmlBusType_t: TypeId = 2011;
-pub(super) const t_P_nvmlBusType_t: TypeId = 2012;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 2013;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 2014;
-pub(super) const t_nvmlCapabilities_in4: TypeId = 2015;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 2016;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 2017;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 2018;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 2019;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 2020;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 2021;
-pub(super) const t_nvmlClockId_t: TypeId = 2022;
-pub(super) const t_nvmlPstates_t: TypeId = 2023;
-pub(super) const t_nvmlClockOffset_t: TypeId = 2024;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 2025;
-pub(super) const t_nvmlComputeMode_t: TypeId = 2026;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 2027;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2028;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2029;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 2030;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2031;
-pub(super) const t_A32_u8: TypeId = 2032;
-pub(super) const t_A8192_u8: TypeId = 2033;
-pub(super) const t_A4096_u8: TypeId = 2034;
-pub(super) const t_nvmlCcCecReport: TypeId = 2035;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2036;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2037;
-pub(super) const t_A5120_u8: TypeId = 2038;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2039;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2040;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2041;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2042;
-pub(super) const t_nvmlMemory_t: TypeId = 2043;
-pub(super) const t_P_nvmlMemory_t: TypeId = 2044;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 2045;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2046;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 2047;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2048;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 2049;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2050;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2051;
-pub(super) const t_A2048_char: TypeId = 2052;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2053;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2054;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2055;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2056;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2057;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2058;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2059;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2060;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2061;
-pub(super) const t_P_nvmlDevice_t: TypeId = 2062;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2063;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2064;
-pub(super) const t_nvmlDriverModel_t: TypeId = 2065;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 2066;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2067;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2068;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2069;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2070;
-pub(super) const t_nvmlEncoderType_t: TypeId = 2071;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2072;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2073;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 2074;
-pub(super) const t_nvmlSessionFlags_in4: TypeId = 2075;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2076;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2077;
-pub(super) const t_nvmlFBCStats_t: TypeId = 2078;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 2079;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2080;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2081;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2082;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2083;
-pub(super) const t_nvmlFabricState: TypeId = 2084;
-pub(super) const t_nvmlFabricState_: TypeId = 2085;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2086;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2087;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 2088;
-pub(super) const t_nvmlFabricHealthSummary_: TypeId = 2089;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2090;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2091;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 2092;
-pub(super) const t_nvmlFabricCliqueType_: TypeId = 2093;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2094;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2095;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2096;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2097;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2098;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2099;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2100;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2101;
-pub(super) const t_A96_char: TypeId = 2102;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2103;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2104;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2105;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2106;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2107;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2108;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2109;
-pub(super) const t_nvmlLicenseExpiryStatus: TypeId = 2110;
-pub(super) const t_nvmlLicenseExpiryStatus_: TypeId = 2111;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2112;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2113;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2114;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2115;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2116;
-pub(super) const t_A41_char: TypeId = 2117;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 2118;
-pub(super) const t_nvmlUUIDType_t: TypeId = 2119;
-pub(super) const t_nvmlUUID_t: TypeId = 2120;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 2121;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2122;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2123;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 2124;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2125;
-pub(super) const t_nvmlInforomObject_t: TypeId = 2126;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 2127;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2128;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 2129;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 2130;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2131;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2132;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2133;
-pub(super) const t_nvmlMigMode: TypeId = 2134;
-pub(super) const t_P_nvmlMigMode: TypeId = 2135;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2136;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2137;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2138;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType_: TypeId = 2139;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2140;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2141;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2142;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2143;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2144;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2145;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2146;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2147;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2148;
-pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2149;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2150;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2151;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2152;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2153;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2154;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2155;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2156;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2157;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2158;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2159;
-pub(super) const t_A256_u8: TypeId = 2160;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2161;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2162;
-pub(super) const t_A4096_u32: TypeId = 2163;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2164;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2165;
-pub(super) const t_A23_u8: TypeId = 2166;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2167;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2168;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2169;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2170;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2171;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 2172;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2173;
-pub(super) const t_nvmlPcieLinkMaxSpeed: TypeId = 2174;
-pub(super) const t_P_nvmlPcieLinkMaxSpeed: TypeId = 2175;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2176;
-pub(super) const t_nvmlPdi_t: TypeId = 2177;
-pub(super) const t_P_nvmlPdi_t: TypeId = 2178;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2179;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2180;
-pub(super) const t_P_nvmlPstates_t: TypeId = 2181;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 2182;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2183;
-pub(super) const t_nvmlPowerMizerMode: TypeId = 2184;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2185;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2186;
-pub(super) const t_nvmlPowerSource_t: TypeId = 2187;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 2188;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2189;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2190;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2191;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2192;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2193;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2194;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2195;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2196;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 2197;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2198;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2199;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2200;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2201;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2202;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2203;
-pub(super) const t_nvmlProcessMode_t: TypeId = 2204;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 2205;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2206;
-pub(super) const t_nvmlSamplingType_t: TypeId = 2207;
-pub(super) const t_P_nvmlValueType_t: TypeId = 2208;
-pub(super) const t_nvmlSample_t: TypeId = 2209;
-pub(super) const t_P_nvmlSample_t: TypeId = 2210;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2211;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2212;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2213;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2214;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2215;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2216;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 2217;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2218;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 2219;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2220;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2221;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2222;
-pub(super) const t_nvmlTemperature_t: TypeId = 2223;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 2224;
-pub(super) const t_nvmlThermalController_t: TypeId = 2225;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 2226;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2227;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2228;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2229;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2230;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2231;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2232;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2233;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2234;
-pub(super) const t_nvmlUtilization_t: TypeId = 2235;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 2236;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2237;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2238;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2239;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2240;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2241;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2242;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2243;
-pub(super) const t_A80_char: TypeId = 2244;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2245;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2246;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2247;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2248;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2249;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2250;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2251;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2252;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2253;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2254;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2255;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2256;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2257;
-pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2258;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2259;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2260;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2261;
-pub(super) const t_nvmlVgpuSchedulerEngine: TypeId = 2262;
-pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2263;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2264;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2265;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2266;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2267;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2268;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2269;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2270;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2271;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2272;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2273;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2274;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2275;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2276;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2277;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2278;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2279;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2280;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2281;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2282;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2283;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2284;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2285;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2286;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2287;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2288;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2289;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2290;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2291;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2292;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2293;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2294;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2295;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2296;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2297;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2298;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2299;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2300;
-pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2301;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2302;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2303;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2304;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2305;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2306;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2307;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2308;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2309;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2310;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2311;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2312;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2313;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2314;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2315;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2316;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2317;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2318;
-pub(super) const t_A496_u8: TypeId = 2319;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2320;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2321;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2322;
-pub(super) const t_nvmlEventSet_t: TypeId = 2323;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2324;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2325;
-pub(super) const t_nvmlFlags_in4: TypeId = 2326;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2327;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2328;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2329;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2330;
-pub(super) const t_nvmlNvLinkThreshold: TypeId = 2331;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2332;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2333;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2334;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2335;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2336;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2337;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2338;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2339;
-pub(super) const t_nvmlPowerScope: TypeId = 2340;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2341;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2342;
-pub(super) const t_nvmlRusdPoll_in4: TypeId = 2343;
-pub(super) const t_nvmlRusdPoll_in8: TypeId = 2344;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2345;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2346;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2347;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2348;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2349;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2350;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2351;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2352;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2353;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2354;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2355;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2356;
-pub(super) const t_A8_u32: TypeId = 2357;
-pub(super) const t_nvmlMask255_t: TypeId = 2358;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2359;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2360;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2361;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2362;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2363;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2364;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2365;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2366;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2367;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2368;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2369;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2370;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2371;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2372;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2373;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2374;
-pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2375;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2376;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2377;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2378;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2379;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2380;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2381;
-pub(super) const t_nvmlEventData_t: TypeId = 2382;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2383;
-pub(super) const t_nvmlEventDataType_t: TypeId = 2384;
-pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2385;
-pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2386;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2387;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2388;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2389;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2390;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2391;
-pub(super) const t_A6_u32: TypeId = 2392;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2393;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2394;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2395;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2396;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2397;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2398;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2399;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2400;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2401;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2402;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2403;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2404;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2405;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2406;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2407;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2408;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2409;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2410;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2411;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2412;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2413;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2414;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2415;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2416;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2417;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2418;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2419;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2420;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2421;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2422;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2423;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2424;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2425;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2426;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2427;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2428;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2429;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2430;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2431;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2432;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2433;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2434;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2435;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2436;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2437;
-pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2438;
-pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2439;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2440;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2441;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2442;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2443;
-pub(super) const t_nvmlCPERType_t_in4: TypeId = 2444;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2445;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2446;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2447;
-pub(super) const t_nvmlCcCpuCaps: TypeId = 2448;
-pub(super) const t_nvmlCcGpusCaps: TypeId = 2449;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2450;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2451;
-pub(super) const t_nvmlCcAccepting: TypeId = 2452;
-pub(super) const t_P_nvmlCcAccepting: TypeId = 2453;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2454;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2455;
-pub(super) const t_nvmlCcEnvironment: TypeId = 2456;
-pub(super) const t_nvmlCcFeature: TypeId = 2457;
-pub(super) const t_nvmlCcDevToolsMode: TypeId = 2458;
-pub(super) const t_nvmlCcMultiGpu: TypeId = 2459;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2460;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2461;
-pub(super) const t_nvmlCcTdispState: TypeId = 2462;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2463;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2464;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2465;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2466;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2467;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2468;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2469;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2470;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2471;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2472;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2473;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2474;
-pub(super) const t_nvmlUnit_t: TypeId = 2475;
-pub(super) const t_nvmlFanState_t: TypeId = 2476;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2477;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2478;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2479;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2480;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2481;
-pub(super) const t_nvmlLedColor_t: TypeId = 2482;
-pub(super) const t_nvmlLedState_t: TypeId = 2483;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2484;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2485;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2486;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2487;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2488;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2489;
-pub(super) const t_nvmlLicenseState: TypeId = 2490;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2491;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2492;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2493;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2494;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2495;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2496;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2497;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2498;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2499;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2500;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2501;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2502;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2503;
-pub(super) const t_nvrtcResult: TypeId = 2504;
-pub(super) const t_nvrtcResult_status: TypeId = 2505;
-pub(super) const t_nvrtcProgram: TypeId = 2506;
-pub(super) const t_P_nvrtcProgram: TypeId = 2507;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2508;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2509;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2510;
-pub(super) const t_nvshmem_team_t: TypeId = 2511;
-pub(super) const t_nvshmemx_thread_support_t: TypeId = 2512;
-pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2513;
-pub(super) const t_A48_char: TypeId = 2514;
-pub(super) const t_nvshmem_team_config_t: TypeId = 2515;
-pub(super) const t_P_nvshmem_team_config_t: TypeId = 2516;
-pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2517;
-pub(super) const t_P_nvshmem_team_t: TypeId = 2518;
-pub(super) const t_A124_char: TypeId = 2519;
-pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2520;
-pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2521;
-pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2522;
-pub(super) const t_A92_char: TypeId = 2523;
-pub(super) const t_nvshmemx_init_args_t: TypeId = 2524;
-pub(super) const t_nvshmemx_init_attr_t: TypeId = 2525;
-pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2526;
-pub(super) const t_nvshmemi_version_t: TypeId = 2527;
-pub(super) const t_nvshmemx_signal_op_t: TypeId = 2528;
-pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2529;
-pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2530;
-pub(super) const t_flags_in4: TypeId = 2531;
-pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2532;
-pub(super) const t_A60_char: TypeId = 2533;
-pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2534;
-pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2535;
-pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2536;
-pub(super) const t_nvtiffStatus_t: TypeId = 2537;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2538;
-pub(super) const t_nvtiffStream_t: TypeId = 2539;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2540;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2541;
-pub(super) const t_nvtiffImage_t: TypeId = 2542;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2543;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2544;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2545;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2546;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2547;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2548;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2549;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2550;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2551;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2552;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2553;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2554;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2555;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2556;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2557;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2558;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2559;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2560;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2561;
-pub(super) const t_nvtiffCompression_t: TypeId = 2562;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2563;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2564;
-pub(super) const t_A16_u16: TypeId = 2565;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2566;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2567;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2568;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2569;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2570;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2571;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2572;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2573;
-pub(super) const t_nvtiffVariant_t: TypeId = 2574;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2575;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2576;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2577;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2578;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2579;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2580;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2581;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2582;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2583;
+pub(super) const t_cufftDescriptionHandle: TypeId = 1338;
+pub(super) const t_P_cufftDescriptionHandle: TypeId = 1339;
+pub(super) const t_cufftDescriptionTrait: TypeId = 1340;
+pub(super) const t_cufftDeviceHandle: TypeId = 1341;
+pub(super) const t_P_cufftDeviceHandle: TypeId = 1342;
+pub(super) const t_cufftDeviceFunctionHandle: TypeId = 1343;
+pub(super) const t_cufftDeviceFunctionTrait: TypeId = 1344;
+pub(super) const t_P_cufftDeviceFunctionHandle: TypeId = 1345;
+pub(super) const t_P_P_char: TypeId = 1346;
+pub(super) const t_cufftDeviceCodeContainer: TypeId = 1347;
+pub(super) const t_P_cufftDeviceCodeContainer: TypeId = 1348;
+pub(super) const t_P_bool1: TypeId = 1349;
+pub(super) const t_cufftType: TypeId = 1350;
+pub(super) const t_cufftDirection: TypeId = 1351;
+pub(super) const t_cufftProperty: TypeId = 1352;
+pub(super) const t_cufftXtCallbackType: TypeId = 1353;
+pub(super) const t_A64_i32: TypeId = 1354;
+pub(super) const t_A64_P_void: TypeId = 1355;
+pub(super) const t_A64_u64: TypeId = 1356;
+pub(super) const t_cudaXtDesc: TypeId = 1357;
+pub(super) const t_P_cudaXtDesc: TypeId = 1358;
+pub(super) const t_libFormat: TypeId = 1359;
+pub(super) const t_cudaLibXtDesc: TypeId = 1360;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1361;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1362;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1363;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1364;
+pub(super) const t_cufftXtSubFormat: TypeId = 1365;
+pub(super) const t_cufftXtCopyType: TypeId = 1366;
+pub(super) const t_cufftXtQueryType: TypeId = 1367;
+pub(super) const t_cufftXt1dFactors: TypeId = 1368;
+pub(super) const t_A3_u64: TypeId = 1369;
+pub(super) const t_cufftBox3d: TypeId = 1370;
+pub(super) const t_PC_cufftBox3d: TypeId = 1371;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1372;
+pub(super) const t_fftw_plan: TypeId = 1373;
+pub(super) const t_A2_f64: TypeId = 1374;
+pub(super) const t_P_A2_f64: TypeId = 1375;
+pub(super) const t_fftwSign: TypeId = 1376;
+pub(super) const t_fftwFlags: TypeId = 1377;
+pub(super) const t_fftwf_iodim64: TypeId = 1378;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1379;
+pub(super) const t_fftwf_iodim: TypeId = 1380;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1381;
+pub(super) const t_fftwf_plan: TypeId = 1382;
+pub(super) const t_A2_f32: TypeId = 1383;
+pub(super) const t_P_A2_f32: TypeId = 1384;
+pub(super) const t_CUfileOpError: TypeId = 1385;
+pub(super) const t_CUfileError_t: TypeId = 1386;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1387;
+pub(super) const t_CUfileStatus_t: TypeId = 1388;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1389;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1390;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1391;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1392;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1393;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1394;
+pub(super) const t_CUfileHandle_t: TypeId = 1395;
+pub(super) const t_CUfileOpcode_t: TypeId = 1396;
+pub(super) const t_CUfileIOParams_t: TypeId = 1397;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1398;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1399;
+pub(super) const t_CUfileDriverStatusFlags_t: TypeId = 1400;
+pub(super) const t_cuFileP2PFlags_in4: TypeId = 1401;
+pub(super) const t_P_cuFileP2PFlags_in4: TypeId = 1402;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1403;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1404;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1405;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1406;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1407;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1408;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1409;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1410;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1411;
+pub(super) const t_A32_u64: TypeId = 1412;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1413;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1414;
+pub(super) const t_A16_char: TypeId = 1415;
+pub(super) const t_A16_u8: TypeId = 1416;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1417;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1418;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1419;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1420;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1421;
+pub(super) const t_CUfileFileHandleType: TypeId = 1422;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1423;
+pub(super) const t_CUfileFSOps_t: TypeId = 1424;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1425;
+pub(super) const t_CUfileDescr_t: TypeId = 1426;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1427;
+pub(super) const t_CUfileIOVec_t: TypeId = 1428;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1429;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1430;
+pub(super) const t_curandStatus_t: TypeId = 1431;
+pub(super) const t_curandStatus_t_status: TypeId = 1432;
+pub(super) const t_curandGenerator_t: TypeId = 1433;
+pub(super) const t_P_curandGenerator_t: TypeId = 1434;
+pub(super) const t_curandRngType_t: TypeId = 1435;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1436;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1437;
+pub(super) const t_curandMethod_t: TypeId = 1438;
+pub(super) const t_A32_u32: TypeId = 1439;
+pub(super) const t_P_A32_u32: TypeId = 1440;
+pub(super) const t_P_P_A32_u32: TypeId = 1441;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1442;
+pub(super) const t_P_A64_u64: TypeId = 1443;
+pub(super) const t_P_P_A64_u64: TypeId = 1444;
+pub(super) const t_P_P_u32: TypeId = 1445;
+pub(super) const t_P_P_u64: TypeId = 1446;
+pub(super) const t_curandOrdering_t: TypeId = 1447;
+pub(super) const t_cusolverStatus_t: TypeId = 1448;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1449;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1450;
+pub(super) const t_cusolverEigMode_t: TypeId = 1451;
+pub(super) const t_gesvdjInfo_t: TypeId = 1452;
+pub(super) const t_cusolverEigRange_t: TypeId = 1453;
+pub(super) const t_syevjInfo_t: TypeId = 1454;
+pub(super) const t_cusolverEigType_t: TypeId = 1455;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1456;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1457;
+pub(super) const t_cusolverDnParams_t: TypeId = 1458;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1459;
+pub(super) const t_P_syevjInfo_t: TypeId = 1460;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1461;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1462;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1463;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1464;
+pub(super) const t_cusolverMathMode_t: TypeId = 1465;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1466;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1467;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1468;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1469;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1470;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1471;
+pub(super) const t_cusolverPrecType_t: TypeId = 1472;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1473;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1474;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1475;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1476;
+pub(super) const t_cusolverEigComp_t: TypeId = 1477;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1478;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1479;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1480;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1481;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1482;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1483;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1484;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1485;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1486;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1487;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1488;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1489;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1490;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1491;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1492;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1493;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1494;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1495;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1496;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1497;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1498;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1499;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1500;
+pub(super) const t_csrcholInfo_t: TypeId = 1501;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1502;
+pub(super) const t_csrluInfoHost_t: TypeId = 1503;
+pub(super) const t_csrqrInfo_t: TypeId = 1504;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1505;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1506;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1507;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1508;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1509;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1510;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1511;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1512;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1513;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1514;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1515;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1516;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1517;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1518;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1519;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1520;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1521;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1522;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1523;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1524;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1525;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1526;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1527;
+pub(super) const t_cusparseStatus_t: TypeId = 1528;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1529;
+pub(super) const t_cusparseHandle_t: TypeId = 1530;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1531;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1532;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1533;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1534;
+pub(super) const t_cusparseIndexType_t: TypeId = 1535;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1536;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1537;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1538;
+pub(super) const t_cusparseDirection_t: TypeId = 1539;
+pub(super) const t_bsric02Info_t: TypeId = 1540;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1541;
+pub(super) const t_bsrilu02Info_t: TypeId = 1542;
+pub(super) const t_cusparseOperation_t: TypeId = 1543;
+pub(super) const t_bsrsm2Info_t: TypeId = 1544;
+pub(super) const t_bsrsv2Info_t: TypeId = 1545;
+pub(super) const t_csru2csrInfo_t: TypeId = 1546;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1547;
+pub(super) const t_csrgemm2Info_t: TypeId = 1548;
+pub(super) const t_csric02Info_t: TypeId = 1549;
+pub(super) const t_csrilu02Info_t: TypeId = 1550;
+pub(super) const t_csrsm2Info_t: TypeId = 1551;
+pub(super) const t_csrsv2Info_t: TypeId = 1552;
+pub(super) const t_cusparseAction_t: TypeId = 1553;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1554;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1555;
+pub(super) const t_cusparseOrder_t: TypeId = 1556;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1557;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1558;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1559;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1560;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1561;
+pub(super) const t_P_bsric02Info_t: TypeId = 1562;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1563;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1564;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1565;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1566;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1567;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1568;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1569;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1570;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1571;
+pub(super) const t_P_csric02Info_t: TypeId = 1572;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1573;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1574;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1575;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1576;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1577;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1578;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1579;
+pub(super) const t_pruneInfo_t: TypeId = 1580;
+pub(super) const t_P_pruneInfo_t: TypeId = 1581;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1582;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1583;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1584;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1585;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1586;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1587;
+pub(super) const t_cusparseDiagType_t: TypeId = 1588;
+pub(super) const t_cusparseFillMode_t: TypeId = 1589;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1590;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1591;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1592;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1593;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1594;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1595;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1596;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1597;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1598;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1599;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1600;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1601;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1602;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1603;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1604;
+pub(super) const t_cusparseSpMVDescr_t: TypeId = 1605;
+pub(super) const t_cusparseApiParam_t: TypeId = 1606;
+pub(super) const t_cusparseSpMVOpPlan_t: TypeId = 1607;
+pub(super) const t_cusparseSpMVOpAlg_t: TypeId = 1608;
+pub(super) const t_cusparseSpMVOpDescr_t: TypeId = 1609;
+pub(super) const t_P_cusparseSpMVOpDescr_t: TypeId = 1610;
+pub(super) const t_P_cusparseSpMVOpPlan_t: TypeId = 1611;
+pub(super) const t_P_cusparseSpMVDescr_t: TypeId = 1612;
+pub(super) const t_cusparseSpMatConvertAlg_t: TypeId = 1613;
+pub(super) const t_cusparseSpMatConvertDescr_t: TypeId = 1614;
+pub(super) const t_P_cusparseSpMatConvertDescr_t: TypeId = 1615;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1616;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1617;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1618;
+pub(super) const t_cusparseFormat_t: TypeId = 1619;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1620;
+pub(super) const t_cusparseSpMatPointers_t_data_coo: TypeId = 1621;
+pub(super) const t_cusparseSpMatPointers_t_data_csr: TypeId = 1622;
+pub(super) const t_cusparseSpMatPointers_t_data_csc: TypeId = 1623;
+pub(super) const t_cusparseSpMatPointers_t_data_blockedEll: TypeId = 1624;
+pub(super) const t_cusparseSpMatPointers_t_data_slicedEll: TypeId = 1625;
+pub(super) const t_cusparseSpMatPointers_t_data_bsr: TypeId = 1626;
+pub(super) const t_A8_P_void: TypeId = 1627;
+pub(super) const t_cusparseSpMatPointers_t_data__reserved: TypeId = 1628;
+pub(super) const t_cusparseSpMatPointers_t_data: TypeId = 1629;
+pub(super) const t_cusparseSpMatPointers_t: TypeId = 1630;
+pub(super) const t_P_cusparseSpMatPointers_t: TypeId = 1631;
+pub(super) const t_cusparseSpMatSizes_t_data_coo: TypeId = 1632;
+pub(super) const t_cusparseSpMatSizes_t_data_csr: TypeId = 1633;
+pub(super) const t_cusparseSpMatSizes_t_data_csc: TypeId = 1634;
+pub(super) const t_cusparseSpMatSizes_t_data_blockedEll: TypeId = 1635;
+pub(super) const t_cusparseSpMatSizes_t_data_slicedEll: TypeId = 1636;
+pub(super) const t_cusparseSpMatSizes_t_data_bsr: TypeId = 1637;
+pub(super) const t_cusparseSpMatSizes_t_data__reserved: TypeId = 1638;
+pub(super) const t_cusparseSpMatSizes_t_data: TypeId = 1639;
+pub(super) const t_cusparseSpMatSizes_t: TypeId = 1640;
+pub(super) const t_P_cusparseSpMatSizes_t: TypeId = 1641;
+pub(super) const t_PC_cusparseSpMatPointers_t: TypeId = 1642;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1643;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1644;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1645;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1646;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1647;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1648;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1649;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1650;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1651;
+pub(super) const t_A512_u8: TypeId = 1652;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1653;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1654;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1655;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1656;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1657;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1658;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1659;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1660;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1661;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1662;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1663;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1664;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1665;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1666;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1667;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1668;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1669;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1670;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1671;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1672;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1673;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1674;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1675;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1676;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1677;
+pub(super) const t_cusparseComputeType: TypeId = 1678;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1679;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1680;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1681;
+pub(super) const t_cutensorStatus_t: TypeId = 1682;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1683;
+pub(super) const t_cutensorHandle_t: TypeId = 1684;
+pub(super) const t_cutensorPlan_t: TypeId = 1685;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1686;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1687;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1688;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1689;
+pub(super) const t_cutensorOperator_t: TypeId = 1690;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1691;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1692;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1693;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1694;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1695;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1696;
+pub(super) const t_cutensorAlgo_t: TypeId = 1697;
+pub(super) const t_cutensorJitMode_t: TypeId = 1698;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1699;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1700;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1701;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1702;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1703;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1704;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1705;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1706;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1707;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1708;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1709;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1710;
+pub(super) const t_cutensorComputeType_t: TypeId = 1711;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1712;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1713;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1714;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1715;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1716;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1717;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1718;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1719;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1720;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1721;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1722;
+pub(super) const t_cutensorStatus_t_: TypeId = 1723;
+pub(super) const t_cutensorStatus_t_status_: TypeId = 1724;
+pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1725;
+pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1726;
+pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1727;
+pub(super) const t_cutensorOperator_t_: TypeId = 1728;
+pub(super) const t_cutensorComputeType_t_: TypeId = 1729;
+pub(super) const t_cutensorAlgo_t_: TypeId = 1730;
+pub(super) const t_cutensorMgHandle_t_: TypeId = 1731;
+pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1732;
+pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1733;
+pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1734;
+pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1735;
+pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1736;
+pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1737;
+pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1738;
+pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1739;
+pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1740;
+pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1741;
+pub(super) const t_cutensorMgAlgo_t_: TypeId = 1742;
+pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1743;
+pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1744;
+pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1745;
+pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1746;
+pub(super) const t_ncclResult_t: TypeId = 1747;
+pub(super) const t_ncclResult_t_status: TypeId = 1748;
+pub(super) const t_ncclDataType_t: TypeId = 1749;
+pub(super) const t_ncclConfigExt_t: TypeId = 1750;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1751;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1752;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1753;
+pub(super) const t_ncclUndefined: TypeId = 1754;
+pub(super) const t_ncclCtaPolicy: TypeId = 1755;
+pub(super) const t_ncclCollConfig_t: TypeId = 1756;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1757;
+pub(super) const t_ncclRedOp_t: TypeId = 1758;
+pub(super) const t_ncclRegistration: TypeId = 1759;
+pub(super) const t_P_ncclResult_t: TypeId = 1760;
+pub(super) const t_A128_char: TypeId = 1761;
+pub(super) const t_A128_u8: TypeId = 1762;
+pub(super) const t_ncclUniqueId: TypeId = 1763;
+pub(super) const t_P_ncclUniqueId: TypeId = 1764;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1765;
+pub(super) const t_P_ncclComm_t: TypeId = 1766;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1767;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1768;
+pub(super) const t_ncclConfig_t: TypeId = 1769;
+pub(super) const t_P_ncclConfig_t: TypeId = 1770;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1771;
+pub(super) const t_ncclGinType_t: TypeId = 1772;
+pub(super) const t_ncclGinConnectionType_t: TypeId = 1773;
+pub(super) const t_A64_bool1: TypeId = 1774;
+pub(super) const t_ncclCommProperties_t: TypeId = 1775;
+pub(super) const t_P_ncclCommProperties_t: TypeId = 1776;
+pub(super) const t_P_ncclRegistration: TypeId = 1777;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1778;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1779;
+pub(super) const t_ncclColor: TypeId = 1780;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1781;
+pub(super) const t_A4_P_void: TypeId = 1782;
+pub(super) const t_ncclSegmentWindow: TypeId = 1783;
+pub(super) const t_P_ncclSegmentWindow: TypeId = 1784;
+pub(super) const t_ncclWindow_vidmem: TypeId = 1785;
+pub(super) const t_P_ncclWindow_vidmem: TypeId = 1786;
+pub(super) const t_ncclWindow_t: TypeId = 1787;
+pub(super) const t_P_ncclWindow_t: TypeId = 1788;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1789;
+pub(super) const t_ncclDevResourceRequirements_t: TypeId = 1790;
+pub(super) const t_P_ncclDevResourceRequirements_t: TypeId = 1791;
+pub(super) const t_ncclTeamRequirements_t: TypeId = 1792;
+pub(super) const t_P_ncclTeamRequirements_t: TypeId = 1793;
+pub(super) const t_ncclTeam_t: TypeId = 1794;
+pub(super) const t_ncclMultimemHandle: TypeId = 1795;
+pub(super) const t_P_ncclMultimemHandle: TypeId = 1796;
+pub(super) const t_ncclDevCommRequirements_t: TypeId = 1797;
+pub(super) const t_PC_ncclDevCommRequirements_t: TypeId = 1798;
+pub(super) const t_ncclDevCommWindowTable_t: TypeId = 1799;
+pub(super) const t_ncclResourceWindow_vidmem_t: TypeId = 1800;
+pub(super) const t_ncclGinBarrierHandle: TypeId = 1801;
+pub(super) const t_ncclLsaBarrierHandle: TypeId = 1802;
+pub(super) const t_ncclCftBarrierHandle: TypeId = 1803;
+pub(super) const t_ncclDevComm: TypeId = 1804;
+pub(super) const t_P_ncclDevComm: TypeId = 1805;
+pub(super) const t_PC_ncclDevComm: TypeId = 1806;
+pub(super) const t_P_ncclGinBarrierHandle: TypeId = 1807;
+pub(super) const t_ncclSimInfo_t: TypeId = 1808;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1809;
+pub(super) const t_ncclLLA2AHandle: TypeId = 1810;
+pub(super) const t_P_ncclLLA2AHandle: TypeId = 1811;
+pub(super) const t_P_ncclLsaBarrierHandle: TypeId = 1812;
+pub(super) const t_ncclParamHandle_t: TypeId = 1813;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1814;
+pub(super) const t_P_P_PC_char: TypeId = 1815;
+pub(super) const t_P_i16: TypeId = 1816;
+pub(super) const t_P_i8: TypeId = 1817;
+pub(super) const t_P_u16: TypeId = 1818;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1819;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1820;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1821;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1822;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1823;
+pub(super) const t_ncclCftTeamMode_t: TypeId = 1824;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1825;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1826;
+pub(super) const t_NppLibraryVersion: TypeId = 1827;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1828;
+pub(super) const t_NppStatus: TypeId = 1829;
+pub(super) const t_NppStatus_status: TypeId = 1830;
+pub(super) const t_NppStreamContext__1: TypeId = 1831;
+pub(super) const t_NppStreamContext: TypeId = 1832;
+pub(super) const t_P_NppStreamContext: TypeId = 1833;
+pub(super) const t_PC_u16: TypeId = 1834;
+pub(super) const t_NppiSize: TypeId = 1835;
+pub(super) const t_Npp16f: TypeId = 1836;
+pub(super) const t_PC_Npp16f: TypeId = 1837;
+pub(super) const t_P_Npp16f: TypeId = 1838;
+pub(super) const t_PC_i16: TypeId = 1839;
+pub(super) const t_Npp16sc: TypeId = 1840;
+pub(super) const t_PC_Npp16sc: TypeId = 1841;
+pub(super) const t_P_Npp16sc: TypeId = 1842;
+pub(super) const t_Npp32fc: TypeId = 1843;
+pub(super) const t_PC_Npp32fc: TypeId = 1844;
+pub(super) const t_P_Npp32fc: TypeId = 1845;
+pub(super) const t_Npp32sc: TypeId = 1846;
+pub(super) const t_PC_Npp32sc: TypeId = 1847;
+pub(super) const t_P_Npp32sc: TypeId = 1848;
+pub(super) const t_NppiAlphaOp: TypeId = 1849;
+pub(super) const t_PC_i8: TypeId = 1850;
+pub(super) const t_P_P_u8: TypeId = 1851;
+pub(super) const t_P_PC_u8: TypeId = 1852;
+pub(super) const t_NppiRect: TypeId = 1853;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1854;
+pub(super) const t_NppiInterpolationMode: TypeId = 1855;
+pub(super) const t_NppiPoint32f: TypeId = 1856;
+pub(super) const t_NppiProfileData: TypeId = 1857;
+pub(super) const t_P_NppiProfileData: TypeId = 1858;
+pub(super) const t_P_P_i16: TypeId = 1859;
+pub(super) const t_P_PC_i16: TypeId = 1860;
+pub(super) const t_P_P_u16: TypeId = 1861;
+pub(super) const t_P_PC_u16: TypeId = 1862;
+pub(super) const t_P_P_i8: TypeId = 1863;
+pub(super) const t_P_PC_i8: TypeId = 1864;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1865;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1866;
+pub(super) const t_NppCmpOp: TypeId = 1867;
+pub(super) const t_NppiImageDescriptor: TypeId = 1868;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1869;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1870;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1871;
+pub(super) const t_NppiPoint: TypeId = 1872;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1873;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1874;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1875;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1876;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1877;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1878;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1879;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1880;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1881;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1882;
+pub(super) const t_P_NppiPoint32f: TypeId = 1883;
+pub(super) const t_NppiPoint64f: TypeId = 1884;
+pub(super) const t_P_NppiPoint64f: TypeId = 1885;
+pub(super) const t_NppRoundMode: TypeId = 1886;
+pub(super) const t_P_PC_i32: TypeId = 1887;
+pub(super) const t_NppiBorderType: TypeId = 1888;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1889;
+pub(super) const t_NppiMaskSize: TypeId = 1890;
+pub(super) const t_NppiNorm: TypeId = 1891;
+pub(super) const t_NppPointPolar: TypeId = 1892;
+pub(super) const t_P_NppPointPolar: TypeId = 1893;
+pub(super) const t_A3_u32: TypeId = 1894;
+pub(super) const t_NppiConnectedRegion: TypeId = 1895;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1896;
+pub(super) const t_NppDataType: TypeId = 1897;
+pub(super) const t_NppiChannels: TypeId = 1898;
+pub(super) const t_P_NppiSize: TypeId = 1899;
+pub(super) const t_P_NppiRect: TypeId = 1900;
+pub(super) const t_P_NppiPoint: TypeId = 1901;
+pub(super) const t_NppiHOGConfig: TypeId = 1902;
+pub(super) const t_PC_NppiPoint: TypeId = 1903;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1904;
+pub(super) const t_NppiAxis: TypeId = 1905;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1906;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1907;
+pub(super) const t_NppiColorSpace: TypeId = 1908;
+pub(super) const t_P_PC_Npp16f: TypeId = 1909;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1910;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1911;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1912;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1913;
+pub(super) const t_NppHintAlgorithm: TypeId = 1914;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1915;
+pub(super) const t_P_P_Npp16f: TypeId = 1916;
+pub(super) const t_A3_f64: TypeId = 1917;
+pub(super) const t_A2_A3_f64: TypeId = 1918;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1919;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1920;
+pub(super) const t_A3_A3_f64: TypeId = 1921;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1922;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1923;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1924;
+pub(super) const t_Npp64fc: TypeId = 1925;
+pub(super) const t_PC_Npp64fc: TypeId = 1926;
+pub(super) const t_P_Npp64fc: TypeId = 1927;
+pub(super) const t_Npp64sc: TypeId = 1928;
+pub(super) const t_PC_Npp64sc: TypeId = 1929;
+pub(super) const t_P_Npp64sc: TypeId = 1930;
+pub(super) const t_NppsZCType: TypeId = 1931;
+pub(super) const t_nvFatbinResult: TypeId = 1932;
+pub(super) const t_nvFatbinResult_status: TypeId = 1933;
+pub(super) const t_nvFatbinHandle: TypeId = 1934;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1935;
+pub(super) const t_nvJitLinkResult: TypeId = 1936;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1937;
+pub(super) const t_nvJitLinkHandle: TypeId = 1938;
+pub(super) const t_nvJitLinkInputType: TypeId = 1939;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1940;
+pub(super) const t_nvjpegStatus_t: TypeId = 1941;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1942;
+pub(super) const t_nvjpegHandle_t: TypeId = 1943;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1944;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1945;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1946;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1947;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1948;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1949;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1950;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1951;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1952;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1953;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1954;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1955;
+pub(super) const t_nvjpegBackend_t: TypeId = 1956;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1957;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1958;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1959;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1960;
+pub(super) const t_A4_P_u8: TypeId = 1961;
+pub(super) const t_A4_u64: TypeId = 1962;
+pub(super) const t_nvjpegImage_t: TypeId = 1963;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1964;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1965;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1966;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1967;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1968;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1969;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1970;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1971;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1972;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1973;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1974;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1975;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1976;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1977;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1978;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1979;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1980;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1981;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1982;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1983;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1984;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1985;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1986;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1987;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1988;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1989;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1990;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1991;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1992;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1993;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1994;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1995;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1996;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1997;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1998;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1999;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 2000;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 2001;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 2002;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 2003;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 2004;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 2005;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 2006;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 2007;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 2008;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 2009;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 2010;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 2011;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 2012;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 2013;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 2014;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 2015;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 2016;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 2017;
+pub(super) const t_A33_u32: TypeId = 2018;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 2019;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 2020;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 2021;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 2022;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 2023;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 2024;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 2025;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 2026;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 2027;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 2028;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 2029;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 2030;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 2031;
+pub(super) const t_nvmlReturn_t: TypeId = 2032;
+pub(super) const t_nvmlReturn_t_status: TypeId = 2033;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 2034;
+pub(super) const t_nvmlDevice_t: TypeId = 2035;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 2036;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 2037;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 2038;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 2039;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 2040;
+pub(super) const t_nvmlValueType_t: TypeId = 2041;
+pub(super) const t_nvmlValue_t: TypeId = 2042;
+pub(super) const t_nvmlFieldId: TypeId = 2043;
+pub(super) const t_nvmlFieldValue_t: TypeId = 2044;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 2045;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 2046;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 2047;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 2048;
+pub(super) const t_A32_char: TypeId = 2049;
+pub(super) const t_nvmlPciInfo_t: TypeId = 2050;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 2051;
+pub(super) const t_nvmlEnableState_t: TypeId = 2052;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 2053;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 2054;
+pub(super) const t_A5_u32: TypeId = 2055;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 2056;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 2057;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 2058;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 2059;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 2060;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 2061;
+pub(super) const t_nvmlAdaptiveClocking: TypeId = 2062;
+pub(super) const t_P_nvmlAdaptiveClocking: TypeId = 2063;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2064;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2065;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 2066;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 2067;
+pub(super) const t_nvmlClockType_t: TypeId = 2068;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 2069;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 2070;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 2071;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 2072;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 2073;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 2074;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 2075;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 2076;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 2077;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 2078;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 2079;
+pub(super) const t_nvmlBrandType_t: TypeId = 2080;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 2081;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 2082;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 2083;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 2084;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 2085;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 2086;
+pub(super) const t_nvmlBusType_t: TypeId = 2087;
+pub(super) const t_P_nvmlBusType_t: TypeId = 2088;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 2089;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 2090;
+pub(super) const t_nvmlCapabilities_in4: TypeId = 2091;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 2092;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 2093;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 2094;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 2095;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 2096;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 2097;
+pub(super) const t_nvmlClockId_t: TypeId = 2098;
+pub(super) const t_nvmlPstates_t: TypeId = 2099;
+pub(super) const t_nvmlClockOffset_t: TypeId = 2100;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 2101;
+pub(super) const t_nvmlComputeMode_t: TypeId = 2102;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 2103;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2104;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2105;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 2106;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2107;
+pub(super) const t_A32_u8: TypeId = 2108;
+pub(super) const t_A8192_u8: TypeId = 2109;
+pub(super) const t_A4096_u8: TypeId = 2110;
+pub(super) const t_nvmlCcCecReport: TypeId = 2111;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2112;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2113;
+pub(super) const t_A5120_u8: TypeId = 2114;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2115;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2116;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2117;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2118;
+pub(super) const t_nvmlMemory_t: TypeId = 2119;
+pub(super) const t_P_nvmlMemory_t: TypeId = 2120;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 2121;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2122;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 2123;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2124;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 2125;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2126;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2127;
+pub(super) const t_A2048_char: TypeId = 2128;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2129;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2130;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2131;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2132;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2133;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2134;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2135;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2136;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2137;
+pub(super) const t_P_nvmlDevice_t: TypeId = 2138;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2139;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2140;
+pub(super) const t_nvmlDriverModel_t: TypeId = 2141;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 2142;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2143;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2144;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2145;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2146;
+pub(super) const t_nvmlEncoderType_t: TypeId = 2147;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2148;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2149;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 2150;
+pub(super) const t_nvmlSessionFlags_in4: TypeId = 2151;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2152;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2153;
+pub(super) const t_nvmlFBCStats_t: TypeId = 2154;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 2155;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2156;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2157;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2158;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2159;
+pub(super) const t_nvmlFabricState: TypeId = 2160;
+pub(super) const t_nvmlFabricState_: TypeId = 2161;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2162;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2163;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 2164;
+pub(super) const t_nvmlFabricHealthSummary_: TypeId = 2165;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2166;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2167;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 2168;
+pub(super) const t_nvmlFabricCliqueType_: TypeId = 2169;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2170;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2171;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2172;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2173;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2174;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2175;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2176;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2177;
+pub(super) const t_A96_char: TypeId = 2178;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2179;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2180;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2181;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2182;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2183;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2184;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2185;
+pub(super) const t_nvmlLicenseExpiryStatus: TypeId = 2186;
+pub(super) const t_nvmlLicenseExpiryStatus_: TypeId = 2187;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2188;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2189;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2190;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2191;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2192;
+pub(super) const t_A41_char: TypeId = 2193;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 2194;
+pub(super) const t_nvmlUUIDType_t: TypeId = 2195;
+pub(super) const t_nvmlUUID_t: TypeId = 2196;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 2197;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2198;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2199;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 2200;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2201;
+pub(super) const t_nvmlInforomObject_t: TypeId = 2202;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 2203;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2204;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 2205;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 2206;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2207;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2208;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2209;
+pub(super) const t_nvmlMigMode: TypeId = 2210;
+pub(super) const t_P_nvmlMigMode: TypeId = 2211;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2212;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2213;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2214;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType_: TypeId = 2215;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2216;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2217;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2218;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2219;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2220;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2221;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2222;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2223;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2224;
+pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2225;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2226;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2227;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2228;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2229;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2230;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2231;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2232;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2233;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2234;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2235;
+pub(super) const t_A256_u8: TypeId = 2236;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2237;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2238;
+pub(super) const t_A4096_u32: TypeId = 2239;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2240;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2241;
+pub(super) const t_A23_u8: TypeId = 2242;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2243;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2244;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2245;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2246;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2247;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2248;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2249;
+pub(super) const t_nvmlPcieLinkMaxSpeed: TypeId = 2250;
+pub(super) const t_P_nvmlPcieLinkMaxSpeed: TypeId = 2251;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2252;
+pub(super) const t_nvmlPdi_t: TypeId = 2253;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2254;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2255;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2256;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2257;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2258;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2259;
+pub(super) const t_nvmlPowerMizerMode: TypeId = 2260;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2261;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2262;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2263;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2264;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2265;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2266;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2267;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2268;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2269;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2270;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2271;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2272;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2273;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2274;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2275;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2276;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2277;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2278;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2279;
+pub(super) const t_nvmlProcessMode_t: TypeId = 2280;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2281;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2282;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2283;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2284;
+pub(super) const t_nvmlSample_t: TypeId = 2285;
+pub(super) const t_P_nvmlSample_t: TypeId = 2286;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2287;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2288;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2289;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2290;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2291;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2292;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2293;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2294;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2295;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2296;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2297;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2298;
+pub(super) const t_nvmlTemperature_t: TypeId = 2299;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2300;
+pub(super) const t_nvmlThermalController_t: TypeId = 2301;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2302;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2303;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2304;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2305;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2306;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2307;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2308;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2309;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2310;
+pub(super) const t_nvmlUtilization_t: TypeId = 2311;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2312;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2313;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2314;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2315;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2316;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2317;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2318;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2319;
+pub(super) const t_A80_char: TypeId = 2320;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2321;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2322;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2323;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2324;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2325;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2326;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2327;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2328;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2329;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2330;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2331;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2332;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2333;
+pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2334;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2335;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2336;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2337;
+pub(super) const t_nvmlVgpuSchedulerEngine: TypeId = 2338;
+pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2339;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2340;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2341;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2342;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2343;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2344;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2345;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2346;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2347;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2348;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2349;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2350;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2351;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2352;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2353;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2354;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2355;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2356;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2357;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2358;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2359;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2360;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2361;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2362;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2363;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2364;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2365;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2366;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2367;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2368;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2369;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2370;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2371;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2372;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2373;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2374;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2375;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2376;
+pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2377;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2378;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2379;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2380;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2381;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2382;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2383;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2384;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2385;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2386;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2387;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2388;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2389;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2390;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2391;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2392;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2393;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2394;
+pub(super) const t_A496_u8: TypeId = 2395;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2396;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2397;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2398;
+pub(super) const t_nvmlEventSet_t: TypeId = 2399;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2400;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2401;
+pub(super) const t_nvmlFlags_in4: TypeId = 2402;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2403;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2404;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2405;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2406;
+pub(super) const t_nvmlNvLinkThreshold: TypeId = 2407;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2408;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2409;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2410;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2411;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2412;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2413;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2414;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2415;
+pub(super) const t_nvmlPowerScope: TypeId = 2416;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2417;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2418;
+pub(super) const t_nvmlRusdPoll_in4: TypeId = 2419;
+pub(super) const t_nvmlRusdPoll_in8: TypeId = 2420;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2421;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2422;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2423;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2424;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2425;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2426;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2427;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2428;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2429;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2430;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2431;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2432;
+pub(super) const t_A8_u32: TypeId = 2433;
+pub(super) const t_nvmlMask255_t: TypeId = 2434;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2435;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2436;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2437;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2438;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2439;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2440;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2441;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2442;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2443;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2444;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2445;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2446;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2447;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2448;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2449;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2450;
+pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2451;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2452;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2453;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2454;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2455;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2456;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2457;
+pub(super) const t_nvmlEventData_t: TypeId = 2458;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2459;
+pub(super) const t_nvmlEventDataType_t: TypeId = 2460;
+pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2461;
+pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2462;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2463;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2464;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2465;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2466;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2467;
+pub(super) const t_A6_u32: TypeId = 2468;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2469;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2470;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2471;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2472;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2473;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2474;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2475;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2476;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2477;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2478;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2479;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2480;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2481;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2482;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2483;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2484;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2485;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2486;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2487;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2488;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2489;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2490;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2491;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2492;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2493;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2494;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2495;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2496;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2497;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2498;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2499;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2500;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2501;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2502;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2503;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2504;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2505;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2506;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2507;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2508;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2509;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2510;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2511;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2512;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2513;
+pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2514;
+pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2515;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2516;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2517;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2518;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2519;
+pub(super) const t_nvmlCPERType_t_in4: TypeId = 2520;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2521;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2522;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2523;
+pub(super) const t_nvmlCcCpuCaps: TypeId = 2524;
+pub(super) const t_nvmlCcGpusCaps: TypeId = 2525;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2526;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2527;
+pub(super) const t_nvmlCcAccepting: TypeId = 2528;
+pub(super) const t_P_nvmlCcAccepting: TypeId = 2529;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2530;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2531;
+pub(super) const t_nvmlCcEnvironment: TypeId = 2532;
+pub(super) const t_nvmlCcFeature: TypeId = 2533;
+pub(super) const t_nvmlCcDevToolsMode: TypeId = 2534;
+pub(super) const t_nvmlCcMultiGpu: TypeId = 2535;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2536;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2537;
+pub(super) const t_nvmlCcTdispState: TypeId = 2538;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2539;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2540;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2541;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2542;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2543;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2544;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2545;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2546;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2547;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2548;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2549;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2550;
+pub(super) const t_nvmlUnit_t: TypeId = 2551;
+pub(super) const t_nvmlFanState_t: TypeId = 2552;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2553;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2554;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2555;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2556;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2557;
+pub(super) const t_nvmlLedColor_t: TypeId = 2558;
+pub(super) const t_nvmlLedState_t: TypeId = 2559;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2560;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2561;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2562;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2563;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2564;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2565;
+pub(super) const t_nvmlLicenseState: TypeId = 2566;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2567;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2568;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2569;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2570;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2571;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2572;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2573;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2574;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2575;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2576;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2577;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2578;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2579;
+pub(super) const t_nvrtcResult: TypeId = 2580;
+pub(super) const t_nvrtcResult_status: TypeId = 2581;
+pub(super) const t_nvrtcProgram: TypeId = 2582;
+pub(super) const t_P_nvrtcProgram: TypeId = 2583;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2584;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2585;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2586;
+pub(super) const t_nvshmem_team_t: TypeId = 2587;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2588;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2589;
+pub(super) const t_A48_char: TypeId = 2590;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2591;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2592;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2593;
+pub(super) const t_P_nvshmem_team_t: TypeId = 2594;
+pub(super) const t_A124_char: TypeId = 2595;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2596;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2597;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2598;
+pub(super) const t_A92_char: TypeId = 2599;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2600;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2601;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2602;
+pub(super) const t_nvshmemi_version_t: TypeId = 2603;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2604;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2605;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2606;
+pub(super) const t_flags_in4: TypeId = 2607;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2608;
+pub(super) const t_A60_char: TypeId = 2609;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2610;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2611;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2612;
+pub(super) const t_nvtiffStatus_t: TypeId = 2613;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2614;
+pub(super) const t_nvtiffStream_t: TypeId = 2615;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2616;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2617;
+pub(super) const t_nvtiffImage_t: TypeId = 2618;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2619;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2620;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2621;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2622;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2623;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2624;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2625;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2626;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2627;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2628;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2629;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2630;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2631;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2632;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2633;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2634;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2635;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2636;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2637;
+pub(super) const t_nvtiffCompression_t: TypeId = 2638;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2639;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2640;
+pub(super) const t_A16_u16: TypeId = 2641;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2642;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2643;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2644;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2645;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2646;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2647;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2648;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2649;
+pub(super) const t_nvtiffVariant_t: TypeId = 2650;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2651;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2652;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2653;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2654;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2655;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2656;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2657;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2658;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2659;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -5585,6 +5737,9 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudssLayout_t", bytes: 4, number: 0, values: &[(0, "CUDSS_LAYOUT_COL_MAJOR"), (1, "CUDSS_LAYOUT_ROW_MAJOR")] },
     EnumRow { name: "cudssMatrixFormat_t", bytes: 4, number: 0, values: &[(1, "CUDSS_MFORMAT_DENSE"), (2, "CUDSS_MFORMAT_CSR"), (4, "CUDSS_MFORMAT_BATCH"), (8, "CUDSS_MFORMAT_DISTRIBUTED")] },
     EnumRow { name: "cufftResult", bytes: 4, number: 0, values: &[(0, "CUFFT_SUCCESS"), (1, "CUFFT_INVALID_PLAN"), (2, "CUFFT_ALLOC_FAILED"), (3, "CUFFT_INVALID_TYPE"), (4, "CUFFT_INVALID_VALUE"), (5, "CUFFT_INTERNAL_ERROR"), (6, "CUFFT_EXEC_FAILED"), (7, "CUFFT_SETUP_FAILED"), (8, "CUFFT_INVALID_SIZE"), (9, "CUFFT_UNALIGNED_DATA"), (10, "CUFFT_INCOMPLETE_PARAMETER_LIST"), (11, "CUFFT_INVALID_DEVICE"), (12, "CUFFT_PARSE_ERROR"), (13, "CUFFT_NO_WORKSPACE"), (14, "CUFFT_NOT_IMPLEMENTED"), (15, "CUFFT_LICENSE_ERROR"), (16, "CUFFT_NOT_SUPPORTED"), (17, "CUFFT_MISSING_DEPENDENCY"), (18, "CUFFT_NVRTC_FAILURE"), (19, "CUFFT_NVJITLINK_FAILURE"), (20, "CUFFT_NVSHMEM_FAILURE")] },
+    EnumRow { name: "cufftDescriptionTrait", bytes: 4, number: 0, values: &[(0, "CUFFT_DESC_TRAIT_SIZE"), (1, "CUFFT_DESC_TRAIT_DIRECTION"), (2, "CUFFT_DESC_TRAIT_PRECISION"), (3, "CUFFT_DESC_TRAIT_TYPE"), (4, "CUFFT_DESC_TRAIT_SM"), (5, "CUFFT_DESC_TRAIT_ELEMENTS_PER_THREAD"), (6, "CUFFT_DESC_TRAIT_TRANSPOSITION")] },
+    EnumRow { name: "cufftDeviceFunctionTrait", bytes: 4, number: 0, values: &[(0, "CUFFT_DEVICE_FUNC_TRAIT_ELEMENTS_PER_THREAD"), (1, "CUFFT_DEVICE_FUNC_TRAIT_STORAGE_SIZE"), (2, "CUFFT_DEVICE_FUNC_TRAIT_SHARED_MEMORY_PER_FFT"), (3, "CUFFT_DEVICE_FUNC_TRAIT_THREADS_PER_FFT"), (4, "CUFFT_DEVICE_FUNC_TRAIT_SUGGESTED_FFTS_PER_BLOCK"), (5, "CUFFT_DEVICE_FUNC_TRAIT_TRANSPOSITION")] },
+    EnumRow { name: "cufftDeviceCodeContainer", bytes: 4, number: 0, values: &[(0, "CUFFT_DEVICE_LTOIR"), (1, "CUFFT_DEVICE_FATBIN")] },
     EnumRow { name: "cufftType", bytes: 4, number: 0, values: &[(41, "CUFFT_C2C"), (42, "CUFFT_R2C"), (44, "CUFFT_C2R"), (105, "CUFFT_Z2Z"), (106, "CUFFT_D2Z"), (108, "CUFFT_Z2D")] },
     EnumRow { name: "cufftDirection", bytes: 4, number: 0, values: &[(-1, "CUFFT_FORWARD"), (1, "CUFFT_INVERSE")] },
     EnumRow { name: "cufftProperty", bytes: 4, number: 0, values: &[(1, "NVFFT_PLAN_PROPERTY_INT64_PATIENT_JIT"), (2, "NVFFT_PLAN_PROPERTY_INT64_MAX_NUM_HOST_THREADS"), (3, "NVFFT_PLAN_PROPERTY_INT64_BLUESTEIN_ONLY"), (4, "NVFFT_PLAN_PROPERTY_INT64_DISABLE_FMA")] },
@@ -5660,6 +5815,9 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cusparseSpMMAlg_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_SPMM_ALG_DEFAULT"), (0, "CUSPARSE_MM_ALG_DEFAULT"), (1, "CUSPARSE_SPMM_COO_ALG1"), (1, "CUSPARSE_COOMM_ALG1"), (2, "CUSPARSE_SPMM_COO_ALG2"), (2, "CUSPARSE_COOMM_ALG2"), (3, "CUSPARSE_SPMM_COO_ALG3"), (3, "CUSPARSE_COOMM_ALG3"), (4, "CUSPARSE_SPMM_CSR_ALG1"), (4, "CUSPARSE_CSRMM_ALG1"), (5, "CUSPARSE_SPMM_COO_ALG4"), (6, "CUSPARSE_SPMM_CSR_ALG2"), (12, "CUSPARSE_SPMM_CSR_ALG3"), (13, "CUSPARSE_SPMM_BLOCKED_ELL_ALG1"), (14, "CUSPARSE_SPMM_BSR_ALG1")] },
     EnumRow { name: "cusparseSpMMOpAlg_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_SPMM_OP_ALG_DEFAULT")] },
     EnumRow { name: "cusparseSpMVAlg_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_SPMV_ALG_DEFAULT"), (0, "CUSPARSE_MV_ALG_DEFAULT"), (1, "CUSPARSE_SPMV_COO_ALG1"), (1, "CUSPARSE_COOMV_ALG"), (2, "CUSPARSE_SPMV_CSR_ALG1"), (2, "CUSPARSE_CSRMV_ALG1"), (3, "CUSPARSE_SPMV_CSR_ALG2"), (3, "CUSPARSE_CSRMV_ALG2"), (4, "CUSPARSE_SPMV_COO_ALG2"), (5, "CUSPARSE_SPMV_SELL_ALG1"), (6, "CUSPARSE_SPMV_BSR_ALG1")] },
+    EnumRow { name: "cusparseApiParam_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_PARAM_OP"), (1, "CUSPARSE_PARAM_ALG"), (2, "CUSPARSE_PARAM_BUFFER")] },
+    EnumRow { name: "cusparseSpMVOpAlg_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_SPMVOP_ALG_DEFAULT"), (1, "CUSPARSE_SPMVOP_ALG1"), (2, "CUSPARSE_SPMVOP_ALG2")] },
+    EnumRow { name: "cusparseSpMatConvertAlg_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_SPMAT_CONVERT_ALG_DEFAULT")] },
     EnumRow { name: "cusparseSpMatAttribute_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_SPMAT_FILL_MODE"), (1, "CUSPARSE_SPMAT_DIAG_TYPE"), (2, "CUSPARSE_SPMAT_STORAGE"), (3, "CUSPARSE_SPMAT_SYMMETRY_TYPE")] },
     EnumRow { name: "cusparseSpMatStorage_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_STORE_FULL"), (1, "CUSPARSE_STORE_LOWER"), (2, "CUSPARSE_STORE_UPPER")] },
     EnumRow { name: "cusparseSymmetryType_t", bytes: 4, number: 0, values: &[(0, "CUSPARSE_GENERAL"), (1, "CUSPARSE_SYMMETRIC"), (2, "CUSPARSE_HERMITIAN")] },
@@ -5708,6 +5866,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "ncclHostCftMode_t", bytes: 4, number: 0, values: &[(-2147483648, "ncclHostCftDefault"), (1, "ncclHostCftEnable"), (2, "ncclHostCftDisable"), (3, "ncclHostCftFallback")] },
     EnumRow { name: "ncclNvlsHostMode_t", bytes: 4, number: 0, values: &[(-2147483648, "ncclNvlsHostModeDefault"), (0, "ncclNvlsHostModeEnable"), (1, "ncclNvlsHostModeDisableTransport"), (2, "ncclNvlsHostModeDisableSymmetricMultimem"), (2147483647, "ncclNvlsHostModeDisable")] },
     EnumRow { name: "ncclCommMemStat_t", bytes: 4, number: 0, values: &[(0, "ncclStatGpuMemSuspend"), (1, "ncclStatGpuMemSuspended"), (2, "ncclStatGpuMemPersist"), (3, "ncclStatGpuMemTotal")] },
+    EnumRow { name: "ncclGinType_t", bytes: 4, number: 0, values: &[(0, "NCCL_GIN_TYPE_NONE"), (2, "NCCL_GIN_TYPE_PROXY"), (3, "NCCL_GIN_TYPE_GDAKI"), (4, "NCCL_GIN_TYPE_GPI"), (5, "NCCL_GIN_TYPE_EFA_GDA"), (6, "NCCL_GIN_MAX_TYPES")] },
+    EnumRow { name: "ncclGinConnectionType_t", bytes: 4, number: 0, values: &[(0, "NCCL_GIN_CONNECTION_NONE"), (1, "NCCL_GIN_CONNECTION_FULL"), (2, "NCCL_GIN_CONNECTION_RAIL"), (3, "NCCL_GIN_CONNECTION_CUSTOM_STRIDE")] },
     EnumRow { name: "ncclRevokeFlags", bytes: 4, number: 0, values: &[(0, "NCCL_REVOKE_DEFAULT")] },
     EnumRow { name: "ncclShrinkFlags", bytes: 4, number: 0, values: &[(0, "NCCL_SHRINK_DEFAULT"), (1, "NCCL_SHRINK_ABORT")] },
     EnumRow { name: "ncclColor", bytes: 4, number: 0, values: &[(-1, "NCCL_SPLIT_NOCOLOR")] },
@@ -5715,6 +5875,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "ncclWindowFlags", bytes: 4, number: 0, values: &[(0, "NCCL_WIN_DEFAULT"), (1, "NCCL_WIN_COLL_SYMMETRIC"), (2, "NCCL_WIN_STRICT_ORDERING"), (4, "NCCL_WIN_GIN_ONLY"), (8, "NCCL_WIN_CFT_COUNTED")] },
     EnumRow { name: "ncclScalarResidence_t", bytes: 4, number: 0, values: &[(0, "ncclScalarDevice"), (1, "ncclScalarHostImmediate")] },
     EnumRow { name: "ncclEncryptionMode_t", bytes: 4, number: 0, values: &[(0, "NCCL_ENCRYPTION_MODE_NONE"), (1, "NCCL_ENCRYPTION_MODE_PSK")] },
+    EnumRow { name: "ncclCftTeamMode_t", bytes: 4, number: 0, values: &[(0, "NCCL_CFT_TEAM_FLAT"), (1, "NCCL_CFT_TEAM_HIER_MULTIMEM"), (2, "NCCL_CFT_TEAM_HIER_LSA")] },
     EnumRow { name: "NppStatus", bytes: 4, number: 0, values: &[(-9998, "NPP_LIBRARY_VERSION_MISMATCH_ERROR"), (-1032, "NPP_INVALID_HOST_POINTER_ERROR"), (-1031, "NPP_INVALID_DEVICE_POINTER_ERROR"), (-1030, "NPP_LUT_PALETTE_BITSIZE_ERROR"), (-1028, "NPP_ZC_MODE_NOT_SUPPORTED_ERROR"), (-1027, "NPP_NOT_SUFFICIENT_COMPUTE_CAPABILITY"), (-1024, "NPP_TEXTURE_BIND_ERROR"), (-1020, "NPP_WRONG_INTERSECTION_ROI_ERROR"), (-1006, "NPP_HAAR_CLASSIFIER_PIXEL_MATCH_ERROR"), (-1005, "NPP_MEMFREE_ERROR"), (-1004, "NPP_MEMSET_ERROR"), (-1003, "NPP_MEMCPY_ERROR"), (-1002, "NPP_ALIGNMENT_ERROR"), (-1000, "NPP_CUDA_KERNEL_EXECUTION_ERROR"), (-215, "NPP_STREAM_CTX_ERROR"), (-213, "NPP_ROUND_MODE_NOT_SUPPORTED_ERROR"), (-210, "NPP_QUALITY_INDEX_ERROR"), (-201, "NPP_RESIZE_NO_OPERATION_ERROR"), (-109, "NPP_OVERFLOW_ERROR"), (-108, "NPP_NOT_EVEN_STEP_ERROR"), (-107, "NPP_HISTOGRAM_NUMBER_OF_LEVELS_ERROR"), (-106, "NPP_LUT_NUMBER_OF_LEVELS_ERROR"), (-62, "NPP_ZERO_MASK_VALUE_ERROR"), (-61, "NPP_CORRUPTED_DATA_ERROR"), (-60, "NPP_CHANNEL_ORDER_ERROR"), (-59, "NPP_DATA_TYPE_ERROR"), (-58, "NPP_QUADRANGLE_ERROR"), (-57, "NPP_RECTANGLE_ERROR"), (-56, "NPP_COEFFICIENT_ERROR"), (-53, "NPP_NUMBER_OF_CHANNELS_ERROR"), (-52, "NPP_COI_ERROR"), (-51, "NPP_DIVISOR_ERROR"), (-47, "NPP_CHANNEL_ERROR"), (-37, "NPP_STRIDE_ERROR"), (-34, "NPP_ANCHOR_ERROR"), (-33, "NPP_MASK_SIZE_ERROR"), (-24, "NPP_RESIZE_FACTOR_ERROR"), (-23, "NPP_INTERPOLATION_ERROR"), (-22, "NPP_MIRROR_FLIP_ERROR"), (-21, "NPP_MOMENT_00_ZERO_ERROR"), (-20, "NPP_THRESHOLD_NEGATIVE_LEVEL_ERROR"), (-19, "NPP_THRESHOLD_ERROR"), (-18, "NPP_FFT_FLAG_ERROR"), (-17, "NPP_FFT_ORDER_ERROR"), (-16, "NPP_STEP_ERROR"), (-14, "NPP_NOT_SUPPORTED_MODE_ERROR"), (-13, "NPP_CONTEXT_MATCH_ERROR"), (-12, "NPP_SCALE_RANGE_ERROR"), (-11, "NPP_OUT_OFF_RANGE_ERROR"), (-10, "NPP_DIVIDE_BY_ZERO_ERROR"), (-9, "NPP_MEMORY_ALLOCATION_ERR"), (-8, "NPP_NULL_POINTER_ERROR"), (-7, "NPP_RANGE_ERROR"), (-6, "NPP_SIZE_ERROR"), (-5, "NPP_BAD_ARGUMENT_ERROR"), (-4, "NPP_NO_MEMORY_ERROR"), (-3, "NPP_NOT_IMPLEMENTED_ERROR"), (-2, "NPP_ERROR"), (-1, "NPP_ERROR_RESERVED"), (0, "NPP_NO_ERROR"), (0, "NPP_SUCCESS"), (1, "NPP_NO_OPERATION_WARNING"), (6, "NPP_DIVIDE_BY_ZERO_WARNING"), (28, "NPP_AFFINE_QUAD_INCORRECT_WARNING"), (29, "NPP_WRONG_INTERSECTION_ROI_WARNING"), (30, "NPP_WRONG_INTERSECTION_QUAD_WARNING"), (35, "NPP_DOUBLE_SIZE_WARNING"), (10000, "NPP_MISALIGNED_DST_ROI_WARNING")] },
     EnumRow { name: "NppiAlphaOp", bytes: 4, number: 0, values: &[(0, "NPPI_OP_ALPHA_OVER"), (1, "NPPI_OP_ALPHA_IN"), (2, "NPPI_OP_ALPHA_OUT"), (3, "NPPI_OP_ALPHA_ATOP"), (4, "NPPI_OP_ALPHA_XOR"), (5, "NPPI_OP_ALPHA_PLUS"), (6, "NPPI_OP_ALPHA_OVER_PREMUL"), (7, "NPPI_OP_ALPHA_IN_PREMUL"), (8, "NPPI_OP_ALPHA_OUT_PREMUL"), (9, "NPPI_OP_ALPHA_ATOP_PREMUL"), (10, "NPPI_OP_ALPHA_XOR_PREMUL"), (11, "NPPI_OP_ALPHA_PLUS_PREMUL"), (12, "NPPI_OP_ALPHA_PREMUL")] },
     EnumRow { name: "NppiBayerGridPosition", bytes: 4, number: 0, values: &[(0, "NPPI_BAYER_BGGR"), (1, "NPPI_BAYER_RGGB"), (2, "NPPI_BAYER_GBRG"), (3, "NPPI_BAYER_GRBG")] },
@@ -6278,6 +6439,24 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 73 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatPointers_t", since: 12, until: NOW, size: 72, fields: &[d("format", t_cusparseFormat_t, 0, One), d("data", t_cusparseSpMatPointers_t_data, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatPointers_t.data", since: 12, until: NOW, size: 64, fields: &[d("coo", t_cusparseSpMatPointers_t_data_coo, 0, One), d("csr", t_cusparseSpMatPointers_t_data_csr, 0, One), d("csc", t_cusparseSpMatPointers_t_data_csc, 0, One), d("blockedEll", t_cusparseSpMatPointers_t_data_blockedEll, 0, One), d("slicedEll", t_cusparseSpMatPointers_t_data_slicedEll, 0, One), d("bsr", t_cusparseSpMatPointers_t_data_bsr, 0, One)], tag: 0, tags: 78 },
+    StructRow { name: "cusparseSpMatPointers_t.data.coo", since: 12, until: NOW, size: 24, fields: &[d("rowInd", t_P_void, 0, Memory(Unknown)), d("colInd", t_P_void, 8, Memory(Unknown)), d("values", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatPointers_t.data.csr", since: 12, until: NOW, size: 24, fields: &[d("rowOffsets", t_P_void, 0, Memory(Unknown)), d("colInd", t_P_void, 8, Memory(Unknown)), d("values", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatPointers_t.data.csc", since: 12, until: NOW, size: 24, fields: &[d("colOffsets", t_P_void, 0, Memory(Unknown)), d("rowInd", t_P_void, 8, Memory(Unknown)), d("values", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatPointers_t.data.blockedEll", since: 12, until: NOW, size: 16, fields: &[d("colInd", t_P_void, 0, Memory(Unknown)), d("values", t_P_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatPointers_t.data.slicedEll", since: 12, until: NOW, size: 24, fields: &[d("sliceOffsets", t_P_void, 0, Memory(Unknown)), d("colInd", t_P_void, 8, Memory(Unknown)), d("values", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatPointers_t.data.bsr", since: 12, until: NOW, size: 24, fields: &[d("rowOffsets", t_P_void, 0, Memory(Unknown)), d("colInd", t_P_void, 8, Memory(Unknown)), d("values", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatPointers_t.data._reserved", since: 12, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatSizes_t", since: 12, until: NOW, size: 72, fields: &[d("format", t_cusparseFormat_t, 0, One), d("data", t_cusparseSpMatSizes_t_data, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatSizes_t.data", since: 12, until: NOW, size: 64, fields: &[d("coo", t_cusparseSpMatSizes_t_data_coo, 0, One), d("csr", t_cusparseSpMatSizes_t_data_csr, 0, One), d("csc", t_cusparseSpMatSizes_t_data_csc, 0, One), d("blockedEll", t_cusparseSpMatSizes_t_data_blockedEll, 0, One), d("slicedEll", t_cusparseSpMatSizes_t_data_slicedEll, 0, One), d("bsr", t_cusparseSpMatSizes_t_data_bsr, 0, One)], tag: 0, tags: 79 },
+    StructRow { name: "cusparseSpMatSizes_t.data.coo", since: 12, until: NOW, size: 24, fields: &[d("rows", t_i64, 0, One), d("cols", t_i64, 8, One), d("nnz", t_i64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatSizes_t.data.csr", since: 12, until: NOW, size: 24, fields: &[d("rows", t_i64, 0, One), d("cols", t_i64, 8, One), d("nnz", t_i64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatSizes_t.data.csc", since: 12, until: NOW, size: 24, fields: &[d("rows", t_i64, 0, One), d("cols", t_i64, 8, One), d("nnz", t_i64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatSizes_t.data.blockedEll", since: 12, until: NOW, size: 32, fields: &[d("rows", t_i64, 0, One), d("cols", t_i64, 8, One), d("ellBlockSize", t_i64, 16, One).bytes(), d("ellCols", t_i64, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatSizes_t.data.slicedEll", since: 12, until: NOW, size: 40, fields: &[d("rows", t_i64, 0, One), d("cols", t_i64, 8, One), d("nnz", t_i64, 16, One), d("sellValuesSize", t_i64, 24, One).bytes(), d("sliceSize", t_i64, 32, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatSizes_t.data.bsr", since: 12, until: NOW, size: 40, fields: &[d("brows", t_i64, 0, One), d("bcols", t_i64, 8, One), d("bnnz", t_i64, 16, One), d("rowBlockSize", t_i64, 24, One).bytes(), d("colBlockSize", t_i64, 32, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseSpMatSizes_t.data._reserved", since: 12, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtHandle_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtMatDescriptor_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtMatmulPlan_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
@@ -6289,7 +6468,21 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "ncclConfigExt_t.val", since: 0, until: NOW, size: 8, fields: &[d("i", t_i32, 0, One), d("s", t_PC_char, 0, Opaque), d("raw", t_P_void, 0, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "ncclUniqueId", since: 0, until: NOW, size: 128, fields: &[d("internal", t_A128_u8, 0, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "ncclConfig_t", since: 0, until: NOW, size: 120, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("blocking", t_ncclUndefined, 16, One), d("cgaClusterSize", t_ncclUndefined, 20, One), d("minCTAs", t_ncclUndefined, 24, One), d("maxCTAs", t_ncclUndefined, 28, One), d("netName", t_PC_char, 32, Text), d("splitShare", t_ncclUndefined, 40, One), d("trafficClass", t_ncclUndefined, 44, One), d("commName", t_PC_char, 48, Text), d("collnetEnable", t_ncclUndefined, 56, One), d("CTAPolicy", t_ncclCtaPolicy, 60, One), d("shrinkShare", t_ncclUndefined, 64, One), d("nvlsCTAs", t_ncclUndefined, 68, One), d("nChannelsPerNetPeer", t_ncclUndefined, 72, One), d("nvlinkCentricSched", t_ncclUndefined, 76, One), d("graphUsageMode", t_ncclUndefined, 80, One), d("numRmaCtx", t_ncclUndefined, 84, One), d("maxP2pPeers", t_ncclUndefined, 88, One), d("graphStreamOrdering", t_ncclUndefined, 92, One), d("launchOrderImplicit", t_ncclUndefined, 96, One), d("numRmaSig", t_ncclUndefined, 100, One), d("rmaEagerInit", t_ncclUndefined, 104, One), d("hostCftMode", t_ncclHostCftMode_t, 108, One), d("nvlsHostMode", t_ncclNvlsHostMode_t, 112, One)], tag: 0, tags: 65535 },
+    StructRow { name: "ncclCommProperties_t", since: 0, until: NOW, size: 152, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("rank", t_i32, 16, One), d("nRanks", t_i32, 20, One), d("cudaDev", t_i32, 24, One), d("nvmlDev", t_i32, 28, One), d("deviceApiSupport", t_bool1, 32, One), d("multimemSupport", t_bool1, 33, One), d("ginType", t_ncclGinType_t, 36, One), d("nLsaTeams", t_i32, 40, One), d("hostRmaSupport", t_bool1, 44, One), d("railedGinType", t_ncclGinType_t, 48, One), d("commHash", t_u64, 56, One).hex(), d("ginMinStride", t_i32, 64, One), d("ginConnectionType", t_ncclGinConnectionType_t, 68, One), d("ginSupport", t_A64_bool1, 72, One), d("devCommRuntimeVersionSize", t_u64, 136, One).bytes(), d("cftSupport", t_bool1, 144, One), d("cftMulticastSupport", t_bool1, 145, One), d("cftCountedSupport", t_bool1, 146, One)], tag: 0, tags: 65535 },
+    StructRow { name: "ncclWindow_vidmem", since: 0, until: NOW, size: 96, fields: &[d("winHost", t_P_void, 0, Host(Unknown)), d("lsaFlatBase", t_P_char, 8, Text), d("lsaRank", t_i32, 16, One), d("worldRank", t_i32, 20, One), d("stride4G", t_u32, 24, One), d("mcOffset4K", t_u32, 28, One), d("ginOffset4K", t_u32, 32, One), d("winFlags", t_u32, 36, One).hex(), d("ginWinsDefaultBackend", t_A4_P_void, 40, One), d("ginMultiSegmentWins", t_P_ncclSegmentWindow, 72, One), d("numSegments", t_i32, 80, One), d("cftFlatRank", t_i32, 84, One), d("ucLeIdBase", t_u32, 88, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclSegmentWindow", since: 0, until: NOW, size: 48, fields: &[d("ginWins", t_A4_P_void, 0, One), d("segmentSize", t_u64, 32, One).bytes(), d("memType", t_CUmemLocationType, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclDevCommRequirements_t", since: 0, until: NOW, size: 120, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("resourceRequirementsList", t_P_ncclDevResourceRequirements_t, 16, One), d("teamRequirementsList", t_P_ncclTeamRequirements_t, 24, One), d("lsaMultimem", t_bool1, 32, One), d("barrierCount", t_i32, 36, One), d("lsaBarrierCount", t_i32, 40, One), d("railGinBarrierCount", t_i32, 44, One), d("lsaLLA2ABlockCount", t_i32, 48, One), d("lsaLLA2ASlotCount", t_i32, 52, One), d("ginForceEnable", t_bool1, 56, One), d("ginContextCount", t_i32, 60, One), d("ginSignalCount", t_i32, 64, One), d("ginCounterCount", t_i32, 68, One), d("ginConnectionType", t_ncclGinConnectionType_t, 72, One), d("ginExclusiveContexts", t_bool1, 76, One), d("ginQueueDepth", t_i32, 80, One), d("ginTrafficClass", t_i32, 84, One), d("worldGinBarrierCount", t_i32, 88, One), d("ginStrongSignalsRequired", t_bool1, 92, One), d("ginVaSignalsRequired", t_bool1, 93, One), d("ginCustomStride", t_i32, 96, One), d("ginType", t_ncclGinType_t, 100, One), d("useRuntimeVersion", t_bool1, 104, One), d("cftCaps", t_i32, 108, One), d("cftBarrierCount", t_i32, 112, One)], tag: 0, tags: 65535 },
+    StructRow { name: "ncclDevResourceRequirements_t", since: 0, until: NOW, size: 56, fields: &[d("next", t_P_ncclDevResourceRequirements_t, 0, One), d("bufferSize", t_u64, 8, One).bytes(), d("bufferAlign", t_u64, 16, One), d("outBufferHandle", t_P_u32, 24, One), d("ginSignalCount", t_i32, 32, One), d("ginCounterCount", t_i32, 36, One), d("outGinSignalStart", t_P_u32, 40, One), d("outGinCounterStart", t_P_u32, 48, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclTeamRequirements_t", since: 0, until: NOW, size: 32, fields: &[d("next", t_P_ncclTeamRequirements_t, 0, One), d("team", t_ncclTeam_t, 8, One), d("multimem", t_bool1, 20, One), d("outMultimemHandle", t_P_ncclMultimemHandle, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclTeam_t", since: 0, until: NOW, size: 12, fields: &[d("nRanks", t_i32, 0, One), d("rank", t_i32, 4, One), d("stride", t_i32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclMultimemHandle", since: 0, until: NOW, size: 8, fields: &[d("mcBasePtr", t_P_void, 0, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "ncclDevComm", since: 0, until: NOW, size: 248, fields: &[d("magic", t_u32, 0, One).hex(), d("version", t_u32, 4, One), d("rank", t_i32, 8, One), d("nRanks", t_i32, 12, One), d("nRanks_rcp32", t_u32, 16, One), d("lsaRank", t_i32, 20, One), d("lsaSize", t_i32, 24, One), d("lsaSize_rcp32", t_u32, 28, One), d("windowTable", t_ncclDevCommWindowTable_t, 32, One), d("resourceWindow", t_ncclWindow_t, 40, One), d("resourceWindow_inlined", t_ncclResourceWindow_vidmem_t, 48, One), d("hybridDenseGinBarrier", t_ncclGinBarrierHandle, 64, One), d("lsaMultimem", t_ncclMultimemHandle, 72, One), d("lsaBarrier", t_ncclLsaBarrierHandle, 80, One), d("railGinBarrier", t_ncclGinBarrierHandle, 88, One), d("ginConnectionCount", t_u8, 96, One), d("backendIndex", t_u8, 97, One), d("ginNetDeviceTypes", t_A4_u8, 98, One), d("ginHandles", t_A4_P_void, 104, Opaque), d("ginSignalCount", t_i32, 136, One), d("ginCounterCount", t_i32, 140, One), d("ginSignalShadows", t_P_u64, 144, Memory(Unknown)), d("ginContextCount", t_u32, 152, One), d("ginConnectionStride", t_i32, 156, One), d("ginContextStride", t_i32, 160, One), d("ginStrongLegacySignals", t_bool1, 164, One), d("abortFlag", t_P_u32, 168, Memory(Unknown)), d("hybridLsaBarrier", t_ncclLsaBarrierHandle, 176, One), d("hybridRailGinBarrier", t_ncclGinBarrierHandle, 184, One), d("worldGinBarrier", t_ncclGinBarrierHandle, 192, One), d("ginConnectionStride_rcp32", t_u32, 200, One), d("cftRank", t_i32, 204, One), d("cftSize", t_i32, 208, One), d("cftMultimemRank", t_i32, 212, One), d("cftMultimemSize", t_i32, 216, One), d("cftMultimemSize_rcp32", t_u32, 220, One), d("ucLeId", t_u32, 224, One), d("mcLeId", t_u32, 228, One), d("cftBarrier", t_ncclCftBarrierHandle, 232, One), d("cftMultimemBarrier", t_ncclCftBarrierHandle, 240, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclResourceWindow_vidmem_t", since: 0, until: NOW, size: 16, fields: &[d("lsaFlatBase", t_P_char, 0, Memory(Unknown)), d("stride4G", t_u32, 8, One), d("mcOffset4K", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclGinBarrierHandle", since: 0, until: NOW, size: 8, fields: &[d("signal0", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclLsaBarrierHandle", since: 0, until: NOW, size: 8, fields: &[d("bufHandle", t_u32, 0, One), d("nBarriers", t_i32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclCftBarrierHandle", since: 0, until: NOW, size: 8, fields: &[d("bufHandle", t_u32, 0, One), d("nBarriers", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclSimInfo_t", since: 0, until: NOW, size: 24, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("estimatedTime", t_f32, 16, One)], tag: 0, tags: 65535 },
+    StructRow { name: "ncclLLA2AHandle", since: 0, until: NOW, size: 8, fields: &[d("bufHandle", t_u32, 0, One), d("nSlots", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclEncryptionConfig_t", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("mode", t_ncclEncryptionMode_t, 16, One), d("psk", t_PC_char, 24, Opaque)], tag: 0, tags: 65535 },
     StructRow { name: "ncclWaitSignalDesc_t", since: 0, until: NOW, size: 16, fields: &[d("opCnt", t_i32, 0, One), d("peer", t_i32, 4, One), d("sigIdx", t_i32, 8, One), d("ctx", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "NppLibraryVersion", since: 0, until: NOW, size: 12, fields: &[d("major", t_i32, 0, One), d("minor", t_i32, 4, One), d("build", t_i32, 8, One)], tag: 255, tags: 65535 },
@@ -6341,7 +6534,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 84 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 87 },
     StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
@@ -6387,7 +6580,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_nvmlLicenseExpiryStatus_, 14, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlUUIDType_t, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 85 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 88 },
     StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("reserved", t_u64, 16, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
@@ -6435,7 +6628,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlVgpuProcessUtilizationInfo_v1_t", since: 0, until: NOW, size: 104, fields: &[d("processName", t_A64_char, 0, One), d("timeStamp", t_u64, 64, One), d("vgpuInstance", t_nvmlVgpuInstance_t, 72, One), d("pid", t_u32, 76, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One), d("jpgUtil", t_u32, 96, One), d("ofaUtil", t_u32, 100, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerCapabilities_t", since: 0, until: NOW, size: 40, fields: &[d("supportedSchedulers", t_A3_u32, 0, One), d("maxTimeslice", t_u32, 12, One), d("minTimeslice", t_u32, 16, One), d("isArrModeSupported", t_u32, 20, One), d("maxFrequencyForARR", t_u32, 24, One), d("minFrequencyForARR", t_u32, 28, One), d("maxAvgFactorForARR", t_u32, 32, One), d("minAvgFactorForARR", t_u32, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerLog_t", since: 0, until: NOW, size: 9624, fields: &[d("engineId", t_nvmlVgpuSchedulerEngine, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("arrMode", t_nvmlVgpuSchedulerArr, 8, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 12, One), d("entriesCount", t_u32, 20, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 86 },
+    StructRow { name: "nvmlVgpuSchedulerParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 89 },
     StructRow { name: "nvmlVgpuSchedulerParams_t.vgpuSchedDataWithARR", since: 0, until: NOW, size: 8, fields: &[d("avgFactor", t_u32, 0, One), d("timeslice", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerParams_t.vgpuSchedData", since: 0, until: NOW, size: 4, fields: &[d("timeslice", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerLogEntry_t", since: 0, until: NOW, size: 48, fields: &[d("timestamp", t_u64, 0, One), d("timeRunTotal", t_u64, 8, One), d("timeRun", t_u64, 16, One), d("swRunlistId", t_u32, 24, One), d("targetTimeSlice", t_u64, 32, One), d("cumulativePreemptionTime", t_u64, 40, One)], tag: 255, tags: 65535 },
@@ -6450,7 +6643,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlPerfMetricsSamples_v1_t", since: 0, until: NOW, size: 115344, fields: &[d("numSamples", t_u32, 0, One), d("samples", t_A13_nvmlPerfMetricsSample_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPerfMetricsSample_t", since: 0, until: NOW, size: 8872, fields: &[d("numControllerData", t_u8, 0, One), d("controllerData", t_A4_nvmlPerfMetricControllerSample_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPerfMetricControllerSample_t", since: 0, until: NOW, size: 2216, fields: &[d("controllerType", t_nvmlPerfMetricsControllerType, 0, One), d("data", t_nvmlPerfMetricControllerSample_t_data, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlPerfMetricControllerSample_t.data", since: 0, until: NOW, size: 2208, fields: &[d("dlppc2x", t_nvmlPerfMetricsDlppc2xSample_t, 0, One), d("pfpp1x", t_nvmlPerfMetricsPfpp1xSample_t, 0, One)], tag: 0, tags: 87 },
+    StructRow { name: "nvmlPerfMetricControllerSample_t.data", since: 0, until: NOW, size: 2208, fields: &[d("dlppc2x", t_nvmlPerfMetricsDlppc2xSample_t, 0, One), d("pfpp1x", t_nvmlPerfMetricsPfpp1xSample_t, 0, One)], tag: 0, tags: 90 },
     StructRow { name: "nvmlPerfMetricsDlppc2xSample_t", since: 0, until: NOW, size: 1624, fields: &[d("observedMetrics", t_nvmlObservedMetrics_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlObservedMetrics_t", since: 0, until: NOW, size: 1624, fields: &[d("initialDramclkEst", t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 0, One), d("bValid", t_u8, 1560, One), d("coreRail", t_nvmlCoreRailMetrics_t, 1568, One), d("fbRail", t_nvmlRailMetrics_t, 1600, One), d("tgpPwrTuple", t_nvmlPmgrPwrTuple_t, 1616, One), d("perfMetrics", t_nvmlPwrModelMetricsDlppm1xPerf_t, 1620, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPwrModelMetricsDlppm1xDramclkEstimates_t", since: 0, until: NOW, size: 520, fields: &[d("estimatedMetrics", t_A8_nvmlPwrModelMetricsDlppm1x_t, 0, One), d("numEstimatedMetrics", t_u8, 512, One)], tag: 255, tags: 65535 },
@@ -6479,7 +6672,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlPowerValue_v2_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("powerScope", t_nvmlPowerScope, 4, One), d("powerValueMw", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlRusdSettings_v1_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("pollMask", t_nvmlRusdPoll_in8, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerSetState_t", since: 0, until: NOW, size: 16, fields: &[d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 0, One), d("enableARRMode", t_nvmlVgpuSchedulerArr, 4, One), d("schedulerParams", t_nvmlVgpuSchedulerSetParams_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuSchedulerSetParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 88 },
+    StructRow { name: "nvmlVgpuSchedulerSetParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData, 0, One)], tag: 3, tags: 91 },
     StructRow { name: "nvmlVgpuSchedulerSetParams_t.vgpuSchedDataWithARR", since: 0, until: NOW, size: 8, fields: &[d("avgFactor", t_u32, 0, One), d("frequency", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerSetParams_t.vgpuSchedData", since: 0, until: NOW, size: 4, fields: &[d("timeslice", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerState_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_nvmlVgpuSchedulerEngine, 0, One), d("schedulerPolicy", t_nvmlVgpuSchedulerPolicy, 4, One), d("avgFactor", t_u32, 8, One), d("frequency", t_u32, 12, One)], tag: 255, tags: 65535 },
@@ -6666,6 +6859,9 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudssData_t", short: "cudssData", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "cudssMatrix_t", short: "cudssMatrix", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "cufftHandle", short: "plan", number: true, bytes: 4, special: &[(18446744073709551615, "CUFFT_PLAN_NULL")], elsewhere: false, made_elsewhere: false, of: &[] },
+    HandleRow { name: "cufftDescriptionHandle", short: "description", number: true, bytes: 4, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
+    HandleRow { name: "cufftDeviceHandle", short: "deviceFft", number: true, bytes: 4, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
+    HandleRow { name: "cufftDeviceFunctionHandle", short: "deviceFunction", number: true, bytes: 4, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "cudaLibXtDescPointer", short: "xtDesc", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "fftw_plan", short: "fftwPlan", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "fftwf_plan", short: "fftwPlan", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
@@ -6720,6 +6916,10 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cusparseSpGEAMDescr_t", short: "spgeam", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "cusparseSpGEMMDescr_t", short: "spgemm", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "cusparseSpMMOpPlan_t", short: "spmmPlan", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
+    HandleRow { name: "cusparseSpMVDescr_t", short: "spmv", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
+    HandleRow { name: "cusparseSpMVOpPlan_t", short: "spmvPlan", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
+    HandleRow { name: "cusparseSpMVOpDescr_t", short: "spmvOp", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
+    HandleRow { name: "cusparseSpMatConvertDescr_t", short: "convert", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "cusparseSpSMDescr_t", short: "spsm", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "cusparseSpSVDescr_t", short: "spsv", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "cusparseLtHandlePointer", short: "cusparseLt", number: false, bytes: 8, special: &[], elsewhere: true, made_elsewhere: false, of: &[] },
@@ -6750,6 +6950,7 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cutensorMgTensorDescriptor_t", short: "mgTensor", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "ncclRegistration", short: "registration", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "ncclWindow_t", short: "window", number: false, bytes: 8, special: &[], elsewhere: true, made_elsewhere: false, of: &[] },
+    HandleRow { name: "ncclDevCommWindowTable_t", short: "windowTable", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "ncclParamHandle_t", short: "param", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "nvFatbinHandle", short: "fatbin", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
     HandleRow { name: "nvJitLinkHandle", short: "linker", number: false, bytes: 8, special: &[], elsewhere: false, made_elsewhere: false, of: &[] },
@@ -6860,18 +7061,21 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 618), (10, 279), (13, 1282), (17, 24), (19, 1283), (24, 24)] },
     Tag { name: "cudssConfigParam_t", rows: &[(0, 1311), (1, 1311), (2, 1311), (3, 24), (4, 1311), (5, 24), (6, 24), (7, 551), (8, 1312), (9, 551), (10, 551), (11, 279), (12, 24), (13, 279), (14, 24), (15, 24), (16, 24), (17, 1311), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
     Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 618), (10, 279), (12, 1282), (16, 24), (18, 1283)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1356)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1368)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
     Tag { name: "cusparseVectorScalar", rows: &[(0, 155), (1, 551), (2, 155), (4, 986), (5, 987), (6, 986), (14, 155), (15, 986)] },
     Tag { name: "cudaDataType", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 986), (5, 987), (8, 86), (10, 24), (12, 5), (14, 552), (20, 531), (22, 260), (24, 279), (26, 10)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1578), (1, 1577), (2, 1595), (3, 1596)] },
+    Tag { name: "cusparseApiParam_t", rows: &[(0, 1543), (2, 61)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1589), (1, 1588), (2, 1617), (3, 1618)] },
+    Tag { name: "cusparseSpMatPointers", rows: &[(1, 1), (2, 2), (3, 0), (5, 3), (6, 5), (7, 4)] },
+    Tag { name: "cusparseSpMatSizes", rows: &[(1, 1), (2, 2), (3, 0), (5, 3), (6, 5), (7, 4)] },
     Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 279)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1625), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 155), (2, 155), (3, 24), (4, 155), (5, 24), (6, 24), (7, 279), (8, 61), (9, 61), (10, 1632), (11, 1632), (12, 1632), (13, 1632), (14, 1632), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1669), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 155), (2, 155), (3, 24), (4, 155), (5, 24), (6, 24), (7, 279), (8, 61), (9, 61), (10, 1676), (11, 1676), (12, 1676), (13, 1676), (14, 1676), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
     Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 977), (2, 155), (3, 155), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 10)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1677), (1, 1678), (2, 24), (3, 1653), (4, 24), (5, 1654)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1721), (1, 1722), (2, 24), (3, 1697), (4, 24), (5, 1698)] },
     Tag { name: "ncclDataType_t", rows: &[(0, 530), (1, 86), (2, 24), (3, 5), (4, 279), (5, 10), (6, 532), (7, 155), (8, 551), (9, 552), (10, 86), (11, 86)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },

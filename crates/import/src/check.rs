@@ -2,10 +2,9 @@
 //! the same? Writes nothing.
 
 use crate::known::Known;
-use crate::merge_types::Types;
 use crate::snapshot::Snapshot;
 use crate::sources::Family;
-use crate::{Place, blocks, changes, gcc, merge, pfn};
+use crate::{Place, Read, blocks, changes, gcc, pfn};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
@@ -82,8 +81,11 @@ pub(crate) fn steps(root: &Path, family: &Family, found: &mut Findings) -> Resul
     Ok(())
 }
 
-/// Names of types that nothing declares: a spelling of ours that is wrong, or a header that is missing.
-pub(crate) fn names(functions: &[merge::Function], types: &Types, known: &mut Known) {
+/// Names of types that nothing declares: a spelling of ours that is wrong, or a header that is missing. A typedef may give another
+/// name to a struct whose content is its library's own business.
+pub(crate) fn names(read: &Read, known: &mut Known) {
+    let Read { snapshots, functions, types, .. } = read;
+    let is_closed = |tag: &str| snapshots.iter().any(|s| s.decls.opaque.contains_key(tag));
     for (name, layouts) in &types.records {
         known.declared(name);
         layouts.iter().flat_map(|l| &l.fields).for_each(|(field, ty, _)| known.used(ty, &format!("{name}.{field}")));
@@ -91,7 +93,9 @@ pub(crate) fn names(functions: &[merge::Function], types: &Types, known: &mut Kn
     types.enums.keys().chain(types.handles.keys()).for_each(|n| known.declared(n));
     for (name, ty) in &types.typedefs {
         known.declared(name);
-        known.used(ty, name);
+        if !is_closed(ty) {
+            known.used(ty, name);
+        }
     }
     for function in functions {
         known.used(&function.returns, &function.name);

@@ -83,7 +83,7 @@ pub fn check(root: &Path, wanted: &[&str]) -> Result<()> {
         check::sources(&place, family, &read.snapshots, &mut found)?;
         found.explain(family);
         check::steps(root, family, &mut found)?;
-        check::names(&read.functions, &read.types, &mut known);
+        check::names(&read, &mut known);
         found.told.iter().for_each(|line| println!("{line}"));
         wrong.extend(found.wrong.into_iter().map(|w| format!("{} {w}", family.name)));
     }

@@ -157,6 +157,22 @@ functions = [\"potWeigh\"]
 }
 
 #[test]
+fn names_that_nothing_declares() {
+    let header =
+        "typedef struct lid lid_t;\nstruct pan { lid_t *lid; void *handle; };\nint potCover(struct pan *pan);\n";
+    let Some(kitchen) = Kitchen::of("names", header, header) else { return };
+    let mut read = Read::of(&kitchen.place, &kitchen.family()).unwrap();
+    let unknown = |read: &Read| {
+        let mut known = crate::Known::default();
+        crate::check::names(read, &mut known);
+        known.unknown()
+    };
+    assert_eq!(unknown(&read), [""; 0], "the content of a lid is its library's own business");
+    read.functions[0].params[0].ty = "saucepan *".to_owned();
+    assert_eq!(unknown(&read), ["type saucepan of potCover(pan) is declared nowhere"]);
+}
+
+#[test]
 fn gcc_agrees_and_would_not_if_it_were_wrong() {
     let Some(kitchen) = Kitchen::of("gcc", OLD, OLD) else { return };
     let family = kitchen.family();

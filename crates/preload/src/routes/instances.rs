@@ -216,22 +216,24 @@ unsafe extern "C" {
     static cutap_stacked_callbacks: u8;
     static cutap_flags: u8;
 }
-const ENTRY_BYTES: usize = 16;
+const ENTRY_BYTES: usize = 32;
+// An entry says which instance it is of: its number in edx, its address in r8.
 global_asm!(
     ".hidden cutap_callbacks, cutap_flags, cutap_reports, cutap_on_flags",
     ".hidden cutap_hooked_callbacks, cutap_reported, cutap_stacked_callbacks, cutap_on_stacked_callback",
     ".globl cutap_callbacks, cutap_flags, cutap_hooked_callbacks, cutap_stacked_callbacks",
     ".macro cutap_entries name, function",
-    ".balign 16",
+    ".balign {bytes}",
     ".type \\name,@function",
     "\\name:",
     ".cfi_startproc",
     ".set cutap_i, 0",
     ".rept {n}",
-    "  .balign 16",
+    "  .balign {bytes}",
     "  endbr64",
     "  .byte 0xba", // mov edx, cutap_i
     "  .long cutap_i",
+    "  lea r8, [rip + {all} + cutap_i * {instance}]",
     "  .byte 0xe9", // jmp function
     "  .long \\function - . - 4",
     "  .set cutap_i, cutap_i + 1",
@@ -244,6 +246,9 @@ global_asm!(
     "cutap_entries cutap_stacked_callbacks, cutap_on_stacked_callback",
     "cutap_entries cutap_flags, cutap_on_flags",
     n = const INSTANCES,
+    bytes = const ENTRY_BYTES,
+    all = sym ALL,
+    instance = const size_of::<Instance>(),
 );
 
 /// A profiler is here: from now on every function calls us, recorded or not, so that what it switches on later in the

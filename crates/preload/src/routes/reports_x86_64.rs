@@ -3,7 +3,7 @@
 //! with `callbacks::counted` and `counts::add`, and never touch more than scratch registers.
 
 use super::callbacks::CallbackRecord;
-use super::instances::{ALL, Function, Instance};
+use super::instances::{Function, Instance};
 use super::quiet;
 use crate::slots::thunks_x86_64::THUNKS;
 use crate::thread::block::Block;
@@ -20,7 +20,7 @@ global_asm!(
     ".type cutap_reports,@function",
     ".text",
     ".balign 64",
-    // Callback id in edi, the record in rsi, the instance's number in edx.
+    // Callback id in edi, the record in rsi, the instance's number in edx, its address in r8.
     "cutap_reports:",
     ".cfi_startproc",
     "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {counting}",
@@ -29,10 +29,6 @@ global_asm!(
     "  jne cutap_on_callback",
     "  test rsi, rsi",
     "  jz cutap_on_callback",
-    "  mov edx, edx",
-    "  imul r8, rdx, {instance}",
-    "  lea r9, [rip + {all}]",
-    "  add r8, r9",
     "  mov edi, edi",
     "  cmp rdi, [r8 + {count}]",
     "  jae cutap_on_callback",
@@ -71,8 +67,6 @@ global_asm!(
     recording = const offset_of!(Control, recording),
     counting = const RECORDING_COUNT,
     here = const RECORDED,
-    instance = const size_of::<Instance>(),
-    all = sym ALL,
     count = const offset_of!(Instance, count),
     driver_flags = const offset_of!(Instance, driver_flags),
     phase = const offset_of!(CallbackRecord, phase),

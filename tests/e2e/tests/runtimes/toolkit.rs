@@ -3,7 +3,7 @@
 
 use crate::forum::{build_in, golden_in, large};
 use crate::real::{self, shared, wheel};
-use cutap_e2e::{cutap, finish, scratch};
+use cutap_e2e::{cutap, finish, scratch, sources};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

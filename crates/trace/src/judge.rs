@@ -58,8 +58,8 @@ pub fn launch(call: &Call, folder: &mut Folder) {
     let mut above = call.parent.as_ref().filter(|_| !found.is_empty());
     while let Some(parent) = above {
         let mut inputs = plain_inputs(parent, None);
-        let mut here = |(at, parameters): &(u64, &Value)| inputs.iter_mut().any(|value| put(value, *at, parameters));
-        if found.iter().fold(false, |any, told| here(told) || any) {
+        let mut here = |(at, parameters): &&(u64, &Value)| inputs.iter_mut().any(|value| put(value, *at, parameters));
+        if found.iter().filter(|told| here(told)).count() > 0 {
             let _ = parent.judged.set(inputs);
         }
         above = parent.parent.as_ref();

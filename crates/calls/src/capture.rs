@@ -78,6 +78,14 @@ pub mod kind {
     /// Nothing of what lies there, but whether the processor has memory there: then a fragment without bytes. Not where
     /// [`is_programs`](super::is_programs) tells already.
     pub const PRESENT: u8 = 7;
+    /// Nothing, but where the logs of a new linker are is remembered: the pointer is to its handle; the count stands for where
+    /// the pointer to the options' names is, with their number in the word before it, their values in the one behind.
+    pub const LOGS: u8 = 8;
+    /// Of a linker's handle, which is in the place of the pointer: what the call has added to its log of the number `count`.
+    pub const LOG: u8 = 9;
+    /// What the function returned in vector registers, the low eight bytes of xmm0 and of xmm1: a fragment whose address is
+    /// [`RETURNED`](super::RETURNED).
+    pub const FLOATS: u8 = 10;
 }
 
 /// Step bit: after the call, if it returned 0; else before it.
@@ -98,6 +106,13 @@ pub const WORDS: u8 = 255;
 pub const RESULT: u8 = 254;
 /// No base.
 pub const NONE: u8 = 253;
+
+/// In the place of the address of what a function returned in vector registers.
+pub const RETURNED: u64 = 0;
+
+/// CU_JIT_INFO_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER: options of a linker that are its logs, by their number; the next option
+/// is how long each is.
+pub const LOG_OPTIONS: [u32; 2] = [3, 5];
 
 /// Parameters of a kernel that are kept at most.
 pub const PARAMETERS: usize = 64;

@@ -51,6 +51,9 @@ struct CallLine<'a> {
     /// What hooks did.
     #[serde(skip_serializing_if = "Option::is_none")]
     hooks: Option<Vec<Value>>,
+    /// What it has added to logs, by their names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logs: Option<serde_json::Map<String, Value>>,
     /// The stack that it was made on, and how its list ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     stack: Option<Vec<Value>>,
@@ -83,6 +86,7 @@ impl<W: io::Write> Json<W> {
             state: exit.state.word(),
             late: exit.late,
             hooks: hooked_json(exit),
+            logs: logs(exit),
             stack,
             stack_end,
             ..call_line(&exit.call)
@@ -117,9 +121,15 @@ fn call_line(call: &Call) -> CallLine<'_> {
         state: "noted",
         late: false,
         hooks: None,
+        logs: None,
         stack: None,
         stack_end: None,
     }
+}
+
+fn logs(exit: &Exit) -> Option<serde_json::Map<String, Value>> {
+    let all = exit.logs.iter().map(|log| (log.name.to_owned(), Value::from(log.text.text.as_str())));
+    Some(all.collect::<serde_json::Map<_, _>>()).filter(|logs| !logs.is_empty())
 }
 
 /// Its arguments are understood.

@@ -157,6 +157,7 @@ impl Leaks {
                 }
                 Effect::Allocates { .. } | Effect::Creates(_) => {}
                 Effect::Remembers { .. } | Effect::RemembersWhen { .. } => {}
+                Effect::KeepsLogs { .. } | Effect::TellsLogs(_) => {}
                 Effect::AllocatesInside { .. } | Effect::Belongs(..) | Effect::Unmaps { .. } => {}
             }
         }

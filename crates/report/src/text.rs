@@ -9,7 +9,7 @@ use crate::hooked::write_hooked;
 use crate::stacks;
 use crate::style::Styles;
 use crate::units::{decimal, word, write_time};
-use crate::values::write_value;
+use crate::values::{write_logs, write_value};
 use anstyle::Style;
 use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
 use std::fmt::Write as _;
@@ -264,6 +264,7 @@ impl<W: io::Write> Text<W> {
                     Returned::Nothing => self.line.push_str("void"),
                     Returned::Untold => self.line.push_str("(not told)"),
                 }
+                write_logs(exit, &mut self.line);
                 self.line.push(' ');
                 self.begin_style(styles.time);
                 self.line.push('<');

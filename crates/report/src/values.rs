@@ -3,8 +3,8 @@
 
 use crate::units::{decimal, exactly, hex, write_exactly};
 use cutap_calls::known::Memory;
-use cutap_trace::Launched;
 use cutap_trace::decode::{Fields, Place, Standing, Text, Value, flags_of, name_of};
+use cutap_trace::{Exit, Launched};
 use std::fmt::Write;
 
 /// Elements of an array that are written.
@@ -166,6 +166,16 @@ fn write_place(place: &Place, to: &mut String) {
         write_standing(of.standing, to);
     }
     to.push(']');
+}
+
+/// ` error_log="..."` for each log that a call has added to.
+pub fn write_logs(exit: &Exit, to: &mut String) {
+    for log in &exit.logs {
+        to.push(' ');
+        to.push_str(log.name);
+        to.push('=');
+        write_text(&log.text, to);
+    }
 }
 
 fn write_text(text: &Text, to: &mut String) {

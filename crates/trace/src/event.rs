@@ -6,7 +6,7 @@ mod lookup;
 
 use crate::decode::{Described, name_of};
 use crate::results::{Returned, Returns, returned, undeclared_status};
-pub use call::{Args, Call, Did, Exit, Hooked, Launched, State};
+pub use call::{Args, Call, Did, Exit, Hooked, Launched, Log, State};
 use cutap_calls::known;
 pub use lookup::{Answer, Lookup, LookupKind};
 use std::sync::Arc;

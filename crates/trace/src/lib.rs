@@ -44,7 +44,7 @@ pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
 pub use end::{Count, End, Filtered, Gap, Recording, Switched, SwitchedTo};
 pub use error::Error;
 pub use event::{
-    Answer, Args, Call, Did, Event, Exit, Function, Hooked, Instance, Launched, Layer, Lookup, LookupKind, Module,
+    Answer, Args, Call, Did, Event, Exit, Function, Hooked, Instance, Launched, Layer, Log, Lookup, LookupKind, Module,
     Process, State, Thread,
 };
 pub use filter::{Filter, FilterError};

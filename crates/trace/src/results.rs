@@ -13,7 +13,7 @@ pub enum Returns {
     Status,
     /// A number or an address.
     Value,
-    /// A float, or two: in a register that is not kept.
+    /// A float, or two: in vector registers, which are kept with the call as memory is.
     Elsewhere,
     /// Nothing: the register holds what was left there.
     Nothing,
@@ -30,8 +30,8 @@ pub enum Returned {
     Word(u64),
     /// Nothing.
     Nothing,
-    /// Something that nobody was told: a runtime that is linked in reports no result but a status, and what vector
-    /// registers hold is not kept.
+    /// Something that the result register does not tell: a runtime that is linked in reports no result but a status, and what
+    /// vector registers held is kept elsewhere.
     Untold,
 }
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn results_in_registers_that_are_not_kept() {
+    fn results_in_other_registers() {
         let of = |library: &str, name: &str| {
             let (function, version) = crate::decode::find(&TABLES, Layer::Library, library, name, None).unwrap();
             let words = crate::decode::Recorded::Block;

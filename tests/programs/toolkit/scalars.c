@@ -16,6 +16,8 @@ static int blas(void *memory) {
     failed |= cublasScalEx(handle, 16, &three, DOUBLE, memory, DOUBLE, 1, DOUBLE) | cublasSetPointerMode_v2(handle, 1);
     failed |= cublasSscal_v2(handle, 16, memory, memory, 1) | cublasDdot_v2(handle, 8, memory, 1, memory, 1, (double *)memory + 4);
     failed |= cublasScalEx(handle, 16, memory, DOUBLE, memory, DOUBLE, 1, DOUBLE) | cublasSetPointerMode_v2(handle, 0);
+    failed |= cublasSdot(8, memory, 1, memory, 1) != 1.5f || cublasDnrm2(8, memory, 1) != -0.25;
+    failed |= cublasCdotu(8, memory, 1, memory, 1).y != -3 || cublasZdotc(8, memory, 1, memory, 1).y != -6;
     failed |= cublasSscal_v2(handle, 16, &two, memory, 1) | cublasDestroy_v2(handle);
     return failed;
 }

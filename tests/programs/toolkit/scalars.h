@@ -8,6 +8,12 @@ int cublasSetPointerMode_v2(cublasHandle_t handle, int mode);
 int cublasSetMathMode(cublasHandle_t handle, int mode);
 int cublasSscal_v2(cublasHandle_t handle, int n, const float *alpha, float *x, int incx);
 int cublasDdot_v2(cublasHandle_t handle, int n, const double *x, int incx, const double *y, int incy, double *result);
+struct complex_float { float x, y; };
+struct complex_double { double x, y; };
+float cublasSdot(int n, const float *x, int incx, const float *y, int incy);
+double cublasDnrm2(int n, const double *x, int incx);
+struct complex_float cublasCdotu(int n, const void *x, int incx, const void *y, int incy);
+struct complex_double cublasZdotc(int n, const void *x, int incx, const void *y, int incy);
 int cublasScalEx(cublasHandle_t handle, int n, const void *alpha, int alphaType, void *x, int xType, int incx, int executionType);
 
 int cublasLtMatmulDescCreate(void **desc, int compute, int scale);

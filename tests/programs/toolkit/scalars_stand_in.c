@@ -18,6 +18,17 @@ int cublasDdot_v2(cublasHandle_t handle, int n, const double *x, int incx, const
     if (handle->mode == 0) *result = 7;
     return 0;
 }
+/* The interface of before 4.0 returns numbers. */
+float cublasSdot(int n, const float *x, int incx, const float *y, int incy) { (void)n, (void)x, (void)incx, (void)y, (void)incy; return 1.5f; }
+double cublasDnrm2(int n, const double *x, int incx) { (void)n, (void)x, (void)incx; return -0.25; }
+struct complex_float cublasCdotu(int n, const void *x, int incx, const void *y, int incy) {
+    (void)n, (void)x, (void)incx, (void)y, (void)incy;
+    return (struct complex_float){2, -3};
+}
+struct complex_double cublasZdotc(int n, const void *x, int incx, const void *y, int incy) {
+    (void)n, (void)x, (void)incx, (void)y, (void)incy;
+    return (struct complex_double){4.5, -6};
+}
 int cublasScalEx(cublasHandle_t handle, int n, const void *alpha, int alphaType, void *x, int xType, int incx, int executionType) {
     (void)n, (void)alphaType, (void)x, (void)xType, (void)incx, (void)executionType;
     return handle->mode == 0 && *(const double *)alpha != 3;

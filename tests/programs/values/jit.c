@@ -32,6 +32,21 @@ int main(void) {
     CHECK(cuLinkCreate(7, names, fresh(), &state));
     CHECK(cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)ptx, sizeof ptx, "one.ptx", 2, names + 5, values + 5));
     CHECK(cuLinkComplete(state, &image, &bytes) || cuLinkDestroy(state));
+    /* What a call adds to the logs of its linker is behind what was there before; each linker has its own. */
+    CUlinkState other;
+    static char others[64];
+    CUjit_option few[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *places[] = {others, (void *)sizeof others};
+    CHECK(cuLinkCreate(7, names, fresh(), &state) || cuLinkCreate(2, few, places, &other));
+    cuLinkAddData(state, CU_JIT_INPUT_PTX, "no code", 8, "first", 0, 0, 0);
+    cuLinkAddData(other, CU_JIT_INPUT_CUBIN, "nor here", 9, "its own", 0, 0, 0);
+    cuLinkAddData(state, CU_JIT_INPUT_PTX, ".version 99.0\n", 15, "second", 0, 0, 0);
+    CHECK(cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)ptx, sizeof ptx, "good", 0, 0, 0));
+    CHECK(cuLinkDestroy(state) || cuLinkDestroy(other));
+    /* Without logs there is nothing to tell. */
+    CHECK(cuLinkCreate(0, 0, 0, &state));
+    cuLinkAddData(state, CU_JIT_INPUT_PTX, "no code", 8, "third", 0, 0, 0);
+    CHECK(cuLinkDestroy(state));
     puts("done");
     return 0;
 }

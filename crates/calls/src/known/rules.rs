@@ -161,6 +161,17 @@ pub enum Effect {
         /// How long.
         bytes: Count,
     },
+    /// A new linker, to which the first points, writes its logs where the options in the second, with the values in the third, say.
+    KeepsLogs {
+        /// Points to its handle.
+        of: u8,
+        /// Names of the options; their number is the parameter before.
+        keys: u8,
+        /// Their values.
+        values: u8,
+    },
+    /// This linker may write into its logs.
+    TellsLogs(u8),
     /// A handle ends.
     Destroys(u8),
     /// The parameter points to a new handle. (Every handle written by a function is introduced anyhow.)

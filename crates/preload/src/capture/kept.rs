@@ -18,6 +18,8 @@ pub struct Call<'a> {
     pub words: &'a [u64],
     /// The result register, after the call.
     pub result: u64,
+    /// The low eight bytes of the first two vector registers, after the call.
+    pub floats: [u64; 2],
     /// Address of a driver's function, to find the driver by; 0 for functions of other layers.
     pub driver: usize,
 }
@@ -148,7 +150,7 @@ mod tests {
     #[test]
     fn words_and_fragments_are_read_inside_their_bounds() {
         let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
-        let call = Call { words: &[0x1_0000_0002, 3], result: 9, driver: 0 };
+        let call = Call { words: &[0x1_0000_0002, 3], result: 9, floats: [0; 2], driver: 0 };
         let read = |kept: &Kept, base, offset, len| kept.read(base, offset, len, &call);
         assert_eq!(read(&kept, WORDS, 0, 4), Some(2));
         assert_eq!(read(&kept, WORDS, 4, 4), Some(1));

@@ -5,6 +5,7 @@
 mod copy;
 mod kept;
 pub mod kernels;
+mod logs;
 mod program;
 pub mod quick;
 pub mod stacked;
@@ -88,7 +89,7 @@ fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL
 #[inline(never)]
 pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
-    let call = Call { words: words_of(frame, row, &mut words), result: 0, driver: driver(frame) };
+    let call = Call { words: words_of(frame, row, &mut words), result: 0, floats: [0; 2], driver: driver(frame) };
     inputs(b, row, &call, frame.stack as usize, then)
 }
 
@@ -107,7 +108,8 @@ pub fn inputs<R>(b: &mut Block, row: &Row, call: &Call, stack: usize, then: impl
 pub fn after<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let [result, _] = frame.result;
-    let call = Call { words: words_of(frame, row, &mut words), result, driver: driver(frame) };
+    let floats = frame.result_xmm.map(|x| x as u64);
+    let call = Call { words: words_of(frame, row, &mut words), result, floats, driver: driver(frame) };
     outputs(b, row, &call, frame.stack as usize, then)
 }
 

@@ -1,12 +1,12 @@
 //! The steps of a function, followed one by one: each reads a pointer and keeps what it leads to.
 
 use super::kept::{Call, Kept, STEPS_MAX};
-use super::kernels;
+use super::{kernels, logs};
 use crate::routes::handles;
 use crate::start;
 use crate::thread::block::Block;
 use core::mem::MaybeUninit;
-use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, Step, WORDS, kind};
+use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, RETURNED, Step, WORDS, kind};
 use cutap_wire::count;
 use cutap_wire::record::FRAGMENT_WORDS;
 
@@ -20,9 +20,16 @@ pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8
             continue;
         }
         kept_before = false;
-        if step.kind == kind::KERNELS {
-            kernels_of(b, kept, step, call);
-            continue;
+        match step.kind {
+            kind::KERNELS => {
+                kernels_of(b, kept, step, call);
+                continue;
+            }
+            kind::FLOATS => {
+                floats(kept, call);
+                continue;
+            }
+            _ => {}
         }
         let Some(at) = kept.read(step.base, step.offset.into(), 8, call).filter(|&p| p != 0) else { continue };
         if let Some(fragment) = one(b, kept, step, call, at as usize) {
@@ -70,7 +77,22 @@ fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> O
             kernel(kept, parameters(b, function, call)?, at, room)
         }
         kind::EXTRA => extra(kept, at),
+        kind::LOGS => {
+            logs::made(kept, step, call, at);
+            None
+        }
+        kind::LOG => logs::added(kept, at as u64, step.count.into(), most),
         _ => None,
+    }
+}
+
+/// What the call returned in vector registers.
+fn floats(kept: &mut Kept, call: &Call) {
+    let len = size_of_val(&call.floats);
+    if kept.room() >= len {
+        // SAFETY: there is room, and words have no alignment to keep.
+        unsafe { kept.place().cast::<[u64; 2]>().write_unaligned(call.floats) };
+        kept.close(RETURNED as usize, len, len);
     }
 }
 
@@ -102,7 +124,7 @@ fn kernels_of(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call) {
     }
 }
 
-fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize) -> Option<(u16, u16)> {
+pub fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize) -> Option<(u16, u16)> {
     let len = meant.min(most);
     if len == 0 {
         return None;
@@ -219,7 +241,7 @@ mod tests {
         let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
         // SAFETY: zeros are a valid block; no step here asks a driver.
         let mut block = unsafe { std::boxed::Box::<Block>::new_zeroed().assume_init() };
-        run(&mut block, &mut kept, steps, &Call { words, result: 0, driver: 0 }, when);
+        run(&mut block, &mut kept, steps, &Call { words, result: 0, floats: [0; 2], driver: 0 }, when);
         let bytes: std::vec::Vec<u8> = kept.words().iter().flat_map(|w| w.to_le_bytes()).collect();
         Fragments::new(&bytes).map(|f| (f.address, f.meant, f.bytes.to_vec())).collect()
     }

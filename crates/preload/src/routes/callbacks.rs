@@ -168,7 +168,7 @@ fn enter_by_steps(b: &mut Block, call: OpenCall, caller: usize, f: &Function, r:
     let remembered = f.row.load(Relaxed);
     with_block(b, r, remembered, |b, words| match capture::of(remembered) {
         Some(row) if remembered & row::BEFORE != 0 => {
-            capture::inputs(b, row, &Call { words, result: 0, driver: 0 }, call.frame, |b, words| {
+            capture::inputs(b, row, &Call { words, result: 0, floats: [0; 2], driver: 0 }, call.frame, |b, words| {
                 record::enter(b, call, caller, words)
             })
         }
@@ -224,7 +224,7 @@ fn exit_by_steps(b: &mut Block, number: u32, result: u64, f: &Function, r: &Call
     let (at, remembered) = (&raw const *r as usize, f.row.load(Relaxed));
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
-            capture::outputs(b, row, &Call { words, result, driver: 0 }, at, |b, words| {
+            capture::outputs(b, row, &Call { words, result, floats: [0; 2], driver: 0 }, at, |b, words| {
                 record::exit(b, at, number, words)
             });
         }),

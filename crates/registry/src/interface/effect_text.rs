@@ -6,7 +6,8 @@ use super::toml_walk::Walk;
 use crate::error::Error;
 
 /// Keys of a function that are no parameters.
-pub(crate) const KEYS: [&str; 7] = ["allocates", "belongs", "unmaps", "frees", "destroys", "creates", "remembers"];
+pub(crate) const KEYS: [&str; 9] =
+    ["allocates", "belongs", "unmaps", "frees", "destroys", "creates", "remembers", "keeps_logs", "tells_logs"];
 
 /// What a call does to allocations and handles; parameters by name.
 #[derive(Clone)]
@@ -30,6 +31,9 @@ pub(crate) enum EffectKind {
     Unmaps(CountText),
     Destroys,
     Creates,
+    /// The parameters that are a new linker's options and their values.
+    KeepsLogs(String, String),
+    TellsLogs,
     /// The parameter whose value the handle carries; when which parameter is which value of its enum; whether it
     /// says where scalars are.
     Remembers {
@@ -45,11 +49,13 @@ pub(crate) fn read(key: &str, value: &Walk) -> Result<Vec<EffectText>, Error> {
         "allocates" => allocates(value)?,
         "belongs" => belongs(value)?,
         "unmaps" => unmaps(value)?,
+        "keeps_logs" => keeps_logs(value)?,
         "remembers" => return value.all()?.iter().map(remembers).collect(),
         _ => {
             let kind = match key {
                 "frees" => EffectKind::Frees,
                 "destroys" => EffectKind::Destroys,
+                "tells_logs" => EffectKind::TellsLogs,
                 _ => EffectKind::Creates,
             };
             let each = |parameter| EffectText { at: value.at, kind: kind.clone(), parameter };
@@ -96,6 +102,21 @@ fn belongs(value: &Walk) -> Result<EffectText, Error> {
         return Err(value.error("expected { at = \"parameter\", to = \"handle\" }".into()));
     }
     Ok(EffectText { at: value.at, kind: EffectKind::Belongs(to), parameter: at })
+}
+
+fn keeps_logs(value: &Walk) -> Result<EffectText, Error> {
+    let [mut of, mut keys, mut values] = [const { String::new() }; 3];
+    for (key, value) in value.table(&["of", "keys", "values"])? {
+        match key {
+            "of" => of = value.text()?,
+            "keys" => keys = value.text()?,
+            _ => values = value.text()?,
+        }
+    }
+    if [&of, &keys, &values].iter().any(|name| name.is_empty()) {
+        return Err(value.error("expected { of = \"handle\", keys = \"parameter\", values = \"parameter\" }".into()));
+    }
+    Ok(EffectText { at: value.at, kind: EffectKind::KeepsLogs(keys, values), parameter: of })
 }
 
 fn unmaps(value: &Walk) -> Result<EffectText, Error> {

@@ -240,6 +240,8 @@ fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -
         EffectKind::Frees => Effect::Frees(at),
         EffectKind::Destroys => Effect::Destroys(at),
         EffectKind::Creates => Effect::Creates(at),
+        EffectKind::TellsLogs => Effect::TellsLogs(at),
+        EffectKind::KeepsLogs(keys, values) => Effect::KeepsLogs { of: at, keys: find(keys)?, values: find(values)? },
         EffectKind::Remembers { value, when: None, mode: false } => Effect::Remembers { of: at, value: find(value)? },
         EffectKind::Remembers { value, when, mode } => {
             let (key, is) = match when {

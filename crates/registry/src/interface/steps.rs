@@ -4,7 +4,7 @@
 use super::budget;
 use super::capture::{ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, RESULT, Step, WORDS, kind};
 use super::functions::FunctionRow;
-use super::known::{Count, Dir, Rule, Type, TypeId, Writes};
+use super::known::{Count, Dir, Effect, Rule, Type, TypeId, Writes};
 use super::rules::Member;
 use super::types::Tables;
 
@@ -12,9 +12,10 @@ use super::types::Tables;
 pub(crate) const BLOCK_WORDS: u32 = 46;
 /// Bytes of a text; of an array; of kernel parameters; of the largest struct.
 const TEXT: u16 = 256;
+const LOG: u16 = 512;
 const ARRAY: u16 = 1024;
 const KERNEL: u16 = 1024;
-const STRUCT: u32 = 1200;
+const STRUCT: u32 = 1632;
 /// Bytes of an attribute that is a list.
 const LIST: u16 = 64;
 /// Elements of a list that ends with a zero.
@@ -62,6 +63,7 @@ pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> V
             }
         }
     }
+    plan.logs(&words, &row.effects);
     if let Type::Pointer(to, _) = tables.get(row.returns)
         && tables.get(to) == Type::Char
     {
@@ -73,6 +75,9 @@ pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> V
         (tables.get(row.returns), plan.size(row.returns), form)
     {
         plan.out.push(Step { flags: ALWAYS, base: RESULT, most: size as u16, ..memory(1, size as u16) });
+    }
+    if form == Form::Registers && plan.is_float(row.returns) {
+        plan.out.push(Step { flags: ALWAYS, base: RESULT, most: 16, ..memory(1, 16) }.of(kind::FLOATS));
     }
     plan.out.truncate(MOST_STEPS);
     let words = match form {
@@ -123,6 +128,18 @@ fn memory(count: u16, size: u16) -> Step {
 impl Plan<'_> {
     fn size(&self, ty: TypeId) -> u32 {
         self.tables.extent(ty, self.at.version).size
+    }
+
+    /// Whether a value is returned in vector registers: a float, or a few of them in a struct.
+    fn is_float(&self, ty: TypeId) -> bool {
+        match self.tables.get(ty) {
+            Type::Float(_) => true,
+            Type::Struct(first) if self.size(ty) <= 16 => {
+                let row = &self.tables.structs[self.tables.row_at(first, self.at.version)];
+                row.fields.iter().all(|field| matches!(self.tables.get(field.ty), Type::Float(_)))
+            }
+            _ => false,
+        }
     }
 
     /// The steps of one pointer. Where its count may be missing (NULL), the most that there can be is kept.
@@ -228,6 +245,26 @@ impl Plan<'_> {
                 }
             }
             Rule::Extra => self.out.push(Step { most: KERNEL / 2, ..step }.of(kind::EXTRA)),
+        }
+    }
+
+    /// Where a new linker's logs are; what a call adds to them, above all one that fails.
+    fn logs(&mut self, words: &Siblings, effects: &[Effect]) {
+        let at = |n: u8| words.at(n.into());
+        for effect in effects {
+            match *effect {
+                Effect::KeepsLogs { of, keys, .. } => {
+                    let (Some(offset), Some(count)) = (at(of), at(keys)) else { continue };
+                    let step = Step { flags: EXIT, offset, count_base: WORDS, ..memory(count, 1) };
+                    self.out.push(step.of(kind::LOGS));
+                }
+                Effect::TellsLogs(of) => {
+                    let Some(offset) = at(of) else { continue };
+                    let log = |n| Step { flags: ALWAYS, offset, most: LOG, ..memory(n, 1) }.of(kind::LOG);
+                    self.out.extend([log(0), log(1)]);
+                }
+                _ => {}
+            }
         }
     }
 

@@ -177,6 +177,8 @@ pub(super) fn effect(params: &[Param], effect: Effect) -> String {
         Effect::Unmaps { at, bytes } => format!("unmaps {} bytes at {}", count(params, bytes), name(at)),
         Effect::Frees(n) => format!("frees the memory at {}", name(n)),
         Effect::Destroys(n) => format!("ends {}", name(n)),
+        Effect::KeepsLogs { of, keys, .. } => format!("*{} writes its logs where {} say", name(of), name(keys)),
+        Effect::TellsLogs(n) => format!("adds to the logs of {}", name(n)),
         Effect::Creates(n) => format!("makes *{}", name(n)),
         Effect::RemembersWhen { of, value, mode: true, .. } => {
             format!("{} says by {} from now on whether scalars are on the host", name(of), name(value))

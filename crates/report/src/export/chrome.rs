@@ -42,6 +42,9 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
         write_launched(exit.and_then(|e| e.output(n)).unwrap_or(input), call.launched(), &mut text);
         arguments.insert(param.name.into(), text.into());
     }
+    for log in exit.iter().flat_map(|e| &e.logs) {
+        arguments.insert(log.name.into(), log.text.text.as_str().into());
+    }
     let stack = stacks::lines(call).join("\n");
     for (key, value) in [
         ("cutap.stack", Some(&*stack).filter(|s| !s.is_empty())),

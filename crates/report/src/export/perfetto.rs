@@ -336,6 +336,10 @@ impl<W: io::Write> Perfetto<W> {
             let (name, number) = (self.number(ARGUMENTS, "cutap.kernel"), self.number(TEXTS, kernel));
             Self::constant(name, kernel, number, &mut event);
         }
+        for log in &exit.logs {
+            let (name, number) = (self.number(ARGUMENTS, log.name), self.number(TEXTS, &log.text.text));
+            Self::constant(name, &log.text.text, number, &mut event);
+        }
         let stack = stacks::lines(call).join("\n");
         if !stack.is_empty() {
             let (name, number) = (self.number(ARGUMENTS, "cutap.stack"), self.number(TEXTS, &stack));

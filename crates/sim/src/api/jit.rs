@@ -46,6 +46,19 @@ impl Logs {
         Logs { info: log(INFO), error: log(ERROR) }
     }
 
+    /// Adds to them for a piece that a linker has taken, or not: as a driver does, behind what stands there.
+    pub fn added<T>(self, answer: Answer<T>) -> Answer<T> {
+        if let (Some(log), Err(fault)) = (self.error, &answer) {
+            let before = In::<u32>::at(log.size).get().unwrap_or(0).min(log.bytes);
+            let (room, text) = (log.bytes - before, reason(*fault));
+            let written = text.len().min(room.saturating_sub(1) as usize);
+            if put_text(Out::at(log.buffer + u64::from(before)), room, text).is_ok() {
+                Out::<u32>::at(log.size).put_if_wanted(before + written as u32);
+            }
+        }
+        answer
+    }
+
     /// Writes them for code that was taken, or not.
     pub fn told<T>(self, answer: Answer<T>) -> Answer<T> {
         let refused = answer.as_ref().err().map_or(&b""[..], |fault| reason(*fault));

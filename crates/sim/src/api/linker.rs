@@ -34,7 +34,7 @@ pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, f
 fn add(world: &mut World, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
     let link = known_mut(&mut world.links, link)?;
     match kind {
-        0..=2 => drop(link.logs.told(image::read_bytes(&code))?),
+        0..=2 => drop(link.logs.added(image::read_bytes(&code))?),
         3 | 4 => return Ok(()),
         _ => return Err(Fault::INVALID_VALUE),
     }

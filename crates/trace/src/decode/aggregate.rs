@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// As many bytes of a struct as the target keeps (`STRUCT` of the registry's steps).
-    const KEPT: u32 = 1200;
+    const KEPT: u32 = 1632;
 
     #[test]
     fn structs_of_the_registry_are_read_whole() {
@@ -138,7 +138,7 @@ mod tests {
         }
         // Only the management library has larger ones, and a descriptor of files; all hold arrays of hundreds of elements.
         let larger = TABLES.structs.iter().filter(|of| of.size > KEPT).map(|of| of.name);
-        let named = |name: &str| name.starts_with("nvml") || ["cudaXtDesc", "CUfileStatsLevel3_t"].contains(&name);
+        let named = |name: &str| name.starts_with("nvml") || name == "CUfileStatsLevel3_t";
         assert_eq!(larger.filter(|name| !named(name)).collect::<Vec<_>>(), [""; 0]);
     }
 

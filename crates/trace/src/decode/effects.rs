@@ -2,6 +2,7 @@
 
 use super::find::Described;
 use super::graphs::{self, Node, Step};
+use super::logs;
 use super::memory::Memory;
 use super::owned;
 use super::row::Row;
@@ -62,6 +63,8 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                     state.places.unmap(address, bytes, call.start_ns);
                 }
             }
+            Effect::KeepsLogs { of, keys, values } => logs::keep(state, &walk, row, of, keys, values),
+            Effect::TellsLogs(_) => {}
             Effect::Frees(n) => {
                 if let Some(address) = raw(&walk, row, n) {
                     state.places.remove(address, call.start_ns);
@@ -156,7 +159,7 @@ fn others<'a>(walk: &'a Walk<'_>, row: &Row<'_>, n: u8) -> impl Iterator<Item = 
 }
 
 /// A handle and its kind, given as it is or by a pointer to where it lies in this memory.
-fn kind_of(walk: &Walk<'_>, memory: Memory<'_>, row: &Row<'_>, n: u8) -> Option<(&'static known::Handle, u64)> {
+pub fn kind_of(walk: &Walk<'_>, memory: Memory<'_>, row: &Row<'_>, n: u8) -> Option<(&'static known::Handle, u64)> {
     let param = row.params.get(usize::from(n))?;
     let (ty, value) = match walk.ty(param.ty) {
         Type::Pointer(to, _) => (walk.ty(to), word(memory.at(raw(walk, row, n)?)?.bytes)),
@@ -167,7 +170,7 @@ fn kind_of(walk: &Walk<'_>, memory: Memory<'_>, row: &Row<'_>, n: u8) -> Option<
 }
 
 /// The bits of a parameter.
-fn raw(walk: &Walk<'_>, row: &Row<'_>, n: u8) -> Option<u64> {
+pub fn raw(walk: &Walk<'_>, row: &Row<'_>, n: u8) -> Option<u64> {
     let param = row.params.get(usize::from(n))?;
     Some(word(row.cell(n.into(), walk.size_of(param.ty))?.bytes()))
 }

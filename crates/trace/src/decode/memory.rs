@@ -8,6 +8,11 @@ use cutap_wire::record::{Fragment, Fragments};
 pub struct Memory<'a>(Fragments<'a>);
 
 impl<'a> Memory<'a> {
+    /// All pieces.
+    pub fn pieces(self) -> Fragments<'a> {
+        self.0
+    }
+
     /// The memory that these bytes of a record hold.
     pub fn new(bytes: &'a [u8]) -> Memory<'a> {
         Memory(Fragments::new(bytes))

@@ -15,6 +15,7 @@ mod fuzz;
 mod graphs;
 mod handles;
 mod kernel;
+mod logs;
 mod memory;
 mod owned;
 mod places;
@@ -43,6 +44,7 @@ pub use value::{Fields, Items, List, Owner, Place, Standing, Text, Value, flags_
 use crate::event::{Call, Event, Exit, Launched, Layer, State as Ended};
 use crate::kernels::Kernels;
 use crate::results::Returned;
+use cutap_calls::capture::RETURNED;
 use cutap_calls::known::{self, Dir, Effect, Rule, Type, Writes};
 use memory::Memory;
 use row::Row;
@@ -152,6 +154,9 @@ impl Interpreter {
             }
         }
         exit.value = returned(&mut walk, described, exit);
+        let (memory, version) = (Memory::new(&exit.memory), described.version);
+        let plain = Walk::new(described.tables, version, memory, Side::After);
+        exit.logs = logs::added(&plain, &self.state, &row, described.function.effects);
         if !exit.is_error() {
             effects::apply(&mut self.state, &row, described, &call, exit);
         }
@@ -230,10 +235,15 @@ fn outputs(walk: &mut Walk<'_>, row: &Row<'_>, effects: &[Effect], failed: bool)
 
 /// The result, when it is no status.
 fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Box<Value>> {
-    if !matches!(exit.returned(), Some(Returned::Number(_) | Returned::Word(_))) {
-        return None;
-    }
     let ty = described.function.returns;
+    match exit.returned() {
+        Some(Returned::Number(_) | Returned::Word(_)) => {}
+        Some(Returned::Untold) => {
+            let bytes = walk.memory.at(RETURNED)?.bytes.get(..walk.size_of(ty))?;
+            return Some(Box::new(walk.by_type(ty, bytes, known::Unit::None)));
+        }
+        _ => return None,
+    }
     if let Type::Struct(first) = walk.ty(ty) {
         // The caller said where it goes; the register has the address.
         let kept = walk.memory.at(exit.result)?;

@@ -4,6 +4,7 @@
 use super::device::Devices;
 use super::graphs::Graphs;
 use super::handles::Handles;
+use super::logs::Logs;
 use super::places::Places;
 
 /// A process at a moment of its trace.
@@ -13,6 +14,7 @@ pub struct State {
     pub places: Places,
     pub devices: Devices,
     pub graphs: Graphs,
+    pub logs: Logs,
     /// When: of the event that is looked at.
     pub now: u64,
 }

@@ -1,7 +1,7 @@
 //! A call, from its beginning to its end, with its arguments as words and as values.
 
 use super::{Function, Instance, Layer, Thread};
-use crate::decode::Value;
+use crate::decode::{Text, Value};
 use crate::results::{Returned, returned};
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
@@ -236,13 +236,24 @@ pub struct Exit {
     pub outputs: Box<[(u8, Value)]>,
     /// The result, when it is no status and its type is known.
     pub value: Option<Box<Value>>,
+    /// What it has added to logs to which no argument leads.
+    pub logs: Box<[Log]>,
+}
+
+/// Text that a call has added to a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// What the log is called: `info_log`, `error_log`.
+    pub name: &'static str,
+    /// The text.
+    pub text: Text,
 }
 
 impl Exit {
     /// A call that did not return.
     pub(crate) fn without_return(call: Arc<Call>, state: State, end_ns: u64) -> Exit {
-        let (memory, outputs) = (Box::default(), Box::default());
-        Exit { call, state, end_ns, duration_ns: None, result: 0, late: false, memory, outputs, value: None }
+        let (memory, outputs, logs) = (Box::default(), Box::default(), Box::default());
+        Exit { call, state, end_ns, duration_ns: None, result: 0, late: false, memory, outputs, value: None, logs }
     }
 
     /// The argument of this number as it was after the call, if the call wrote it.

@@ -129,7 +129,10 @@ mod tests {
     #[test]
     fn structs_of_the_registry_are_read_whole() {
         use cutap_calls::generated::known::TABLES;
-        for (first, of) in TABLES.structs.iter().enumerate().filter(|(_, of)| of.size <= KEPT) {
+        // Numbers within numbers: more than are made of a call.
+        let many = ["nvmlObservedMetrics_t", "nvmlPerfMetricsDlppc2xSample_t"];
+        let kept = |of: &Struct| of.size <= KEPT && !many.contains(&of.name);
+        for (first, of) in TABLES.structs.iter().enumerate().filter(|(_, of)| kept(of)) {
             let mut walk = Walk::new(&TABLES, of.since, Memory::new(&[]), Side::Before);
             let Value::Struct(fields) = walk.structure(first as u16, &vec![0; of.size as usize], of.size.into()) else {
                 panic!("{}", of.name)

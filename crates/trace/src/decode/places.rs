@@ -52,6 +52,8 @@ pub enum Else {
     Plain,
     /// It is the host's: the call means it so.
     Host,
+    /// It is the host's: the processor has memory there.
+    There,
     /// It is the host's if it lies where only such memory is; else in no allocation.
     Any,
 }
@@ -172,10 +174,12 @@ impl Places {
         let found = within(&self.memory).or_else(|| within(&self.reserved));
         let freed = || {
             let (start, (_, found)) = self.freed.range(..=address).next_back()?;
-            inside(*start, *found).filter(|_| self.complete)
+            // What page-locked memory was there is gone: this came from elsewhere.
+            let again = other == Else::There && found.memory == Memory::Host;
+            inside(*start, *found).filter(|_| self.complete && !again)
         };
         let Some(((offset, found), freed)) = found.map(|f| (f, false)).or_else(|| Some((freed()?, true))) else {
-            let hosts = other == Else::Host || is_programs(address);
+            let hosts = matches!(other, Else::Host | Else::There) || is_programs(address);
             let memory = if hosts { Memory::Host } else { Memory::Unknown };
             let place = Place { memory, device: None, offset: 0, bytes: None, size: 0, freed: false, of: None };
             return (other != Else::Plain && self.complete && can_be(address)).then_some((place, None));
@@ -241,6 +245,8 @@ mod tests {
         places.insert(0x20000, Some(0x100), Memory::Host, None, 40);
         places.remove(0x20000, 50);
         assert_eq!(found(&places, 0x20000), Some((Memory::Host, true)));
+        let there = |p: &Places, at| p.at(at, None, Else::There).map(|(f, _)| (f.memory, f.freed));
+        assert_eq!(there(&places, 0x20000), Some((Memory::Host, false)), "it came again from elsewhere");
         places.insert(0x20000, Some(0x100), Memory::Host, None, 60);
         places.registered(0x20000);
         places.remove(0x20000, 70);

@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
     fn other(&self, row: &Row<'_>, rule: Rule, address: u64) -> Else {
         let (kind, from) = match rule {
             Rule::Host(_) => return Else::Host,
-            Rule::Either(_) if self.either(address).is_some() => return Else::Host,
+            Rule::Either(_) if self.either(address).is_some() => return Else::There,
             Rule::From(_, kind) => (kind, true),
             Rule::To(_, kind) => (kind, false),
             _ => return Else::Any,

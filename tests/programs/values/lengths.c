@@ -61,6 +61,12 @@ static void operations(CUstream stream, CUdeviceptr memory) {
     all[1].waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
     all[2].operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
     cuStreamBatchMemOp(stream, 3, all, 0);
+    CUstreamAttrValue priority = {.priority = 2}, policy = {.syncPolicy = CU_SYNC_POLICY_SPIN}, window = {0};
+    window.accessPolicyWindow.base_ptr = (void *)memory;
+    window.accessPolicyWindow.num_bytes = 4096;
+    cuStreamSetAttribute(stream, CU_STREAM_ATTRIBUTE_PRIORITY, &priority);
+    cuStreamSetAttribute(stream, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &policy);
+    cuStreamSetAttribute(stream, CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &window);
 }
 
 static void nodes(CUgraph graph, CUkernel kernel, CUcontext context) {

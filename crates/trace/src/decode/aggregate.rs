@@ -55,6 +55,16 @@ impl Walk<'_> {
         Value::Struct(Box::new(Fields { of, values: vec![(n, value)], cut: false, more: 0 }))
     }
 
+    /// A union at an address; a sibling of the pointer tells what it holds.
+    pub fn held(&mut self, first: u16, row: &Row<'_>, sibling: u8, address: u64) -> Option<Value> {
+        let of = self.struct_of(first).filter(|of| of.tag != 255)?;
+        let n = self.meant(sibling, of.tags, row)?;
+        let bytes = self.memory.at(address)?.bytes;
+        let value = self.deeper(|w| w.param(&Row::fields(of, bytes), n.into())).unwrap_or(Value::Missing);
+        let held = Value::Struct(Box::new(Fields { of, values: vec![(n, value)], cut: false, more: 0 }));
+        Some(Value::To(address, Box::new(held)))
+    }
+
     /// The field that a union holds.
     fn meant(&mut self, at: u8, tags: u16, holder: &Row<'_>) -> Option<u8> {
         let tag = holder.params.get(usize::from(at))?;

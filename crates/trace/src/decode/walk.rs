@@ -222,6 +222,7 @@ impl<'a> Walk<'a> {
             Rule::Tagged(tags, sibling, count) => match w.ty(to) {
                 // A number, of which the tag may say that it has names.
                 Type::Int { .. } if w.announced(row, tags, sibling).is_none() => w.target(to, address, param.unit),
+                Type::Union(first) if let Some(held) = w.held(first, row, sibling, address) => Some(held),
                 _ => w.tagged(row, address, tags, sibling, count),
             },
             Rule::Addresses(count, bytes) => w.addresses(row, address, count, bytes),

@@ -131,7 +131,7 @@ impl Comparison {
     /// Whether it holds for the first part of the path; `None` when the value does not tell.
     pub fn holds(&self, value: &Value) -> Option<bool> {
         let value = self.path.iter().skip(1).try_fold(value, |value, field| inside(value, field))?;
-        let value = value.target();
+        let value = alone(value.target()).map_or(value, |(_, held)| held).target();
         if matches!(value, Value::Missing) {
             return None;
         }
@@ -162,12 +162,25 @@ impl Comparison {
 /// A field, or an element by its number.
 fn inside<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value.target() {
-        Value::Struct(fields) => fields.named().into_iter().find(|(field, _)| *field == name).map(|(_, value)| value),
+        Value::Struct(fields) => {
+            let named = fields.named().into_iter().find(|(field, _)| *field == name).map(|(_, value)| value);
+            // The name of a union's field may be left out.
+            named.or_else(|| inside(&alone(value.target())?.1, name))
+        }
         Value::Array(items) => items.values.get(name.parse::<usize>().ok()?),
         Value::List(list) => {
             let named = (0..list.values.len()).find(|n| list.name(*n) == Some(name));
             list.values.get(named.or_else(|| name.parse().ok())?)
         }
+        _ => None,
+    }
+}
+
+/// What a union holds.
+fn alone(value: &Value) -> Option<&(u8, Value)> {
+    let Value::Struct(fields) = value else { return None };
+    match fields.values.as_slice() {
+        [held] if fields.of.fields.len() > 1 && fields.of.tag != 255 => Some(held),
         _ => None,
     }
 }

@@ -2,11 +2,11 @@
 //! a number compared with a word, a word that an enum does not have. Refused, with the nearest that there is.
 
 use super::arguments::{Comparison, KERNEL};
-use super::near::nearest;
+use super::near::{meant, nearest, there};
 use super::{Filter, FilterError};
 use cutap_calls::filter::wanted;
 use cutap_calls::glob;
-use cutap_calls::known::{self, Function, Rule, Tables, Type, TypeId};
+use cutap_calls::known::{self, Family, Function, Rule, Tables, Type, TypeId};
 use cutap_wire::names::layer;
 
 /// Types lead to types; damaged tables could lead around.
@@ -35,18 +35,33 @@ impl Filter {
     /// trace.
     pub(super) fn check_parameters(&self, tables: &'static Tables) -> Result<(), FilterError> {
         for term in &self.arguments {
-            let rules: String = term.rules.lines().map(|l| any_library(l) + "\n").collect();
-            let matches = |f: &&Function| {
-                let layers = [layer::LIBRARY, layer::RUNTIME, layer::DRIVER];
-                layers.iter().any(|l| wanted(rules.as_bytes(), *l, b"?", f.name.as_bytes()))
-            };
-            let functions: Vec<&Function> = tables.families.iter().flat_map(|f| f.functions).filter(matches).collect();
+            let functions: Vec<&Function> = tables.families.iter().flat_map(|f| picked(f, &term.rules)).collect();
             for comparison in &term.comparisons {
                 check(tables, &functions, comparison, &term.text)?;
             }
         }
         Ok(())
     }
+}
+
+/// Functions of a family that rules pick.
+fn picked(family: &'static Family, rules: &str) -> impl Iterator<Item = &'static Function> {
+    let layer = match family.name {
+        "driver" => layer::DRIVER,
+        "runtime" => layer::RUNTIME,
+        _ => layer::LIBRARY,
+    };
+    // Programs and other libraries have copies of the runtime; the names of the driver's functions are its own.
+    let rules: String = match layer {
+        layer::LIBRARY => rules.to_owned(),
+        _ => rules.lines().map(|l| any_library(l) + "\n").collect(),
+    };
+    let sonames: Vec<String> = family.sonames.iter().map(|s| s.replace('*', "1")).collect();
+    let is_picked = move |f: &&Function| {
+        let of = |soname: &str| wanted(rules.as_bytes(), layer, soname.as_bytes(), f.name.as_bytes());
+        sonames.iter().any(|s| of(s)) || sonames.is_empty() && of("?")
+    };
+    family.functions.iter().filter(is_picked)
 }
 
 /// A rule for this name in any library: which one is known when it is loaded.
@@ -85,8 +100,7 @@ fn check(
             Err(Missing { step, near }) => {
                 let of = comparison.path.join(".");
                 let of = of.split(&format!(".{step}")).next().unwrap_or(name).to_owned();
-                let meant = meant(&step, &near);
-                refused = Some(format!("{of} in {term} has no field {step}{meant}"));
+                refused = Some(format!("{of} in {term} has no field {step}{}", there(&step, &near)));
             }
             Ok(end) => match unlike(&end, comparison) {
                 Some(why) => refused = Some(format!("{} in {term} {why}", comparison.path.join("."))),
@@ -136,11 +150,6 @@ fn path_to(tables: &'static Tables, ty: TypeId, name: &str, left: u32) -> Option
         let path = path_to(tables, f.ty, name, left)?;
         Some(if is_nameless(f.name) { path } else { format!("{}.{path}", f.name) })
     })
-}
-
-fn meant(word: &str, names: &[&str]) -> String {
-    let near = nearest(word, names);
-    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
 }
 
 /// Why nothing of this kind can fulfil the comparison.
@@ -352,12 +361,21 @@ mod tests {
             let filter = Filter::parse_with(text, &[]).unwrap();
             filter.check_parameters(&cutap_calls::generated::known::TABLES).err().map(|e| e.to_string())
         };
-        let why = "value in cuStreamSetAttribute[value.nosuch=1] has no field nosuch";
-        assert_eq!(refused("cuStreamSetAttribute[value.nosuch=1]").as_deref(), Some(why));
+        let why = "value in cuStreamSetAttribute[value.nosuch=1] has no field nosuch (it has accessPolicyWindow, cooperative, ";
+        let said = refused("cuStreamSetAttribute[value.nosuch=1]").unwrap_or_default();
+        assert!(said.starts_with(why) && said.ends_with(", ...)"), "{said}");
+        let why = "config.attrs.0 in cuLaunchKernelEx[config.attrs.0.clusterDim.x=1] has no field clusterDim (it has id, value)";
+        assert_eq!(refused("cuLaunchKernelEx[config.attrs.0.clusterDim.x=1]").as_deref(), Some(why));
+        let why = "no function of nccl[bytesize=1] has a parameter bytesize";
+        assert_eq!(refused("nccl[bytesize=1]").as_deref(), Some(why));
         let why = "value.hitProp in cuStreamSetAttribute[value.hitProp.x=1] has no field x";
         assert_eq!(refused("cuStreamSetAttribute[value.hitProp.x=1]").as_deref(), Some(why));
         for text in [
             "cuStreamSetAttribute[value.num_bytes>1]",
+            "cuStreamSetAttribute[value.accessPolicyWindow.num_bytes>1]",
+            "cuStreamSetAttribute[value.priority=2]",
+            "cuLaunchKernelEx[config.attrs.0.value.clusterDim.x=1]",
+            "nccl[count>1],libnccl[count>1]",
             "cuStreamSetAttribute[value=2]",
             "cuPointerGetAttribute[data=x]",
             "cuPointerGetAttributes[data.0=1]",

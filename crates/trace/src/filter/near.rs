@@ -19,6 +19,29 @@ pub(super) fn nearest<'a>(word: &str, words: &[&'a str]) -> Vec<&'a str> {
     near.into_iter().take_while(|n| n.0 <= best + 1).take(3).map(|n| n.1).collect()
 }
 
+/// What may have been meant, for the end of a sentence.
+pub(super) fn meant(word: &str, names: &[&str]) -> String {
+    let near = nearest(word, names);
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
+}
+
+/// The nearest field, or what fields there are.
+pub(super) fn there(word: &str, fields: &[&'static str]) -> String {
+    /// More than these nobody reads.
+    const FEW: usize = 12;
+    let mut all: Vec<&str> = Vec::new();
+    fields.iter().filter(|f| !f.starts_with("reserved")).for_each(|f| {
+        if !all.contains(f) {
+            all.push(f)
+        }
+    });
+    match (meant(word, fields), all.len()) {
+        (meant, 0) => meant,
+        (meant, _) if !meant.is_empty() => meant,
+        (_, n) => format!(" (it has {}{})", all[..n.min(FEW)].join(", "), if n > FEW { ", ..." } else { "" }),
+    }
+}
+
 /// Insertions, deletions, changes and swaps of neighbours that lead from one to the other.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut before: Vec<usize> = Vec::new();

@@ -70,6 +70,23 @@ fn lengths_and_unions() {
     assert!(text.starts_with("cuIpcGetMemHandle(pHandle=&{reserved="), "{text}");
 }
 
+/// A union's field has its own name in a filter, which may be left out.
+#[test]
+fn filters_on_what_a_union_holds() {
+    for (filter, attributes) in [
+        ("value.priority=2", &["PRIORITY"][..]),
+        ("value=2", &["PRIORITY", "SYNCHRONIZATION_POLICY"]),
+        ("value.accessPolicyWindow.num_bytes>=4KiB", &["ACCESS_POLICY_WINDOW"]),
+        ("value.num_bytes<4KiB", &[]),
+    ] {
+        let Some(text) = trace("lengths", &format!("cuStreamSetAttribute[{filter}]")) else { return };
+        let attribute =
+            |line: &str| line.split_once("ATTRIBUTE_").and_then(|(_, rest)| Some(rest.split_once(',')?.0.to_owned()));
+        let found: Vec<String> = text.lines().filter_map(attribute).collect();
+        assert_eq!(found, attributes, "{filter}: {text}");
+    }
+}
+
 #[test]
 fn names_of_values() {
     // Which file stands for memory is a matter of how many there are.

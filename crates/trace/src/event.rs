@@ -105,6 +105,8 @@ pub struct Function {
     pub noted: bool,
     /// What its result register means.
     pub returns: Returns,
+    /// Its calls change what is followed in ways that only its name tells.
+    pub by_name: bool,
     /// What is known of its arguments.
     pub described: Option<Described>,
 }

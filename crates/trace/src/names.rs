@@ -1,7 +1,7 @@
 //! What slots, objects, instances and kernels of one process are called. Functions are made when a
 //! record first asks for them: until then their object or instance may still be on its way.
 
-use crate::decode::{Described, Recorded, find};
+use crate::decode::{Described, Recorded, find, known_by_name};
 use crate::end::Gap;
 use crate::event::{Event, Function, Instance, Layer, Module, Process};
 use crate::filter::Tests;
@@ -322,6 +322,7 @@ fn function(
         instance,
         // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
         noted: name.starts_with("_Z"),
+        by_name: known_by_name(&name),
         returns: described.and_then(returns_type).unwrap_or_else(|| returns(layer, &name)),
         described,
         name: name.into(),

@@ -2,8 +2,8 @@
 //! context's device follows from which call made it, and no type says so.
 
 use super::effects::{handle, handle_in, number_in};
+use super::quick::Quick;
 use crate::event::{Call, Exit};
-use std::collections::HashMap;
 
 /// Contexts and devices beyond this many are not followed.
 const MOST: usize = 1 << 16;
@@ -11,15 +11,15 @@ const MOST: usize = 1 << 16;
 /// Devices of contexts, contexts of threads.
 #[derive(Debug, Default)]
 pub struct Devices {
-    of_context: HashMap<u64, u32>,
+    of_context: Quick<u64, u32>,
     /// Contexts of each thread, the current one last.
-    current: HashMap<u32, Vec<u64>>,
+    current: Quick<u32, Vec<u64>>,
     /// What a thread asked its runtime for, when the driver's calls are not recorded.
-    asked: HashMap<u32, u32>,
+    asked: Quick<u32, u32>,
     /// The primary context of each device.
-    primary: HashMap<u32, u64>,
+    primary: Quick<u32, u64>,
     /// How often the primary context of a device was retained, less how often it was released.
-    retained: HashMap<u32, u32>,
+    retained: Quick<u32, u32>,
     /// A runtime is in the process. Older ones retain primary contexts where no call shows it.
     pub runtime: bool,
 }

@@ -1,5 +1,6 @@
 //! What a call that succeeded has changed: allocations, handles, the thread's device.
 
+use super::device::Devices;
 use super::find::Described;
 use super::graphs::{self, Node, Step};
 use super::logs;
@@ -15,18 +16,9 @@ use cutap_calls::known::{self, Effect, Rule, Type};
 
 /// Applies what the description says.
 pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
-    let name = &*call.function.name;
-    // Before the thread's context is another one.
-    let reset = cutap_calls::resets(name).then(|| owned::reset(state, call)).flatten();
-    let released = state.devices.released(call).filter(|_| state.places.complete);
-    let reset = reset.or(released);
-    state.devices.follow(exit);
-    owned::belong(state, call, exit);
-    if let Some(step) = graphs::step(name) {
-        graph(state, step, call, exit);
-    }
-    if let Some(context) = reset {
-        owned::end_context(state, context, call.start_ns);
+    match call.function.by_name {
+        true => by_name(state, call, exit),
+        false => owned::belong(state, call, exit),
     }
     if described.function.effects.is_empty() {
         return;
@@ -83,6 +75,28 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                 }
             }
         }
+    }
+}
+
+/// Whether more is known of calls of this function than `api/` says: a context's device, memory of graphs.
+pub fn known_by_name(name: &str) -> bool {
+    Devices::concerned_by(name) || cutap_calls::resets(name) || graphs::step(name).is_some()
+}
+
+/// Applies that.
+fn by_name(state: &mut State, call: &Call, exit: &Exit) {
+    let name = &*call.function.name;
+    // Before the thread's context is another one.
+    let reset = cutap_calls::resets(name).then(|| owned::reset(state, call)).flatten();
+    let released = state.devices.released(call).filter(|_| state.places.complete);
+    let reset = reset.or(released);
+    state.devices.follow(exit);
+    owned::belong(state, call, exit);
+    if let Some(step) = graphs::step(name) {
+        graph(state, step, call, exit);
+    }
+    if let Some(context) = reset {
+        owned::end_context(state, context, call.start_ns);
     }
 }
 

@@ -2,9 +2,9 @@
 //! frees it, which the graph itself may do. Like `device`, this knows functions by name: no type says what a launch
 //! does to memory.
 
+use super::quick::Quick;
 use super::value::Value;
 use crate::event::{Call, Exit};
-use std::collections::HashMap;
 
 /// Graphs, and nodes of a graph, beyond this many are not followed.
 const MOST: usize = 1 << 14;
@@ -12,9 +12,9 @@ const MOST: usize = 1 << 14;
 /// What nodes of graphs do to memory.
 #[derive(Debug, Default)]
 pub struct Graphs {
-    nodes: HashMap<u64, Nodes>,
+    nodes: Quick<u64, Nodes>,
     /// The graph that an executable one was made of.
-    of_exec: HashMap<u64, u64>,
+    of_exec: Quick<u64, u64>,
 }
 
 #[derive(Debug, Default)]

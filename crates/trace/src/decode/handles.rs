@@ -1,10 +1,11 @@
 //! Handles by kind, numbered in the order in which they appear, and what has become of them. That one was
 //! never handed out is said only where every call that could have done it is recorded.
 
+use super::quick::Quick;
 use super::seen::Seen;
 use super::value::Standing;
 use cutap_calls::known;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Handles beyond this many are not followed.
@@ -17,15 +18,15 @@ const LOWEST_OBJECT: u64 = 1 << 16;
 /// The handles of a process.
 #[derive(Debug, Default)]
 pub struct Handles {
-    known: HashMap<Key, Known>,
-    last: HashMap<&'static str, u32>,
+    known: Quick<Key, Known>,
+    last: Quick<&'static str, u32>,
     /// What a handle's description says of a type.
-    carried: HashMap<Key, i64>,
+    carried: Quick<Key, i64>,
     /// Where a handle says that scalars are; not 0.
-    modes: HashMap<Key, i64>,
+    modes: Quick<Key, i64>,
     gone: VecDeque<Key>,
     /// What ends with a handle.
-    owned: HashMap<Key, Vec<Key>>,
+    owned: Quick<Key, Vec<Key>>,
     /// Of which kinds all calls are recorded that make and end them; none: of no kind.
     pub seen: Option<Arc<Seen>>,
     /// Some that were destroyed are forgotten, so that no handle is called unseen any more.

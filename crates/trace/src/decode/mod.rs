@@ -19,6 +19,7 @@ mod logs;
 mod memory;
 mod owned;
 mod places;
+mod quick;
 mod raw;
 mod row;
 mod scalar;
@@ -32,6 +33,7 @@ mod value;
 mod walk;
 
 pub use device::Devices;
+pub(crate) use effects::known_by_name;
 pub use find::Described;
 pub(crate) use find::{Recorded, find};
 pub(crate) use places::all_allocations;

@@ -84,8 +84,9 @@ pub struct WhenFull {
     /// Never wait: drop calls that do not fit, and count them
     #[arg(long)]
     lossy: bool,
-    /// Keep only the newest calls, SIZE (as 4M) for each thread, and write them at the end or by cutap ctl PID dump
-    #[arg(long, value_name = "SIZE", conflicts_with = "lossy")]
+    /// Keep only the newest calls, SIZE (as 4M) for each thread, TOTAL for processes that have ended (1G if nothing is said), and write
+    /// them at the end or by cutap ctl PID dump
+    #[arg(long, value_name = "SIZE[,TOTAL]", conflicts_with = "lossy")]
     flight_recorder: Option<Size>,
 }
 
@@ -375,6 +376,8 @@ pub struct Collect {
     again: bool,
     #[arg(long)]
     own_file: bool,
+    #[arg(long, default_value_t = 0)]
+    total: u64,
 }
 
 impl From<Collect> for CollectorOptions {
@@ -387,6 +390,7 @@ impl From<Collect> for CollectorOptions {
             temporary: words.temporary,
             again: words.again,
             own_file: words.own_file,
+            total: words.total,
         }
     }
 }

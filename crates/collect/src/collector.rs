@@ -11,6 +11,7 @@ use crate::outlive::Outliving;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Recorder;
 use crate::sums::Sums;
+use crate::trim::Trim;
 use cutap_report::Output;
 use cutap_trace::{Event, Follow, FollowOptions, Rate};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
@@ -37,6 +38,8 @@ pub struct CollectorOptions {
     pub again: bool,
     /// The output is a file that was made for it, and nobody else writes there.
     pub own_file: bool,
+    /// What the processes of a flight recorder that have ended may keep together; 0: all.
+    pub total: u64,
 }
 
 /// Shortest and longest pause between two rounds.
@@ -61,6 +64,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let rate = Rate::begin();
     let mut measured = false;
     let mut pause = PAUSE_MS.0;
+    let mut trim = Trim::new(&options.run, &page, options.total);
     let mut others = Outliving::new(&options.run);
     let broken = loop {
         let last = line.program_is_over()
@@ -69,6 +73,9 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         if last || !measured && rate.is_measured() {
             page.put_rate(rate.per_second());
             measured = true;
+        }
+        if !last && page.is_flight_recorder() {
+            trim.round(&options.run, &page);
         }
         let round = work.round(last, &page)?;
         page.beat();

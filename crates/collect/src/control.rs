@@ -226,6 +226,18 @@ impl Page {
         let now = if copying { monotonic_ns() } else { 0 };
         self.put(offset_of!(Control, copying), &now.to_le_bytes());
     }
+    /// When that was last said, CLOCK_MONOTONIC nanoseconds.
+    pub fn copied_at(&self) -> u64 {
+        self.word(offset_of!(Control, copying))
+    }
+    /// Calls of processes that a flight recorder left out whole.
+    pub fn forgotten(&self) -> u64 {
+        self.word(offset_of!(Control, forgotten))
+    }
+    /// So many now.
+    pub fn put_forgotten(&self, calls: u64) {
+        self.put(offset_of!(Control, forgotten), &calls.to_le_bytes());
+    }
     /// Children of the program are recorded too.
     pub fn follows_children(&self) -> bool {
         self.word(offset_of!(Control, flags)) & control::NO_FOLLOW == 0

@@ -9,7 +9,7 @@ use cutap_trace::{Follow, FollowOptions};
 use cutap_wire::control::ENV_RUN;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -74,10 +74,20 @@ pub fn dump(options: &DumpOptions) -> Result<()> {
     drop(Follow::open(&run, FollowOptions::default())?);
     let advice = "give a new file that you may write with -o FILE";
     let made = |e| cannot("write the recording to", path, &e, advice);
-    let mut recorder = Recorder::begin(&run, File::create_new(path).map_err(made)?, false).map_err(made)?;
+    let file = File::create_new(path).map_err(made)?;
+    let begin = || file.set_len(0).and_then(|()| (&file).rewind()).and_then(|()| file.try_clone());
+    let mut recorder;
     // Who would write over a chunk waits a moment.
     page.copying(true);
-    let done = recorder.round(true, &mut || page.copying(true)).and_then(|_| recorder.end());
+    let done = loop {
+        let forgotten = page.forgotten();
+        recorder = Recorder::begin(&run, begin().map_err(made)?, false).map_err(made)?;
+        let done = recorder.round(true, &mut || page.copying(true)).and_then(|_| recorder.end());
+        // What the collector was taking away just then is in part here; from now on it takes nothing.
+        if done.is_err() || page.forgotten() == forgotten {
+            break done;
+        }
+    };
     page.copying(false);
     done.map_err(|e| {
         recorder.cut_back(&e);

@@ -9,6 +9,8 @@ const CHUNK_BYTES: u32 = 128 * 1024;
 const CHUNKS: u32 = 32;
 /// Sizes of a flight recorder's ring: what it keeps is some whole chunks, each larger than any record.
 const SIZES: std::ops::RangeInclusive<u64> = 64 << 10..=512 << 20;
+/// What ended processes keep together, where nothing is said.
+const TOTAL: u64 = 1 << 30;
 
 /// What a thread does whose ring is full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,8 +20,8 @@ pub enum Full {
     Wait,
     /// Drops calls and counts them.
     Drop,
-    /// Writes over the oldest; each thread keeps so many bytes.
-    Overwrite(u64),
+    /// Writes over the oldest.
+    Overwrite(Size),
 }
 
 impl Full {
@@ -27,32 +29,54 @@ impl Full {
     pub fn chunks(self) -> (u32, u32) {
         match self {
             Full::Wait | Full::Drop => (CHUNK_BYTES, CHUNKS),
-            Full::Overwrite(bytes) => {
-                let bytes = bytes.clamp(*SIZES.start(), *SIZES.end()) as u32;
+            Full::Overwrite(Size { each, .. }) => {
+                let bytes = each.clamp(*SIZES.start(), *SIZES.end()) as u32;
                 let chunk = (bytes / CHUNKS).next_multiple_of(cutap_wire::PAGE as u32).max(2 * cutap_wire::PAGE as u32);
                 (chunk, bytes.div_ceil(chunk))
             }
         }
     }
+    /// What the processes of a flight recorder that have ended may keep together.
+    pub fn total(self) -> Option<u64> {
+        match self {
+            Full::Overwrite(size) => Some(size.total),
+            Full::Wait | Full::Drop => None,
+        }
+    }
     /// From `--lossy` and `--flight-recorder SIZE`.
     pub fn from_words(lossy: bool, size: Option<Size>) -> Full {
         match size {
-            Some(size) => Full::Overwrite(size.0),
+            Some(size) => Full::Overwrite(size),
             None if lossy => Full::Drop,
             None => Full::Wait,
         }
     }
 }
 
-/// Bytes, as a person writes them: 512K, 4M, 1G.
+/// What a flight recorder keeps, as a person writes it: 4M, or 4M,256M.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size(u64);
+pub struct Size {
+    /// Bytes of each thread.
+    each: u64,
+    /// Bytes of all processes that have ended.
+    total: u64,
+}
 
 impl FromStr for Size {
     type Err = Error;
     fn from_str(text: &str) -> Result<Size> {
-        let bytes = bytes(text)?.filter(|n| SIZES.contains(n));
-        bytes.map(Size).ok_or_else(|| Error::own("each thread can keep from 64K to 512M; 4M is good for most"))
+        let (each, total) = text.split_once(',').map_or((text, None), |(each, total)| (each, Some(total)));
+        let each = bytes(each)?.filter(|n| SIZES.contains(n));
+        let each = each.ok_or_else(|| Error::own("each thread can keep from 64K to 512M; 4M is good for most"))?;
+        let total = match total {
+            Some(text) => bytes(text)?.filter(|n| *n >= each).ok_or_else(|| {
+                Error::own(
+                    "what ended processes keep together, behind the comma, is no less than what a thread keeps: 4M,1G",
+                )
+            })?,
+            None => TOTAL.max(each),
+        };
+        Ok(Size { each, total })
     }
 }
 
@@ -79,7 +103,7 @@ mod tests {
             [("64K", 65536), ("4M", 4 << 20), ("4MiB", 4 << 20), ("1048576", 1 << 20), ("512m", 512 << 20)]
         {
             let size: Size = text.parse().unwrap();
-            assert_eq!(size.0, bytes, "{text}");
+            assert_eq!((size.each, size.total), (bytes, TOTAL), "{text}");
             let (chunk, chunks) = Full::from_words(true, Some(size)).chunks();
             assert!(
                 (chunk as usize).is_multiple_of(cutap_wire::PAGE) && (8..=32).contains(&chunks),
@@ -87,7 +111,11 @@ mod tests {
             );
             assert!(u64::from(chunk) * u64::from(chunks) >= bytes, "{text}");
         }
-        for bad in ["", "0", "4", "63K", "1G", "4X", "M", "-1M", "99999999999999999999M"] {
+        let both: Size = "64K,3M".parse().unwrap();
+        assert_eq!((both.each, both.total, Full::Overwrite(both).total()), (65536, 3 << 20, Some(3 << 20)));
+        for bad in
+            ["4M,", "4M,1M", "4M,1G,1G", "4M,x", "", "0", "4", "63K", "1G", "4X", "M", "-1M", "99999999999999999999M"]
+        {
             assert!(bad.parse::<Size>().is_err(), "{bad}");
         }
     }

@@ -171,6 +171,7 @@ fn arguments(told: &CollectorOptions) -> Vec<OsString> {
     if let Some(filter) = &told.filter {
         args.extend([OsString::from("-e"), OsString::from(filter)]);
     }
+    args.extend([OsString::from("--total"), OsString::from(told.total.to_string())]);
     let flags = [
         ("--json", told.form.json),
         ("-c", told.form.summary),

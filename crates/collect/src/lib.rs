@@ -41,6 +41,7 @@ mod stacks;
 mod sums;
 mod switch;
 mod trace;
+mod trim;
 pub mod unpack;
 mod written;
 

@@ -2,7 +2,9 @@
 
 use cutap_trace::{Call, Frame, Stack, StackEnd};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// A frame: `at scale+0x1f scale.c:12 [libscale.so]`; where no symbol tells the function, `at libscale.so+0x11f2`.
 pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
@@ -40,9 +42,34 @@ pub(crate) fn end(stack: &Stack) -> Option<&'static str> {
     }
 }
 
+/// The lines of stacks that came before: calls of a loop share their list of frames.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    /// By where the list lies, which is kept so that no other comes to lie there.
+    known: HashMap<(usize, StackEnd), (Arc<[Frame]>, Arc<[String]>)>,
+}
+
+/// More are made anew.
+const KEPT: usize = 1 << 12;
+
+impl Lines {
+    /// The lines of a stack.
+    pub(crate) fn of(&mut self, stack: &Stack) -> Arc<[String]> {
+        if self.known.len() > KEPT {
+            self.known.clear();
+        }
+        let key = (stack.frames.as_ptr().addr(), stack.end);
+        let known = self.known.entry(key).or_insert_with(|| (stack.frames.clone(), of_stack(stack).into()));
+        known.1.clone()
+    }
+}
+
 /// The frames of a call, a line each.
 pub(crate) fn lines(call: &Call) -> Vec<String> {
-    let Some(stack) = call.stack() else { return Vec::new() };
+    call.stack().map(of_stack).unwrap_or_default()
+}
+
+fn of_stack(stack: &Stack) -> Vec<String> {
     let (mut lines, mut frames) = (Vec::new(), &*stack.frames);
     while let Some(frame) = frames.first() {
         // A recursion is one line.

@@ -35,6 +35,7 @@ pub struct Text<W> {
     /// No call has to be opened before this time.
     next_opening: u64,
     line: String,
+    stacks: stacks::Lines,
 }
 
 #[derive(Debug)]
@@ -60,6 +61,7 @@ impl<W: io::Write> Text<W> {
             processes: 0,
             next_opening: u64::MAX,
             line: String::new(),
+            stacks: stacks::Lines::default(),
         }
     }
 
@@ -195,10 +197,11 @@ impl<W: io::Write> Text<W> {
 
     /// The lines of a call's stack, below its own.
     fn stack_of(&mut self, call: &Call) -> io::Result<()> {
-        for frame in stacks::lines(call) {
+        let Some(lines) = call.stack().map(|stack| self.stacks.of(stack)) else { return Ok(()) };
+        for frame in lines.iter() {
             self.start(&call.thread, call.depth);
             self.line.push_str("    ");
-            self.styled(self.styles.ids, &frame);
+            self.styled(self.styles.ids, frame);
             self.flush_line()?;
         }
         Ok(())

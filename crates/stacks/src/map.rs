@@ -40,6 +40,18 @@ pub struct Map {
     /// Places in `loads` by the first byte; made anew when something was added.
     by_address: BTreeMap<u64, Vec<usize>>,
     sorted: usize,
+    /// When each of those came, in order.
+    came: Vec<u64>,
+    changes: usize,
+}
+
+/// As long as it is the same, an address belongs to the same load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Era {
+    /// How often something new became known, whenever it came.
+    pub changes: usize,
+    /// What had come by then.
+    came: usize,
 }
 
 /// Objects that begin below an address and end below it too, one after the other: no more are passed by.
@@ -50,6 +62,8 @@ impl Map {
     pub fn object(&mut self, id: u64, object: Object) {
         if self.objects.insert(id, object).is_some() {
             (self.sorted, self.by_address) = (0, BTreeMap::new());
+            self.came.clear();
+            self.changes += 1;
         }
     }
 
@@ -66,6 +80,12 @@ impl Map {
     /// Whether no object came.
     pub fn is_empty(&self) -> bool {
         self.loads.is_empty()
+    }
+
+    /// What an address means at this time.
+    pub(crate) fn era(&mut self, ticks: u64) -> Era {
+        self.sort();
+        Era { changes: self.changes, came: self.came.partition_point(|came| *came <= ticks) }
     }
 
     /// The load that an address belonged to.
@@ -95,6 +115,8 @@ impl Map {
             // Its object's name may still be on the way.
             let Some(object) = self.objects.get(&load.object) else { return };
             self.by_address.entry(object.from).or_default().push(self.sorted);
+            self.came.insert(self.came.partition_point(|came| *came <= load.ticks), load.ticks);
+            self.changes += 1;
             self.sorted += 1;
         }
     }

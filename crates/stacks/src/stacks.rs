@@ -1,8 +1,8 @@
 //! The stacks of one process: unwound, and each frame named. An address means the same each time that it is met, until something is
-//! loaded.
+//! loaded; so what is known of one is looked up once, and stacks that lead through the same places are one list of frames.
 
 use crate::files::Files;
-use crate::map::Map;
+use crate::map::{Era, Map};
 use crate::memory::Raw;
 use crate::perf_map::PerfMap;
 use crate::unwind::{State, Stop};
@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// A recursion is not followed for ever.
 const MOST: usize = 1024;
+/// Frames that are kept, of places and of stacks; beyond it all are looked up anew.
+const KEPT: usize = 1 << 18;
 /// Our own library, whose frames stand around calls that another call makes.
 const OURS: &str = "libcutap_preload.so";
 
@@ -35,7 +37,7 @@ pub struct Frame {
 }
 
 /// Why there is no frame behind the last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
     /// It was the first of the thread.
     Outermost,
@@ -49,7 +51,7 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
     /// Frames.
-    pub frames: Box<[Frame]>,
+    pub frames: Arc<[Frame]>,
     /// Why there are no more.
     pub end: End,
 }
@@ -59,7 +61,15 @@ pub struct Stack {
 pub struct Stacks {
     /// What it had loaded.
     pub map: Map,
-    frames: HashMap<(Option<usize>, u64, bool), Arc<[Frame]>>,
+    /// Places that were met: the address at which it goes on, and whether a signal came there.
+    places: HashMap<(Era, u64, bool), u32>,
+    known: Vec<Place>,
+    /// Stacks that were met, by their places.
+    stacks: HashMap<Box<[u32]>, Arc<[Frame]>>,
+    /// Frames in both.
+    kept: usize,
+    /// See [`Era::changes`].
+    changes: usize,
     perf: Option<PerfMap>,
 }
 
@@ -77,18 +87,16 @@ impl Stacks {
     /// (`inside`).
     pub fn unwind(&mut self, files: &mut Files, raw: &Raw, ticks: u64, of: Of, inside: bool) -> Stack {
         let mut state = State::new(&raw.registers);
-        let (mut frames, mut interrupted) = (Vec::new(), false);
+        let era = self.era(ticks);
+        let (mut places, mut interrupted) = (Vec::new(), false);
         let mut end = End::Unknown;
         for n in 0..MOST {
-            // A call may be the last thing in its function, and what lies behind it another one.
-            let at = state.address().wrapping_sub(u64::from(!interrupted));
-            let load = self.map.find(at, ticks);
-            let row = self.row(files, load, at);
+            let place = self.place(files, era, (state.address(), interrupted), ticks, of);
             if n > 0 || !inside {
-                let signal = matches!(&row, Found::Row(row) if row.signal);
-                frames.extend_from_slice(&self.frames_at(files, load, at, (state.address(), signal), of));
+                places.push(place);
             }
-            let next = match &row {
+            let found = self.known[place as usize].found.clone();
+            let next = match &found {
                 Found::Row(row) => state.step(row, raw),
                 Found::None => self.by_rbp(&state, raw, ticks, of),
                 Found::Absent => break,
@@ -104,9 +112,57 @@ impl Stacks {
                     break;
                 }
             };
-            interrupted = matches!(&row, Found::Row(row) if row.signal);
+            interrupted = matches!(&found, Found::Row(row) if row.signal);
         }
-        Stack { frames: frames.into(), end }
+        Stack { frames: self.frames(&places), end }
+    }
+
+    /// Forgets what may mean something else by now, or has become too much.
+    fn era(&mut self, ticks: u64) -> Era {
+        let era = self.map.era(ticks);
+        if era.changes != self.changes || self.kept > KEPT {
+            (self.changes, self.kept) = (era.changes, 0);
+            self.places.clear();
+            self.known.clear();
+            self.stacks.clear();
+        }
+        era
+    }
+
+    /// What is known of the place where a frame goes on.
+    fn place(&mut self, files: &mut Files, era: Era, (address, interrupted): (u64, bool), ticks: u64, of: Of) -> u32 {
+        let key = (era, address, interrupted);
+        if let Some(known) = self.places.get(&key) {
+            return *known;
+        }
+        // A call may be the last thing in its function, and what lies behind it another one.
+        let at = address.wrapping_sub(u64::from(!interrupted));
+        let load = self.map.find(at, ticks);
+        let found = self.row(files, load, at);
+        let mut frames = self.name(files, load, at, address, of);
+        // It has no name in the file: the kernel made it return here.
+        if let (Some(frame), Found::Row(row)) = (frames.last_mut(), &found)
+            && row.signal
+        {
+            frame.function = Some((SIGNAL.into(), None));
+        }
+        let number = self.known.len() as u32;
+        self.kept += 1 + frames.len();
+        self.known.push(Place { found, frames: frames.into() });
+        self.places.insert(key, number);
+        number
+    }
+
+    /// The frames at these places.
+    fn frames(&mut self, places: &[u32]) -> Arc<[Frame]> {
+        if let Some(known) = self.stacks.get(places) {
+            return known.clone();
+        }
+        let frames = places.iter().filter_map(|n| self.known.get(*n as usize)).flat_map(|p| p.frames.iter().cloned());
+        let frames: Arc<[Frame]> = frames.collect();
+        self.kept += places.len() + frames.len();
+        self.stacks.insert(places.into(), frames.clone());
+        frames
     }
 
     /// By the frame pointer, as far as that leads to code.
@@ -131,28 +187,6 @@ impl Stacks {
     }
 
     /// The frames at an address: the function, and those that are inlined there. `address` is where it goes on.
-    fn frames_at(
-        &mut self,
-        files: &mut Files,
-        load: Option<usize>,
-        at: u64,
-        (address, signal): (u64, bool),
-        of: Of,
-    ) -> Arc<[Frame]> {
-        let key = (load, address, at == address);
-        if let Some(known) = self.frames.get(&key) {
-            return known.clone();
-        }
-        let mut found = self.name(files, load, at, address, of);
-        // It has no name in the file: the kernel made it return here.
-        if let Some(frame) = found.last_mut().filter(|_| signal) {
-            frame.function = Some((SIGNAL.into(), None));
-        }
-        let found: Arc<[Frame]> = found.into();
-        self.frames.insert(key, found.clone());
-        found
-    }
-
     fn name(&mut self, files: &mut Files, load: Option<usize>, at: u64, address: u64, of: Of) -> Vec<Frame> {
         let Some((load, object)) = load.and_then(|n| self.map.get(n)) else {
             let function = self.perf(of).at(at).map(|(name, into)| (name, Some(into + address - at)));
@@ -178,7 +212,15 @@ impl Stacks {
     }
 }
 
+/// A place where a frame goes on.
+#[derive(Debug)]
+struct Place {
+    found: Found,
+    frames: Box<[Frame]>,
+}
+
 /// What is known of how to go on.
+#[derive(Debug, Clone)]
 enum Found {
     Row(Arc<crate::rows::Row>),
     /// Code without tables.

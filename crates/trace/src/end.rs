@@ -197,8 +197,12 @@ impl End {
     }
 
     /// What is missing at the beginning of rings was written over, or a collector has taken it.
-    pub(crate) fn settle(&mut self, flight_recorder: bool) {
-        *(if flight_recorder { &mut self.chunks_taken } else { &mut self.overwritten }) = 0;
+    /// `forgotten` is of a flight recorder.
+    pub(crate) fn settle(&mut self, forgotten: Option<u64>) {
+        match forgotten {
+            Some(calls) => (self.chunks_taken, self.overwritten) = (0, self.overwritten.saturating_add(calls)),
+            None => self.overwritten = 0,
+        }
     }
 
     /// What a reason says to a person.

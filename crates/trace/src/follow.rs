@@ -215,7 +215,7 @@ impl Follow {
         end.failed = self.opened.failed();
         end.recorded(self.opened.recording());
         end.switched = self.opened.switched();
-        end.settle(self.opened.is_flight_recorder());
+        end.settle(self.opened.forgotten());
         end.filtered = self.filtered(now);
         end.launches_of_shown();
         end.counted = counted(&mut self.folders, &mut self.shared);

@@ -98,9 +98,10 @@ impl Opened {
         ((0..kept).map(one).collect(), times - kept as u32)
     }
 
-    /// Older calls were written over by newer ones.
-    pub(crate) fn is_flight_recorder(&self) -> bool {
+    /// Of a flight recorder, whose older calls were written over by newer ones: the calls of processes that are not here any more.
+    pub(crate) fn forgotten(&self) -> Option<u64> {
         let page = self.store.control().unwrap_or_default();
-        crate::bytes::u64_at(&page, offset_of!(control::Control, flags)) & control::FLIGHT != 0
+        let flags = crate::bytes::u64_at(&page, offset_of!(control::Control, flags));
+        (flags & control::FLIGHT != 0).then(|| crate::bytes::u64_at(&page, offset_of!(control::Control, forgotten)))
     }
 }

@@ -178,7 +178,7 @@ impl Scan {
         end.failed = self.opened.failed();
         end.recorded(self.opened.recording());
         end.switched = self.opened.switched();
-        end.settle(self.opened.is_flight_recorder());
+        end.settle(self.opened.forgotten());
         end.open = open;
         end.counted = counted(&mut folders, shared);
         end.filtered = Filtered::new(&shared.filter, (self.shown, self.left_out), &folders);

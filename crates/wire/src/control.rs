@@ -116,6 +116,8 @@ pub struct Control {
     pub ticks_per_second: AtomicU64,
     /// A random number, by which a recording is known to be of this run; 0: there was none.
     pub run: u64,
+    /// Calls of processes that had ended and were left out of a flight recorder, whole, to keep it small: written by the collector.
+    pub forgotten: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

@@ -4,6 +4,7 @@
 use cutap_e2e::{Finished, Scratch, cutap, finish, out, scratch, wait_for};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -177,4 +178,32 @@ fn with_stacks() {
             assert!(shown.overwritten > 0 && frames >= shown.allocations, "{frames} frames of {shown:?}");
         }
     }
+}
+
+/// Of processes that have ended the last ones are kept, and the calls of the others are counted.
+#[test]
+fn a_flight_recorder_of_many_processes_has_a_bound() {
+    let folder = scratch("many");
+    let (file, run) = (folder.join("run.cutap"), folder.join("run"));
+    let of = |size: &str| {
+        let mut command = Command::new(cutap());
+        command.args(["record", "--flight-recorder", size, "-o"]).arg(&file).arg("--run").arg(&run);
+        command.arg("--").arg(out().join("children")).args(["60", "2000"]).env("LD_LIBRARY_PATH", out());
+        let done = finish(&mut command);
+        assert_eq!((done.status.code(), &*done.stdout, &*done.stderr), (Some(0), "ok\n", ""));
+        let processes = fs::read_dir(&run).unwrap().flatten().map(|e| e.path());
+        let processes: Vec<_> = processes.filter(|p| p.is_dir()).collect();
+        let files = processes.iter().flat_map(|p| fs::read_dir(p).unwrap().flatten());
+        let bytes: u64 = files.map(|f| f.metadata().unwrap().blocks() * 512).sum();
+        fs::remove_dir_all(&run).unwrap();
+        let shown = Shown::of(&file);
+        fs::remove_file(&file).unwrap();
+        assert_eq!(shown.allocations + shown.overwritten, 60 * 2000, "{shown:?}");
+        (processes.len(), bytes)
+    };
+    let (all, _) = of("64K,1G");
+    assert_eq!(all, 61);
+    let (kept, bytes) = of("64K,1M");
+    // The program's own folder, and its last children's.
+    assert!((3..20).contains(&kept) && bytes < 1500 << 10, "{kept} processes, {bytes} bytes");
 }

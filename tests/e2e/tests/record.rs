@@ -1,9 +1,10 @@
 //! A recording loses nothing, however the program ends, and shows what a trace of the same program shows.
 
-use cutap_e2e::{blocks, case, cutap, finish, normal_form, out, scratch};
+use cutap_e2e::{blocks, case, cutap, finish, normal_form, out, scratch, wait_for};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 fn record(file: &Path, name: &str) -> Command {
     let mut command = Command::new(cutap());
@@ -194,4 +195,23 @@ fn packed_at_rest() {
     assert!(refused.status.code() == Some(125) && refused.stderr.contains("a block in it is damaged"), "{refused:?}");
     assert!(fs::read(&loose).unwrap() == damaged);
     assert_eq!(fs::read_dir(&*folder).unwrap().count(), 4, "nothing is left beside the files");
+}
+
+/// A child that libc knows nothing of is switched like any other, also before its first call.
+#[test]
+fn a_child_by_a_raw_clone_is_switched_alone() {
+    let folder = scratch("switched");
+    let (file, said, go) = (folder.join("run.cutap"), folder.join("said"), folder.join("go"));
+    let mut command = record(&file, "clone_waits");
+    let mut front = command.arg(&go).stdout(fs::File::create(&said).unwrap()).spawn().unwrap();
+    wait_for("the child", Duration::from_secs(60), || fs::read_to_string(&said).is_ok_and(|t| t.ends_with('\n')));
+    let child = fs::read_to_string(&said).unwrap().trim().to_owned();
+    let done = finish(Command::new(cutap()).args(["ctl", &child, "filter", "cuMemAlloc*"]));
+    assert!(done.status.success(), "{done:?}");
+    fs::write(&go, "").unwrap();
+    assert_eq!(front.wait().unwrap().code(), Some(0));
+    let text = show(&file);
+    let calls: Vec<&str> = text.lines().filter(|l| l.starts_with(&format!("{child}/"))).collect();
+    assert!(calls.len() == 1 && calls[0].contains("cuMemAlloc_v2("), "{text}");
+    assert_eq!(text.matches("cuDriverGetVersion(").count(), 1, "the parent's\n{text}");
 }

@@ -1,12 +1,19 @@
-/* Ends the program in the place that HOOK_WHERE names: init, before, after, met. */
+/* Ends the program in the place that HOOK_WHERE names: init, before, after, met; together: before a call, when 64 threads are there. */
 #include "cutap_hook.h"
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int *volatile nowhere = (int *)16;
 
 static void crash(struct cutap_call *call) {
     (void)call;
     *nowhere = 1;
+}
+static void together(struct cutap_call *call) {
+    static atomic_int there;
+    if (atomic_fetch_add(&there, 1) == 63) crash(call);
+    for (;;) pause();
 }
 static void met(const struct cutap_function *function, void *user) {
     (void)user;
@@ -22,6 +29,8 @@ CUTAP_HOOK {
         want.before = crash;
     else if (!strcmp(where, "after"))
         want.after = crash;
+    else if (!strcmp(where, "together"))
+        want.before = together;
     else if (!strcmp(where, "exit"))
         exit(9);
     else

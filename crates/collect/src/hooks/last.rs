@@ -7,7 +7,7 @@ use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, outside, text};
 use cutap_wire::names::{self, Cell, cell, kind};
 use std::path::Path;
 
-/// A sentence for each thread of a dead process that was in a hook. `main` is the program's own process, and how it
+/// A sentence for each place in a hook that threads of a dead process were in. `main` is the program's own process, and how it
 /// ended.
 pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
     let mut all = Vec::new();
@@ -24,6 +24,7 @@ pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
             _ => format!("process {pid} ended"),
         };
         let names = std::fs::read(folder.join(names::FILE)).unwrap_or_default();
+        let mut here = Vec::new();
         for word in words.chunks_exact(16).filter_map(|e| e.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w)) {
             let Some((hook, phase, slot)) = outside(word) else { continue };
             let function = function(&names, slot);
@@ -32,12 +33,23 @@ pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
                 Phase::After => format!("after({function})"),
                 Phase::Met => format!("met({function})"),
             };
-            all.push(format!("{} was in {place} when {how}", library(&names, hook)));
+            here.push(format!("{} was in {place}", library(&names, hook)));
         }
+        all.extend(each_once(here).map(|place| format!("{place} when {how}")));
     }
     all.extend(asking(run, main, ended));
     all.sort();
     all
+}
+
+/// The same places once, with the number of threads that were there.
+fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
+    places.sort();
+    let same = places.chunk_by(|a, b| a == b).map(|same| match same.len() {
+        1 => same[0].clone(),
+        threads => format!("{} in {threads} threads", same[0]),
+    });
+    same.collect::<Vec<_>>().into_iter()
 }
 
 /// The library in whose entry point the program died.
@@ -94,4 +106,16 @@ fn signal_name(signal: i32) -> String {
         (libc::SIGTRAP, "SIGTRAP"),
     ];
     names.iter().find(|n| n.0 == signal).map_or_else(|| format!("signal {signal}"), |n| n.1.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::each_once;
+
+    #[test]
+    fn threads_in_one_place_are_one_sentence() {
+        let places = ["b was in after(f)", "a was in before(f)", "b was in after(f)", "b was in after(f)"];
+        let said: Vec<String> = each_once(places.map(str::to_owned).into()).collect();
+        assert_eq!(said, ["a was in before(f)", "b was in after(f) in 3 threads"]);
+    }
 }

@@ -13,7 +13,7 @@ use crate::sys::{self, libc::errno_location};
 use core::arch::{asm, global_asm};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_wire::count;
 use cutap_wire::hooks::{INSIDE_BYTES, INSIDE_FILE, Inside, THREADS};
 
@@ -58,6 +58,8 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 /// The process folder's file; null until a hook is entered, and where it cannot be made.
 static FILE: AtomicPtr<Inside> = AtomicPtr::new(core::ptr::null_mut());
 static MAKING: AtomicU32 = AtomicU32::new(0);
+/// It was tried, and is there or will not be.
+static MADE: AtomicBool = AtomicBool::new(false);
 
 global_asm!(
     ".section .tbss.cutap_hook,\"awT\",@nobits",
@@ -186,13 +188,22 @@ impl Thread {
     }
     #[cold]
     fn first(&mut self, what: u64) {
-        if !sys::take(&MAKING, self.tid.load(Relaxed)) {
-            return;
+        if sys::take(&MAKING, self.tid.load(Relaxed)) {
+            FILE.store(make().unwrap_or(core::ptr::null_mut()), Release);
+            MADE.store(true, Release);
         }
-        let Some(file) = make() else { return };
-        // SAFETY: as above.
-        unsafe { (*file.add(self.number)).word.store(what, Release) };
-        FILE.store(file, Release);
+        // Another thread makes it: a few system calls. A signal handler in the middle of that goes without.
+        for _ in 0..1000 {
+            if MADE.load(Acquire) {
+                break;
+            }
+            sys::yield_now();
+        }
+        let file = FILE.load(Acquire);
+        if !file.is_null() {
+            // SAFETY: as above.
+            unsafe { (*file.add(self.number)).word.store(what, Release) };
+        }
     }
 }
 
@@ -215,6 +226,7 @@ fn make() -> Option<*mut Inside> {
 pub fn forked() {
     FILE.store(core::ptr::null_mut(), Release);
     MAKING.store(0, Relaxed);
+    MADE.store(false, Relaxed);
     // SAFETY: this thread's own word.
     let own = unsafe { *word() };
     let all = ALL.0.get().cast::<Thread>();

@@ -265,5 +265,6 @@ pub fn forked() {
     }
     names::forked();
     process::forked();
+    switch::forked();
     own::forked();
 }

@@ -25,7 +25,7 @@ const MOST: u32 = 1 << 16;
 pub fn made() {
     if OWNER.load(Acquire) == 0 && super::running() && sys::take(&MAKING, sys::gettid()) {
         let signals = sys::block_signals();
-        if make().is_some()
+        if make(&[sys::getpid(), sys::getppid()]).is_some()
             && let Some(register) = sys::libc::register_atfork()
         {
             // SAFETY: a function of ours, which stays.
@@ -40,19 +40,24 @@ pub fn made() {
 /// Called by libc in a forked child. One that was made without libc takes its page at its first call that is recorded.
 unsafe extern "C" fn in_child() {
     let signals = sys::block_signals();
-    forked();
+    take(&[]);
     sys::restore_signals(signals);
 }
 
-/// A forked child: a page as its parent's is, if that has one.
+/// A forked child at its first call, if libc did not know of it: somebody may have switched it alone before.
 pub fn forked() {
+    take(&[sys::getpid()]);
+}
+
+/// In a forked child: a page as its parent's is, if that has one, unless one of these processes was switched alone.
+fn take(alone: &[u32]) {
     let me = sys::getpid();
     let owner = OWNER.load(Acquire);
     if owner == 0 || owner == me {
         return;
     }
     OWNER.store(me, Release);
-    if make().is_some() {
+    if make(alone).is_some() {
         instances::share_anew();
     }
 }
@@ -72,9 +77,9 @@ fn path(n: u32) -> Path {
     path
 }
 
-fn make() -> Option<()> {
+fn make(alone: &[u32]) -> Option<()> {
     let run = control()?;
-    let first = NUMBER.swap(0, AcqRel) == 0;
+    NUMBER.store(0, Release);
     let n = run.own_pages.fetch_add(1, AcqRel);
     let file = sys::open(path(n).bytes(), sys::Open::New)?;
     let page = if file.allocate(PAGE) { file.map(0, PAGE) } else { return None };
@@ -86,12 +91,16 @@ fn make() -> Option<()> {
         let own = page.cast::<Control>();
         (&raw mut (*own).version).write(VERSION);
         (*own).first_pid.store(sys::getpid(), Relaxed);
-        take_over(switch::here(), own);
+        let seen = take_over(switch::here(), own);
         (&raw mut (*own).magic).write_volatile(MAGIC);
         // Behind the page that others can see now: one that was switched before is found, one after finds us.
         core::sync::atomic::fence(SeqCst);
-        if first && run.alone.load(SeqCst) != 0 {
-            inherit(n, own);
+        // Whoever switches the run has written what we began as before it looks for us.
+        if seen != (switch::here().recording.load(Acquire), switch::here().rules_epoch.load(Acquire)) {
+            take_over(switch::here(), own);
+        }
+        if !alone.is_empty() && run.alone.load(SeqCst) != 0 {
+            inherit(n, own, alone);
         }
         if !sys::move_over(page, switch::CUTAP_CONTROL.at(), PAGE) {
             return None;
@@ -101,13 +110,14 @@ fn make() -> Option<()> {
     Some(())
 }
 
-/// Makes `own` what `from` is, which may change meanwhile.
+/// Makes `own` what `from` is, which may change meanwhile; state and epoch that it took.
 ///
 /// # Safety
 /// Both are mapped; nobody else has `own`, but for whoever switches.
-unsafe fn take_over(from: &Control, own: *mut Control) {
+unsafe fn take_over(from: &Control, own: *mut Control) -> (u32, u32) {
+    let (mut state, mut epoch) = (0, 0);
     for _ in 0..1000 {
-        let (state, epoch) = (from.recording.load(Acquire), from.rules_epoch.load(Acquire));
+        (state, epoch) = (from.recording.load(Acquire), from.rules_epoch.load(Acquire));
         // SAFETY: the caller's promise; byte by byte, for no memcpy may see them change.
         unsafe {
             let to = (&raw mut (*own).rules).cast::<u8>();
@@ -120,19 +130,21 @@ unsafe fn take_over(from: &Control, own: *mut Control) {
         }
         core::sync::atomic::fence(SeqCst);
         if epoch.is_multiple_of(2) && from.rules_epoch.load(Acquire) == epoch && from.recording.load(Acquire) == state {
-            return;
+            break;
         }
         sys::yield_now();
     }
+    (state, epoch)
 }
 
-/// What was said of this process before it had a page (or before its exec), or else of its parent.
+/// What was said of the first of these processes that something was said of: of this one before it had a page (or before its exec),
+/// or else of its parent.
 ///
 /// # Safety
 /// `own` is mapped.
-unsafe fn inherit(number: u32, own: *mut Control) {
+unsafe fn inherit(number: u32, own: *mut Control, alone: &[u32]) {
     let run = control().map_or(0, |c| c.own_pages.load(SeqCst)).min(MOST);
-    for who in [sys::getpid(), sys::getppid()] {
+    for &who in alone {
         for n in (0..run).rev().filter(|n| *n != number) {
             let Some(file) = sys::open(path(n).bytes(), sys::Open::ReadWrite) else { continue };
             let mut head = [0; PAGE];
@@ -149,6 +161,7 @@ unsafe fn inherit(number: u32, own: *mut Control) {
                 let found = other.magic == MAGIC && other.first_pid.load(Acquire) == who;
                 if found {
                     take_over(other, own);
+                    switch::look_again();
                 }
                 found
             };

@@ -98,6 +98,17 @@ pub fn rules_changed() -> bool {
     here().rules_epoch.load(Relaxed) != CUTAP_SEEN.load(Relaxed)
 }
 
+/// The rules are others, whatever their number says: they are another page's.
+pub fn look_again() {
+    // Numbers of rules are even.
+    CUTAP_SEEN.store(u32::MAX, Release);
+}
+
+/// A forked child: the thread that was looking is its parent's.
+pub fn forked() {
+    APPLYING.store(0, Release);
+}
+
 /// Looks again at all that is armed. While one thread does, others go by what they know.
 #[cold]
 pub fn apply_rules() {

@@ -95,11 +95,14 @@ fn change(what: impl FnOnce(&mut Context) -> Answer) -> u32 {
 }
 
 pub extern "C" fn cuCtxGetDevice(found: Out<i32>) -> u32 {
-    read(Handle::NULL, found, |c| c.device)
+    answer(|| found.put(current::device()?))
 }
 
 pub extern "C" fn cuCtxGetDevice_v2(found: Out<i32>, handle: Handle) -> u32 {
-    read(handle, found, |c| c.device)
+    answer(|| match handle {
+        Handle::NULL => found.put(current::device()?),
+        handle => found.put(current::fixed(handle).ok_or(Fault::INVALID_CONTEXT)?.device),
+    })
 }
 
 pub extern "C" fn cuCtxGetFlags(flags: Out<u32>) -> u32 {

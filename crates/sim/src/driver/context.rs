@@ -124,6 +124,7 @@ pub fn end(world: Guard, handle: Handle) -> Answer {
         }
     }
     let mut world = self::world();
+    current::one_ends();
     world.contexts.remove(&handle);
     world.streams.retain(|_, s| s.context != handle);
     world.events.retain(|_, e| e.context != handle);

@@ -2,7 +2,7 @@
 //! library's thread-exit code still finds it, and so that a thread does not pin this library.
 
 use super::fault::{Answer, Fault};
-use super::world::{Handle, World};
+use super::world::{Handle, World, world};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,6 +14,8 @@ struct Stack {
     thread: Cell<u64>,
     capture_mode: Cell<u32>,
     is_driver: Cell<bool>,
+    /// A context that was asked for, how many had ended by then, and what it is.
+    asked: Cell<(u64, u64, Fixed)>,
 }
 
 thread_local! {
@@ -24,6 +26,7 @@ thread_local! {
             thread: Cell::new(0),
             capture_mode: Cell::new(0),
             is_driver: Cell::new(false),
+            asked: Cell::new((0, 0, Fixed { device: 0, id: 0 })),
         }
     };
 }
@@ -70,6 +73,55 @@ pub fn require(world: &World) -> Answer<Handle> {
         Handle::NULL => Err(Fault::INVALID_CONTEXT),
         context if world.contexts.contains_key(&context) => Ok(context),
         _ => Err(Fault::CONTEXT_IS_DESTROYED),
+    }
+}
+
+/// Contexts that have ended, of all threads.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// A context is about to end.
+pub fn one_ends() {
+    ENDED.fetch_add(1, Ordering::AcqRel);
+}
+
+/// What never changes of a context.
+#[derive(Clone, Copy)]
+pub struct Fixed {
+    pub device: i32,
+    pub id: u64,
+}
+
+/// That of a context that is there. A thread that asks again needs no lock, for it may do so in a signal handler that came while it
+/// held the lock itself: profilers' timers call cudaGetDevice.
+pub fn fixed(context: Handle) -> Option<Fixed> {
+    let (asked, before, known) = STACK.with(|s| s.asked.get());
+    if context == Handle::NULL || (asked, before) == (context.0, ENDED.load(Ordering::Acquire)) {
+        return (context != Handle::NULL).then_some(known);
+    }
+    // The first time no handler may come while the lock is held here.
+    // SAFETY: two sets of our own.
+    unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let found = ask(context);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        found
+    }
+}
+
+fn ask(context: Handle) -> Option<Fixed> {
+    let world = world();
+    let known = world.contexts.get(&context).map(|c| Fixed { device: c.device, id: c.id })?;
+    STACK.with(|s| s.asked.set((context.0, ENDED.load(Ordering::Acquire), known)));
+    Some(known)
+}
+
+/// The current context's device.
+pub fn device() -> Answer<i32> {
+    match get() {
+        Handle::NULL => Err(Fault::INVALID_CONTEXT),
+        context => fixed(context).map(|c| c.device).ok_or(Fault::CONTEXT_IS_DESTROYED),
     }
 }
 

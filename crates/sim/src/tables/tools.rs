@@ -4,6 +4,7 @@
 use super::Table;
 use crate::driver::abi::{Out, answer};
 use crate::driver::context;
+use crate::driver::current;
 use crate::driver::fault::Fault;
 use crate::driver::world::{Handle, world};
 use std::ffi::c_void;
@@ -55,7 +56,7 @@ extern "C" fn stream_id(_context: Handle, stream: Handle, id: Out<u64>) -> u32 {
 extern "C" fn context_id(handle: Handle, id: Out<u64>) -> u32 {
     answer(|| {
         let id = id.check().map_err(|_| Fault(999))?;
-        id.put(world().contexts.get(&handle).map_or(0, |c| c.id))
+        id.put(current::fixed(handle).map_or(0, |c| c.id))
     })
 }
 
@@ -67,7 +68,7 @@ pub static TOOLS: Table<96> = Table::sized()
     .with(51, inner_stream as *const ());
 
 extern "C" fn context_device(handle: Handle, device: Out<i32>) -> u32 {
-    answer(|| device.put(world().contexts.get(&handle).ok_or(Fault::INVALID_CONTEXT)?.device))
+    answer(|| device.put(current::fixed(handle).ok_or(Fault::INVALID_CONTEXT)?.device))
 }
 
 extern "C" fn inner_stream(_context: Handle, stream: Handle, inner: Out<Handle>, _one: u32) -> u32 {

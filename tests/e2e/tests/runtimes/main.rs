@@ -4,6 +4,7 @@
 mod every;
 mod export;
 mod forum;
+mod handler;
 mod instructions;
 mod quiet;
 mod real;

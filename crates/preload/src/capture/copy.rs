@@ -80,14 +80,17 @@ impl Pages {
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes.
 unsafe fn words(from: *const u8, to: *mut u8, len: usize) {
-    let whole = len / 8 * 8;
+    let mut n = 0;
     // SAFETY: the caller's promise.
     unsafe {
-        for n in (0..whole).step_by(8) {
+        // Not by `step_by`: its bookkeeping would be as much as the copy.
+        while n + 8 <= len {
             to.add(n).cast::<u64>().write_unaligned(load8(from as usize + n));
+            n += 8;
         }
-        for n in whole..len {
+        while n < len {
             to.add(n).write(from.add(n).read_volatile());
+            n += 1;
         }
     }
 }

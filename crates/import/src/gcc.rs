@@ -80,7 +80,7 @@ fn fields(
         }
         let at = from + place.offset;
         // `_1`, `_2`: a field without a name, whose own fields are reached without it.
-        let unnamed = field.ty.starts_with('@') && field.name.starts_with('_');
+        let unnamed = field.ty.starts_with('@') && is_ours(&field.name);
         let path = if unnamed { before.to_owned() } else { format!("{before}{}", field.name) };
         if !unnamed {
             ask(&format!("offsetof({name}, {path})"), at);
@@ -114,4 +114,9 @@ fn compile(family: &Family, snapshot: &Snapshot, defines: &[String], program: &s
         }
     }
     Ok(wrong)
+}
+
+/// `_1`: a name of ours for what has none; `_reserved` is one of the header's.
+fn is_ours(name: &str) -> bool {
+    name.strip_prefix('_').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }

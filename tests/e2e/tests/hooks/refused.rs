@@ -92,7 +92,7 @@ fn a_hook_that_ends_the_program_is_named() {
     }
     // What all threads say is said once.
     let threads = cutap_e2e::out().join("threads_at_once");
-    let here = [("HOOK_WHERE", "together"), ("LD_LIBRARY_PATH", text(&cutap_e2e::out()))];
+    let here = [("HOOK_WHERE", "together"), ("LD_LIBRARY_PATH", text(cutap_e2e::out()))];
     let run = under(&["run"], &[&crashes], &[text(&threads)], &here);
     let said = "cutap: crashes.so was in before(cuMemAlloc_v2) in 64 threads when the program died of SIGSEGV\n";
     assert_eq!(run.stderr.matches(said).count(), 1, "{run:?}");

@@ -1,5 +1,5 @@
 //! Hashing for tables whose keys are addresses, handles and threads of a recorded program, looked up several times a call: one multiplication a
-//! word. The seed is this process's own, so that no file can be made whose keys all fall together.
+//! word, and one more. The seed is this process's own, so that no file can be made whose keys all fall together.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -32,16 +32,20 @@ impl BuildHasher for Seed {
 pub struct Words(u64);
 
 impl Words {
-    /// Both halves of a product of 128 bits: the high one depends on all bits of the word, the low one is for small tables.
     fn add(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word) * u128::from(0x9e37_79b9_7f4a_7c15u64 | self.0 << 1 | 1);
-        self.0 = (product >> 64) as u64 ^ product as u64;
+        self.0 = folded(self.0 ^ word, 0x9e37_79b9_7f4a_7c15);
     }
+}
+
+/// Both halves of a product of 128 bits: the high one depends on all bits of the word, the low one is for small tables.
+fn folded(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
 }
 
 impl Hasher for Words {
     fn finish(&self) -> u64 {
-        self.0
+        folded(self.0, 0xe703_7ed1_a0b4_28db)
     }
 
     fn write(&mut self, bytes: &[u8]) {

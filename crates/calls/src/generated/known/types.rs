@@ -1798,11 +1798,11 @@ pub(super) static TYPES: &[Type] = &[
     Array(t_P_void, 4), // 1782 t_A4_P_void
     Struct(428), // 1783 t_ncclSegmentWindow
     Pointer(t_ncclSegmentWindow, false), // 1784 t_P_ncclSegmentWindow
-    Struct(427), // 1785 t_ncclWindow_vidmem
-    Pointer(t_ncclWindow_vidmem, false), // 1786 t_P_ncclWindow_vidmem
-    Handle(196), // 1787 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1788 t_P_ncclWindow_t
-    Flags(534, 4), // 1789 t_ncclWindowFlags_in4
+    Flags(534, 4), // 1785 t_ncclWindowFlags_in4
+    Struct(427), // 1786 t_ncclWindow_vidmem
+    Pointer(t_ncclWindow_vidmem, false), // 1787 t_P_ncclWindow_vidmem
+    Handle(196), // 1788 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1789 t_P_ncclWindow_t
     Struct(430), // 1790 t_ncclDevResourceRequirements_t
     Pointer(t_ncclDevResourceRequirements_t, false), // 1791 t_P_ncclDevResourceRequirements_t
     Struct(431), // 1792 t_ncclTeamRequirements_t
@@ -4460,11 +4460,11 @@ pub(super) const t_ncclSuspendFlags_in4: TypeId = 1781;
 pub(super) const t_A4_P_void: TypeId = 1782;
 pub(super) const t_ncclSegmentWindow: TypeId = 1783;
 pub(super) const t_P_ncclSegmentWindow: TypeId = 1784;
-pub(super) const t_ncclWindow_vidmem: TypeId = 1785;
-pub(super) const t_P_ncclWindow_vidmem: TypeId = 1786;
-pub(super) const t_ncclWindow_t: TypeId = 1787;
-pub(super) const t_P_ncclWindow_t: TypeId = 1788;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1789;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1785;
+pub(super) const t_ncclWindow_vidmem: TypeId = 1786;
+pub(super) const t_P_ncclWindow_vidmem: TypeId = 1787;
+pub(super) const t_ncclWindow_t: TypeId = 1788;
+pub(super) const t_P_ncclWindow_t: TypeId = 1789;
 pub(super) const t_ncclDevResourceRequirements_t: TypeId = 1790;
 pub(super) const t_P_ncclDevResourceRequirements_t: TypeId = 1791;
 pub(super) const t_ncclTeamRequirements_t: TypeId = 1792;
@@ -6469,7 +6469,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "ncclUniqueId", since: 0, until: NOW, size: 128, fields: &[d("internal", t_A128_u8, 0, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "ncclConfig_t", since: 0, until: NOW, size: 120, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("blocking", t_ncclUndefined, 16, One), d("cgaClusterSize", t_ncclUndefined, 20, One), d("minCTAs", t_ncclUndefined, 24, One), d("maxCTAs", t_ncclUndefined, 28, One), d("netName", t_PC_char, 32, Text), d("splitShare", t_ncclUndefined, 40, One), d("trafficClass", t_ncclUndefined, 44, One), d("commName", t_PC_char, 48, Text), d("collnetEnable", t_ncclUndefined, 56, One), d("CTAPolicy", t_ncclCtaPolicy, 60, One), d("shrinkShare", t_ncclUndefined, 64, One), d("nvlsCTAs", t_ncclUndefined, 68, One), d("nChannelsPerNetPeer", t_ncclUndefined, 72, One), d("nvlinkCentricSched", t_ncclUndefined, 76, One), d("graphUsageMode", t_ncclUndefined, 80, One), d("numRmaCtx", t_ncclUndefined, 84, One), d("maxP2pPeers", t_ncclUndefined, 88, One), d("graphStreamOrdering", t_ncclUndefined, 92, One), d("launchOrderImplicit", t_ncclUndefined, 96, One), d("numRmaSig", t_ncclUndefined, 100, One), d("rmaEagerInit", t_ncclUndefined, 104, One), d("hostCftMode", t_ncclHostCftMode_t, 108, One), d("nvlsHostMode", t_ncclNvlsHostMode_t, 112, One)], tag: 0, tags: 65535 },
     StructRow { name: "ncclCommProperties_t", since: 0, until: NOW, size: 152, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("rank", t_i32, 16, One), d("nRanks", t_i32, 20, One), d("cudaDev", t_i32, 24, One), d("nvmlDev", t_i32, 28, One), d("deviceApiSupport", t_bool1, 32, One), d("multimemSupport", t_bool1, 33, One), d("ginType", t_ncclGinType_t, 36, One), d("nLsaTeams", t_i32, 40, One), d("hostRmaSupport", t_bool1, 44, One), d("railedGinType", t_ncclGinType_t, 48, One), d("commHash", t_u64, 56, One).hex(), d("ginMinStride", t_i32, 64, One), d("ginConnectionType", t_ncclGinConnectionType_t, 68, One), d("ginSupport", t_A64_bool1, 72, One), d("devCommRuntimeVersionSize", t_u64, 136, One).bytes(), d("cftSupport", t_bool1, 144, One), d("cftMulticastSupport", t_bool1, 145, One), d("cftCountedSupport", t_bool1, 146, One)], tag: 0, tags: 65535 },
-    StructRow { name: "ncclWindow_vidmem", since: 0, until: NOW, size: 96, fields: &[d("winHost", t_P_void, 0, Host(Unknown)), d("lsaFlatBase", t_P_char, 8, Text), d("lsaRank", t_i32, 16, One), d("worldRank", t_i32, 20, One), d("stride4G", t_u32, 24, One), d("mcOffset4K", t_u32, 28, One), d("ginOffset4K", t_u32, 32, One), d("winFlags", t_u32, 36, One).hex(), d("ginWinsDefaultBackend", t_A4_P_void, 40, One), d("ginMultiSegmentWins", t_P_ncclSegmentWindow, 72, One), d("numSegments", t_i32, 80, One), d("cftFlatRank", t_i32, 84, One), d("ucLeIdBase", t_u32, 88, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclWindow_vidmem", since: 0, until: NOW, size: 96, fields: &[d("winHost", t_P_void, 0, Host(Unknown)), d("lsaFlatBase", t_P_char, 8, Text), d("lsaRank", t_i32, 16, One), d("worldRank", t_i32, 20, One), d("stride4G", t_u32, 24, One), d("mcOffset4K", t_u32, 28, One), d("ginOffset4K", t_u32, 32, One), d("winFlags", t_ncclWindowFlags_in4, 36, One), d("ginWinsDefaultBackend", t_A4_P_void, 40, One), d("ginMultiSegmentWins", t_P_ncclSegmentWindow, 72, One), d("numSegments", t_i32, 80, One), d("cftFlatRank", t_i32, 84, One), d("ucLeIdBase", t_u32, 88, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclSegmentWindow", since: 0, until: NOW, size: 48, fields: &[d("ginWins", t_A4_P_void, 0, One), d("segmentSize", t_u64, 32, One).bytes(), d("memType", t_CUmemLocationType, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclDevCommRequirements_t", since: 0, until: NOW, size: 120, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("resourceRequirementsList", t_P_ncclDevResourceRequirements_t, 16, One), d("teamRequirementsList", t_P_ncclTeamRequirements_t, 24, One), d("lsaMultimem", t_bool1, 32, One), d("barrierCount", t_i32, 36, One), d("lsaBarrierCount", t_i32, 40, One), d("railGinBarrierCount", t_i32, 44, One), d("lsaLLA2ABlockCount", t_i32, 48, One), d("lsaLLA2ASlotCount", t_i32, 52, One), d("ginForceEnable", t_bool1, 56, One), d("ginContextCount", t_i32, 60, One), d("ginSignalCount", t_i32, 64, One), d("ginCounterCount", t_i32, 68, One), d("ginConnectionType", t_ncclGinConnectionType_t, 72, One), d("ginExclusiveContexts", t_bool1, 76, One), d("ginQueueDepth", t_i32, 80, One), d("ginTrafficClass", t_i32, 84, One), d("worldGinBarrierCount", t_i32, 88, One), d("ginStrongSignalsRequired", t_bool1, 92, One), d("ginVaSignalsRequired", t_bool1, 93, One), d("ginCustomStride", t_i32, 96, One), d("ginType", t_ncclGinType_t, 100, One), d("useRuntimeVersion", t_bool1, 104, One), d("cftCaps", t_i32, 108, One), d("cftBarrierCount", t_i32, 112, One)], tag: 0, tags: 65535 },
     StructRow { name: "ncclDevResourceRequirements_t", since: 0, until: NOW, size: 56, fields: &[d("next", t_P_ncclDevResourceRequirements_t, 0, One), d("bufferSize", t_u64, 8, One).bytes(), d("bufferAlign", t_u64, 16, One), d("outBufferHandle", t_P_u32, 24, One), d("ginSignalCount", t_i32, 32, One), d("ginCounterCount", t_i32, 36, One), d("outGinSignalStart", t_P_u32, 40, One), d("outGinCounterStart", t_P_u32, 48, One)], tag: 255, tags: 65535 },

@@ -98,6 +98,9 @@ const NO_VALUES: &[&str] = &[
     "NVML_VGPU_PGPU_HOMOGENEOUS_MODE",
     "CUFFT_*",
     "FFTW_*",
+    // Of device code, and switches of its compilation.
+    "NCCL_CFT_BARRIER_*",
+    "NCCL_GIN_*_ENABLE",
     // Of structs that no prototype names.
     "NVML_*_PROFILE_CAPS_*",
     "NVML_VGPU_PGPU_HETEROGENEOUS_MODE",

@@ -66,6 +66,9 @@ const NUMBERS: &[&str] = &[
     "nvtiffImageInfo_t image_type",
     "cudaLibXtDesc subFormat",
     "cutensorCreateBlockSparseTensorDescriptor numSectionsPerMode",
+    // A word in device memory that is 0 or 1, and numbers of a byte each.
+    "ncclDevComm abortFlag",
+    "ncclDevComm ginNetDeviceTypes",
 ];
 
 fn is_number(tables: &Tables, member: &Member) -> bool {

@@ -34,6 +34,8 @@ const NO_FIELD: &[&str] = &[
     "* *_NONE",
     "* *_IGNORE",
     "* *Ignore",
+    // A format that no matrix of the generic interface has any more.
+    "cusparseSpMat* CUSPARSE_FORMAT_COO_AOS",
     // Arrays are mapped, not memory in rows.
     "CUarrayMapInfo.resource CU_RESOURCE_TYPE_LINEAR",
     "CUarrayMapInfo.resource CU_RESOURCE_TYPE_PITCH2D",

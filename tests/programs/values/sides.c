@@ -26,6 +26,7 @@ int main(void) {
     CHECK(cuMemcpy(device, (CUdeviceptr)stack, 16));
     CHECK(cuMemcpy(device, (CUdeviceptr)large, 32));
     CHECK(cuMemcpy((CUdeviceptr)written, device, 64));
+    /* Of a copy that goes on behind its return nobody asks: that would cost too much of its time. */
     CHECK(cuMemcpyAsync((CUdeviceptr)large + 4, device + 256, 128, 0));
     CHECK(cuMemcpyAsync((CUdeviceptr)pinned, managed, 256, 0));
     CHECK(cuMemcpy((CUdeviceptr)fresh, device, 512));

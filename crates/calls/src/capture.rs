@@ -137,10 +137,10 @@ pub fn cut_of(sizes: impl Iterator<Item = usize> + Clone, kept_bytes: usize) -> 
     if is(&usize::MAX) { usize::MAX } else { CUTS.into_iter().find(is).unwrap_or(usize::MAX) }
 }
 
-/// Whether only the program, its heap or the small addresses of a program that is not relocated lie here. Drivers put
-/// theirs above, or among the mapped files.
+/// Whether Linux puts only a relocated program and its heap here. Drivers put theirs below or above. (Where a program that is not relocated
+/// lies, anything may lie in one that is.)
 pub const fn is_programs(address: u64) -> bool {
-    address < 1 << 32 || (address >= 0x5500_0000_0000 && address < 0x5700_0000_0000)
+    address >= 0x5555_5555_0000 && address < 0x5700_0000_0000
 }
 
 /// Whether a program can have memory at this address: not on its first pages, nor in the kernel's half.

@@ -6,8 +6,10 @@ use crate::collector::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, Result, UNWRITTEN, say};
 use crate::sums::Sums;
+use crate::written;
 use cutap_wire::control::COLLECTOR_GONE;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -77,6 +79,8 @@ pub struct Keeper {
     output: OwnedFd,
     /// The recording's name, for what a person is told.
     file: Option<PathBuf>,
+    /// The output is a file with a name.
+    named: bool,
     deaths: u32,
     /// The last collector did not end in order.
     pub unwritten: bool,
@@ -87,7 +91,19 @@ pub struct Keeper {
 impl Keeper {
     /// `output` is what the collectors write to.
     pub fn new(told: CollectorOptions, output: OwnedFd, file: Option<PathBuf>) -> Keeper {
-        Keeper { told, output, file, deaths: 0, unwritten: false, keep: false }
+        let named = output.try_clone().is_ok_and(|output| written::has_name(&output.into()));
+        Keeper { told, output, file, named, deaths: 0, unwritten: false, keep: false }
+    }
+
+    /// What the collectors write to.
+    pub fn output(&self) -> &OwnedFd {
+        &self.output
+    }
+
+    /// What was done to the output by somebody else, where that was made for us and cannot be read any more.
+    pub fn spoilt(&self) -> Option<String> {
+        let file = self.output.try_clone().map(File::from).ok().filter(|_| self.told.own_file)?;
+        self.named.then(|| written::spoilt(&file, self.file.as_deref()?)).flatten()
     }
 
     /// Starts a collector and waits until it drains.

@@ -6,6 +6,7 @@ use crate::written;
 use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, pack, walk};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -19,24 +20,47 @@ const MOST_THREADS: usize = 4;
 pub fn pack_file(path: &Path) -> Result<()> {
     match at_rest(path, false) {
         Ok(()) => Ok(()),
-        Err(Refused::Sentence(sentence)) => Err(Error::own(sentence)),
+        Err(Refused::Sentence(sentence) | Refused::Damaged(sentence)) => Err(Error::own(sentence)),
         Err(Refused::Io(e)) => Err(cannot("pack", path, &e, "it is as it was")),
     }
 }
 
-/// The same at the end of a recording, where failing is no loss: the file is good as it is.
-pub(crate) fn pack_recorded(path: &Path) {
+/// The same at the end of a recording that was written to `output`, where failing is no loss: the file is good as it is. False: it
+/// is not, for somebody else has written to it.
+pub(crate) fn pack_recorded(path: &Path, output: &OwnedFd) -> bool {
+    let shown = path.display();
+    if !is_the_same(path, output) {
+        say(&format!(
+            "{shown} is not the recording any more: that was moved, is whole, and can be packed with cutap pack"
+        ));
+        return true;
+    }
     match at_rest(path, true) {
         Ok(()) | Err(Refused::Sentence(_)) => {}
-        Err(Refused::Io(e)) => {
-            say(&format!("{} could not be packed more tightly: {}; it is whole", path.display(), reason(&e)))
+        Err(Refused::Io(e)) => say(&format!("{shown} could not be packed more tightly: {}; it is whole", reason(&e))),
+        Err(Refused::Damaged(_)) => {
+            say(&format!(
+                "{shown} was changed by somebody else while it was written, and is damaged; cutap show {shown} gives \
+                 what can be read"
+            ));
+            return false;
         }
     }
+    true
+}
+
+/// The file of this name is the one that was written, and no other that somebody put there.
+fn is_the_same(path: &Path, output: &OwnedFd) -> bool {
+    let written = output.try_clone().and_then(|output| File::from(output).metadata());
+    let (Ok(there), Ok(written)) = (fs::metadata(path), written) else { return false };
+    (there.dev(), there.ino()) == (written.dev(), written.ino())
 }
 
 /// Why a file stays as it is.
 enum Refused {
     Sentence(String),
+    /// The same, of one that cannot be read whole.
+    Damaged(String),
     Io(io::Error),
 }
 
@@ -49,6 +73,7 @@ impl From<io::Error> for Refused {
 /// `ours`: this process has locked it already.
 fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     let no = |why: &str| Err(Refused::Sentence(format!("cannot pack {}: {why}", path.display())));
+    let bad = |why: &str| Err(Refused::Damaged(format!("cannot pack {}: {why}", path.display())));
     let path = fs::canonicalize(path)?;
     let file = File::open(&path)?;
     let data = file.metadata()?;
@@ -65,19 +90,19 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     let mut blocks: Vec<(Block, Vec<u8>)> = Vec::new();
     let cut = match walk(&file, cutap_wire::VERSION, &mut |block, plain| blocks.push((*block, plain.to_vec()))) {
         Ok(cut) => cut,
-        Err(Unread::NotOurs) => return no("it is not a recording of cutap"),
+        Err(Unread::NotOurs) => return bad("it is not a recording of cutap"),
         Err(Unread::OtherVersion(_)) => return no("another version of cutap wrote it; pack it with that one"),
         Err(Unread::Unreadable(e)) => return Err(e.into()),
     };
     if matches!(cut.why, Why::CutOff | Why::Damaged) {
-        return no("it is cut off or damaged, and packing would lose what cannot be read");
+        return bad("it is cut off or damaged, and packing would lose what cannot be read");
     }
     let damaged = "a block in it is damaged, and packing would hide that; keep it as it is";
     if !blocks.iter().any(|(block, _)| block.packing == Packing::Lz4) {
         let mut raw = Vec::new();
         // What was just written need not be read once more.
         let good = ours || blocks.iter().all(|(block, _)| body(&file, block, &mut raw).is_ok());
-        return if good { Ok(()) } else { no(damaged) };
+        return if good { Ok(()) } else { bad(damaged) };
     }
     let other = Beside::new(&path)?;
     let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&other.0)?;
@@ -94,7 +119,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         let mut written = 0;
         for block in packed.into_iter().flatten() {
             match block {
-                Err(e) if e.kind() == io::ErrorKind::InvalidData => return no(damaged),
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => return bad(damaged),
                 block => writer.append(&block?)?,
             }
             written += 1;

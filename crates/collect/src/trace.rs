@@ -98,10 +98,14 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         run.keep();
     }
     hooks::last_words(&run.path, child, ended).iter().for_each(|line| say(line));
-    let unwritten = keeper.unwritten;
+    let mut unwritten = keeper.unwritten;
+    if let Some(why) = keeper.spoilt().filter(|_| !unwritten) {
+        say(&why);
+        unwritten = true;
+    }
     let over = options.record && !unwritten && !keeper.keep && !stays;
     if let Some(file) = options.output.as_deref().filter(|_| over) {
-        pack_recorded(file);
+        unwritten = !pack_recorded(file, keeper.output());
     }
     Ok(match ended {
         Ended::Code(0) if unwritten => Ended::Code(OWN_FAILURE.into()),

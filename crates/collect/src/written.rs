@@ -4,8 +4,9 @@
 use crate::error::{Error, Result, cannot, say};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, metadata};
+use std::io::Seek;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Opens and empties it. A recording must be read too by a collector that goes on with it. `used` are the program, what
@@ -45,6 +46,35 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
     }
     file.set_len(0).map_err(fail)?;
     Ok(file)
+}
+
+/// Whether what happens to this file while it is written is ours to tell: it is a file, and has a name.
+pub fn has_name(file: &File) -> bool {
+    file.metadata().is_ok_and(|data| data.is_file() && data.nlink() > 0)
+}
+
+/// What somebody else did to a file while it was written, where its content is gone. One that was moved is whole.
+pub fn spoilt(file: &File, path: &Path) -> Option<String> {
+    let (shown, mut place) = (path.display(), file);
+    // Before the length: a collector that stays writes meanwhile.
+    let at = place.stream_position().unwrap_or(0);
+    let data = file.metadata().ok()?;
+    if data.nlink() == 0 {
+        return Some(format!(
+            "{shown} was removed while it was written, and what stood in it is gone; run the program again and leave \
+             the file alone until its end"
+        ));
+    }
+    // Whoever writes goes on where it was, whatever is in front of that: in neither of our files there is a zero at the beginning.
+    let mut first = [1];
+    let read = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).and_then(|f| f.read_at(&mut first, 0));
+    let length = data.len();
+    (length < at || length > 0 && read.is_ok() && first == [0]).then(|| {
+        format!(
+            "{shown} was cut by somebody else while it was written, and what stood in it is gone; run the program \
+             again and leave the file alone until its end"
+        )
+    })
 }
 
 /// Keeps a recording from everybody else who would write to it, as long as the file is open. False when somebody does.

@@ -184,6 +184,41 @@ fn a_run_has_one_collector() {
     assert_eq!(shown(&run.file()), run.real());
 }
 
+/// The file is removed, cut or moved while it is written: what is said at the end is true, and is said once.
+#[test]
+fn the_file_is_removed_or_cut() {
+    type Does = fn(&Path);
+    let gone: Does = |file| fs::remove_file(file).unwrap();
+    let cut: Does = |file| fs::File::options().write(true).open(file).unwrap().set_len(0).unwrap();
+    let shorter: Does = |file| fs::File::options().write(true).open(file).unwrap().set_len(15_000).unwrap();
+    let moved: Does =
+        |file| fs::rename(file, file.with_extension("moved")).and_then(|()| fs::write(file, "mine")).unwrap();
+    let cases = [
+        ("record", gone, "out was removed while it was written, and what stood in it is gone", 125),
+        ("record", cut, "out was cut by somebody else while it was written, and what stood in it is gone", 125),
+        ("record", shorter, "out was changed by somebody else while it was written, and is damaged", 125),
+        ("record", moved, "out is not the recording any more: that was moved, is whole", 0),
+        ("trace", gone, "out was removed while it was written, and what stood in it is gone", 125),
+    ];
+    let mut runs = Vec::new();
+    for (command, does, says, code) in cases {
+        let run = Run::start(&[command]);
+        run.collector(20_000);
+        does(&run.file());
+        runs.push((run, says, code));
+    }
+    for (mut run, says, code) in runs {
+        let ended = run.front.wait().unwrap().code();
+        let said = run.said();
+        assert_eq!((ended, said.lines().count()), (Some(code), 1), "{says}: {said}");
+        assert!(said.contains(says), "{says}: {said}");
+        assert_eq!(fs::read_to_string(run.folder.join("stdout")).unwrap(), "ok\n");
+        if code == 0 {
+            assert_eq!(shown(&run.folder.join("out.moved")), run.real());
+        }
+    }
+}
+
 fn pack(file: &Path) -> Finished {
     finish(Command::new(cutap()).arg("pack").arg(file))
 }

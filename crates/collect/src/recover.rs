@@ -2,13 +2,13 @@
 //! was killed, or a new one. The folder is only read.
 
 use crate::control::Page;
-use crate::error::{Error, Result, cannot, reason};
-use crate::record::Recorder;
+use crate::error::{Error, Result, cannot, reason, say};
+use crate::record::{Look, Recorder};
 use crate::written;
 use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What `cutap recover` was asked.
 #[derive(Debug)]
@@ -59,11 +59,44 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
         Ok(true)
     });
     match done {
-        Ok(true) => Ok(()),
+        Ok(true) => {
+            let flight = page.is_some_and(|page| page.is_flight_recorder());
+            told(run, path, &recorder, flight)
+        }
         Ok(false) => Err(Error::own(format!("{} holds another run than {}; {advice}", path.display(), run.display()))),
         Err(e) => {
             recorder.cut_back(&e);
             Err(Error::own(format!("cannot write the recording to {}: {}; {advice}", path.display(), reason(&e))))
         }
+    }
+}
+
+/// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like all there was.
+fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()> {
+    let (look, (bytes, missing), shown) = (Look::at(run), recorder.taken(), path.display());
+    let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+    let size = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes >> 10) };
+    let (processes, threads) = (many(look.processes, "process", "processes"), many(look.rings, "thread", "threads"));
+    say(&format!("{size} of calls of {processes} and {threads} were added to {shown}"));
+    let mut lacks = Vec::new();
+    if let Some(at) = recorder.cut_at {
+        // Of a flight recorder any number of chunks was written over.
+        match missing {
+            _ if flight => lacks.push(format!("it was cut off at byte {at}, and what came behind may be missing")),
+            0 => say(&format!("{shown} was cut off at byte {at}; all that came behind was still in {}", run.display())),
+            _ => lacks.push(format!(
+                "it was cut off at byte {at}, and of what came behind {} not in the run folder any more",
+                many(missing as usize, "part is", "parts are")
+            )),
+        }
+    }
+    if !look.unread.is_empty() {
+        let (first, rest) = look.unread.split_at(look.unread.len().min(4));
+        let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+        lacks.push(format!("what could not be read in {}: {}{more}", run.display(), first.join(", ")));
+    }
+    match lacks.is_empty() {
+        true => Ok(()),
+        false => Err(Error::own(format!("{shown} is not all there was: {}", lacks.join("; ")))),
     }
 }

@@ -233,16 +233,44 @@ fn both_killed_and_recovered() {
     let (file, run) = (killed.file(), killed.folder.join("run"));
     assert!(show(&file).contains("does not end in order"));
     wait_for("the program's end", LONG, || killed.folder.join("counts.over").exists());
+    let left = fs::read(&file).unwrap();
     for _ in 0..2 {
         let recovered = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&file));
         assert!(recovered.status.success(), "{}", recovered.stderr);
+        assert!(recovered.stderr.contains(" of calls of 1 process and 3 threads were added to"), "{recovered:?}");
     }
     let text = show(&file);
     assert!(!text.contains("in order"), "{text}");
     assert_eq!(calls_in(&normal_form(&text)), killed.real());
     let new = killed.folder.join("new.cutap");
-    let again = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&new));
-    assert!(again.status.success(), "{}", again.stderr);
+    let again = || finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&new));
+    let done = again();
+    assert!(done.status.success(), "{}", done.stderr);
+    // Not where the collector was killed, but where calls stand that the rings have no more.
+    fs::write(&new, &left[..left.len() / 2]).unwrap();
+    let done = again();
+    assert_eq!((done.status.code(), done.stderr.lines().count()), (Some(125), 2), "{done:?}");
+    assert!(done.stderr.contains("new.cutap is not all there was: it was cut off at byte "), "{done:?}");
+    assert!(done.stderr.contains("not in the run folder any more"), "{done:?}");
+    // Files of the run folder that are damaged.
+    let process = fs::read_dir(&run).unwrap().flatten().map(|e| e.path()).find(|p| p.is_dir()).unwrap();
+    let head = |name: &str| fs::write(process.join(name), [0; 4096]).unwrap();
+    let damages: [(&dyn Fn(), &str); 4] = [
+        (
+            &|| fs::File::options().write(true).open(process.join("t1.ring")).unwrap().set_len(70_000).unwrap(),
+            "t1.ring (it is cut off at byte 70000)",
+        ),
+        (&|| head("t0.ring"), "t0.ring (its head is damaged)"),
+        (&|| fs::remove_file(process.join("t2.ring")).unwrap(), "t2.ring (it is not there or cannot be opened)"),
+        (&|| head("proc"), "proc (it is damaged or not there"),
+    ];
+    for (damage, says) in damages {
+        damage();
+        fs::remove_file(&new).unwrap();
+        let done = again();
+        assert_eq!((done.status.code(), done.stderr.lines().count()), (Some(125), 2), "{done:?}");
+        assert!(done.stderr.contains("what could not be read in ") && done.stderr.contains(says), "{says}: {done:?}");
+    }
 }
 
 /// The collector stays until the last process of the run has ended; cutap itself does not.

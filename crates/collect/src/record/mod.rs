@@ -3,6 +3,7 @@
 //! only when it stands in the file.
 
 mod batch;
+mod look;
 #[cfg(test)]
 mod many;
 mod names;
@@ -11,4 +12,5 @@ mod ring;
 #[cfg(test)]
 mod tests;
 
+pub use look::Look;
 pub use recorder::Recorder;

@@ -17,7 +17,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A ring file number beyond this is damage, not a process with so many threads.
-const MOST_RINGS: u32 = 1 << 20;
+pub(super) const MOST_RINGS: u32 = 1 << 20;
 /// Bytes of names in one block.
 const MOST_NAMES: usize = 1 << 20;
 /// What of a process page never changes and tells one process from another.
@@ -45,6 +45,8 @@ pub struct Recorder {
     next: u32,
     batch: Batch,
     rate: Rate,
+    /// The file that is added to was cut off at this byte.
+    pub cut_at: Option<u64>,
 }
 
 /// What a file that is added to holds of a process already.
@@ -132,7 +134,8 @@ impl Recorder {
         let before = body(control);
         let moved = file.set_len(cut.at).and_then(|()| file.seek(SeekFrom::Start(cut.at)));
         moved.map_err(|e| cannot("add to", path, &e, advice))?;
-        Ok(Recorder { known, before, next, ..Recorder::new(run, Writer::go_on(file, cut.at), consume) })
+        let cut_at = (cut.why == Why::CutOff).then_some(cut.at);
+        Ok(Recorder { known, before, next, cut_at, ..Recorder::new(run, Writer::go_on(file, cut.at), consume) })
     }
 
     fn new(run: &Path, writer: Writer<File>, consume: bool) -> Recorder {
@@ -147,6 +150,7 @@ impl Recorder {
             next: 0,
             batch: Batch::new(),
             rate: Rate::begin(),
+            cut_at: None,
         }
     }
 
@@ -168,6 +172,12 @@ impl Recorder {
             found |= process.round(&self.run, &mut self.writer, (last, self.consume), &mut self.batch, beat)?;
         }
         Ok(found)
+    }
+
+    /// Bytes of chunks that were appended, and chunks that neither the file nor the folder has: their writers took them again.
+    pub fn taken(&self) -> (u64, u64) {
+        let rings = self.processes.iter().flat_map(|p| p.rings.values());
+        rings.fold((0, 0), |all, (ring, _)| (all.0 + ring.bytes, all.1 + ring.missing()))
     }
 
     /// Says that the recording ended in order.
@@ -300,14 +310,14 @@ impl Process {
     }
 }
 
-fn read_page(file: &File) -> Option<Vec<u8>> {
+pub(super) fn read_page(file: &File) -> Option<Vec<u8>> {
     let mut page = vec![0; PAGE];
     file.read_exact_at(&mut page, 0).ok()?;
     (page[..8] == MAGIC.to_le_bytes() && page[8..12] == VERSION.to_le_bytes()).then_some(page)
 }
 
 /// Ring files that the process has made.
-fn rings(page: &[u8]) -> u32 {
+pub(super) fn rings(page: &[u8]) -> u32 {
     let at = offset_of!(process::Process, rings);
     page[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
 }

@@ -24,6 +24,10 @@ pub struct Ring {
     page: Option<RingPage>,
     /// Number of the last chunk that was taken.
     pub sequence: u64,
+    /// Bytes that were taken.
+    pub bytes: u64,
+    /// Chunks that are behind the first one wanted and were not taken one after the other.
+    skipped: u64,
     stuck: Option<Instant>,
     /// How often a record that is being written is waited for at the end.
     patience: u32,
@@ -42,7 +46,7 @@ pub struct Chunk {
 
 impl Ring {
     pub fn new(file: File, sequence: u64) -> Ring {
-        Ring { file, page: None, sequence, stuck: None, patience: PATIENCE }
+        Ring { file, page: None, sequence, bytes: 0, skipped: 0, stuck: None, patience: PATIENCE }
     }
 
     /// The ring's first page, if it is finished.
@@ -119,12 +123,21 @@ impl Ring {
 
     /// It stands in the file: gives it back, if this is the collector of the run.
     pub fn taken(&mut self, chunk: &Chunk, consume: bool) {
+        self.bytes += chunk.bytes.len() as u64;
+        self.skipped += chunk.sequence.saturating_sub(self.sequence.saturating_add(1));
         self.sequence = self.sequence.max(chunk.sequence);
         if consume {
             let state = chunk.place + offset_of!(ChunkHeader, state) as u64;
             // A chunk that cannot be given back costs disk space, and nothing else.
             let _ = self.file.write_all_at(&FREE.to_le_bytes(), state);
         }
+    }
+
+    /// Chunks that there were and that were not taken. A number that no writer can have reached is damage.
+    pub fn missing(&self) -> u64 {
+        let heads = (0..self.page.map_or(0, |p| p.chunks)).filter_map(|n| self.head(n));
+        let newest = heads.map(|head| head.sequence).filter(|n| *n < 1 << 32).max().unwrap_or(0);
+        self.skipped.min(1 << 32) + newest.saturating_sub(self.sequence)
     }
 
     /// Gives back what stands in the file since before: the collector was killed between the two.

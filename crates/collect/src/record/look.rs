@@ -1,0 +1,89 @@
+//! What a run folder has, and which of its files cannot be read: asked when nobody will come back to it. It reads heads only, and
+//! never says that of a process that lives, which may be making the file just now.
+
+use super::recorder::{read_page, rings};
+use crate::outlive::alive;
+use cutap_trace::RingPage;
+use cutap_wire::count::{NAME_DROPPED, NO_RING};
+use cutap_wire::ring::chunk_offset;
+use cutap_wire::{PAGE, names, process};
+use std::fs::{self, File};
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// Processes.
+    pub processes: usize,
+    /// Rings: as many as threads that called at the same time.
+    pub rings: usize,
+    /// Files that cannot be read, or not whole, with the reason.
+    pub unread: Vec<String>,
+}
+
+impl Look {
+    /// Looks at all of it.
+    pub fn at(run: &Path) -> Look {
+        let mut look = Look::default();
+        let entries = fs::read_dir(run).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
+        names.sort();
+        for name in names.iter().filter(|n| n.starts_with('p')) {
+            look.process(run, name);
+        }
+        look
+    }
+
+    fn process(&mut self, run: &Path, name: &str) {
+        let folder = run.join(name);
+        let pid = name[1..].split('-').next().and_then(|pid| pid.parse().ok());
+        let lives = pid.is_some_and(alive);
+        let mut bad = |file: &str, why: &str| {
+            if !lives {
+                self.unread.push(format!("{name}/{file} ({why})"));
+            }
+        };
+        let page = match File::open(folder.join(process::FILE)) {
+            Ok(file) => read_page(&file),
+            Err(_) => None,
+        };
+        let Some(page) = page else {
+            // One that was killed while it began has no ring yet, and nothing is missing.
+            let files = fs::read_dir(&folder).into_iter().flatten().flatten();
+            if files.map(|f| f.path()).any(|path| path.extension().is_some_and(|e| e == "ring")) {
+                bad(process::FILE, "it is damaged or not there, so nothing of this process can be read");
+            }
+            return;
+        };
+        let count = rings(&page);
+        let counted = |n: usize| page[offset_of!(process::Process, counters) + n * 8..][..8] != [0; 8];
+        if count > 0 && !counted(NAME_DROPPED) && File::open(folder.join(names::FILE)).is_err() {
+            bad(names::FILE, "it is not there or cannot be opened, so functions have no names");
+        }
+        let mut whole = 0;
+        for k in 0..count.min(super::recorder::MOST_RINGS) {
+            let file = format!("t{k}.ring");
+            match state(&folder.join(&file)) {
+                Ok(None) => whole += 1,
+                Ok(Some(why)) => bad(&file, &why),
+                // A number whose ring could not be made is nobody's, and counted.
+                Err(()) if counted(NO_RING) => {}
+                Err(()) => bad(&file, "it is not there or cannot be opened"),
+            }
+        }
+        self.processes += 1;
+        self.rings += whole;
+    }
+}
+
+/// Why a ring cannot be read whole, if it cannot. An error: there is none.
+fn state(path: &Path) -> Result<Option<String>, ()> {
+    let file = File::open(path).map_err(|_| ())?;
+    let mut head = vec![0; PAGE];
+    let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
+    let Some(page) = page else { return Ok(Some("its head is damaged".into())) };
+    let length = file.metadata().map_err(|_| ())?.len();
+    Ok((length < chunk_offset(page.chunks, page.chunk_bytes) as u64).then(|| format!("it is cut off at byte {length}")))
+}

@@ -74,8 +74,11 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
             page.put_rate(rate.per_second());
             measured = true;
         }
-        if !last && page.is_flight_recorder() {
-            trim.round(&options.run, &page);
+        if page.is_flight_recorder() {
+            match last {
+                true => trim.last(&options.run, &page),
+                false => trim.round(&options.run, &page),
+            }
         }
         let round = work.round(last, &page)?;
         page.beat();

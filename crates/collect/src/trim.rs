@@ -33,6 +33,8 @@ pub struct Trim {
 /// The folder of a process of which no thread lives.
 struct Ended {
     path: PathBuf,
+    /// When it started.
+    began: u64,
     /// When it began its last chunk.
     last: u64,
     bytes: u64,
@@ -58,6 +60,17 @@ impl Trim {
             return;
         }
         self.looked = Some(Instant::now());
+        self.look(run, page, false);
+    }
+
+    /// When all have ended: once more, for those since. The first process, which is the program itself, stays, as it did while it ran.
+    pub fn last(&self, run: &Path, page: &Page) {
+        if self.total > 0 {
+            self.look(run, page, true);
+        }
+    }
+
+    fn look(&self, run: &Path, page: &Page, last: bool) {
         let entries = fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path());
         let is_process = |p: &PathBuf| p.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"p"));
         let mut ended: Vec<Ended> = entries.filter(is_process).filter_map(Ended::look).collect();
@@ -68,6 +81,8 @@ impl Trim {
         ended.sort_by_key(|e| e.last);
         // The one that called last is the one that is looked for after a crash.
         ended.pop();
+        let first = ended.iter().map(|e| e.began).min().filter(|_| last);
+        ended.retain(|e| Some(e.began) != first);
         let living = maps();
         for one in ended {
             let copied = monotonic_ns().saturating_sub(page.copied_at()) < COPIED_NS;
@@ -105,12 +120,15 @@ impl Ended {
             }
         }
         let proc = File::open(path.join(process::FILE)).ok()?;
-        for counter in [CALL_DROPPED, CALL_DROPPED_LOSSY] {
+        let word = |at: usize| {
             let mut word = [0; 8];
-            proc.read_exact_at(&mut word, (offset_of!(Process, counters) + counter * 8) as u64).ok()?;
-            calls = calls.saturating_add(u64::from_le_bytes(word));
+            proc.read_exact_at(&mut word, at as u64).ok()?;
+            Some(u64::from_le_bytes(word))
+        };
+        for counter in [CALL_DROPPED, CALL_DROPPED_LOSSY] {
+            calls = calls.saturating_add(word(offset_of!(Process, counters) + counter * 8)?);
         }
-        Some(Ended { path, last, bytes, calls })
+        Some(Ended { path, began: word(offset_of!(Process, start_monotonic))?, last, bytes, calls })
     }
 }
 

@@ -280,7 +280,9 @@ impl Follow {
             source.abandoned_since = abandoned.then(|| source.abandoned_since.unwrap_or(now));
             alive[source.folder] |= !abandoned;
         }
-        for source in self.sources.iter_mut().filter(|s| alive[s.folder] && s.events.has_open()) {
+        // What is open here may have ended in what was not read yet: a thread can be far ahead of its reader.
+        let open = |s: &&mut Source| alive[s.folder] && s.read_out && s.events.has_open();
+        for source in self.sources.iter_mut().filter(open) {
             if source.abandoned_since.is_some_and(|since| now.saturating_sub(since) > GONE_NS) {
                 source.events.close(&self.shared.filter);
             }
@@ -330,6 +332,7 @@ impl Follow {
         let source = &mut self.sources[n];
         let folder = &mut self.folders[source.folder];
         let have = source.events.queue.len();
+        source.read_out = false;
         if have < most {
             source.fill(folder, &mut self.shared, now, most - have);
             let dropped = MISSING.iter().any(|n| folder.page.counters.get(*n).is_some_and(|c| *c > 0));

@@ -43,6 +43,8 @@ pub struct Source {
     pub ring: Ring,
     /// When the ring was first seen without an owner.
     pub abandoned_since: Option<u64>,
+    /// All that the ring holds was read the last time.
+    pub read_out: bool,
     pub events: Events,
     /// Chunks that were read: their places, and the number of events so far then, and the time of the last.
     read: VecDeque<(u32, u64, u64)>,
@@ -82,7 +84,14 @@ struct Begun<'a> {
 
 impl Source {
     pub fn new(folder: usize, ring: Ring) -> Source {
-        Source { folder, ring, abandoned_since: None, events: Events::default(), read: VecDeque::new() }
+        Source {
+            folder,
+            ring,
+            abandoned_since: None,
+            read_out: false,
+            events: Events::default(),
+            read: VecDeque::new(),
+        }
     }
 
     /// Reads up to `most` records. False when there is nothing more for now.
@@ -93,6 +102,7 @@ impl Source {
             Item::Record(record) => events.record(&record, folder, shared),
             Item::Reread => folder.stale = true,
         });
+        self.read_out = !more;
         self.read.extend(self.ring.done().map(|n| (n, events.pushed, events.last_ticks)));
         more
     }

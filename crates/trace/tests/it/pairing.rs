@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use cutap_trace::made::Run;
-use cutap_trace::{Event, State};
+use cutap_trace::{Event, Follow, FollowOptions, State};
 use std::ops::ControlFlow;
 
 #[test]
@@ -106,6 +106,32 @@ fn calls_left_by_exceptions_and_by_the_end_of_their_thread() {
     );
     let left: Vec<_> = read.end.unfinished.iter().map(|e| (e.call.function.name.to_string(), e.state)).collect();
     assert_eq!(left, [("f2".to_owned(), State::Unfinished)]);
+}
+
+/// A thread that ended a second ago, of which the reader has read only the beginning, did not leave its calls.
+#[test]
+fn a_thread_that_is_far_ahead_of_its_reader_has_not_left_its_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process_with_chunks(100, "/bin/prog", 1 << 20);
+    process.driver(&["outer", "inner"]);
+    let (_alive, mut thread) = (process.thread(100, 2), process.thread(101, 8));
+    thread.enter(0, &[]);
+    for _ in 0..40_000 {
+        thread.call(1, &[], 5, 0);
+    }
+    thread.exit(7);
+    thread.end();
+    // Nothing is handed out, so no more is read than has room in memory.
+    let options = FollowOptions { hold_back_ns: u64::MAX, ..FollowOptions::default() };
+    let mut follow = Follow::open(folder.path(), options).unwrap();
+    let mut lines = Vec::new();
+    for last in [false, false, false, true] {
+        follow.poll(last, &mut |e| lines.extend(line(e))).unwrap();
+        assert_eq!(lines.is_empty(), !last);
+        std::thread::sleep(std::time::Duration::from_millis(if last { 0 } else { 600 }));
+    }
+    assert_eq!((lines.len(), lines.last().unwrap().as_str()), (80_002, "< outer = 7 200000ns"));
 }
 
 #[test]

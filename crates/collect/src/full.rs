@@ -69,6 +69,12 @@ impl FromStr for Size {
         let each = bytes(each)?.filter(|n| SIZES.contains(n));
         let each = each.ok_or_else(|| Error::own("each thread can keep from 64K to 512M; 4M is good for most"))?;
         let total = match total {
+            // No disk has so much, and no number of ours.
+            Some(text) if text.starts_with(|c: char| c.is_ascii_digit()) && bytes(text)?.is_none() => {
+                return Err(Error::own(
+                    "what ended processes keep together, behind the comma, is larger than any disk; 4M,1G is good for most",
+                ));
+            }
             Some(text) => bytes(text)?.filter(|n| *n >= each).ok_or_else(|| {
                 Error::own(
                     "what ended processes keep together, behind the comma, is no less than what a thread keeps: 4M,1G",
@@ -117,6 +123,15 @@ mod tests {
             ["4M,", "4M,1M", "4M,1G,1G", "4M,x", "", "0", "4", "63K", "1G", "4X", "M", "-1M", "99999999999999999999M"]
         {
             assert!(bad.parse::<Size>().is_err(), "{bad}");
+        }
+        for (bad, why) in [
+            ("64K,99999999999G", "larger than any disk"),
+            ("64K,99999999999999999999999", "larger than any disk"),
+            ("64K,63K", "no less than what a thread keeps"),
+            ("64K,", "no less than what a thread keeps"),
+        ] {
+            let said = bad.parse::<Size>().unwrap_err().sentence;
+            assert!(said.contains(why), "{bad}: {said}");
         }
     }
 }

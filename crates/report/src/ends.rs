@@ -56,7 +56,7 @@ fn missing(end: &End, lines: &mut Vec<String>) {
     for (count, text) in [
         (end.nameless, "functions without a name: their name records were not found"),
         (end.overwritten, "calls older than what the flight recorder kept"),
-        (end.chunks_taken, "parts of the trace not here: a collector has read and printed them"),
+        (end.chunks_taken, "parts of the trace not here: a collector has read them for its own output"),
         (end.chunks_lost, "parts of the trace lost: written over before they were read, or damaged"),
         (end.records_cut, "events cut off: their threads were stopped while writing them"),
     ] {

@@ -93,7 +93,7 @@ pub fn raw_report(end: &End) -> String {
     list("calls of functions without a description:", "no calls of functions without a description", &unknown);
     if end.chunks_taken > 0 {
         text.push_str(
-            "parts of the trace are not here (a collector has read and printed them), and with them the allocations: \
+            "parts of the trace are not here (a collector has read them for its own output), and with them the allocations: \
              addresses of memory are not listed; trace without --run, or record, for the whole list\n",
         );
     }

@@ -176,9 +176,11 @@ impl End {
         self.counts.retain(|c| c.count > 0);
     }
 
-    /// Takes over what was lost of a ring, and whether its thread lives.
-    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>) {
+    /// Takes over what was lost of a ring, and whether its thread lives. `drained`: chunks that were there and are not any more have
+    /// been read by a collector, for only then does their writer take them again.
+    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, drained: bool) {
         self.chunks_taken += ring.taken;
+        *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += ring.passed;
         self.overwritten += ring.calls_taken;
         self.chunks_lost += ring.lost;
         self.records_cut += ring.cut;

@@ -204,11 +204,12 @@ impl Follow {
         for folder in &mut self.folders {
             end.folder(folder);
         }
+        let drained = !self.options.consume && self.opened.is_drained();
         for source in &mut self.sources {
             let unfinished = source.events.unfinished(&self.shared.filter, now);
             unfinished.iter().for_each(|exit| self.interpreters[source.folder].left_open(exit));
             end.unfinished.extend(unfinished);
-            end.ring(&mut source.ring, &self.folders[source.folder].process);
+            end.ring(&mut source.ring, &self.folders[source.folder].process, drained);
         }
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.absent = self.shared.files.absent();
@@ -336,7 +337,7 @@ impl Follow {
         if have < most {
             source.fill(folder, &mut self.shared, now, most - have);
             let dropped = MISSING.iter().any(|n| folder.page.counters.get(*n).is_some_and(|c| *c > 0));
-            if dropped || source.ring.taken + source.ring.lost > 0 {
+            if dropped || source.ring.taken + source.ring.passed + source.ring.lost > 0 {
                 self.interpreters[source.folder].incomplete();
             }
         }

@@ -98,6 +98,13 @@ impl Opened {
         ((0..kept).map(one).collect(), times - kept as u32)
     }
 
+    /// It is a run folder whose chunks a collector reads, or has read, and gives back.
+    pub(crate) fn is_drained(&self) -> bool {
+        let page = self.store.control().unwrap_or_default();
+        let collector = crate::bytes::u32_at(&page, offset_of!(control::Control, collector));
+        self.recorded.is_none() && collector != control::COLLECTOR_NEVER && self.forgotten().is_none()
+    }
+
     /// Of a flight recorder, whose older calls were written over by newer ones: the calls of processes that are not here any more.
     pub(crate) fn forgotten(&self) -> Option<u64> {
         let page = self.store.control().unwrap_or_default();

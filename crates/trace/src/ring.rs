@@ -66,7 +66,9 @@ pub struct Ring {
     pub taken: u64,
     /// Calls in them.
     pub calls_taken: u64,
-    /// Chunks that were written over or made no sense.
+    /// Chunks that were not there any more when their turn came: written over, or given back by another reader.
+    pub passed: u64,
+    /// Chunks that made no sense.
     pub lost: u64,
     /// Records that were never finished.
     pub cut: u64,
@@ -91,6 +93,7 @@ impl Ring {
             skip: false,
             taken: 0,
             calls_taken: 0,
+            passed: 0,
             lost: 0,
             cut: 0,
         }
@@ -173,7 +176,7 @@ impl Ring {
         let Some(at) = self.current.as_ref().map(|c| c.cursor.offset) else { return true };
         let Some(page) = self.fill() else {
             // The writer took the chunk again before it was read whole.
-            self.lost += 1;
+            self.passed += 1;
             self.current = None;
             return true;
         };
@@ -304,9 +307,9 @@ impl Ring {
             // More than this cannot have been written; the number is damaged.
             let between = sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
             let first = std::mem::replace(&mut self.sequence, sequence) == 0;
-            *(if first { &mut self.taken } else { &mut self.lost }) += between;
+            *(if first { &mut self.taken } else { &mut self.passed }) += between;
             let Some(page) = page else {
-                self.lost += 1;
+                self.passed += 1;
                 continue;
             };
             if first && between > 0 {

@@ -223,7 +223,8 @@ mod tests {
         places.remove(0xf80, 0);
         places.remove(0x1000, 0);
         assert_eq!(found(&places, 0x1000), Some((Memory::Reserved, 0, 0x1000)), "freed");
-        assert_eq!(places.at(0x10000, None, Else::Any).map(|(f, _)| f.memory), Some(Memory::Host));
+        let memory = |at| places.at(at, None, Else::Any).map(|(f, _)| f.memory);
+        assert_eq!((memory(0x10000), memory(0x5555_5555_6000)), (Some(Memory::Unknown), Some(Memory::Host)));
         for none in [1, 0xffff, 1 << 47, u64::MAX] {
             assert!(places.at(none, None, Else::Any).is_none(), "{none:#x}");
         }
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(found(&places, 0x10fff), Some((Memory::Device, true)));
         // Part of it is handed out again; then the runtime's call, which began before, returns.
         places.insert(0x10800, Some(0x100), Memory::Device, Some(0), 30);
-        assert_eq!(found(&places, 0x10000), Some((Memory::Host, false)));
+        assert_eq!(found(&places, 0x10000), Some((Memory::Unknown, false)));
         places.remove(0x10800, 25);
         assert_eq!(found(&places, 0x10800), Some((Memory::Device, false)));
         // So is memory of the host, but not what was the program's before.
@@ -250,7 +251,7 @@ mod tests {
         places.insert(0x20000, Some(0x100), Memory::Host, None, 60);
         places.registered(0x20000);
         places.remove(0x20000, 70);
-        assert_eq!(found(&places, 0x20000), Some((Memory::Host, false)));
+        assert_eq!(found(&places, 0x20000), Some((Memory::Unknown, false)));
         assert_eq!(found(&places, 0x2_0000_0000), Some((Memory::Unknown, false)));
         for n in 0..2 * FREED as u64 {
             places.insert(0x100000 + n, Some(1), Memory::Device, None, 60);

@@ -31,6 +31,8 @@ pub struct Text<W> {
     calls_written: bool,
     /// More than one thread or process was seen.
     several: bool,
+    /// Lines have had ids before, or not: it is to be said that they have from here on.
+    goes_on: bool,
     processes: usize,
     /// No call has to be opened before this time.
     next_opening: u64,
@@ -57,6 +59,7 @@ impl<W: io::Write> Text<W> {
             threads: Vec::new(),
             first: None,
             several: false,
+            goes_on: false,
             calls_written: false,
             processes: 0,
             next_opening: u64::MAX,
@@ -67,7 +70,7 @@ impl<W: io::Write> Text<W> {
 
     /// Goes on with what another has written: its threads are not known here, so each line has ids.
     pub fn go_on(self) -> Text<W> {
-        Text { several: true, ..self }
+        Text { several: true, goes_on: true, ..self }
     }
 
     fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
@@ -140,6 +143,9 @@ impl<W: io::Write> Text<W> {
     /// Notes that a thread exists. Lines have ids from the second one on, so whose the lines before were
     /// is said here.
     fn seen(&mut self, thread: &Arc<Thread>) -> io::Result<()> {
+        if std::mem::take(&mut self.goes_on) {
+            writeln!(self.out, "cutap: from here on each line has its own PID/TID")?;
+        }
         let Some(first) = &self.first else {
             self.first = Some(thread.clone());
             return Ok(());

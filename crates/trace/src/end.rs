@@ -5,6 +5,7 @@ use crate::decode::RawFunction;
 use crate::event::{Exit, Instance, Process};
 use crate::filter::Filter;
 use crate::folder::Folder;
+use crate::opened::Opened;
 use crate::ring::Ring;
 use cutap_calls::known::Rule;
 use cutap_file::Cut;
@@ -176,9 +177,10 @@ impl End {
         self.counts.retain(|c| c.count > 0);
     }
 
-    /// Takes over what was lost of a ring, and whether its thread lives. `drained`: chunks that were there and are not any more have
-    /// been read by a collector, for only then does their writer take them again.
-    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, drained: bool) {
+    /// Takes over what was lost of a ring, and whether its thread lives. In a folder that is drained, chunks that were there
+    /// and are not any more have been read by a collector, for only then does their writer take them again.
+    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, opened: &Opened) {
+        let drained = !ring.consume && ring.passed > 0 && opened.is_drained();
         self.chunks_taken += ring.taken;
         *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += ring.passed;
         self.overwritten += ring.calls_taken;

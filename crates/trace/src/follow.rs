@@ -109,9 +109,8 @@ impl Follow {
         // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is shown.
         let recorded = opened.rules().map_or_else(|| options.filter.clone(), Filter::of_rules);
         let complete = options.decode && all_allocations(options.tables, &recorded);
-        let seen = Seen::new(options.tables, &recorded);
         Ok(Follow {
-            seen: Arc::new(seen),
+            seen: Arc::new(Seen::new(options.tables, &recorded)),
             complete,
             shared: Shared {
                 clock: Clock::measured(opened.ticks_per_second()),
@@ -204,12 +203,11 @@ impl Follow {
         for folder in &mut self.folders {
             end.folder(folder);
         }
-        let drained = !self.options.consume && self.opened.is_drained();
         for source in &mut self.sources {
             let unfinished = source.events.unfinished(&self.shared.filter, now);
             unfinished.iter().for_each(|exit| self.interpreters[source.folder].left_open(exit));
             end.unfinished.extend(unfinished);
-            end.ring(&mut source.ring, &self.folders[source.folder].process, drained);
+            end.ring(&mut source.ring, &self.folders[source.folder].process, &self.opened);
         }
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.absent = self.shared.files.absent();

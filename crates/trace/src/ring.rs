@@ -41,7 +41,7 @@ struct Current {
 #[derive(Debug)]
 pub struct Ring {
     file: Box<dyn Bytes>,
-    consume: bool,
+    pub consume: bool,
     page: Option<RingPage>,
     current: Option<Current>,
     /// Sequence number of the last chunk that was opened.

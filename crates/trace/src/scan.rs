@@ -158,7 +158,6 @@ impl Scan {
                 rings.push((n, ring));
             }
         }
-        let drained = self.opened.is_drained();
         for (n, ring) in &mut rings {
             let folder = &mut folders[*n];
             let mut lane = Lane::new(folder, shared, calls);
@@ -166,7 +165,7 @@ impl Scan {
             open += lane.unfinished();
             self.shown += lane.shown;
             self.left_out += lane.left_out;
-            end.ring(ring, &folder.process, drained);
+            end.ring(ring, &folder.process, &self.opened);
         }
         for folder in &mut folders {
             for known in folder.names.all_made() {

@@ -100,6 +100,7 @@ fn another_collector_goes_on_with_a_trace() {
         run.ends();
         assert_eq!(run.said().matches("another goes on").count(), 1, "{how}: {}", run.said());
         let text = fs::read_to_string(run.file()).unwrap();
+        assert_eq!(text.matches("cutap: from here on each line has its own PID/TID\n").count(), 1, "{how}");
         assert_eq!(calls_in(&normal_form(&text)), run.real(), "{how}");
     }
 }

@@ -1,5 +1,4 @@
-//! One ring's records made into events, in the order of the ring: paired, named and timed. Events wait
-//! here until those of other threads that happened before them have been handed out.
+//! One ring's records made into events, in the order of the ring: paired, named and timed. They wait here for earlier ones of other threads.
 
 use crate::calls::{Ended, Open, Shown, Stack};
 use crate::clock::{Clock, Pair};
@@ -41,9 +40,8 @@ pub struct Source {
     /// Place of its process in the run.
     pub folder: usize,
     pub ring: Ring,
-    /// When the ring was first seen without an owner.
+    /// When the ring was first seen without an owner, and whether all that it holds was read the last time.
     pub abandoned_since: Option<u64>,
-    /// All that the ring holds was read the last time.
     pub read_out: bool,
     pub events: Events,
     /// Chunks that were read: their places, and the number of events so far then, and the time of the last.
@@ -84,14 +82,8 @@ struct Begun<'a> {
 
 impl Source {
     pub fn new(folder: usize, ring: Ring) -> Source {
-        Source {
-            folder,
-            ring,
-            abandoned_since: None,
-            read_out: false,
-            events: Events::default(),
-            read: VecDeque::new(),
-        }
+        let events = Events::default();
+        Source { folder, ring, abandoned_since: None, read_out: false, events, read: VecDeque::new() }
     }
 
     /// Reads up to `most` records. False when there is nothing more for now.

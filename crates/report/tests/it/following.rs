@@ -30,11 +30,11 @@ fn allocations_devices_and_handles_come_and_go() {
     let out = |value: u64| words(&[value]);
     thread.call_with(0, &[0x10, 0, 3], &[], 0, &[(0x10, &out(0xc0de))]);
     thread.call_with(1, &[0x10, 2 << 20, 0], &[], 0, &[(0x10, &out(0x7f00_0000_0000))]);
-    thread.call_with(2, &[0x7f00_0000_0000, 0x5e0000, 4096], &[], 0, &[]);
-    thread.call_with(2, &[0x7f00_0000_0400, 0x5e0000, 2 << 20], &[], 0, &[]);
-    thread.call_with(7, &[0x5e0000, 8192, 0], &[], 0, &[]);
+    thread.call_with(2, &[0x7f00_0000_0000, 0x5555_555e_0000, 4096], &[], 0, &[]);
+    thread.call_with(2, &[0x7f00_0000_0400, 0x5555_555e_0000, 2 << 20], &[], 0, &[]);
+    thread.call_with(7, &[0x5555_555e_0000, 8192, 0], &[], 0, &[]);
     thread.call_with(3, &[0x7f00_0000_0000, 0, 0], &[], 0, &[]);
-    thread.call_with(2, &[0x7f00_0000_0000, 0x5e0040, 10], &[], 0, &[]);
+    thread.call_with(2, &[0x7f00_0000_0000, 0x5555_555e_0040, 10], &[], 0, &[]);
     thread.call_with(4, &[0x10, 5, 0], &[], 0, &[(0x10, &out(0x5000))]);
     thread.call_with(6, &[0x5000, 0, 0], &[], 0, &[]);
     thread.call_with(6, &[0x6000, 0, 0], &[], 0, &[]);
@@ -48,11 +48,11 @@ fn allocations_devices_and_handles_come_and_go() {
         [
             "cuCtxCreate_v2(pctx=&context#1, flags=DEFAULT, dev=3)",
             "cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=2097152)",
-            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000000 [device 3, 4 KiB of 2 MiB], srcHost=0x5e0000 [host], ByteCount=4096)",
-            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000400 [device 3, 2 MiB of 2 MiB, +1 KiB, 1 KiB beyond the end], srcHost=0x5e0000 [host], ByteCount=2097152)",
-            "cuMemHostRegister_v2(p=0x5e0000 [host], bytesize=8192)",
+            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000000 [device 3, 4 KiB of 2 MiB], srcHost=0x5555555e0000 [host], ByteCount=4096)",
+            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000400 [device 3, 2 MiB of 2 MiB, +1 KiB, 1 KiB beyond the end], srcHost=0x5555555e0000 [host], ByteCount=2097152)",
+            "cuMemHostRegister_v2(p=0x5555555e0000 [host], bytesize=8192)",
             "cuMemFree_v2(dptr=0x7f0000000000 [device 3, 2 MiB])",
-            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000000 [freed device 3, 10 B of 2 MiB], srcHost=0x5e0040 [host, 10 B of 8 KiB, +64 B], ByteCount=10)",
+            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000000 [freed device 3, 10 B of 2 MiB], srcHost=0x5555555e0040 [host, 10 B of 8 KiB, +64 B], ByteCount=10)",
             "cuStreamCreate(phStream=&stream#1, Flags=NON_BLOCKING|BLOCK)",
             "cuStreamSynchronize(hStream=stream#1)",
             "cuStreamSynchronize(hStream=stream#2 [not seen created])",
@@ -74,12 +74,12 @@ fn what_was_raw_is_listed() {
         }
         let mut thread = process.thread(pid, 8);
         thread.call_with(0, &[1, 1, 9, 7, 0x100, 0x200], &[(0x100, &[0; 4])], 0, &[]);
-        thread.call_with(1, &[0x7f_0000, 0x5e0000, 16, 0, 0, 0], &[], 0, &[]);
+        thread.call_with(1, &[0x7f_0000, 0x5555_555e_0000, 16, 0, 0, 0], &[], 0, &[]);
         thread.call_with(2, &[0; 6], &[], 0, &[]);
         // What a failed call has not written is not raw, nor is a new allocation.
         thread.call_with(3, &[0x10, 16, 0, 0, 0, 0], &[], 2, &[]);
         thread.call_with(3, &[0x10, 16, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f_0000]))]);
-        thread.call_with(1, &[0x7f_0000, 0x5e0000, 16, 0, 0, 0], &[], 0, &[]);
+        thread.call_with(1, &[0x7f_0000, 0x5555_555e_0000, 16, 0, 0, 0], &[], 0, &[]);
         // Nor is what one that never comes back would write, but what it was given is.
         thread.enter(3, &[0x10, 16, 0, 0, 0, 0]);
         thread.enter(0, &[1, 1, 9, 7, 0x100, 0x200]);
@@ -129,7 +129,7 @@ fn filters_take_arguments() {
     thread.call_with(0, &[0x10, 2 << 30, 0], &[], 0, &[(0x10, &out(0x7f00_0000_0000))]);
     thread.call_with(0, &[0x10, 4096, 0], &[], 0, &[(0x10, &out(0x6000_0000))]);
     thread.exit(0);
-    thread.call_with(1, &[0x7f00_0000_1000, 0x5e0000, 4096], &[], 0, &[]);
+    thread.call_with(1, &[0x7f00_0000_1000, 0x5555_555e_0000, 4096], &[], 0, &[]);
     thread.call_with(2, &[0x10, 1, 0], &[], 0, &[(0x10, &out(0x5000))]);
     thread.call_with(2, &[0x10, 6, 0], &[], 1, &[]);
     thread.call_with(2, &[0, 0, 0], &[], 1, &[]);
@@ -153,9 +153,9 @@ fn filters_take_arguments() {
         "cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=2147483648) = CUDA_SUCCESS <1us>"
     );
     // What is not shown has been looked at.
-    let copy = "cuMemcpyHtoD_v2(dstDevice=0x7f0000001000 [device, 4 KiB of 2 GiB, +4 KiB], srcHost=0x5e0000 [host], \
+    let copy = "cuMemcpyHtoD_v2(dstDevice=0x7f0000001000 [device, 4 KiB of 2 GiB, +4 KiB], srcHost=0x5555555e0000 [host], \
                 ByteCount=4096) = CUDA_SUCCESS <1us>";
-    assert_eq!(whole("cuMem*[srcHost=0x5e0000]"), copy);
+    assert_eq!(whole("cuMem*[srcHost=0x5555555e0000]"), copy);
     assert_eq!(names("cuStreamCreate[Flags=NON*]").len(), 1);
     assert_eq!(names("cuStreamCreate[Flags=SPIN, phStream=NULL]").len(), 0);
     assert_eq!(names("cuStreamCreate[phStream=NULL]").len(), 1, "nowhere to write to");
@@ -202,7 +202,7 @@ fn what_was_raw_where_parts_are_missing() {
     let mut collector = Follow::open(folder.path(), options(true)).unwrap();
     thread.call_with(0, &[0x10, 16, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f_0000]))]);
     for _ in 0..200 {
-        thread.call_with(1, &[0x7f_0000, 0x5e_0000, 16, 0, 0, 0], &[], 0, &[]);
+        thread.call_with(1, &[0x7f_0000, 0x5555_555e_0000, 16, 0, 0, 0], &[], 0, &[]);
         collector.poll(true, &mut |_| ()).unwrap();
         collector.give_back(false);
     }
@@ -220,6 +220,6 @@ fn what_was_raw_where_parts_are_missing() {
     );
     assert!(report.contains("addresses of memory are not listed"), "{report}");
     let text = decoded(folder.path(), "");
-    assert!(text.contains("dstDevice=0x7f0000, srcHost=0x5e0000, ByteCount=16)"), "{text}");
+    assert!(text.contains("dstDevice=0x7f0000, srcHost=0x5555555e0000, ByteCount=16)"), "{text}");
     assert!(text.contains("hStream=stream#1)"), "{text}");
 }

@@ -261,7 +261,7 @@ fn values_as_json() {
     process.library(5, names::layer::RUNTIME, "libcudart.so.13", 32, &["cudaGetErrorString"]);
     let mut thread = process.thread(100, 8);
     thread.call_with(0, &[0x10, 4096, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f00]))]);
-    thread.call_with(1, &[0x7f10, 0x5e0000, 16, 0, 0, 0], &[], 1, &[]);
+    thread.call_with(1, &[0x7f10, 0x5555_555e_0000, 16, 0, 0, 0], &[], 1, &[]);
     let after: &[(u64, &[u8])] = &[(0x20, &words(&[1])), (0x10, &words(&[0x500]))];
     thread.call_with(2, &[7, 0x10, 0x20, 0, 0, 0], &[(0x20, &words(&[3]))], 0, after);
     thread.call_with(3, &[1, 1, 9, 0, 0x100, 0x200], &[(0x100, &[1, 0, 0, 0]), (0x200, &[b'x'; 17])], 0, &[]);
@@ -282,7 +282,7 @@ fn values_as_json() {
     );
     let place = json!({"address": "0x7f10", "memory": "device", "offset": 16, "bytes": 16, "size": 4096});
     assert_eq!(calls[1]["arguments"][0]["value"], place);
-    assert_eq!(calls[1]["arguments"][1]["value"], json!({"address": "0x5e0000", "memory": "host"}));
+    assert_eq!(calls[1]["arguments"][1]["value"], json!({"address": "0x5555555e0000", "memory": "host"}));
     let nodes = &calls[2]["arguments"];
     let stream = json!({"handle": "stream#1", "kind": "stream", "address": "0x500"});
     assert_eq!(nodes[1]["value"], json!({"address": "0x10", "to": {"items": [stream], "total": 1}}));

@@ -13,6 +13,11 @@ pub fn run(words: &Api) -> Result<String, Error> {
     }
     let mut out = String::new();
     for name in &words.names {
+        if name.is_empty() {
+            return Err(Error::own(
+                "cutap api was given an empty name; cutap api --list LIBRARY lists functions".to_owned(),
+            ));
+        }
         let pattern = name.contains(['*', '?']);
         let text = if pattern { matching(name, words.json) } else { describe(name, words.json) };
         match text {

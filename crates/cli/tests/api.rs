@@ -82,6 +82,17 @@ fn an_export_without_a_header() {
     assert_eq!((code, said.contains("no public header")), (Some(0), true), "{said}");
 }
 
+/// A scalar by value is on neither side, whatever a handle says.
+#[test]
+fn scalars_by_value_and_by_pointer() {
+    // The old function and the new one of its name are both described.
+    let (_, said, _) = api(&["cublasSgemm"]);
+    assert!(said.contains("float alpha,") && said.contains("const float *alpha,"), "{said}");
+    assert_eq!(said.matches("on the host or on a device").count(), 2, "alpha and beta of one: {said}");
+    let (code, _, said) = api(&[""]);
+    assert_eq!((code, said.contains("an empty name")), (Some(125), true), "{said}");
+}
+
 #[test]
 fn json() {
     let (_, said, _) = api(&["--json", "cudaMalloc", "cublasSgemm_v2"]);

@@ -13,6 +13,7 @@ use crate::hook::forced::Registers;
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, switch};
 use crate::thread::block::{self, Block, OpenCall};
+use crate::thread::reserve::calls;
 use crate::thread::{counts, record};
 use crate::{sys, thread};
 use core::mem::MaybeUninit;
@@ -145,7 +146,6 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         if !met {
             record::learned(b, at, number, note::INSTANCE, n.into());
         }
-        quiet::through_slot(i, id as usize, f);
         return kernel(b, f, number, r);
     }
     quiet::another_way(f);
@@ -204,7 +204,11 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let at = &raw const *r as usize;
     let found = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
     let Some(call) = found else { return };
-    if (call.slot as usize) < THUNKS {
+    let bound = (call.slot as usize) < THUNKS;
+    if let (true, Some(f)) = (bound, i.functions.get(id as usize)) {
+        quiet::through_slot(i, id as usize, f, calls(b).wrapping_sub(1) != call.number);
+    }
+    if bound {
         return;
     }
     // SAFETY: the runtime's variable; null for the three functions that return no error code.

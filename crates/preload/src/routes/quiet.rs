@@ -1,5 +1,6 @@
-//! Which functions of a shared runtime need not be reported by the runtime itself: those whose every call comes through a slot. Their
-//! flag goes off, for a report costs as much as the call's own records, and tells nothing that the slot does not.
+//! Which functions of a shared runtime need not be reported by the runtime itself: those whose every call comes through a slot and, where
+//! calls are recorded, makes a call of the driver, by which one that came another way would be noticed. Their flag goes off, for a report
+//! costs as much as the call's own records, and tells nothing that the slot does not.
 //!
 //! A function of which one call came another way is reported for ever, and where a word may lead past its slot all functions are
 //! reported again. What remains are libraries that are opened and call before any look-up, which are missed in every layer, and
@@ -46,12 +47,17 @@ fn claim(i: &Instance) -> bool {
     taken.is_ok() || taken == Err(first)
 }
 
-/// A report of a call that came through a slot.
+/// A call that came through a slot, and was reported, ends; `driver`: there were recorded calls inside.
 #[inline(always)]
-pub fn through_slot(i: &Instance, id: usize, f: &Function) {
+pub fn through_slot(i: &Instance, id: usize, f: &Function, driver: bool) {
     let so_far = f.bound.load(Relaxed);
-    if so_far != OTHERS {
-        another(i, id, f, so_far + 1);
+    if so_far == OTHERS {
+        return;
+    }
+    match driver {
+        true => another(i, id, f, so_far + 1),
+        // One that came another way would be noticed by nothing.
+        false => another_way(f),
     }
 }
 

@@ -154,7 +154,7 @@ fn text(family: &'static Family, function: &Function) -> String {
     for param in function.params {
         let rule = words::rule(&TABLES, function.params, param);
         let dir = if rule.is_some() { words::direction(param.dir) } else { "" };
-        let more = words::unit(param.unit).into_iter().chain(words::writes(param.written));
+        let more = words::unit(param.unit, rule.is_some()).into_iter().chain(words::writes(param.written));
         let said: Vec<String> = rule.into_iter().chain(more.map(str::to_owned)).collect();
         let text = format!("{:width$}  {dir:5}  {}", param.name, said.join(", "));
         line(format!("  {}", text.trim_end()));
@@ -175,7 +175,7 @@ fn object(family: &'static Family, function: &Function) -> Value {
                 "type": c_type::declared(&TABLES, p.ty, ""),
                 "direction": rule.as_ref().map(|_| words::direction(p.dir)),
                 "rule": rule,
-                "unit": words::unit(p.unit),
+                "unit": words::unit(p.unit, rule.is_some()),
             })
         })
         .collect();

@@ -63,14 +63,15 @@ pub(super) fn writes(written: Writes) -> Option<&'static str> {
     }
 }
 
-pub(super) fn unit(unit: Unit) -> Option<&'static str> {
+/// What a number is, or the memory that a pointer leads to.
+pub(super) fn unit(unit: Unit, leads: bool) -> Option<&'static str> {
     match unit {
         Unit::None => None,
         Unit::Bytes => Some("bytes"),
         Unit::Hex => Some("bits"),
         Unit::Version | Unit::Release | Unit::LongRelease => Some("version"),
         Unit::Zero => Some("must be 0"),
-        Unit::ByMode => Some("on the host or on a device, as the handle says"),
+        Unit::ByMode => leads.then_some("on the host or on a device, as the handle says"),
     }
 }
 

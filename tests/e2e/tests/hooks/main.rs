@@ -37,10 +37,12 @@ fn the_header_is_c99_and_cpp11_and_is_what_cutap_prints() {
 }
 
 #[test]
-fn a_changed_argument_reaches_the_function_and_the_trace() {
-    let (said, trace) = traced(&[], &[&hook("grid")], &[text(&fixed("fixed")), "grid"], &[("HOOK_BLOCKS", "2")]);
-    assert_eq!(said, "launch 0\n");
-    assert!(trace.contains("gridDimX=900, ") && trace.contains("[grid.so: gridDimX=2]"), "{trace}");
+fn a_changed_argument_reaches_the_function_and_the_trace_in_c_and_rust() {
+    for (grid, name) in [(hook("grid"), "grid"), (rust_hook("grid"), "libgrid")] {
+        let (said, trace) = traced(&[], &[&grid], &[text(&fixed("fixed")), "grid"], &[("HOOK_BLOCKS", "2")]);
+        assert_eq!(said, "launch 0\n");
+        assert!(trace.contains("gridDimX=900, ") && trace.contains(&format!("[{name}.so: gridDimX=2]")), "{trace}");
+    }
 }
 
 #[test]
@@ -179,18 +181,20 @@ fn a_recording_has_what_hooks_did() {
 }
 
 #[test]
-fn a_hook_delays() {
-    let folder = scratch("hooks");
-    let file = folder.join("trace");
-    let words = ["trace", "--json", "-e", "cuStreamSynchronize", "-o", text(&file)];
-    let program = case("host_callback").path();
-    let set = [("HOOK_DELAY_MS", "60"), ("LD_LIBRARY_PATH", text(cutap_e2e::out()))];
-    let run = under(&words, &[&hook("delay")], &[text(&program)], &set);
-    assert_eq!(run.stdout, "ok\n", "{run:?}");
-    let trace = std::fs::read_to_string(file).expect("cutap writes the trace");
-    let call: serde_json::Value =
-        serde_json::from_str(trace.lines().find(|l| l.contains("\"call\"")).expect("a call")).expect("JSON");
-    assert!(call["duration_ns"].as_u64() > Some(60_000_000), "{call}");
+fn a_hook_delays_in_c_and_rust() {
+    for (delay, ms) in [(hook("delay"), 60), (rust_hook("delay"), 70)] {
+        let folder = scratch("hooks");
+        let file = folder.join("trace");
+        let words = ["trace", "--json", "-e", "cuStreamSynchronize", "-o", text(&file)];
+        let program = case("host_callback").path();
+        let set = [("HOOK_DELAY_MS", &*ms.to_string()), ("LD_LIBRARY_PATH", text(cutap_e2e::out()))];
+        let run = under(&words, &[&delay], &[text(&program)], &set);
+        assert_eq!(run.stdout, "ok\n", "{run:?}");
+        let trace = std::fs::read_to_string(file).expect("cutap writes the trace");
+        let call: serde_json::Value =
+            serde_json::from_str(trace.lines().find(|l| l.contains("\"call\"")).expect("a call")).expect("JSON");
+        assert!(call["duration_ns"].as_u64() > Some(ms * 1_000_000), "{call}");
+    }
 }
 
 #[test]

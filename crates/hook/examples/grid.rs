@@ -1,0 +1,24 @@
+//! Launches at most HOOK_BLOCKS blocks in x (1 if it is not set), by changing an argument of the driver's call.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use cutap_hook::{Call, DRIVER, Handler, Wants, hook};
+
+static MOST: AtomicU64 = AtomicU64::new(1);
+static LAUNCH: Handler = Handler::before(fewer);
+
+fn fewer(call: &mut Call) {
+    let most = MOST.load(Relaxed);
+    if call.unsigned("gridDimX") > most {
+        // Refused where a launch has no such parameter: then it stays as it is.
+        let _ = call.set("gridDimX", most);
+    }
+}
+
+fn wants(wants: &Wants) {
+    if let Some(most) = wants.environment(c"HOOK_BLOCKS").and_then(|b| b.to_str().ok()?.parse().ok()) {
+        MOST.store(most, Relaxed);
+    }
+    // One want is always taken.
+    let _ = wants.function(DRIVER, c"cuLaunchKernel*", &LAUNCH);
+}
+hook!(wants);

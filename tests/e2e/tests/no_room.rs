@@ -30,6 +30,21 @@ impl Small {
         println!("skipped: no small file system to fill: this user may not mount one");
         None
     }
+
+    /// A btrfs with a quota of its own, which holds for root too; the folder `limited` is what it limits.
+    fn with_quota(size: &str) -> Option<Small> {
+        let folder = scratch("quota");
+        // This shell stays in the folder that the file system is mounted over.
+        let script = "set -e; truncate -s 120M image; mkfs.btrfs -q image; mount -o loop image \"$PWD\"; rm image; cd \"$PWD\"; \
+                      btrfs quota enable .; btrfs subvolume create limited; btrfs qgroup limit \"$0\" limited";
+        let done = Command::new("sh").args(["-c", script, size]).current_dir(&*folder).output().unwrap();
+        let small = Small(folder);
+        if done.status.success() {
+            return Some(small);
+        }
+        println!("skipped: a quota that is used up: no btrfs here: {}", String::from_utf8_lossy(&done.stderr));
+        None
+    }
 }
 
 impl Drop for Small {
@@ -43,8 +58,12 @@ struct Shown(Vec<Value>);
 
 impl Shown {
     fn of(run: &Path) -> Shown {
+        Shown::with(run, 0)
+    }
+    /// What is shown by a `cutap` that exits with this code.
+    fn with(run: &Path, code: i32) -> Shown {
         let show = finish(Command::new(cutap()).args(["show", "-c", "--json"]).arg(run));
-        assert!(show.status.success(), "{show:?}");
+        assert_eq!(show.status.code(), Some(code), "{show:?}");
         Shown(show.stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect())
     }
     /// All calls: those of the threads, and the four of the main thread.
@@ -66,9 +85,9 @@ fn record(run: &Path, file: &Path, limit: &str, words: &[&str]) -> Finished {
     finish(&mut shell)
 }
 
-/// With room, what the rings held is added; what was called after that is a number.
-fn all_there_or_counted(run: &Path, file: &Path, made: u64) {
-    let cut = Shown::of(file).calls();
+/// With room, what the rings held is added; what was called after that is a number. `code` is that of `cutap show` before.
+fn all_there_or_counted(run: &Path, file: &Path, made: u64, code: i32) {
+    let cut = Shown::with(file, code).calls();
     assert!(cut > 0 && cut < made, "{cut}");
     let roomy = scratch("roomy");
     let copy: PathBuf = roomy.join("run.cutap");
@@ -94,7 +113,7 @@ fn the_files_disk_is_full() {
     let done = record(&run, &file, "unlimited", &["full_speed", "4", "1500"]);
     assert_eq!(done.stderr.matches("cannot write the recording: the disk is full").count(), 1, "{}", done.stderr);
     assert_eq!((done.stderr.lines().count(), done.status.code()), (1, Some(125)), "{}", done.stderr);
-    all_there_or_counted(&run, &file, sum(&done.stdout));
+    all_there_or_counted(&run, &file, sum(&done.stdout), 0);
 }
 
 #[test]
@@ -106,7 +125,19 @@ fn a_file_size_limit() {
     let done = record(&run, &file, "300", &["full_speed", "4", "1500"]);
     assert_eq!(done.stderr.matches("the file size limit is reached (ulimit -f)").count(), 1, "{}", done.stderr);
     assert_eq!((done.stderr.lines().count(), done.status.code()), (1, Some(125)), "{}", done.stderr);
-    all_there_or_counted(&run, &file, sum(&done.stdout));
+    all_there_or_counted(&run, &file, sum(&done.stdout), 0);
+}
+
+#[test]
+fn a_quota_is_used_up() {
+    let Some(disk) = Small::with_quota("1M") else { return };
+    let folder = scratch("used-up");
+    let (run, file) = (folder.join("run"), disk.0.join("limited/run.cutap"));
+    let done = record(&run, &file, "unlimited", &["full_speed", "4", "1500"]);
+    assert_eq!(done.stderr.matches("cannot write the recording: the disk quota is used up").count(), 1, "{done:?}");
+    assert_eq!((done.stderr.lines().count(), done.status.code()), (1, Some(125)), "{}", done.stderr);
+    // btrfs leaves half of a block behind, which cannot be taken back there.
+    all_there_or_counted(&run, &file, sum(&done.stdout), 125);
 }
 
 #[test]

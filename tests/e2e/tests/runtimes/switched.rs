@@ -6,6 +6,7 @@ use cutap_e2e::{Finished, cutap, finish, scratch};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -230,4 +231,42 @@ fn by_folder() {
     let shown = finish(Command::new(cutap()).arg("show").arg(&run).args(["-c", "--json"]));
     let lines = shown.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
     Ran { run: shown, lines }.is([2, 2, 2]);
+}
+
+/// A user without any rights switches what is his, and nobody else's.
+#[test]
+fn without_root() {
+    let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
+    let drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--no-new-privs"];
+    let may = Command::new(drop[0]).args(&drop[1..]).arg("true").output().is_ok_and(|done| done.status.success());
+    if !may {
+        return println!("skipped: ctl without root: only root can become another user");
+    }
+    // The build may lie where nobody else can look.
+    let folder = scratch("user");
+    let (copy, own, file) = (folder.join("cutap"), folder.join("switched"), folder.join("trace"));
+    fs::copy(cutap(), &copy).unwrap();
+    fs::copy(program, &own).unwrap();
+    let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    open(&folder);
+    let ctl = format!("{} ctl $PPID", copy.display());
+    let as_user = |words: &[&str]| {
+        let mut command = Command::new(drop[0]);
+        command.args(&drop[1..]).args(words).env("HOME", "/nonexistent").env_remove("LD_LIBRARY_PATH");
+        finish(command.env_remove("XDG_RUNTIME_DIR").env_remove("XDG_CACHE_HOME").current_dir(&*folder))
+    };
+    let [copy, own, out] = [&copy, &own, &file].map(|path| path.to_str().unwrap());
+    let capabilities = "grep '^CapEff:.*[1-9a-f]' /proc/self/status && exit 1; true";
+    let words = [copy, "trace", "--sim", "--json", "-o", out, "--", own];
+    let between = [capabilities, "CTL off", "true", "CTL on", "CTL filter cudaMemset", "CTL --all off"];
+    let between = between.map(|b| b.replace("CTL", &ctl));
+    let run = as_user(&[&words[..], &between.each_ref().map(String::as_str)].concat());
+    assert!(run.status.success() && run.stdout.ends_with("done\n"), "{}{}", run.stdout, run.stderr);
+    let text = fs::read_to_string(&file).expect("a trace");
+    let lines = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    Ran { run, lines }.is([3, 3, 4]);
+
+    let refused = as_user(&[copy, "ctl", &std::process::id().to_string(), "off"]);
+    assert!(refused.stderr.contains("belongs to another user") && refused.stderr.lines().count() == 1, "{refused:?}");
+    assert_eq!(refused.status.code(), Some(125));
 }

@@ -33,17 +33,22 @@ const SAME_SIGNAL: Duration = Duration::from_millis(500);
 const GLANCE: Duration = Duration::from_millis(500);
 
 /// Stands in front of `child` until it has ended and the collector has printed all, or says that it
-/// stays: then true. `gone` is called when a collector ends by itself, and may give another.
+/// stays: then true. `gone` is called when a collector ends by itself, and may give another; `glance`
+/// now and then while the program runs.
 pub fn stand(
     child: i32,
     mut collector: Collector,
     mut gone: impl FnMut(ExitStatus) -> Option<Collector>,
+    mut glance: impl FnMut(),
 ) -> (Ended, bool) {
     let program = format!("p{child};");
     collector.tell(&program);
     let ended = loop {
         let taken = signals::take(GLANCE);
         collector.look_after(&program, &mut gone);
+        if taken.is_none() {
+            glance();
+        }
         match taken {
             Some(Taken { signal: libc::SIGCHLD, .. }) => match signals::change(child) {
                 Some(Change::Exited(code)) => break Ended::Code(code),

@@ -4,6 +4,7 @@
 use crate::beside::write_all;
 use crate::error::{Error, Result, cannot, not_ours, reason, say};
 use crate::filter::filter;
+use crate::hooks;
 use crate::output::{Form, look_at_programs, output};
 use crate::written;
 use cutap_trace::{End, Follow, FollowOptions, Recording, Why};
@@ -40,6 +41,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
         say_counted(&options.run, &end);
     }
+    hooks::not_called(&options.run).iter().for_each(|line| say(line));
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => whole,
         Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),

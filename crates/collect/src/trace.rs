@@ -92,11 +92,20 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
     given.release();
 
-    let (ended, stays) = front::stand(child, collector, |status| keeper.ended(status));
+    // As soon as it is known: a program may run for days with a hook that nothing calls.
+    let mut vain = Vec::new();
+    let mut say_vain = |found: Vec<String>| {
+        let new: Vec<String> = found.into_iter().filter(|line| !vain.contains(line)).collect();
+        new.iter().for_each(|line| say(line));
+        vain.extend(new);
+    };
+    let glance = || say_vain(hooks::in_vain(&run.path));
+    let (ended, stays) = front::stand(child, collector, |status| keeper.ended(status), glance);
     // A collector that stays removes the run folder itself.
     if keeper.keep || stays {
         run.keep();
     }
+    say_vain(if stays { hooks::in_vain(&run.path) } else { hooks::not_called(&run.path) });
     hooks::last_words(&run.path, child, ended).iter().for_each(|line| say(line));
     let mut unwritten = keeper.unwritten;
     if let Some(why) = keeper.spoilt().filter(|_| !unwritten) {

@@ -91,7 +91,9 @@ struct cutap_want {
     uint32_t size;
     uint32_t layers;     /* CUTAP_*, 0: all */
     const char *library; /* pattern with * and ?; NULL: any */
-    const char *name;    /* pattern with * and ? */
+    /* pattern with * and ?; a plain name is of each version of the function too, as with -e: cuMemAlloc of cuMemAlloc_v2,
+     * cudaMemcpyAsync of cudaMemcpyAsync_ptsz. Of one library's plain names the nearest is taken. */
+    const char *name;
     cutap_function_of_a_call *before;
     cutap_function_of_a_call *after;
     void (*met)(const struct cutap_function *, void *user); /* the function was met for the first time; may be NULL */
@@ -145,7 +147,7 @@ static const struct cutap_host *cutap __attribute__((unused));
 
 #define CUTAP_INLINE static inline __attribute__((unused))
 
-/* Only in CUTAP_HOOK. `name` is a pattern. before and after may be NULL. */
+/* Only in CUTAP_HOOK. `name` as in struct cutap_want: cuMemAlloc is cuMemAlloc_v2 too. before and after may be NULL. */
 CUTAP_INLINE int cutap_want(uint32_t layers, const char *name, cutap_function_of_a_call *before,
                             cutap_function_of_a_call *after) {
     struct cutap_want want;

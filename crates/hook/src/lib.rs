@@ -90,7 +90,8 @@ fn done(code: core::ffi::c_int) -> Result<(), Refused> {
 pub struct Wants(());
 
 impl Wants {
-    /// Wants the calls of functions of these layers whose name matches the pattern.
+    /// Wants the calls of functions of these layers whose name matches the pattern. A plain name is of each version of the
+    /// function too (`cuMemAlloc` of `cuMemAlloc_v2`); of one library's plain names the nearest is taken.
     pub fn function(&self, layers: u32, name: &CStr, handler: &'static Handler) -> Result<(), Refused> {
         self.function_of(layers, None, name, handler)
     }

@@ -13,11 +13,13 @@ mod library;
 mod near;
 mod term;
 mod verdict;
+mod wanted;
 
 use crate::event::Layer;
 use arguments::Term;
 use condition::Condition;
 pub(crate) use verdict::{Judged, Tests};
+pub use wanted::{Wanted, wanted};
 
 /// What is wanted. [`Filter::default`] wants every call.
 #[derive(Debug, Clone, Default, PartialEq)]

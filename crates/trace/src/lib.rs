@@ -47,7 +47,7 @@ pub use event::{
     Answer, Args, Call, Did, Event, Exit, Function, Hooked, Instance, Launched, Layer, Log, Lookup, LookupKind, Module,
     Process, State, Thread,
 };
-pub use filter::{Filter, FilterError};
+pub use filter::{Filter, FilterError, Wanted, wanted};
 pub use follow::{Follow, FollowOptions};
 pub use handed::Handed;
 pub use opened::Opened;

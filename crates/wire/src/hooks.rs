@@ -1,11 +1,13 @@
 //! `RUN/hooks`: the hook libraries of a run in their order, and for each known function what its
 //! parameters are called and where they are, so that nothing of that has to be carried in the target.
-//! Written whole by `cutap` before the program starts, read once in each process.
+//! Written whole by `cutap` before the program starts, read once in each process. At its end, on pages of
+//! its own, processes write what the libraries want, and whether any such function was called: only
+//! outside it is known which names there are.
 //!
 //! `RUN/p<pid>-<n>/inside`: one word for each thread, which hook it is in now. It survives every way to
 //! die, so that a hook that ended the program can be named.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Name of the file in the run folder.
 pub const FILE: &str = "hooks";
@@ -15,7 +17,7 @@ pub const MAX_BYTES: usize = 16 << 20;
 pub const LIBRARIES: usize = 8;
 
 /// Bytes of the head.
-pub const HEAD: usize = 40;
+pub const HEAD: usize = 48;
 /// Where the word stands that a process leaves while it asks a library what it wants: [`asking`]. It lasts a
 /// moment; of several processes that ask at once one is remembered.
 pub const ASKING: usize = 32;
@@ -24,7 +26,7 @@ pub const ROW: usize = 24;
 /// Bytes of a parameter.
 pub const PARAMETER: usize = 16;
 
-/// The head: magic (8 bytes), then six numbers of four bytes, then the word at [`ASKING`].
+/// The head: magic (8 bytes), then six numbers of four bytes, then the word at [`ASKING`], then one number more.
 #[derive(Debug, Clone, Copy)]
 pub struct Head {
     /// [`crate::VERSION`].
@@ -39,6 +41,72 @@ pub struct Head {
     pub rows: u32,
     /// Where the parameters begin.
     pub parameters: u32,
+    /// Where what the libraries want begins, behind `bytes`: [`Wanted`], [`WANTS`] times.
+    pub wants: u32,
+}
+
+/// Wants of all libraries at most.
+pub const WANTS: usize = 64;
+/// Longest pattern.
+pub const PATTERN: usize = 128;
+/// Where the place of the wants stands in the head.
+const WANTS_AT: usize = 40;
+
+/// A want of a library, as processes of the run write it: each is there once.
+#[repr(C)]
+pub struct Wanted {
+    /// 0: empty; 1: being written; 2: there.
+    pub state: AtomicU32,
+    /// 1 once a function that it is of was called.
+    pub met: AtomicU32,
+    /// Number of the library.
+    pub library: AtomicU32,
+    /// Layers.
+    pub layers: AtomicU32,
+    /// Pattern of the name, and of the library, filled up with zeros.
+    pub text: [[AtomicU8; PATTERN]; 2],
+}
+
+/// Bytes of the wants in the file.
+pub const WANTED_BYTES: usize = WANTS * size_of::<Wanted>();
+
+/// A want as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Want<'a> {
+    /// Number of the library.
+    pub library: u32,
+    /// Layers.
+    pub layers: u32,
+    /// A function that it is of was called.
+    pub met: bool,
+    /// Pattern of the name.
+    pub name: &'a [u8],
+    /// Pattern of the library.
+    pub of: &'a [u8],
+}
+
+/// The wants in a file.
+pub fn wants<'a>(file: &'a [u8], head: &Head) -> impl Iterator<Item = Want<'a>> {
+    let rows = file.get(head.wants as usize..).filter(|_| head.wants >= head.bytes).unwrap_or(&[]);
+    rows.chunks_exact(size_of::<Wanted>()).take(WANTS).filter_map(|row| {
+        let (numbers, text) = row.split_at_checked(16)?;
+        let (name, of) = text.split_at_checked(PATTERN)?;
+        let number = |n: usize| u32_at(numbers, n * 4);
+        let text = |t: &'a [u8]| t.get(..t.iter().position(|&b| b == 0).unwrap_or(PATTERN));
+        (number(0)? == 2).then_some(())?;
+        Some(Want { library: number(2)?, layers: number(3)?, met: number(1)? != 0, name: text(name)?, of: text(of)? })
+    })
+}
+
+/// Whether a pattern for names is a plain one: it then means the versions of that function too, as a program that was
+/// compiled with any header calls them.
+pub fn is_plain(pattern: &[u8]) -> bool {
+    !pattern.iter().any(|b| matches!(b, b'*' | b'?'))
+}
+
+/// Whether a function's name is a version of this plain one: `cuMemAlloc_v2` is one of `cuMemAlloc`.
+pub fn is_version(plain: &[u8], name: &[u8]) -> bool {
+    !plain.is_empty() && name.strip_prefix(plain).is_some_and(|rest| rest.first() == Some(&b'_'))
 }
 
 impl Head {
@@ -47,7 +115,7 @@ impl Head {
         let mut out = [0; HEAD];
         let words = [self.version, self.bytes, self.libraries, self.paths, self.rows, self.parameters];
         let bytes = crate::MAGIC.to_le_bytes().into_iter().chain(words.into_iter().flat_map(u32::to_le_bytes));
-        for (to, from) in out.iter_mut().zip(bytes) {
+        for (to, from) in out.iter_mut().zip(bytes.chain([0; 8]).chain(self.wants.to_le_bytes())) {
             *to = from;
         }
         out
@@ -63,6 +131,7 @@ impl Head {
             paths: word(3)?,
             rows: word(4)?,
             parameters: word(5)?,
+            wants: u32_at(file, WANTS_AT)?,
         };
         (u64::from_le_bytes(*magic) == crate::MAGIC && head.version == crate::VERSION).then_some(head)
     }
@@ -255,7 +324,8 @@ mod tests {
         });
         let parameter = Parameter { name: 0, bytes: 8, offset: 16, word: 1, second: 255, kind: 3 };
         let at = (HEAD + rows.len() * ROW) as u32;
-        let head = Head { version: crate::VERSION, bytes: 0, libraries: 1, paths: 0, rows: 3, parameters: at };
+        let head =
+            Head { version: crate::VERSION, bytes: 0, libraries: 1, paths: 0, rows: 3, parameters: at, wants: 0 };
         let mut file = head.to_bytes().to_vec();
         rows.iter().for_each(|r| file.extend(r.to_bytes()));
         file.extend(parameter.to_bytes());
@@ -269,6 +339,29 @@ mod tests {
             let cut = &file[..len];
             let _ = Head::read(cut).map(|h| (find(cut, &h, 7, 1), Parameter::read(cut, &h, 0)));
         }
+    }
+
+    #[test]
+    fn wants_are_read_as_they_stand() {
+        let head = Head { version: crate::VERSION, bytes: 8, libraries: 1, paths: 0, rows: 0, parameters: 0, wants: 8 };
+        let mut file = vec![0; 8 + 3 * size_of::<Wanted>()];
+        for (n, state) in [(0, 2), (1, 1)] {
+            let row = &mut file[8 + n * size_of::<Wanted>()..];
+            (row[0], row[8], row[12]) = (state, 3, 7);
+            row[16..19].copy_from_slice(b"cu*");
+            row[16 + PATTERN..][..PATTERN].fill(b'l');
+        }
+        let want = Want { library: 3, layers: 7, met: false, name: b"cu*", of: &[b'l'; PATTERN] };
+        assert!(wants(&file, &head).eq([want]));
+        (0..file.len()).for_each(|len| assert!(wants(&file[..len], &head).count() < 2));
+        assert_eq!(wants(&file, &Head { wants: 4, ..head }).count(), 0, "behind the file that was written before");
+    }
+
+    #[test]
+    fn a_plain_name_has_versions() {
+        assert!(is_plain(b"cuMemAlloc") && !is_plain(b"cuMem*") && !is_plain(b"cu?"));
+        assert!(is_version(b"cuMemAlloc", b"cuMemAlloc_v2") && is_version(b"cuMemAlloc_v2", b"cuMemAlloc_v2_ptds"));
+        assert!(!is_version(b"cuMemAlloc", b"cuMemAlloc") && !is_version(b"cuMemAlloc", b"cuMemAllocHost"));
     }
 
     #[test]

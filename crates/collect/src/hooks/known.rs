@@ -6,7 +6,8 @@ use cutap_calls::capture::hash;
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::{Param, Type};
 use cutap_hook::contract::kind;
-use cutap_wire::hooks::{HEAD, Head, PARAMETER, Parameter, ROW, Row};
+use cutap_wire::PAGE;
+use cutap_wire::hooks::{HEAD, Head, PARAMETER, Parameter, ROW, Row, WANTED_BYTES};
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 
@@ -40,8 +41,13 @@ pub fn file(hooks: &Hooks) -> Vec<u8> {
         paths: paths as u32,
         rows: functions.len() as u32,
         parameters: parameters_at as u32,
+        // They are mapped: from the beginning of a page.
+        wants: (strings.base + strings.bytes.len()).next_multiple_of(PAGE) as u32,
     };
-    [&head.to_bytes()[..], &rows, &parameters, &strings.bytes].concat()
+    let mut file = [&head.to_bytes()[..], &rows, &parameters, &strings.bytes].concat();
+    // Written, so that the room is there.
+    file.resize(head.wants as usize + WANTED_BYTES, 0);
+    file
 }
 
 /// Strings, each once.
@@ -99,7 +105,9 @@ mod tests {
     fn parameters(name: &str, version: u32) -> Vec<(String, u8, u16, u8, u16)> {
         let file = file(&Hooks(vec!["/a/libmine.so".into()]));
         let head = Head::read(&file).unwrap();
-        assert_eq!((head.bytes as usize, text(&file, head.paths as usize)), (file.len(), Some(&b"/a/libmine.so"[..])));
+        assert_eq!(head.wants as usize, (head.bytes as usize).next_multiple_of(PAGE));
+        assert_eq!(file.len() - WANTED_BYTES, head.wants as usize);
+        assert_eq!(text(&file, head.paths as usize), Some(&b"/a/libmine.so"[..]));
         let row = find(&file, &head, hash(name.as_bytes()), version).unwrap();
         (0..u32::from(row.count))
             .map(|n| {

@@ -3,7 +3,7 @@
 //! each is said, and none is called guilty.
 
 use crate::front::Ended;
-use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, outside, text};
+use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, outside};
 use cutap_wire::names::{self, Cell, cell, kind};
 use std::path::Path;
 
@@ -63,13 +63,8 @@ fn asking(run: &Path, main: i32, ended: Ended) -> Option<String> {
         _ if Path::new("/proc").join(pid.to_string()).exists() => return None,
         _ => format!("process {pid} ended"),
     };
-    let head = Head::read(&file)?;
-    let mut at = head.paths as usize;
-    for _ in 0..n {
-        at += text(&file, at)?.len() + 1;
-    }
-    let path = String::from_utf8_lossy(text(&file, at)?).into_owned();
-    Some(format!("{} was in cutap_hook_init when {how}", super::Hooks::name(Path::new(&path))))
+    let library = super::wants::library(&file, &Head::read(&file)?, n);
+    Some(format!("{library} was in cutap_hook_init when {how}"))
 }
 
 fn library(names: &[u8], hook: u8) -> String {

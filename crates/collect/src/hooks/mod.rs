@@ -5,10 +5,12 @@
 mod check;
 mod known;
 mod last;
+mod wants;
 
 pub use check::check;
 pub use known::file;
 pub use last::last_words;
+pub use wants::{in_vain, not_called};
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -104,6 +104,9 @@ impl Chain {
         self.generation = fork::generation();
         // One thread tells the hooks of it; others do not wait.
         let met = info.met.load(Relaxed) || info.met.swap(true, Relaxed);
+        if !met {
+            info.was_called();
+        }
         self.doing = if met { Doing::Before } else { Doing::Meeting };
         true
     }

@@ -36,6 +36,11 @@ pub struct Info {
 }
 
 impl Info {
+    /// Its first call: what its wants are of is there.
+    #[cold]
+    pub fn was_called(&self) {
+        self.wants.iter().filter_map(|w| w.told).for_each(|told| told.met.store(1, Relaxed));
+    }
     /// A hook answered a call of it, and the call was made all the same.
     pub fn not_answered(&self) {
         start::count(count::HOOK_NOT_ANSWERED, 1);

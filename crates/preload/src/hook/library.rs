@@ -1,7 +1,7 @@
 //! The hook libraries of the run, and what they want. Read once at start, on one thread; after that
 //! nothing here changes.
 
-use super::host;
+use super::{host, told};
 use crate::loader::map;
 use crate::start::{self, Path};
 use crate::sys;
@@ -9,12 +9,11 @@ use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use cutap_hook::contract::{self, Function, OfACall, VERSION};
-use cutap_wire::hooks::{ASKING, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, asking, text};
+use cutap_wire::hooks::{
+    ASKING, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, PATTERN, WANTS, asking, is_plain, is_version, text,
+};
 use cutap_wire::names::{Name, kind};
 use cutap_wire::{PAGE, count};
-
-/// Wants of all libraries at most.
-pub const WANTS: usize = 64;
 
 /// What is done with the calls of a function that a library wants.
 #[derive(Clone, Copy)]
@@ -29,11 +28,14 @@ pub struct Want {
     pub met: Option<unsafe extern "C" fn(*const Function, *mut c_void)>,
     /// Its own.
     pub user: *mut c_void,
+    /// Where it stands in the run's file.
+    pub told: Option<&'static told::Told>,
 }
 
 impl Want {
     /// None.
-    pub const NONE: Want = Want { library: 0, before: None, after: None, met: None, user: core::ptr::null_mut() };
+    pub const NONE: Want =
+        Want { library: 0, before: None, after: None, met: None, user: core::ptr::null_mut(), told: None };
 }
 
 /// A want, and which functions it is of.
@@ -44,9 +46,6 @@ struct Row {
     name: Pattern,
     want: Want,
 }
-
-/// Longest pattern.
-const PATTERN: usize = 128;
 
 #[derive(Clone, Copy)]
 struct Pattern([u8; PATTERN], usize);
@@ -60,8 +59,23 @@ impl Pattern {
         p.1 = text.len();
         Some(p)
     }
+    fn text(&self) -> &[u8] {
+        self.0.get(..self.1).unwrap_or(&[])
+    }
     fn matches(&self, text: &[u8]) -> bool {
-        cutap_calls::glob(self.0.get(..self.1).unwrap_or(&[]), text)
+        cutap_calls::glob(self.text(), text)
+    }
+}
+
+impl Row {
+    fn is_of(&self, layer: u32, library: &[u8], name: &[u8]) -> bool {
+        let named = self.name.matches(name) || is_plain(self.name.text()) && is_version(self.name.text(), name);
+        self.layers & layer != 0 && named && self.of.matches(library)
+    }
+    /// Both are plain names that the function has, of one library, and the other one is nearer.
+    fn yields_to(&self, other: &Row) -> bool {
+        let plain = is_plain(self.name.text()) && is_plain(other.name.text());
+        plain && self.want.library == other.want.library && self.name.1 < other.name.1
     }
 }
 
@@ -103,12 +117,12 @@ fn row(n: u8) -> Option<&'static Row> {
     unsafe { &*TABLE.0.get() }.get(usize::from(n))?.as_ref()
 }
 
-/// The wants that a function matches, in their order.
+/// The wants that a function matches, in their order. Of one library's plain names the nearest: who names a version of a
+/// function beside the function has each call once.
 pub fn wanting(layer: u32, library: &[u8], name: &[u8]) -> impl Iterator<Item = u8> {
     let count = if ACTIVE.load(Acquire) { COUNT.load(Relaxed) as u8 } else { 0 };
-    (0..count).filter(move |&n| {
-        row(n).is_some_and(|w| w.layers & layer != 0 && w.name.matches(name) && w.of.matches(library))
-    })
+    let of = move |n: u8| row(n).filter(|w| w.is_of(layer, library, name));
+    (0..count).filter(move |&n| of(n).is_some_and(|w| !(0..count).filter_map(of).any(|other| w.yields_to(other))))
 }
 
 /// Tells the names of the libraries to the names stream.
@@ -180,6 +194,7 @@ fn read() -> Option<(&'static [u8], Head, *mut u8)> {
         rest = rest.get_mut(n..)?;
     }
     let page = file.map(0, PAGE);
+    told::begin(&file, &head);
     (!page.is_null()).then_some((all, head, page))
 }
 
@@ -241,7 +256,8 @@ pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
     // SAFETY: see `Table`: the one thread that asks.
     let Some(place) = unsafe { &mut *TABLE.0.get() }.get_mut(n) else { return contract::TOO_MANY };
     let (before, after, met, user) = (want.before, want.after, want.met, want.user);
-    let want = Want { library: library as u8, before, after, met, user };
+    let told = told::put(library, layers, name.text(), of.text());
+    let want = Want { library: library as u8, before, after, met, user, told };
     *place = Some(Row { layers, of, name, want });
     COUNT.store(n as u32 + 1, Relaxed);
     LAYERS.fetch_or(layers, Relaxed);

@@ -6,6 +6,7 @@
 //! Rust, so that an exception that leaves one meets no code of ours.
 //!
 //! * [`library`]: the libraries and what they want.
+//! * [`told`]: the same, written down for those outside.
 //! * [`functions`]: a wanted function as its hooks see it.
 //! * [`chain`]: the hooks of one call, one after the other.
 //! * [`thread`]: which hook a thread is in, so that a hook's own calls pass without hooks.
@@ -24,3 +25,4 @@ pub mod last_error;
 pub mod library;
 pub mod open;
 pub mod thread;
+pub mod told;

@@ -63,6 +63,22 @@ pub(super) fn has_function(word: &str) -> bool {
         .any(|f| f.functions.iter().any(|f| versions(f.name)) || f.undeclared.iter().any(|n| versions(n)))
 }
 
+/// The layers (`cutap_wire::names::layer`) of the functions that a pattern, or a plain name and its versions, is of.
+pub(super) fn layers_of(pattern: &str) -> Vec<u8> {
+    let is = |name: &str| {
+        let versions = |rest: &str| !pattern.is_empty() && (rest.is_empty() || rest.starts_with('_'));
+        cutap_calls::glob(pattern.as_bytes(), name.as_bytes()) || name.strip_prefix(pattern).is_some_and(versions)
+    };
+    let of =
+        |family: &&Family| family.functions.iter().any(|f| is(f.name)) || family.undeclared.iter().any(|name| is(name));
+    let layer = |family: &Family| match family.name {
+        "driver" => layer::DRIVER,
+        "runtime" => layer::RUNTIME,
+        _ => layer::LIBRARY,
+    };
+    TABLES.families.iter().filter(of).map(layer).collect()
+}
+
 /// Functions of a family that somebody may have meant.
 pub(super) fn near_functions(family: &Family, word: &str) -> Vec<&'static str> {
     let all: Vec<&'static str> =

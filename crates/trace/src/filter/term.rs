@@ -128,7 +128,7 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
 }
 
 /// A name as those of driver and runtime are, which are known as a whole.
-fn of_cuda(word: &str) -> bool {
+pub(super) fn of_cuda(word: &str) -> bool {
     let after =
         |prefix| word.strip_prefix(prefix).is_some_and(|r: &str| r.starts_with(|c: char| c.is_ascii_uppercase()));
     after("cu") || after("cuda")

@@ -1,0 +1,57 @@
+//! What the libraries want, written into the run's file `hooks` for those outside, who know which names there are, and
+//! whether any such function was called. Many processes write there: a want that another one has written is not written
+//! again. Where it cannot be written the hooks work all the same.
+
+use crate::sys;
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
+use cutap_wire::hooks::{Head, PATTERN, WANTED_BYTES, WANTS, Wanted};
+
+/// A want in the file.
+pub type Told = Wanted;
+
+static AT: AtomicUsize = AtomicUsize::new(0);
+
+/// Maps the wants. They stay mapped.
+pub fn begin(file: &sys::File, head: &Head) {
+    if head.wants >= head.bytes {
+        AT.store(file.map(head.wants as usize, WANTED_BYTES).expose_provenance(), Release);
+    }
+}
+
+fn all() -> &'static [Told] {
+    let at = core::ptr::with_exposed_provenance::<Told>(AT.load(Acquire));
+    if at.is_null() {
+        return &[];
+    }
+    // SAFETY: mapped for good, as many; every field is an atomic.
+    unsafe { core::slice::from_raw_parts(at, WANTS) }
+}
+
+/// Writes a want, or finds it.
+pub fn put(library: u32, layers: u32, name: &[u8], of: &[u8]) -> Option<&'static Told> {
+    for told in all() {
+        if told.state.compare_exchange(0, 1, AcqRel, Acquire).is_ok() {
+            told.library.store(library, Relaxed);
+            told.layers.store(layers, Relaxed);
+            for (to, from) in told.text.iter().zip([name, of]) {
+                to.iter().zip(from).for_each(|(to, from)| to.store(*from, Relaxed));
+            }
+            told.state.store(2, Release);
+            return Some(told);
+        }
+        let is = |to: &[AtomicU8; PATTERN], from: &[u8]| {
+            let from = from.iter().copied().chain(core::iter::repeat(0));
+            to.iter().zip(from).all(|(to, from)| to.load(Relaxed) == from)
+        };
+        let [told_name, told_of] = &told.text;
+        // One that another process is writing at this moment may be the same: it is there twice then.
+        let same = told.state.load(Acquire) == 2
+            && (told.library.load(Relaxed), told.layers.load(Relaxed)) == (library, layers)
+            && is(told_name, name)
+            && is(told_of, of);
+        if same {
+            return Some(told);
+        }
+    }
+    None
+}

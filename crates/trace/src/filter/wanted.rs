@@ -1,0 +1,74 @@
+//! Names of functions that somebody wants by a plain list of names (a hook library), not by a filter: whether there can be
+//! such a function. The same tables decide as for filters.
+
+use super::library;
+use super::near::nearest;
+use super::term::of_cuda;
+
+/// What is known of a name, or of a pattern with `*` and `?`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// There are such functions, in these layers (`cutap_wire::names::layer`).
+    Known(Vec<u8>),
+    /// It may be one of a library of which nobody has a list.
+    Perhaps,
+    /// Nobody knows one; these may have been meant.
+    Unknown(Vec<&'static str>),
+}
+
+/// Looks a name up.
+pub fn wanted(name: &str) -> Wanted {
+    let mut layers = library::layers_of(name);
+    layers.sort_unstable();
+    layers.dedup();
+    if !layers.is_empty() {
+        return Wanted::Known(layers);
+    }
+    let known = cutap_calls::FUNCTIONS;
+    let begins = name.split(['*', '?']).next().unwrap_or(name);
+    if begins.len() < name.len() {
+        let some = known.iter().any(|k| cutap_calls::glob(name.as_bytes(), k.as_bytes()));
+        // A few letters may begin the name of anybody's function.
+        return match !some && (of_cuda(begins) || library::listed(begins).is_some()) {
+            true => Wanted::Unknown(nearest(begins, known)),
+            false => Wanted::Perhaps,
+        };
+    }
+    let mut near = nearest(name, known);
+    let slip = known.iter().any(|k| k.eq_ignore_ascii_case(name));
+    match library::listed(name) {
+        Some(family) => near.extend(library::near_functions(family, name)),
+        None if !slip && !of_cuda(name) && cutap_calls::in_family(name.as_bytes()) => return Wanted::Perhaps,
+        None => {}
+    }
+    near.dedup();
+    Wanted::Unknown(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_wire::names::layer;
+
+    #[test]
+    fn what_can_be_wanted() {
+        for (name, layers) in [
+            ("cuMemAlloc", &[layer::DRIVER][..]),
+            ("cuMemAlloc_v2", &[layer::DRIVER]),
+            ("cudaMalloc", &[layer::RUNTIME]),
+            ("cu*StreamSynchronize*", &[layer::RUNTIME, layer::DRIVER]),
+            ("cublasSgemm", &[layer::LIBRARY]),
+            ("*", &[layer::LIBRARY, layer::RUNTIME, layer::DRIVER]),
+        ] {
+            assert_eq!(wanted(name), Wanted::Known(layers.to_vec()), "{name}");
+        }
+        for name in ["nvtxRangePushedAway", "nvtx*Nothing", "*NotThere"] {
+            assert_eq!(wanted(name), Wanted::Perhaps, "{name}");
+        }
+        assert_eq!(wanted("cuMemAllok"), Wanted::Unknown(vec!["cuMemAlloc"]));
+        assert_eq!(wanted("cudamalloc"), Wanted::Unknown(vec!["cudaMalloc", "cuMemAlloc"]));
+        for name in ["cuMemAllok*", "malloc", "cublasSgemn", "driver", "cuNone", ""] {
+            assert!(matches!(wanted(name), Wanted::Unknown(_)), "{name}: {:?}", wanted(name));
+        }
+    }
+}

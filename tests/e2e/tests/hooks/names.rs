@@ -1,0 +1,103 @@
+//! What a hook library asks for by name: a plain name is of each version of the function; one that nobody has is never silent.
+
+use crate::building::{fixed, hook, text, under};
+use crate::traced;
+use cutap_e2e::{cutap, finish, scratch};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// What the program prints, and what cutap says.
+fn named(names: &str, program: &[&str]) -> (String, Vec<String>) {
+    let run = under(&["run"], &[&hook("names")], program, &[("HOOK_NAMES", names)]);
+    assert!(run.status.success(), "{run:?}");
+    // A shell needs no driver.
+    let said = run.stderr.lines().filter(|l| !l.starts_with("cutap: no CUDA driver"));
+    let said = said.map(str::to_owned).collect();
+    (run.stdout, said)
+}
+
+#[test]
+fn a_plain_name_is_of_each_version() {
+    let fixed = fixed("fixed");
+    let program = [text(&fixed), "5"];
+    for (names, said) in [
+        ("cuMemAlloc", "cuMemAlloc: cuMemAlloc_v2\n5 bytes: 0\n"),
+        ("cuMemAlloc_v2", "cuMemAlloc_v2: cuMemAlloc_v2\n5 bytes: 0\n"),
+        // Of one library's plain names the nearest, in whatever order.
+        ("cuMemAlloc,cuMemAlloc_v2", "cuMemAlloc_v2: cuMemAlloc_v2\n5 bytes: 0\n"),
+        ("cuMemAlloc_v2,cuMemAlloc", "cuMemAlloc_v2: cuMemAlloc_v2\n5 bytes: 0\n"),
+        ("r:cuMemAlloc_v2,d:cuMemAlloc", "cuMemAlloc: cuMemAlloc_v2\n5 bytes: 0\n"),
+        // A pattern is what it says, and asked beside a plain name.
+        ("cuMemAlloc*,cuMemAlloc", "cuMemAlloc*: cuMemAlloc_v2\ncuMemAlloc: cuMemAlloc_v2\n5 bytes: 0\n"),
+    ] {
+        assert_eq!(named(names, &program).0, said, "{names}");
+    }
+    for names in ["cuMemAlloc", "cuMemAlloc,cuMemAlloc_v2", "cuMemAllo*"] {
+        assert_eq!(named(names, &program).1, [""; 0], "{names}");
+    }
+    // Each library's own names.
+    let (_, trace) = traced(&[], &[&hook("names"), &hook("first")], &program, &[("HOOK_NAMES", "cuMemAlloc")]);
+    assert!(trace.contains("bytesize=5) = ") && trace.contains("[first.so: bytesize=6]"), "{trace}");
+}
+
+#[test]
+fn names_that_nobody_has_are_said_with_what_was_meant() {
+    let fixed = fixed("fixed");
+    let program = [text(&fixed), "5"];
+    let vain = "no function of this name is known or was called";
+    for (names, said) in [
+        ("cuMemAllok", vec![format!("cutap: names.so wants cuMemAllok, and {vain}; did you mean cuMemAlloc?")]),
+        ("cuMemAllok*", vec![format!("cutap: names.so wants cuMemAllok*, and {vain}; did you mean cuMemAlloc?")]),
+        ("malloc", vec![format!("cutap: names.so wants malloc, and {vain}; cutap api lists those that are")]),
+        (
+            "r:cuMemAlloc,cuMemAlloc",
+            vec![
+                "cutap: names.so wants cuMemAlloc of CUTAP_RUNTIME, where there is no such function; it is one of \
+                 CUTAP_DRIVER"
+                    .to_owned(),
+            ],
+        ),
+        (
+            "cuMemFree,cudaMaloc",
+            vec![
+                format!("cutap: names.so wants cudaMaloc, and {vain}; did you mean cudaMalloc?"),
+                "cutap: names.so was not called: nothing that it wants was called (cuMemFree)".to_owned(),
+            ],
+        ),
+        // What is there and was not called is nothing to talk of while something else was.
+        ("cuMemFree,cuMemAlloc", Vec::new()),
+        ("nvtxNotKnownToAnybody,cuMemAlloc", Vec::new()),
+    ] {
+        assert_eq!(named(names, &program).1, said, "{names}");
+    }
+    // Children ask for the same: it is said once.
+    let script = format!("{0} 5; {0} 6; true", program[0]);
+    let (_, said) = named("cuMemAllok,cuMemAlloc", &["sh", "-c", &script]);
+    assert_eq!(said.len(), 1, "{said:?}");
+}
+
+#[test]
+fn it_is_said_while_the_program_runs_and_of_a_run_folder() {
+    let folder = scratch("names");
+    let (names, fixed) = (hook("names"), fixed("fixed"));
+    let script = format!("{} 5; read line", text(&fixed));
+    let mut cutap_run = Command::new(cutap());
+    cutap_run.args(["run", "--hook", text(&names), "--", "sh", "-c", &script]).env("HOOK_NAMES", "cuMemAllok");
+    let mut running =
+        cutap_run.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("cutap starts");
+    let said = BufReader::new(running.stderr.take().expect("piped")).lines().map(|l| l.expect("text"));
+    let mut said = said.filter(|l| !l.starts_with("cutap: no CUDA driver"));
+    let first = said.next().expect("a line");
+    assert!(first.starts_with("cutap: names.so wants cuMemAllok, "), "{first}");
+    assert_eq!(running.try_wait().expect("a child"), None, "it is said before the end");
+    drop(running.stdin.take());
+    running.wait().expect("a child");
+    assert!(said.next().is_none(), "once");
+
+    let run = folder.join("run");
+    let env = finish(Command::new(cutap()).args(["env", "-o", text(&run), "--hook", text(&names)]));
+    let line = format!("{}\nexec {} 5", env.stdout, text(&fixed));
+    finish(Command::new("sh").args(["-c", &line]).env("HOOK_NAMES", "cuMemAllok"));
+    let shown = finish(Command::new(cutap()).arg("show").arg(&run));
+    assert!(shown.stderr.contains("cutap: names.so wants cuMemAllok, "), "{shown:?}");
+}

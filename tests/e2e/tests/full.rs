@@ -1,10 +1,11 @@
 //! Rings that are full: by default nothing is lost, a lossy run counts exactly what it dropped, and a flight recorder what it wrote
 //! over. 64 threads call as fast as they can; CUTAP_LARGE=1 makes each run 10 s long.
 
-use cutap_e2e::{Finished, Scratch, cutap, finish, out, scratch, wait_for};
+use cutap_e2e::{Finished, Scratch, counted, cutap, finish, out, scratch, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -130,10 +131,7 @@ fn a_flight_recorder_is_written_out_while_it_flies() {
     let front = command.stdout(fs::File::create(folder.join("stdout")).unwrap()).spawn().unwrap();
     wait_for("all threads have called", LONG, || ready.exists());
     let ctl = |pid: String, file: &Path| finish(Command::new(cutap()).args(["ctl", &pid, "dump", "-o"]).arg(file));
-    let program = children_of(front.id()).into_iter().find(|pid| {
-        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| !words.windows(9).any(|w| w == b"__collect"))
-    });
-    let program = program.expect("the program is a child of the front");
+    let program = program_of(front.id());
     for _ in 0..3 {
         let done = ctl(program.clone(), &dump);
         assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
@@ -154,6 +152,38 @@ fn a_flight_recorder_is_written_out_while_it_flies() {
     assert_eq!(shown.allocations + shown.overwritten, made, "{shown:?}");
     let gone = ctl(program, &dump);
     assert!(gone.stderr.contains("there is no process"), "{gone:?}");
+}
+
+/// Whichever signal ends the program: no handler of ours runs in it, for the rings outlive it.
+#[test]
+fn a_flight_recorder_is_written_out_by_the_signal_that_ends_the_program() {
+    for (name, number) in [("TERM", 15), ("KILL", 9), ("SEGV", 11), ("USR1", 10)] {
+        let folder = scratch("signal");
+        let (file, counts) = (folder.join("run.cutap"), folder.join("counts"));
+        let mut command = Command::new(cutap());
+        command.args(["record", "--flight-recorder", "64K", "-o"]).arg(&file).arg("--").arg(out().join("steady"));
+        command.env("LD_LIBRARY_PATH", out()).env("FIXTURE_COUNTS", &counts).stdin(Stdio::null());
+        let mut front = command.stdout(Stdio::null()).spawn().unwrap();
+        let made = || counted(&counts).get("libcuda.so.1:cuMemAlloc_v2").copied().unwrap_or(0);
+        wait_for("many calls", LONG, || made() > 12_000);
+        assert_eq!(fs::metadata(&file).unwrap().len(), 24, "nothing but the head is written before the end");
+        let program = program_of(front.id());
+        assert!(Command::new("sh").args(["-c", "kill -s \"$0\" \"$1\"", name, &program]).status().unwrap().success());
+        assert_eq!(front.wait().unwrap().signal(), Some(number));
+        let shown = Shown::while_written(&file, 2);
+        // Each of the two threads may have begun a call that did not reach the driver.
+        let all = shown.allocations + shown.overwritten;
+        assert!((made()..=made() + 2).contains(&all), "{name}: {} of {shown:?}", made());
+        assert!(shown.overwritten > 0 && shown.allocations > 2000, "{name}: {shown:?}");
+    }
+}
+
+/// The program that this front runs.
+fn program_of(front: u32) -> String {
+    let collects = |pid: &String| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| words.windows(9).any(|w| w == b"__collect"))
+    };
+    children_of(front).into_iter().find(|pid| !collects(pid)).expect("the program is a child of the front")
 }
 
 fn children_of(pid: u32) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! A recording loses nothing, however the program ends, and shows what a trace of the same program shows.
 
 use cutap_e2e::{blocks, case, cutap, finish, normal_form, out, scratch, wait_for};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -47,6 +48,47 @@ fn processes_and_threads() {
     case("multiprocessing_.py").recorded().counts();
     case("pthread_exit").recorded().golden();
     case("thread_left").recorded().golden();
+}
+
+/// Calls that each process of a recording made, by `summary` of one process; in the order of their text.
+fn by_process(name: &str) -> Vec<String> {
+    let text = case(name).recorded().text(&["--json"]);
+    let mut processes = BTreeMap::<(u64, u64), BTreeMap<String, u64>>::new();
+    let mut folders = BTreeSet::new();
+    for line in text.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()) {
+        let process = (line["pid"].as_u64().unwrap_or(0), line["process"].as_u64().unwrap_or(0));
+        match line["type"].as_str().unwrap() {
+            "process" => assert!(folders.insert(line["folder"].to_string()), "{text}"),
+            "call" => {
+                let calls = processes.entry(process).or_default();
+                *calls.entry(line["name"].as_str().unwrap().to_owned()).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(folders.len() >= processes.len(), "{text}");
+    let mut all: Vec<String> = processes
+        .values()
+        .map(|calls| calls.iter().map(|(n, c)| format!("{n} {c}")).collect::<Vec<_>>().join(", "))
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn each_process_has_its_own_calls() {
+    for name in ["fork_after", "clone_after"] {
+        let (parent, child) = ("cuInit 1, cuStreamSynchronize 1", "cuDriverGetVersion 1, cuMemFree_v2 1");
+        assert_eq!(by_process(name), [child, parent], "{name}");
+    }
+    // What POSIX forbids a vfork child: its own calls, in its parent's memory, are its parent's (docs/limits.md).
+    assert_eq!(by_process("vfork_after"), ["cuDriverGetVersion 1, cuInit 1, cuMemFree_v2 1, cuStreamSynchronize 1"]);
+    // By fork, vfork and posix_spawn, each another image; and the program's own, before and after its exec.
+    let (child, own) = ("cuMemAlloc_v2 1", "cuInit 1, cuMemFree_v2 1");
+    assert_eq!(by_process("exec"), [own, child, child, child]);
+    // Two workers by each of fork, spawn and forkserver, and the program.
+    let calls = [3, 40, 40, 40, 50, 50, 50].map(|n| format!("cuDriverGetVersion {n}"));
+    assert_eq!(by_process("multiprocessing_.py"), calls);
 }
 
 #[test]

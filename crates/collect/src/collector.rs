@@ -10,6 +10,7 @@ use crate::line::Line;
 use crate::outlive::Outliving;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Recorder;
+use crate::recover::damaged_parts;
 use crate::sums::Sums;
 use crate::trim::Trim;
 use cutap_report::Output;
@@ -97,11 +98,16 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         Some(_) => page.stop_recording(),
         None => page.collector(COLLECTOR_GONE),
     }
-    let keep = options.record && broken.is_some();
+    let damaged = if broken.is_none() { work.damaged() } else { 0 };
+    let keep = options.record && (broken.is_some() || damaged > 0);
     if (line.front_is_gone() || others.told) && options.temporary && !keep {
         let _ = std::fs::remove_dir_all(&options.run);
     }
     match broken.filter(|e| !quiet(e)) {
+        None if damaged > 0 => Err(Error {
+            code: UNWRITTEN,
+            sentence: format!("the recording is not all there was: {}", damaged_parts(damaged, &options.run)),
+        }),
         None => Ok(()),
         Some(e) => Err(Error {
             code: UNWRITTEN,
@@ -142,6 +148,10 @@ trait Work {
     fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
     /// What comes at the end.
     fn end(&mut self) -> io::Result<()>;
+    /// Parts of rings that are damaged; known at the end.
+    fn damaged(&self) -> u64 {
+        0
+    }
     /// Tidies up behind an output that broke.
     fn leave(&mut self, _broken: Option<&io::Error>) {}
 }
@@ -267,6 +277,9 @@ impl Work for Recorder {
     }
     fn end(&mut self) -> io::Result<()> {
         Recorder::end(self)
+    }
+    fn damaged(&self) -> u64 {
+        Recorder::damaged(self)
     }
     fn leave(&mut self, broken: Option<&io::Error>) {
         if let Some(error) = broken {

@@ -52,7 +52,7 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     let mut end = follow.end();
     look_at_programs(&mut end);
     let ended = written.and_then(|()| output.end(&end));
-    let whole = whole(&options.run, follow.opened().recording());
+    let whole = whole(&options.run, end.recording);
     ended.map_err(fail).and(whole)
 }
 

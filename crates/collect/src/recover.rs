@@ -90,6 +90,10 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
             )),
         }
     }
+    let damaged = recorder.damaged();
+    if damaged > 0 {
+        lacks.push(damaged_parts(damaged, run));
+    }
     if !look.unread.is_empty() {
         let (first, rest) = look.unread.split_at(look.unread.len().min(4));
         let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
@@ -99,4 +103,11 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
         true => Ok(()),
         false => Err(Error::own(format!("{shown} is not all there was: {}", lacks.join("; ")))),
     }
+}
+
+/// Parts of rings whose heads are damaged.
+pub(crate) fn damaged_parts(damaged: u64, run: &Path) -> String {
+    let parts =
+        if damaged == 1 { "1 part of its calls is".to_owned() } else { format!("{damaged} parts of its calls are") };
+    format!("{parts} damaged in {}", run.display())
 }

@@ -37,7 +37,8 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         look_at_programs(end);
         output.end(end)
     });
-    let whole = whole(&options.run, follow.opened().recording());
+    let recording = end.as_ref().map_or_else(|| follow.opened().recording(), |end| end.recording);
+    let whole = whole(&options.run, recording);
     if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
         say_counted(&options.run, &end);
     }
@@ -78,13 +79,32 @@ pub(crate) fn say_counted(run: &Path, end: &End) {
 /// Whether a recording could be read whole: else what is missing of it, as a failure of the command that read it. One without its end
 /// whose blocks are whole is none.
 pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
-    let (Some(Recording { cut, damaged }), shown) = (recording, path.display()) else { return Ok(()) };
+    let (Some(Recording { cut, damaged, completed, holes }), shown) = (recording, path.display()) else {
+        return Ok(());
+    };
     let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
     // A block that is just being written is not cut off.
     let open = cut.why == Why::Open || cut.why == Why::CutOff && written::is_locked(path);
     let sentence = match cut.why {
         Why::Ended | Why::Open if damaged > 0 => {
             format!("{shown} is damaged: {blocks} cannot be read, and the calls or names in there are missing")
+        }
+        _ if completed.is_some() && (open || cut.why == Why::Ended) => {
+            let (at, parts) = completed.unwrap_or_default();
+            let lost = match parts {
+                0 => "what had stood behind may be missing".to_owned(),
+                1 => "1 part of the calls that had stood behind is missing".to_owned(),
+                n => format!("{n} parts of the calls that had stood behind are missing"),
+            };
+            format!("{shown} was cut off at byte {at} before cutap recover added to it: {lost}")
+        }
+        _ if holes > 0 && (open || cut.why == Why::Ended) => {
+            let parts = if holes == 1 {
+                "1 part of its calls is".to_owned()
+            } else {
+                format!("{holes} parts of its calls are")
+            };
+            format!("{shown} is not all there was: {parts} missing")
         }
         Why::Ended => return Ok(()),
         _ if open => {

@@ -30,6 +30,9 @@ pub mod kind {
     pub const CHUNK: u8 = 6;
     /// The recording ended in order. More may follow when something was taken in later.
     pub const END: u8 = 7;
+    /// `ring` chunks are missing that were there: they had stood behind byte `at`, at which the file was cut off before what follows
+    /// was taken in (0: how many is not known). With 0 as `at`: they were damaged in the run folder; the last one of these counts.
+    pub const LACKS: u8 = 8;
 }
 
 /// How a body stands in the file.

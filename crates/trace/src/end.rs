@@ -45,6 +45,10 @@ pub struct Recording {
     pub cut: Cut,
     /// Blocks before that are damaged: what they held is missing.
     pub damaged: u32,
+    /// It was cut off, at this byte, and then added to; and so many parts of what had stood there are not in it (0: not known).
+    pub completed: Option<(u64, u64)>,
+    /// Parts of rings that are not in it: between others that are, or damaged when it was made.
+    pub holes: u64,
 }
 
 /// What `cutap ctl` switched a run to.
@@ -181,8 +185,12 @@ impl End {
     /// and are not any more have been read by a collector, for only then does their writer take them again.
     pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, opened: &Opened) {
         let drained = !ring.consume && ring.passed > 0 && opened.is_drained();
-        self.chunks_taken += ring.taken;
-        *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += ring.passed;
+        // Nobody took those that are there without their heads.
+        let headless = ring.headless();
+        let passed = ring.passed.saturating_sub(headless);
+        self.chunks_lost += headless;
+        self.chunks_taken += ring.taken.saturating_sub(headless.saturating_sub(ring.passed));
+        *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += passed;
         self.overwritten += ring.calls_taken;
         self.chunks_lost += ring.lost;
         self.records_cut += ring.cut;
@@ -193,11 +201,14 @@ impl End {
 
     /// Takes over how far a recording could be read. Who ran when it was made is not who runs now, and a thread whose end nobody
     /// noted (of a child by a bare clone, of a program that went on unrecorded) looks in it as if it lived.
-    pub(crate) fn recorded(&mut self, recording: Option<Recording>) {
-        if recording.is_some() {
+    pub(crate) fn recorded(&mut self, opened: &Opened) {
+        self.recording = opened.recording();
+        if let Some(recording) = &mut self.recording {
             self.running.clear();
+            // A flight recorder's thread may have written over any of them.
+            let holes = if opened.forgotten().is_some() { 0 } else { self.chunks_lost };
+            recording.holes = recording.holes.max(holes);
         }
-        self.recording = recording;
     }
 
     /// What is missing at the beginning of rings was written over, or a collector has taken it.

@@ -212,7 +212,7 @@ impl Follow {
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.absent = self.shared.files.absent();
         end.failed = self.opened.failed();
-        end.recorded(self.opened.recording());
+        end.recorded(&self.opened);
         end.switched = self.opened.switched();
         end.settle(self.opened.forgotten());
         end.filtered = self.filtered(now);

@@ -6,7 +6,6 @@ use crate::end::{Recording, Switched, SwitchedTo};
 use crate::error::Error;
 use crate::recorded::Recorded;
 use crate::store::{Disk, Store};
-use cutap_file::Cut;
 use cutap_wire::{MAGIC, VERSION, control};
 use std::mem::offset_of;
 use std::path::Path;
@@ -16,14 +15,17 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Opened {
     pub(crate) store: Arc<dyn Store>,
-    recorded: Option<(Cut, Damaged)>,
+    recorded: Option<(Recording, Damaged)>,
 }
 
 impl Opened {
     /// Opens it. It may be empty of processes when it has a control page.
     pub(crate) fn new(run: &Path) -> Result<Opened, Error> {
         let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
-        let read = recorded.as_ref().map(|r| (r.cut, r.damaged.clone()));
+        let read = recorded.as_ref().map(|r| {
+            let recording = Recording { cut: r.cut, damaged: 0, completed: r.completed, holes: r.lacks };
+            (recording, r.damaged.clone())
+        });
         let store: Arc<dyn Store> = match recorded {
             Some(recorded) => Arc::new(recorded),
             None => Arc::new(Disk(run.to_owned())),
@@ -48,8 +50,8 @@ impl Opened {
 
     /// How far a recording could be read up to now; none for a run folder.
     pub fn recording(&self) -> Option<Recording> {
-        let (cut, damaged) = self.recorded.as_ref()?;
-        Some(Recording { cut: *cut, damaged: damaged.lock().map_or(0, |all| all.len() as u32) })
+        let (recording, damaged) = self.recorded.as_ref()?;
+        Some(Recording { damaged: damaged.lock().map_or(0, |all| all.len() as u32), ..*recording })
     }
 
     /// Ticks a second as the collector measured it, 0 if it did not.

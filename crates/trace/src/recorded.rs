@@ -29,6 +29,10 @@ pub struct Recorded {
     processes: BTreeMap<u32, Recordings>,
     /// How far it could be read, and why not further.
     pub cut: Cut,
+    /// It was cut off here and added to later, and lacks so many chunks.
+    pub completed: Option<(u64, u64)>,
+    /// Chunks that were damaged before they could be recorded.
+    pub lacks: u64,
     /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
     pub damaged: Damaged,
 }
@@ -59,12 +63,20 @@ impl Recorded {
     pub fn open(path: &Path) -> Result<Recorded, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = File::open(path).map_err(unreadable)?;
-        let mut control = None;
+        let (mut control, mut completed, mut lacks) = (None, None::<(u64, u64)>, 0);
         let mut processes = BTreeMap::<u32, Recordings>::new();
         let walked = walk(&file, VERSION, &mut |block, plain| {
             if block.kind == kind::CONTROL {
                 control = Some(*block);
                 return;
+            }
+            match (block.kind, block.at) {
+                (kind::LACKS, 0) => lacks = block.ring.into(),
+                (kind::LACKS, at) => {
+                    let (at, missing) = completed.unwrap_or((at, 0));
+                    completed = Some((at, missing + u64::from(block.ring)));
+                }
+                _ => {}
             }
             if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) {
                 return;
@@ -91,7 +103,8 @@ impl Recorded {
             cutap_file::Error::Unreadable(source) => unreadable(source),
         })?;
         let (file, damaged) = (file.into(), Damaged::default());
-        let mut recorded = Recorded { file, unpacker: OnceLock::new(), control, processes, cut, damaged };
+        let mut recorded =
+            Recorded { file, unpacker: OnceLock::new(), control, processes, cut, completed, lacks, damaged };
         let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
         for (n, name) in names {
             let name = name.and_then(|block| recorded.body(&block).ok()).unwrap_or_default();

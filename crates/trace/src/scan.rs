@@ -176,7 +176,7 @@ impl Scan {
             end.folder(folder);
         }
         end.failed = self.opened.failed();
-        end.recorded(self.opened.recording());
+        end.recorded(&self.opened);
         end.switched = self.opened.switched();
         end.settle(self.opened.forgotten());
         end.open = open;

@@ -28,6 +28,9 @@ const WHO: std::ops::Range<usize> =
 const RATE: std::ops::Range<usize> =
     offset_of!(control::Control, ticks_per_second)..offset_of!(control::Control, ticks_per_second) + 8;
 
+/// What is switched on, in the control page.
+const FLAGS: std::ops::Range<usize> = offset_of!(control::Control, flags)..offset_of!(control::Control, flags) + 8;
+
 /// Which run it is, in the control page.
 const RUN: std::ops::Range<usize> = offset_of!(control::Control, run)..offset_of!(control::Control, run) + 8;
 
@@ -176,12 +179,34 @@ impl Recorder {
 
     /// Bytes of chunks that were appended, and chunks that neither the file nor the folder has: their writers took them again.
     pub fn taken(&self) -> (u64, u64) {
-        let rings = self.processes.iter().flat_map(|p| p.rings.values());
-        rings.fold((0, 0), |all, (ring, _)| (all.0 + ring.bytes, all.1 + ring.missing()))
+        self.rings().fold((0, 0), |all, ring| (all.0 + ring.bytes, all.1 + ring.missing()))
     }
 
-    /// Says that the recording ended in order.
+    /// Chunks that are damaged in the folder.
+    pub fn damaged(&self) -> u64 {
+        self.rings().map(|ring| ring.damaged(self.is_flight_recorder())).sum()
+    }
+
+    fn rings(&self) -> impl Iterator<Item = &Ring> {
+        self.processes.iter().flat_map(|p| p.rings.values()).map(|(ring, _)| ring)
+    }
+
+    fn is_flight_recorder(&self) -> bool {
+        let flags = self.control.get(FLAGS).map_or(0, |b| b.iter().rev().fold(0, |all, b| all << 8 | u64::from(*b)));
+        flags & control::FLIGHT != 0
+    }
+
+    /// Says that the recording ended in order; and before, if it was cut off, that what came behind is not all there.
     pub fn end(&mut self) -> io::Result<()> {
+        let (missing, flight) = (self.taken().1, self.is_flight_recorder());
+        if let Some(at) = self.cut_at.filter(|_| flight || missing > 0) {
+            let missing = if flight { 0 } else { missing.min(u32::MAX.into()) as u32 };
+            self.writer.write(Block::new(kind::LACKS, 0, missing, at), &[], &[])?;
+        }
+        let damaged = self.damaged().min(u32::MAX.into()) as u32;
+        if damaged > 0 {
+            self.writer.write(Block::new(kind::LACKS, 0, damaged, 0), &[], &[])?;
+        }
         self.writer.write(Block::new(kind::END, 0, 0, 0), &[], &[])
     }
 

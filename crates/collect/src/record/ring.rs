@@ -28,6 +28,8 @@ pub struct Ring {
     pub bytes: u64,
     /// Chunks that are behind the first one wanted and were not taken one after the other.
     skipped: u64,
+    /// Those of them that are not before the first one that was taken.
+    holes: u64,
     stuck: Option<Instant>,
     /// How often a record that is being written is waited for at the end.
     patience: u32,
@@ -46,7 +48,7 @@ pub struct Chunk {
 
 impl Ring {
     pub fn new(file: File, sequence: u64) -> Ring {
-        Ring { file, page: None, sequence, bytes: 0, skipped: 0, stuck: None, patience: PATIENCE }
+        Ring { file, page: None, sequence, bytes: 0, skipped: 0, holes: 0, stuck: None, patience: PATIENCE }
     }
 
     /// The ring's first page, if it is finished.
@@ -123,8 +125,10 @@ impl Ring {
 
     /// It stands in the file: gives it back, if this is the collector of the run.
     pub fn taken(&mut self, chunk: &Chunk, consume: bool) {
+        let between = chunk.sequence.saturating_sub(self.sequence.saturating_add(1));
+        self.skipped += between;
+        self.holes += if self.bytes > 0 { between.min(1 << 32) } else { 0 };
         self.bytes += chunk.bytes.len() as u64;
-        self.skipped += chunk.sequence.saturating_sub(self.sequence.saturating_add(1));
         self.sequence = self.sequence.max(chunk.sequence);
         if consume {
             let state = chunk.place + offset_of!(ChunkHeader, state) as u64;
@@ -138,6 +142,24 @@ impl Ring {
         let heads = (0..self.page.map_or(0, |p| p.chunks)).filter_map(|n| self.head(n));
         let newest = heads.map(|head| head.sequence).filter(|n| *n < 1 << 32).max().unwrap_or(0);
         self.skipped.min(1 << 32) + newest.saturating_sub(self.sequence)
+    }
+
+    /// Chunks that were there and are damaged: a number is missing between two that were taken (not of a flight recorder, which may
+    /// have written over any), or there are records and no head.
+    pub fn damaged(&self, flight: bool) -> u64 {
+        let headless = |n: &u32| {
+            let place = chunk_offset(*n, self.page.map_or(0, |p| p.chunk_bytes)) as u64;
+            let (mut bytes, mut again) = ([0; CHUNK_HEADER + 8], [0; CHUNK_HEADER]);
+            let read =
+                self.file.read_exact_at(&mut bytes, place).and_then(|()| self.file.read_exact_at(&mut again, place));
+            // One that was opened a moment ago has its head by now.
+            read.is_ok()
+                && bytes[..CHUNK_HEADER] == [0; CHUNK_HEADER]
+                && again == bytes[..CHUNK_HEADER]
+                && bytes[CHUNK_HEADER..] != [0; 8]
+        };
+        let headless = (0..self.page.map_or(0, |p| p.chunks)).filter(headless).count() as u64;
+        if flight { headless } else { headless.max(self.holes) }
     }
 
     /// Gives back what stands in the file since before: the collector was killed between the two.

@@ -57,6 +57,22 @@ impl Ring {
         self.head(n).filter(|page| page.sequence != 0 && page.state != FREE).map(|page| (page, n))
     }
 
+    /// Chunks that have records and no head.
+    pub(crate) fn headless(&mut self) -> u64 {
+        if self.file.still() {
+            return 0;
+        }
+        let there = self.places();
+        let is = |n: &u32| {
+            let (mut bytes, mut again) = ([0; CHUNK_HEADER + 8], [0; CHUNK_HEADER]);
+            let read = self.exact(&mut bytes, self.place(*n)).and_then(|()| self.exact(&mut again, self.place(*n)));
+            let (head, records) = bytes.split_at(CHUNK_HEADER);
+            // One that was opened a moment ago has its head by now.
+            read.is_some() && head.iter().chain(&again).all(|b| *b == 0) && records.iter().any(|b| *b != 0)
+        };
+        (0..there).filter(is).count() as u64
+    }
+
     /// A chunk's head: state and number as they were before the rest. `None` when it was opened anew
     /// in between.
     pub(super) fn head(&self, n: u32) -> Option<ChunkPage> {

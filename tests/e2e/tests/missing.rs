@@ -1,0 +1,103 @@
+//! What a recording lacks is said by every command that reads it, and where calls were lost by the one that took them in.
+
+use cutap_e2e::{Finished, blocks, cutap, finish, out, scratch};
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+
+fn run(words: &[&str], paths: &[&Path]) -> Finished {
+    finish(Command::new(cutap()).args(words).args(paths).env("LD_LIBRARY_PATH", out()))
+}
+
+/// What is there is given, and this is said in one sentence.
+fn is_said(words: &[&str], file: &Path, sentence: &str) {
+    let read = run(words, &[file]);
+    assert_eq!(read.status.code(), Some(125), "{words:?}: {}", read.stderr);
+    assert_eq!(read.stderr.matches(sentence).count(), 1, "{words:?}: {}", read.stderr);
+    let there = read.stdout.contains("cuMemAlloc_v2") || words.contains(&"--leaks");
+    assert!(there, "{words:?}: what is there is shown");
+}
+
+/// By each command that reads the file.
+fn is_said_by_all(file: &Path, sentence: &str, state: &str) {
+    for words in [&["show"][..], &["report"], &["report", "--tree"], &["report", "--leaks"], &["show", "-c"]] {
+        is_said(words, file, sentence);
+    }
+    let export = file.with_extension("exported");
+    let read = run(&["export", "--json"], &[&export, file]);
+    assert!(read.status.code() == Some(125) && read.stderr.contains(sentence), "{read:?}");
+    let text = fs::read_to_string(&export).unwrap();
+    let end: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(end["recording"]["state"], state);
+}
+
+#[test]
+fn a_recording_that_was_cut_off_and_completed() {
+    let folder = scratch("missing");
+    let (file, steady) = (folder.join("run.cutap"), out().join("steady"));
+    let done = run(&["record", "--run"], &[&folder.join("run"), Path::new("-o"), &file, &steady]);
+    assert!(done.status.success(), "{done:?}");
+    assert_eq!(run(&["report"], &[&file]).status.code(), Some(0));
+    let whole = fs::read(&file).unwrap();
+    let chunks: Vec<usize> = blocks(&whole).into_iter().map(|b| b.0).filter(|at| whole[at + 4] == 6).collect();
+    let at = chunks[chunks.len() / 2];
+    fs::write(&file, &whole[..at + 100]).unwrap();
+    let recovered = run(&["recover"], &[&folder.join("run"), Path::new("-o"), &file]);
+    assert_eq!(recovered.status.code(), Some(125), "{recovered:?}");
+    let sentence = format!("run.cutap was cut off at byte {at} before cutap recover added to it: ");
+    is_said_by_all(&file, &sentence, "incomplete");
+    // What is added behind, and packing, change nothing about it.
+    assert!(run(&["recover"], &[&folder.join("run"), Path::new("-o"), &file]).status.success());
+    assert!(run(&["pack"], &[&file]).status.success());
+    is_said(&["report"], &file, &sentence);
+    // One of which nothing is missing is good: the folder of a run that nobody drained has all.
+    let (other, good) = (folder.join("other"), folder.join("good.cutap"));
+    undrained(&other);
+    assert!(run(&["recover"], &[&other, Path::new("-o"), &good]).status.success());
+    let bytes = fs::read(&good).unwrap();
+    fs::write(&good, &bytes[..bytes.len() / 2]).unwrap();
+    let recovered = run(&["recover"], &[&other, Path::new("-o"), &good]);
+    assert!(
+        recovered.status.success() && recovered.stderr.contains("all that came behind was still in"),
+        "{recovered:?}"
+    );
+    let read = run(&["report"], &[&good]);
+    assert!(read.status.success() && read.stderr.is_empty(), "{read:?}");
+}
+
+/// A run that no collector has read.
+fn undrained(folder: &Path) {
+    let script = r#"set -e; eval "$("$0" env -o "$1")"; exec "$2""#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(cutap()).arg(folder).arg(out().join("steady")).env("LD_LIBRARY_PATH", out());
+    let done = finish(&mut shell);
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// The head of a chunk is gone: the first, one between others, the last.
+#[test]
+fn a_ring_with_a_hole() {
+    const CHUNK: u64 = 128 << 10;
+    let folder = scratch("hole");
+    let from = folder.join("run");
+    undrained(&from);
+    let process = fs::read_dir(&from).unwrap().map(|e| e.unwrap().path()).find(|p| p.is_dir()).expect("a process");
+    let ring = process.join("t1.ring");
+    let good = fs::read(&ring).unwrap();
+    let chunks = (good.len() as u64 - 4096) / CHUNK;
+    assert!(chunks > 5 && good[(4096 + CHUNK) as usize + 8] == 2, "chunks stand where this test takes them to be");
+    for n in [0, 3, chunks - 1] {
+        fs::write(&ring, &good).unwrap();
+        fs::File::options().write(true).open(&ring).unwrap().write_all_at(&[0; 64], 4096 + n * CHUNK).unwrap();
+        let file = folder.join(format!("{n}.cutap"));
+        let recovered = run(&["recover"], &[&from, Path::new("-o"), &file]);
+        assert_eq!(recovered.status.code(), Some(125), "{n}: {recovered:?}");
+        let said = format!("1 part of its calls is damaged in {}", from.display());
+        assert!(recovered.stderr.contains(&said), "{n}: {}", recovered.stderr);
+        is_said(&["report"], &file, "is not all there was: 1 part of its calls is missing");
+        let shown = run(&["show", "-c"], &[&from]).everything();
+        let lost = "cutap: 1 parts of the trace lost: written over before they were read, or damaged\n";
+        assert!(shown.contains(lost), "{n}: {shown}");
+    }
+}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_perfetto.py TRACE CALLS: a trace of `cutap export --perfetto`, read with Perfetto's own message definitions, tells the same as
 CALLS, the lines of `cutap show --json`: each call as a slice on its thread's track, nested as it was, with its name,
-arguments and result; each launch inside a launch at the end of its flow. With --cut, TRACE may end anywhere: what is whole is
+arguments and result; a flow from each launch, to the launches inside it and the ends of all calls around it. With --cut, TRACE may end anywhere: what is whole is
 read, and must be some of CALLS. Prints how many slices and flows there were."""
 
 import json
@@ -41,7 +41,7 @@ def main():
         pb.Trace.FromString(data)  # as a whole too
     names, arguments, texts = {}, {}, {}
     threads, processes = {}, {}
-    open_, slices, begins, ends = defaultdict(list), [], {}, {}
+    open_, slices, flows, ended = defaultdict(list), [], defaultdict(list), set()
     cleared = False
     for packet in packets(data):
         cleared = cleared or packet.sequence_flags & 1 == 1
@@ -76,15 +76,17 @@ def main():
                    "depth": len(stack), "told": told, "end": None}
             stack.append(one)
             slices.append(one)
-            for flow in event.flow_ids:
-                begins[flow] = one
-            for flow in event.terminating_flow_ids:
-                assert begins[flow] in stack, "a flow that begins elsewhere"
-                ends[flow] = one
+            one["around"] = stack[:-1]
         elif event.type == pb.TrackEvent.TYPE_SLICE_END:
             one = stack.pop()
             assert packet.timestamp >= one["start"], "ends before it begins"
             one["end"], one["told"] = packet.timestamp, one["told"] | told
+        if event.flow_ids or event.terminating_flow_ids:
+            kind = "begin" if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN else "end"
+            for flow in (*event.flow_ids, *event.terminating_flow_ids):
+                assert flow not in ended, f"flow {flow} goes on behind its end"
+                flows[flow].append((kind, one))
+            ended.update(event.terminating_flow_ids)
 
     # Two readings of a short run measure the clock anew: what comes when is the same, to the nanosecond it is not.
     of_thread = defaultdict(list)
@@ -116,11 +118,18 @@ def main():
             assert one["told"]["cutap.result"] == call["result_name"], f"{one} {call}"
         assert one["told"].get("cutap.kernel") == call["kernel"], f"{one} {call}"
     if not cut:
-        launches = [s for s in slices if s["told"].get("cutap.kernel") and s["name"].startswith("cuLaunch")]
-        inner = [s for s in launches if any(p["thread"] == s["thread"] and p["told"].get("cutap.kernel") and p["start"] < s["start"]
-                                            and (p["end"] or 1 << 63) >= (s["end"] or 0) and p is not s for p in slices)]
-        assert sorted(map(id, ends.values())) == sorted(map(id, inner)), "flows to launches"
-    print(f"{len(slices)} slices, {len(ends)} flows")
+        launches = [s for s in slices if s["told"].get("cutap.kernel") and s["name"].startswith(("cuLaunch", "cudaLaunch"))]
+        known = {id(s) for s in launches}
+        outer = [s for s in launches if not any(id(p) in known for p in s["around"])]
+        assert [id(flow[0][1]) for flow in flows.values()] == [id(s) for s in outer], "a flow from each launch"
+        for number, flow in flows.items():
+            first = flow[0][1]
+            inner = [s for s in launches if any(p is first for p in s["around"])]
+            around = [s for s in reversed(first["around"]) if s["end"]]
+            wanted = [("begin", s) for s in (first, *inner)] + [("end", s) for s in around]
+            assert [(k, id(s)) for k, s in flow] == [(k, id(s)) for k, s in wanted], f"flow {number}: {flow} for {wanted}"
+            assert (number in ended) == (len(flow) > 1 and len(around) == len(first["around"])), f"flow {number} ends"
+    print(f"{len(slices)} slices, {sum(len(f) > 1 for f in flows.values())} flows")
 
 
 main()

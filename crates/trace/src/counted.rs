@@ -55,7 +55,9 @@ fn of_process(folder: &mut Folder, shared: &mut Shared) -> Vec<Counted> {
                 continue;
             }
             let (function, object) = (known.function.clone(), known.object);
-            let instance = function.instance.clone().or_else(|| folder.names.instance_of(object).cloned());
+            // A toolkit library has a runtime inside; its own functions are not that runtime's.
+            let of_object = folder.names.instance_of(object).filter(|_| function.layer == Layer::Runtime);
+            let instance = function.instance.clone().or_else(|| of_object.cloned());
             let object = instance.as_ref().and_then(|i| folder.names.object_of(i.id)).unwrap_or(object);
             let key = (object, function.name.as_ref().into());
             found.entry(key.clone()).or_default()[kind] += calls;

@@ -7,7 +7,7 @@ use crate::clock::{Clock, Pair, monotonic};
 use crate::counted::counted;
 use crate::end::{End, Filtered};
 use crate::error::Error;
-use crate::event::{Args, Call, Exit, Function, Instance, State, Thread};
+use crate::event::{Args, Call, Exit, Function, Instance, Layer, State, Thread};
 use crate::filter::{Filter, Tests};
 use crate::folder::Folder;
 use crate::judge::judge;
@@ -170,7 +170,10 @@ impl Scan {
         for folder in &mut folders {
             for known in folder.names.all_made() {
                 let own = known.function.instance.as_ref();
-                let instance = own.or_else(|| folder.names.instance_of(known.object));
+                // A toolkit library has a runtime inside; its own functions are not that runtime's.
+                let of_runtime = known.function.layer == Layer::Runtime;
+                let of_object = || folder.names.instance_of(known.object).filter(|_| of_runtime);
+                let instance = own.or_else(of_object);
                 instance.inspect(|instance| calls.belongs(&known.function, instance));
             }
             end.folder(folder);

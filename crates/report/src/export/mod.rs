@@ -2,6 +2,7 @@
 //! as it is told and keeps nothing of a call that is over.
 
 mod chrome;
+mod flows;
 mod perfetto;
 mod proto;
 

@@ -1,9 +1,10 @@
-//! Perfetto's trace: a track for each process and thread, a slice for each call with its arguments, a
-//! flow from a launch to the launch inside it. Packets are written one after the other; names are told
-//! once and then referred to, so that memory grows with their number and not with the calls.
+//! Perfetto's trace: a track for each process and thread, a slice for each call with its arguments, a flow from each launch
+//! (`flows`). Packets are written one after the other; names are told once and then referred to, so that memory grows with
+//! their number and not with the calls.
 //!
 //! What is ours among the arguments begins with `cutap.`. The numbers of fields are those of `perfetto_trace.proto`.
 
+use super::flows::{self, Open};
 use super::proto::Message;
 use crate::Output;
 use crate::arguments::words;
@@ -69,8 +70,7 @@ struct Told {
 #[derive(Debug, Default)]
 struct Track {
     last_ns: u64,
-    /// Open calls; a launch has its flow.
-    open: Vec<(Arc<Call>, Option<u64>)>,
+    open: Vec<Open>,
 }
 
 impl<W: io::Write> Perfetto<W> {
@@ -274,20 +274,15 @@ impl<W: io::Write> Perfetto<W> {
         }
         let mut flow = None;
         if call.kernel().is_some() && !function.noted {
-            let outer = self.track(&call.thread)?.open.iter().rev().find_map(|(_, flow)| *flow);
-            match outer {
-                // The same launch, one layer further down.
-                Some(outer) => event.fixed(48, outer),
-                None => {
-                    self.flows += 1;
-                    event.fixed(47, self.flows)
-                }
-            };
-            flow = outer.or(Some(self.flows));
+            let next = self.flows + 1;
+            let (field, number) = flows::launched(&mut self.track(&call.thread)?.open, next);
+            self.flows = self.flows.max(number);
+            event.fixed(field, number);
+            flow = Some(number);
         }
         self.event(&call.thread, call.start_ns, &event)?;
         if !function.noted {
-            self.track(&call.thread)?.open.push((call.clone(), flow));
+            self.track(&call.thread)?.open.push(Open::new(call, flow));
         }
         Ok(())
     }
@@ -296,8 +291,12 @@ impl<W: io::Write> Perfetto<W> {
         let call = &exit.call;
         let open = &mut self.track(&call.thread)?.open;
         // One that was closed before has no slice any more.
-        let Some(place) = open.iter().rposition(|(o, _)| Arc::ptr_eq(o, call)) else { return Ok(()) };
-        let left = open.len() - place;
+        let Some(place) = open.iter().rposition(|o| o.is(call)) else { return Ok(()) };
+        let (around, ended) = open.split_at_mut(place);
+        let mut event = Message::default();
+        event.number(9, END).number(11, thread_track(&call.thread));
+        flows::ended(ended, around.last_mut(), &mut event);
+        let left = ended.len();
         open.truncate(place);
         // What was left inside ends with it.
         for _ in 1..left {
@@ -305,8 +304,6 @@ impl<W: io::Write> Perfetto<W> {
             event.number(9, END).number(11, thread_track(&call.thread));
             self.event(&call.thread, exit.end_ns, &event)?;
         }
-        let mut event = Message::default();
-        event.number(9, END).number(11, thread_track(&call.thread));
         let told = self.told(&call.function);
         if exit.state != State::Done {
             let (name, text) = (self.number(ARGUMENTS, "cutap.state"), exit.state.word());

@@ -20,15 +20,19 @@ fn check(python: &Path, trace: &Path, calls: &Path, flags: &[&str]) -> String {
     checked.stdout.trim().to_owned()
 }
 
-/// Recordings of a program that uses all of a runtime, of one that is killed within a call, and of several processes and threads.
+/// Recordings of a program that uses all of a runtime, of one whose library launches, of one that is killed within a call, and of several processes and threads.
 #[test]
 fn perfetto_reads_what_is_exported() {
     let (Some(runtime), Some(python)) = (program("runtime", linked("12.9"), &[]), wheel("perfetto", "0.59")) else {
         return;
     };
+    let Some(layered) = crate::layered::program() else { return };
     let folder = scratch("perfetto");
     let (file, trace, calls) = (folder.join("run.cutap"), folder.join("run.pftrace"), folder.join("calls.json"));
-    for (program, sim) in [(runtime, true), (out().join("end_kill"), false), (out().join("fork_after"), false)] {
+    for (program, flows) in
+        [(runtime, " 2 flows"), (layered, " 12 flows"), (out().join("end_kill"), ""), (out().join("fork_after"), "")]
+    {
+        let sim = !flows.is_empty();
         let mut command = Command::new(cutap());
         command.args(["record", "-o"]).arg(&file).args(sim.then_some("--sim")).arg("--").arg(&program);
         let libraries = if sim { Path::new("") } else { out() };
@@ -43,7 +47,7 @@ fn perfetto_reads_what_is_exported() {
             check(&python, &trace, &calls, &["--cut"]);
         }
         if sim {
-            assert!(slices > 500 && said.ends_with(" 2 flows"), "{said}");
+            assert!(slices > 500 && said.ends_with(flows), "{said}");
         }
         // The same calls for Chrome; what is cut off there needs only its bracket.
         export("--chrome", &trace, &file);

@@ -6,6 +6,7 @@ mod export;
 mod forum;
 mod handler;
 mod instructions;
+mod layered;
 mod quiet;
 mod real;
 mod report;

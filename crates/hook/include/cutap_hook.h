@@ -220,12 +220,14 @@ CUTAP_INLINE int cutap_set(struct cutap_call *call, const char *name, uint64_t v
     return cutap_set_at(call, cutap_index(call, name), value);
 }
 /* Changes a float or double, in before. */
-CUTAP_INLINE int cutap_set_float(struct cutap_call *call, const char *name, double value) {
-    int index = cutap_index(call, name);
+CUTAP_INLINE int cutap_set_float_at(struct cutap_call *call, int index, double value) {
     float narrow = (float)value;
-    if (index >= 0 && call->function->parameter[index].bytes == 4)
+    if (index >= 0 && (uint32_t)index < call->function->parameters && call->function->parameter[index].bytes == 4)
         return cutap->write(call, index, &narrow, sizeof narrow);
     return cutap->write(call, index, &value, sizeof value);
+}
+CUTAP_INLINE int cutap_set_float(struct cutap_call *call, const char *name, double value) {
+    return cutap_set_float_at(call, cutap_index(call, name), value);
 }
 /* Argument word n as the registers and the stack have it (a runtime's parameter block: its n-th eight bytes). */
 CUTAP_INLINE uint64_t cutap_word(const struct cutap_call *call, int n) {
@@ -239,6 +241,22 @@ CUTAP_INLINE int cutap_answer(struct cutap_call *call, uint64_t result) { return
 /* In after: what the program will get. */
 CUTAP_INLINE uint64_t cutap_result(const struct cutap_call *call) { return cutap->result(call); }
 CUTAP_INLINE int cutap_set_result(struct cutap_call *call, uint64_t result) { return cutap->set_result(call, result); }
+
+/* The few functions that return a float (cublasSdot) or a double (cublasDdot) are answered, and their results read, by these.
+ * Such a result cannot be changed in after. */
+CUTAP_INLINE int cutap_answer_double(struct cutap_call *call, double result) { return cutap->answer_float(call, result); }
+CUTAP_INLINE double cutap_result_double(const struct cutap_call *call) { return cutap->result_float(call); }
+CUTAP_INLINE int cutap_answer_float(struct cutap_call *call, float result) {
+    double both = 0; /* the lower half of the register is what the program reads */
+    memcpy(&both, &result, sizeof result);
+    return cutap->answer_float(call, both);
+}
+CUTAP_INLINE float cutap_result_float(const struct cutap_call *call) {
+    double both = cutap->result_float(call);
+    float result;
+    memcpy(&result, &both, sizeof result);
+    return result;
+}
 
 /* A function of a loaded watched library, past all hooks and unrecorded: look it up once and keep it.
  * `library` is a pattern for its SONAME, or NULL. NULL if there is none. */

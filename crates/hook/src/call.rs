@@ -105,7 +105,10 @@ impl Call<'_> {
     }
     /// An integer with its sign.
     pub fn signed(&self, name: &str) -> i64 {
-        let Some(n) = self.function().index(name) else { return 0 };
+        self.function().index(name).map_or(0, |n| self.signed_at(n))
+    }
+    /// The same by number.
+    pub fn signed_at(&self, n: usize) -> i64 {
         let bits = self.function().parameters().get(n).map_or(64, |p| u32::from(p.bytes) * 8);
         let unused = 64 - bits.clamp(1, 64);
         ((self.unsigned_at(n) << unused) as i64) >> unused
@@ -114,9 +117,16 @@ impl Call<'_> {
     pub fn pointer<T>(&self, name: &str) -> *mut T {
         core::ptr::with_exposed_provenance_mut(self.unsigned(name) as usize)
     }
+    /// The same by number.
+    pub fn pointer_at<T>(&self, n: usize) -> *mut T {
+        core::ptr::with_exposed_provenance_mut(self.unsigned_at(n) as usize)
+    }
     /// A float or a double.
     pub fn float(&self, name: &str) -> f64 {
-        let Some(n) = self.function().index(name) else { return 0.0 };
+        self.function().index(name).map_or(0.0, |n| self.float_at(n))
+    }
+    /// The same by number.
+    pub fn float_at(&self, n: usize) -> f64 {
         let bits = self.unsigned_at(n);
         match self.function().parameters().get(n).map(|p| p.bytes) {
             Some(4) => f64::from(f32::from_bits(bits as u32)),
@@ -133,11 +143,19 @@ impl Call<'_> {
     /// Changes an integer, handle or address, before the call.
     pub fn set(&mut self, name: &str, value: u64) -> Result<(), Refused> {
         let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        self.set_at(n, value)
+    }
+    /// The same by number.
+    pub fn set_at(&mut self, n: usize, value: u64) -> Result<(), Refused> {
         self.write_at(n, &value)
     }
     /// Changes a float or a double, before the call.
     pub fn set_float(&mut self, name: &str, value: f64) -> Result<(), Refused> {
         let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        self.set_float_at(n, value)
+    }
+    /// The same by number.
+    pub fn set_float_at(&mut self, n: usize, value: f64) -> Result<(), Refused> {
         match self.function().parameters().get(n).map(|p| p.bytes) {
             Some(4) => self.write_at(n, &(value as f32)),
             _ => self.write_at(n, &value),
@@ -157,6 +175,25 @@ impl Call<'_> {
     pub fn set_result(&mut self, result: u64) -> Result<(), Refused> {
         // SAFETY: as above.
         host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.set_result)(self.0, result) }))
+    }
+    /// Answers a function that returns a double (`cublasDdot`). Such a result, and a float, cannot be changed after the call.
+    pub fn answer_double(&mut self, result: f64) -> Result<(), Refused> {
+        // SAFETY: as above.
+        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.answer_float)(self.0, result) }))
+    }
+    /// The result of one, after the call.
+    pub fn result_double(&self) -> f64 {
+        // SAFETY: as above.
+        host().map_or(0.0, |h| unsafe { (h.result_float)(self.0) })
+    }
+    /// Answers a function that returns a float (`cublasSdot`).
+    pub fn answer_float(&mut self, result: f32) -> Result<(), Refused> {
+        // The lower half of the register is what the program reads.
+        self.answer_double(f64::from_bits(result.to_bits().into()))
+    }
+    /// The result of one, after the call.
+    pub fn result_float(&self) -> f32 {
+        f32::from_bits(self.result_double().to_bits() as u32)
     }
     /// A function of the copy of the runtime that this call belongs to, if its address is known.
     pub fn instance_function(&self, name: &CStr) -> Option<*mut c_void> {

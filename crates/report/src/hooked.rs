@@ -1,6 +1,9 @@
 //! What hooks did to a call: behind its result in the text, a list in JSON.
 
 use crate::units::word;
+use crate::values::write_value;
+use cutap_calls::known::Type;
+use cutap_trace::decode::Value as Argument;
 use cutap_trace::{Call, Did, Exit, Hooked};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -14,7 +17,10 @@ pub(crate) fn write_hooked(call: &Call, to: &mut String) {
             }
             Did::Argument(n, value) => {
                 let _ = write!(to, " [{hook}: {}=", parameter(call, n));
-                word(value, to);
+                match meant(call, n, value) {
+                    Some(meant) => write_value(&meant, to),
+                    None => word(value, to),
+                }
             }
             Did::Result(was) => {
                 let _ = write!(to, " [{hook}: result was ");
@@ -31,7 +37,14 @@ pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
     let one = |h: Hooked| match h.did {
         Did::Answer => json!({"hook": &*h.hook, "did": "answer"}),
         Did::Argument(n, value) => {
-            json!({"hook": &*h.hook, "did": "argument", "argument": parameter(call, n), "value": format!("{value:#x}")})
+            let mut one = json!({"hook": &*h.hook, "did": "argument", "argument": parameter(call, n)});
+            one["value"] = format!("{value:#x}").into();
+            if let Some(meant) = meant(call, n, value) {
+                let mut text = String::new();
+                write_value(&meant, &mut text);
+                one["text"] = text.into();
+            }
+            one
         }
         Did::Result(was) => json!({"hook": &*h.hook, "did": "result", "was": format!("{was:#x}")}),
     };
@@ -41,4 +54,18 @@ pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
 
 fn parameter(call: &Call, n: usize) -> String {
     call.function.params().get(n).map_or_else(|| format!("argument {n}"), |p| p.name.to_owned())
+}
+
+/// A parameter's new value, where its bits alone do not tell it: floats, signed numbers, enums.
+fn meant(call: &Call, n: usize, value: u64) -> Option<Argument> {
+    let described = call.function.described.as_ref()?;
+    let ty = described.tables.types.get(usize::from(described.function.params.get(n)?.ty))?;
+    Some(match *ty {
+        Type::Float(4) => Argument::Single(f32::from_bits(value as u32)),
+        Type::Float(8) => Argument::Double(f64::from_bits(value)),
+        Type::Int { bytes: 4, signed: true } => Argument::Int((value as i32).into()),
+        Type::Int { bytes: 8, signed: true } => Argument::Int(value as i64),
+        Type::Enum(of) => Argument::Enum((value as i32).into(), described.tables.enums.get(usize::from(of))?),
+        _ => return None,
+    })
 }

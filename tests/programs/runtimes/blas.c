@@ -1,5 +1,6 @@
 /* Three threads use a library that stands on a runtime, and the driver itself; of each kind of thing one is left. What goes wrong: a call
- * is told of another thread, library or kernel than it was, or what was freed is called left. */
+ * is told of another thread, library or kernel than it was, or what was freed is called left. Argument 1: so many calls of the driver before
+ * all else, argument 2: so many between making the handle and using it, to fill a ring. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,13 +20,15 @@ static void *gemms(void *times) {
         OK(cublasSgemm_v2(handle, 0, 1, 8, 8, 8, &one, NULL, 8, NULL, 8, &zero, NULL, 8));
     return NULL;
 }
-int main(void) {
+int main(int count, char **arguments) {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW), *gone, *thing;
 #define FIND(name) int (*name)() = (int (*)())dlsym(driver, #name)
     FIND(cuMemAlloc_v2); FIND(cuMemFree_v2); FIND(cuModuleLoadData); FIND(cuModuleUnload); FIND(cuStreamCreate); FIND(cuEventCreate);
-    FIND(cuStreamDestroy_v2); FIND(cuEventDestroy_v2);
+    FIND(cuStreamDestroy_v2); FIND(cuEventDestroy_v2); FIND(cuInit);
     pthread_t threads[2];
+    for (long n = 0, most = count > 1 ? atol(arguments[1]) : 0; n < most; n++) OK(cuInit(0));
     OK(cublasCreate_v2(&handle)); /* left */
+    for (long n = 0, most = count > 2 ? atol(arguments[2]) : 0; n < most; n++) OK(cuInit(0));
     OK(cublasCreate_v2(&gone));
     gemms((void *)1);
     for (long n = 0; n < 2; n++) OK(pthread_create(&threads[n], NULL, gemms, (void *)(n + 2)));

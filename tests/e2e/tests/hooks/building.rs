@@ -46,6 +46,11 @@ pub fn rust_hook(name: &str) -> PathBuf {
 
 /// A program on the fixture driver.
 pub fn fixed(source: &str) -> PathBuf {
+    fixed_with(source, &[])
+}
+
+/// The same with these libraries too.
+pub fn fixed_with(source: &str, libraries: &[&str]) -> PathBuf {
     let folder = out().display().to_string();
     let (cpp, c) =
         (sources().join(format!("hooks/programs/{source}.cpp")), sources().join(format!("hooks/programs/{source}.c")));
@@ -54,7 +59,8 @@ pub fn fixed(source: &str) -> PathBuf {
     gcc.args(["-O1", "-Wall", "-pthread", "-I"]).arg(sources().join("fixtures"));
     let rpath = format!("-Wl,-rpath,{folder},-rpath-link,{folder}");
     let name = format!("{}-fixed", source.file_stem().expect("a file").to_string_lossy());
-    compile(gcc, &source, &name, &["-L", &folder, "-l:libcuda.so.1", "-l:libfixture.so", &rpath])
+    let words = [&["-L", &folder, "-l:libcuda.so.1", "-l:libfixture.so", &rpath], libraries].concat();
+    compile(gcc, &source, &name, &words)
 }
 
 /// A program with a runtime; none if there is no such runtime here.

@@ -8,7 +8,7 @@ mod real;
 mod refused;
 mod runtime;
 
-use building::{fixed, header, hook, hook_as, rust_hook, simulated, text, under};
+use building::{fixed, fixed_with, header, hook, hook_as, rust_hook, simulated, text, under};
 use cutap_e2e::{case, cutap, finish, scratch};
 use std::process::Command;
 
@@ -43,6 +43,41 @@ fn a_changed_argument_reaches_the_function_and_the_trace_in_c_and_rust() {
         let (said, trace) = traced(&[], &[&grid], &[text(&fixed("fixed")), "grid"], &[("HOOK_BLOCKS", "2")]);
         assert_eq!(said, "launch 0\n");
         assert!(trace.contains("gridDimX=900, ") && trace.contains(&format!("[{name}.so: gridDimX=2]")), "{trace}");
+    }
+}
+
+/// Arguments of every type, in registers and on the stack, read and changed by name and by number; results that are floats.
+#[test]
+fn arguments_and_results_of_every_type_in_c_and_rust() {
+    let program = fixed_with("numbers", &["-l:libcublas.so.13", "-l:libcurand.so.10"]);
+    let plain = "normal 5 150.25\nnormal double 6 -149.875\ngemm 0 -5449\ndot 9\ndouble dot 9\ndot 10\ndouble dot 10\n\
+        words -12 11\n";
+    assert_eq!(finish(&mut Command::new(&program)).stdout, plain);
+    for hook in [hook("arguments"), rust_hook("arguments")] {
+        let (said, trace) = traced(&[], &[&hook], &[text(&program)], &[]);
+        let of = |hooks: bool| -> String {
+            said.lines().filter(|l| l.starts_with("hook: ") == hooks).map(|l| format!("{l}\n")).collect()
+        };
+        assert_eq!(
+            of(true),
+            "hook: curandGenerateNormal same 1 n=5 mean=1.5 stddev=0.25 of 5\n\
+             hook: curandGenerateNormalDouble same 1 n=6 mean=-1.5 stddev=0.125 of 5\n\
+             hook: gemm m=1 ldc=-6 alpha=2 beta=3 none=-1\n\
+             hook: incx=-7 result 2.5\nhook: incx=-7 result -0.1\nhook: incx=-7 result 10\nhook: incx=-7 result 10\n\
+             hook: words 11 -12 of 0\n"
+        );
+        assert_eq!(
+            of(false),
+            "normal 9 250.5\nnormal double 9 250.5\ngemm 0 1251\ndot 2.5\ndouble dot -0.1\ndot 10\ndouble dot 10\n\
+             words -12 11\n"
+        );
+        // What the program asked, and what was done.
+        let name = hook.file_name().expect("a file").to_string_lossy().into_owned();
+        assert!(trace.contains("n=5, mean=1.5, stddev=0.25)"), "{trace}");
+        let changed = |what: &[&str]| what.iter().map(|w| format!(" [{name}: {w}]")).collect::<String>();
+        assert_eq!(trace.matches(&changed(&["mean=2.5", "stddev=0.5", "n=9"])).count(), 2, "{trace}");
+        assert!(trace.contains(&changed(&["ldc=1", "ldb=2"])), "{trace}");
+        assert_eq!(trace.matches(&format!("[answered by {name}]")).count(), 2, "{trace}");
     }
 }
 
@@ -171,14 +206,27 @@ fn a_hook_that_does_nothing_changes_nothing() {
     }
 }
 
+/// What was asked, and what was done: answers, arguments, results, the same in a recording as in a trace.
 #[test]
 fn a_recording_has_what_hooks_did() {
     let folder = scratch("hooks");
     let file = folder.join("run.cutap");
-    let run = under(&["record", "-o", text(&file)], &[&hook("first")], &[text(&fixed("fixed")), "7"], &[]);
-    assert!(run.status.success(), "{run:?}");
+    let (first, program, words) = (hook("first"), fixed("fixed"), ["5", "7", "-1"]);
+    let (said, trace) = traced(&[], &[&first], &[&[text(&program)], &words[..]].concat(), &[]);
+    let run = under(&["record", "-o", text(&file)], &[&first], &[&[text(&program)], &words[..]].concat(), &[]);
+    assert_eq!((run.status.success(), run.stdout), (true, said), "{}", run.stderr);
     let shown = finish(Command::new(cutap()).arg("show").arg(&file));
-    assert!(shown.stdout.contains("[answered by first.so]"), "{shown:?}");
+    let of = |text: &str, number: &str| {
+        let line = text.lines().find(|l| l.contains(&format!("bytesize={number})"))).expect(text).to_owned();
+        line.split_once('>').expect("a time").1.to_owned()
+    };
+    for (number, did) in [
+        ("5", " [first.so: bytesize=6]"),
+        ("7", " [answered by first.so]"),
+        ("0xffffffffffffffff", " [first.so: bytesize=0] [first.so: result was 1]"),
+    ] {
+        assert_eq!((of(&shown.stdout, number), of(&trace, number)), (did.to_owned(), did.to_owned()));
+    }
 }
 
 #[test]

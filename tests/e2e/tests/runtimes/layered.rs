@@ -4,7 +4,7 @@
 use crate::real::{build, linked};
 use cutap_e2e::{Scratch, cutap, finish, scratch};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The program `blas` with its library; none where there is no runtime for that.
@@ -128,4 +128,35 @@ fn leaks_of_every_kind() {
             r#"1 "stream" 0 ["cuStreamCreate"]"#.to_owned(),
         ]
     );
+}
+
+/// What made the kernel is written over, or was dropped; its launches have its name.
+#[test]
+fn names_outlive_the_calls_that_told_them() {
+    let Some(program) = program() else { return };
+    let folder = scratch("names");
+    let (file, run) = (folder.join("run.cutap"), folder.join("run"));
+    let shown = |from: &Path| {
+        let show = finish(Command::new(cutap()).args(["show", "--json"]).arg(from));
+        let lines: Vec<Value> = show.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        let launches = lines.iter().filter(|l| l["name"] == "cuLaunchKernel").collect::<Vec<_>>();
+        let named = launches.iter().filter(|l| l["kernel"] == "scale(float*, int, float)").count();
+        let made = lines.iter().filter(|l| l["name"] == "cublasCreate_v2").count();
+        let end = lines.last().expect("an end").clone();
+        (launches.len(), named, made, end)
+    };
+    // The handle was made 30,000 calls ago, and 64 KiB hold 2,000.
+    let mut command = Command::new(cutap());
+    command.args(["record", "--sim", "--flight-recorder", "64K", "-o"]).arg(&file).arg("--").arg(&program);
+    let done = finish(command.args(["0", "30000"]));
+    assert_eq!(done.stdout, "done\n", "{}", done.stderr);
+    let (launches, named, made, end) = shown(&file);
+    assert_eq!((launches, named, end["nameless"].as_u64()), (12, 12, Some(0)), "{end}");
+    assert!(made == 1 && end["overwritten"].as_u64() > Some(20_000), "{end}");
+    // The main thread's ring of 4 MiB is full, and nobody empties it, before the kernel is made: only the other threads' launches fit.
+    let script = r#"eval "$("$0" env --sim --lossy -o "$1")"; exec "$2" 300000"#;
+    let done = finish(Command::new("sh").args(["-c", script]).arg(cutap()).args([&run, &program]));
+    assert_eq!(done.stdout, "done\n", "{}", done.stderr);
+    let (launches, named, made, end) = shown(&run);
+    assert_eq!((launches, named, made, end["nameless"].as_u64()), (10, 10, 0, Some(0)), "{end}");
 }

@@ -1,0 +1,69 @@
+//! Every way to read and to change an argument, by name and by number, and results that are floats; only functions of
+//! libraries.
+
+use cutap_hook::{Call, DRIVER, Handler, LIBRARY, RUNTIME, Refused, Wants, hook};
+use std::io::{Write, stdout};
+
+static NORMAL: Handler = Handler::before(normal);
+static GEMM: Handler = Handler::before(gemm);
+static DOT: Handler = Handler::both(dot, dotted);
+static WORDS: Handler = Handler::before(words);
+
+fn say(text: String) {
+    // `println!` would end the program where its output is closed.
+    let _ = writeln!(stdout(), "hook: {text}");
+}
+
+fn normal(call: &mut Call) {
+    let (name, parameters) =
+        (call.function().name().to_string_lossy().into_owned(), call.function().parameters().len());
+    let same = !call.pointer_at::<u8>(0).is_null() && call.pointer::<u8>("outputPtr") == call.pointer_at(1);
+    let mean = call.function().index("mean").map_or(0.0, |n| call.float_at(n));
+    let (n, stddev) = (call.unsigned_at(2), call.float("stddev"));
+    say(format!("{name} same {} n={n} mean={mean} stddev={stddev} of {parameters}", i32::from(same)));
+    let changed = [call.set_float("mean", 2.5), call.set_float_at(4, 0.5), call.set_at(2, 9)];
+    if changed != [Ok(()); 3] {
+        say(format!("not changed: {changed:?}"));
+    }
+}
+
+fn gemm(call: &mut Call) {
+    // SAFETY: the program gives cuBLAS scalars of the host.
+    let (alpha, beta) = unsafe { (*call.pointer::<f32>("alpha"), *call.pointer_at::<f32>(11)) };
+    let none = if call.set("nothing", 1) == Err(Refused::NoSuch) { -1 } else { 0 };
+    say(format!("gemm m={} ldc={} alpha={alpha} beta={beta} none={none}", call.signed("m"), call.signed_at(13)));
+    let _ = (call.set("ldc", 1), call.set_at(10, 2));
+}
+
+fn is_float(call: &Call) -> bool {
+    call.function().name() == c"cublasSdot"
+}
+
+fn dot(call: &mut Call) {
+    if call.signed("n") == -1 {
+        let _ = if is_float(call) { call.answer_float(2.5) } else { call.answer_double(-0.1) };
+    }
+}
+
+fn dotted(call: &mut Call) {
+    if is_float(call) {
+        say(format!("incx={} result {}", call.signed("incx"), call.result_float()));
+    } else {
+        say(format!("incx={} result {}", call.signed_at(2), call.result_double()));
+    }
+}
+
+fn words(call: &mut Call) {
+    let [a, b] = [0, 1].map(|n| call.argument_word(n) as i64);
+    say(format!("words {a} {b} of {}", call.function().parameters().len()));
+}
+
+fn wants(wants: &Wants) {
+    // Five are always taken. Of other layers none of these is called.
+    let _ = wants.function_of(LIBRARY, Some(c"libcurand.so*"), c"curandGenerateNormal*", &NORMAL);
+    let _ = wants.function(LIBRARY, c"cublasSgemm_v?", &GEMM);
+    let _ = wants.function(LIBRARY, c"cublas?dot", &DOT);
+    let _ = wants.function(LIBRARY, c"curandFixtureTwoWords", &WORDS);
+    let _ = wants.function(DRIVER | RUNTIME, c"cublas*", &GEMM);
+}
+hook!(wants);

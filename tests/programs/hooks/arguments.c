@@ -1,0 +1,47 @@
+/* Every way to read and to change an argument, by name and by number, and results that are floats; only functions of libraries. */
+#include "cutap_hook.h"
+#include <stdio.h>
+
+static void normal(struct cutap_call *call) {
+    int mean = cutap_index(call, "mean");
+    printf("hook: %s same %d n=%llu mean=%g stddev=%g of %u\n", call->function->name,
+        cutap_pointer_at(call, 0) && cutap_pointer(call, "outputPtr") == cutap_pointer_at(call, 1),
+        (unsigned long long)cutap_unsigned_at(call, 2), cutap_float_at(call, mean), cutap_float(call, "stddev"), call->function->parameters);
+    cutap_set_float(call, "mean", 2.5);
+    cutap_set_float_at(call, 4, 0.5);
+    cutap_set_at(call, 2, 9);
+}
+static void gemm(struct cutap_call *call) {
+    printf("hook: gemm m=%lld ldc=%lld alpha=%g beta=%g none=%d\n", (long long)cutap_signed(call, "m"), (long long)cutap_signed_at(call, 13),
+        *(float *)cutap_pointer(call, "alpha"), *(float *)cutap_pointer_at(call, 11), cutap_set(call, "nothing", 1));
+    cutap_set(call, "ldc", 1);
+    cutap_set_at(call, 10, 2);
+}
+static void dot(struct cutap_call *call) {
+    if (cutap_signed(call, "n") != -1)
+        return;
+    if (strcmp(call->function->name, "cublasSdot") == 0)
+        cutap_answer_float(call, 2.5f);
+    else
+        cutap_answer_double(call, -0.1);
+}
+static void dotted(struct cutap_call *call) {
+    if (strcmp(call->function->name, "cublasSdot") == 0)
+        printf("hook: incx=%lld result %g\n", (long long)cutap_signed(call, "incx"), cutap_result_float(call));
+    else
+        printf("hook: incx=%lld result %g\n", (long long)cutap_signed_at(call, 2), cutap_result_double(call));
+}
+static void words(struct cutap_call *call) {
+    printf("hook: words %lld %lld of %u\n", (long long)cutap_word(call, 0), (long long)cutap_word(call, 1), call->function->parameters);
+}
+
+CUTAP_HOOK {
+    struct cutap_want want = {.size = sizeof want, .layers = CUTAP_LIBRARY, .library = "libcurand.so*", .name = "curandGenerateNormal*", .before = normal};
+    cutap->want(&want);
+    cutap_want(CUTAP_LIBRARY, "cublasSgemm_v?", gemm, NULL);
+    cutap_want(CUTAP_LIBRARY, "cublas?dot", dot, dotted);
+    cutap_want(CUTAP_LIBRARY, "curandFixtureTwoWords", words, NULL);
+    /* Of other layers: none of these is called. */
+    cutap_want(CUTAP_DRIVER | CUTAP_RUNTIME, "cublas*", gemm, NULL);
+    return 0;
+}

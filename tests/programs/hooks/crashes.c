@@ -1,4 +1,5 @@
-/* Ends the program in the place that HOOK_WHERE names: init, before, after, met; together: before a call, when 64 threads are there. */
+/* Ends the program in the place that HOOK_WHERE names: init, before, after, met; together: before a call, when 64 threads are there. The call
+ * is one of HOOK_NAME. */
 #include "cutap_hook.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static void met(const struct cutap_function *function, void *user) {
 
 CUTAP_HOOK {
     const char *where = cutap_environment("HOOK_WHERE");
-    struct cutap_want want = {.size = sizeof want, .layers = CUTAP_ALL, .name = "cuMemAlloc_v2"};
+    const char *name = cutap_environment("HOOK_NAME");
+    struct cutap_want want = {.size = sizeof want, .layers = CUTAP_ALL, .name = name ? name : "cuMemAlloc_v2"};
     if (!where || !strcmp(where, "init"))
         crash(NULL);
     else if (!strcmp(where, "before"))

@@ -1,6 +1,7 @@
 //! Hook libraries that cannot be used, and those that end the program: one clear sentence each.
 
-use crate::building::{fixed, hook, text, under};
+use crate::building::{fixed, hook, text, under, with_runtime};
+use crate::real;
 use cutap_e2e::scratch;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -89,6 +90,20 @@ fn a_hook_that_ends_the_program_is_named() {
             let said = format!("cutap: crashes.so was in {named} when the program died of SIGSEGV");
             assert!(run.stderr.lines().any(|l| l == said), "{place}: {run:?}");
         }
+    }
+    // Below a runtime's report, and around a runtime's function that the program is bound to.
+    for (runtime, place) in [
+        (real::linked("12.9"), "met"),
+        (real::linked("12.9"), "before"),
+        (real::linked("12.9"), "after"),
+        (real::shared("12.9"), "before"),
+    ] {
+        let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
+        let set = [("HOOK_WHERE", place), ("HOOK_NAME", "cudaMalloc")];
+        let run = under(&["run", "--sim"], &[&crashes], &[text(&program)], &set);
+        assert_eq!(run.status.signal(), Some(11), "{run:?}");
+        let said = format!("cutap: crashes.so was in {place}(cudaMalloc) when the program died of SIGSEGV");
+        assert!(run.stderr.lines().any(|l| l == said), "{place}: {run:?}");
     }
     // What all threads say is said once.
     let threads = cutap_e2e::out().join("threads_at_once");

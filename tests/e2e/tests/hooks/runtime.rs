@@ -8,7 +8,8 @@ use crate::real::{Runtime, linked, shared};
 fn answers_results_and_last_errors() {
     let story = hook("story");
     let in_c_and_rust = [hook("one_device"), rust_hook("one_device")];
-    for (one, runtime) in in_c_and_rust.iter().flat_map(|one| runtimes().map(|runtime| (one, runtime))) {
+    for (n, runtime) in (0..).zip(runtimes()) {
+        let one = &in_c_and_rust[n % 2];
         let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
         let plain = simulated(&[&story], &program, &[("CUTAP_SIM_DEVICES", "2")]);
         assert!(plain.starts_with("devices 0 2\n"), "{plain}");
@@ -60,6 +61,17 @@ fn threads_have_their_own_answers_and_errors() {
         let Some(program) = with_runtime("many", runtime, &[]) else { continue };
         let said = simulated(&[&story], &program, &[]);
         assert!(said.ends_with("wrong 0\n"), "{} {said}", runtime.version);
+    }
+}
+
+#[test]
+fn host_functions_have_their_own_answers_and_errors() {
+    let story = hook("story");
+    for runtime in runtimes() {
+        let Some(program) = with_runtime("callback", runtime, &[]) else { continue };
+        let said = simulated(&[&story], &program, &[]);
+        let expected = "2, left 0, wrong 0, same thread 0\nlast error 2\n";
+        assert!(said.ends_with(expected), "{} shared {}: {said}", runtime.version, runtime.shared);
     }
 }
 

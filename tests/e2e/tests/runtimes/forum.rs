@@ -188,25 +188,28 @@ fn cublas_create() {
     golden("cublas_create", &text[..end]);
 }
 
-/// Python with PyTorch: CUTAP_TORCH_PYTHON, else what wheels.py fetches.
+/// Python with PyTorch: CUTAP_TORCH_PYTHON, else what wheels.py fetches; none in a run that is not large.
+pub fn torch() -> Option<PathBuf> {
+    if !large("PyTorch") {
+        return None;
+    }
+    if let Some(named) = env::var_os("CUTAP_TORCH_PYTHON") {
+        return Some(PathBuf::from(named));
+    }
+    // Not by `wheel`: this takes longer than any program may.
+    let found = Command::new("python3").arg(sources().join("wheels.py")).args(["torch", "2.15"]).output();
+    let found = found.expect("python3 runs");
+    if found.status.code() == Some(3) {
+        println!("skipped PyTorch: it is not in the cache and PyPI cannot be reached");
+        return None;
+    }
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    Some(Path::new(String::from_utf8_lossy(&found.stdout).trim()).join("python3"))
+}
+
 #[test]
 fn a_tensor_on_the_device() {
-    if !large("PyTorch") {
-        return;
-    }
-    let python = match env::var_os("CUTAP_TORCH_PYTHON") {
-        Some(named) => PathBuf::from(named),
-        None => {
-            // Not by `wheel`: this takes longer than any program may.
-            let found = Command::new("python3").arg(sources().join("wheels.py")).args(["torch", "2.15"]).output();
-            let found = found.expect("python3 runs");
-            if found.status.code() == Some(3) {
-                return println!("skipped PyTorch: it is not in the cache and PyPI cannot be reached");
-            }
-            assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
-            Path::new(String::from_utf8_lossy(&found.stdout).trim()).join("python3")
-        }
-    };
+    let Some(python) = torch() else { return };
     let script = sources().join("forum/torch_device.py");
     let filter = "cuDevicePrimaryCtxRetain,cuCtxSetCurrent,cudaMalloc,cudaMemcpyAsync,cudaStreamSynchronize,cuMemAlloc*,cuMemcpy*,cuStreamSynchronize";
     let (run, text) = traced(&[&python, &script], None, filter);

@@ -1,8 +1,10 @@
-//! What a recorded call costs in instructions, counted by callgrind: a number that does not depend on how busy the machine is. It is what
-//! the call costs more than without cutap, in a ring that has room. One that went up needs a reason, and a new number here.
+//! What a recorded call costs in instructions, counted by callgrind, and in bytes of the ring: numbers that do not depend on how busy the
+//! machine is. The instructions are those that the call takes more than without cutap, in a ring that has room. A number that went up
+//! needs a reason, and a new number here.
 
+use crate::forum::torch;
 use crate::real::{build, sim};
-use cutap_e2e::{cutap, finish, scratch};
+use cutap_e2e::{blocks, cutap, finish, scratch, sources};
 use std::path::Path;
 use std::process::Command;
 
@@ -45,4 +47,56 @@ fn instructions_of_a_recorded_call() {
         let near = number.abs_diff(expected) * 50 <= expected;
         assert!(near, "{function}: {number} instructions a call, not {expected} within 2 %; all: {found:?}");
     }
+}
+
+/// Function, and bytes of its enter and exit together: one word; one word and an output; two; two and an output; four.
+const BYTES: [(&str, u64); 5] = [
+    ("cuCtxSetCurrent", 40),
+    ("cuCtxGetCurrent", 40),
+    ("cuEventRecord", 48),
+    ("cuMemAlloc_v2", 48),
+    ("cuMemcpyDtoDAsync_v2", 64),
+];
+
+/// Bytes of all chunks of a run of the program with so many calls, by docs/format.md.
+fn ring(program: &Path, function: &str, calls: u64) -> u64 {
+    let folder = scratch("bytes");
+    let file = folder.join("run.cutap");
+    let script = r#"set -e; eval "$("$0" env --sim -o "$1/run")"; "$2" "$3" "$4"; "$0" recover "$1/run" -o "$5""#;
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(cutap()).arg(&*folder).arg(program).args([function, &calls.to_string()]);
+    let done = finish(command.arg(&file));
+    assert!(done.status.success(), "{done:?}");
+    let bytes = std::fs::read(&file).expect("a recording");
+    let chunks = blocks(&bytes).into_iter().filter(|(at, _)| bytes[at + 4] == 6);
+    chunks.map(|(at, _)| u64::from(u32::from_le_bytes(bytes[at + 24..at + 28].try_into().expect("four bytes")))).sum()
+}
+
+#[test]
+fn bytes_of_a_recorded_call() {
+    let program = build("instructions", "instructions", &["-ldl"]);
+    for (function, expected) in BYTES {
+        let calls = 10_000;
+        let bytes = ring(&program, function, 1000 + calls) - ring(&program, function, 1000);
+        // Now and then the time is told whole, and a chunk has a head: less than a fiftieth.
+        let near = bytes >= expected * calls && bytes - expected * calls < calls;
+        assert!(near, "{function}: {} bytes a call, not {expected}", bytes as f64 / calls as f64);
+    }
+}
+
+/// All layers, with names, arguments and pages.
+#[test]
+fn bytes_in_the_file_of_a_call_of_pytorch() {
+    let Some(python) = torch() else { return };
+    let folder = scratch("layers");
+    let file = folder.join("run.cutap");
+    let mut command = Command::new(cutap());
+    command.args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(python);
+    let run = finish(command.arg(sources().join("forum/torch_layers.py")).arg("100"));
+    assert_eq!(run.stdout, "trained\n", "{}", run.stderr);
+    let report = finish(Command::new(cutap()).args(["report", "--by", "layer", "--json"]).arg(&file));
+    let lines = report.stdout.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).expect("JSON"));
+    let calls: u64 = lines.filter_map(|l| l["calls"].as_u64()).sum();
+    let bytes = std::fs::metadata(&file).expect("a recording").len();
+    assert!(calls > 200_000 && bytes <= 16 * calls, "{bytes} bytes of {calls} calls");
 }

@@ -151,18 +151,45 @@ def cupti(mode):
     return column
 
 
-def find_nsys():
-    return shutil.which("nsys") or next(iter(sorted(glob.glob("/opt/nvidia/nsight-systems/*/bin/nsys"))), None)
+NSYS = ("profile", "--trace=cuda", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true")
 
 
-def nsys(bench):
-    if bench.sim:
-        raise NotHere("Nsight Systems needs a real driver")
-    found = find_nsys()
+def nsys_words(work, *more):
+    """How a program is run under Nsight Systems, and what its files begin with."""
+    found = machine.find_nsys()
     if found is None:
-        raise NotHere("there is no nsys")
-    output = os.path.join(bench.work, "nsys")
-    return bench.run([found, "profile", "--trace=cuda", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "-o", output])
+        raise NotHere("there is no nsys (CUTAP_NSYS may name one)")
+    output = os.path.join(work, "nsys")
+    return [found, *NSYS, *more, "-o", output], output
+
+
+def nsys_bytes(output):
+    """Size of what it wrote; the raw file where it could make no report. Removed, for the next round."""
+    files = [p for p in (output + ".nsys-rep", output + ".qdstrm") if os.path.exists(p)]
+    if not files:
+        raise NotHere("nsys wrote no file")
+    size = os.path.getsize(files[0])
+    for path in files:
+        os.remove(path)
+    return size
+
+
+def nsys(*more):
+    """Without more it leaves out what it calls less relevant, cuCtxGetCurrent and cudaGetDevice among them."""
+
+    def column(bench):
+        if bench.sim:
+            raise NotHere("Nsight Systems needs a real driver")
+        words, output = nsys_words(bench.work, *more)
+        result = bench.run(words)
+        result["file"] = nsys_bytes(output)
+        # An empty report has a megabyte at most; each call takes some bytes, however well they are packed.
+        made = sum(c["made"] for c in result["calls"].values())
+        if result["file"] < 2 * made:
+            raise NotHere(f"nsys wrote {result['file']} bytes for {made} calls: it traced none")
+        return result
+
+    return column
 
 
 COLUMNS = {
@@ -175,7 +202,8 @@ COLUMNS = {
     "hook that does nothing": hook,
     "CUPTI callback": cupti("callback"),
     "CUPTI activity": cupti("activity"),
-    "Nsight Systems": nsys,
+    "Nsight Systems": nsys(),
+    "Nsight Systems, all calls": nsys("--cuda-trace-all-apis=true"),
 }
 
 
@@ -251,6 +279,13 @@ def tables(results, missing):
         words += [f"{statistics.median(file) / made:.1f}"] if file else ["-"]
         yield f"| {name} | " + " | ".join(words) + f" | {others * 100:.0f} % of one core |"
     yield ""
+    yield from notes(results, missing)
+
+
+def notes(results, missing):
+    """Which Nsight Systems that was, and what could not be measured."""
+    if "Nsight Systems" in results and (found := machine.find_nsys()):
+        yield f"- Nsight Systems here: {machine.nsys_version(found)}"
     for name, why in missing.items():
         yield f"- {name}: not here: {why}"
 

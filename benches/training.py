@@ -23,7 +23,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from overhead import NotHere, cell, find_nsys, measure, processor  # noqa: E402
+from overhead import NotHere, cell, measure, notes, nsys_bytes, nsys_words, processor  # noqa: E402
 import machine  # noqa: E402
 
 # Printed by the loop: seconds from the start of the process to the first tensor on the GPU, and each step.
@@ -94,12 +94,10 @@ def cupti(loop):
 
 
 def nsys(loop):
-    found = find_nsys()
-    if found is None:
-        raise NotHere("there is no nsys")
-    output = os.path.join(loop.work, "nsys")
-    words = ["profile", "--trace=cuda", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "-o", output]
-    return loop.run([found, *words])
+    words, output = nsys_words(loop.work)
+    result = loop.run(words)
+    result["file"] = nsys_bytes(output)
+    return result
 
 
 COLUMNS = {"plain": Loop.run, "recorded": recorded, "CUPTI callbacks": cupti, "Nsight Systems": nsys}
@@ -119,8 +117,7 @@ def report(results, missing):
     yield ""
     for row in results.get("recorded", [])[:1]:
         yield f"- One recording: {row['calls']} calls in {row['file']} bytes, {row['file'] / max(1, row['calls']):.1f} bytes a call."
-    for name, why in missing.items():
-        yield f"- {name}: not here: {why}"
+    yield from notes(results, missing)
 
 
 def main():

@@ -29,6 +29,7 @@ class Tools:
     no_cupti: str  # why there is no comparison with CUPTI
     work: str
     limit: float
+    nsys: str = ""  # path of Nsight Systems' nsys, or empty
 
 
 @dataclass

@@ -30,6 +30,7 @@ def arguments():
     parser.add_argument("--built", required=True, help="folder of the compiled programs and the CUPTI counter")
     parser.add_argument("--out", help="folder for results.md and details.log")
     parser.add_argument("--only", action="append", help="run only this program (may be repeated)")
+    parser.add_argument("--nsys", help="Nsight Systems' nsys; else CUTAP_NSYS, PATH's, or where NVIDIA's packages have it")
     parser.add_argument("--limit", type=float, default=90, help="seconds that one run may take (default 90)")
     parser.add_argument("--budget", type=float, default=240, help="seconds after which no more timing is begun (default 240)")
     return parser.parse_args()
@@ -55,7 +56,10 @@ def make_tools(options, work):
         reason = "the CUPTI counter could not be built (no C compiler?)"
     elif not cupti:
         reason = "no libcupti: neither in this Python's packages (nvidia-cuda-cupti) nor in a toolkit"
-    return check.Tools(os.path.abspath(cutap), os.path.abspath(counter), cupti, reason, work, options.limit)
+    nsys = shutil.which(options.nsys) if options.nsys else machine.find_nsys()
+    if options.nsys and nsys is None:
+        refuse(f"{options.nsys} is not an executable file; give Nsight Systems' nsys with --nsys")
+    return check.Tools(os.path.abspath(cutap), os.path.abspath(counter), cupti, reason, work, options.limit, nsys or "")
 
 
 def choose(options):
@@ -108,7 +112,7 @@ def time_all(results, tools, budget, begin):
 
 def write(options, tools, results, skipped, begin):
     """Writes the report as it stands; gives its text. Called twice: half a result beats none."""
-    described = machine.describe(tools.cutap, tools.cupti)
+    described = machine.describe(tools.cutap, tools.cupti, tools.nsys)
     text = report.markdown(described, results, skipped, tools.no_cupti, time.monotonic() - begin)
     if options.out:
         os.makedirs(options.out, exist_ok=True)

@@ -11,6 +11,7 @@ import tempfile
 
 import check
 import hooked
+import nsight
 import processes
 import profiled
 import recorded
@@ -115,10 +116,10 @@ def decoding_speed(result, tools):
 
 
 STAGES = {
-    "driver_api": (dump_modules, hooked.nothing, hooked.with_cupti),
-    "saxpy_static": (dump_modules, env_and_show, recorded.as_traced, hooked.nothing, hooked.with_cupti, hooked.answered),
-    "saxpy_shared": (hooked.nothing, hooked.with_cupti, hooked.answered),
-    "torch_matmul": (hooked.nothing,),
+    "driver_api": (dump_modules, hooked.nothing, hooked.with_cupti, nsight.together),
+    "saxpy_static": (dump_modules, env_and_show, recorded.as_traced, hooked.nothing, hooked.with_cupti, hooked.answered, nsight.together),
+    "saxpy_shared": (hooked.nothing, hooked.with_cupti, hooked.answered, nsight.together),
+    "torch_matmul": (hooked.nothing, nsight.together),
     "torch_oom": (hooked.refused, hooked.nothing),
     "torch_train": (decoding_speed, recorded.as_traced, recorded.killed_in_training),
     "torch_dataloader": (recorded.as_traced,),

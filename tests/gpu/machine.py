@@ -1,9 +1,10 @@
-"""What this machine is, for the head of the report, and where its CUPTI lies."""
+"""What this machine is, for the head of the report, and where its CUPTI and Nsight Systems lie."""
 
 import glob
 import importlib.util
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -46,6 +47,33 @@ def find_cudart():
     return found[0] if found else None
 
 
+NSYS = (
+    "/opt/nvidia/nsight-systems/*/bin/nsys",
+    "/opt/nvidia/nsight-systems*/*/target-linux-x64/nsys",
+    "/usr/lib/nsight-systems/bin/nsys",
+    # Nsight Compute carries it too, mostly without what makes a report of its raw file.
+    "/opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys",
+    "/usr/local/cuda*/nsight-compute*/host/target-linux-x64/nsys",
+)
+
+
+def find_nsys():
+    """Nsight Systems: CUTAP_NSYS if it is set, else PATH's, else the newest where it is installed; None if there is none."""
+    named = os.environ.get("CUTAP_NSYS")
+    if named:
+        return shutil.which(named)
+    if on_path := shutil.which("nsys"):
+        return on_path
+    found = [path for pattern in NSYS for path in sorted(glob.glob(pattern), reverse=True) if os.access(path, os.X_OK)]
+    return found[0] if found else None
+
+
+def nsys_version(nsys):
+    """What it says of itself, as 2025.3.2.474."""
+    words = _output(nsys, "--version").split()
+    return words[-1] if words else "version unknown"
+
+
 def _first_line(path):
     try:
         with open(path, encoding="utf-8", errors="replace") as f:
@@ -70,7 +98,7 @@ def _cpu():
     return platform.processor() or platform.machine()
 
 
-def describe(cutap, cupti):
+def describe(cutap, cupti, nsys):
     """Pairs of words for the head of the report; what cannot be found out is left out."""
     gpus = _output("nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader")
     versions = []
@@ -90,5 +118,6 @@ def describe(cutap, cupti):
         ("packages", ", ".join(versions)),
         ("nvcc", nvcc),
         ("CUPTI", cupti or "none found"),
+        ("Nsight Systems", f"{nsys_version(nsys)} ({nsys})" if nsys else "none found"),
     ]
     return [(key, value) for key, value in pairs if value]

@@ -2,10 +2,10 @@
 # Tests cutap on this machine's GPU: one command, one report.
 #
 #   tests/gpu/run.sh --cutap PATH [--out DIR] [--only NAME] [--python PYTHON] [--built DIR]
-#                    [--limit SECONDS] [--budget SECONDS]
+#                    [--limit SECONDS] [--budget SECONDS] [--nsys NSYS]
 #
 # Needs a GPU with its driver, Python 3.9 or newer and a C compiler; uses PyTorch, CuPy,
-# JAX, nvcc and CUPTI where they are and says what it skips and why. --built names a folder
+# JAX, nvcc, CUPTI and Nsight Systems where they are and says what it skips and why. --built names a folder
 # of programs compiled elsewhere (saxpy_static, saxpy_shared, driver_api, cold_capture, cupti_counter.so);
 # what is missing there is built here. It writes only to --out and to a temporary folder.
 # CUTAP_GPU_TEST_ANYWAY=1 goes on where no GPU is found (to test these scripts themselves).
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
         sed -n '2,12s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
-    --cutap | --out | --only | --limit | --budget | --python | --built)
+    --cutap | --out | --only | --limit | --budget | --nsys | --python | --built)
         [ $# -ge 2 ] || fail "$1 needs a value"
         case $1 in
         --python) python=$2 ;;

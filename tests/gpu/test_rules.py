@@ -5,14 +5,19 @@ The rules decide whether a run passes, so they must explain what is known, and m
 refuse what is not.
 """
 
+import os
 import sys
+import tempfile
 import unittest
 from collections import Counter
+from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 import counts
 import extras
 import hooked
+import nsight
+import qdstrm
 import rules
 import teardown
 from counts import Call, Trace
@@ -231,6 +236,82 @@ class HookedCounts(unittest.TestCase):
         under["driver"]["cuLaunchKernel"] = 2
         other = [("runtime", "cudaFree", 0, 1), ("driver", "cuLaunchKernel", 3, 2)]
         self.assertEqual(hooked.other_counts(plain, under), other)
+
+
+def seen(nsys, driver, profiler=(), asked=0, out=b"verified\nGenerated: a.nsys-rep\n"):
+    run = SimpleNamespace(hung=False, code=0, out=out, err=b"", dump="")
+    counted = {"runtime": Counter(), "driver": Counter(driver)}
+    return nsight.Seen(run, Counter(nsys), "", counted, Counter(profiler), asked)
+
+
+class Nsight(unittest.TestCase):
+    PLAIN = SimpleNamespace(code=0, out=b"verified\n")
+
+    def judge(self, around, inside):
+        ways = {"nsys": seen({"cuLaunchKernel": 5}, {}), "cutap": seen({}, {"cuLaunchKernel": 5, "cuInit": 1})}
+        return nsight.judge({**ways, "nsys around cutap": around, "cutap around nsys": inside}, self.PLAIN)
+
+    def good(self, **more):
+        nsys, driver = {"cuLaunchKernel": 5, **more.pop("nsys", {})}, {"cuLaunchKernel": 5, "cuInit": 1, **more.pop("driver", {})}
+        return seen(nsys, driver, **more)
+
+    def test_the_same_counts_and_what_each_asks_the_driver_are_fine(self):
+        asked = self.good(nsys={"cuFuncGetParamInfo": 5}, profiler={"cuGetExportTable": 67}, asked=1)
+        problems, proved, notes, _ = self.judge(asked, self.good())
+        self.assertEqual((problems, notes, len(proved)), ([], [], 2))
+        self.assertIn("nsys sees 5 cuFuncGetParamInfo by which cutap asks for the parameters of 1 kernels", proved[0])
+
+    def test_whatever_else_differs_is_a_problem(self):
+        for bad in (
+            self.good(nsys={"cuLaunchKernel": 4}),
+            self.good(nsys={"cuFuncGetParamInfo": 5}),  # cutap says that it asked about no kernel
+            self.good(driver={"cuLaunchKernel": 6}),
+            self.good(driver={"cuGetExportTable": 1}),  # outside the first cuInit
+            self.good(out=b"Generated: a.nsys-rep\n"),
+        ):
+            self.assertEqual(len(self.judge(bad, self.good())[0]), 1, bad)
+            self.assertEqual(len(self.judge(self.good(), bad)[0]), 1, bad)
+
+    def test_events_that_cannot_be_counted_are_said_to_be_skipped(self):
+        none = self.good()
+        none.nsys, none.no_report = None, "nsys wrote no file"
+        problems, proved, notes, _ = self.judge(none, self.good())
+        self.assertEqual((problems, len(proved)), ([], 2))
+        self.assertEqual(notes, ["skipped: nsys around cutap: nsys' events were not compared: nsys wrote no file"])
+
+
+class RawFile(unittest.TestCase):
+    NAMES = b"\x08\x01" + b"\x12\x07INVALID\x12\x10cudaMalloc_v3020" + b"\x1a\x07INVALID\x1a\x0dcuMemAlloc_v2"
+
+    def event(self, number, layer):
+        words = [4, 0, 1, 0, 1, 0, number, layer, 0, 15]
+        return bytes(24) + b"".join(word.to_bytes(4, "little") for word in words) + bytes(182)
+
+    def file(self, block):
+        table = b"\x0a" + bytes([len(self.NAMES)]) + self.NAMES
+        # Literals alone are an LZ4 block too: 15, then how many more, in steps of 255.
+        more = len(block) - 15
+        packed = b"\xf0" + b"\xff" * (more // 255) + bytes([more % 255]) + block
+        number = lambda n: bytes([n & 127 | 128, n >> 7])
+        stream = qdstrm.STREAM + number(len(packed)) + number(len(block)) + packed
+        data = b"U3w[END]" + qdstrm.HEAD + b"2025.3.1.0!" + b"\x0a\x02ab" + b"\x12" + bytes([len(table)]) + table + stream
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.qdstrm")
+            with open(path, "wb") as f:
+                f.write(data)
+            return qdstrm.count(path)
+
+    def test_calls_are_counted_by_name(self):
+        found = self.file(self.event(1, 0) * 3 + bytes(50) + self.event(1, 1))
+        self.assertEqual(found, Counter({"cudaMalloc_v3020": 3, "cuMemAlloc_v2": 1}))
+
+    def test_what_looks_otherwise_is_refused(self):
+        for block in (self.event(2, 0), self.event(1, 7), self.event(1, 0)[:-1], self.event(1, 0)[1:]):
+            self.assertRaisesRegex(qdstrm.Unreadable, "an event in the raw file", self.file, block)
+
+    def test_a_block_repeats_what_stands_before(self):
+        self.assertEqual(qdstrm.unpack(b"\x3aabc\x03\x00", 17), b"abcabcabcabcabcab")
+        self.assertRaises(ValueError, qdstrm.unpack, b"\x3aabc\x04\x00", 17)
 
 
 if __name__ == "__main__":

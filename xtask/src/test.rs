@@ -44,6 +44,10 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     });
     stage("codegen", &mut || codegen::run(root, true));
     stage("tidy", &mut || tidy::run(root));
+    // They judge what a GPU says, and need none themselves.
+    stage("rules of the tests on a GPU", &mut || {
+        run(Command::new("python3").arg("-B").arg(root.join("tests/gpu/test_rules.py")))
+    });
     let test = |words: &[&str]| {
         let mut command = cargo(root);
         command.arg("test").args(words);

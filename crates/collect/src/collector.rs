@@ -70,8 +70,9 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let broken = loop {
         let last = line.program_is_over()
             && !(options.record && page.follows_children() && others.any(|names| stay(&mut line, names)));
-        // Early, for a collector that is killed; and at the end, of the longest time.
-        if last || !measured && rate.is_measured() {
+        // Early, for a collector that is killed; and at the end, of the longest time: of a run that is shorter, of all of it.
+        let whole = !options.again || page.rate() == 0;
+        if !measured && rate.is_measured() || last && (whole || rate.is_measured()) {
             page.put_rate(rate.per_second());
             measured = true;
         }

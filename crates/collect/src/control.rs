@@ -203,6 +203,10 @@ impl Page {
     pub fn printed_before(&self) -> (u64, u64) {
         (self.word(offset_of!(Control, printed)), self.word(offset_of!(Control, printed) + 8))
     }
+    /// The rate that was noted; 0: none.
+    pub fn rate(&self) -> u64 {
+        self.word(offset_of!(Control, ticks_per_second))
+    }
     /// Notes the rate of the time stamp counter.
     pub fn put_rate(&self, ticks_per_second: u64) {
         self.put(offset_of!(Control, ticks_per_second), &ticks_per_second.to_le_bytes());

@@ -1,6 +1,8 @@
 //! Ticks to nanoseconds of CLOCK_MONOTONIC. All processes of a run share the machine and so its time
 //! stamp counter: pairs of both clocks from every process and every chunk go into one rate, taken from
-//! the two that lie furthest apart. A pair that no clock could give is not believed.
+//! the two that lie furthest apart. A pair that no clock could give is not believed. A rate that was measured over the time of
+//! the run itself, however short, puts no moment of it further off than the two clocks are read apart (about 50 ns): so nobody
+//! waits for a longer one. Where it must hold for longer, it is measured again.
 
 use std::sync::OnceLock;
 
@@ -15,6 +17,8 @@ pub struct Pair {
 
 /// Pairs nearer than this say less about the rate than the processor does.
 const FAR_ENOUGH_NS: u64 = 10_000_000;
+/// A rate measured over less than this is no rate: a thousandth of it is lost in reading the clocks.
+const SOON_NS: u64 = 1_000_000;
 /// Counters run at 10 MHz to 20 GHz.
 const POSSIBLE: std::ops::Range<f64> = 0.05..100.0;
 
@@ -25,14 +29,31 @@ pub struct Clock {
     last: Option<Pair>,
     stated: u64,
     rate: f64,
+    /// Where measuring began, of a run that is followed live.
+    begun: Option<Rate>,
+    /// When it is to be measured again.
+    again: u64,
 }
 
 impl Clock {
     /// A clock whose rate somebody measured where the run was made; 0 for nobody.
     pub fn measured(ticks_per_second: u64) -> Clock {
-        let mut clock = Clock::default();
+        Clock::of(ticks_per_second, false)
+    }
+
+    /// The same; of a run that is followed live, where nobody has measured it, that is done beside, from now on, and again as more
+    /// time has passed, until what the run itself tells is better.
+    pub fn of(ticks_per_second: u64, live: bool) -> Clock {
+        let mut clock = Clock { begun: live.then(Rate::begin), ..Clock::default() };
         clock.stated(ticks_per_second);
         clock
+    }
+
+    /// Measures again when twice the time has passed. To be called between events.
+    pub fn refine(&mut self) {
+        if self.again != 0 && monotonic() >= self.again {
+            self.settle();
+        }
     }
 
     /// What a processor states about itself; 0 for nothing.
@@ -79,16 +100,27 @@ impl Clock {
     fn settle(&mut self) {
         let pairs = self.first.zip(self.last).and_then(|(a, b)| rate_between(a, b));
         let stated = || (self.stated != 0).then(|| 1e9 / self.stated as f64).filter(|r| POSSIBLE.contains(r));
-        self.rate = match pairs.or_else(stated) {
-            Some(rate) => rate,
-            None => measure(),
+        self.again = 0;
+        self.rate = match (pairs.or_else(stated), &self.begun) {
+            (Some(rate), _) => rate,
+            (None, Some(begun)) => {
+                let ticks = begun.per_second();
+                self.again = monotonic() + begun.long();
+                if ticks == 0 { 1.0 } else { 1e9 / ticks as f64 }
+            }
+            (None, None) => measure(),
         };
     }
 }
 
 /// Nanoseconds a tick; `None` when they are too near to tell, or when no counter runs like that.
 fn rate_between(a: Pair, b: Pair) -> Option<f64> {
-    let ns = b.monotonic.checked_sub(a.monotonic).filter(|ns| *ns >= FAR_ENOUGH_NS)?;
+    rate_over(FAR_ENOUGH_NS, a, b)
+}
+
+/// The same of pairs that are so far apart at least.
+fn rate_over(least: u64, a: Pair, b: Pair) -> Option<f64> {
+    let ns = b.monotonic.checked_sub(a.monotonic).filter(|ns| *ns >= least)?;
     let rate = ns as f64 / b.ticks.checked_sub(a.ticks)? as f64;
     POSSIBLE.contains(&rate).then_some(rate)
 }
@@ -104,17 +136,32 @@ impl Rate {
         Rate(narrow())
     }
 
-    /// Long enough has passed.
+    /// Long enough has passed for a rate that holds for longer than that.
     pub fn is_measured(&self) -> bool {
-        monotonic().saturating_sub(self.0.monotonic) >= FAR_ENOUGH_NS
+        self.long() >= FAR_ENOUGH_NS
     }
 
-    /// Ticks a second; waits until long enough has passed. 0 if no counter runs like that.
+    /// Ticks a second over the time since it began, which is at least a millisecond: what is missing of that is waited for. 0 if
+    /// no counter runs like that.
     pub fn per_second(&self) -> u64 {
-        while !self.is_measured() {
-            std::thread::sleep(std::time::Duration::from_nanos(FAR_ENOUGH_NS / 4));
+        self.over(SOON_NS)
+    }
+
+    /// The same over at least ten milliseconds, for a run that is longer than the time since it began.
+    pub fn per_second_of_longer(&self) -> u64 {
+        self.over(FAR_ENOUGH_NS)
+    }
+
+    fn over(&self, least: u64) -> u64 {
+        while self.long() < least {
+            std::thread::sleep(std::time::Duration::from_nanos(least / 4));
         }
-        rate_between(self.0, narrow()).map_or(0, |rate| (1e9 / rate) as u64)
+        rate_over(least, self.0, narrow()).map_or(0, |rate| (1e9 / rate).round() as u64)
+    }
+
+    /// Nanoseconds since it began.
+    fn long(&self) -> u64 {
+        monotonic().saturating_sub(self.0.monotonic)
     }
 }
 
@@ -199,6 +246,24 @@ mod tests {
         let (later, at) = now();
         let two = (later - ticks) as f64 * 1e9 / (at - ns) as f64;
         assert!((one as f64 / two - 1.0).abs() < 0.01, "{one} {two}");
+    }
+
+    /// A rate of a short time is right for that time: at its end the two clocks agree as they do when they are read.
+    #[test]
+    fn a_short_run_is_measured_over_itself() {
+        // A machine that is busy may stop us between the two readings of a pair.
+        let off = (0..20).map(|_| {
+            let mut clock = Clock::of(0, true);
+            let (begun, since) = (narrow(), monotonic());
+            clock.pair(begun);
+            assert!(monotonic() - since < 2_000_000 || clock.again != 0, "measured at once");
+            std::thread::sleep(std::time::Duration::from_millis(4));
+            clock.refine();
+            let now = narrow();
+            clock.ns(now.ticks).abs_diff(now.monotonic)
+        });
+        let least = off.min().unwrap_or(u64::MAX);
+        assert!(least < 2_000, "{least} ns off after 4 ms");
     }
 
     #[test]

@@ -108,12 +108,11 @@ impl Follow {
         let opened = Opened::new(run)?;
         // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is shown.
         let recorded = opened.rules().map_or_else(|| options.filter.clone(), Filter::of_rules);
-        let complete = options.decode && all_allocations(options.tables, &recorded);
         Ok(Follow {
             seen: Arc::new(Seen::new(options.tables, &recorded)),
-            complete,
+            complete: options.decode && all_allocations(options.tables, &recorded),
             shared: Shared {
-                clock: Clock::measured(opened.ticks_per_second()),
+                clock: Clock::of(opened.ticks_per_second(), options.consume),
                 filter: options.filter.clone(),
                 next_function: 0,
                 next_thread: 0,
@@ -149,6 +148,7 @@ impl Follow {
     /// thread may look at the events, one after the other.
     pub fn poll_while(&mut self, last: bool, sink: &mut dyn FnMut(Handed) -> ControlFlow<()>) -> Result<bool, Error> {
         let now = monotonic();
+        self.shared.clock.refine();
         self.discover();
         for folder in &mut self.folders {
             folder.refresh();

@@ -228,7 +228,8 @@ fn pack(file: &Path) -> Finished {
 #[test]
 fn both_killed_and_recovered() {
     let mut killed = Run::start(&["record"]);
-    let pids = [killed.collector(20_000), killed.front.id().to_string()];
+    // The front first: it would start another collector.
+    let pids = [killed.front.id().to_string(), killed.collector(20_000)];
     signal("KILL", &pids);
     killed.front.wait().unwrap();
     let (file, run) = (killed.file(), killed.folder.join("run"));

@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 /// The file's bytes.
 pub fn file(hooks: &Hooks) -> Vec<u8> {
     let mut functions: Vec<_> = TABLES.families.iter().flat_map(|f| f.functions).collect();
-    functions.sort_by_key(|f| (hash(f.name.as_bytes()), f.since));
+    functions.sort_by_cached_key(|f| (hash(f.name.as_bytes()), f.since));
     let count: usize = functions.iter().map(|f| f.params.len()).sum();
     let parameters_at = HEAD + functions.len() * ROW;
     let mut strings = Strings { base: parameters_at + count * PARAMETER, bytes: Vec::new(), known: HashMap::new() };
@@ -23,9 +23,9 @@ pub fn file(hooks: &Hooks) -> Vec<u8> {
         let first = (parameters.len() / PARAMETER) as u32;
         let (count, ints, vectors) = (f.params.len().min(255) as u8, f.shape.ints, f.shape.vectors);
         let row = Row { hash: hash(f.name.as_bytes()), since: f.since, until: f.until, first, count, ints, vectors };
-        rows.extend(row.to_bytes());
+        rows.extend_from_slice(&row.to_bytes());
         for p in f.params.iter().take(255) {
-            parameters.extend(parameter(p, strings.place(p.name)).to_bytes());
+            parameters.extend_from_slice(&parameter(p, strings.place(p.name)).to_bytes());
         }
     }
     parameters.resize(count * PARAMETER, 0);

@@ -163,7 +163,7 @@ impl Recorder {
         let mut control = std::fs::read(self.run.join(control::FILE)).unwrap_or_default();
         // No collector has measured it: the run was made here, and so it is measured here.
         if let Some(rate) = control.get_mut(RATE).filter(|rate| last && rate.iter().all(|b| *b == 0)) {
-            rate.copy_from_slice(&self.rate.per_second().to_le_bytes());
+            rate.copy_from_slice(&self.rate.per_second_of_longer().to_le_bytes());
         }
         if !control.is_empty() && (self.control.is_empty() || last) {
             self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;

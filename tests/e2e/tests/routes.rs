@@ -1,6 +1,7 @@
 //! How a call reaches us: one program per route, and per rule that the routes must keep (ARCHITECTURE.md).
 
-use cutap_e2e::case;
+use cutap_e2e::{case, cutap, finish, out};
+use std::process::Command;
 
 const CUDA: &str = "libcuda.so.1";
 
@@ -238,4 +239,46 @@ fn forks_while_others_look_up() {
 #[test]
 fn forks_while_others_open_and_close() {
     case("fork_while_open").counts();
+}
+
+/// What is not wanted keeps the pointers that the program has without us, whichever way it asks; what is wanted has none of them.
+#[test]
+fn only_what_is_wanted_is_diverted() {
+    let words = |filter: &str| ["trace", "-o", "/dev/null", "--only", filter].map(str::to_owned);
+    let run = |filter: Option<&str>| {
+        let mut command = match filter {
+            None => Command::new(out().join("pointers")),
+            Some(filter) => {
+                let mut command = Command::new(cutap());
+                command.args(words(filter)).arg("--").arg(out().join("pointers"));
+                command
+            }
+        };
+        let done = finish(command.arg("say").env("LD_LIBRARY_PATH", out()));
+        assert!(done.status.success(), "{done:?}");
+        done.stdout
+    };
+    let plain = run(None);
+    assert_eq!(plain.lines().count(), 15, "{plain}");
+    assert!(!plain.contains("preload") && plain.contains("bound cuMemAlloc_v2 libcuda.so.1\n"), "{plain}");
+    assert_eq!(run(Some("cuMemHostAlloc")), plain);
+    assert_eq!(run(Some("cudaDeviceReset")), plain);
+    // Of these functions each way is diverted, and of no other.
+    for (filter, wanted) in [
+        ("cuMemFree", &["cuMemFree"][..]),
+        ("cudaMalloc,cublas*", &["cudaMalloc", "cublasCreate_v2"]),
+        ("driver", &["cuMem", "cuDriver"]),
+        ("!driver", &["cuda", "cublas"]),
+    ] {
+        let expected: String = plain
+            .lines()
+            .map(|line| {
+                let (way, rest) = line.split_once(' ').unwrap();
+                let (name, file) = rest.split_once(' ').unwrap();
+                let diverted = wanted.iter().any(|w| name.starts_with(w));
+                format!("{way} {name} {}\n", if diverted { "libcutap_preload.so" } else { file })
+            })
+            .collect();
+        assert_eq!(run(Some(filter)), expected, "{filter}");
+    }
 }

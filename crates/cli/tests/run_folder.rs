@@ -152,3 +152,31 @@ fn folders_that_hold_no_run() {
         refused(&cutap(&["inspect", file]).output().unwrap(), 125, &[part]);
     }
 }
+
+/// What was recorded before is not lost to a run that never was, and no empty file is left.
+#[test]
+fn a_refused_run_leaves_the_output_as_it_was() {
+    let folder = Folder::new("kept");
+    let (old, new, full) = (folder.join("old.cutap"), folder.join("new.cutap"), folder.join("full"));
+    std::fs::write(&old, "what was recorded").unwrap();
+    std::fs::create_dir(&full).unwrap();
+    std::fs::write(full.join("something"), "").unwrap();
+    let full = full.to_str().unwrap();
+    for (words, says) in [
+        (&["record", "--run", full][..], "it is not empty"),
+        (&["trace", "--run", full], "it is not empty"),
+        (&["record", "--run", "/proc/nothing"], "cannot make the run folder"),
+        (&["trace", "--dump-modules", "/proc/nothing"], "cannot keep modules"),
+        (&["record", "--hook", "/no/hook.so"], "there is no such file"),
+        (&["record", "-e", "cuMemAloc"], "did you mean cuMemAlloc"),
+    ] {
+        for file in [&old, &new] {
+            let done = cutap(words).arg("-o").arg(file).args(["--", "echo", "ran"]).output().unwrap();
+            refused(&done, 125, &[says]);
+        }
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "what was recorded", "{words:?}");
+        assert!(!new.exists(), "{words:?}");
+    }
+    let done = cutap(&["trace", "-o"]).arg(&old).args(["--", "true"]).output().unwrap();
+    assert!(done.status.success() && !std::fs::read_to_string(&old).unwrap().contains("what was recorded"));
+}

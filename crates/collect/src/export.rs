@@ -1,11 +1,11 @@
 //! `cutap export`: a run in the format of another program. It only reads.
 
 use crate::beside::write_all;
-use crate::error::{Error, Result, cannot};
+use crate::error::{Error, Result, cannot, say};
 use crate::filter::filter;
 use crate::output::look_at_programs;
-use crate::show::{readable, whole};
-use cutap_report::{Chrome, Json, Output, Perfetto};
+use crate::show::{readable, say_counted, whole};
+use cutap_report::{Chrome, Json, Output, Perfetto, end_notes};
 use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
@@ -53,7 +53,13 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     look_at_programs(&mut end);
     let ended = written.and_then(|()| output.end(&end));
     let whole = whole(&options.run, end.recording);
-    ended.map_err(fail).and(whole)
+    ended.map_err(fail)?;
+    // JSON has it in its last line; the formats of others have no place for what is not there.
+    if !matches!(options.format, Format::Json) {
+        end_notes(&end).iter().for_each(|note| say(note));
+        say_counted(&options.run, &end);
+    }
+    whole
 }
 
 fn output(format: Format, file: File) -> Box<dyn Output> {

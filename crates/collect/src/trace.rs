@@ -77,8 +77,15 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let started = std::iter::once(&program.path).chain(&program.interpreters).chain(&hooks.0);
     let mut used: Vec<&OsStr> = started.map(|path| path.as_os_str()).collect();
     used.extend(options.args.iter().map(|a| a.as_os_str()));
-    let output = options.output.as_deref().map(|path| written::open(path, options.record, &used)).transpose()?;
-    let run = Run::new(options, &filter, &stacks, &hooks)?;
+    let named = options.output.as_deref();
+    let new = named.filter(|path| !path.exists());
+    let output = named.map(|path| written::open(path, options.record, &used)).transpose()?;
+    let run = Run::new(options, &filter, &stacks, &hooks).inspect_err(|_| {
+        new.map(std::fs::remove_file);
+    })?;
+    if let (Some(file), Some(path)) = (&output, named) {
+        written::empty(file, path, options.record)?;
+    }
     // It makes itself ready while the libraries are looked at.
     let mut keeper = keeper(options, &run, output)?;
     let mut collector = keeper.begin()?;

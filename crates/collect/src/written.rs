@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens and empties it. A recording must be read too by a collector that goes on with it. `used` are the program, what
+/// Opens it, and leaves it as it is: what can be refused later must not have cost anything. A recording must be read too by a collector that goes on with it. `used` are the program, what
 /// starts it, its arguments, and hook libraries.
 pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
     let what = if record { "write the recording to" } else { "write the trace to" };
@@ -44,8 +44,16 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
     if !lock(&file) {
         return Err(refuse("another cutap is writing to it"));
     }
-    file.set_len(0).map_err(fail)?;
     Ok(file)
+}
+
+/// Empties it: from now on it is ours.
+pub fn empty(file: &File, path: &Path, record: bool) -> Result<()> {
+    let what = if record { "write the recording to" } else { "write the trace to" };
+    if file.metadata().is_ok_and(|data| data.is_file()) {
+        file.set_len(0).map_err(|e| cannot(what, path, &e, "give a file that you may write with -o FILE"))?;
+    }
+    Ok(())
 }
 
 /// Whether what happens to this file while it is written is ours to tell: it is a file, and has a name.

@@ -191,6 +191,8 @@ impl End {
         self.chunks_lost += headless;
         self.chunks_taken += ring.taken.saturating_sub(headless.saturating_sub(ring.passed));
         *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += passed;
+        // A collector that has read all of it leaves nothing but their numbers.
+        self.chunks_taken += if !ring.consume && opened.is_drained() { ring.given_back() } else { 0 };
         self.overwritten += ring.calls_taken;
         self.chunks_lost += ring.lost;
         self.records_cut += ring.cut;

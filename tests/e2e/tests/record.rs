@@ -204,6 +204,18 @@ fn packed_at_rest() {
         blocks(&bytes).iter().map(|(at, _)| bytes[at + 5]).collect()
     };
     assert!(packing(&file).contains(&2) && !packing(&file).contains(&1), "{:?}", packing(&file));
+    // The folder holds no calls any more, and whoever asks it is told why: also where the answer goes to another program.
+    let export = folder.join("export");
+    for words in
+        [&["show"][..], &["report"], &["report", "--tree"], &["export", "--perfetto", export.to_str().unwrap()]]
+    {
+        let said = finish(Command::new(cutap()).args(words).arg(&run)).everything();
+        assert!(
+            said.contains("parts of the trace not here: a collector has read them for its own output"),
+            "{words:?}: {said}"
+        );
+    }
+    fs::remove_file(export).unwrap();
     let recovered = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&loose));
     assert!(recovered.status.success(), "{}", recovered.stderr);
     let before = (packing(&loose), show(&loose), fs::metadata(&loose).unwrap().permissions());

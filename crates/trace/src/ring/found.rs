@@ -39,6 +39,14 @@ impl Ring {
         }
     }
 
+    /// Chunks behind the last one that was read, which another reader has given back.
+    pub fn given_back(&mut self) -> u64 {
+        let newest =
+            (0..self.places()).filter_map(|n| self.head(n)).filter(|p| p.state == FREE).map(|p| p.sequence).max();
+        // More than this cannot have been written; the number is damaged.
+        newest.map_or(0, |newest| newest.saturating_sub(self.sequence).min(1 << 32))
+    }
+
     /// Heads of all chunks that hold something, with their places.
     pub(super) fn chunks(&mut self) -> Vec<(ChunkPage, u32)> {
         let there = self.places();

@@ -1,10 +1,11 @@
-//! The reader of unwind tables against gimli, at every row of every function of NVIDIA's runtimes that are in the cache, of
-//! programs into which they are linked, and of this test itself.
+//! The reader of unwind tables against gimli, at every row of every function of NVIDIA's runtimes 11.7 to 13.5, of programs into
+//! which they are linked, and of this test itself.
 
 use cutap_preload::loader::unwind::{Layout, Why, layout};
 use gimli::{BaseAddresses, CfaRule, EhFrame, NativeEndian, Register, RegisterRule, UnwindContext, UnwindSection};
 use object::{Object, ObjectSection, ObjectSegment};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const KEPT: [u16; 6] = [3, 6, 12, 13, 14, 15];
 const RETURN: Register = Register(16);
@@ -77,40 +78,57 @@ fn compare(path: &Path) -> Option<(usize, usize)> {
     Some((rows, usable))
 }
 
-fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool, to: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if entry.file_type().is_ok_and(|t| t.is_dir()) {
-            files(&path, wanted, to);
-        } else if path.file_name().is_some_and(|n| wanted(&n.to_string_lossy())) {
-            to.push(path);
-        }
-    }
-}
-
 #[test]
 fn as_gimli_reads_them_in_this_test() {
     let (rows, usable) = compare(&std::env::current_exe().expect("a test knows its own path")).expect("it has tables");
     assert!(rows > 1000 && usable * 10 > rows * 9, "{usable} of {rows}");
 }
 
+/// Versions of the runtime of which a wheel is fetched, and those that are linked into a program too.
+const SHARED: [&str; 7] = ["11.7", "11.8", "12.0", "12.4", "12.9", "13.0", "13.5"];
+const LINKED: [&str; 3] = ["12.9", "13.0", "13.5"];
+
+/// The folder of a wheel's libraries; none, and said, if it can neither be found nor fetched.
+fn wheel(version: &str) -> Option<PathBuf> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/wheels.py");
+    let found = Command::new("python3").arg(script).args(["cudart", version]).output().expect("python3 runs");
+    if found.status.code() == Some(3) {
+        println!("skipped: unwind tables of runtime {version}: its wheel is not here and cannot be fetched");
+        return None;
+    }
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    Some(Path::new(String::from_utf8_lossy(&found.stdout).trim()).join("lib"))
+}
+
+/// A small program with the runtime of this folder linked in.
+fn linked(lib: &Path, version: &str) -> PathBuf {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("unwind-static-{version}"));
+    let source = program.with_extension("c");
+    let code = "int cudaGetDevice(int *); int main(void) { int n; return cudaGetDevice(&n); }";
+    std::fs::write(&source, code).expect("cargo's folder for tests is writable");
+    let mut gcc = Command::new("gcc");
+    gcc.arg("-o").arg(&program).arg(source).arg(lib.join("libcudart_static.a")).args(["-lpthread", "-ldl", "-lrt"]);
+    let done = gcc.output().expect("gcc runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    program
+}
+
 #[test]
 fn as_gimli_reads_them_in_every_runtime() {
-    let cache = std::env::var_os("CUTAP_CACHE")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache"), PathBuf::from);
     let mut all = Vec::new();
-    files(&cache.join("wheels"), &|name| name.starts_with("libcudart.so."), &mut all);
-    // Programs with a runtime linked in, where the tests of runtimes have built them.
-    let exe = std::env::current_exe().expect("a test knows its own path");
-    let built = exe.ancestors().nth(3).expect("tests run from cargo's target folder").join("e2e");
-    files(&built, &|name| name.contains("-static-") && !name.starts_with('.'), &mut all);
-    if all.is_empty() {
-        return println!("skipped: no runtime is in {}", cache.display());
+    for version in SHARED {
+        let Some(lib) = wheel(version) else { continue };
+        let before = all.len();
+        let files = std::fs::read_dir(&lib).expect("a wheel has a folder lib").map(|e| e.expect("readable").path());
+        let is_runtime = |p: &PathBuf| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("libcudart.so."));
+        all.extend(files.filter(is_runtime));
+        assert_eq!(all.len(), before + 1, "{}", lib.display());
+        if LINKED.contains(&version) {
+            all.push(linked(&lib, version));
+        }
     }
-    all.sort();
     for path in &all {
-        // Linked without the index, in a test of its own.
-        let Some((rows, usable)) = compare(path) else { continue };
+        let (rows, usable) = compare(path).unwrap_or_else(|| panic!("{} has no tables", path.display()));
         println!("{}: {usable} of {rows} rows", path.display());
         assert!(rows > 500 && usable * 100 > rows * 98, "{}: {usable} of {rows}", path.display());
     }

@@ -37,8 +37,14 @@ fn main() -> ExitCode {
             let command = command.filter(|c| Words::command().find_subcommand(c).is_some());
             match refusal::sentence(&e, command.as_deref()) {
                 Some(sentence) => say(&sentence),
-                None => {
+                None if e.use_stderr() => {
                     let _ = e.print();
+                }
+                None => {
+                    if let Err(e) = e.print().and_then(|()| std::io::stdout().flush()).map_or_else(unwritten, Ok) {
+                        say(&e.to_string());
+                        return e.code.into();
+                    }
                 }
             }
             return if e.use_stderr() { OWN_FAILURE.into() } else { ExitCode::SUCCESS };
@@ -91,12 +97,15 @@ fn say(sentence: &str) {
 
 /// Writes to standard output; a reader that has left is no failure.
 fn print(text: &str) -> Result<(), Error> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(Error::own(format!("cannot write to standard output: {e}; write elsewhere")))
-        }
-        _ => Ok(()),
+    let mut out = std::io::stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_or_else(unwritten, Ok)
+}
+
+fn unwritten(error: std::io::Error) -> Result<(), Error> {
+    if error.kind() == ErrorKind::BrokenPipe {
+        return Ok(());
     }
+    Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", cutap_collect::reason(&error))))
 }
 
 /// A file that cannot be looked at does not hide the others; the last one's sentence comes back.

@@ -3,6 +3,9 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+/// What `cutap ctl` takes.
+const CTL: &str = "write cutap ctl PID on, off, filter FILTER, status or dump";
+
 /// The sentence; `None` for what clap prints itself. `command` is the command that was given, if any.
 pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
     let text = |kind| match error.get(kind) {
@@ -27,6 +30,10 @@ pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
             }
             None => format!("unknown flag {arg}; {}", meant(text(ContextKind::SuggestedArg))),
         },
+        ErrorKind::UnknownArgument if command == Some("ctl") => {
+            format!("{arg} is nothing that it can do; {CTL} ({help} says more)")
+        }
+        ErrorKind::MissingSubcommand => format!("what is to be done is missing; {CTL} ({help} says more)"),
         ErrorKind::UnknownArgument => format!("{arg} is one word too many; leave it out ({help} says what is taken)"),
         ErrorKind::InvalidSubcommand => {
             let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
@@ -35,6 +42,10 @@ pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
         ErrorKind::MissingRequiredArgument => format!("{arg} is missing; {help} says what it is"),
         ErrorKind::InvalidValue if text(ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
             format!("nothing stands behind {arg}; {help} says what it is")
+        }
+        ErrorKind::InvalidValue if text(ContextKind::ValidValue).is_some() => {
+            let (word, takes) = (text(ContextKind::InvalidValue), text(ContextKind::ValidValue));
+            format!("{arg} takes {}, and not {}; {help} lists all", takes.unwrap_or_default(), word.unwrap_or_default())
         }
         ErrorKind::TooManyValues => format!("{arg} takes no value; leave it out ({help} lists all)"),
         ErrorKind::ArgumentConflict if text(ContextKind::PriorArg).is_some_and(|prior| plain(&prior) != arg) => {

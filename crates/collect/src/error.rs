@@ -78,7 +78,7 @@ pub(crate) fn not_ours(run: &Path, error: &std::io::Error) -> Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The system's reason without the number that Rust puts behind it, and with what helps.
-pub(crate) fn reason(error: &std::io::Error) -> String {
+pub fn reason(error: &std::io::Error) -> String {
     let text = match error.raw_os_error() {
         Some(libc::ENOSPC) => return "the disk is full".into(),
         Some(libc::EDQUOT) => return "the disk quota is used up".into(),

@@ -46,6 +46,13 @@ pub fn export(options: &ExportOptions) -> Result<()> {
         let path = options.output.display();
         return Err(Error::own(format!("{path} is what is to be exported; give another name for the export")));
     }
+    if inside(&options.run, &options.output) {
+        let (path, run) = (options.output.display(), options.run.display());
+        return Err(Error::own(format!("{path} is in the run folder {run}, which is only read; {advice} elsewhere")));
+    }
+    if options.output.as_os_str() == "-" {
+        return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
+    }
     let file = OpenOptions::new().write(true).create(true).truncate(true).open(&options.output).map_err(fail)?;
     let mut output = output(options.format, file);
     let written = write_all(&mut follow, &mut *output)?;
@@ -74,4 +81,12 @@ fn output(format: Format, file: File) -> Box<dyn Output> {
 fn same(run: &Path, output: &Path) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     real(output).is_some_and(|output| real(run) == Some(output))
+}
+
+/// The file is, or would be, one of those in the folder.
+fn inside(run: &Path, output: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let folder = output.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
+    let there = real(output).or_else(|| real(folder?));
+    run.is_dir() && real(run).zip(there).is_some_and(|(run, there)| there.starts_with(run))
 }

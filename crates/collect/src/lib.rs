@@ -48,7 +48,7 @@ mod written;
 pub use collector::{CollectorOptions, collect};
 pub use ctl::{DumpOptions, dump};
 pub use env::{EnvOptions, env};
-pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result};
+pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, reason};
 pub use export::{ExportOptions, Format, export};
 pub use front::Ended;
 pub use full::{Full, Size};

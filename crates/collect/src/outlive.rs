@@ -44,6 +44,11 @@ impl Outliving {
         !found.is_empty()
     }
 
+    /// Whether none of the run's processes lives.
+    pub fn none(&self) -> bool {
+        self.find().is_empty()
+    }
+
     /// Their numbers and names.
     fn find(&self) -> Vec<String> {
         let line = [ENV_RUN.as_bytes(), b"=", self.run.as_os_str().as_bytes()].concat();

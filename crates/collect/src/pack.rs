@@ -75,11 +75,12 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     let no = |why: &str| Err(Refused::Sentence(format!("cannot pack {}: {why}", path.display())));
     let bad = |why: &str| Err(Refused::Damaged(format!("cannot pack {}: {why}", path.display())));
     let path = fs::canonicalize(path)?;
-    let file = File::open(&path)?;
-    let data = file.metadata()?;
-    if !data.is_file() {
+    // Before it is opened, for a pipe waits for somebody who writes.
+    if !fs::metadata(&path)?.is_file() {
         return no("it is not a file; give a recording that cutap record -o FILE made");
     }
+    let file = File::open(&path)?;
+    let data = file.metadata()?;
     if data.nlink() != 1 {
         return no("it has a second name (a hard link), which would keep the old file; copy it first");
     }

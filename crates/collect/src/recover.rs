@@ -4,6 +4,7 @@
 use crate::control::Page;
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::record::{Look, Recorder};
+use crate::show::readable;
 use crate::written;
 use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
@@ -25,6 +26,13 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
     let advice = "give a file that you may write with -o FILE";
     if run.is_file() {
         return Err(Error::own(format!("{} is a file; give the run folder that is to be taken in", run.display())));
+    }
+    readable(run)?;
+    if path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir()) {
+        let path = path.display();
+        return Err(Error::own(format!(
+            "cannot write the recording to {path}: it is no file, and is read again when more is added; {advice}"
+        )));
     }
     // Whether it is a run folder at all, and of this version.
     drop(Follow::open(run, FollowOptions::default())?);

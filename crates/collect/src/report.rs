@@ -137,6 +137,9 @@ fn table(options: &ReportOptions, tables: &Tables, end: &End, out: &mut dyn Writ
 fn chains(options: &ReportOptions, chains: &Chains, out: &mut dyn Write) -> Result<io::Result<()>> {
     let (groups, none) = match &options.ask {
         Ask::Tree => return Ok(tree(options, &Tree::down(chains), out)),
+        Ask::Callers(function) if function.is_empty() => {
+            return Err(Error::own("no function is named behind --callers; give one as --callers cuMemAlloc"));
+        }
         Ask::Callers(function) => {
             let matches = |name: &str| named(function, name);
             let tree = Tree::up(chains, &matches).ok_or_else(|| {

@@ -52,12 +52,17 @@ pub fn show(options: &ShowOptions) -> Result<()> {
 
 /// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would look empty.
 pub(crate) fn readable(run: &Path) -> Result<()> {
-    if let Err(e) = std::fs::metadata(run)
-        && e.kind() == ErrorKind::NotFound
-    {
-        let advice =
-            "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run DIR";
-        return Err(cannot("read", run, &e, advice));
+    let advice =
+        "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run DIR";
+    match std::fs::metadata(run) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Err(cannot("read", run, &e, advice)),
+        Ok(data) if !data.is_file() && !data.is_dir() => {
+            let run = run.display();
+            return Err(Error::own(format!(
+                "cannot read {run}: it is a pipe or a device, and a recording is not read from front to back; put it into a file"
+            )));
+        }
+        _ => {}
     }
     match File::open(run.join(cutap_wire::control::FILE)) {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),

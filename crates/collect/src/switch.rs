@@ -7,8 +7,10 @@ use crate::control::{Page, fits};
 use crate::ctl::run_of;
 use crate::error::{Error, Result, cannot};
 use crate::filter::filter;
+use crate::outlive::Outliving;
 use cutap_wire::control::{
-    COLLECTOR_ATTACHED, COLLECTOR_NEVER, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_CHANGED,
+    COLLECTOR_ATTACHED, COLLECTOR_GONE, COLLECTOR_NEVER, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON,
+    RULES_CHANGED,
 };
 use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FIRST, FOLLOWS, INSTANCE_BYTES, NEVER};
 use std::fmt::Write;
@@ -49,6 +51,13 @@ pub fn switch(who: &str, all: bool, what: &Switch) -> Result<String> {
         }
         Switch::On | Switch::Off => None,
     };
+    // Of one that nobody drains, more programs may be started.
+    if pid.is_none() && page.collector_state() == COLLECTOR_GONE && Outliving::new(&run).none() {
+        let run = run.display();
+        return Err(Error::own(format!(
+            "nothing can be switched in {run}: its program has ended; cutap show {run} prints what is there"
+        )));
+    }
     let (shown, again) = match (pid, all) {
         (Some(pid), _) => (format!("process {pid} of {}", run.display()), format!("cutap ctl {who}")),
         (None, true) => (run.display().to_string(), format!("cutap ctl --all {who}")),

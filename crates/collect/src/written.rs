@@ -22,6 +22,10 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
         let (Some(there), Ok(other)) = (&there, metadata(other)) else { return false };
         !special && (there.dev(), there.ino()) == (other.dev(), other.ino())
     };
+    if path.as_os_str() == "-" {
+        let why = "standard output is the program's own; give a file with -o FILE (./- for one of this name)";
+        return Err(Error::own(format!("cannot {what} -: {why}")));
+    }
     if used.iter().any(|other| same(other)) {
         return Err(refuse(
             "it is the program, its interpreter, a hook library, or a file that the program is given, and would be overwritten",

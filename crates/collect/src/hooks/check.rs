@@ -45,6 +45,10 @@ fn one(path: &Path) -> std::result::Result<(), String> {
     if data.is_dir() {
         return Err("it is a folder; name the library in it".into());
     }
+    // Reading a pipe or a device may have no end.
+    if !data.is_file() {
+        return Err("it is a pipe or a device; name a shared library".into());
+    }
     let bytes = std::fs::read(path).map_err(|e| format!("{}; make it readable", reason(&e)))?;
     let build = "build it for x86-64 with gcc -shared -fPIC";
     match FileKind::parse(&*bytes) {

@@ -1,0 +1,93 @@
+//! Files that are no files, places that must not be written to, words of `ctl`: one sentence each, at once, and nothing spoilt.
+
+mod support;
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
+use support::{Folder, cutap, err, out, refused};
+
+/// Of what never ends, or waits for somebody.
+#[test]
+fn pipes_and_devices() {
+    let folder = Folder::new("odd-pipes");
+    let pipe = folder.join("pipe");
+    let path = std::ffi::CString::new(pipe.as_os_str().as_bytes()).unwrap();
+    // SAFETY: a string that ends with a zero.
+    assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+    let run = |words: &[&str], path: &str| {
+        // A hang is a failure of its own: who waits is ended, and that is no 125.
+        let mut command = Command::new("timeout");
+        command.arg("30").arg(support::CUTAP).args(words).arg(path).stdin(Stdio::null()).output().unwrap()
+    };
+    let pipe = pipe.to_str().unwrap();
+    for path in [pipe, "/dev/zero", "/dev/null"] {
+        let export = folder.join("export");
+        for words in [&["show"][..], &["report"], &["report", "--tree"], &["recover", "-o", "/nowhere/x"]] {
+            refused(&run(words, path), 125, &["cannot read", "it is a pipe or a device"]);
+        }
+        refused(&run(&["export", "--json", export.to_str().unwrap()], path), 125, &["it is a pipe or a device"]);
+        refused(&run(&["pack"], path), 125, &["it is not a file"]);
+        let hooked = cutap(&["run", "--hook", path, "--", "/bin/echo", "ran"]).output().unwrap();
+        refused(&hooked, 125, &["it is a pipe or a device; name a shared library"]);
+        assert!(!export.exists());
+    }
+}
+
+/// A run folder is only read, and one that is over cannot be switched: that would be said of its calls ever after.
+#[test]
+fn a_run_that_is_over() {
+    let folder = Folder::new("odd-over");
+    let (run, file) = (folder.join("run"), folder.join("run.cutap"));
+    let calls = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)";
+    let mut record = cutap(&["record", "--sim", "--run"]);
+    record.arg(&run).arg("-o").arg(&file).args(["--", "python3", "-c", calls]);
+    let done = record.output().unwrap();
+    assert!(done.status.success(), "{}", err(&done));
+    let all = |words: &[&str]| cutap(words).arg(&run).output().unwrap();
+    let before = out(&all(&["report"]));
+    for word in [&["on"][..], &["off"], &["filter", "cuInit"]] {
+        for all in [&[][..], &["--all"]] {
+            let done = cutap(&["ctl"]).args(all).arg(&run).args(word).output().unwrap();
+            refused(&done, 125, &["nothing can be switched in", "its program has ended"]);
+        }
+    }
+    assert!(cutap(&["ctl"]).arg(&run).arg("status").output().unwrap().status.success());
+    for name in ["control", "new", "p1/new"] {
+        let done = cutap(&["export", "--perfetto"]).arg(run.join(name)).arg(&run).output().unwrap();
+        let sentence = if name == "p1/new" { "no such file or folder" } else { "which is only read" };
+        refused(&done, 125, &[sentence]);
+    }
+    let report = all(&["report"]);
+    assert_eq!((out(&report), err(&report)), (before, String::new()));
+    for output in ["/dev/full", "/dev/null", "-"] {
+        let done = cutap(&["recover"]).arg(&run).args(["-o", output]).current_dir(&folder.0).output().unwrap();
+        refused(&done, 125, &["it is no file"]);
+    }
+    let done = cutap(&["report", "--callers", ""]).arg(&file).output().unwrap();
+    refused(&done, 125, &["no function is named behind --callers"]);
+}
+
+#[test]
+fn words_that_say_nothing() {
+    let folder = Folder::new("odd-words");
+    let run = |words: &[&str]| cutap(words).current_dir(&folder.0).output().unwrap();
+    let ctl = "write cutap ctl PID on, off, filter FILTER, status or dump";
+    refused(&run(&["ctl", "1", "sideways"]), 125, &["sideways is nothing that it can do", ctl]);
+    refused(&run(&["ctl", "1"]), 125, &["what is to be done is missing", ctl]);
+    refused(&run(&["record", "--range", "often", "--", "true"]), 125, &["takes profiler, and not often"]);
+    refused(&run(&["record", "-o", "-", "--", "echo", "ran"]), 125, &["standard output is the program's own"]);
+    refused(&run(&["trace", "-o", "-", "--", "echo", "ran"]), 125, &["standard output is the program's own"]);
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
+/// What is printed and cannot be written is a failure, whatever it is.
+#[test]
+fn a_full_standard_output() {
+    for words in [&["--help"][..], &["--version"], &["show", "--help"], &["hook-header"], &["api", "cuInit"]] {
+        let full = fs::File::create("/dev/full").unwrap();
+        let done = cutap(words).stdout(full).output().unwrap();
+        let said = "cutap: cannot write to standard output: the disk is full; write elsewhere\n";
+        assert_eq!((done.status.code(), err(&done).as_str()), (Some(125), said), "{words:?}");
+    }
+}

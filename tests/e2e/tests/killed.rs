@@ -2,70 +2,17 @@
 //! once.
 
 use cutap_e2e::{
-    Counts, Finished, Scratch, blocks, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary,
-    wait_for,
+    Finished, blocks, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary, wait_for,
 };
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const LONG: Duration = Duration::from_secs(60);
+#[path = "killed/run.rs"]
+mod run;
 
-/// A program under cutap, and whom to kill.
-struct Run {
-    folder: Scratch,
-    front: Child,
-}
-
-impl Run {
-    fn start(words: &[&str]) -> Run {
-        Run::of("steady", words)
-    }
-    fn of(program: &str, words: &[&str]) -> Run {
-        let folder = scratch("killed");
-        let mut command = Command::new(cutap());
-        command.args(words).arg("--run").arg(folder.join("run")).arg("-o").arg(folder.join("out"));
-        command.arg("--").arg(out().join(program)).env("LD_LIBRARY_PATH", out());
-        command.env("FIXTURE_COUNTS", folder.join("counts")).stdin(Stdio::null());
-        command.stdout(fs::File::create(folder.join("stdout")).unwrap());
-        command.stderr(fs::File::create(folder.join("said")).unwrap());
-        Run { front: command.spawn().unwrap(), folder }
-    }
-    fn file(&self) -> PathBuf {
-        self.folder.join("out")
-    }
-    /// The collector, once it has written so much.
-    fn collector(&self, bytes: u64) -> String {
-        wait_for("something in the file", LONG, || fs::metadata(self.file()).is_ok_and(|m| m.len() > bytes));
-        self.collector_now()
-    }
-    fn collector_now(&self) -> String {
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.front.id())).unwrap();
-        let named =
-            |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|w| w.windows(9).any(|w| w == b"__collect"));
-        children.split_whitespace().find(|pid| named(pid)).expect("the collector is a child of the front").to_owned()
-    }
-    fn said(&self) -> String {
-        fs::read_to_string(self.folder.join("said")).unwrap()
-    }
-    fn real(&self) -> Counts {
-        counted(&self.folder.join("counts"))
-    }
-    /// The program goes on to its end, and cutap ends as it did.
-    fn ends(&mut self) {
-        assert_eq!(self.front.wait().unwrap().code(), Some(0), "{}", self.said());
-        assert_eq!(fs::read_to_string(self.folder.join("stdout")).unwrap(), "ok\n");
-    }
-}
-
-fn signal(name: &str, pids: &[String]) {
-    assert!(Command::new("sh").args(["-c", "kill -s \"$0\" \"$@\"", name]).args(pids).status().unwrap().success());
-}
-
-fn show(file: &Path) -> String {
-    finish(Command::new(cutap()).arg("show").arg(file)).everything()
-}
+use run::{LONG, Run, show, signal};
 
 #[test]
 fn another_collector_goes_on_with_a_recording() {
@@ -275,24 +222,34 @@ fn both_killed_and_recovered() {
     }
 }
 
-/// The collector stays until the last process of the run has ended; cutap itself does not.
+/// The collector stays until the last process of the run has ended, cutap itself does not; and where the collector is killed too, what
+/// the daemon goes on to call is in its folder.
 #[test]
-fn a_daemon_that_outlives_its_parent() {
-    for program in ["daemon", "daemon_late"] {
+fn a_daemon_that_outlives_its_parent_and_the_collector() {
+    for (program, alone) in [("daemon", false), ("daemon_late", false), ("daemon", true), ("daemon_late", true)] {
         let mut run = Run::of(program, &["record"]);
         run.ends();
         assert!(!run.folder.join("counts.over").exists(), "cutap waited for {program}");
-        let said = run.said();
+        let (said, file) = (run.said(), run.file());
         assert!(said.contains(&format!("({program}) still runs; its calls are added")), "{said}");
-        assert!(show(&run.file()).contains("does not end in order"), "{program}");
-        let refused = pack(&run.file());
-        assert_eq!((refused.status.code(), refused.stderr.lines().count()), (Some(125), 1), "{refused:?}");
-        assert!(refused.stderr.contains("a collector is at work on it"), "{refused:?}");
+        if alone {
+            let collector = said.rsplit_once("(by process ").expect(&said).1.trim_end_matches([')', '\n']);
+            signal("KILL", &[collector.to_owned()]);
+        } else {
+            assert!(show(&file).contains("does not end in order"), "{program}");
+            let refused = pack(&file);
+            assert_eq!((refused.status.code(), refused.stderr.lines().count()), (Some(125), 1), "{refused:?}");
+            assert!(refused.stderr.contains("a collector is at work on it"), "{refused:?}");
+        }
         wait_for("the daemon's end", LONG, || run.folder.join("counts.over").exists());
-        wait_for("the recording's end", LONG, || !show(&run.file()).contains("in order"));
-        assert_eq!(shown(&run.file()), run.real(), "{program}");
-        wait_for("the collector's end", LONG, || pack(&run.file()).status.success());
-        assert_eq!(shown(&run.file()), run.real(), "{program}");
+        if alone {
+            let done = finish(Command::new(cutap()).arg("recover").arg(run.folder.join("run")).arg("-o").arg(&file));
+            assert!(done.status.success(), "{done:?}");
+        }
+        wait_for("the recording's end", LONG, || !show(&file).contains("in order"));
+        assert_eq!(shown(&file), run.real(), "{program}");
+        wait_for("the collector's end", LONG, || pack(&file).status.success());
+        assert_eq!(shown(&file), run.real(), "{program}");
     }
 }
 

@@ -1,11 +1,15 @@
 /* Times single CUDA calls in its own process: `overhead.py` runs it plain and under each tool, in turns.
  *
- *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL]
+ *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch CUTAP]
  *
  * Prints one line of JSON: for each call nanoseconds in a burst (median of N bursts, with pauses between
  * them in which a collector may empty the rings) and sustained (one run without pauses), where its pointer
  * leads, and what two readings of the time stamp counter cost here. With --expect-driver it ends with 3
  * unless every driver pointer lies inside libcuda: then nothing of a tool stands in the way of a call.
+ *
+ * With --switch, under `cutap record`: `CUTAP ctl PID off` and `on` before bursts in turns, and for each call the median of what a
+ * burst with recording on takes longer than the one before it with recording off. A clock that differs between processes, and
+ * calls that take microseconds and vary by more than cutap costs, do not matter then.
  *
  * Driver functions come from dlsym, those of the runtime are linked in (libcudart_static.a), unless built
  * with -DDRIVER_ONLY. The prototypes are written out: no NVIDIA header is needed. What is queued on the
@@ -139,6 +143,14 @@ static void file_of(const void *address, char *name, size_t size)
         fclose(maps);
 }
 
+/* Switches recording of this process. */
+static void recording(const char *cutap, const char *word)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "'%s' ctl %d %s > /dev/null", cutap, (int)getpid(), word);
+    check(system(command), command);
+}
+
 static void *function(void *driver, const char *name)
 {
     void *p = dlsym(driver, name);
@@ -189,7 +201,7 @@ int main(int argc, char **argv)
 {
     long burst = 4000, bursts = 15, sustained_ms = 150;
     int expect_driver = 0;
-    const char *only = NULL;
+    const char *only = NULL, *cutap = NULL;
     for (int i = 1; i < argc; i++) {
         long *number = !strcmp(argv[i], "--burst") ? &burst : !strcmp(argv[i], "--bursts") ? &bursts
                      : !strcmp(argv[i], "--sustained") ? &sustained_ms : NULL;
@@ -197,10 +209,12 @@ int main(int argc, char **argv)
             *number = atol(argv[++i]);
         else if (!strcmp(argv[i], "--only") && i + 1 < argc)
             only = argv[++i];
+        else if (!strcmp(argv[i], "--switch") && i + 1 < argc)
+            cutap = argv[++i];
         else if (!strcmp(argv[i], "--expect-driver"))
             expect_driver = 1;
         else
-            fail("usage: overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL]", i);
+            fail("usage: overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch CUTAP]", i);
     }
     if (burst < 1 || bursts < 1 || bursts > 1000 || sustained_ms < 1)
         fail("numbers must be 1 or more, bursts at most 1000", 0);
@@ -246,7 +260,21 @@ int main(int argc, char **argv)
         file_of(call->pointer, file, sizeof file);
         if (strncmp(call->name, "cuda", 4) != 0 && strncmp(file, "libcuda.so", 10) != 0)
             outside = 1;
-        double all[1000];
+        double all[1000], first = 0;
+        for (long i = 0; cutap && i < 2 * bursts; i++) {
+            recording(cutap, i % 2 ? "on" : "off");
+            ticks(call, 200);
+            double each = ticks(call, burst) * ns / burst;
+            if (i % 2)
+                all[i / 2] = each - first;
+            first = each;
+        }
+        if (cutap) {
+            printf("%s\"%s\": {\"more\": %.2f", comma, call->name, median(all, bursts));
+            printf(", \"least\": %.2f, \"most\": %.2f}", all[bursts / 4], all[bursts * 3 / 4]); /* sorted now: the middle half */
+            comma = ", ";
+            continue;
+        }
         ticks(call, burst); /* names are told and pages are touched at the first calls */
         for (long i = 0; i < bursts; i++) {
             usleep(3000);

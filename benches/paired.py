@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What recording costs PyTorch, measured so that a machine that changes its speed between processes does not matter.
 
-    benches/paired.py --cutap CUTAP [--python PYTHON] [--blocks N] [--steps N] [--starts N] [--sim] [--out FILE.md] [--name MACHINE]
+    benches/paired.py --cutap CUTAP [--python PYTHON] [--blocks N] [--steps N] [--starts N] [--program OVERHEAD] [--sim]
+                      [--out FILE.md] [--name MACHINE]
 
 Steps: one process under `cutap record` trains 20 small linear layers (SGD, batch 64) in blocks of steps; before each block
 `cutap ctl PID off` or `on` switches recording, in turns. Off, calls go to the driver by one jump. The difference of two blocks that
 follow each other is what recording costs; the report has the median of those.
+Calls: the same for single calls, with `overhead --switch` (benches/overhead.c), also in pairs of time stamp readings.
 Starts: `import torch` with one tensor on the device, plain and recorded in turns, by the clock and by the processor time of the
 process itself. A timing is no test.
 """
@@ -20,6 +22,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "gpu"))
+import machine  # noqa: E402
 
 LOOP = """
 import json, os, subprocess, sys, time
@@ -90,6 +95,20 @@ def steps(o, work):
     yield f"  ({o.blocks} pairs of blocks of {o.steps} steps; median and middle half). About {calls // on} calls a step are recorded: {statistics.median(more) * 1000 / max(1, calls // on):.0f} ns each."
 
 
+def calls(o, work):
+    file = os.path.join(work, "calls.cutap")
+    cudart = machine.find_cudart()
+    if cudart:
+        os.environ.setdefault("OVERHEAD_CUDART", cudart)
+    words = [o.cutap, "record", *(["--sim"] if o.sim else []), "-o", file, "--", os.path.abspath(o.program), "--switch", o.cutap]
+    marker = '{"two_timestamps":'
+    found = json.loads(marker + run([*words, "--burst", "2000", "--bursts", str(o.bursts)], marker))
+    pair = found["two_timestamps"]
+    yield f"- Single calls, longer with recording on ({o.bursts} pairs of bursts of 2000; median and middle half). Two time stamps: {pair:.1f} ns."
+    for name, c in found["calls"].items():
+        yield f"  - {name}: {c['more']:.0f} [{c['least']:.0f} to {c['most']:.0f}] ns, {c['more'] / pair:.1f} pairs of time stamps"
+
+
 def starts(o, work):
     file = os.path.join(work, "start.cutap")
     recorded = [o.cutap, "record", *(["--sim"] if o.sim else []), "-o", file, "--"]
@@ -106,8 +125,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cutap", required=True)
     parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="a Python with PyTorch")
-    parser.add_argument("--blocks", type=int, default=60)
+    parser.add_argument("--blocks", type=int, default=60, help="pairs of blocks of steps; 0: none")
     parser.add_argument("--steps", type=int, default=10, help="steps of a block")
+    parser.add_argument("--program", help="overhead, as benches/build.sh builds it")
+    parser.add_argument("--bursts", type=int, default=31, help="pairs of bursts of a call")
     parser.add_argument("--starts", type=int, default=11, help="pairs of starts; 0: none")
     parser.add_argument("--sim", action="store_true", help="steps on the simulated driver; starts need a GPU")
     parser.add_argument("--out", help="write the report there too")
@@ -116,7 +137,7 @@ def main():
     o.cutap = os.path.abspath(o.cutap)
     head = f"# What recording costs PyTorch, in pairs, {datetime.date.today().isoformat()}, {o.name}\n\n{os.cpu_count()} cores, Linux {platform.release()}. `benches/paired.py` says how.\n"
     with tempfile.TemporaryDirectory(prefix="cutap-paired.") as work:
-        lines = [*steps(o, work), *(starts(o, work) if o.starts and not o.sim else [])]
+        lines = [*(calls(o, work) if o.program else []), *(steps(o, work) if o.blocks else []), *(starts(o, work) if o.starts and not o.sim else [])]
     text = head + "\n" + "\n".join(lines) + "\n"
     print(text, end="")
     if o.out:

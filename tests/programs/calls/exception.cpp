@@ -18,7 +18,9 @@ int main() {
     CHECK(caught == 7 && cuInit(0) == 0);
     try { cuFixtureCall(calls_deeper, (void *)8); } catch (int c) { caught = c; }
     CHECK(caught == 8 && cuInit(0) == 0);
-    CHECK(cuFixtureCall(catches, (void *)9) == 0);
+    try { cuLaunchKernel((void *)throws, 77, 0, 0, 0, 0, 0, 0, (void *)9, 0, 0); } catch (int c) { caught = c; }
+    CHECK(caught == 9 && cuInit(0) == 0);
+    CHECK(cuFixtureCall(catches, (void *)10) == 0);
     CHECK(cuInit(0) == 0);
     puts("ok");
 }

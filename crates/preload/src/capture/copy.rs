@@ -3,7 +3,7 @@
 //! how far it came, so there is never a fault, also when another thread unmaps the memory at this moment.
 
 use super::program;
-use crate::sys::x86_64::load8;
+use crate::sys::x86_64::{load4, load8};
 use crate::thread::fork;
 use crate::thread::stack::{Span, Stack};
 use crate::{start, sys};
@@ -30,12 +30,18 @@ impl Pages {
         Pages { page: at & !(PAGE - 1), stack: stack.with(at), proved }
     }
 
+    /// True when these bytes lie on this thread's own stack, as far as it is known.
+    #[inline(always)]
+    pub fn on_stack(&self, from: usize, len: usize) -> bool {
+        let offset = from.wrapping_sub(self.page);
+        let in_page = self.page != 0 && offset < PAGE && len <= PAGE - offset;
+        in_page || self.stack.holds(from, len)
+    }
+
     /// True when these bytes may be read as they are.
     #[inline(always)]
     pub fn direct(&self, from: usize, len: usize) -> bool {
-        let offset = from.wrapping_sub(self.page);
-        let in_page = self.page != 0 && offset < PAGE && len <= PAGE - offset;
-        in_page || self.stack.holds(from, len) || program::holds(from, len, self.proved)
+        self.on_stack(from, len) || program::holds(from, len, self.proved)
     }
 
     /// True when the processor has memory at `at`, and where it lies does not tell so already. Nothing is read, for memory
@@ -75,11 +81,12 @@ impl Pages {
     }
 }
 
-/// Copies memory that the program may be writing, eight bytes at a time.
+/// Copies memory that the program may be writing, eight bytes at a time, then four.
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes.
-unsafe fn words(from: *const u8, to: *mut u8, len: usize) {
+#[inline(always)]
+pub unsafe fn words(from: *const u8, to: *mut u8, len: usize) {
     let mut n = 0;
     // SAFETY: the caller's promise.
     unsafe {
@@ -87,6 +94,10 @@ unsafe fn words(from: *const u8, to: *mut u8, len: usize) {
         while n + 8 <= len {
             to.add(n).cast::<u64>().write_unaligned(load8(from as usize + n));
             n += 8;
+        }
+        if n + 4 <= len {
+            to.add(n).cast::<u32>().write_unaligned(load4(from as usize + n));
+            n += 4;
         }
         while n < len {
             to.add(n).write(from.add(n).read_volatile());

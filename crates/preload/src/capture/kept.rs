@@ -1,4 +1,4 @@
-//! The words of a record while it is put together: those of the call, then fragments. It lives on the
+//! What stands behind the call's own words in a record, while it is put together: the result, fragments. It lives on the
 //! stack and is copied into the ring when it is whole.
 
 use super::copy::Pages;
@@ -6,16 +6,19 @@ use core::mem::MaybeUninit;
 use cutap_calls::capture::{RESULT, WORDS};
 use cutap_wire::record::FRAGMENT_WORDS;
 
-/// Words of a record that are filled here.
+/// Words of a record, with the call's own.
 const ROOM: usize = 224;
 /// Steps of a function at most; what lies behind is not kept.
 pub const STEPS_MAX: usize = 24;
 const _: () = assert!(STEPS_MAX <= 32);
 
+/// A call's words, where they stand: registers, and stack.
+pub type Words<'a> = [&'a [u64]; 2];
+
 /// A call as the steps see it.
 pub struct Call<'a> {
     /// Its words.
-    pub words: &'a [u64],
+    pub words: Words<'a>,
     /// The result register, after the call.
     pub result: u64,
     /// The low eight bytes of the first two vector registers, after the call.
@@ -24,10 +27,21 @@ pub struct Call<'a> {
     pub driver: usize,
 }
 
+impl Call<'_> {
+    /// Word `n`.
+    #[inline(always)]
+    fn word(&self, n: usize) -> Option<u64> {
+        let [first, rest] = self.words;
+        first.get(n).or_else(|| rest.get(n.wrapping_sub(first.len()))).copied()
+    }
+}
+
 /// The words of a record being put together.
 pub struct Kept {
     words: [MaybeUninit<u64>; ROOM],
     used: usize,
+    /// How many there may be.
+    end: usize,
     /// Where the fragment of each step lies, in bytes, and how long it is; and which steps have one.
     fragments: [MaybeUninit<(u16, u16)>; STEPS_MAX],
     present: u32,
@@ -36,11 +50,11 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Empty. Nothing large is filled here: it would be as dear as the rest of a call.
+    /// Empty; the record has so many words already. Nothing large is filled here: it would be as dear as the rest of a call.
     #[inline(always)]
-    pub fn new(pages: Pages) -> Kept {
+    pub fn new(pages: Pages, before: usize) -> Kept {
         let (words, fragments) = ([MaybeUninit::uninit(); ROOM], [MaybeUninit::uninit(); STEPS_MAX]);
-        Kept { words, used: 0, fragments, present: 0, pages }
+        Kept { words, used: 0, end: ROOM - before.min(ROOM), fragments, present: 0, pages }
     }
     /// The fragment of a step.
     pub fn set_fragment(&mut self, step: usize, place: (u16, u16)) {
@@ -56,7 +70,9 @@ impl Kept {
     }
     /// One more word; beyond the room it is left out.
     pub fn push(&mut self, word: u64) {
-        if let Some(to) = self.words.get_mut(self.used) {
+        if self.used < self.end
+            && let Some(to) = self.words.get_mut(self.used)
+        {
             to.write(word);
             self.used += 1;
         }
@@ -72,7 +88,7 @@ impl Kept {
     }
     /// Bytes that a fragment may still have.
     pub fn room(&self) -> usize {
-        (ROOM - self.used).saturating_sub(FRAGMENT_WORDS) * 8
+        (self.end - self.used).saturating_sub(FRAGMENT_WORDS) * 8
     }
     /// Where the next fragment's bytes begin.
     pub fn place(&mut self) -> *mut u8 {
@@ -96,10 +112,11 @@ impl Kept {
         (start as u16 * 8, kept as u16)
     }
     /// Bytes of a fragment, or of the call's words.
+    #[inline(always)]
     pub fn read(&self, base: u8, offset: usize, len: usize, call: &Call) -> Option<u64> {
         let (start, length) = match base {
             WORDS => {
-                let word = call.words.get(offset / 8)?;
+                let word = call.word(offset / 8)?;
                 return Some(word >> (offset % 8 * 8) & if len == 4 { u64::from(u32::MAX) } else { u64::MAX });
             }
             RESULT => return Some(call.result),
@@ -127,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_fragment_is_address_lengths_bytes() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false), 0);
         kept.push(7);
         let to = kept.place();
         // SAFETY: five bytes of room.
@@ -140,17 +157,17 @@ mod tests {
 
     #[test]
     fn the_room_ends() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false), 10);
         for n in 0..ROOM as u64 + 10 {
             kept.push(n);
         }
-        assert_eq!((kept.words().len(), kept.room()), (ROOM, 0));
+        assert_eq!((kept.words().len(), kept.room()), (ROOM - 10, 0));
     }
 
     #[test]
     fn words_and_fragments_are_read_inside_their_bounds() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
-        let call = Call { words: &[0x1_0000_0002, 3], result: 9, floats: [0; 2], driver: 0 };
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false), 0);
+        let call = Call { words: [&[0x1_0000_0002], &[3]], result: 9, floats: [0; 2], driver: 0 };
         let read = |kept: &Kept, base, offset, len| kept.read(base, offset, len, &call);
         assert_eq!(read(&kept, WORDS, 0, 4), Some(2));
         assert_eq!(read(&kept, WORDS, 4, 4), Some(1));

@@ -51,20 +51,12 @@ const ABSENT: usize = 1;
 
 /// The parameters of a function handle; `driver` is the address of the launch function that it is given to.
 pub fn parameters(b: &mut Block, handle: u64, driver: usize) -> Option<&'static [Parameter]> {
-    let epoch = routes::handles::unloaded().wrapping_add(1);
-    let hash = (handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    let at = KNOWN.get(hash as usize % HANDLES)?;
-    let mut before = &[][..];
-    if at.handle.load(Acquire) == handle {
-        let (same, place) = (at.epoch.load(Acquire) == epoch, at.place.load(Acquire));
-        // Another thread may be turning the handle out.
-        if at.handle.load(Acquire) == handle {
-            before = slice(place)?;
-            if same {
-                return Some(before);
-            }
-        }
-    }
+    let before = match remembered(handle) {
+        Some((known, true)) => return Some(known),
+        Some((before, false)) => before,
+        None => &[],
+    };
+    let (at, epoch) = (place_of(handle)?, epoch());
     let place = ask(b, handle, driver, before)?;
     // Two handles of one place turn each other out: they are asked again, and told again, which is right
     // if slow. A reader in between finds no handle.
@@ -73,6 +65,33 @@ pub fn parameters(b: &mut Block, handle: u64, driver: usize) -> Option<&'static 
     at.epoch.store(epoch, Release);
     at.handle.store(handle, Release);
     slice(place)
+}
+
+/// The parameters of a function handle that the driver was asked about since a module was last unloaded.
+pub fn known(handle: u64) -> Option<&'static [Parameter]> {
+    remembered(handle).filter(|(_, now)| *now).map(|(known, _)| known)
+}
+
+/// The same, also from before that; whether it is from after.
+#[inline(always)]
+fn remembered(handle: u64) -> Option<(&'static [Parameter], bool)> {
+    let at = place_of(handle).filter(|at| at.handle.load(Acquire) == handle)?;
+    let (now, place) = (at.epoch.load(Acquire) == epoch(), at.place.load(Acquire));
+    // Another thread may be turning the handle out.
+    let same = at.handle.load(Acquire) == handle;
+    same.then(|| slice(place)).flatten().map(|known| (known, now))
+}
+
+#[inline(always)]
+fn place_of(handle: u64) -> Option<&'static Known> {
+    let hash = (handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    KNOWN.get(hash as usize % HANDLES)
+}
+
+/// Unloads so far, plus one: 0 is nobody's.
+#[inline(always)]
+fn epoch() -> u32 {
+    routes::handles::unloaded().wrapping_add(1)
 }
 
 fn slice(place: u64) -> Option<&'static [Parameter]> {

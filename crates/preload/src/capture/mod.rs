@@ -5,6 +5,7 @@
 mod copy;
 mod kept;
 pub mod kernels;
+pub mod launch;
 mod logs;
 mod program;
 pub mod quick;
@@ -17,8 +18,8 @@ use copy::Pages;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, EXIT, Row};
 use cutap_calls::generated::capture::{NAMES, ROWS, STEPS};
-pub use kept::Call;
 use kept::Kept;
+pub use kept::{Call, Words};
 pub use program::look as look_at_program;
 use steps::run;
 
@@ -46,10 +47,16 @@ pub fn find(name: &[u8], block: bool, major: u32) -> u32 {
     let at = |hash| capture::number(&NAMES, hash);
     let Some(n) = at(versioned).or_else(|| at(plain)) else { return 0 };
     let Some(row) = ROWS.get(n) else { return 0 };
-    let steps = capture::steps(&STEPS, row);
+    let steps = steps_of(row);
     let before = steps.iter().any(|s| s.flags & (EXIT | ALWAYS) == 0) || row.vectors + row.stack > 0;
     let after = steps.iter().any(|s| s.flags & (EXIT | ALWAYS) != 0);
     (n as u32 + 1) | if before { row::BEFORE } else { 0 } | if after { row::AFTER } else { 0 }
+}
+
+/// The steps of a function.
+#[inline(always)]
+pub fn steps_of(row: &Row) -> &'static [capture::Step] {
+    capture::steps(&STEPS, row)
 }
 
 /// The row that a slot remembers.
@@ -65,14 +72,23 @@ fn driver(frame: &Frame) -> usize {
 
 /// The words of a framed call as its row says: registers, vector registers, stack.
 #[inline(always)]
-fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> &'a [u64] {
-    if row.vectors + row.stack == 0 {
-        return frame.args.get(..usize::from(row.ints)).unwrap_or(&[]);
+fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> Words<'a> {
+    let stack = usize::from(row.stack);
+    if row.vectors == 0 && stack <= frame.stack_words && frame.stack.is_aligned() {
+        // SAFETY: as many words as `stack_words` says can be read; what is called has a copy of its own.
+        let stack = unsafe { core::slice::from_raw_parts(frame.stack, stack) };
+        return [frame.args.get(..usize::from(row.ints)).unwrap_or(&[]), stack];
     }
+    [collected(frame, row, to), &[]]
+}
+
+/// The same, one behind the other.
+#[inline(never)]
+fn collected<'a>(frame: &Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> &'a [u64] {
     let vectors = frame.xmm.iter().take(usize::from(row.vectors)).map(|&x| x as u64);
     let stack = (0..usize::from(row.stack)).map(|n| match n < frame.stack_words {
         // SAFETY: as many words as `stack_words` says can be read.
-        true => unsafe { frame.stack.add(n).read() },
+        true => unsafe { frame.stack.add(n).read_unaligned() },
         false => 0,
     });
     let all = frame.args.iter().take(usize::from(row.ints)).copied().chain(vectors).chain(stack);
@@ -87,20 +103,25 @@ fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL
 
 /// On the way in: the words and the inputs of a framed call.
 #[inline(never)]
-pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
+pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, [&[u64]; 3]) -> R) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let call = Call { words: words_of(frame, row, &mut words), result: 0, floats: [0; 2], driver: driver(frame) };
     inputs(b, row, &call, frame.stack as usize, then)
 }
 
 /// On the way in: the words and the inputs behind them. `stack` is an address on the stack of the call.
-pub fn inputs<R>(b: &mut Block, row: &Row, call: &Call, stack: usize, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
-    let mut kept = Kept::new(Pages::new(stack, &mut b.stack, false));
-    for &w in call.words {
-        kept.push(w);
-    }
-    run(b, &mut kept, capture::steps(&STEPS, row), call, 0);
-    then(b, kept.words())
+#[inline(always)]
+pub fn inputs<R>(
+    b: &mut Block,
+    row: &Row,
+    call: &Call,
+    stack: usize,
+    then: impl FnOnce(&mut Block, [&[u64]; 3]) -> R,
+) -> R {
+    let [first, rest] = call.words;
+    let mut kept = Kept::new(Pages::new(stack, &mut b.stack, false), first.len() + rest.len());
+    run(b, &mut kept, steps_of(row), call, 0);
+    then(b, [first, rest, kept.words()])
 }
 
 /// On the way out: the result and the outputs of a framed call.
@@ -122,9 +143,9 @@ pub fn outputs<R>(
     then: impl FnOnce(&mut Block, &[u64]) -> R,
 ) -> R {
     let succeeded = call.result as u32 == 0;
-    let mut kept = Kept::new(Pages::new(stack, &mut b.stack, succeeded));
+    let mut kept = Kept::new(Pages::new(stack, &mut b.stack, succeeded), 0);
     kept.push(call.result);
     let when = if succeeded { EXIT | ALWAYS } else { ALWAYS };
-    run(b, &mut kept, capture::steps(&STEPS, row), call, when);
+    run(b, &mut kept, steps_of(row), call, when);
     then(b, kept.words())
 }

@@ -2,39 +2,41 @@
 //! is one word of the slot, and neither rows nor steps are looked at. All other calls go by their steps; what is kept is the same.
 
 use super::copy::Pages;
-use super::of;
+use super::{launch, of, steps_of};
 use crate::sys::x86_64::{load4, load8};
 use crate::thread::block::Block;
 use crate::thread::record;
 use core::mem::MaybeUninit;
-use cutap_calls::capture::{self, ALWAYS, EXIT, NONE, WORDS, kind};
-use cutap_calls::generated::capture::STEPS;
+use cutap_calls::capture::{ALWAYS, EXIT, NONE, WORDS, kind};
 use cutap_wire::record::{FRAGMENT_WORDS, OUTPUT_LEN, OUTPUT_WORD};
 
-/// Words in the integer registers.
-const INTS: u64 = 7;
-/// On the way in there is nothing but words.
+/// On the way in there is nothing but words, of integer registers or of a runtime's parameter block.
 const ENTER: u64 = 1 << 3;
 /// On the way out there is nothing but the outputs listed here.
-const EXITS: u64 = 1 << 4;
+pub const EXITS: u64 = 1 << 4;
 /// The function was armed, and is left out for now: `cutap ctl PID filter`.
 pub const UNWANTED: u64 = 1 << 5;
-/// Outputs: for each a byte for the register, a byte for the length; 0 for none.
+/// It launches a kernel, in the way that `launch` knows.
+pub const LAUNCH: u64 = 1 << 6;
+/// How many words.
+const WORDS_AT: u32 = 8;
+const WORDS_MOST: u64 = 0x3f;
+/// Outputs: for each a byte for the word, a byte for the length; 0 for none.
 pub const OUTPUTS: u32 = 16;
 const MOST: usize = 3;
 /// Bytes of an output.
 const BYTES: usize = 64;
+/// A record of one small output has four bits for the number of its word.
+const OUTPUT_WORDS: u16 = 16;
 
 /// The word of a function; 0: by its steps.
 pub fn of_row(remembered: u32) -> u64 {
-    let Some(row) = of(remembered) else { return 6 | ENTER | EXITS };
-    if row.vectors + row.stack > 0 || row.ints > 6 {
-        return 0;
-    }
-    let steps = capture::steps(&STEPS, row);
-    let mut quick = u64::from(row.ints) | EXITS;
-    if steps.iter().all(|s| s.flags & (EXIT | ALWAYS) != 0) {
-        quick |= ENTER;
+    let Some(row) = of(remembered) else { return 6 << WORDS_AT | ENTER | EXITS };
+    let steps = steps_of(row);
+    let mut quick = if launch::is_one(row) { EXITS | LAUNCH } else { EXITS };
+    let ints = u64::from(row.ints);
+    if row.vectors + row.stack == 0 && ints <= WORDS_MOST && steps.iter().all(|s| s.flags & (EXIT | ALWAYS) != 0) {
+        quick |= ints << WORDS_AT | ENTER;
     }
     let outputs = || steps.iter().filter(|s| s.flags & (EXIT | ALWAYS) != 0);
     for (n, s) in outputs().enumerate() {
@@ -47,7 +49,7 @@ pub fn of_row(remembered: u32) -> u64 {
             || !whole
             || len == 0
             || len > BYTES
-            || register >= u16::from(row.ints)
+            || register >= u16::from(row.ints).min(OUTPUT_WORDS)
             || s.offset % 8 != 0
         {
             return quick & !EXITS;
@@ -65,7 +67,7 @@ pub fn is_quick(quick: u64) -> bool {
 /// How many words a call has, if words are all that there is on the way in.
 #[inline(always)]
 pub fn words(quick: u64) -> Option<usize> {
-    (quick & ENTER != 0).then_some((quick & INTS) as usize)
+    (quick & ENTER != 0).then_some((quick >> WORDS_AT & WORDS_MOST) as usize)
 }
 
 /// A call that has returned.
@@ -174,11 +176,14 @@ mod tests {
     #[test]
     fn what_is_quick() {
         let quick = |name: &[u8]| of_row(find(name, false, 13));
-        assert_eq!(quick(b"cuCtxSetCurrent"), 1 | ENTER | EXITS);
-        assert_eq!(quick(b"cuCtxGetCurrent"), 1 | ENTER | EXITS | 8 << 8 << OUTPUTS);
-        assert_eq!(quick(b"cuMemGetInfo_v2"), 2 | ENTER | EXITS | (8 << 8 | (8 << 8 | 1) << 16) << OUTPUTS);
-        assert_eq!(quick(b"cuLaunchKernel"), 0, "stack words and parameters");
+        let of_words = |n: u64| n << WORDS_AT | ENTER | EXITS;
+        assert_eq!(quick(b"cuCtxSetCurrent"), of_words(1));
+        assert_eq!(quick(b"cuCtxGetCurrent"), of_words(1) | 8 << 8 << OUTPUTS);
+        assert_eq!(quick(b"cuMemGetInfo_v2"), of_words(2) | (8 << 8 | (8 << 8 | 1) << 16) << OUTPUTS);
+        assert_eq!(quick(b"cuLaunchKernel"), EXITS | LAUNCH, "stack words and parameters");
         assert_eq!(quick(b"cuModuleGetFunction") & ENTER, 0, "a text");
-        assert_eq!(quick(b"nobodyKnowsThis"), 6 | ENTER | EXITS);
+        assert_eq!(quick(b"nobodyKnowsThis"), of_words(6));
+        let block = of_row(find(b"cudaLaunchKernel", true, 13));
+        assert_eq!(block, of_words(7), "three addresses, six dimensions of four bytes, a size");
     }
 }

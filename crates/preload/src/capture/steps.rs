@@ -1,9 +1,11 @@
 //! The steps of a function, followed one by one: each reads a pointer and keeps what it leads to.
 
+use super::copy::words;
 use super::kept::{Call, Kept, STEPS_MAX};
 use super::{kernels, logs};
 use crate::routes::handles;
 use crate::start;
+use crate::sys::x86_64::load8;
 use crate::thread::block::Block;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, RETURNED, Step, WORDS, kind};
@@ -174,6 +176,11 @@ fn pointers(
 /// alignment makes, for the reader knows their sizes.
 fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize, room: usize) -> Option<(u16, u16)> {
     let n = known.len().min(PARAMETERS);
+    if n == known.len()
+        && let Some(got) = usual_kernel(kept, known, at, room)
+    {
+        return Some(kept.close(at, got, got));
+    }
     let mut pointers = [MaybeUninit::<usize>::uninit(); PARAMETERS];
     // SAFETY: room for `n` pointers.
     if n == 0 || unsafe { kept.pages.copy(at, pointers.as_mut_ptr().cast(), n * 8) } != n * 8 {
@@ -197,6 +204,27 @@ fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize, room: usize)
         }
     }
     (got > 0).then(|| kept.close(at, got, known.iter().map(|p| p.size()).sum()))
+}
+
+/// The same where all of it lies on the caller's stack, as compilers put it, and has room: how many bytes there are.
+#[inline(always)]
+fn usual_kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize, room: usize) -> Option<usize> {
+    let to = kept.place();
+    let mut got = 0;
+    if known.is_empty() || !kept.pages.on_stack(at, known.len() * 8) {
+        return None;
+    }
+    for (n, p) in known.iter().enumerate() {
+        // SAFETY: the array lies on this thread's stack.
+        let (from, size) = (unsafe { load8(at + n * 8) } as usize, p.size());
+        if size > room - got || !kept.pages.on_stack(from, size) {
+            return None;
+        }
+        // SAFETY: so does the parameter; there is room behind what was copied.
+        unsafe { words(from as *const u8, to.add(got), size) };
+        got += size;
+    }
+    Some(got)
 }
 
 /// CU_LAUNCH_PARAM_*: pairs of a key and a value, up to a zero; and the buffer of the size they say.
@@ -238,10 +266,11 @@ mod tests {
 
     /// What the steps keep, as (address, bytes meant, bytes).
     fn fragments(steps: &[Step], words: &[u64], when: u8) -> std::vec::Vec<(u64, u32, std::vec::Vec<u8>)> {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false), words.len());
         // SAFETY: zeros are a valid block; no step here asks a driver.
         let mut block = unsafe { std::boxed::Box::<Block>::new_zeroed().assume_init() };
-        run(&mut block, &mut kept, steps, &Call { words, result: 0, floats: [0; 2], driver: 0 }, when);
+        let call = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };
+        run(&mut block, &mut kept, steps, &call, when);
         let bytes: std::vec::Vec<u8> = kept.words().iter().flat_map(|w| w.to_le_bytes()).collect();
         Fragments::new(&bytes).map(|f| (f.address, f.meant, f.bytes.to_vec())).collect()
     }

@@ -4,7 +4,7 @@
 //! A record of the runtime's is read where the document says, and nothing else of the runtime is
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
-use super::instances::{ALL, Function, ISSUE, Instance};
+use super::instances::{self, ALL, Function, ISSUE, Instance};
 use super::introduced::{UNWANTED, introduce, name};
 use super::{quiet, usual};
 use crate::capture::quick::{self, Ended};
@@ -152,7 +152,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     let call = OpenCall { number: 0, slot, frame: at, reported: at };
     let caller = caller(r);
     let number = match quick_words(b, f, r, at) {
-        Some(words) => record::enter(b, call, caller, words),
+        Some(words) => record::enter(b, call, caller, [words]),
         None => enter_by_steps(b, call, caller, f, r),
     };
     if let Some(number) = number {
@@ -168,11 +168,10 @@ fn enter_by_steps(b: &mut Block, call: OpenCall, caller: usize, f: &Function, r:
     let remembered = f.row.load(Relaxed);
     with_block(b, r, remembered, |b, words| match capture::of(remembered) {
         Some(row) if remembered & row::BEFORE != 0 => {
-            capture::inputs(b, row, &Call { words, result: 0, floats: [0; 2], driver: 0 }, call.frame, |b, words| {
-                record::enter(b, call, caller, words)
-            })
+            let of_block = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };
+            capture::inputs(b, row, &of_block, call.frame, |b, words| record::enter(b, call, caller, words))
         }
-        _ => record::enter(b, call, caller, words),
+        _ => record::enter(b, call, caller, [words]),
     })
 }
 
@@ -228,9 +227,8 @@ fn exit_by_steps(b: &mut Block, number: u32, result: u64, f: &Function, r: &Call
     let (at, remembered) = (&raw const *r as usize, f.row.load(Relaxed));
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
-            capture::outputs(b, row, &Call { words, result, floats: [0; 2], driver: 0 }, at, |b, words| {
-                record::exit(b, at, number, words)
-            });
+            let of_block = Call { words: [words, &[]], result, floats: [0; 2], driver: 0 };
+            capture::outputs(b, row, &of_block, at, |b, words| record::exit(b, at, number, words));
         }),
         _ => record::exit(b, at, number, &[result]),
     }
@@ -287,7 +285,7 @@ pub fn caller(r: &CallbackRecord) -> usize {
 
 /// A launch's kernel, from the record: no driver call of ours.
 #[inline(always)]
-fn kernel(b: &mut Block, f: &Function, number: u32, r: &CallbackRecord) {
+pub fn kernel(b: &mut Block, f: &Function, number: u32, r: &CallbackRecord) {
     // 11.x leaves garbage there for other functions.
     if f.launch.load(Relaxed) && !r.kernel.is_null() {
         let id = super::handles::kernel_name(r.kernel);
@@ -301,9 +299,7 @@ fn kernel(b: &mut Block, f: &Function, number: u32, r: &CallbackRecord) {
 /// because the launch's flag is on.
 pub fn is_footprint(b: &mut Block, caller: usize) -> bool {
     const LAUNCH: usize = 211;
-    let Some(i) = ALL.iter().take_while(|i| i.object.load(Acquire) != 0).find(|i| i.holds(caller)) else {
-        return false;
-    };
+    let Some(i) = instances::around(caller) else { return false };
     if !i.is_on(LAUNCH) {
         return false;
     }

@@ -15,7 +15,8 @@ use cutap_wire::names::layer;
 const INSTANCES: usize = 128;
 const TABLE_WORDS: usize = 16;
 
-/// One function of one instance.
+/// One function of one instance, in one line of the cache.
+#[repr(align(64))]
 pub struct Function {
     /// Slot number; 0 not named yet.
     pub slot: AtomicU32,
@@ -43,6 +44,7 @@ pub struct Function {
 
 impl Function {
     const fn new() -> Function {
+        const { assert!(size_of::<Function>() == 64) };
         Function {
             slot: AtomicU32::new(0),
             twin: AtomicU32::new(0),
@@ -203,6 +205,17 @@ pub static ALL: [Instance; INSTANCES] = [const {
         listed: AtomicU32::new(0),
     }
 }; INSTANCES];
+/// The instance in whose code `address` lies. Most that ask do so of the same one again.
+pub fn around(address: usize) -> Option<&'static Instance> {
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    if let Some(i) = ALL.get(LAST.load(Relaxed)).filter(|i| i.holds(address)) {
+        return Some(i);
+    }
+    let n = ALL.iter().take_while(|i| i.object.load(Acquire) != 0).position(|i| i.holds(address))?;
+    LAST.store(n, Relaxed);
+    ALL.get(n)
+}
+
 /// A profiler asked the driver for a table.
 pub static PROFILER: AtomicBool = AtomicBool::new(false);
 

@@ -1,7 +1,7 @@
 //! The commonest reports: of a runtime that is linked in, a function that is known already and of which words and small outputs are all
 //! that is kept. Nothing here that `callbacks` does not do too; where anything is not as usual it says no, having done nothing.
 
-use super::callbacks::{CallbackRecord, caller, quick_words};
+use super::callbacks::{CallbackRecord, caller, kernel, quick_words};
 use super::instances::{Function, Instance};
 use crate::capture::quick::{self, Ended};
 use crate::start::{self, switch};
@@ -30,7 +30,10 @@ pub fn enter(i: &Instance, id: u32, r: &CallbackRecord) -> bool {
         return false;
     }
     let Some(words) = quick_words(b, f, r, at) else { return false };
-    record::enter(b, OpenCall { number: 0, slot, frame: at, reported: at }, caller(r), words);
+    let call = OpenCall { number: 0, slot, frame: at, reported: at };
+    if let Some(number) = record::enter(b, call, caller(r), [words]) {
+        kernel(b, f, number, r);
+    }
     true
 }
 

@@ -23,6 +23,8 @@ pub const RECORD: u32 = 1 << 0;
 const PROC_ADDRESS: u32 = 1 << 1;
 const EXPORT_TABLE: u32 = 1 << 2;
 const FOOTPRINT: u32 = 1 << 3;
+/// Bits of a function of which calls may be our own footprint.
+pub const RECORD_FOOTPRINT: u32 = RECORD | FOOTPRINT;
 const HANDLES: u32 = 1 << 4;
 const UNLOAD: u32 = 1 << 5;
 /// Bits of the hooks that keep a module's image: it is the second argument, or the first.

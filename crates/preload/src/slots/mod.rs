@@ -1,7 +1,9 @@
 //! A slot is one function of one load of one library. Its thunk's address is what the program holds.
 
 pub mod call;
+pub mod footprint_x86_64;
 pub mod hooks;
+pub mod inputs_x86_64;
 pub mod left;
 pub mod quick;
 pub mod quick_x86_64;

@@ -3,9 +3,10 @@
 
 use super::hooks::RECORD;
 use super::thunks_x86_64::Frame;
-use super::{left, quick_x86_64, table};
+use super::{inputs_x86_64, left, quick_x86_64, table};
 use crate::capture::{self, quick};
 use crate::loader::objects::Object;
+use crate::sys::x86_64::load8;
 use crate::thread::{clock, record};
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -32,8 +33,8 @@ pub struct QuickFrame {
     /// The caller's rbp, and where the call returns to.
     behind: [usize; 2],
 }
-/// What lies below rbp.
-const BYTES: usize = offset_of!(QuickFrame, behind);
+/// Bytes of what lies below rbp.
+pub const BYTES: usize = offset_of!(QuickFrame, behind);
 const _: () = assert!(BYTES == 96 && offset_of!(QuickFrame, slot) + 56 == BYTES);
 /// Fields that the assembler names.
 pub const WORD: usize = offset_of!(QuickFrame, word);
@@ -45,23 +46,38 @@ impl QuickFrame {
     pub fn at(&self) -> usize {
         &raw const *self as usize + size_of::<QuickFrame>()
     }
+    /// Number of the slot.
+    pub fn slot(&self) -> u32 {
+        table::number_at(self.slot)
+    }
+    /// Where the call returns to.
+    pub fn caller(&self) -> usize {
+        let [_, caller] = self.behind;
+        caller
+    }
+    /// The words of the integer registers, in order.
+    #[inline(always)]
+    pub fn args(&self) -> [u64; 6] {
+        // One by one: two at a time would wait for the stores behind which they come.
+        let place = |n: usize| &raw const self.args as usize + 8 * (5 - n);
+        // SAFETY: this frame.
+        core::array::from_fn(|n| unsafe { load8(place(n)) })
+    }
     /// The same call as it would stand in the common frame.
     pub fn frame(&self) -> Frame {
-        let [_, caller] = self.behind;
-        let slot = table::number_at(self.slot);
-        let mut args = self.args;
-        args.reverse();
+        let slot = self.slot();
         Frame {
-            args,
+            args: self.args(),
             rax: self.rax,
             r10: 0,
             xmm: [0; 8],
             stack: self.at() as *const u64,
-            caller,
+            caller: self.caller(),
             target: table::slot(slot).map_or(0, |s| s.real.load(Relaxed)),
             slot,
             number: self.number as u32,
-            stack_words: 0,
+            // None, but in the frame of calls with inputs, which believes the registry.
+            stack_words: capture::of(table::row_of(slot)).map_or(0, |row| row.stack.into()),
             result: self.result,
             result_xmm: [0; 2],
             recorded: 1,
@@ -79,10 +95,13 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
         (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
     };
     let believed = owner.layer == layer::DRIVER || NEWEST.iter().any(known);
-    if !believed || !quick::is_quick(quick::of_row(remembered)) || !clock::is_timestamp() {
+    if !believed || !clock::is_timestamp() {
         return None;
     }
-    let frame = quick_x86_64::frame(row.ints.into())?;
+    let frame = match quick::is_quick(quick::of_row(remembered)) {
+        true => quick_x86_64::frame(row.ints.into())?,
+        false => inputs_x86_64::entry(row)?,
+    };
     Some((frame, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
 }
 

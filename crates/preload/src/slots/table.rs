@@ -290,6 +290,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
             None => gate_entry(),
         },
         _ if hooks & super::hooks::STACK != 0 => super::stacked_x86_64::entry(),
+        super::hooks::RECORD_FOOTPRINT => super::footprint_x86_64::entry(),
         _ => frame_entry(),
     };
     s.entry.store(to, Release);

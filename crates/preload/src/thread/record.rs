@@ -46,7 +46,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
     let number = match quick::words(slot.quick.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
-        Some(words) => enter(b, call, frame.caller, words),
+        Some(words) => enter(b, call, frame.caller, [words]),
         None => enter_by_steps(b, call, frame),
     };
     if let Some(number) = number {
@@ -72,11 +72,11 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
 fn enter_by_steps(b: &mut Block, call: OpenCall, frame: &Frame) -> Option<u32> {
     let remembered = table::row_of(frame.slot);
     match capture::of(remembered) {
-        None => enter(b, call, frame.caller, &frame.args),
+        None => enter(b, call, frame.caller, [&frame.args]),
         Some(row) if remembered & row::BEFORE != 0 => {
             capture::before(b, frame, row, |b, words| enter(b, call, frame.caller, words))
         }
-        Some(row) => enter(b, call, frame.caller, frame.args.get(..usize::from(row.ints)).unwrap_or(&[])),
+        Some(row) => enter(b, call, frame.caller, [frame.args.get(..usize::from(row.ints)).unwrap_or(&[])]),
     }
 }
 
@@ -132,7 +132,7 @@ pub fn note(frame: &mut Frame) {
     let at = frame.stack as usize;
     b.leave_below(at);
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
-    if let Some(number) = enter(b, call, frame.caller, &frame.args) {
+    if let Some(number) = enter(b, call, frame.caller, [&frame.args]) {
         b.pop(number);
     }
 }
@@ -149,7 +149,7 @@ pub fn ready() -> Option<&'static mut Block> {
 /// Writes an enter record and opens the call; its number. The call is open before its record is there
 /// and until its exit is, so that a signal handler's call in between finds its parent.
 #[inline(always)]
-pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Option<u32> {
+pub fn enter<const N: usize>(b: &mut Block, call: OpenCall, caller: usize, words: [&[u64]; N]) -> Option<u32> {
     let place = b.depth;
     let expected = calls(b);
     let back = if place == 0 { NO_PARENT } else { parent(b, place, expected) };
@@ -158,7 +158,29 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Opt
     if reserve::put(b, call.frame, kind::ENTER, usual, second(caller, back), words) {
         return Some(expected);
     }
-    enter_anyhow(b, call, caller, words, place, expected)
+    enter_anyhow(b, call, caller, &words, place, expected)
+}
+
+/// The same for a record of so many words, of which `fill` writes the arguments and what lies behind. `None`: nothing is written, for
+/// something is not as usual.
+#[inline(always)]
+pub fn enter_with(
+    b: &mut Block,
+    call: OpenCall,
+    caller: usize,
+    length: u32,
+    fill: impl FnOnce(&Reserved),
+) -> Option<u32> {
+    let place = b.depth;
+    let expected = calls(b);
+    let back = if place == 0 { NO_PARENT } else { parent(b, place, expected) };
+    b.push(OpenCall { number: expected, ..call });
+    let usual = |calls: u32| (calls == expected).then_some(call.slot);
+    if reserve::put_with(b, call.frame, kind::ENTER, usual, length, second(caller, back), fill) {
+        return Some(expected);
+    }
+    b.depth = place;
+    None
 }
 
 /// Second word of an enter record.
@@ -173,11 +195,11 @@ fn enter_anyhow(
     b: &mut Block,
     call: OpenCall,
     caller: usize,
-    words: &[u64],
+    words: &[&[u64]],
     place: usize,
     expected: u32,
 ) -> Option<u32> {
-    let length = 2 + words.len() as u32;
+    let length = 2 + words.iter().map(|part| part.len() as u32).sum::<u32>();
     let Some(pending) = reserve(b, call.frame, kind::ENTER, length, |_| call.slot) else {
         b.depth = place;
         return None;
@@ -193,7 +215,7 @@ fn enter_anyhow(
     // SAFETY: `length` words are reserved.
     unsafe {
         reserved.word(1, second(caller, back));
-        for (n, &w) in words.iter().enumerate() {
+        for (n, &w) in words.iter().copied().flatten().enumerate() {
             reserved.word(n + 2, w);
         }
     }
@@ -257,7 +279,7 @@ pub const NEAR: u32 = META_MAX - 4096;
 fn about_quickly(b: &mut Block, at: usize, kind: u8, number: u32, words: &[u64]) {
     let Some((&second, rest)) = words.split_first() else { return };
     let back = |calls: u32| Some(calls.wrapping_sub(1).wrapping_sub(number)).filter(|&back| back < NEAR);
-    if !reserve::put(b, at, kind, back, second, rest) {
+    if !reserve::put(b, at, kind, back, second, [rest]) {
         about(b, at, kind, number, words);
     }
 }

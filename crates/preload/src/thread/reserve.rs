@@ -52,7 +52,38 @@ pub fn reserve(b: &mut Block, at: usize, kind: u8, words: u32, meta: impl Fn(u32
 
 /// Writes a record whole, where all is as usual: nothing interrupted, room, no other record due. False: nothing is written.
 #[inline(always)]
-pub fn put(b: &mut Block, at: usize, kind: u8, meta: impl Fn(u32) -> Option<u32>, second: u64, rest: &[u64]) -> bool {
+pub fn put<const N: usize>(
+    b: &mut Block,
+    at: usize,
+    kind: u8,
+    meta: impl Fn(u32) -> Option<u32>,
+    second: u64,
+    rest: [&[u64]; N],
+) -> bool {
+    let words = 2 + rest.iter().map(|part| part.len() as u32).sum::<u32>();
+    put_with(b, at, kind, meta, words, second, |reserved| {
+        let mut n = 2;
+        for part in rest {
+            for &word in part {
+                // SAFETY: so many are reserved.
+                unsafe { reserved.word(n, word) };
+                n += 1;
+            }
+        }
+    })
+}
+
+/// The same for a record of so many words, of which `fill` writes those behind the second.
+#[inline(always)]
+pub fn put_with(
+    b: &mut Block,
+    at: usize,
+    kind: u8,
+    meta: impl Fn(u32) -> Option<u32>,
+    words: u32,
+    second: u64,
+    fill: impl FnOnce(&Reserved),
+) -> bool {
     if !b.writing.0.is_null() || b.writer.chunk.is_null() {
         return false;
     }
@@ -60,8 +91,8 @@ pub fn put(b: &mut Block, at: usize, kind: u8, meta: impl Fn(u32) -> Option<u32>
     unsafe {
         let head = b.writer.head();
         let Some(meta) = meta((head >> 32) as u32) else { return false };
-        let words = 2 + rest.len() as u32;
-        let now = clock::ticks();
+        // A note has no time of its own.
+        let now = if kind == kind::NOTE { b.writer.last } else { clock::ticks() };
         if now.wrapping_sub(b.writer.last) >= NEAR {
             return false;
         }
@@ -70,9 +101,7 @@ pub fn put(b: &mut Block, at: usize, kind: u8, meta: impl Fn(u32) -> Option<u32>
         b.writer.last = now;
         b.writing = (reserved.at.cast(), at);
         reserved.word(1, second);
-        for (n, &word) in rest.iter().enumerate() {
-            reserved.word(n + 2, word);
-        }
+        fill(&reserved);
         reserved.commit(first);
     }
     b.writing.0 = core::ptr::null_mut();

@@ -1,0 +1,85 @@
+//! The commonest launches: the kernel's parameters, and the array of pointers to them, lie on the caller's stack, as compilers put them,
+//! and the kernel is known. They go from there into the ring. All other launches go by the steps; what is kept is the same.
+
+use super::copy::{Pages, words as copy};
+use super::kept::Words;
+use super::kernels;
+use super::steps_of;
+use crate::sys::x86_64::load8;
+use crate::thread::block::{Block, OpenCall};
+use crate::thread::record;
+use cutap_calls::capture::{ALWAYS, EXIT, NONE, PARAMETERS, Row, Step, WORDS, kind};
+use cutap_wire::record::FRAGMENT_WORDS;
+
+/// Bytes of parameters that are few: any record has room for them.
+const FEW: usize = 1024;
+
+/// The steps of a launch, if there are no others on the way in: the parameters, and what stands for them instead.
+fn steps(row: &Row) -> Option<(&Step, &Step)> {
+    match steps_of(row) {
+        [parameters, extra] if parameters.kind == kind::KERNEL_PARAMS && extra.kind == kind::EXTRA => {
+            let by_words = parameters.base == WORDS && parameters.count_base == WORDS && extra.base == WORDS;
+            let inputs = (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0 && extra.count_base == NONE;
+            (by_words && inputs).then_some((parameters, extra))
+        }
+        _ => None,
+    }
+}
+
+/// True for a function whose launches may be of this kind.
+pub fn is_one(row: &Row) -> bool {
+    row.vectors == 0 && steps(row).is_some()
+}
+
+/// Begins a launch; its number. `None`: nothing was done, and it must go by the steps.
+pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words) -> Option<u32> {
+    let (parameters, extra) = steps(row)?;
+    let [first, rest] = words;
+    let word = |offset: u16| {
+        let n = usize::from(offset) / 8;
+        first.get(n).or_else(|| rest.get(n.wrapping_sub(first.len()))).copied()
+    };
+    let (array, function) = (word(parameters.offset)? as usize, word(parameters.count)?);
+    if array == 0 || word(extra.offset)? != 0 {
+        return None;
+    }
+    let known = kernels::known(function).filter(|known| !known.is_empty() && known.len() <= PARAMETERS)?;
+    let pages = Pages::new(call.frame, &mut b.stack, false);
+    if !pages.on_stack(array, known.len() * 8) {
+        return None;
+    }
+    let mut bytes = 0;
+    // SAFETY: the array lies on this thread's stack.
+    let place = |n: usize| unsafe { load8(array + n * 8) } as usize;
+    for (n, p) in known.iter().enumerate() {
+        if !pages.on_stack(place(n), p.size()) {
+            return None;
+        }
+        bytes += p.size();
+    }
+    if bytes > FEW.min(parameters.most.into()) {
+        return None;
+    }
+    let before = first.len() + rest.len();
+    let length = 2 + before + FRAGMENT_WORDS + bytes.div_ceil(8);
+    record::enter_with(b, call, caller, length as u32, |record| {
+        // SAFETY: so many words are reserved; what is read lies on this thread's stack.
+        unsafe {
+            for (n, &w) in first.iter().enumerate() {
+                record.word(n + 2, w);
+            }
+            for (n, &w) in rest.iter().enumerate() {
+                record.word(first.len() + n + 2, w);
+            }
+            record.word(before + 2, array as u64);
+            record.word(before + 3, bytes as u64 | (bytes as u64) << 32);
+            // Behind the last parameter the word's other bytes are zero.
+            record.word(length - 1, 0);
+            let mut to = record.at.add(before + 4).cast::<u8>();
+            for (n, p) in known.iter().enumerate() {
+                copy(place(n) as *const u8, to, p.size());
+                to = to.add(p.size());
+            }
+        }
+    })
+}

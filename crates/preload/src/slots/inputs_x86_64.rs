@@ -1,0 +1,178 @@
+//! The frame of calls with inputs: integer arguments in registers and on the stack, and memory that is kept on the way in. What the quick
+//! frame (`quick_x86_64`) does in assembler before the call is done here in Rust; behind the call both are the same.
+//!
+//! It only ever goes on where all is as usual; anything else leads to the common frame with nothing changed. It believes of the
+//! function what the registry says: that it takes no vector arguments, returns nothing in them, and how many stack words it takes.
+
+use super::left;
+use super::quick::QuickFrame;
+use super::table::{self, QUICK};
+use crate::capture::quick::{EXITS, LAUNCH, UNWANTED};
+use crate::capture::{self, Call, launch};
+use crate::routes::quiet;
+use crate::start::switch;
+use crate::thread::block::OpenCall;
+use crate::thread::{fork, record};
+use core::arch::global_asm;
+use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
+use cutap_calls::capture::{Row, kind};
+use cutap_wire::control::{Control, RECORDING_ON};
+
+/// Stack words that it passes on at most.
+pub const STACK_WORDS: usize = 16;
+const OUTGOING: usize = STACK_WORDS * 8;
+
+unsafe extern "C" {
+    fn cutap_inputs();
+}
+
+/// The frame, if the function is one for it.
+pub fn entry(row: &Row) -> Option<usize> {
+    let steps = capture::steps_of(row);
+    let plain = row.vectors == 0 && row.ints <= 6 && usize::from(row.stack) <= STACK_WORDS;
+    let floats = steps.iter().any(|s| s.kind == kind::FLOATS);
+    (plain && !floats).then_some(cutap_inputs as *const () as usize)
+}
+
+global_asm!(
+    ".hidden cutap_inputs, cutap_inputs_before, cutap_inputs_personality, cutap_quick_end, cutap_quick_end_by_steps",
+    ".hidden cutap_frame, cutap_not_on, CUTAP_CONTROL, CUTAP_FORK",
+    ".text",
+    ".globl cutap_inputs",
+    ".type cutap_inputs,@function",
+    ".balign 64",
+    "cutap_inputs:",
+    ".cfi_startproc",
+    ".cfi_personality 0x1b, cutap_inputs_personality",
+    // The gate, as in `thunks_x86_64`.
+    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
+    "  jne cutap_not_on",
+    "  cmp qword ptr [rip + CUTAP_FORK], {recorded}",
+    "  jne 8f",
+    "  push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "  mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "  test spl, 15",
+    "  jnz 7f", // the common frame aligns the stack
+    // As in `QuickFrame`.
+    "  push rdi",
+    "  push rsi",
+    "  push rdx",
+    "  push rcx",
+    "  push r8",
+    "  push r9",
+    "  push r11",
+    "  push rax",
+    "  sub rsp, 32",
+    "  mov rdi, rsp",
+    "  call cutap_inputs_before",
+    "  mov r11, [rbp - 56]",
+    "  mov ecx, eax",
+    "  sub ecx, 1",
+    "  js 5f",
+    "  sub rsp, {outgoing}",
+    "  test ecx, ecx",
+    "  jz 2f",
+    "1: mov rax, [rbp + 8 + 8 * rcx]",
+    "  mov [rsp - 8 + 8 * rcx], rax",
+    "  dec ecx",
+    "  jnz 1b",
+    "2: mov rdi, [rbp - 8]",
+    "  mov rsi, [rbp - 16]",
+    "  mov rdx, [rbp - 24]",
+    "  mov rcx, [rbp - 32]",
+    "  mov r8, [rbp - 40]",
+    "  mov r9, [rbp - 48]",
+    "  mov rax, [rbp - 64]",
+    "  call [r11]",
+    "  mov r11, [rbp - 56]",
+    "  add rsp, {outgoing}",
+    "  test byte ptr [r11 + {quick}], {exits}",
+    "  jnz cutap_quick_end",
+    "  jmp cutap_quick_end_by_steps",
+    // 0: by the common frame; less: the call is not recorded.
+    "5: mov rdi, [rbp - 8]",
+    "  mov rsi, [rbp - 16]",
+    "  mov rdx, [rbp - 24]",
+    "  mov rcx, [rbp - 32]",
+    "  mov r8, [rbp - 40]",
+    "  mov r9, [rbp - 48]",
+    "  test eax, eax",
+    "  mov rax, [rbp - 64]",
+    "7: leave",
+    ".cfi_def_cfa rsp, 8",
+    "  js 9f",
+    "  jmp cutap_frame",
+    "9: jmp [r11]",
+    // Not recorded, or a forked child that nobody has noticed.
+    "8: cmp dword ptr [rip + CUTAP_FORK], {here}",
+    "  jne cutap_frame",
+    "  jmp [r11]",
+    ".cfi_endproc",
+    ".size cutap_inputs, . - cutap_inputs",
+    recording = const offset_of!(Control, recording),
+    on = const RECORDING_ON,
+    recorded = const fork::RECORDED,
+    here = const fork::RECORDED as u32,
+    outgoing = const OUTGOING,
+    quick = const QUICK,
+    exits = const EXITS,
+);
+
+/// Answers of `cutap_inputs_before`: by the common frame; not recorded; else the number of stack words, and one.
+const COMMON: i32 = 0;
+const NOT_RECORDED: i32 = -1;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
+    // SAFETY: the assembler's frame.
+    let frame = unsafe { &mut *frame };
+    let n = frame.slot();
+    let (Some(slot), Some(b)) = (table::slot(n), record::ready()) else { return COMMON };
+    let (at, caller) = (frame.at(), frame.caller());
+    b.leave_below(at);
+    let quick = slot.quick.load(Relaxed);
+    let Some(row) = capture::of(table::row_of(n)).filter(|_| quick & UNWANTED == 0 && !switch::rules_changed()) else {
+        return COMMON;
+    };
+    if b.depth == 0 && quiet::holds(caller) {
+        return COMMON;
+    }
+    let args = frame.args();
+    // SAFETY: the function's own stack words, as the registry says; the stack is aligned.
+    let stack = unsafe { core::slice::from_raw_parts(at as *const u64, row.stack.into()) };
+    let words = [args.get(..usize::from(row.ints)).unwrap_or(&[]), stack];
+    let target = slot.real.load(Relaxed);
+    let driver = table::real_of(target).unwrap_or(target);
+    let call = OpenCall { number: 0, slot: n, frame: at, reported: 0 };
+    let launched = if quick & LAUNCH != 0 { launch::enter(b, call, caller, row, words) } else { None };
+    let number = launched.or_else(|| {
+        let of_frame = Call { words, result: 0, floats: [0; 2], driver };
+        capture::inputs(b, row, &of_frame, at, |b, words| record::enter(b, call, caller, words))
+    });
+    let Some(number) = number else { return NOT_RECORDED };
+    frame.number = number.into();
+    1 + i32::from(row.stack)
+}
+
+/// The frame's personality routine: see `left`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_inputs_personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    if actions & left::CLEANUP_PHASE != 0
+        // SAFETY: the unwinder's own context; during the call the outgoing words lie below the frame's fields.
+        && let Some(frame) = unsafe { left::frame_of(context).map(|at| &*((at + OUTGOING) as *const QuickFrame)) }
+    {
+        record::unwound(frame.number as u32, frame.at());
+    }
+    left::CONTINUE_UNWIND
+}

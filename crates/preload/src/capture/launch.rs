@@ -8,32 +8,24 @@ use super::steps_of;
 use crate::sys::x86_64::load8;
 use crate::thread::block::{Block, OpenCall};
 use crate::thread::record;
-use cutap_calls::capture::{ALWAYS, EXIT, NONE, PARAMETERS, Row, Step, WORDS, kind};
+use cutap_calls::capture::{ALWAYS, EXIT, PARAMETERS, Row, WORDS, kind};
 use cutap_wire::record::FRAGMENT_WORDS;
 
 /// Bytes of parameters that are few: any record has room for them.
 const FEW: usize = 1024;
 
-/// The steps of a launch, if there are no others on the way in: the parameters, and what stands for them instead.
-fn steps(row: &Row) -> Option<(&Step, &Step)> {
-    match steps_of(row) {
-        [parameters, extra] if parameters.kind == kind::KERNEL_PARAMS && extra.kind == kind::EXTRA => {
-            let by_words = parameters.base == WORDS && parameters.count_base == WORDS && extra.base == WORDS;
-            let inputs = (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0 && extra.count_base == NONE;
-            (by_words && inputs).then_some((parameters, extra))
-        }
-        _ => None,
-    }
-}
-
-/// True for a function whose launches may be of this kind.
+/// True for a function whose launches may be of this kind: its steps are the parameters, and what stands for them instead.
 pub fn is_one(row: &Row) -> bool {
-    row.vectors == 0 && steps(row).is_some()
+    let [parameters, extra] = steps_of(row) else { return false };
+    let kinds = parameters.kind == kind::KERNEL_PARAMS && extra.kind == kind::EXTRA;
+    let by_words = parameters.base == WORDS && parameters.count_base == WORDS && extra.base == WORDS;
+    row.vectors == 0 && kinds && by_words && (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0
 }
 
-/// Begins a launch; its number. `None`: nothing was done, and it must go by the steps.
+/// Begins a launch by a function that is one; its number. `None`: nothing was done, and it must go by the steps.
+#[inline(always)]
 pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words) -> Option<u32> {
-    let (parameters, extra) = steps(row)?;
+    let [parameters, extra] = steps_of(row) else { return None };
     let [first, rest] = words;
     let word = |offset: u16| {
         let n = usize::from(offset) / 8;

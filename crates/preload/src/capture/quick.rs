@@ -19,8 +19,9 @@ pub const UNWANTED: u64 = 1 << 5;
 /// It launches a kernel, in the way that `launch` knows.
 pub const LAUNCH: u64 = 1 << 6;
 /// How many words.
-const WORDS_AT: u32 = 8;
-const WORDS_MOST: u64 = 0x3f;
+pub const WORDS_AT: u32 = 8;
+/// See `WORDS_AT`.
+pub const WORDS_MOST: u64 = 0x3f;
 /// Outputs: for each a byte for the word, a byte for the length; 0 for none.
 pub const OUTPUTS: u32 = 16;
 const MOST: usize = 3;

@@ -6,7 +6,7 @@
 
 use super::instances::{self, ALL, Function, ISSUE, Instance};
 use super::introduced::{UNWANTED, introduce, name};
-use super::{quiet, usual};
+use super::quiet;
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, Call, row, stacked};
 use crate::hook::forced::Registers;
@@ -57,13 +57,11 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     let record = unsafe { &*data };
     thread::fork::check();
     match record.phase {
-        0 if usual::enter(i, id, record) => {}
         0 if start::counting() && counted(i, id, record) => {}
         0 => {
             introduced(i, n, record);
             enter(i, n, id, record, None);
         }
-        _ if usual::exit(i, id, record) => {}
         _ => exit(i, id, record, None),
     }
     forward(i, id, record)
@@ -240,7 +238,7 @@ const UNKNOWN_WORDS: usize = 6;
 
 /// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is known.
 #[inline(always)]
-pub fn quick_words<'a>(b: &mut Block, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
+fn quick_words<'a>(b: &mut Block, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
     let n = quick::words(f.quick.load(Relaxed))?;
     let words = r.parameters;
     let (words_at, len) = (words as usize, n * 8);
@@ -279,15 +277,22 @@ fn readable(b: &mut Block, at: usize, words: usize) -> bool {
 }
 
 /// Where the call came from is not in the record; the function's own object is.
-pub fn caller(r: &CallbackRecord) -> usize {
+fn caller(r: &CallbackRecord) -> usize {
     r.export_table.map_or(0, |f| f as usize)
 }
 
 /// A launch's kernel, from the record: no driver call of ours.
 #[inline(always)]
-pub fn kernel(b: &mut Block, f: &Function, number: u32, r: &CallbackRecord) {
+fn kernel(b: &mut Block, f: &Function, number: u32, r: &CallbackRecord) {
     // 11.x leaves garbage there for other functions.
-    if f.launch.load(Relaxed) && !r.kernel.is_null() {
+    if f.launch.load(Relaxed) {
+        launched(b, number, r);
+    }
+}
+
+/// The same, of a launch.
+pub fn launched(b: &mut Block, number: u32, r: &CallbackRecord) {
+    if !r.kernel.is_null() {
         let id = super::handles::kernel_name(r.kernel);
         if id != 0 {
             record::learned(b, &raw const *r as usize, number, note::KERNEL, id.into());

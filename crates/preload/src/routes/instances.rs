@@ -30,7 +30,7 @@ pub struct Function {
     pub stack: AtomicBool,
     /// What there is to do for a call: see `capture::quick`.
     pub quick: AtomicU64,
-    /// Its calls need nothing but that: see `usual`.
+    /// Its calls need nothing but that: see `reports_x86_64`.
     pub usual: AtomicBool,
     /// It launches a kernel, which the runtime names.
     pub launch: AtomicBool,

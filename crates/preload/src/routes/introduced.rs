@@ -6,7 +6,7 @@ use super::instances::{Function, Instance, ListedName};
 use crate::capture::{self, quick, stacked};
 use crate::loader::objects::{self, NAME, Object};
 use crate::start::{self, names};
-use crate::thread::record;
+use crate::thread::{clock, record};
 use crate::{slots, sys};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::names::{Name, kind, layer};
@@ -63,7 +63,7 @@ pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> 
     let launch = is_launch(unsafe { sys::text(r.name, 64) });
     f.launch.store(launch, Relaxed);
     let words = quick::words(f.quick.load(Relaxed)).is_some();
-    f.usual.store(words && i.linked.load(Relaxed), Relaxed);
+    f.usual.store(words && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
     slots::runtime_slot(n, id, block_words(remembered) as u8, text)
 }
 

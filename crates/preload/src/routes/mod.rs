@@ -14,4 +14,3 @@ mod ptx;
 pub mod quiet;
 mod reports_x86_64;
 pub mod stacked;
-mod usual;

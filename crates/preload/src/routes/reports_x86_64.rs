@@ -1,30 +1,62 @@
-//! Where a runtime's reports arrive. Where calls are only counted, those of known functions are counted here, without leaving the
-//! assembler: counting costs less than the runtime's own report. All else goes to `callbacks`, with nothing changed. It must agree
-//! with `callbacks::counted` and `counts::add`, and never touch more than scratch registers.
+//! Where a runtime's reports arrive. Here, without leaving the assembler, calls of known functions are counted where calls are only
+//! counted, and recorded where words and one small output are all that is kept of them: both cost less than the runtime's own report.
+//! All else goes to `callbacks`, with nothing changed. It must agree with `callbacks::{counted, enter, exit}`, `counts::add` and
+//! `thread::record`.
 
-use super::callbacks::CallbackRecord;
+use super::callbacks::{self, CallbackRecord};
 use super::instances::{Function, Instance};
 use super::quiet;
+use crate::capture::quick::{EXITS, OUTPUTS, WORDS_AT, WORDS_MOST};
+use crate::slots::ring_x86_64::{end_of_ring_macros, ring_macros};
 use crate::slots::thunks_x86_64::THUNKS;
-use crate::thread::block::Block;
+use crate::thread::block::{self, Block, DEPTH, ONE_STACK, OpenCall};
 use crate::thread::counts::REPORTED;
 use crate::thread::fork::RECORDED;
+use crate::thread::{record, stack};
 use core::arch::global_asm;
 use core::mem::offset_of;
-use cutap_wire::control::{Control, RECORDING_COUNT};
+use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
+use cutap_wire::flags::CALLBACKS;
+use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind};
+use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter};
+
+const WRITER: usize = offset_of!(Block, writer);
+const OPEN: usize = offset_of!(Block, open);
+const FUNCTIONS: usize = offset_of!(Instance, functions);
+const _: () = assert!(size_of::<Function>() == 64 && size_of::<OpenCall>() == 24);
 
 global_asm!(
-    ".hidden cutap_reports, cutap_on_callback, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, cutap_tls",
+    ".hidden cutap_reports, cutap_on_callback, cutap_report_launched, cutap_report_closed, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, cutap_tls",
     ".globl cutap_reports",
     ".type cutap_reports,@function",
+    ring_macros!(),
+    // The words of a call to rax, how many to r12d, of the function's word in rbx: if they lie on the known stack.
+    ".macro cutap_words otherwise",
+    "  mov r12d, ebx",
+    "  shr r12d, {words_at}",
+    "  and r12d, {words_most}",
+    "  mov rax, [r11 + {parameters}]",
+    "  jz 9f",
+    "  test al, 7",
+    "  jnz \\otherwise",
+    "  mov r9, [rsi + {high}]",
+    "  mov r8, rax",
+    "  sub r9, [rsi + {low}]",
+    "  sub r8, [rsi + {low}]",
+    "  lea rcx, [8 * r12]",
+    "  sub r9, rcx",
+    "  jb \\otherwise",
+    "  cmp r8, r9",
+    "  ja \\otherwise",
+    "9:",
+    ".endm",
     ".text",
     ".balign 64",
     // Callback id in edi, the record in rsi, the instance's number in edx, its address in r8.
     "cutap_reports:",
     ".cfi_startproc",
-    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {counting}",
-    "  jne cutap_on_callback",
+    "  mov eax, [rip + CUTAP_CONTROL + {recording}]",
     "  cmp qword ptr [rip + CUTAP_FORK], {here}",
     "  jne cutap_on_callback",
     "  test rsi, rsi",
@@ -35,6 +67,10 @@ global_asm!(
     "  mov r9, [r8 + {driver_flags}]",
     "  cmp dword ptr [r9 + 4 * rdi], 0",
     "  jne cutap_on_callback", // a profiler wants it
+    "  cmp eax, {on}",
+    "  je 3f",
+    "  cmp eax, {counting}",
+    "  jne cutap_on_callback",
     "  cmp dword ptr [rsi + {phase}], 0",
     "  jne 2f", // where calls are counted, none is open
     "  mov eax, [rip + CUTAP_CONTROL + {epoch}]",
@@ -51,7 +87,8 @@ global_asm!(
     "  mov r9, [r9 + {numbers}]",
     "  test r9, r9",
     "  jz cutap_on_callback",
-    "  imul rcx, rdi, {function}",
+    "  mov ecx, edi",
+    "  shl ecx, 6",
     "  add rcx, r8",
     "  cmp dword ptr [rcx + {bound}], {enough}",
     "  jb cutap_on_callback",
@@ -59,25 +96,277 @@ global_asm!(
     "  sub eax, {thunks}", // no number, or nobody wants it: beyond all that are counted
     "  cmp eax, [r9]",
     "  jae cutap_on_callback",
-    "  inc qword ptr [r9 + 8 * rax + {head}]",
+    "  inc qword ptr [r9 + 8 * rax + {head_of_counts}]",
     "2: xor eax, eax",
     "  ret",
+    // ---- recorded
+    "3: cmp edi, {callbacks}",
+    "  jae cutap_on_callback",
+    "  mov r10d, edi",
+    "  shl r10d, 6",
+    "  lea r10, [r8 + r10 + {functions}]",
+    "  cmp byte ptr [r10 + {usual}], 0",
+    "  je cutap_on_callback",
+    "  push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "  mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "  push rbx",
+    ".cfi_offset rbx, -24",
+    "  push r12",
+    ".cfi_offset r12, -32",
+    "  push rdi",
+    "  push rdx",
+    "  push r8",
+    "  sub rsp, 24",
+    "  mov r11, rsi",
+    "  cutap_block 7f",
+    "  cmp byte ptr [rsi + {inside}], 0",
+    "  jne 7f",
+    "  mov rbx, [r10 + {quick}]",
+    "  cmp dword ptr [r11 + {phase}], 0",
+    "  jne 4f",
+    // ---- a call begins
+    "  mov eax, [rip + CUTAP_CONTROL + {epoch}]",
+    "  cmp eax, [rip + CUTAP_SEEN]",
+    "  jne 7f",
+    "  cutap_words 7f",
+    "  mov rcx, [rdi + {head}]",
+    "  mov rdx, [rsi + {depth}]",
+    "  mov rbx, rcx",
+    "  shr rbx, 32", // the number of this call
+    "  xor r8d, r8d",
+    "  test rdx, rdx",
+    "  jz 2f",
+    "  cmp rdx, {depths}",
+    "  jae 7f",
+    "  lea r9, [rdx + 2 * rdx]",
+    "  lea r9, [rsi + 8 * r9 - 24]",
+    "  mov r8, r11",
+    "  sub r8, [r9 + {open_frame}]",
+    "  cmp r8, {one_stack}",
+    "  jb 7f", // one that the stack has left
+    "  mov r8d, ebx",
+    "  sub r8d, [r9 + {open_number}]",
+    "  lea r9d, [r8 - 1]",
+    "  cmp r9d, 0xfffe",
+    "  jae 7f",
+    "  shl r8, 48",
+    "2: mov r9, [r11 + {export_table}]",
+    "  shl r9, 16",
+    "  shr r9, 16",
+    "  or r8, r9",
+    "  mov [rsp], r8", // the second word
+    "  mov r9d, [r10 + {slot}]",
+    "  test r9d, r9d",
+    "  jz 7f",
+    // It is open before its record is there, so that a signal handler's call finds its parent.
+    "  lea r8, [rdx + 2 * rdx]",
+    "  lea r8, [rsi + 8 * r8]",
+    "  mov [r8 + {open_number}], ebx",
+    "  mov [r8 + {open_frame}], r11",
+    "  mov [r8 + {open_reported}], r11",
+    "  mov [r8 + {open_slot}], r9d",
+    "  inc rdx",
+    "  mov [rsi + {depth}], rdx",
+    "  shl r9d, 13",
+    "  mov edx, r12d",
+    "  shl edx, 5",
+    "  lea edx, [rdx + r9 + {enter}]",
+    "  cutap_reserve 8*r12+16, 0x100000010, 8*r12, r11, 6f",
+    "  mov rax, [rsp]",
+    "  mov [r8 + 8], rax",
+    "  mov r9, [r11 + {parameters}]",
+    "  test r12d, r12d",
+    "  jz 2f",
+    "1: mov rax, [r9 + 8 * r12 - 8]",
+    "  mov [r8 + 8 * r12 + 8], rax",
+    "  dec r12d",
+    "  jnz 1b",
+    "2: cutap_commit",
+    "  cmp byte ptr [r10 + {launch}], 0",
+    "  jne 8f",
+    "5: xor eax, eax",
+    "  mov rbx, [rbp - 8]",
+    "  mov r12, [rbp - 16]",
+    "  leave",
+    ".cfi_remember_state",
+    ".cfi_def_cfa rsp, 8",
+    ".cfi_restore rbx",
+    ".cfi_restore r12",
+    "  ret",
+    ".cfi_restore_state",
+    // A launch: the kernel's name.
+    "8: mov edi, ebx",
+    "  mov rsi, r11",
+    "  call cutap_report_launched",
+    "  jmp 5b",
+    // ---- a call ends
+    "4: mov rdx, [rsi + {depth}]",
+    "  lea rcx, [rdx - 1]",
+    "  cmp rcx, {depths}",
+    "  jae 7f",
+    "  lea rcx, [rdx + 2 * rdx]",
+    "  lea rdx, [rsi + 8 * rcx - 24]",
+    "  cmp [rdx + {open_reported}], r11",
+    "  jne 7f",
+    "  mov edx, [rdx + {open_number}]",
+    "  mov [rsp], rdx",
+    "  test bl, {exits}",
+    "  jz 7f",
+    "  mov rax, [r11 + {result}]",
+    "  xor r8d, r8d",
+    "  test rax, rax",
+    "  jz 1f", // it returns no error code
+    "  mov r8d, [rax]",
+    "1: mov edx, {exit}",
+    "  shr rbx, {outputs}",
+    "  jz 2f",
+    "  test r8d, r8d",
+    "  jnz 2f", // failed: there is no output
+    // One output of four or eight bytes on the known stack.
+    "  cmp rbx, 0xffff",
+    "  ja 7f",
+    "  mov rcx, rbx",
+    "  mov rbx, [r10 + {quick}]",
+    "  mov [rbp - 48], rcx",
+    "  cutap_words 7f",
+    "  mov r9, [rbp - 48]",
+    "  xor r8d, r8d",
+    "  movzx ecx, r9b",
+    "  shr r9d, 8",
+    "  mov rax, [rax + 8 * rcx]", // the argument
+    "  test rax, rax",
+    "  jz 2f",
+    "  mov rbx, [rsi + {high}]",
+    "  mov r12, rax",
+    "  sub rbx, [rsi + {low}]",
+    "  sub r12, [rsi + {low}]",
+    "  sub rbx, r9",
+    "  jb 7f",
+    "  cmp r12, rbx",
+    "  ja 7f",
+    "  cmp r9d, 8",
+    "  je 3f",
+    "  cmp r9d, 4",
+    "  jne 7f",
+    "  mov r8d, [rax]",
+    "  jmp 4f",
+    "3: mov r8, [rax]",
+    "  mov rax, r8",
+    "  shr rax, {output_word}",
+    "  jnz 7f",
+    "4: shl r9d, {len_behind_word}",
+    "  or ecx, r9d",
+    "  shl rcx, {output_word}",
+    "  or r8, rcx",
+    "  mov edx, {exit_output}",
+    "2: mov rcx, [rdi + {head}]",
+    "  mov rbx, r8",
+    "  mov rax, rcx",
+    "  shr rax, 32",
+    "  sub eax, [rsp]",
+    "  dec eax", // how many calls ago it began
+    "  cmp eax, {far}",
+    "  jae 7f",
+    "  shl eax, 13",
+    "  or edx, eax",
+    "  cutap_reserve 16, 16, 0, r11, 7f",
+    "  mov [r8 + 8], rbx",
+    "  cutap_commit",
+    // It is closed: the innermost one, as above, or a handler has changed that.
+    "  mov rcx, [rsi + {depth}]",
+    "  dec rcx",
+    "  lea rdx, [rcx + 2 * rcx]",
+    "  mov eax, [rsi + 8 * rdx + {open_number}]",
+    "  cmp eax, [rsp]",
+    "  jne 8f",
+    "  mov [rsi + {depth}], rcx",
+    "  jmp 5b",
+    "8: mov edi, [rsp]",
+    "  call cutap_report_closed",
+    "  jmp 5b",
+    // Not as usual, and nothing has happened yet.
+    "6: dec qword ptr [rsi + {depth}]",
+    "7: mov rdi, [rbp - 24]",
+    "  mov rdx, [rbp - 32]",
+    "  mov r8, [rbp - 40]",
+    "  mov rsi, r11",
+    "  mov rbx, [rbp - 8]",
+    "  mov r12, [rbp - 16]",
+    "  leave",
+    ".cfi_def_cfa rsp, 8",
+    ".cfi_restore rbx",
+    ".cfi_restore r12",
+    "  jmp cutap_on_callback",
     ".cfi_endproc",
     ".size cutap_reports, . - cutap_reports",
+    ".purgem cutap_words",
+    end_of_ring_macros!(),
     recording = const offset_of!(Control, recording),
     counting = const RECORDING_COUNT,
+    on = const RECORDING_ON,
     here = const RECORDED,
     count = const offset_of!(Instance, count),
     driver_flags = const offset_of!(Instance, driver_flags),
     phase = const offset_of!(CallbackRecord, phase),
+    parameters = const offset_of!(CallbackRecord, parameters),
+    result = const offset_of!(CallbackRecord, result),
+    export_table = const offset_of!(CallbackRecord, export_table),
     epoch = const offset_of!(Control, rules_epoch),
     inside = const offset_of!(Block, inside),
     depth = const offset_of!(Block, depth),
+    depths = const DEPTH,
     numbers = const REPORTED,
-    function = const size_of::<Function>(),
-    bound = const offset_of!(Instance, functions) + offset_of!(Function, bound),
-    slot = const offset_of!(Instance, functions) + offset_of!(Function, slot),
+    callbacks = const CALLBACKS,
+    functions = const FUNCTIONS,
+    bound = const FUNCTIONS + offset_of!(Function, bound),
+    slot = const offset_of!(Function, slot),
+    quick = const offset_of!(Function, quick),
+    usual = const offset_of!(Function, usual),
+    launch = const offset_of!(Function, launch),
     enough = const quiet::ENOUGH,
     thunks = const THUNKS,
-    head = const HEAD,
+    head_of_counts = const HEAD,
+    words_at = const WORDS_AT,
+    words_most = const WORDS_MOST,
+    exits = const EXITS,
+    outputs = const OUTPUTS,
+    low = const offset_of!(Block, stack) + stack::LOW,
+    high = const offset_of!(Block, stack) + stack::HIGH,
+    one_stack = const ONE_STACK,
+    open_frame = const OPEN + offset_of!(OpenCall, frame),
+    open_number = const OPEN + offset_of!(OpenCall, number),
+    open_slot = const OPEN + offset_of!(OpenCall, slot),
+    open_reported = const OPEN + offset_of!(OpenCall, reported),
+    enter = const first_word(kind::ENTER, 2, 0, 0),
+    exit = const first_word(kind::EXIT, 2, 0, 0),
+    exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),
+    output_word = const OUTPUT_WORD,
+    len_behind_word = const OUTPUT_LEN - OUTPUT_WORD,
+    far = const record::NEAR,
+    writing = const offset_of!(Block, writing),
+    chunk = const WRITER + offset_of!(ChunkWriter, chunk),
+    last = const WRITER + offset_of!(ChunkWriter, last),
+    room = const WRITER + offset_of!(ChunkWriter, bytes),
+    head = const offset_of!(ChunkHeader, head),
+    ahead = const AHEAD,
+    committed = const COMMITTED,
 );
+/// A launch has its record: the kernel's name.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_report_launched(number: u32, data: *const CallbackRecord) {
+    if let Some(b) = block::existing() {
+        // SAFETY: the runtime's record, on its stack.
+        callbacks::launched(b, number, unsafe { &*data });
+    }
+}
+
+/// A call has its records, and is not the innermost open one.
+#[unsafe(no_mangle)]
+extern "C" fn cutap_report_closed(number: u32) {
+    if let Some(b) = block::existing() {
+        b.pop(number);
+    }
+}

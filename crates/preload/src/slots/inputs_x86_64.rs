@@ -6,12 +6,12 @@
 
 use super::left;
 use super::quick::QuickFrame;
-use super::table::{self, QUICK};
+use super::table::{self, QUICK, Slot};
 use crate::capture::quick::{EXITS, LAUNCH, UNWANTED};
-use crate::capture::{self, Call, launch};
+use crate::capture::{self, Call, Words, launch};
 use crate::routes::quiet;
 use crate::start::switch;
-use crate::thread::block::OpenCall;
+use crate::thread::block::{Block, OpenCall};
 use crate::thread::{fork, record};
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
@@ -146,17 +146,19 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     // SAFETY: the function's own stack words, as the registry says; the stack is aligned.
     let stack = unsafe { core::slice::from_raw_parts(at as *const u64, row.stack.into()) };
     let words = [args.get(..usize::from(row.ints)).unwrap_or(&[]), stack];
-    let target = slot.real.load(Relaxed);
-    let driver = table::real_of(target).unwrap_or(target);
     let call = OpenCall { number: 0, slot: n, frame: at, reported: 0 };
     let launched = if quick & LAUNCH != 0 { launch::enter(b, call, caller, row, words) } else { None };
-    let number = launched.or_else(|| {
-        let of_frame = Call { words, result: 0, floats: [0; 2], driver };
-        capture::inputs(b, row, &of_frame, at, |b, words| record::enter(b, call, caller, words))
-    });
-    let Some(number) = number else { return NOT_RECORDED };
+    let Some(number) = launched.or_else(|| by_steps(b, call, caller, row, words, slot)) else { return NOT_RECORDED };
     frame.number = number.into();
     1 + i32::from(row.stack)
+}
+
+#[inline(never)]
+fn by_steps(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words, slot: &Slot) -> Option<u32> {
+    let target = slot.real.load(Relaxed);
+    let driver = table::real_of(target).unwrap_or(target);
+    let of_frame = Call { words, result: 0, floats: [0; 2], driver };
+    capture::inputs(b, row, &of_frame, call.frame, |b, words| record::enter(b, call, caller, words))
 }
 
 /// The frame's personality routine: see `left`.

@@ -1,0 +1,76 @@
+//! What the assembler does with a ring, as macros of the assembler: `quick_x86_64` and `reports_x86_64` write records with them. The
+//! order is that of `thread::reserve` and `wire::ring::ChunkWriter::reserve`, with which they must agree.
+
+/// Defines the macros, in front of what uses them. `cutap_block` brings the block of this thread to rsi and its chunk to rdi, if no
+/// record is being written. `cutap_reserve` takes room for so many `bytes` behind the head in rcx, which `delta` and `more`
+/// are added to: place to r8, first word, whose lower half is in edx, to rdx; rax, rcx and r9 are lost. It goes `otherwise`, too, where
+/// a record of the whole time is due. `at` is where the call stands.
+/// `cutap_commit` says that the record in r8 is whole.
+macro_rules! ring_macros {
+    () => {
+        "
+.macro cutap_block otherwise
+  mov rsi, [rip + cutap_tls@GOTTPOFF]
+  mov rsi, fs:[rsi]
+  cmp rsi, 1
+  jbe \\otherwise
+  cmp qword ptr [rsi + {writing}], 0
+  jne \\otherwise
+  mov rdi, [rsi + {chunk}]
+  test rdi, rdi
+  jz \\otherwise
+.endm
+.macro cutap_reserve bytes, delta, more, at, otherwise
+  mov r9d, edx
+  rdtsc
+  shl rdx, 32
+  or rax, rdx
+  mov rdx, rax
+  sub rdx, [rsi + {last}]
+  shr rdx, 31
+  jnz \\otherwise
+  lea edx, [rcx + \\bytes]
+  cmp edx, [rsi + {room}]
+  ja \\otherwise
+  mov [rsi + {last}], rax
+  shl rax, 32
+  lea rdx, [rax + r9]
+  mov r8d, ecx
+  add r8, rdi
+  prefetchw [r8 + {ahead}]
+  mov rax, [r8]
+  cmp [rdi + {head}], rcx
+  jne \\otherwise
+  cmpxchg [r8], rdx
+  jne \\otherwise
+  mov rax, rcx
+  movabs r9, \\delta
+  add rcx, r9
+  lea rcx, [rcx + \\more]
+  cmpxchg [rdi + {head}], rcx
+  jne \\otherwise
+  lea rax, [\\at]
+  mov [rsi + {writing} + 8], rax
+  mov [rsi + {writing}], r8
+.endm
+.macro cutap_commit
+  or rdx, {committed}
+  mov [r8], rdx
+  mov qword ptr [rsi + {writing}], 0
+.endm
+"
+    };
+}
+
+/// Ends what `ring_macros` began: another block may define them again.
+macro_rules! end_of_ring_macros {
+    () => {
+        "
+.purgem cutap_block
+.purgem cutap_reserve
+.purgem cutap_commit
+"
+    };
+}
+
+pub(crate) use {end_of_ring_macros, ring_macros};

@@ -229,7 +229,10 @@ impl ChunkWriter {
         }
         // SAFETY: offset + bytes lies in the chunk, as checked above; offset is a multiple of 8.
         let at = unsafe { word_at(self.chunk, offset as usize) };
-        will_write(at.wrapping_byte_add(AHEAD));
+        // As many lines as this record takes, so that none is left out.
+        for line in 0..(bytes as usize).div_ceil(LINE) {
+            will_write(at.wrapping_byte_add(AHEAD + line * LINE));
+        }
         // The length must be there before the space is taken: a thread killed in between leaves a
         // record that a reader can step over.
         // A signal handler may have written its own record here since `head` was read, and may still do
@@ -286,6 +289,8 @@ impl Reserved {
 /// How far ahead the lines of a ring are fetched: whoever drains has read them, so they are another core's, and a record's first word
 /// is read before it is written.
 pub const AHEAD: usize = 512;
+/// Bytes of a line of the cache.
+pub const LINE: usize = 64;
 
 /// A hint that a line will be written; the address need not be mapped.
 #[inline(always)]

@@ -19,7 +19,7 @@ use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
 use cutap_wire::flags::CALLBACKS;
 use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind};
-use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter};
+use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter, LINE};
 
 const WRITER: usize = offset_of!(Block, writer);
 const OPEN: usize = offset_of!(Block, open);
@@ -175,6 +175,7 @@ global_asm!(
     "  shl edx, 5",
     "  lea edx, [rdx + r9 + {enter}]",
     "  cutap_reserve 8*r12+16, 0x100000010, 8*r12, r11, 6f",
+    "  prefetchw [r8 + {ahead} + {line}]", // a record of many words takes two lines
     "  mov rax, [rsp]",
     "  mov [r8 + 8], rax",
     "  mov r9, [r11 + {parameters}]",
@@ -352,6 +353,7 @@ global_asm!(
     room = const WRITER + offset_of!(ChunkWriter, bytes),
     head = const offset_of!(ChunkHeader, head),
     ahead = const AHEAD,
+    line = const LINE,
     committed = const COMMITTED,
 );
 /// A launch has its record: the kernel's name.

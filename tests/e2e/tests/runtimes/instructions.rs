@@ -1,6 +1,6 @@
-//! What a recorded call costs in instructions, counted by callgrind, and in bytes of the ring: numbers that do not depend on how busy the
-//! machine is. The instructions are those that the call takes more than without cutap, in a ring that has room. A number that went up
-//! needs a reason, and a new number here.
+//! What a recorded call costs in instructions, counted by callgrind, in bytes of the ring and of the file, and what reading takes of
+//! memory: numbers that do not depend on how busy the machine is. The instructions are those that the call takes more than without
+//! cutap, in a ring that has room. A number that went up needs a reason, and a new number here.
 
 use crate::forum::torch;
 use crate::real::{build, sim};
@@ -101,4 +101,38 @@ fn bytes_in_the_file_of_a_call_of_pytorch() {
     let calls: u64 = lines.filter_map(|l| l["calls"].as_u64()).sum();
     let bytes = std::fs::metadata(&file).expect("a recording").len();
     assert!(calls > 200_000 && bytes <= 16 * calls, "{bytes} bytes of {calls} calls");
+}
+
+/// KiB that a `cutap` with these words had at most; Linux tells it of a child that has ended.
+fn peak(words: &[&str], file: &Path) -> u64 {
+    let script = "import resource, subprocess, sys\n\
+                  subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n\
+                  print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
+    let done = finish(Command::new("python3").args(["-c", script]).arg(cutap()).args(words).arg(file));
+    done.stdout.trim().parse().unwrap_or_else(|e| panic!("{words:?}: {e}: {done:?}"))
+}
+
+/// Reading takes the same memory for five times the calls: the others are 6 MiB in the ring, and many times that when they are understood.
+#[test]
+fn memory_does_not_grow_with_the_calls() {
+    let program = build("instructions", "instructions", &["-ldl"]);
+    let folder = scratch("memory");
+    let record = |calls: &str| {
+        let file = folder.join(calls);
+        let mut command = Command::new(cutap());
+        command.args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program).args(["cuCtxGetCurrent", calls]);
+        assert!(finish(&mut command).status.success());
+        file
+    };
+    let (few, many) = (record("40000"), record("200000"));
+    for words in [
+        &["report"][..],
+        &["report", "--tree"],
+        &["report", "--leaks"],
+        &["show"],
+        &["export", "--perfetto", "/dev/null"],
+    ] {
+        let (few, many) = (peak(words, &few), peak(words, &many));
+        assert!(many < few + (5 << 10), "{words:?}: {few} KiB, then {many}");
+    }
 }

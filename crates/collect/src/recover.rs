@@ -102,10 +102,8 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
     if damaged > 0 {
         lacks.push(damaged_parts(damaged, run));
     }
-    if !look.unread.is_empty() {
-        let (first, rest) = look.unread.split_at(look.unread.len().min(4));
-        let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
-        lacks.push(format!("what could not be read in {}: {}{more}", run.display(), first.join(", ")));
+    if let Some(unread) = look.unread() {
+        lacks.push(format!("what could not be read in {}: {unread}", run.display()));
     }
     match lacks.is_empty() {
         true => Ok(()),

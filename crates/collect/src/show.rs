@@ -6,6 +6,7 @@ use crate::error::{Error, Result, cannot, not_ours, reason, say};
 use crate::filter::filter;
 use crate::hooks;
 use crate::output::{Form, look_at_programs, output};
+use crate::record::Look;
 use crate::written;
 use cutap_trace::{End, Follow, FollowOptions, Recording, Why};
 use std::fs::File;
@@ -81,11 +82,17 @@ pub(crate) fn say_counted(run: &Path, end: &End) {
     }
 }
 
-/// Whether a recording could be read whole: else what is missing of it, as a failure of the command that read it. One without its end
-/// whose blocks are whole is none.
+/// Whether a recording, or a run folder, could be read whole: else what is missing of it, as a failure of the command that read it.
+/// One without its end whose blocks are whole is none.
 pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
-    let (Some(Recording { cut, damaged, completed, holes }), shown) = (recording, path.display()) else {
-        return Ok(());
+    let shown = path.display();
+    let Some(Recording { cut, damaged, completed, holes }) = recording else {
+        let unread = Look::at(path).unread().filter(|_| path.is_dir());
+        return unread.map_or(Ok(()), |files| {
+            Err(Error::own(format!(
+                "{shown} is damaged, and all else in it was read: what could not be read is {files}"
+            )))
+        });
     };
     let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
     // A block that is just being written is not cut off.

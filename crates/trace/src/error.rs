@@ -21,6 +21,12 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// It is one of ours, but its control page is none.
+    #[error("{path} is damaged: its control page is none of cutap's; without that file (rm {path}/control) what its processes left can be read, but not what was wanted or switched", path = path.display())]
+    Damaged {
+        /// The folder.
+        path: PathBuf,
+    },
     /// It is a file, but not one of ours.
     #[error("{path} is not a recording of cutap; give the file that cutap record -o FILE made", path = path.display())]
     NotARecording {

@@ -36,6 +36,9 @@ impl Opened {
             Ok(page) => {
                 let version = crate::bytes::u32_at(&page, offset_of!(control::Control, version));
                 if crate::bytes::u64_at(&page, 0) != MAGIC {
+                    if read.is_none() && !names.is_empty() {
+                        return Err(Error::Damaged { path: run.to_owned() });
+                    }
                     return Err(Error::NotARun { path: run.to_owned() });
                 }
                 if version != VERSION {

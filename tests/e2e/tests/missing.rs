@@ -101,3 +101,56 @@ fn a_ring_with_a_hole() {
         assert!(shown.contains(lost), "{n}: {shown}");
     }
 }
+
+/// Files of a run folder that are damaged: what is there is shown, and what is not is said, with 125.
+#[test]
+fn a_damaged_run_folder() {
+    let folder = scratch("damaged");
+    let from = folder.join("run");
+    let script = r#"set -e; eval "$("$0" env -o "$1")"; "$2"; exec "$2""#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(cutap()).arg(&from).arg(out().join("layers")).env("LD_LIBRARY_PATH", out());
+    assert!(finish(&mut shell).status.success());
+    let process = fs::read_dir(&from).unwrap().map(|e| e.unwrap().path()).find(|p| p.is_dir()).expect("a process");
+    let name = process.file_name().unwrap().to_str().unwrap().to_owned();
+    let export = folder.join("export");
+    let reads: [(&[&str], &[&Path]); 4] = [
+        (&["show"], &[&from]),
+        (&["report"], &[&from]),
+        (&["report", "--leaks"], &[&from]),
+        (&["export", "--chrome"], &[&export, &from]),
+    ];
+    for (words, paths) in reads {
+        let read = run(words, paths);
+        assert!(read.status.success() && !read.stderr.contains("damaged"), "{words:?}: {read:?}");
+    }
+    for (file, why) in [
+        ("t0.ring", "its head is damaged"),
+        ("proc", "it is damaged or not there, so nothing of this process can be read"),
+    ] {
+        let path = process.join(file);
+        let good = fs::read(&path).unwrap();
+        fs::write(&path, b"nothing").unwrap();
+        let said =
+            format!("run is damaged, and all else in it was read: what could not be read is {name}/{file} ({why})");
+        for (words, paths) in reads {
+            let read = run(words, paths);
+            assert_eq!((read.status.code(), read.stderr.contains(&said)), (Some(125), true), "{words:?}: {read:?}");
+            assert!(words != ["show"] || read.stdout.contains("cuMemAlloc_v2"), "the other process is shown: {read:?}");
+        }
+        fs::write(&path, good).unwrap();
+    }
+    let control = from.join("control");
+    for bytes in [&b""[..], b"garbage"] {
+        fs::write(&control, bytes).unwrap();
+        for words in [&["show"][..], &["report"], &["recover", "-o", "/nowhere/x"]] {
+            let read = run(words, &[&from]);
+            let said =
+                read.stderr.contains("run is damaged: its control page is none of cutap's; without that file (rm ");
+            assert_eq!((read.status.code(), said), (Some(125), true), "{words:?}: {read:?}");
+        }
+    }
+    fs::remove_file(&control).unwrap();
+    let read = run(&["show"], &[&from]);
+    assert!(read.status.success() && read.stdout.contains("cuMemAlloc_v2"), "{read:?}");
+}

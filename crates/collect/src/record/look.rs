@@ -20,7 +20,7 @@ pub struct Look {
     /// Rings: as many as threads that called at the same time.
     pub rings: usize,
     /// Files that cannot be read, or not whole, with the reason.
-    pub unread: Vec<String>,
+    unread: Vec<String>,
 }
 
 impl Look {
@@ -34,6 +34,13 @@ impl Look {
             look.process(run, name);
         }
         look
+    }
+
+    /// The files that cannot be read, for a sentence.
+    pub fn unread(&self) -> Option<String> {
+        let (first, rest) = self.unread.split_at(self.unread.len().min(4));
+        let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+        (!first.is_empty()).then(|| first.join(", ") + &more)
     }
 
     fn process(&mut self, run: &Path, name: &str) {

@@ -45,7 +45,11 @@ fn a_run_that_is_over() {
     let done = record.output().unwrap();
     assert!(done.status.success(), "{}", err(&done));
     let all = |words: &[&str]| cutap(words).arg(&run).output().unwrap();
-    let before = out(&all(&["report"]));
+    let report = || {
+        let done = all(&["report"]);
+        (done.status.code(), out(&done), err(&done))
+    };
+    let before = report();
     for word in [&["on"][..], &["off"], &["filter", "cuInit"]] {
         for all in [&[][..], &["--all"]] {
             let done = cutap(&["ctl"]).args(all).arg(&run).args(word).output().unwrap();
@@ -58,8 +62,7 @@ fn a_run_that_is_over() {
         let sentence = if name == "p1/new" { "no such file or folder" } else { "which is only read" };
         refused(&done, 125, &[sentence]);
     }
-    let report = all(&["report"]);
-    assert_eq!((out(&report), err(&report)), (before, String::new()));
+    assert_eq!(report(), before);
     for output in ["/dev/full", "/dev/null", "-"] {
         let done = cutap(&["recover"]).arg(&run).args(["-o", output]).current_dir(&folder.0).output().unwrap();
         refused(&done, 125, &["it is no file"]);

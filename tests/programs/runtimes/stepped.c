@@ -1,4 +1,4 @@
-/* A signal at every single instruction of a driver call: the child stops in front of each call, the parent lets it go one instruction
+/* A signal at every single instruction of a driver's or a linked-in runtime's call: the child stops in front of each call, the parent lets it go one instruction
  * further than the time before, and then sends a signal whose handler makes a call of its own. Prints how many of each were made. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,7 +58,12 @@ static int step(pid_t pid, enum __ptrace_request how, int number, int *code) {
 
 int main(int count, char **arguments) {
     if (count != 2 || !dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) return 2;
+#ifdef RUNTIME
+    extern int cudaGetDevice(int *);
+    outer = (int (*)())cudaGetDevice; /* of the runtime that is linked in */
+#else
     outer = (int (*)())dlsym(RTLD_DEFAULT, arguments[1]);
+#endif
     inner = (int (*)(int *))dlsym(RTLD_DEFAULT, "cuCtxGetDevice");
     if (!outer || !inner) return 3;
     pid_t pid = fork();

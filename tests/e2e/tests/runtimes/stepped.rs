@@ -1,19 +1,24 @@
 //! A signal whose handler makes a call, at every single instruction of a call: of the frame, of the records before and behind it, of the
 //! driver. Whatever is interrupted, each call is recorded once, with its end, and the program gets what it would get.
 
-use crate::real::{build, sim};
+use crate::real::{build, linked, program, sim};
 use cutap_e2e::{cutap, finish, scratch};
 use serde_json::Value;
 use std::process::Command;
 
-/// The assembler's frame, with an output and without; a call that goes by its steps. None may take a lock of the simulated driver, for
-/// the handler's call would wait for it.
-const FUNCTIONS: [&str; 3] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString"];
+/// The assembler's frame, with an output and without; a call that goes by its steps; one that a linked-in runtime reports. None may take
+/// a lock of the simulated driver, for the handler's call would wait for it.
+const FUNCTIONS: [&str; 4] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString", "cudaGetDevice"];
 
 #[test]
 fn a_signal_at_every_instruction_of_a_call() {
-    let program = build("stepped", "stepped", &["-ldl"]);
     for function in FUNCTIONS {
+        let of_runtime = function.starts_with("cuda");
+        let program = match of_runtime {
+            true => program("stepped", linked("12.9"), &["RUNTIME"]),
+            false => Some(build("stepped", "stepped", &["-ldl"])),
+        };
+        let Some(program) = program else { continue };
         let folder = scratch("stepped");
         let file = folder.join("run.cutap");
         let mut command = Command::new(cutap());
@@ -34,6 +39,8 @@ fn a_signal_at_every_instruction_of_a_call() {
         // cuInit is called once more than it is counted.
         let outer = outer + u64::from(function == "cuInit");
         assert_eq!((ends(function), begun(function)), (outer, outer), "{function}");
+        // The runtime asks the driver in each of its calls.
+        let inner = if of_runtime { inner + outer } else { inner };
         assert_eq!((ends("cuCtxGetDevice"), begun("cuCtxGetDevice")), (inner, inner), "{function}");
         let end = lines.iter().find(|l| l["type"] == "end").expect("an end");
         for never in ["nameless", "chunks_lost", "chunks_taken", "records_cut", "failed", "unfinished"] {

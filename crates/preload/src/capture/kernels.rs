@@ -68,6 +68,7 @@ pub fn parameters(b: &mut Block, handle: u64, driver: usize) -> Option<&'static 
 }
 
 /// The parameters of a function handle that the driver was asked about since a module was last unloaded.
+#[inline(always)]
 pub fn known(handle: u64) -> Option<&'static [Parameter]> {
     remembered(handle).filter(|(_, now)| *now).map(|(known, _)| known)
 }

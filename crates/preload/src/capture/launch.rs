@@ -1,13 +1,14 @@
 //! The commonest launches: the kernel's parameters, and the array of pointers to them, lie on the caller's stack, as compilers put them,
 //! and the kernel is known. They go from there into the ring. All other launches go by the steps; what is kept is the same.
 
-use super::copy::{Pages, words as copy};
+use super::copy::words as copy;
 use super::kept::Words;
 use super::kernels;
 use super::steps_of;
 use crate::sys::x86_64::load8;
 use crate::thread::block::{Block, OpenCall};
 use crate::thread::record;
+use crate::thread::reserve::finish;
 use cutap_calls::capture::{ALWAYS, EXIT, PARAMETERS, Row, WORDS, kind};
 use cutap_wire::record::FRAGMENT_WORDS;
 
@@ -22,9 +23,9 @@ pub fn is_one(row: &Row) -> bool {
     row.vectors == 0 && kinds && by_words && (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0
 }
 
-/// Begins a launch by a function that is one; its number. `None`: nothing was done, and it must go by the steps.
+/// Begins a launch by a function that is one; its number, if it is recorded. `None`: nothing was done, and it must go by the steps.
 #[inline(always)]
-pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words) -> Option<u32> {
+pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words) -> Option<Option<u32>> {
     let [parameters, extra] = steps_of(row) else { return None };
     let [first, rest] = words;
     let word = |offset: u16| {
@@ -36,15 +37,15 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Wor
         return None;
     }
     let known = kernels::known(function).filter(|known| !known.is_empty() && known.len() <= PARAMETERS)?;
-    let pages = Pages::new(call.frame, &mut b.stack, false);
-    if !pages.on_stack(array, known.len() * 8) {
+    let stack = b.stack.with(call.frame);
+    if !stack.holds(array, known.len() * 8) {
         return None;
     }
     let mut bytes = 0;
     // SAFETY: the array lies on this thread's stack.
     let place = |n: usize| unsafe { load8(array + n * 8) } as usize;
     for (n, p) in known.iter().enumerate() {
-        if !pages.on_stack(place(n), p.size()) {
+        if !stack.holds(place(n), p.size()) {
             return None;
         }
         bytes += p.size();
@@ -54,24 +55,27 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Wor
     }
     let before = first.len() + rest.len();
     let length = 2 + before + FRAGMENT_WORDS + bytes.div_ceil(8);
-    record::enter_with(b, call, caller, length as u32, |record| {
-        // SAFETY: so many words are reserved; what is read lies on this thread's stack.
-        unsafe {
-            for (n, &w) in first.iter().enumerate() {
-                record.word(n + 2, w);
-            }
-            for (n, &w) in rest.iter().enumerate() {
-                record.word(first.len() + n + 2, w);
-            }
-            record.word(before + 2, array as u64);
-            record.word(before + 3, bytes as u64 | (bytes as u64) << 32);
-            // Behind the last parameter the word's other bytes are zero.
-            record.word(length - 1, 0);
-            let mut to = record.at.add(before + 4).cast::<u8>();
-            for (n, p) in known.iter().enumerate() {
-                copy(place(n) as *const u8, to, p.size());
-                to = to.add(p.size());
-            }
+    let Some(pending) = record::begin(b, call, caller, length as u32) else { return Some(None) };
+    let record = &pending.reserved;
+    let number = record.number;
+    // SAFETY: so many words are reserved; what is read lies on this thread's stack.
+    unsafe {
+        for (n, &w) in first.iter().enumerate() {
+            record.word(n + 2, w);
         }
-    })
+        for (n, &w) in rest.iter().enumerate() {
+            record.word(first.len() + n + 2, w);
+        }
+        record.word(before + 2, array as u64);
+        record.word(before + 3, bytes as u64 | (bytes as u64) << 32);
+        // Behind the last parameter the word's other bytes are zero.
+        record.word(length - 1, 0);
+        let mut to = record.at.add(before + 4).cast::<u8>();
+        for (n, p) in known.iter().enumerate() {
+            copy(place(n) as *const u8, to, p.size());
+            to = to.add(p.size());
+        }
+    }
+    finish(b, pending);
+    Some(Some(number))
 }

@@ -148,7 +148,9 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     let words = [args.get(..usize::from(row.ints)).unwrap_or(&[]), stack];
     let call = OpenCall { number: 0, slot: n, frame: at, reported: 0 };
     let launched = if quick & LAUNCH != 0 { launch::enter(b, call, caller, row, words) } else { None };
-    let Some(number) = launched.or_else(|| by_steps(b, call, caller, row, words, slot)) else { return NOT_RECORDED };
+    let Some(number) = launched.unwrap_or_else(|| by_steps(b, call, caller, row, words, slot)) else {
+        return NOT_RECORDED;
+    };
     frame.number = number.into();
     1 + i32::from(row.stack)
 }

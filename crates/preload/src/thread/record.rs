@@ -2,7 +2,7 @@
 //! in, no name, no formatting, no system call but when a chunk is full.
 
 use super::block::{self, Block, OpenCall};
-use super::reserve::{self, calls, finish, here, reserve};
+use super::reserve::{self, Pending, calls, finish, here, reserve};
 use super::{counts, fork};
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, row};
@@ -161,26 +161,38 @@ pub fn enter<const N: usize>(b: &mut Block, call: OpenCall, caller: usize, words
     enter_anyhow(b, call, caller, &words, place, expected)
 }
 
-/// The same for a record of so many words, of which `fill` writes the arguments and what lies behind. `None`: nothing is written, for
-/// something is not as usual.
+/// Opens a call and takes room for its record of `length` words, of which the first two are written; behind the others comes `finish`.
 #[inline(always)]
-pub fn enter_with(
+pub fn begin(b: &mut Block, call: OpenCall, caller: usize, length: u32) -> Option<Pending> {
+    let (place, expected) = (b.depth, calls(b));
+    b.push(OpenCall { number: expected, ..call });
+    begin_opened(b, call, caller, length, place, expected)
+}
+
+/// The same for one that is open already, in `place`.
+#[inline(always)]
+fn begin_opened(
     b: &mut Block,
     call: OpenCall,
     caller: usize,
     length: u32,
-    fill: impl FnOnce(&Reserved),
-) -> Option<u32> {
-    let place = b.depth;
-    let expected = calls(b);
-    let back = if place == 0 { NO_PARENT } else { parent(b, place, expected) };
-    b.push(OpenCall { number: expected, ..call });
-    let usual = |calls: u32| (calls == expected).then_some(call.slot);
-    if reserve::put_with(b, call.frame, kind::ENTER, usual, length, second(caller, back), fill) {
-        return Some(expected);
+    place: usize,
+    expected: u32,
+) -> Option<Pending> {
+    let Some(pending) = reserve(b, call.frame, kind::ENTER, length, |_| call.slot) else {
+        b.depth = place;
+        return None;
+    };
+    let number = pending.reserved.number;
+    if number != expected
+        && let Some(mine) = b.open.get_mut(place)
+    {
+        mine.number = number;
     }
-    b.depth = place;
-    None
+    let back = if place == 0 { NO_PARENT } else { parent(b, place, number) };
+    // SAFETY: `length` words are reserved.
+    unsafe { pending.reserved.word(1, second(caller, back)) };
+    Some(pending)
 }
 
 /// Second word of an enter record.
@@ -200,24 +212,11 @@ fn enter_anyhow(
     expected: u32,
 ) -> Option<u32> {
     let length = 2 + words.iter().map(|part| part.len() as u32).sum::<u32>();
-    let Some(pending) = reserve(b, call.frame, kind::ENTER, length, |_| call.slot) else {
-        b.depth = place;
-        return None;
-    };
-    let reserved = &pending.reserved;
-    let number = reserved.number;
-    if number != expected
-        && let Some(mine) = b.open.get_mut(place)
-    {
-        mine.number = number;
-    }
-    let back = if place == 0 { NO_PARENT } else { parent(b, place, number) };
-    // SAFETY: `length` words are reserved.
-    unsafe {
-        reserved.word(1, second(caller, back));
-        for (n, &w) in words.iter().copied().flatten().enumerate() {
-            reserved.word(n + 2, w);
-        }
+    let pending = begin_opened(b, call, caller, length, place, expected)?;
+    let number = pending.reserved.number;
+    for (n, &w) in words.iter().copied().flatten().enumerate() {
+        // SAFETY: `length` words are reserved.
+        unsafe { pending.reserved.word(n + 2, w) };
     }
     finish(b, pending);
     Some(number)

@@ -60,30 +60,6 @@ pub fn put<const N: usize>(
     second: u64,
     rest: [&[u64]; N],
 ) -> bool {
-    let words = 2 + rest.iter().map(|part| part.len() as u32).sum::<u32>();
-    put_with(b, at, kind, meta, words, second, |reserved| {
-        let mut n = 2;
-        for part in rest {
-            for &word in part {
-                // SAFETY: so many are reserved.
-                unsafe { reserved.word(n, word) };
-                n += 1;
-            }
-        }
-    })
-}
-
-/// The same for a record of so many words, of which `fill` writes those behind the second.
-#[inline(always)]
-pub fn put_with(
-    b: &mut Block,
-    at: usize,
-    kind: u8,
-    meta: impl Fn(u32) -> Option<u32>,
-    words: u32,
-    second: u64,
-    fill: impl FnOnce(&Reserved),
-) -> bool {
     if !b.writing.0.is_null() || b.writer.chunk.is_null() {
         return false;
     }
@@ -91,6 +67,7 @@ pub fn put_with(
     unsafe {
         let head = b.writer.head();
         let Some(meta) = meta((head >> 32) as u32) else { return false };
+        let words = 2 + rest.iter().map(|part| part.len() as u32).sum::<u32>();
         // A note has no time of its own.
         let now = if kind == kind::NOTE { b.writer.last } else { clock::ticks() };
         if now.wrapping_sub(b.writer.last) >= NEAR {
@@ -101,7 +78,13 @@ pub fn put_with(
         b.writer.last = now;
         b.writing = (reserved.at.cast(), at);
         reserved.word(1, second);
-        fill(&reserved);
+        let mut n = 2;
+        for part in rest {
+            for &word in part {
+                reserved.word(n, word);
+                n += 1;
+            }
+        }
         reserved.commit(first);
     }
     b.writing.0 = core::ptr::null_mut();

@@ -7,7 +7,8 @@
 Steps: one process under `cutap record` trains 20 small linear layers (SGD, batch 64) in blocks of steps; before each block
 `cutap ctl PID off` or `on` switches recording, in turns. Off, calls go to the driver by one jump. The difference of two blocks that
 follow each other is what recording costs; the report has the median of those.
-Calls: the same for single calls, with `overhead --switch` (benches/overhead.c), also in pairs of time stamp readings.
+Calls: the same for single calls, recorded and counted, with `overhead --switch` (benches/overhead.c), also in pairs of time stamp
+readings. Off, a linked-in runtime reports nothing: what it does because it reports is in the difference.
 Starts: `import torch` with one tensor on the device, plain and recorded in turns, by the clock and by the processor time of the
 process itself. A timing is no test.
 """
@@ -96,17 +97,17 @@ def steps(o, work):
 
 
 def calls(o, work):
-    file = os.path.join(work, "calls.cutap")
     cudart = machine.find_cudart()
     if cudart:
         os.environ.setdefault("OVERHEAD_CUDART", cudart)
-    words = [o.cutap, "record", *(["--sim"] if o.sim else []), "-o", file, "--", os.path.abspath(o.program), "--switch", o.cutap]
-    marker = '{"two_timestamps":'
-    found = json.loads(marker + run([*words, "--burst", "2000", "--bursts", str(o.bursts)], marker))
-    pair = found["two_timestamps"]
-    yield f"- Single calls, longer with recording on ({o.bursts} pairs of bursts of 2000; median and middle half). Two time stamps: {pair:.1f} ns."
-    for name, c in found["calls"].items():
-        yield f"  - {name}: {c['more']:.0f} [{c['least']:.0f} to {c['most']:.0f}] ns, {c['more'] / pair:.1f} pairs of time stamps"
+    file, marker = os.path.join(work, "calls.cutap"), '{"two_timestamps":'
+    for what, how in (("recorded", ["record", "-o", file]), ("counted", ["trace", "-C", "-o", "/dev/null"])):
+        words = [o.cutap, *how, *(["--sim"] if o.sim else []), "--", os.path.abspath(o.program), "--switch", o.cutap]
+        found = json.loads(marker + run([*words, "--burst", "2000", "--bursts", str(o.bursts)], marker))
+        pair = found["two_timestamps"]
+        yield f"- Single calls, longer when {what} than when off ({o.bursts} pairs of bursts of 2000; median and middle half). Two time stamps: {pair:.1f} ns."
+        for name, c in found["calls"].items():
+            yield f"  - {name}: {c['more']:.0f} [{c['least']:.0f} to {c['most']:.0f}] ns, {c['more'] / pair:.1f} pairs of time stamps"
 
 
 def starts(o, work):

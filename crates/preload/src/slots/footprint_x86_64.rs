@@ -4,10 +4,10 @@
 
 use crate::routes::{callbacks, quiet};
 use crate::start::{self, switch};
-use crate::thread::{fork, record};
+use crate::thread::{block, fork};
 use core::arch::global_asm;
 use core::mem::offset_of;
-use cutap_wire::control::{Control, RECORDING_ON};
+use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::count;
 
 unsafe extern "C" {
@@ -28,8 +28,10 @@ global_asm!(
     "cutap_footprint:",
     ".cfi_startproc",
     "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
+    "  je 2f",
+    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {counting}",
     "  jne cutap_frame",
-    "  cmp qword ptr [rip + CUTAP_FORK], {recorded}",
+    "2: cmp qword ptr [rip + CUTAP_FORK], {recorded}",
     "  jne cutap_frame",
     "  push rbp",
     ".cfi_def_cfa_offset 16",
@@ -69,13 +71,14 @@ global_asm!(
     ".size cutap_footprint, . - cutap_footprint",
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
+    counting = const RECORDING_COUNT,
     recorded = const fork::RECORDED,
 );
 
 /// Whether the call that returns to `caller`, and whose stack words begin at `at`, is our footprint; then it is counted.
 #[unsafe(no_mangle)]
 extern "C" fn cutap_is_footprint(caller: usize, at: usize) -> u32 {
-    let Some(b) = record::ready().filter(|_| !switch::rules_changed()) else { return 0 };
+    let Some(b) = block::current().filter(|b| !b.inside && !switch::rules_changed()) else { return 0 };
     b.leave_below(at);
     if b.depth == 0 && quiet::holds(caller) || !callbacks::is_footprint(b, caller) {
         return 0;

@@ -2,7 +2,7 @@
 //! frame (`quick_x86_64`) does in assembler before the call is done here in Rust; behind the call both are the same.
 //!
 //! It only ever goes on where all is as usual; anything else leads to the common frame with nothing changed. It believes of the
-//! function what the registry says: that it takes no vector arguments, returns nothing in them, and how many stack words it takes.
+//! function that it takes no more stack words than these are passed on; all registers are kept, whatever the registry says of it.
 
 use super::left;
 use super::quick::QuickFrame;
@@ -23,6 +23,7 @@ use cutap_wire::control::{Control, RECORDING_ON};
 /// Stack words that it passes on at most.
 pub const STACK_WORDS: usize = 16;
 const OUTGOING: usize = STACK_WORDS * 8;
+const _: () = assert!(OUTGOING == 8 * 16);
 
 unsafe extern "C" {
     fn cutap_inputs();
@@ -68,20 +69,50 @@ global_asm!(
     "  push r11",
     "  push rax",
     "  sub rsp, 32",
+    // Nothing says how many stack words there are, and a stack may end behind them: all must lie in one page.
+    "  lea rax, [rbp + 16]",
+    "  and eax, 4095",
+    "  cmp eax, 4096 - {outgoing}",
+    "  ja 4f",
     "  mov rdi, rsp",
-    "  call cutap_inputs_before",
-    "  mov r11, [rbp - 56]",
-    "  mov ecx, eax",
-    "  sub ecx, 1",
-    "  js 5f",
     "  sub rsp, {outgoing}",
-    "  test ecx, ecx",
-    "  jz 2f",
-    "1: mov rax, [rbp + 8 + 8 * rcx]",
-    "  mov [rsp - 8 + 8 * rcx], rax",
-    "  dec ecx",
-    "  jnz 1b",
-    "2: mov rdi, [rbp - 8]",
+    "  movaps [rsp + 0], xmm0",
+    "  movaps [rsp + 16], xmm1",
+    "  movaps [rsp + 32], xmm2",
+    "  movaps [rsp + 48], xmm3",
+    "  movaps [rsp + 64], xmm4",
+    "  movaps [rsp + 80], xmm5",
+    "  movaps [rsp + 96], xmm6",
+    "  movaps [rsp + 112], xmm7",
+    "  call cutap_inputs_before",
+    "  movaps xmm0, [rsp + 0]",
+    "  movaps xmm1, [rsp + 16]",
+    "  movaps xmm2, [rsp + 32]",
+    "  movaps xmm3, [rsp + 48]",
+    "  movaps xmm4, [rsp + 64]",
+    "  movaps xmm5, [rsp + 80]",
+    "  movaps xmm6, [rsp + 96]",
+    "  movaps xmm7, [rsp + 112]",
+    "  mov r11, [rbp - 56]",
+    "  test eax, eax",
+    "  jle 5f",
+    "  movups xmm8, [rbp + 16]",
+    "  movups xmm9, [rbp + 32]",
+    "  movups xmm10, [rbp + 48]",
+    "  movups xmm11, [rbp + 64]",
+    "  movups xmm12, [rbp + 80]",
+    "  movups xmm13, [rbp + 96]",
+    "  movups xmm14, [rbp + 112]",
+    "  movups xmm15, [rbp + 128]",
+    "  movaps [rsp + 0], xmm8",
+    "  movaps [rsp + 16], xmm9",
+    "  movaps [rsp + 32], xmm10",
+    "  movaps [rsp + 48], xmm11",
+    "  movaps [rsp + 64], xmm12",
+    "  movaps [rsp + 80], xmm13",
+    "  movaps [rsp + 96], xmm14",
+    "  movaps [rsp + 112], xmm15",
+    "  mov rdi, [rbp - 8]",
     "  mov rsi, [rbp - 16]",
     "  mov rdx, [rbp - 24]",
     "  mov rcx, [rbp - 32]",
@@ -95,6 +126,7 @@ global_asm!(
     "  jnz cutap_quick_end",
     "  jmp cutap_quick_end_by_steps",
     // 0: by the common frame; less: the call is not recorded.
+    "4: xor eax, eax",
     "5: mov rdi, [rbp - 8]",
     "  mov rsi, [rbp - 16]",
     "  mov rdx, [rbp - 24]",
@@ -123,9 +155,10 @@ global_asm!(
     exits = const EXITS,
 );
 
-/// Answers of `cutap_inputs_before`: by the common frame; not recorded; else the number of stack words, and one.
+/// Answers of `cutap_inputs_before`.
 const COMMON: i32 = 0;
 const NOT_RECORDED: i32 = -1;
+const RECORDED: i32 = 1;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
@@ -152,7 +185,7 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
         return NOT_RECORDED;
     };
     frame.number = number.into();
-    1 + i32::from(row.stack)
+    RECORDED
 }
 
 #[inline(never)]

@@ -22,7 +22,8 @@ static void after(struct cutap_call *call) {
 __attribute__((destructor)) static void say() { std::printf("%d before, %d after\n", befores, afters); }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", before, after);
+    if (!cutap_environment("HOOK_RUNTIME_ALONE"))
+        cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", before, after);
     cutap_want(CUTAP_RUNTIME, "cudaMalloc", before, after);
     return 0;
 }

@@ -10,9 +10,11 @@ use super::{last_error, thread};
 use crate::routes::callbacks::{self, CallbackRecord};
 use crate::routes::instances::{ALL, Function, Instance, PROFILER};
 use crate::routes::introduced;
+use crate::slots::left;
 use crate::thread::{fork, record};
 use crate::{slots, start};
 use core::arch::global_asm;
+use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::*;
 use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, RUNTIME};
@@ -60,12 +62,19 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
     let name = introduced::name_of(i, r.id, record);
     let layout = forced::find(f, r.registers.next);
     let known = f.slot.load(Acquire);
+    let object = i.object.load(Relaxed);
+    let original = super::host::exported(object, name);
     let (made, recorded) = introduced::with_library(i, |library| {
         let recorded = start::wanted(cutap_wire::names::layer::RUNTIME, library, name);
         let version = i.version.load(Relaxed);
         let can = CAN_RESULT | if layout.is_ok() { CAN_ANSWER } else { 0 };
         let why = Some(match layout {
-            Ok(_) => &b"its arguments cannot be changed in place: answer it, and call the runtime's own function\0"[..],
+            Ok(_) if !original.is_null() => {
+                &b"its arguments cannot be changed in place: answer it, and call the runtime's own function\0"[..]
+            }
+            Ok(_) => {
+                &b"its arguments cannot be changed in place, and its address is not known: it can be answered\0"[..]
+            }
             Err(reason) => forced::why(reason),
         });
         let mut found = Found {
@@ -74,11 +83,11 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
             name,
             version,
             slot: known,
-            object: i.object.load(Relaxed),
+            object,
             reported: Some((r.n + 1, version)),
             can,
             why,
-            original: 0,
+            original: original.expose_provenance(),
         };
         if known == 0 || known == u32::MAX {
             let wanted = super::library::wanting(RUNTIME, library, name).next().is_some();
@@ -87,12 +96,7 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
         (functions::make(&found), recorded)
     });
     let state = match made {
-        Some(info) => {
-            let own = super::host::exported(info.object, name);
-            // SAFETY: nobody else knows of it yet.
-            unsafe { (*core::ptr::from_ref(info).cast_mut()).function.original = own };
-            core::ptr::from_ref(info) as usize
-        }
+        Some(info) => core::ptr::from_ref(info) as usize,
         None if last_error::asks(name) => ASKS,
         None => NOBODY,
     };
@@ -231,15 +235,37 @@ fn ended(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
     r.issued = callbacks::forward(i, r.id, record);
 }
 
+/// The frame's personality routine: an exception leaves a hook, and with it the call that the runtime reports.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_reported_personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    if actions & left::CLEANUP_PHASE != 0
+        // SAFETY: the unwinder's own context; the frame's stack pointer during a call is where its fields begin.
+        && let Some(at) = unsafe { left::frame_of(context) }
+    {
+        if let Some(thread) = thread::existing() {
+            thread.left(at);
+        }
+        // SAFETY: as above.
+        record::reported_unwound(unsafe { (*(at as *const Reported)).record } as usize);
+    }
+    left::CONTINUE_UNWIND
+}
+
 global_asm!(
     ".hidden cutap_reported, cutap_reported_begin, cutap_reported_turn, cutap_reported_end, cutap_hook_step",
-    ".hidden cutap_hooked_personality",
+    ".hidden cutap_reported_personality",
     ".globl cutap_reported",
     ".text",
     ".type cutap_reported,@function",
     "cutap_reported:", // edi id, rsi record, edx instance
     ".cfi_startproc",
-    ".cfi_personality 0x1b, cutap_hooked_personality",
+    ".cfi_personality 0x1b, cutap_reported_personality",
     "  push rbp",
     ".cfi_def_cfa_offset 16",
     ".cfi_offset rbp, -16",

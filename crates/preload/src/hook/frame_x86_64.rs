@@ -166,9 +166,7 @@ unsafe extern "C" fn cutap_hooked_personality(
         && let Some(outgoing) = unsafe { left::frame_of(context) }
         && let Some(thread) = thread::existing()
     {
-        // The frame of a bound function, or that of a callback.
         thread.left(outgoing + OUTGOING);
-        thread.left(outgoing);
     }
     CONTINUE_UNWIND
 }

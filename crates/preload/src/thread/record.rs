@@ -254,6 +254,14 @@ pub fn unwound(number: u32, at: usize) {
     }
 }
 
+/// The call that a runtime reports by the record at `at` is being left from inside its report.
+pub fn reported_unwound(at: usize) {
+    let reported = |b: &Block| b.open.iter().take(b.depth).rfind(|c| c.frame == at && c.reported == at).copied();
+    if let Some(call) = block::existing().and_then(|b| reported(b)) {
+        unwound(call.number, at);
+    }
+}
+
 /// The ring has a new owner.
 pub fn thread(b: &mut Block, tid: u32) {
     if b.writer.chunk.is_null() {

@@ -3,6 +3,8 @@
 
 use crate::building::{hook, runtimes, rust_hook, simulated, text, under, with_runtime};
 use crate::real::{Runtime, linked, shared};
+use cutap_e2e::scratch;
+use serde_json::Value;
 
 #[test]
 fn answers_results_and_last_errors() {
@@ -89,6 +91,31 @@ fn exceptions_leave_hooks_and_follow_forced_returns() {
         }
         // The driver's function is hooked too: five calls reach it.
         assert_eq!(said, expected + "12 before, 10 after\n", "{} shared {}", runtime.version, runtime.shared);
+    }
+}
+
+/// A call that an exception left is over: those that follow are not inside it, from however deep on the stack they come.
+#[test]
+fn calls_behind_one_that_an_exception_left_are_not_inside_it() {
+    let (throws, refuse) = (hook("throws"), hook("refuse_large"));
+    for runtime in runtimes() {
+        let Some(program) = with_runtime("caught", runtime, &[]) else { continue };
+        let folder = scratch("left");
+        let file = folder.join("trace");
+        let words = ["trace", "--sim", "--json", "-e", "runtime", "-o", text(&file)];
+        let set = [("HOOK_LIMIT", "1000000"), ("HOOK_RUNTIME_ALONE", "1")];
+        let run = under(&words, &[&throws, &refuse], &[text(&program)], &set);
+        assert!(run.status.success(), "{run:?}");
+        let trace = std::fs::read_to_string(&file).expect("a trace");
+        let mut calls: Vec<Value> = trace.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        calls.sort_by_key(|l| l["start_ns"].as_u64());
+        let of = |name: &str, what: &str| -> Vec<Value> {
+            calls.iter().filter(|l| l["name"] == name).map(|l| l[what].clone()).collect()
+        };
+        assert_eq!(of("cudaGetDevice", "depth"), [0, 0, 0], "{} shared {}", runtime.version, runtime.shared);
+        let states = of("cudaMalloc", "state");
+        let (done, left) = ("done", "unwound");
+        assert_eq!(states, [done, left, done, left, done, done, done], "{} shared {}", runtime.version, runtime.shared);
     }
 }
 

@@ -3,11 +3,23 @@
 #include <initializer_list>
 #ifdef RUNTIME
 extern "C" int cudaMalloc(void **, size_t);
+extern "C" int cudaGetDevice(int *);
 static int allocate(size_t bytes) { void *p; return cudaMalloc(&p, bytes); }
 #else
 extern "C" int cuMemAlloc_v2(unsigned long long *, size_t);
 static int allocate(size_t bytes) { unsigned long long p; return cuMemAlloc_v2(&p, bytes); }
 #endif
+
+// Another call, from further down the stack than the one that was left.
+__attribute__((noinline)) static void deeper() {
+#ifdef RUNTIME
+    volatile char room[2000];
+    room[0] = 1;
+    int device;
+    cudaGetDevice(&device);
+    room[1] = (char)device;
+#endif
+}
 
 struct Guard {
     const char *name;
@@ -29,6 +41,7 @@ int main() {
             std::printf("%zu bytes: %d\n", bytes, one(bytes, 1, 2, 3, 4, 5));
         } catch (int caught) {
             std::printf("%zu bytes: caught %d\n", bytes, caught);
+            deeper();
         }
     }
 }

@@ -71,6 +71,60 @@ fn a_run_that_is_over() {
     refused(&done, 125, &["no function is named behind --callers"]);
 }
 
+/// The program and the collector would both write it from its beginning; a recording is read again. Neither may start.
+#[test]
+fn outputs_that_are_the_programs_own() {
+    let folder = Folder::new("odd-own");
+    let (file, link) = (folder.join("file"), folder.join("link"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let run = |words: &[&str], name: &str, to: fn(&mut Command, fs::File)| {
+        let mut command = cutap(words);
+        command.arg("--sim").args(["-o", name, "--", "sh", "-c", "echo ran; echo ran >&2"]);
+        to(&mut command, fs::OpenOptions::new().append(true).create(true).open(&file).unwrap());
+        command.output().unwrap()
+    };
+    type To = fn(&mut Command, fs::File);
+    let streams: [(&str, To); 2] = [
+        ("output", |c, f| {
+            c.stdout(f);
+        }),
+        ("error", |c, f| {
+            c.stderr(f);
+        }),
+    ];
+    for words in [&["record"][..], &["trace"]] {
+        for (stream, to) in streams {
+            let device = if stream == "output" { "/dev/stdout" } else { "/dev/stderr" };
+            for name in [device, file.to_str().unwrap(), link.to_str().unwrap()] {
+                fs::write(&file, "before\n").unwrap();
+                let done = run(words, name, to);
+                let now = fs::read_to_string(&file).unwrap();
+                let said =
+                    if stream == "error" { now.strip_prefix("before\n").unwrap().to_owned() } else { err(&done) };
+                let sentence = format!(
+                    "{name}: it is the file that standard {stream} goes to, and what the program prints would be written over \
+                     it; give another file with -o FILE\n"
+                );
+                assert!(said.ends_with(&sentence) && said.lines().count() == 1, "{words:?}: {said}");
+                assert_eq!(done.status.code(), Some(125), "{said}");
+                assert!(stream == "error" || now == "before\n", "{now}");
+            }
+        }
+    }
+    // Lines may stand between others in a pipe; a recording may not.
+    let traced = run(&["trace"], "/dev/stdout", |_, _| ());
+    assert_eq!((traced.status.code(), out(&traced).as_str()), (Some(0), "ran\n"), "{}", err(&traced));
+    let pipe = folder.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for name in ["/dev/stdout", pipe.to_str().unwrap(), "/dev/full", "/dev/ptmx"] {
+        let done = run(&["record"], name, |_, _| ());
+        refused(&done, 125, &["it is a pipe or a device, and a recording must be a file"]);
+        assert_eq!(out(&done), "");
+    }
+    let done = run(&["record"], "/dev/null", |_, _| ());
+    assert_eq!((done.status.code(), out(&done).as_str()), (Some(0), "ran\n"), "{}", err(&done));
+}
+
 #[test]
 fn words_that_say_nothing() {
     let folder = Folder::new("odd-words");

@@ -1,9 +1,9 @@
 //! The file that is named with `-o`: opened, and kept from everybody else who would write to it, before anything else is made. Never the
-//! program's own file, nor one that it is given: those would be gone.
+//! program's own file, nor one that it is given, nor one that it prints to: those would be gone.
 
 use crate::error::{Error, Result, cannot, say};
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions, metadata};
+use std::fs::{File, Metadata, OpenOptions, metadata};
 use std::io::Seek;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -31,6 +31,17 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
             "it is the program, its interpreter, a hook library, or a file that the program is given, and would be overwritten",
         ));
     }
+    // Both would write from the beginning, each over the other. Lines in a pipe or on a terminal only stand between others.
+    if let Some(stream) = there.as_ref().filter(|m| m.is_file()).and_then(stream) {
+        return Err(refuse(&format!(
+            "it is the file that {stream} goes to, and what the program prints would be written over it"
+        )));
+    }
+    if record && there.as_ref().is_some_and(|m| !m.is_file() && !m.is_dir() && !is_null(m)) {
+        return Err(refuse(
+            "it is a pipe or a device, and a recording must be a file, as it is read again when it is packed",
+        ));
+    }
     let mut how = OpenOptions::new();
     how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
     let fail = |e| cannot(what, path, &e, advice);
@@ -49,6 +60,18 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
         return Err(refuse("another cutap is writing to it"));
     }
     Ok(file)
+}
+
+/// Which of our streams, which are the program's too, goes to this file.
+fn stream(file: &Metadata) -> Option<&'static str> {
+    let goes =
+        |n: u8| metadata(format!("/proc/self/fd/{n}")).is_ok_and(|m| (m.dev(), m.ino()) == (file.dev(), file.ino()));
+    [(1, "standard output"), (2, "standard error")].into_iter().find(|s| goes(s.0)).map(|s| s.1)
+}
+
+/// `/dev/null`: what recording costs is measured with it.
+fn is_null(file: &Metadata) -> bool {
+    file.file_type().is_char_device() && file.rdev() == libc::makedev(1, 3)
 }
 
 /// Empties it: from now on it is ours.

@@ -28,7 +28,12 @@ pub struct ShowOptions {
 pub fn show(options: &ShowOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     readable(&options.run)?;
-    let follow = FollowOptions { consume: false, filter, decode: !options.form.summary, ..FollowOptions::default() };
+    let follow = FollowOptions {
+        consume: false,
+        filter,
+        decode: !(options.form.summary || options.form.counts),
+        ..FollowOptions::default()
+    };
     let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form, false);
     let written = write_all(&mut follow, &mut *output)?;

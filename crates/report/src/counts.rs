@@ -1,11 +1,13 @@
-//! How often each function was called, and nothing else: what is left of a trace in which calls were counted only.
+//! How often each function was called, and nothing else: what is left of a trace in which calls were counted only, and the same of
+//! one in which they were recorded. A run does one of the two, so that the numbers of both are never added up.
 
 use crate::Output;
 use crate::ends::end_lines;
 use crate::json::end_line;
 use crate::style::Styles;
-use cutap_trace::{Counted, End, Event, Layer};
+use cutap_trace::{Call, Counted, End, Event, Exit, Layer};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io;
 
 /// A table of counts.
@@ -14,6 +16,8 @@ pub struct Counts<W> {
     out: W,
     json: bool,
     styles: Styles,
+    /// Calls that were recorded, by the function's key.
+    recorded: Vec<Option<Counted>>,
 }
 
 #[derive(Serialize)]
@@ -29,7 +33,40 @@ struct Line<'a> {
 impl<W: io::Write> Counts<W> {
     /// For people, with colours when told so; or one JSON object a function.
     pub fn new(out: W, json: bool, colour: bool) -> Counts<W> {
-        Counts { out, json, styles: Styles::new(colour && !json) }
+        Counts { out, json, styles: Styles::new(colour && !json), recorded: Vec::new() }
+    }
+
+    fn call(&mut self, call: &Call) {
+        let key = call.function.key as usize;
+        if key >= self.recorded.len() {
+            self.recorded.resize_with(key + 1, || None);
+        }
+        let function = || Counted { function: call.function.clone(), instance: None, runtime: None, calls: 0 };
+        let counted = self.recorded[key].get_or_insert_with(function);
+        counted.calls += 1;
+        if counted.runtime.is_none() {
+            counted.runtime = call.runtime_version().map(Into::into);
+        }
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        // One that returned after all was given up before, and counted then.
+        if !exit.late {
+            self.call(&exit.call);
+        }
+    }
+
+    /// What was recorded, the most often called first. The same function in several processes, or loaded twice, is one.
+    fn recorded(&mut self) -> Vec<Counted> {
+        let mut all = BTreeMap::new();
+        for one in std::mem::take(&mut self.recorded).into_iter().flatten() {
+            let f = &one.function;
+            let key = (f.layer, f.library.clone(), one.runtime.clone(), f.shown().to_owned());
+            all.entry(key).and_modify(|sum: &mut Counted| sum.calls += one.calls).or_insert(one);
+        }
+        let mut all: Vec<Counted> = all.into_values().collect();
+        all.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.function.name.cmp(&b.function.name)));
+        all
     }
 
     fn line(&mut self, c: &Counted) -> io::Result<()> {
@@ -56,8 +93,20 @@ impl<W: io::Write> Counts<W> {
     }
 }
 
+impl<W> Counts<W> {
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+}
+
 impl<W: io::Write + Send> Output for Counts<W> {
-    fn event(&mut self, _: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Enter(call) if call.function.noted => self.call(call),
+            Event::Exit(exit) => self.exit(exit),
+            _ => {}
+        }
         Ok(())
     }
     fn tick(&mut self, _: u64) -> io::Result<()> {
@@ -67,7 +116,9 @@ impl<W: io::Write + Send> Output for Counts<W> {
         if !self.json {
             writeln!(self.out, "{:>12}  function", "calls")?;
         }
-        for counted in &end.counted {
+        end.unfinished.iter().for_each(|exit| self.exit(exit));
+        let recorded = self.recorded();
+        for counted in if end.counted.is_empty() { &recorded } else { &end.counted } {
             self.line(counted)?;
         }
         match self.json {

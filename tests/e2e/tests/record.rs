@@ -189,6 +189,29 @@ fn cut_off_and_damaged() {
     assert!(refused.stderr.contains("is not a recording of cutap") && !refused.status.success(), "{}", refused.stderr);
 }
 
+/// `show -C` counts what was recorded, as `trace -C` counts what is called.
+#[test]
+fn counts_of_recorded_calls() {
+    let folder = scratch("counts-of-recorded");
+    let file = folder.join("run.cutap");
+    let done = finish(&mut record(&file, "layers"));
+    assert!(done.status.success(), "{}", done.stderr);
+    let table = |command: &mut Command| -> Vec<String> {
+        let done = finish(command.env("LD_LIBRARY_PATH", out()));
+        assert!(done.status.success(), "{}", done.stderr);
+        let all = done.everything();
+        all.lines()
+            .skip_while(|l| !l.ends_with("calls  function"))
+            .take_while(|l| !l.starts_with("cutap: "))
+            .map(str::to_owned)
+            .collect()
+    };
+    let shown = table(Command::new(cutap()).args(["show", "-C"]).arg(&file));
+    let traced = table(Command::new(cutap()).args(["trace", "-C", "--"]).arg(out().join("layers")));
+    assert!(shown.len() > 3, "{shown:?}");
+    assert_eq!(shown, traced);
+}
+
 /// A recording that has ended is packed once more, and says the same before and after.
 #[test]
 fn packed_at_rest() {

@@ -1,6 +1,6 @@
 //! A program to trace, and outputs whose bytes can be taken.
 
-use cutap_report::{Json, Output, Summary, Text};
+use cutap_report::{Counts, Json, Output, Summary, Text};
 use cutap_trace::made::{Process, Run};
 use cutap_trace::{End, Event, Filter, Follow, FollowOptions};
 use cutap_wire::{count, names, record};
@@ -127,6 +127,14 @@ pub fn json(run: &Path, filter: &str) -> Vec<serde_json::Value> {
 
 pub fn summary(run: &Path) -> (String, Vec<serde_json::Value>) {
     let (mut table, mut objects) = (Summary::text(Vec::new(), false), Summary::json(Vec::new()));
+    write(run, "", &mut table);
+    write(run, "", &mut objects);
+    (String::from_utf8(table.get_ref().clone()).unwrap(), lines(objects.get_ref()))
+}
+
+/// How often each function was called, of calls that were recorded.
+pub fn counts(run: &Path) -> (String, Vec<serde_json::Value>) {
+    let (mut table, mut objects) = (Counts::new(Vec::new(), false, false), Counts::new(Vec::new(), true, false));
     write(run, "", &mut table);
     write(run, "", &mut objects);
     (String::from_utf8(table.get_ref().clone()).unwrap(), lines(objects.get_ref()))

@@ -105,6 +105,20 @@ fn a_summary() {
         })
     );
     assert_eq!((objects.len(), &objects[4]["type"]), (5, &json!("end")));
+    let (table, objects) = counts(folder.path());
+    let table: Vec<_> = table.lines().take_while(|l| !l.starts_with("cutap: ")).collect();
+    assert_eq!(
+        table,
+        [
+            "       calls  function",
+            "         200  cuMemAlloc_v2",
+            "           2  cublas::init(int) [libcublas.so.13]",
+            "           2  cuLaunchKernel",
+            "           2  cudaMalloc [saxpy, runtime 12.9]",
+        ]
+    );
+    let line = json!({"type": "count", "layer": "runtime", "library": "saxpy", "runtime": "12.9", "name": "cudaMalloc", "calls": 2});
+    assert_eq!((objects.len(), &objects[3]), (5, &line));
 }
 
 #[test]

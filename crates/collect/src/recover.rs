@@ -4,7 +4,7 @@
 use crate::control::Page;
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::record::{Look, Recorder};
-use crate::show::readable;
+use crate::show::{read_by_another, readable};
 use crate::written;
 use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
@@ -101,6 +101,10 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
     let damaged = recorder.damaged();
     if damaged > 0 {
         lacks.push(damaged_parts(damaged, run));
+    }
+    let before = recorder.read_before();
+    if before > 0 {
+        lacks.push(read_by_another(before));
     }
     if let Some(unread) = look.unread() {
         lacks.push(format!("what could not be read in {}: {unread}", run.display()));

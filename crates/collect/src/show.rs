@@ -87,11 +87,17 @@ pub(crate) fn say_counted(run: &Path, end: &End) {
     }
 }
 
+/// Parts that only another file can have.
+pub(crate) fn read_by_another(parts: u64) -> String {
+    let (parts, them) = if parts == 1 { ("1 part".to_owned(), "it") } else { (format!("{parts} parts"), "them") };
+    format!("{parts} of its calls had been read by a collector for its own output, which alone has {them}")
+}
+
 /// Whether a recording, or a run folder, could be read whole: else what is missing of it, as a failure of the command that read it.
 /// One without its end whose blocks are whole is none.
 pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
     let shown = path.display();
-    let Some(Recording { cut, damaged, completed, holes }) = recording else {
+    let Some(Recording { cut, damaged, completed, holes, read_before }) = recording else {
         let unread = Look::at(path).unread().filter(|_| path.is_dir());
         return unread.map_or(Ok(()), |files| {
             Err(Error::own(format!(
@@ -122,6 +128,9 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
                 format!("{holes} parts of its calls are")
             };
             format!("{shown} is not all there was: {parts} missing")
+        }
+        _ if read_before > 0 && (open || cut.why == Why::Ended) => {
+            format!("{shown} is not all there was: {}", read_by_another(read_before))
         }
         Why::Ended => return Ok(()),
         _ if open => {

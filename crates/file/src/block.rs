@@ -31,8 +31,11 @@ pub mod kind {
     /// The recording ended in order. More may follow when something was taken in later.
     pub const END: u8 = 7;
     /// `ring` chunks are missing that were there: they had stood behind byte `at`, at which the file was cut off before what follows
-    /// was taken in (0: how many is not known). With 0 as `at`: they were damaged in the run folder; the last one of these counts.
+    /// was taken in (0: how many is not known). With 0 as `at`: they were damaged in the run folder; the last one of these counts. With [`READ_BEFORE`]: a collector had read
+    /// them for its own output before this file was begun.
     pub const LACKS: u8 = 8;
+    /// See [`LACKS`]; no block stands there.
+    pub const READ_BEFORE: u64 = 1;
 }
 
 /// How a body stands in the file.

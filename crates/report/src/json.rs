@@ -216,7 +216,7 @@ fn ending(end: &End) -> Value {
 fn recording(of: Recording) -> Value {
     let state = match of.cut.why {
         Why::Ended | Why::Open if of.damaged > 0 => "damaged",
-        Why::Ended | Why::Open if of.completed.is_some() || of.holes > 0 => "incomplete",
+        Why::Ended | Why::Open if of.completed.is_some() || of.holes + of.read_before > 0 => "incomplete",
         Why::Ended => "ended",
         Why::Open => "open",
         Why::CutOff => "cut off",

@@ -49,6 +49,8 @@ pub struct Recording {
     pub completed: Option<(u64, u64)>,
     /// Parts of rings that are not in it: between others that are, or damaged when it was made.
     pub holes: u64,
+    /// Parts of rings that a collector had read for its own output before this recording was begun.
+    pub read_before: u64,
 }
 
 /// What `cutap ctl` switched a run to.
@@ -210,6 +212,8 @@ impl End {
             // A flight recorder's thread may have written over any of them.
             let holes = if opened.forgotten().is_some() { 0 } else { self.chunks_lost };
             recording.holes = recording.holes.max(holes);
+            let before = if opened.forgotten().is_some() { 0 } else { self.chunks_taken };
+            recording.read_before = recording.read_before.max(before.saturating_sub(recording.holes));
         }
     }
 

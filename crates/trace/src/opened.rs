@@ -23,7 +23,8 @@ impl Opened {
     pub(crate) fn new(run: &Path) -> Result<Opened, Error> {
         let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
         let read = recorded.as_ref().map(|r| {
-            let recording = Recording { cut: r.cut, damaged: 0, completed: r.completed, holes: r.lacks };
+            let (completed, holes, read_before) = (r.completed, r.lacks, r.read_before);
+            let recording = Recording { cut: r.cut, damaged: 0, completed, holes, read_before };
             (recording, r.damaged.clone())
         });
         let store: Arc<dyn Store> = match recorded {

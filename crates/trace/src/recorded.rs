@@ -33,6 +33,8 @@ pub struct Recorded {
     pub completed: Option<(u64, u64)>,
     /// Chunks that were damaged before they could be recorded.
     pub lacks: u64,
+    /// Chunks that a collector had read before it was begun.
+    pub read_before: u64,
     /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
     pub damaged: Damaged,
 }
@@ -63,7 +65,7 @@ impl Recorded {
     pub fn open(path: &Path) -> Result<Recorded, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = File::open(path).map_err(unreadable)?;
-        let (mut control, mut completed, mut lacks) = (None, None::<(u64, u64)>, 0);
+        let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
         let mut processes = BTreeMap::<u32, Recordings>::new();
         let walked = walk(&file, VERSION, &mut |block, plain| {
             if block.kind == kind::CONTROL {
@@ -72,6 +74,7 @@ impl Recorded {
             }
             match (block.kind, block.at) {
                 (kind::LACKS, 0) => lacks = block.ring.into(),
+                (kind::LACKS, kind::READ_BEFORE) => read_before = block.ring.into(),
                 (kind::LACKS, at) => {
                     let (at, missing) = completed.unwrap_or((at, 0));
                     completed = Some((at, missing + u64::from(block.ring)));
@@ -103,8 +106,17 @@ impl Recorded {
             cutap_file::Error::Unreadable(source) => unreadable(source),
         })?;
         let (file, damaged) = (file.into(), Damaged::default());
-        let mut recorded =
-            Recorded { file, unpacker: OnceLock::new(), control, processes, cut, completed, lacks, damaged };
+        let mut recorded = Recorded {
+            file,
+            unpacker: OnceLock::new(),
+            control,
+            processes,
+            cut,
+            completed,
+            lacks,
+            read_before,
+            damaged,
+        };
         let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
         for (n, name) in names {
             let name = name.and_then(|block| recorded.body(&block).ok()).unwrap_or_default();

@@ -194,7 +194,16 @@ fn both_killed_and_recovered() {
     let new = killed.folder.join("new.cutap");
     let again = || finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&new));
     let done = again();
-    assert!(done.status.success(), "{}", done.stderr);
+    // A new file lacks what the collector had read for its own, and that is whole.
+    let lacks = " of its calls had been read by a collector for its own output, which alone has ";
+    let state = |file: &Path| {
+        let read = finish(Command::new(cutap()).args(["show", "--json"]).arg(file));
+        let end: serde_json::Value = serde_json::from_str(read.stdout.lines().last().unwrap()).unwrap();
+        (read.status.code(), read.stderr.contains(lacks), end["recording"]["state"].as_str().unwrap().to_owned())
+    };
+    assert_eq!((done.status.code(), done.stderr.contains(lacks)), (Some(125), true), "{done:?}");
+    assert_eq!(state(&new), (Some(125), true, "incomplete".to_owned()));
+    assert_eq!(state(&file), (Some(0), false, "ended".to_owned()));
     // Not where the collector was killed, but where calls stand that the rings have no more.
     fs::write(&new, &left[..left.len() / 2]).unwrap();
     let done = again();

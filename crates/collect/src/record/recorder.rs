@@ -31,6 +31,10 @@ const RATE: std::ops::Range<usize> =
 /// What is switched on, in the control page.
 const FLAGS: std::ops::Range<usize> = offset_of!(control::Control, flags)..offset_of!(control::Control, flags) + 8;
 
+/// Whether a collector has drained it, in the control page.
+const COLLECTOR: std::ops::Range<usize> =
+    offset_of!(control::Control, collector)..offset_of!(control::Control, collector) + 4;
+
 /// Which run it is, in the control page.
 const RUN: std::ops::Range<usize> = offset_of!(control::Control, run)..offset_of!(control::Control, run) + 8;
 
@@ -50,6 +54,8 @@ pub struct Recorder {
     rate: Rate,
     /// The file that is added to was cut off at this byte.
     pub cut_at: Option<u64>,
+    /// There was no file before.
+    pub begun: bool,
 }
 
 /// What a file that is added to holds of a process already.
@@ -82,7 +88,7 @@ impl Recorder {
     /// Begins a file. With `consume`, chunks are given back to their writers.
     pub fn begin(run: &Path, out: File, consume: bool) -> io::Result<Recorder> {
         let writer = Writer::begin(out, VERSION)?;
-        Ok(Recorder::new(run, writer, consume))
+        Ok(Recorder { begun: true, ..Recorder::new(run, writer, consume) })
     }
 
     /// Adds to a recording of the same run, behind its last whole block. `consume` as in `begin`.
@@ -154,6 +160,7 @@ impl Recorder {
             batch: Batch::new(),
             rate: Rate::begin(),
             cut_at: None,
+            begun: false,
         }
     }
 
@@ -187,6 +194,17 @@ impl Recorder {
         self.rings().map(|ring| ring.damaged(self.is_flight_recorder())).sum()
     }
 
+    /// Chunks of which this new file has nothing, for a collector had read them for its own output. What a flight recorder has no
+    /// more was written over.
+    pub fn read_before(&self) -> u64 {
+        let collector =
+            self.control.get(COLLECTOR).is_some_and(|state| state != control::COLLECTOR_NEVER.to_le_bytes());
+        if !self.begun || self.consume || !collector || self.is_flight_recorder() {
+            return 0;
+        }
+        self.rings().map(|ring| ring.missing().saturating_sub(ring.damaged(false))).sum()
+    }
+
     fn rings(&self) -> impl Iterator<Item = &Ring> {
         self.processes.iter().flat_map(|p| p.rings.values()).map(|(ring, _)| ring)
     }
@@ -206,6 +224,10 @@ impl Recorder {
         let damaged = self.damaged().min(u32::MAX.into()) as u32;
         if damaged > 0 {
             self.writer.write(Block::new(kind::LACKS, 0, damaged, 0), &[], &[])?;
+        }
+        let before = self.read_before().min(u32::MAX.into()) as u32;
+        if before > 0 {
+            self.writer.write(Block::new(kind::LACKS, 0, before, kind::READ_BEFORE), &[], &[])?;
         }
         self.writer.write(Block::new(kind::END, 0, 0, 0), &[], &[])
     }

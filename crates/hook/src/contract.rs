@@ -30,7 +30,7 @@ pub const CAN_RESULT: u32 = 4;
 pub const OK: c_int = 0;
 /// There is no such parameter.
 pub const NO_SUCH: c_int = -1;
-/// This cannot be done with this call.
+/// This cannot be done with this call; or a want has bits that are no layers, no name, an empty or too long one, or such a library.
 pub const CANNOT: c_int = -2;
 /// More than there is room for.
 pub const TOO_MANY: c_int = -3;

@@ -68,7 +68,8 @@ impl Handler {
 pub enum Refused {
     /// There is no such parameter, or nothing is known of the function's parameters.
     NoSuch,
-    /// It cannot be done with this call: [`Function::why`].
+    /// It cannot be done with this call: [`Function::why`]. Of a want: it has bits that are no layers, or a name or library that is
+    /// empty or too long.
     Cannot,
     /// More than there is room for.
     TooMany,

@@ -251,6 +251,10 @@ pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
     else {
         return contract::CANNOT;
     };
+    // Nothing could ever match: its author is told now, and not a user at the end.
+    if want.layers & !contract::ALL != 0 || name.text().is_empty() || of.text().is_empty() {
+        return contract::CANNOT;
+    }
     let layers = if want.layers == 0 { contract::ALL } else { want.layers };
     let n = COUNT.load(Relaxed) as usize;
     // SAFETY: see `Table`: the one thread that asks.

@@ -76,6 +76,14 @@ fn names_that_nobody_has_are_said_with_what_was_meant() {
     assert_eq!(said.len(), 1, "{said:?}");
 }
 
+/// Who wants it is told at once; nothing is said of it at the end.
+#[test]
+fn what_cannot_be_wanted_is_refused() {
+    let run = under(&["run"], &[&hook("wrong")], &[text(&fixed("fixed")), "5"], &[]);
+    assert_eq!(run.stdout, "-2 -2 -2 -2 -2 -2 0\n5 bytes: 0\n", "{run:?}");
+    assert!(!run.stderr.contains("wrong.so"), "{run:?}");
+}
+
 #[test]
 fn it_is_said_while_the_program_runs_and_of_a_run_folder() {
     let folder = scratch("names");

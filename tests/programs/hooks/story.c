@@ -18,6 +18,8 @@ static void malloc_before(struct cutap_call *call) {
     }
     if (size == 16 && cutap_set(call, "size", 32) != CUTAP_OK)
         printf("an argument cannot be changed\n");
+    if (size == 16 && cutap_set(call, "sise", 32) != CUTAP_NO_SUCH)
+        printf("a name that is not there cannot be told from one that is\n");
 }
 static void hide(struct cutap_call *call) {
     if (cutap_result(call))

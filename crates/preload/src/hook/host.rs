@@ -125,10 +125,12 @@ unsafe extern "C" fn read(call: *const Call, index: c_int, to: *mut c_void, byte
 unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, bytes: usize) -> c_int {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
-    if chain.doing != Doing::Before
-        || chain.is_answered()
-        || chain.info.is_none_or(|i| i.function.can & CAN_ARGUMENTS == 0)
-    {
+    let Some(info) = chain.info else { return CANNOT };
+    // First: a slip in a name must not look like something that this call does not allow.
+    if usize::try_from(index).ok().and_then(|n| parameters(&info.function).get(n)).is_none() {
+        return NO_SUCH;
+    }
+    if chain.doing != Doing::Before || chain.is_answered() || info.function.can & CAN_ARGUMENTS == 0 {
         return CANNOT;
     }
     // SAFETY: as above.

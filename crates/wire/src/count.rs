@@ -88,6 +88,8 @@ reasons! {
     END_DROPPED = 43, "ends of calls not recorded (these are shown as unfinished): no room in the run folder";
     /// Whoever wrote them down could not go on.
     NOT_WRITTEN = 44, "calls not recorded: the recording could not be written any more";
+    /// Added where it begins to wait, taken off where it goes on: what is left ended with its process.
+    CALL_WAITED = 45, "calls that never began: they waited for room in their thread's ring when the process ended";
     /// --count: a number could not be kept.
     NOT_COUNTED = 46, "calls not counted: no room in the run folder";
     /// A ring was full.

@@ -11,8 +11,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(100);
-/// `cutap_wire::count`: dropped in a lossy run; and for want of room.
+/// `cutap_wire::count`: dropped in a lossy run.
 const LOSSY: u64 = 40;
+/// The same: waited for room when the process ended.
+const WAITED: u64 = 45;
 
 /// Calls as they were shown and as they were said to be missing.
 #[derive(Debug)]
@@ -20,6 +22,7 @@ struct Shown {
     allocations: u64,
     launches: u64,
     dropped: u64,
+    waited: u64,
     overwritten: u64,
     end: Value,
 }
@@ -48,6 +51,7 @@ impl Shown {
             allocations: calls("cuMemAlloc_v2"),
             launches: calls("cuLaunchKernel"),
             dropped: reason(LOSSY),
+            waited: reason(WAITED),
             overwritten: end["overwritten"].as_u64().unwrap(),
             end,
         }
@@ -76,6 +80,32 @@ fn by_default_nothing_is_lost() {
     let shown = Shown::of(&folder.join("run.cutap"));
     assert_eq!((shown.allocations, shown.launches, shown.dropped, shown.overwritten), (made, 2, 0, 0));
     assert_eq!(shown.end["unfinished"], 0);
+}
+
+/// Threads that wait for room when their process ends have not called, and that is said.
+#[test]
+fn what_waits_when_the_process_ends_is_counted() {
+    const THREADS: u64 = 4;
+    let mut waited = 0;
+    for _ in 0..8 {
+        let folder = scratch("short");
+        let (numbers, file) = (folder.join("numbers"), folder.join("run.cutap"));
+        let mut command = Command::new(cutap());
+        command.arg("record").arg("-o").arg(&file).arg("--").arg(out().join("cut_short")).arg(&numbers);
+        let done = finish(command.env("LD_LIBRARY_PATH", out()));
+        assert_eq!((done.status.code(), &*done.stdout), (Some(0), "ok\n"), "{done:?}");
+        let begun = fs::read(&numbers).unwrap();
+        let begun: u64 = begun.as_chunks::<8>().0.iter().map(|n| u64::from_le_bytes(*n)).sum();
+        let shown = Shown::of(&file);
+        // A thread may be about to call, or have just begun to wait.
+        let rest = begun - shown.allocations - shown.waited;
+        assert!(rest <= THREADS && shown.waited <= THREADS && shown.allocations > 100_000, "{begun} {shown:?}");
+        waited += shown.waited;
+        if rest == 0 && waited > 0 {
+            return;
+        }
+    }
+    panic!("never were all calls there or said to have waited; waited: {waited}");
 }
 
 #[test]

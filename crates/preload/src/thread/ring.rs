@@ -99,6 +99,14 @@ fn open_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
     let nested = block.changing;
     let started = sys::clock(sys::MONOTONIC);
     let sequence = block.sequence;
+    // A process that ends here has a call that nothing else tells of.
+    let mut waits = false;
+    let mut wait = |now: bool| {
+        if now != waits && kind == kind::ENTER {
+            start::count(count::CALL_WAITED, if now { 1 } else { u64::MAX });
+            waits = now;
+        }
+    };
     loop {
         let signals = sys::block_signals();
         block.changing = true;
@@ -117,8 +125,12 @@ fn open_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
         }
         sys::restore_signals(signals);
         match opened {
-            Some(done) => return done,
+            Some(done) => {
+                wait(false);
+                return done;
+            }
             None => {
+                wait(true);
                 block.changing = true;
                 sys::sleep_us(200);
                 block.changing = nested;

@@ -45,8 +45,7 @@ fn missing(end: &End, lines: &mut Vec<String>) {
     for (reason, (count, mut names)) in reasons {
         names.sort();
         names.dedup();
-        let text = end.reason(reason);
-        lines.push(format!("{} {text}", count.max(names.len() as u64)));
+        lines.push(end.counted(reason, count.max(names.len() as u64)));
         lines.extend(names.iter().take(LISTED).map(|name| format!("  {name}")));
         if names.len() > LISTED {
             lines.push(format!("  and {} more", names.len() - LISTED));

@@ -28,7 +28,7 @@ impl<W: io::Write + Send> Output for Quiet<W> {
     fn end(&mut self, end: &End) -> io::Result<()> {
         let ours = |reason| [HOOK_ABSENT, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY].contains(&reason);
         for count in end.counts.iter().filter(|c| ours(c.reason)) {
-            writeln!(self.out, "cutap: {} {}", count.count, count.text)?;
+            writeln!(self.out, "cutap: {}", end.counted(count.reason, count.count))?;
             for gap in end.gaps.iter().filter(|g| g.reason == count.reason) {
                 let more = if gap.more.is_empty() { String::new() } else { format!(" ({})", gap.more) };
                 writeln!(self.out, "cutap:   {}{more}", gap.what)?;

@@ -231,6 +231,12 @@ impl End {
         cutap_wire::count::text(reason).unwrap_or("counted for a reason that this version does not know")
     }
 
+    /// The same with how often.
+    pub fn counted(&self, reason: usize, times: u64) -> String {
+        let one = cutap_wire::count::text_of_one(reason).filter(|_| times == 1);
+        format!("{times} {}", one.unwrap_or_else(|| self.reason(reason)))
+    }
+
     /// Programs and libraries into which a runtime is linked, each once: a forked child has the same
     /// ones again. No callback reports `__cudaRegister*` and `__cudaPushCallConfiguration` there.
     pub fn linked_in(&self) -> Vec<&str> {

@@ -6,18 +6,22 @@
 pub const COUNTERS: usize = 48;
 
 macro_rules! reasons {
-    ($($(#[$doc:meta])* $name:ident = $n:literal, $text:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $n:literal, $text:literal $(, one: $one:literal)?;)*) => {
         $($(#[$doc])* pub const $name: usize = $n;)*
         /// What counter `n` says to a person; `None` for one that is not in use.
         pub const fn text(n: usize) -> Option<&'static str> {
             match n { $($n => Some($text),)* _ => None }
+        }
+        /// The same of a single one, where that reads otherwise.
+        pub const fn text_of_one(n: usize) -> Option<&'static str> {
+            match n { $($($n => Some($one),)?)* _ => text(n) }
         }
     };
 }
 
 reasons! {
     /// All slots are taken: the real pointer was handed out.
-    NO_SLOT_LEFT = 0, "functions handed out undiverted: all slots taken";
+    NO_SLOT_LEFT = 0, "functions handed out undiverted: all slots taken", one: "function handed out undiverted: all slots taken";
     /// mprotect refused: the word keeps the real pointer.
     WORD_PROTECTED = 1, "bindings left alone: page could not be made writable";
     /// A relocated word in an executable segment (TEXTREL).
@@ -43,7 +47,7 @@ reasons! {
     /// A library opened after start whose constructors may have called before its bindings were ours.
     LATE_OBJECT = 12, "libraries opened while running: calls from their constructors were not seen";
     /// dlsym answered with a slot although the function was not exported by name (address only).
-    UNEXPORTED = 13, "driver functions handed out that no symbol names";
+    UNEXPORTED = 13, "driver functions handed out that no symbol names", one: "driver function handed out that no symbol names";
     /// A profiler asked for the runtime's callback table and got the driver's own.
     PROFILER_TABLE = 14, "profilers that asked for the callback table and got the driver's own";
     /// A stack argument area could not be read whole.
@@ -57,7 +61,7 @@ reasons! {
     /// A module image could not be written to the dump folder.
     MODULE_NOT_DUMPED = 19, "modules not dumped: unknown size or no room";
     /// dlsym answered with a function of a library in another namespace (dlmopen).
-    OTHER_NAMESPACE = 20, "functions of libraries in another namespace (dlmopen): not diverted";
+    OTHER_NAMESPACE = 20, "functions of libraries in another namespace (dlmopen): not diverted", one: "function of a library in another namespace (dlmopen): not diverted";
     /// Another library is INITFIRST too, and the loader keeps only one.
     BEFORE_US = 23, "processes in which another library asked to be first: calls from constructors of needed libraries were not seen";
     /// Found only by the look at the end of the process.
@@ -67,17 +71,17 @@ reasons! {
     /// cuFuncGetParamInfo, once for each kernel.
     PARAMETERS_ASKED = 25, "kernels whose parameters' sizes the driver was asked for (calls of our own, not shown)";
     /// No answer: a driver before 12.4, or no room.
-    PARAMETERS_UNKNOWN = 26, "launches whose parameters are not shown: the driver does not tell their sizes";
+    PARAMETERS_UNKNOWN = 26, "launches whose parameters are not shown: the driver does not tell their sizes", one: "launch whose parameters are not shown: the driver does not tell their sizes";
     /// Longer than a name may be, or more than a process keeps.
     PTX_LEFT_OUT = 35, "parameter lists of kernels in PTX that were left out: too long, or too many; their parameters are shown without names";
     /// The loader passed over it, or it is of another version, or its entry point said no.
-    HOOK_ABSENT = 36, "hook libraries that took no part in a process";
+    HOOK_ABSENT = 36, "hook libraries that took no part in a process", one: "hook library that took no part in a process";
     /// A runtime call whose caller's registers could not be told.
-    HOOK_NOT_ANSWERED = 37, "runtime calls that a hook answered and that were made all the same: no usable unwind tables";
+    HOOK_NOT_ANSWERED = 37, "runtime calls that a hook answered and that were made all the same: no usable unwind tables", one: "runtime call that a hook answered and that was made all the same: no usable unwind tables";
     /// More threads than the table, or more functions than the pool.
-    HOOK_PASSED = 38, "calls that passed a hook by: no room for another thread or function";
+    HOOK_PASSED = 38, "calls that passed a hook by: no room for another thread or function", one: "call that passed a hook by: no room for another thread or function";
     /// A function that more hooks want than one call can have.
-    HOOK_TOO_MANY = 39, "functions that more than 8 wants of hooks match: the others were left out";
+    HOOK_TOO_MANY = 39, "functions that more than 8 wants of hooks match: the others were left out", one: "function that more than 8 wants of hooks match: the others were left out";
     /// A ring of `--lossy` was full.
     CALL_DROPPED_LOSSY = 40, "calls dropped: their thread's ring was full (--lossy)";
     /// The same for what is no call.
@@ -106,5 +110,7 @@ mod tests {
     fn reasons_fit_the_page() {
         assert!((0..super::COUNTERS).any(|n| super::text(n).is_some()));
         assert!(super::text(super::COUNTERS).is_none());
+        assert_eq!(super::text_of_one(super::HOOK_ABSENT), Some("hook library that took no part in a process"));
+        assert_eq!(super::text_of_one(super::RECORD_DROPPED), super::text(super::RECORD_DROPPED));
     }
 }

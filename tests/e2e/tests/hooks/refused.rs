@@ -72,7 +72,7 @@ fn a_library_that_says_no_is_listed() {
     let run = under(&words, &[&says_no], &[text(&fixed("fixed")), "5"], &[]);
     assert_eq!(run.stdout, "5 bytes: 0\n", "{run:?}");
     let said = fs::read_to_string(&trace).expect("cutap writes the trace");
-    assert!(said.contains("1 hook libraries that took no part in a process\ncutap:   says_no.so"), "{said}");
+    assert!(said.contains("1 hook library that took no part in a process\ncutap:   says_no.so"), "{said}");
 }
 
 #[test]

@@ -5,7 +5,8 @@
 /// record is being written. `cutap_reserve` takes room for so many `bytes` behind the head in rcx, which `delta` and `more`
 /// are added to: place to r8, first word, whose lower half is in edx, to rdx; rax, rcx and r9 are lost. It goes `otherwise`, too, where
 /// a record of the whole time is due. `at` is where the call stands.
-/// `cutap_commit` says that the record in r8 is whole.
+/// `cutap_commit` says that the record in r8 is whole. `cutap_output` makes the word of a small output of r9d bytes at rax, which ecx is the
+/// argument's number of, in r8, and the record's kind in edx.
 macro_rules! ring_macros {
     () => {
         "
@@ -53,6 +54,23 @@ macro_rules! ring_macros {
   mov [rsi + {writing} + 8], rax
   mov [rsi + {writing}], r8
 .endm
+.macro cutap_output otherwise
+  cmp r9d, 8
+  je 3f
+  cmp r9d, 4
+  jne \\otherwise
+  mov r8d, [rax]
+  jmp 4f
+3: mov r8, [rax]
+  mov rax, r8
+  shr rax, {output_word}
+  jnz \\otherwise
+4: shl r9d, {len_behind_word}
+  or ecx, r9d
+  shl rcx, {output_word}
+  or r8, rcx
+  mov edx, {exit_output}
+.endm
 .macro cutap_commit
   or rdx, {committed}
   mov [r8], rdx
@@ -68,6 +86,7 @@ macro_rules! end_of_ring_macros {
         "
 .purgem cutap_block
 .purgem cutap_reserve
+.purgem cutap_output
 .purgem cutap_commit
 "
     };

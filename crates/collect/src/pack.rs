@@ -2,6 +2,7 @@
 //! name and then put in its place, so that at every moment one whole file is there.
 
 use crate::error::{Error, Result, cannot, reason, say};
+use crate::show::say_open;
 use crate::written;
 use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, pack, walk};
 use std::fs::{self, File, OpenOptions};
@@ -21,6 +22,9 @@ pub fn pack_file(path: &Path) -> Result<()> {
     match at_rest(path, false) {
         Ok(()) => Ok(()),
         Err(Refused::Sentence(sentence) | Refused::Damaged(sentence)) => Err(Error::own(sentence)),
+        Err(Refused::Io(e)) if e.kind() == io::ErrorKind::NotFound => {
+            Err(Error::own(format!("cannot pack {}: {}", path.display(), reason(&e))))
+        }
         Err(Refused::Io(e)) => Err(cannot("pack", path, &e, "it is as it was")),
     }
 }
@@ -97,6 +101,9 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     };
     if matches!(cut.why, Why::CutOff | Why::Damaged) {
         return bad("it is cut off or damaged, and packing would lose what cannot be read");
+    }
+    if cut.why == Why::Open && !ours {
+        say_open(&path);
     }
     let damaged = "a block in it is damaged, and packing would hide that; keep it as it is";
     if !blocks.iter().any(|(block, _)| block.packing == Packing::Lz4) {

@@ -85,7 +85,11 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
     let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
     let size = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes >> 10) };
     let (processes, threads) = (many(look.processes, "process", "processes"), many(look.rings, "thread", "threads"));
-    say(&format!("{size} of calls of {processes} and {threads} were added to {shown}"));
+    if bytes == 0 && !recorder.begun && recorder.cut_at.is_none() {
+        say(&format!("nothing was missing in {shown}: it has all that {} holds", run.display()));
+    } else {
+        say(&format!("{size} of calls of {processes} and {threads} were added to {shown}"));
+    }
     let mut lacks = Vec::new();
     if let Some(at) = recorder.cut_at {
         // Of a flight recorder any number of chunks was written over.

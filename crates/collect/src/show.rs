@@ -87,6 +87,15 @@ pub(crate) fn say_counted(run: &Path, end: &End) {
     }
 }
 
+/// Says that a recording lacks its end, which is no failure.
+pub(crate) fn say_open(path: &Path) {
+    let shown = path.display();
+    say(&format!(
+        "{shown} does not end in order: it is being written, or its collector was killed; what is left in the run \
+         folder is added with cutap recover DIR -o {shown}"
+    ));
+}
+
 /// Parts that only another file can have.
 pub(crate) fn read_by_another(parts: u64) -> String {
     let (parts, them) = if parts == 1 { ("1 part".to_owned(), "it") } else { (format!("{parts} parts"), "them") };
@@ -134,16 +143,16 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
         }
         Why::Ended => return Ok(()),
         _ if open => {
-            say(&format!(
-                "{shown} does not end in order: it is being written, or its collector was killed; what is left in the \
-                 run folder is added with cutap recover DIR -o {shown}"
-            ));
+            say_open(path);
             return Ok(());
         }
         _ if damaged > 0 => {
             format!("{shown} is damaged: {blocks} cannot be read, and nothing behind byte {} was read", cut.at)
         }
         Why::Damaged => format!("{shown} is damaged at byte {}; what follows was not read", cut.at),
+        Why::CutOff if cut.at == 0 => {
+            format!("{shown} is cut off within its first 24 bytes, and nothing is left of it")
+        }
         Why::CutOff | Why::Open => format!("{shown} is cut off; what stands before byte {} was read", cut.at),
     };
     Err(Error::own(sentence))

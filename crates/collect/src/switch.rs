@@ -6,11 +6,11 @@ use crate::alone;
 use crate::control::{Page, fits};
 use crate::ctl::run_of;
 use crate::error::{Error, Result, cannot};
-use crate::filter::filter;
+use crate::filter::{filter, text_of};
 use crate::outlive::Outliving;
 use cutap_wire::control::{
     COLLECTOR_ATTACHED, COLLECTOR_GONE, COLLECTOR_NEVER, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON,
-    RULES_CHANGED,
+    RULES_ALL, RULES_CHANGED,
 };
 use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FIRST, FOLLOWS, INSTANCE_BYTES, NEVER};
 use std::fmt::Write;
@@ -74,7 +74,7 @@ pub fn switch(who: &str, all: bool, what: &Switch) -> Result<String> {
                 one.put_rules(filter.rules());
                 flags(&one, one.recording() != RECORDING_OFF, true)?;
             }
-            page.note(RULES_CHANGED, own);
+            page.note(if filter.rules().is_empty() { RULES_ALL } else { RULES_CHANGED }, own);
             Ok(format!(
                 "the filter of {shown} is now {text:?}; functions that were not armed when the program fetched their pointers stay unseen\n"
             ))
@@ -170,17 +170,12 @@ fn state_of(page: &Page) -> &'static str {
     }
 }
 
-fn filter_of(page: &Page) -> String {
-    let rules = page.rules();
-    let rules: Vec<&str> = rules.lines().collect();
-    if rules.is_empty() { "all functions".to_owned() } else { rules.join("; ") }
-}
-
 /// How it stands with the run, and with each process that it does not stand so with; or with one process.
 fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
     let own = page.own_pages();
     let one = pid.and_then(|pid| alone::find(&own, pid).into_iter().next());
-    let (state, filter) = one.map_or_else(|| (state_of(page), filter_of(page)), |p| (state_of(p), filter_of(p)));
+    let (state, filter) =
+        one.map_or_else(|| (state_of(page), text_of(&page.rules())), |p| (state_of(p), text_of(&p.rules())));
     let collector = match page.collector_state() {
         COLLECTOR_ATTACHED => "attached",
         COLLECTOR_NEVER => "none so far: calls stay in the run folder",
@@ -197,10 +192,11 @@ fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
         let lives = Path::new("/proc").join(pid).exists();
         let lives = if lives { "running" } else { "ended" };
         let differs = |p: &&Page| {
-            p.owner().to_string() == pid && (state_of(p), filter_of(p)) != (state_of(page), filter_of(page))
+            p.owner().to_string() == pid
+                && (state_of(p), text_of(&p.rules())) != (state_of(page), text_of(&page.rules()))
         };
         let _ = match own.iter().rev().find(differs) {
-            Some(p) => writeln!(text, "process: {pid} ({lives}); {}; filter: {}", state_of(p), filter_of(p)),
+            Some(p) => writeln!(text, "process: {pid} ({lives}); {}; filter: {}", state_of(p), text_of(&p.rules())),
             None => writeln!(text, "process: {pid} ({lives})"),
         };
     }

@@ -2,7 +2,7 @@
 //! a block's body when somebody asks for it. Walking reads heads only.
 
 use crate::block::{Block, HEAD, Packing};
-use crate::head::Head;
+use crate::head::{Head, MAGIC};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
@@ -62,7 +62,7 @@ pub enum Why {
     Ended,
     /// Behind a whole block: it is still being written, or its writer was killed.
     Open,
-    /// Within a block: it was cut off.
+    /// Within a block, or with 0 bytes read within the file's beginning: it was cut off.
     CutOff,
     /// At bytes that are no block.
     Damaged,
@@ -73,7 +73,13 @@ pub enum Why {
 pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block, &[u8])) -> Result<Cut, Error> {
     let mut bytes = vec![0; Head::BYTES];
     let there = read_fully(file, &mut bytes, 0)?;
-    let head = Head::parse(&bytes[..there]).ok_or(Error::NotOurs)?;
+    let head = match Head::parse(&bytes[..there]) {
+        Some(head) => head,
+        None if there < Head::BYTES && bytes[..there].starts_with(&MAGIC.to_le_bytes()) => {
+            return Ok(Cut { at: 0, why: Why::CutOff });
+        }
+        None => return Err(Error::NotOurs),
+    };
     if !head.is_known() {
         return Err(Error::OtherVersion(head.version));
     }

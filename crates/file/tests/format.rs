@@ -101,7 +101,11 @@ fn cut_off(write: &dyn Fn(&[Read]) -> Vec<u8>) {
     let (all, file) = (small(), write(&small()));
     let ends: Vec<usize> = (0..=all.len()).map(|n| write(&all[..n]).len()).collect();
     for len in 0..=file.len() {
-        if len < Head::BYTES {
+        if (8..Head::BYTES).contains(&len) {
+            assert_eq!(read(&file[..len]).unwrap(), (vec![], Cut { at: 0, why: Why::CutOff }), "{len}");
+            continue;
+        }
+        if len < 8 {
             assert!(matches!(read(&file[..len]), Err(Error::NotOurs)), "{len}");
             continue;
         }

@@ -59,7 +59,10 @@ fn missing(end: &End, lines: &mut Vec<String>) {
         (end.chunks_lost, "parts of the trace lost: written over before they were read, or damaged"),
         (end.records_cut, "events cut off: their threads were stopped while writing them"),
     ] {
-        if count > 0 {
+        let one = [("parts", "part"), ("read them", "read it"), ("they were", "it was")];
+        if count == 1 && text.starts_with("parts") {
+            lines.push(format!("1 {}", one.iter().fold(text.to_owned(), |text, (many, one)| text.replace(many, one))));
+        } else if count > 0 {
             lines.push(format!("{count} {text}"));
         }
     }

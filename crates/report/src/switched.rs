@@ -33,6 +33,9 @@ pub fn switched_lines(end: &End) -> Vec<String> {
                 "the filter{whose} was changed {} after the start (cutap ctl): from then on calls that it leaves out are missing",
                 after(*ns)
             )),
+            (SwitchedTo::NoFilter, _) => {
+                lines.push(format!("the filter{whose} was taken away {} after the start (cutap ctl)", after(*ns)));
+            }
             _ => {}
         }
         // All are switched: those that were switched alone before, too.
@@ -70,7 +73,7 @@ pub fn switched_json(end: &End) -> Value {
     let word = |to| match to {
         SwitchedTo::Off => "off",
         SwitchedTo::On => "on",
-        SwitchedTo::Filter => "filter",
+        SwitchedTo::Filter | SwitchedTo::NoFilter => "filter",
     };
     end.switched
         .0
@@ -99,6 +102,8 @@ mod tests {
         );
         assert!(lines(&[(5, On)], 0).starts_with("recording was off until 5ns"));
         assert!(lines(&[(7, Filter)], 0).starts_with("the filter was changed 7ns after"));
+        let all = lines(&[(7, Filter), (9, NoFilter)], 0);
+        assert!(all.ends_with("; the filter was taken away 9ns after the start (cutap ctl)"), "{all}");
         let of = |ns, to, pid| Switched { ns, to, pid };
         let both = vec![of(1, Off, 7), of(2, Off, 8), of(3, On, 7), of(4, On, 0)];
         let both = switched_lines(&End { switched: (both, 0), ..End::default() }).join("; ");

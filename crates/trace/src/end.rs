@@ -62,6 +62,8 @@ pub enum SwitchedTo {
     On,
     /// Another filter.
     Filter,
+    /// No filter any more.
+    NoFilter,
 }
 
 /// A moment in which a run was switched.

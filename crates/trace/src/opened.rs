@@ -96,6 +96,7 @@ impl Opened {
             let at = offset_of!(control::Control, switched) + n * 16;
             let to = match crate::bytes::u32_at(&page, at + 8) {
                 control::RULES_CHANGED => SwitchedTo::Filter,
+                control::RULES_ALL => SwitchedTo::NoFilter,
                 control::RECORDING_ON | control::RECORDING_COUNT => SwitchedTo::On,
                 _ => SwitchedTo::Off,
             };

@@ -44,6 +44,8 @@ pub const SWITCHED: u64 = 1 << 14;
 
 /// In `switched`: other rules.
 pub const RULES_CHANGED: u32 = 16;
+/// In `switched`: no rules any more.
+pub const RULES_ALL: u32 = 17;
 /// Times that `switched` has room for; a program that is switched more often is only known to have been.
 pub const SWITCHES: usize = 16;
 
@@ -104,7 +106,7 @@ pub struct Control {
     pub stack_rules: [u8; STACK_RULES_BYTES],
     /// How often the run was switched since its start.
     pub switches: AtomicU32,
-    /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values or [`RULES_CHANGED`]; in
+    /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values [`RULES_CHANGED`] or [`RULES_ALL`]; in
     /// the upper half of that the process that was switched alone, 0: all.
     pub switched: [[AtomicU64; 2]; SWITCHES],
     /// Files `s<n>` so far (see `flags`).

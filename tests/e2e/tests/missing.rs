@@ -97,7 +97,7 @@ fn a_ring_with_a_hole() {
         assert!(recovered.stderr.contains(&said), "{n}: {}", recovered.stderr);
         is_said(&["report"], &file, "is not all there was: 1 part of its calls is missing");
         let shown = run(&["show", "-c"], &[&from]).everything();
-        let lost = "cutap: 1 parts of the trace lost: written over before they were read, or damaged\n";
+        let lost = "cutap: 1 part of the trace lost: written over before it was read, or damaged\n";
         assert!(shown.contains(lost), "{n}: {shown}");
     }
 }

@@ -63,12 +63,15 @@ pub struct Recorder {
 struct Known {
     number: u32,
     page: Vec<u8>,
-    /// Number of the last whole chunk of each ring.
-    rings: BTreeMap<u32, u64>,
+    /// Of each ring.
+    rings: BTreeMap<u32, Last>,
 }
 
+/// Number of the last whole chunk of a ring; number of the one that was open then, and its bytes.
+type Last = (u64, (u64, u64));
+
 /// Blocks of a process in such a file: its name, its page, and the rings as in [`Known`].
-type Found = (Option<Block>, Option<Block>, BTreeMap<u32, u64>);
+type Found = (Option<Block>, Option<Block>, BTreeMap<u32, Last>);
 
 #[derive(Debug)]
 struct Process {
@@ -81,7 +84,7 @@ struct Process {
     names: Option<Names>,
     /// Each ring, and its page as it stands in the file.
     rings: BTreeMap<u32, (Ring, Vec<u8>)>,
-    before: BTreeMap<u32, u64>,
+    before: BTreeMap<u32, Last>,
 }
 
 impl Recorder {
@@ -113,14 +116,20 @@ impl Recorder {
                 kind::PAGE => of.1 = Some(*block),
                 // A chunk that was open then has more in it now.
                 kind::CHUNK => {
-                    let last = block.at - u64::from(block.at > 0 && ChunkPage::parse(plain).state == OPEN);
+                    let open = block.at > 0 && ChunkPage::parse(plain).state == OPEN;
                     let of = of.2.entry(block.ring).or_default();
-                    *of = last.max(*of);
+                    of.0 = of.0.max(block.at - u64::from(open));
+                    if open {
+                        of.1 = (block.at, u64::from(block.plain) + u64::from(block.raw));
+                    }
                 }
                 _ => {}
             }
         });
         let cut = walked.map_err(|_| refuse("it is no recording of this version of cutap"))?;
+        if cut.at == 0 {
+            return Err(refuse("it is cut off within its first 24 bytes, and nothing is left of it"));
+        }
         if cut.why == Why::Damaged {
             return Err(refuse(&format!("it is damaged at byte {}", cut.at)));
         }
@@ -184,9 +193,9 @@ impl Recorder {
         Ok(found)
     }
 
-    /// Bytes of chunks that were appended, and chunks that neither the file nor the folder has: their writers took them again.
+    /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them again.
     pub fn taken(&self) -> (u64, u64) {
-        self.rings().fold((0, 0), |all, ring| (all.0 + ring.bytes, all.1 + ring.missing()))
+        self.rings().fold((0, 0), |all, ring| (all.0 + ring.added, all.1 + ring.missing()))
     }
 
     /// Chunks that are damaged in the folder.
@@ -322,7 +331,13 @@ impl Process {
             if let std::collections::btree_map::Entry::Vacant(place) = self.rings.entry(k) {
                 let path = folder.join(format!("t{k}.ring"));
                 let Ok(file) = OpenOptions::new().read(true).write(consume).open(path) else { continue };
-                place.insert((Ring::new(file, self.before.get(&k).copied().unwrap_or(0)), Vec::new()));
+                place.insert((
+                    {
+                        let (sequence, open) = self.before.get(&k).copied().unwrap_or_default();
+                        Ring::new(file, sequence, open)
+                    },
+                    Vec::new(),
+                ));
             }
         }
         for k in 0..rings(&self.page).min(MOST_RINGS) {

@@ -25,7 +25,11 @@ pub struct Ring {
     /// Number of the last chunk that was taken.
     pub sequence: u64,
     /// Bytes that were taken.
-    pub bytes: u64,
+    bytes: u64,
+    /// Those of them that the file did not have before.
+    pub added: u64,
+    /// The chunk that was open when the file that is added to was written, and its bytes there.
+    open: (u64, u64),
     /// Chunks that are behind the first one wanted and were not taken one after the other.
     skipped: u64,
     /// Those of them that are not before the first one that was taken.
@@ -47,8 +51,20 @@ pub struct Chunk {
 }
 
 impl Ring {
-    pub fn new(file: File, sequence: u64) -> Ring {
-        Ring { file, page: None, sequence, bytes: 0, skipped: 0, holes: 0, stuck: None, patience: PATIENCE }
+    /// `sequence` is the last chunk that was taken before; `open` the one that was open then, and the bytes that were taken of it.
+    pub fn new(file: File, sequence: u64, open: (u64, u64)) -> Ring {
+        Ring {
+            file,
+            page: None,
+            sequence,
+            bytes: 0,
+            added: 0,
+            open,
+            skipped: 0,
+            holes: 0,
+            stuck: None,
+            patience: PATIENCE,
+        }
     }
 
     /// The ring's first page, if it is finished.
@@ -129,6 +145,8 @@ impl Ring {
         self.skipped += between;
         self.holes += if self.bytes > 0 { between.min(1 << 32) } else { 0 };
         self.bytes += chunk.bytes.len() as u64;
+        let there = if chunk.sequence == self.open.0 { self.open.1 } else { 0 };
+        self.added += (chunk.bytes.len() as u64).saturating_sub(there);
         self.sequence = self.sequence.max(chunk.sequence);
         if consume {
             let state = chunk.place + offset_of!(ChunkHeader, state) as u64;

@@ -9,6 +9,7 @@ use crate::sys::x86_64::load8;
 use crate::thread::block::{Block, OpenCall};
 use crate::thread::record;
 use crate::thread::reserve::finish;
+use core::mem::MaybeUninit;
 use cutap_calls::capture::{ALWAYS, EXIT, PARAMETERS, Row, WORDS, kind};
 use cutap_wire::record::FRAGMENT_WORDS;
 
@@ -42,10 +43,12 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Wor
         return None;
     }
     let mut bytes = 0;
-    // SAFETY: the array lies on this thread's stack.
-    let place = |n: usize| unsafe { load8(array + n * 8) } as usize;
-    for (n, p) in known.iter().enumerate() {
-        if !stack.holds(place(n), p.size()) {
+    // Each is read once: another thread may write to this stack, and what is read must be what was looked at.
+    let mut places = [MaybeUninit::<usize>::uninit(); PARAMETERS];
+    for ((n, p), place) in known.iter().enumerate().zip(&mut places) {
+        // SAFETY: the array lies on this thread's stack.
+        let at = place.write(unsafe { load8(array + n * 8) } as usize);
+        if !stack.holds(*at, p.size()) {
             return None;
         }
         bytes += p.size();
@@ -58,7 +61,7 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Wor
     let Some(pending) = record::begin(b, call, caller, length as u32) else { return Some(None) };
     let record = &pending.reserved;
     let number = record.number;
-    // SAFETY: so many words are reserved; what is read lies on this thread's stack.
+    // SAFETY: so many words are reserved; what is read lies on this thread's stack, at as many places as were written above.
     unsafe {
         for (n, &w) in first.iter().enumerate() {
             record.word(n + 2, w);
@@ -71,8 +74,8 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Wor
         // Behind the last parameter the word's other bytes are zero.
         record.word(length - 1, 0);
         let mut to = record.at.add(before + 4).cast::<u8>();
-        for (n, p) in known.iter().enumerate() {
-            copy(place(n) as *const u8, to, p.size());
+        for (p, place) in known.iter().zip(&places) {
+            copy(place.assume_init() as *const u8, to, p.size());
             to = to.add(p.size());
         }
     }

@@ -66,9 +66,7 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Wor
         for (n, &w) in first.iter().enumerate() {
             record.word(n + 2, w);
         }
-        for (n, &w) in rest.iter().enumerate() {
-            record.word(first.len() + n + 2, w);
-        }
+        copy(rest.as_ptr().cast(), record.at.add(first.len() + 2).cast(), size_of_val(rest));
         record.word(before + 2, array as u64);
         record.word(before + 3, bytes as u64 | (bytes as u64) << 32);
         // Behind the last parameter the word's other bytes are zero.

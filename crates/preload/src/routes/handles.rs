@@ -181,3 +181,18 @@ pub(super) fn kernel_name(name: *const u8) -> u32 {
     }
     id
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runtimes before 12.9 leave there what lay on the stack.
+    #[test]
+    fn what_is_no_name_is_not_read() {
+        for garbage in [0usize, 1, 6, 7, 8, 4095, 4096, 0xffff_ffff, 0x8000_0000_0000, usize::MAX - 6, usize::MAX] {
+            assert_eq!(name_at(core::ptr::without_provenance(garbage)), None, "{garbage:#x}");
+        }
+        assert_eq!(name_at(c"_Z5saxpyifPKfPf".as_ptr().cast()), Some(&b"_Z5saxpyifPKfPf"[..]));
+        assert_eq!(name_at(c"a name".as_ptr().cast()), None, "no such character is in one");
+    }
+}

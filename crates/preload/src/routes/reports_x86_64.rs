@@ -181,8 +181,11 @@ global_asm!(
     "  mov r9, [r11 + {parameters}]",
     "  test r12d, r12d",
     "  jz 2f",
-    "1: mov rax, [r9 + 8 * r12 - 8]",
-    "  mov [r8 + 8 * r12 + 8], rax",
+    // By halves: the runtime has just written dimensions of four bytes there, and a load across two of them would wait for both.
+    "1: mov eax, [r9 + 8 * r12 - 8]",
+    "  mov ecx, [r9 + 8 * r12 - 4]",
+    "  mov [r8 + 8 * r12 + 8], eax",
+    "  mov [r8 + 8 * r12 + 12], ecx",
     "  dec r12d",
     "  jnz 1b",
     "2: cutap_commit",

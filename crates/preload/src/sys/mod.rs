@@ -318,10 +318,10 @@ pub fn on_signal_stack() -> bool {
 }
 
 /// True when eight bytes at `at` can be read. The kernel copies the set before it looks at `how`, and
-/// no `how` is usize::MAX, so nothing changes.
+/// no `how` is usize::MAX, so nothing changes. No set at all is no error to it.
 pub fn readable(at: usize) -> bool {
     // SAFETY: the kernel checks the memory.
-    unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
+    at != 0 && unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
 }
 
 /// True when the page at `at` is in memory. A page that is none, or not there yet, is not fetched.

@@ -1,8 +1,9 @@
 //! The frame of calls with inputs: integer arguments in registers and on the stack, and memory that is kept on the way in. What the quick
 //! frame (`quick_x86_64`) does in assembler before the call is done here in Rust; behind the call both are the same.
 //!
-//! It only ever goes on where all is as usual; anything else leads to the common frame with nothing changed. It believes of the
-//! function that it takes no more stack words than these are passed on; all registers are kept, whatever the registry says of it.
+//! It only ever goes on where all is as usual; anything else leads to the common frame with nothing changed. All registers
+//! are kept, whatever the registry says of the function. Believed is that it takes no more than `STACK_WORDS` on the stack, and of
+//! a launch, which is a driver's exported function, that it takes as many as the registry says.
 
 use super::left;
 use super::quick::QuickFrame;

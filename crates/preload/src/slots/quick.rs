@@ -1,5 +1,6 @@
-//! What belongs to the quick frame (`quick_x86_64`) and is no assembler: which functions have it, its fields, and what is done where
-//! something is not as usual. It must never believe more of a function than that it takes no arguments on the stack.
+//! What belongs to the quick frame (`quick_x86_64`) and is no assembler: which functions have it, or the frame of calls with inputs
+//! (`inputs_x86_64`), the fields of both, and what is done where something is not as usual. It must never give either to a function
+//! of which the registry may be wrong: each of the two says what it believes.
 
 use super::hooks::RECORD;
 use super::thunks_x86_64::Frame;

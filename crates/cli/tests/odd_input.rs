@@ -34,6 +34,42 @@ fn pipes_and_devices() {
     }
 }
 
+/// In the place of a file of a run folder: nobody will ever write to such a pipe.
+#[test]
+fn pipes_in_a_run_folder() {
+    let folder = Folder::new("odd-inside");
+    let run = folder.join("run");
+    let calls = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)";
+    let done =
+        cutap(&["trace", "--sim", "--run", run.to_str().unwrap(), "-o", "/dev/null", "--", "python3", "-c", calls]);
+    assert!({ done }.output().unwrap().status.success());
+    let process = fs::read_dir(&run).unwrap().flatten().find(|e| e.path().is_dir()).unwrap().file_name();
+    let process = process.to_str().unwrap();
+    let pipe = "it is a pipe, a folder or a device, and no file";
+    for (file, says) in [
+        ("control".to_owned(), pipe),
+        (format!("{process}/proc"), "/proc (it is damaged or not there"),
+        (format!("{process}/names"), "/names (it is not there or cannot be opened"),
+        (format!("{process}/t0.ring"), "/t0.ring (it is not there or cannot be opened"),
+    ] {
+        let file = run.join(file);
+        let kept = folder.join("kept");
+        fs::rename(&file, &kept).unwrap();
+        assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+        let new = folder.join("new");
+        for words in [&["show"][..], &["report"], &["report", "--leaks"], &["recover", "-o", new.to_str().unwrap()]] {
+            let mut command = Command::new("timeout");
+            let done =
+                command.arg("30").arg(support::CUTAP).args(words).arg(&run).stdin(Stdio::null()).output().unwrap();
+            let said = err(&done);
+            assert_eq!(done.status.code(), Some(125), "{words:?} {file:?}: {said}");
+            assert!(said.contains(says), "{words:?} {file:?}: {said}");
+        }
+        let _ = fs::remove_file(new);
+        fs::rename(&kept, &file).unwrap();
+    }
+}
+
 /// A run folder is only read, and one that is over cannot be switched: that would be said of its calls ever after.
 #[test]
 fn a_run_that_is_over() {

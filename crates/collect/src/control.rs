@@ -5,9 +5,10 @@
 use crate::error::{Result, cannot};
 use crate::full::Full;
 use crate::stacks::Kept;
-use cutap_trace::Filter;
+use cutap_trace::{Filter, open_file};
 use cutap_wire::control::{self, Control};
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::mem::offset_of;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -114,6 +115,14 @@ pub fn write_hooks(run: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(|e| cannot("write", &path, &e, "choose another run folder with --run or -o"))
 }
 
+/// Opens a page that is there; never what is no file, for a pipe would be waited for.
+fn existing(path: &Path) -> std::io::Result<File> {
+    match std::fs::symlink_metadata(path)?.is_file() {
+        true => open_file(path, true),
+        false => Err(std::io::Error::new(ErrorKind::InvalidInput, "it is no file")),
+    }
+}
+
 /// The words of the page that a collector changes, or those of one process's own (`wire::flags`).
 #[derive(Debug)]
 pub struct Page(File, PathBuf);
@@ -122,8 +131,9 @@ impl Page {
     /// Opens the page of a run.
     pub fn open(run: &Path) -> Result<Page> {
         let path = run.join(control::FILE);
-        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&path);
-        file.map(|f| Page(f, run.to_owned())).map_err(|e| cannot("open", &path, &e, "it is not the folder of a run"))
+        existing(&path)
+            .map(|f| Page(f, run.to_owned()))
+            .map_err(|e| cannot("open", &path, &e, "it is not the folder of a run"))
     }
     /// Those of the run's processes that have one, as far as they are made and readable.
     pub fn own_pages(&self) -> Vec<Page> {
@@ -133,8 +143,7 @@ impl Page {
     /// Page `n` of a process.
     pub fn own(run: &Path, n: u32) -> Option<Page> {
         let path = run.join(format!("{}{n}", cutap_wire::flags::FILE));
-        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&path).ok()?;
-        Some(Page(file, path)).filter(Page::is_a_run)
+        Some(Page(existing(&path).ok()?, path)).filter(Page::is_a_run)
     }
     /// Makes one for a process that has none yet, and finds it when it wants one.
     pub fn own_for(&self, pid: u32) -> Option<Page> {

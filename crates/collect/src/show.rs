@@ -8,8 +8,7 @@ use crate::hooks;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Look;
 use crate::written;
-use cutap_trace::{End, Follow, FollowOptions, Recording, Why};
-use std::fs::File;
+use cutap_trace::{End, Follow, FollowOptions, Recording, Why, open_file};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -70,8 +69,11 @@ pub(crate) fn readable(run: &Path) -> Result<()> {
         }
         _ => {}
     }
-    match File::open(run.join(cutap_wire::control::FILE)) {
+    match open_file(&run.join(cutap_wire::control::FILE), false) {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),
+        Err(e) if e.kind() == ErrorKind::InvalidInput => {
+            Err(cannot("read the control page of the run folder", run, &e, "give the folder as cutap made it"))
+        }
         _ => Ok(()),
     }
 }

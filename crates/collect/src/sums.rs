@@ -31,7 +31,7 @@ impl Sums {
 
     /// Up to when (ticks), and the sums.
     pub fn read(&self) -> Option<(u64, Vec<u8>)> {
-        let bytes = fs::read(&self.path).ok()?;
+        let bytes = cutap_trace::read_file(&self.path).ok()?;
         let (ticks, sums) = bytes.split_first_chunk()?;
         Some((u64::from_le_bytes(*ticks), sums.to_vec()))
     }

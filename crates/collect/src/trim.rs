@@ -6,7 +6,7 @@
 //! nothing twice.
 
 use crate::control::{Page, monotonic_ns};
-use cutap_trace::{ChunkPage, RingPage};
+use cutap_trace::{ChunkPage, RingPage, open_file};
 use cutap_wire::count::{CALL_DROPPED, CALL_DROPPED_LOSSY};
 use cutap_wire::process::{self, Process};
 use cutap_wire::ring::{CHUNK_HEADER, FREE, chunk_offset};
@@ -115,11 +115,11 @@ impl Ended {
         for file in fs::read_dir(&path).ok()?.flatten() {
             bytes += file.metadata().ok()?.blocks() * 512;
             if file.path().extension().is_some_and(|e| e == "ring") {
-                let (began, made) = ring(&File::open(file.path()).ok()?)?;
+                let (began, made) = ring(&open_file(&file.path(), false).ok()?)?;
                 (last, calls) = (last.max(began), calls.saturating_add(made));
             }
         }
-        let proc = File::open(path.join(process::FILE)).ok()?;
+        let proc = open_file(&path.join(process::FILE), false).ok()?;
         let word = |at: usize| {
             let mut word = [0; 8];
             proc.read_exact_at(&mut word, at as u64).ok()?;

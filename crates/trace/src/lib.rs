@@ -54,3 +54,4 @@ pub use opened::Opened;
 pub use pages::{ChunkPage, RingPage};
 pub use results::{Returned, Returns};
 pub use scan::{Calls, Done, Scan};
+pub use store::{open_file, read_file};

@@ -1,11 +1,12 @@
 //! Where the bytes of a run come from: the run folder on disk, or a recording that holds what its
-//! files held. What reads them need not know which. Nothing here understands the bytes.
+//! files held. What reads them need not know which. Nothing here understands the bytes. A pipe or device that lies in a run
+//! folder must never be waited for.
 
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// The files of a run.
 pub trait Store: Debug + Send + Sync {
@@ -44,13 +45,31 @@ impl Bytes for File {
     }
 }
 
+/// Opens a file of a run folder. What lies there under its name and is no file is refused: a pipe would be waited for, perhaps
+/// for ever.
+pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
+    const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).write(write).custom_flags(O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a folder or a device, and no file")),
+    }
+}
+
+/// All that such a file holds.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, mut bytes) = (open_file(path, false)?, Vec::new());
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// A run folder.
 #[derive(Debug)]
 pub struct Disk(pub PathBuf);
 
 impl Store for Disk {
     fn control(&self) -> io::Result<Vec<u8>> {
-        std::fs::read(self.0.join(cutap_wire::control::FILE))
+        read_file(&self.0.join(cutap_wire::control::FILE))
     }
 
     fn processes(&self) -> io::Result<Vec<String>> {
@@ -68,7 +87,6 @@ impl Store for Disk {
     }
 
     fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>> {
-        let path = self.0.join(process).join(file);
-        Ok(Box::new(OpenOptions::new().read(true).write(write).open(path)?))
+        Ok(Box::new(open_file(&self.0.join(process).join(file), write)?))
     }
 }

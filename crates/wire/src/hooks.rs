@@ -18,8 +18,8 @@ pub const LIBRARIES: usize = 8;
 
 /// Bytes of the head.
 pub const HEAD: usize = 48;
-/// Where the word stands that a process leaves while it asks a library what it wants: [`asking`]. It lasts a
-/// moment; of several processes that ask at once one is remembered.
+/// Where the word stands that a process leaves while it asks a library what it wants: [`asking`], or while the library's
+/// constructors run: [`constructing`]. It lasts a moment; of several processes that ask at once one is remembered.
 pub const ASKING: usize = 32;
 /// Bytes of a row.
 pub const ROW: usize = 24;
@@ -291,6 +291,21 @@ pub const fn asking(pid: u32, hook: u8) -> u64 {
     (pid as u64) << 32 | (hook as u64 + 1)
 }
 
+/// The word of a process in which the constructors of library `hook` run.
+pub const fn constructing(pid: u32, hook: u8) -> u64 {
+    asking(pid, hook) | CONSTRUCTING
+}
+
+const CONSTRUCTING: u64 = 1 << 16;
+
+/// Process and library of such a word, and whether it is of the constructors.
+pub const fn asked(word: u64) -> Option<(u32, u32, bool)> {
+    match ((word & !CONSTRUCTING) as u32).checked_sub(1) {
+        Some(hook) => Some(((word >> 32) as u32, hook, word & CONSTRUCTING != 0)),
+        None => None,
+    }
+}
+
 /// The word of a thread that is in a hook.
 pub const fn inside(hook: u8, phase: Phase, slot: u32) -> u64 {
     1 | (phase as u64) << 8 | (hook as u64) << 16 | (slot as u64) << 32
@@ -310,6 +325,13 @@ pub const fn outside(word: u64) -> Option<(u8, Phase, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_word_of_a_library_that_begins() {
+        assert_eq!(asked(asking(77, 0)), Some((77, 0, false)));
+        assert_eq!(asked(constructing(u32::MAX, 7)), Some((u32::MAX, 7, true)));
+        assert_eq!(asked(0), None);
+    }
 
     #[test]
     fn a_file_is_read_as_it_was_written() {

@@ -1,4 +1,4 @@
-/* Ends the program in the place that HOOK_WHERE names: init, before, after, met; together: before a call, when 64 threads are there. The call
+/* Ends the program in the place that HOOK_WHERE names: init, constructor, leaves (a constructor that calls _exit), before, after, met; together: before a call, when 64 threads are there. The call
  * is one of HOOK_NAME. */
 #include "cutap_hook.h"
 #include <stdatomic.h>
@@ -19,6 +19,12 @@ static void together(struct cutap_call *call) {
 static void met(const struct cutap_function *function, void *user) {
     (void)user;
     crash((struct cutap_call *)function);
+}
+
+__attribute__((constructor)) static void constructor(void) {
+    const char *where = getenv("HOOK_WHERE");
+    if (where && !strcmp(where, "constructor")) crash(NULL);
+    if (where && !strcmp(where, "leaves")) _exit(9);
 }
 
 CUTAP_HOOK {

@@ -3,6 +3,7 @@
 //! each is said, and none is called guilty.
 
 use crate::front::Ended;
+use cutap_trace::read_file;
 use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, outside};
 use cutap_wire::names::{self, Cell, cell, kind};
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::path::Path;
 pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
     let mut all = Vec::new();
     for folder in std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path()) {
-        let Ok(words) = std::fs::read(folder.join(INSIDE_FILE)) else { continue };
+        let Ok(words) = read_file(&folder.join(INSIDE_FILE)) else { continue };
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
         if pid != main && Path::new("/proc").join(pid.to_string()).exists() {
@@ -23,7 +24,7 @@ pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
             Ended::Code(_) if pid == main => continue,
             _ => format!("process {pid} ended"),
         };
-        let names = std::fs::read(folder.join(names::FILE)).unwrap_or_default();
+        let names = read_file(&folder.join(names::FILE)).unwrap_or_default();
         let mut here = Vec::new();
         for word in words.chunks_exact(16).filter_map(|e| e.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w)) {
             let Some((hook, phase, slot)) = outside(word) else { continue };
@@ -52,11 +53,11 @@ fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
     same.collect::<Vec<_>>().into_iter()
 }
 
-/// The library in whose entry point the program died.
+/// The library in whose entry point, or constructors, the program died.
 fn asking(run: &Path, main: i32, ended: Ended) -> Option<String> {
-    let file = std::fs::read(run.join(hooks::FILE)).ok()?;
+    let file = read_file(&run.join(hooks::FILE)).ok()?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
-    let (pid, n) = ((word >> 32) as i32, (word as u32).checked_sub(1)?);
+    let (pid, n, constructing) = hooks::asked(word).map(|(pid, n, constructing)| (pid as i32, n, constructing))?;
     let how = match ended {
         Ended::Signal(signal) if pid == main => format!("the program died of {}", signal_name(signal)),
         Ended::Code(code) if pid == main => format!("the program ended with exit code {code}"),
@@ -64,7 +65,8 @@ fn asking(run: &Path, main: i32, ended: Ended) -> Option<String> {
         _ => format!("process {pid} ended"),
     };
     let library = super::wants::library(&file, &Head::read(&file)?, n);
-    Some(format!("{library} was in cutap_hook_init when {how}"))
+    let place = if constructing { "a constructor of its own" } else { "cutap_hook_init" };
+    Some(format!("{library} was in {place} when {how}"))
 }
 
 fn library(names: &[u8], hook: u8) -> String {

@@ -3,11 +3,11 @@
 
 use super::recorder::{read_page, rings};
 use crate::outlive::alive;
-use cutap_trace::RingPage;
+use cutap_trace::{RingPage, open_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::ring::chunk_offset;
 use cutap_wire::{PAGE, names, process};
-use std::fs::{self, File};
+use std::fs;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -52,7 +52,7 @@ impl Look {
                 self.unread.push(format!("{name}/{file} ({why})"));
             }
         };
-        let page = match File::open(folder.join(process::FILE)) {
+        let page = match open_file(&folder.join(process::FILE), false) {
             Ok(file) => read_page(&file),
             Err(_) => None,
         };
@@ -66,7 +66,7 @@ impl Look {
         };
         let count = rings(&page);
         let counted = |n: usize| page[offset_of!(process::Process, counters) + n * 8..][..8] != [0; 8];
-        if count > 0 && !counted(NAME_DROPPED) && File::open(folder.join(names::FILE)).is_err() {
+        if count > 0 && !counted(NAME_DROPPED) && open_file(&folder.join(names::FILE), false).is_err() {
             bad(names::FILE, "it is not there or cannot be opened, so functions have no names");
         }
         let mut whole = 0;
@@ -87,7 +87,7 @@ impl Look {
 
 /// Why a ring cannot be read whole, if it cannot. An error: there is none.
 fn state(path: &Path) -> Result<Option<String>, ()> {
-    let file = File::open(path).map_err(|_| ())?;
+    let file = open_file(path, false).map_err(|_| ())?;
     let mut head = vec![0; PAGE];
     let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
     let Some(page) = page else { return Ok(Some("its head is damaged".into())) };

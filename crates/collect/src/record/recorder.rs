@@ -6,11 +6,11 @@ use super::names::Names;
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::{ChunkPage, Rate};
+use cutap_trace::{ChunkPage, Rate, open_file, read_file};
 use cutap_wire::ring::OPEN;
 use cutap_wire::{MAGIC, PAGE, VERSION, control, names, process};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
@@ -176,7 +176,7 @@ impl Recorder {
     /// Appends what has happened since; with `last`, all that is there now. True when there was
     /// something. `beat` is called so often that nobody takes this for dead. An error is the file's.
     pub fn round(&mut self, last: bool, beat: &mut dyn FnMut()) -> io::Result<bool> {
-        let mut control = std::fs::read(self.run.join(control::FILE)).unwrap_or_default();
+        let mut control = read_file(&self.run.join(control::FILE)).unwrap_or_default();
         // No collector has measured it: the run was made here, and so it is measured here.
         if let Some(rate) = control.get_mut(RATE).filter(|rate| last && rate.iter().all(|b| *b == 0)) {
             rate.copy_from_slice(&self.rate.per_second_of_longer().to_le_bytes());
@@ -256,7 +256,7 @@ impl Recorder {
     pub fn other_run(&self) -> bool {
         let of = |page: &[u8]| page.get(RUN).map_or(0, |bytes| bytes.iter().fold(0, |all, b| all << 8 | u64::from(*b)));
         // 0 says nothing: the page is missing, damaged, or made where there was no number.
-        let (there, here) = (of(&self.before), of(&std::fs::read(self.run.join(control::FILE)).unwrap_or_default()));
+        let (there, here) = (of(&self.before), of(&read_file(&self.run.join(control::FILE)).unwrap_or_default()));
         if there != 0 && here != 0 && there != here {
             return true;
         }
@@ -272,7 +272,7 @@ impl Recorder {
         let mut new: Vec<String> = names.filter(|n| n.starts_with('p') && !seen.contains(&**n)).collect();
         new.sort();
         for name in new {
-            let Ok(page_file) = File::open(self.run.join(&name).join(process::FILE)) else { continue };
+            let Ok(page_file) = open_file(&self.run.join(&name).join(process::FILE), false) else { continue };
             // Finished is what a read before this one says.
             let Some(page) = read_page(&page_file).and_then(|_| read_page(&page_file)) else { continue };
             let known = self.known.get(&name);
@@ -315,7 +315,7 @@ impl Process {
         }
         self.page = page;
         if self.names.is_none() {
-            self.names = File::open(folder.join(names::FILE)).ok().map(Names::new);
+            self.names = open_file(&folder.join(names::FILE), false).ok().map(Names::new);
         }
         let mut names = |all, writer: &mut Writer<File>| match &mut self.names {
             Some(names) => names.read(all, &mut |at, bytes| {
@@ -330,7 +330,7 @@ impl Process {
         for k in 0..rings(&self.page).min(MOST_RINGS) {
             if let std::collections::btree_map::Entry::Vacant(place) = self.rings.entry(k) {
                 let path = folder.join(format!("t{k}.ring"));
-                let Ok(file) = OpenOptions::new().read(true).write(consume).open(path) else { continue };
+                let Ok(file) = open_file(&path, consume) else { continue };
                 place.insert((
                     {
                         let (sequence, open) = self.before.get(&k).copied().unwrap_or_default();

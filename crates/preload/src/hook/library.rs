@@ -1,7 +1,8 @@
 //! The hook libraries of the run, and what they want. Read once at start, on one thread; after that
 //! nothing here changes.
 
-use super::{host, told};
+use super::{constructors, host, told};
+use crate::loader::elf::Tables;
 use crate::loader::map;
 use crate::start::{self, Path};
 use crate::sys;
@@ -160,11 +161,9 @@ pub fn load() {
         }
     }
     ACTIVE.store(true, Release);
-    // SAFETY: mapped for this look alone.
-    unsafe { sys::unmap(page, PAGE) };
 }
 
-/// The file in memory of our own, and its first page as it is.
+/// The file in memory of our own, and its first page as it is, which stays mapped: constructors run later.
 fn read() -> Option<(&'static [u8], Head, *mut u8)> {
     let mut path = Path::run();
     path.push(b"/").push(FILE.as_bytes());
@@ -200,7 +199,7 @@ fn read() -> Option<(&'static [u8], Head, *mut u8)> {
 
 /// True when the library is loaded, of our version, and wants to take part.
 fn ask(n: u8, path: &[u8], page: *mut u8) -> bool {
-    let (mut version, mut init) = (0usize, 0usize);
+    let (mut version, mut init, mut own) = (0usize, 0usize, Tables::EMPTY);
     map::named(|base, tables, name| {
         if name != path {
             return;
@@ -215,6 +214,7 @@ fn ask(n: u8, path: &[u8], page: *mut u8) -> bool {
                 });
                 at
             };
+            own = *tables;
             version = address(contract::VERSION_SYMBOL);
             init = address(contract::INIT_SYMBOL);
         }
@@ -225,11 +225,13 @@ fn ask(n: u8, path: &[u8], page: *mut u8) -> bool {
     }
     ASKED.store(u32::from(n) + 1, Release);
     // SAFETY: a word of the mapped page.
-    let word = unsafe { &*page.add(ASKING).cast::<AtomicU64>() };
+    let word: &'static AtomicU64 = unsafe { &*page.add(ASKING).cast() };
     word.store(asking(sys::getpid(), n), Release);
     // SAFETY: the entry point has this type in libraries of this version.
     let answer = unsafe { core::mem::transmute::<usize, contract::Init>(init)(&raw const host::HOST) };
     word.store(0, Release);
+    // SAFETY: the library is loaded, and the word stays mapped.
+    unsafe { constructors::watch(n, &own, word) };
     ASKED.store(0, Release);
     answer == 0
 }

@@ -11,12 +11,14 @@
 //! * [`chain`]: the hooks of one call, one after the other.
 //! * [`thread`]: which hook a thread is in, so that a hook's own calls pass without hooks.
 //! * [`open`]: the runtime calls that are open on a thread.
+//! * `constructors`: whose constructors run just now.
 //! * [`host`]: what a hook may ask and do.
 //! * [`callback`]: the same for what a runtime's callback reports; [`forced`] answers there.
 //! * [`last_error`]: cudaGetLastError after an answer.
 
 pub mod callback;
 pub mod chain;
+mod constructors;
 pub mod forced;
 pub mod frame_x86_64;
 pub mod functions;

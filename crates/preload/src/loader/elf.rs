@@ -47,6 +47,8 @@ mod dt {
     pub const VERSYM: i64 = 0x6fff_fff0;
     pub const RELACOUNT: i64 = 0x6fff_fff9;
     pub const VERNEED: i64 = 0x6fff_fffe;
+    pub const INIT_ARRAY: i64 = 25;
+    pub const INIT_ARRAYSZ: i64 = 27;
     pub const FLAGS_1: i64 = 0x6fff_fffb;
 }
 
@@ -124,6 +126,10 @@ pub struct Tables {
     needed: *const Dyn,
     /// DF_1_INITFIRST: its constructors run before all others'.
     pub initfirst: bool,
+    /// DT_INIT_ARRAY: its constructors, in the order in which they run.
+    pub constructors: *mut usize,
+    /// Number of them.
+    pub constructor_count: usize,
 }
 
 impl Tables {
@@ -143,6 +149,8 @@ impl Tables {
         soname: 0,
         needed: core::ptr::null(),
         initfirst: false,
+        constructors: core::ptr::null_mut(),
+        constructor_count: 0,
     };
 
     /// Reads the dynamic section of an object loaded at `base`.
@@ -175,6 +183,8 @@ impl Tables {
                 dt::VERSYM => t.versym = at(*value) as _,
                 dt::VERNEED => t.verneed = at(*value) as _,
                 dt::FLAGS_1 => t.initfirst = *value & 0x20 != 0,
+                dt::INIT_ARRAY => t.constructors = at(*value) as _,
+                dt::INIT_ARRAYSZ => t.constructor_count = *value / size_of::<usize>(),
                 dt::RELACOUNT => t.relative_count = *value,
                 _ => {}
             }

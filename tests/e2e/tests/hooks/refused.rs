@@ -80,6 +80,7 @@ fn a_hook_that_ends_the_program_is_named() {
     let (crashes, program) = (hook("crashes"), fixed("fixed"));
     for (place, named) in [
         ("init", "cutap_hook_init"),
+        ("constructor", "a constructor of its own"),
         ("met", "met(cuMemAlloc_v2)"),
         ("before", "before(cuMemAlloc_v2)"),
         ("after", "after(cuMemAlloc_v2)"),
@@ -123,4 +124,9 @@ fn a_hook_that_ends_the_program_is_named() {
         run.stderr.contains("crashes.so was in cutap_hook_init when the program ended with exit code 9"),
         "{run:?}"
     );
+    // The second of two: its own name, and not that of the first, whose constructors have run or have yet to.
+    let run = under(&["run"], &[&hook("first"), &crashes], &[text(&program), "5"], &[("HOOK_WHERE", "leaves")]);
+    assert_eq!(run.status.code(), Some(9), "{run:?}");
+    let said = "crashes.so was in a constructor of its own when the program ended with exit code 9";
+    assert!(run.stderr.contains(said) && !run.stderr.contains("first.so was in"), "{run:?}");
 }

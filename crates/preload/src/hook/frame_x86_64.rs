@@ -158,15 +158,18 @@ unsafe extern "C" fn cutap_hooked_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
-    _exception: *mut c_void,
+    exception: *const left::Exception,
     context: *mut c_void,
 ) -> c_int {
     if actions & CLEANUP_PHASE != 0
         // SAFETY: the unwinder's own context.
         && let Some(outgoing) = unsafe { left::frame_of(context) }
-        && let Some(thread) = thread::existing()
     {
-        thread.left(outgoing + OUTGOING);
+        if let Some(thread) = thread::existing() {
+            thread.left(outgoing + OUTGOING);
+        }
+        // Where the call itself is not recorded. SAFETY: the unwinder's own.
+        record::unwound_around(outgoing, unsafe { left::end_of(exception) });
     }
     CONTINUE_UNWIND
 }

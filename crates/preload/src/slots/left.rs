@@ -20,7 +20,7 @@ unsafe extern "C" fn cutap_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
-    _exception: *mut c_void,
+    exception: *const Exception,
     context: *mut c_void,
 ) -> c_int {
     if actions & CLEANUP_PHASE != 0
@@ -31,12 +31,38 @@ unsafe extern "C" fn cutap_personality(
         unsafe {
             let outgoing = stack_pointer(context);
             let frame = &*((outgoing + 8 * STACK_WORDS) as *const Frame);
+            let at = frame.stack as usize;
             if frame.recorded != 0 {
-                record::unwound(frame.number, frame.stack as usize);
+                record::unwound(frame.number, at);
             }
+            record::unwound_around(at, end_of(exception));
         }
     }
     CONTINUE_UNWIND
+}
+
+/// What the unwinder throws, of which the ABI leaves the last two words to it.
+#[repr(C)]
+pub struct Exception {
+    class: u64,
+    cleanup: usize,
+    /// Of a forced unwinding: what says when it ends.
+    stop: usize,
+    /// Else: the stack pointer of the frame that catches.
+    catcher: usize,
+}
+
+/// Up to where on the stack everything is being left.
+///
+/// # Safety
+/// The unwinder's own exception.
+pub unsafe fn end_of(exception: *const Exception) -> usize {
+    // SAFETY: the caller's promise.
+    match unsafe { exception.as_ref() } {
+        Some(Exception { stop: 0, catcher, .. }) => *catcher,
+        Some(_) => usize::MAX,
+        None => 0,
+    }
 }
 
 /// Stack pointer of the frame that the unwinder is at, in a personality routine.

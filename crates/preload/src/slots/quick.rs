@@ -124,7 +124,7 @@ unsafe extern "C" fn cutap_quick_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
-    _exception: *mut c_void,
+    exception: *const left::Exception,
     context: *mut c_void,
 ) -> c_int {
     if actions & left::CLEANUP_PHASE != 0
@@ -132,6 +132,8 @@ unsafe extern "C" fn cutap_quick_personality(
         && let Some(frame) = unsafe { left::frame_of(context).map(|at| &*(at as *const QuickFrame)) }
     {
         record::unwound(frame.number as u32, frame.at());
+        // SAFETY: the unwinder's own.
+        record::unwound_around(frame.at(), unsafe { left::end_of(exception) });
     }
     left::CONTINUE_UNWIND
 }

@@ -9,7 +9,7 @@ use crate::capture::{self, row};
 use crate::routes::{self, quiet};
 use crate::slots::quick::QuickFrame;
 use crate::slots::table::Slot;
-use crate::slots::thunks_x86_64::Frame;
+use crate::slots::thunks_x86_64::{Frame, THUNKS};
 use crate::slots::{hooks, table};
 use crate::start;
 use crate::start::switch;
@@ -259,6 +259,20 @@ pub fn reported_unwound(at: usize) {
     let reported = |b: &Block| b.open.iter().take(b.depth).rfind(|c| c.frame == at && c.reported == at).copied();
     if let Some(call) = block::existing().and_then(|b| reported(b)) {
         unwound(call.number, at);
+    }
+}
+
+/// A frame at `at` was left, and so is all up to `end`: of the calls around it those that a runtime alone has told of are over too, for
+/// they have no frame of ours. One that has tells of itself, and of those around it.
+pub fn unwound_around(at: usize, end: usize) {
+    let Some(b) = block::existing() else { return };
+    while let Some(&mut call) = b.top()
+        && call.slot as usize >= THUNKS
+        && call.frame > at
+        && call.frame < end
+    {
+        about(b, call.frame, kind::UNWOUND, call.number, &[]);
+        b.pop(call.number);
     }
 }
 

@@ -119,6 +119,35 @@ fn calls_behind_one_that_an_exception_left_are_not_inside_it() {
     }
 }
 
+/// The same where the exception comes from the driver's function, so that the runtime's function around it, which has no frame of
+/// ours if it is linked in, is left without a word: with what is recorded of the driver, and with nothing of it.
+#[test]
+fn a_runtimes_function_that_an_exception_leaves_from_inside_is_over() {
+    let throws = hook("throws");
+    for (runtime, filter) in runtimes().into_iter().flat_map(|r| [(r, "runtime,driver"), (r, "runtime")]) {
+        let Some(program) = with_runtime("caught", runtime, &[]) else { continue };
+        let folder = scratch("left-inside");
+        let file = folder.join("trace");
+        let words = ["trace", "--sim", "--json", "-e", filter, "-o", text(&file)];
+        let run = under(&words, &[&throws], &[text(&program)], &[("HOOK_DRIVER_ALONE", "1")]);
+        assert!(run.status.success(), "{run:?}");
+        let trace = std::fs::read_to_string(&file).expect("a trace");
+        let mut calls: Vec<Value> = trace.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        calls.sort_by_key(|l| l["start_ns"].as_u64());
+        let of = |name: &str, what: &str| -> Vec<Value> {
+            calls.iter().filter(|l| l["name"] == name).map(|l| l[what].clone()).collect()
+        };
+        let which = format!("{} shared {} {filter}", runtime.version, runtime.shared);
+        assert_eq!(of("cudaGetDevice", "depth"), [0, 0], "{which}");
+        let (done, left) = ("done", "unwound");
+        assert_eq!(of("cudaMalloc", "state"), [done, left, done, left, done, done, done], "{which}");
+        if filter != "runtime" {
+            assert_eq!(of("cuMemAlloc_v2", "state"), [done, left, done, left, done, done, done], "{which}");
+            assert!(of("cuMemAlloc_v2", "depth").iter().all(|depth| *depth == 1), "{which}");
+        }
+    }
+}
+
 /// A program linked without the index of its unwind tables: its calls run, are counted, and that is said.
 #[test]
 fn a_program_without_unwind_tables_is_told_of() {

@@ -36,17 +36,20 @@ static int (*shared_get_device)(int *);
 static void *event, *stream, *kernel;
 static device_pointer to, from;
 
+static int (*launch_kernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+static void *driver_kernel;
+
 #ifndef DRIVER_ONLY
 int cudaGetDevice(int *);
 int cudaSetDevice(int);
 int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 int cudaLibraryLoadData(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
 int cudaLibraryGetKernel(void **, void *, const char *);
+#endif
 
 static const char *const PTX =
     ".version 7.0\n.target sm_50\n.address_size 64\n"
     ".visible .entry nothing(.param .u64 p, .param .u32 n)\n{\n  ret;\n}\n";
-#endif
 
 static void fail(const char *what, int code)
 {
@@ -65,6 +68,13 @@ static void call_get_current(void)
     get_current(&context);
 }
 static void call_event_record(void) { event_record(event, stream); }
+static void call_driver_launch(void)
+{
+    device_pointer p = to;
+    int n = 1;
+    void *arguments[] = {&p, &n};
+    launch_kernel(driver_kernel, 1, 1, 1, 32, 1, 1, 0, stream, arguments, NULL);
+}
 static void call_copy(void) { copy_async(to, from, 64, stream); }
 #ifndef DRIVER_ONLY
 static void call_get_device(void)
@@ -187,6 +197,11 @@ static void prepare(void *driver)
     check(((int (*)(void **, unsigned))function(driver, "cuStreamCreate"))(&stream, 0), "cuStreamCreate");
     check(((int (*)(void **, unsigned))function(driver, "cuEventCreate"))(&event, 2), "cuEventCreate");
     check(((int (*)(device_pointer *, size_t))function(driver, "cuMemAlloc_v2"))(&memory, 256), "cuMemAlloc");
+    void *module;
+    check(((int (*)(void **, const void *))function(driver, "cuModuleLoadData"))(&module, PTX), "cuModuleLoadData");
+    check(((int (*)(void **, void *, const char *))function(driver, "cuModuleGetFunction"))(&driver_kernel, module, "nothing"),
+          "cuModuleGetFunction");
+    launch_kernel = function(driver, "cuLaunchKernel");
     to = memory;
     from = memory + 128;
 #ifndef DRIVER_ONLY
@@ -232,6 +247,7 @@ int main(int argc, char **argv)
 #ifndef DRIVER_ONLY
         {"cudaLaunchKernel", call_launch, cudaLaunchKernel, 200},
 #endif
+        {"cuLaunchKernel", call_driver_launch, launch_kernel, 200},
         {"cuMemcpyAsync", call_copy, copy_async, 200},
     };
 

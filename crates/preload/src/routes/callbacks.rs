@@ -4,7 +4,8 @@
 //! A record of the runtime's is read where the document says, and nothing else of the runtime is
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
-use super::instances::{self, ALL, Function, ISSUE, Instance};
+use super::footprint;
+use super::instances::{ALL, Function, ISSUE, Instance};
 use super::introduced::{UNWANTED, introduce, name};
 use super::quiet;
 use crate::capture::quick::{self, Ended};
@@ -100,6 +101,7 @@ fn counted(i: &Instance, id: u32, r: &CallbackRecord) -> bool {
         return false;
     }
     counts::add(b, slot);
+    footprint::reported(i, b, &raw const *r as usize, f.launch.load(Relaxed));
     if f.bound.load(Relaxed) < quiet::ENOUGH {
         quiet::counted(i, id as usize, f, b, slot, r);
     }
@@ -199,6 +201,7 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     // A call that began is ended, also when recording was switched off in it.
     let Some(b) = block::existing().filter(|b| !b.inside) else { return };
     let at = &raw const *r as usize;
+    b.reported = 0;
     let found = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
     let Some(call) = found else { return };
     let bound = (call.slot as usize) < THUNKS;
@@ -297,27 +300,6 @@ pub fn launched(b: &mut Block, number: u32, r: &CallbackRecord) {
         if id != 0 {
             record::learned(b, &raw const *r as usize, number, note::KERNEL, id.into());
         }
-    }
-}
-
-/// True when a kernel's name is asked by a runtime that is about to report a launch: it asks only
-/// because the launch's flag is on.
-pub fn is_footprint(b: &mut Block, caller: usize) -> bool {
-    const LAUNCH: usize = 211;
-    let Some(i) = instances::around(caller) else { return false };
-    if !i.is_on(LAUNCH) {
-        return false;
-    }
-    match b.top() {
-        Some(t) if t.reported != 0 => false,
-        // A shared runtime's function that a binding led to, and that it has not reported yet.
-        Some(t) if (t.slot as usize) < THUNKS && slots::object_of(t.slot) == i.object.load(Relaxed) => {
-            let name = slots::name_of(t.slot);
-            let name = name.strip_prefix(b"__").unwrap_or(name);
-            // In a library with a runtime linked in, the functions of that object are the library's own.
-            !name.starts_with(b"cuda") || is_launch(name)
-        }
-        _ => true,
     }
 }
 

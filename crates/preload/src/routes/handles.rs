@@ -15,16 +15,23 @@ pub fn after(frame: &mut Frame) {
     if code as u32 != 0 || place == 0 {
         return;
     }
-    let by_name = slots::name_of(frame.slot) != b"cuKernelGetFunction";
-    // SAFETY: the driver succeeded: it wrote the handle and read the name.
-    let (handle, text) =
-        unsafe { ((place as *const u64).read(), if by_name { sys::text(name as *const u8, 0xffff) } else { &[] }) };
-    kind_of(handle, slots::name_of(frame.slot) == b"cuLibraryGetKernel");
-    let from = if by_name { 0 } else { from };
-    if !by_name && told(handle, from) {
-        return;
+    // SAFETY: the driver succeeded: it wrote the handle.
+    let handle = unsafe { (place as *const u64).read() };
+    if slots::name_of(frame.slot) == b"cuKernelGetFunction" {
+        return function_of(handle, from);
     }
-    names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: from, c: 0, s: text, t: &[] });
+    kind_of(handle, slots::name_of(frame.slot) == b"cuLibraryGetKernel");
+    // SAFETY: it read the name.
+    let text = unsafe { sys::text(name as *const u8, 0xffff) };
+    names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: 0, c: 0, s: text, t: &[] });
+}
+
+/// The driver has handed out `handle` as the function of `kernel`.
+pub fn function_of(handle: u64, kernel: u64) {
+    kind_of(handle, false);
+    if !told(handle, kernel) {
+        names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: kernel, c: 0, s: &[], t: &[] });
+    }
 }
 
 /// Whether a kernel's function was already told to be that: runtimes ask for it at every launch. After a module was unloaded both

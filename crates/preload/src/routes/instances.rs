@@ -90,6 +90,8 @@ pub struct Instance {
     pub list: AtomicPtr<ListedName>,
     /// Length of that list.
     pub listed: AtomicU32,
+    /// Where it asks for a kernel's function only because we watch, as far as `footprint` has found out: return addresses.
+    pub asks: [AtomicUsize; 4],
 }
 
 impl Instance {
@@ -203,6 +205,7 @@ pub static ALL: [Instance; INSTANCES] = [const {
         introduced: AtomicU32::new(0),
         list: AtomicPtr::new(core::ptr::null_mut()),
         listed: AtomicU32::new(0),
+        asks: [const { AtomicUsize::new(0) }; 4],
     }
 }; INSTANCES];
 /// The instance in whose code `address` lies. Most that ask do so of the same one again.

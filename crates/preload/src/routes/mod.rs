@@ -6,6 +6,7 @@ pub mod callbacks;
 pub mod dlsym;
 pub mod export_table;
 pub mod first_call;
+pub mod footprint;
 pub mod handles;
 pub mod instances;
 pub mod introduced;

@@ -1,12 +1,15 @@
 //! The gate of the few functions that a runtime calls only because it reports a launch to us: those calls are our own footprint, at
 //! every launch, so they are sorted out before a frame is made. It must leave every integer register as it was (the functions take no
-//! others), and lead to the common frame where the call is anybody else's or anything is not as usual.
+//! others), and lead to a frame where the call is anybody else's: to the common one where anything is not as usual.
 
-use crate::routes::{callbacks, quiet};
+use super::table;
+use crate::capture::quick;
+use crate::routes::{footprint, quiet};
 use crate::start::{self, switch};
 use crate::thread::{block, fork};
 use core::arch::global_asm;
 use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::count;
 
@@ -20,7 +23,7 @@ pub fn entry() -> usize {
 }
 
 global_asm!(
-    ".hidden cutap_footprint, cutap_is_footprint, cutap_frame, CUTAP_CONTROL, CUTAP_FORK",
+    ".hidden cutap_footprint, cutap_is_footprint, cutap_frame, cutap_quick_2, CUTAP_CONTROL, CUTAP_FORK",
     ".globl cutap_footprint",
     ".type cutap_footprint,@function",
     ".text",
@@ -51,8 +54,9 @@ global_asm!(
     "  sub rsp, 8",
     "  mov rdi, [rbp + 8]",
     "  lea rsi, [rbp + 16]",
+    "  mov rdx, r11",
     "  call cutap_is_footprint",
-    "  test eax, eax",
+    "  cmp eax, {function}",
     "  lea rsp, [rsp + 8]", // the flags are needed
     "  pop r11",
     "  pop r10",
@@ -65,7 +69,8 @@ global_asm!(
     "  pop rdi",
     "  leave",
     ".cfi_def_cfa rsp, 8",
-    "  jz cutap_frame",
+    "  jb cutap_frame",
+    "  ja cutap_quick_2",
     "  jmp [r11]",
     ".cfi_endproc",
     ".size cutap_footprint, . - cutap_footprint",
@@ -73,16 +78,34 @@ global_asm!(
     on = const RECORDING_ON,
     counting = const RECORDING_COUNT,
     recorded = const fork::RECORDED,
+    function = const FUNCTION,
 );
 
-/// Whether the call that returns to `caller`, and whose stack words begin at `at`, is our footprint; then it is counted.
+/// Answers of `cutap_is_footprint`. `QUICK` is one for functions of two words.
+const COMMON: u32 = 0;
+const FUNCTION: u32 = 1;
+const QUICK: u32 = 2;
+
+/// What is to be done with the call that returns to `caller`, and whose stack words begin at `at`: it is our footprint or only counted,
+/// or for which of the frames it is.
 #[unsafe(no_mangle)]
-extern "C" fn cutap_is_footprint(caller: usize, at: usize) -> u32 {
-    let Some(b) = block::current().filter(|b| !b.inside && !switch::rules_changed()) else { return 0 };
+extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
+    let Some(b) = block::current().filter(|b| !b.inside && !switch::rules_changed()) else { return COMMON };
     b.leave_below(at);
-    if b.depth == 0 && quiet::holds(caller) || !callbacks::is_footprint(b, caller) {
-        return 0;
+    if b.depth == 0 && quiet::holds(caller) {
+        return COMMON;
     }
-    start::count(count::FOOTPRINT, 1);
-    1
+    let n = table::number_at(slot);
+    if start::counting() {
+        footprint::counted(b, caller, at, n);
+        return FUNCTION;
+    }
+    if footprint::is_one(b, caller) {
+        start::count(count::FOOTPRINT, 1);
+        return FUNCTION;
+    }
+    match table::slot(n) {
+        Some(s) if s.has_first() && quick::words(s.quick.load(Relaxed)) == Some(2) => QUICK,
+        _ => COMMON,
+    }
 }

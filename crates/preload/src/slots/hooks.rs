@@ -22,7 +22,8 @@ pub struct Hook {
 pub const RECORD: u32 = 1 << 0;
 const PROC_ADDRESS: u32 = 1 << 1;
 const EXPORT_TABLE: u32 = 1 << 2;
-const FOOTPRINT: u32 = 1 << 3;
+/// See `RECORD_FOOTPRINT`.
+pub const FOOTPRINT: u32 = 1 << 3;
 /// Bits of a function of which calls may be our own footprint.
 pub const RECORD_FOOTPRINT: u32 = RECORD | FOOTPRINT;
 const HANDLES: u32 = 1 << 4;
@@ -83,7 +84,7 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
         b"cuGetExportTable" => EXPORT_TABLE,
         b"cuProfilerStart" if start::flags() & control::RANGE != 0 => RANGE_ON,
         b"cuProfilerStop" if start::flags() & control::RANGE != 0 => RANGE_OFF,
-        _ if is_footprint_name(name, how) => FOOTPRINT | if name == b"cuKernelGetFunction" { HANDLES } else { 0 },
+        _ if is_footprint_name(name, how) => FOOTPRINT,
         b"cuModuleGetFunction" | b"cuLibraryGetKernel" | b"cuKernelGetFunction" => HANDLES,
         b"cuModuleUnload" | b"cuLibraryUnload" => UNLOAD,
         b"cuModuleLoadData" | b"cuModuleLoadDataEx" | b"cuModuleLoadFatBinary" | b"cuLibraryLoadData" => IMAGE,

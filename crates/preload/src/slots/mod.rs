@@ -2,6 +2,7 @@
 
 pub mod call;
 pub mod footprint_x86_64;
+pub mod handed_x86_64;
 pub mod hooks;
 pub mod inputs_x86_64;
 pub mod left;

@@ -45,6 +45,10 @@ impl Slot {
     pub fn hooks(&self) -> u32 {
         self.hooks.load(Relaxed).into()
     }
+    /// Its enter records' first word is known: a quick frame may be had.
+    pub fn has_first(&self) -> bool {
+        self.first.load(Relaxed) != 0
+    }
     /// What hooks see of the function, if this slot's frame calls them.
     #[inline(always)]
     pub fn info(&self) -> Option<&'static Info> {
@@ -265,6 +269,12 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
+    if hooks & super::hooks::FOOTPRINT != 0
+        && name == b"cuKernelGetFunction"
+        && let Some(ours) = super::handed_x86_64::instead_of(real)
+    {
+        s.real.store(ours, Relaxed);
+    }
     if hooked && let Some(info) = info_of(n, real, owner, layer, name) {
         if hooks == 0 {
             s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
@@ -290,7 +300,13 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
             None => gate_entry(),
         },
         _ if hooks & super::hooks::STACK != 0 => super::stacked_x86_64::entry(),
-        super::hooks::RECORD_FOOTPRINT => super::footprint_x86_64::entry(),
+        super::hooks::RECORD_FOOTPRINT => {
+            // Those that are the program's may have the quick frame.
+            if let Some((_, first)) = quick::entry(n, row, owner) {
+                s.first.store(first, Relaxed);
+            }
+            super::footprint_x86_64::entry()
+        }
         _ => frame_entry(),
     };
     s.entry.store(to, Release);

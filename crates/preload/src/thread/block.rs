@@ -60,6 +60,11 @@ pub struct Block {
     pub open: [OpenCall; DEPTH],
     /// Numbers of calls, where calls are only counted.
     pub counts: Counts,
+    /// While calls are only counted: the record of the call that a runtime reported last, until its end.
+    pub reported: usize,
+    /// While calls are only counted: where a runtime asked for a kernel's function, outside of what it reports, and that function's slot,
+    /// until it reports something. See `routes::footprint`.
+    pub asked: (usize, u32),
     /// Sequence of the current chunk.
     pub sequence: u64,
     /// Whoever drains did not empty a chunk of this ring for too long: it is not waited for until it does.

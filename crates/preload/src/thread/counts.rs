@@ -61,6 +61,17 @@ pub fn add(b: &mut Block, slot: u32) {
     }
 }
 
+/// A call that was counted a moment ago was not the program's.
+pub fn take_back(b: &mut Block, slot: u32) {
+    let (kind, n) = place_of(slot);
+    if let Some(&at) = b.counts.0.get(kind)
+        && value(b, slot) > 0
+    {
+        // SAFETY: mapped and allocated, for it has been counted there.
+        unsafe { (*at.add(HEAD).cast::<AtomicU64>().add(n as usize)).fetch_sub(1, Relaxed) };
+    }
+}
+
 /// How many calls of a slot this thread has counted.
 pub fn value(b: &Block, slot: u32) -> u64 {
     let (kind, n) = place_of(slot);

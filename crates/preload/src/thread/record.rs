@@ -41,7 +41,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     if slot.quick.load(Relaxed) & quick::UNWANTED != 0 {
         return;
     }
-    if hooks::may_be_footprint(slot.hooks()) && routes::callbacks::is_footprint(b, frame.caller) {
+    if hooks::may_be_footprint(slot.hooks()) && routes::footprint::is_one(b, frame.caller) {
         return start::count(count::FOOTPRINT, 1);
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
@@ -62,8 +62,8 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
         return start::passed();
     }
     let Some(b) = block::current() else { return };
-    if hooks::may_be_footprint(slot.hooks()) && routes::callbacks::is_footprint(b, frame.caller) {
-        return start::count(count::FOOTPRINT, 1);
+    if hooks::may_be_footprint(slot.hooks()) {
+        return routes::footprint::counted(b, frame.caller, frame.stack as usize, frame.slot);
     }
     counts::add(b, frame.slot);
 }

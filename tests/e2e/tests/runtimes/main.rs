@@ -91,6 +91,13 @@ fn footprint(runtime: Runtime, source: &str, launches: u64) {
     let ours = on.counted(FOOTPRINT);
     assert_eq!(ours > 0, launches > 0 && runtime.at_least(12, 9), "{} of {launches}", ours);
     assert!(ours <= 2 * launches, "{ours} of {launches}");
+    // Where calls are only counted, no call is open that would tell whose a call is.
+    let counted = run(&program, &[], &["--json", "-C"]);
+    let mut calls = counted.objects("count");
+    calls.retain(|c| c["layer"] == "driver");
+    let number = |c: &Value| (text(c, "name").to_owned(), c["calls"].as_u64().expect("a number"));
+    assert_eq!(calls.iter().map(number).collect::<Counts>(), off.driver(), "{} counted", runtime.version);
+    assert_eq!(counted.counted(FOOTPRINT), ours, "{} counted", runtime.version);
 }
 
 #[test]

@@ -1,0 +1,97 @@
+//! Calls of the driver that a runtime makes only because a launch's flag is on: before it reports the launch it asks for the kernel's
+//! name, for a kernel of a library in two calls (cuKernelGetFunction, cuFuncGetName), and from 13 on in one (cuKernelGetName). They are
+//! counted and not shown. What the runtime calls for the program's sake must not be taken for them: it asks for a kernel's function
+//! in the launch, too.
+
+use super::callbacks::is_launch;
+use super::instances::{self, Instance};
+use crate::slots::{self, thunks_x86_64::THUNKS};
+use crate::start;
+use crate::thread::block::{Block, ONE_STACK};
+use crate::thread::counts;
+use core::sync::atomic::Ordering::*;
+use cutap_wire::count;
+
+/// The callback of cudaLaunchKernel.
+const LAUNCH: usize = 211;
+/// Bytes from the one question to the other in the runtime's code: 20 in 12.9.
+const HELPER: usize = 256;
+/// The oldest runtime that is known to ask.
+const ASKS: u32 = 12090;
+
+/// The runtime that makes a call from `caller`, if it reports launches.
+fn asking(caller: usize) -> Option<&'static Instance> {
+    instances::around(caller).filter(|i| i.is_on(LAUNCH))
+}
+
+/// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this one stands.
+pub fn is_one(b: &mut Block, caller: usize) -> bool {
+    let top = b.top();
+    if top.as_ref().is_some_and(|t| t.reported != 0) {
+        return false;
+    }
+    let Some(i) = asking(caller) else { return false };
+    match top {
+        // A shared runtime's function that a binding led to, and that it has not reported yet.
+        Some(t) if (t.slot as usize) < THUNKS && slots::object_of(t.slot) == i.object.load(Relaxed) => {
+            let name = slots::name_of(t.slot);
+            let name = name.strip_prefix(b"__").unwrap_or(name);
+            // In a library with a runtime linked in, the functions of that object are the library's own.
+            !name.starts_with(b"cuda") || is_launch(name)
+        }
+        _ => true,
+    }
+}
+
+/// Counts a call while calls are only counted, as the program's or as one of these. No call is open then, but what a runtime has
+/// reported is known; outside of that, what the runtime does next tells whose the call was.
+pub fn counted(b: &mut Block, caller: usize, at: usize, slot: u32) {
+    if is_one_counted(b, caller, at, slot) {
+        start::count(count::FOOTPRINT, 1);
+    } else {
+        counts::add(b, slot);
+    }
+}
+
+fn is_one_counted(b: &mut Block, caller: usize, at: usize, slot: u32) -> bool {
+    if b.reported.wrapping_sub(at) < ONE_STACK {
+        return false;
+    }
+    let Some(i) = asking(caller) else { return false };
+    if slots::name_of(slot) == b"cuKernelGetFunction" {
+        let known = i.asks.iter().any(|a| a.load(Relaxed) == caller);
+        b.asked = if known { (0, 0) } else { (caller, slot) };
+        return known;
+    }
+    let (before, _) = b.asked;
+    if before != 0 && caller.wrapping_sub(before) < HELPER {
+        was_one(i, b);
+    }
+    b.asked = (0, 0);
+    true
+}
+
+/// A runtime reports a call at `at` while calls are only counted. Where it asked just before for the kernel of a launch, and in vain, it
+/// did not go on to ask for the name.
+#[inline(always)]
+pub fn reported(i: &Instance, b: &mut Block, at: usize, launch: bool) {
+    b.reported = at;
+    if b.asked.0 != 0 {
+        if launch && i.version.load(Relaxed) >= ASKS {
+            was_one(i, b);
+        }
+        b.asked = (0, 0);
+    }
+}
+
+/// What was asked last was our footprint, and counted as the program's.
+#[cold]
+fn was_one(i: &Instance, b: &mut Block) {
+    let (before, slot) = b.asked;
+    counts::take_back(b, slot);
+    start::count(count::FOOTPRINT, 1);
+    // Beyond the places that are remembered it goes like this each time.
+    if let Some(free) = i.asks.iter().find(|a| a.load(Relaxed) == 0) {
+        free.store(before, Relaxed);
+    }
+}

@@ -27,12 +27,14 @@ impl Parameter {
     }
 }
 
-/// Function handles known at a time, and parameters that are kept for them.
-const HANDLES: usize = 8192;
-const POOL: usize = 1 << 16;
+/// Function handles known at a time, and parameters that are kept for them. `slots::launch_x86_64` knows all that is public here.
+pub const HANDLES: usize = 8192;
+/// See `HANDLES`.
+pub const POOL: usize = 1 << 16;
 /// Parameters of one kernel at most.
 const MOST: usize = 512;
 
+#[repr(C)]
 struct Known {
     handle: AtomicU64,
     /// Unloads so far when it was asked, plus one.
@@ -40,9 +42,20 @@ struct Known {
     /// First in the pool, and how many.
     place: AtomicU64,
 }
-static KNOWN: [Known; HANDLES] =
+const _: () = assert!(size_of::<Known>() == 24);
+/// Where the fields of what is known lie, and a parameter's bytes.
+pub const HANDLE: usize = core::mem::offset_of!(Known, handle);
+/// See `HANDLE`.
+pub const EPOCH: usize = core::mem::offset_of!(Known, epoch);
+/// See `HANDLE`.
+pub const PLACE: usize = core::mem::offset_of!(Known, place);
+/// See `HANDLE`.
+pub const SIZE: usize = core::mem::offset_of!(Parameter, bytes);
+#[unsafe(no_mangle)]
+static CUTAP_KERNELS: [Known; HANDLES] =
     [const { Known { handle: AtomicU64::new(0), epoch: AtomicU32::new(0), place: AtomicU64::new(0) } }; HANDLES];
-static POOL_WORDS: [AtomicU64; POOL] = [const { AtomicU64::new(0) }; POOL];
+#[unsafe(no_mangle)]
+static CUTAP_PARAMETERS: [AtomicU64; POOL] = [const { AtomicU64::new(0) }; POOL];
 static USED: AtomicU32 = AtomicU32::new(0);
 
 /// cuFuncGetParamInfo and cuKernelGetParamInfo of the driver; 1: looked for and not there.
@@ -83,10 +96,13 @@ fn remembered(handle: u64) -> Option<(&'static [Parameter], bool)> {
     same.then(|| slice(place)).flatten().map(|known| (known, now))
 }
 
+/// What a handle is multiplied by for its place.
+pub const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
 #[inline(always)]
 fn place_of(handle: u64) -> Option<&'static Known> {
-    let hash = (handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    KNOWN.get(hash as usize % HANDLES)
+    let hash = (handle >> 4).wrapping_mul(MIX) >> 32;
+    CUTAP_KERNELS.get(hash as usize % HANDLES)
 }
 
 /// Unloads so far, plus one: 0 is nobody's.
@@ -97,7 +113,7 @@ fn epoch() -> u32 {
 
 fn slice(place: u64) -> Option<&'static [Parameter]> {
     let (first, n) = (place as u32 as usize, (place >> 32) as usize);
-    let words = POOL_WORDS.get(first..first + n)?;
+    let words = CUTAP_PARAMETERS.get(first..first + n)?;
     // SAFETY: a parameter is as large and aligned no stricter than a word; the words of a place were
     // filled before the place was told, and are never written again.
     Some(unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), words.len()) })
@@ -124,11 +140,11 @@ fn ask(b: &mut Block, handle: u64, driver: usize, before: &'static [Parameter]) 
     // SAFETY: a parameter is two halves of a word.
     let same = unsafe { core::slice::from_raw_parts(found.as_ptr().cast::<Parameter>(), n) };
     if n > 0 && same == before {
-        let first = (before.as_ptr() as usize - POOL_WORDS.as_ptr() as usize) / 8;
+        let first = (before.as_ptr() as usize - CUTAP_PARAMETERS.as_ptr() as usize) / 8;
         return Some(first as u64 | (n as u64) << 32);
     }
     let first = USED.fetch_add(n as u32, Relaxed) as usize;
-    let Some(pool) = POOL_WORDS.get(first..first + n) else {
+    let Some(pool) = CUTAP_PARAMETERS.get(first..first + n) else {
         USED.fetch_sub(n as u32, Relaxed);
         return None;
     };

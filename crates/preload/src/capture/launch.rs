@@ -14,7 +14,7 @@ use cutap_calls::capture::{ALWAYS, EXIT, PARAMETERS, Row, WORDS, kind};
 use cutap_wire::record::FRAGMENT_WORDS;
 
 /// Bytes of parameters that are few: any record has room for them.
-const FEW: usize = 1024;
+pub const FEW: usize = 1024;
 
 /// True for a function whose launches may be of this kind: its steps are the parameters, and what stands for them instead.
 pub fn is_one(row: &Row) -> bool {
@@ -22,6 +22,13 @@ pub fn is_one(row: &Row) -> bool {
     let kinds = parameters.kind == kind::KERNEL_PARAMS && extra.kind == kind::EXTRA;
     let by_words = parameters.base == WORDS && parameters.count_base == WORDS && extra.base == WORDS;
     row.vectors == 0 && kinds && by_words && (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0
+}
+
+/// Where its array of parameters, its kernel's handle and what stands for parameters instead are among its words, in bytes; `None`: it is no
+/// such function, or keeps less than `FEW` bytes.
+pub fn places(row: &Row) -> Option<[u16; 3]> {
+    let [parameters, extra] = steps_of(row) else { return None };
+    (is_one(row) && usize::from(parameters.most) >= FEW).then_some([parameters.offset, parameters.count, extra.offset])
 }
 
 /// Begins a launch by a function that is one; its number, if it is recorded. `None`: nothing was done, and it must go by the steps.

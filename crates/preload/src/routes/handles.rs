@@ -71,16 +71,17 @@ pub fn is_known(handle: u64) -> bool {
 }
 
 /// Modules unloaded so far: a name's pointer may be another's after that.
-static UNLOADED: AtomicU32 = AtomicU32::new(0);
+#[unsafe(no_mangle)]
+static CUTAP_UNLOADED: AtomicU32 = AtomicU32::new(0);
 
 /// How many modules have been unloaded.
 pub fn unloaded() -> u32 {
-    UNLOADED.load(Relaxed)
+    CUTAP_UNLOADED.load(Relaxed)
 }
 
 /// cuModuleUnload, cuLibraryUnload.
 pub fn unload(_: &mut Frame) -> bool {
-    UNLOADED.fetch_add(1, Relaxed);
+    CUTAP_UNLOADED.fetch_add(1, Relaxed);
     true
 }
 
@@ -157,7 +158,7 @@ fn name_at<'a>(name: *const u8) -> Option<&'a [u8]> {
 /// The id of a kernel's name, told to the names stream at first sight. 0: there is none, or it could not be
 /// told.
 pub(super) fn kernel_name(name: *const u8) -> u32 {
-    let epoch = UNLOADED.load(Relaxed);
+    let epoch = CUTAP_UNLOADED.load(Relaxed);
     let Some(place) = PLACES.get((name as usize >> 3).wrapping_mul(0x9e37_79b9) % CACHE) else { return 0 };
     let id = place.load(Acquire);
     if id != 0

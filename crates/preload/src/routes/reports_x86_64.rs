@@ -7,7 +7,7 @@ use super::callbacks::{self, CallbackRecord};
 use super::instances::{Function, Instance};
 use super::quiet;
 use crate::capture::quick::{EXITS, OUTPUTS, WORDS_AT, WORDS_MOST};
-use crate::slots::ring_x86_64::{end_of_ring_macros, ring_macros};
+use crate::slots::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
 use crate::slots::thunks_x86_64::THUNKS;
 use crate::thread::block::{self, Block, DEPTH, ONE_STACK, OpenCall};
 use crate::thread::counts::REPORTED;
@@ -31,6 +31,7 @@ global_asm!(
     ".globl cutap_reports",
     ".type cutap_reports,@function",
     ring_macros!(),
+    output_macro!(),
     // The words of a call to rax, how many to r12d, of the function's word in rbx: if they lie on the known stack.
     ".macro cutap_words otherwise",
     "  mov r12d, ebx",
@@ -302,6 +303,7 @@ global_asm!(
     ".size cutap_reports, . - cutap_reports",
     ".purgem cutap_words",
     end_of_ring_macros!(),
+    ".purgem cutap_output",
     recording = const offset_of!(Control, recording),
     counting = const RECORDING_COUNT,
     on = const RECORDING_ON,

@@ -5,6 +5,7 @@
 //! are kept, whatever the registry says of the function. Believed is that it takes no more than `STACK_WORDS` on the stack, and of
 //! a launch, which is a driver's exported function, that it takes as many as the registry says.
 
+use super::frame_x86_64::{end_of_frame_macros, frame_macros};
 use super::left;
 use super::quick::QuickFrame;
 use super::table::{self, QUICK, Slot};
@@ -42,34 +43,16 @@ global_asm!(
     ".hidden cutap_inputs, cutap_inputs_before, cutap_inputs_personality, cutap_quick_end, cutap_quick_end_by_steps",
     ".hidden cutap_frame, cutap_not_on, CUTAP_CONTROL, CUTAP_FORK",
     ".text",
+    frame_macros!(),
     ".globl cutap_inputs",
     ".type cutap_inputs,@function",
     ".balign 64",
     "cutap_inputs:",
     ".cfi_startproc",
     ".cfi_personality 0x1b, cutap_inputs_personality",
-    // The gate, as in `thunks_x86_64`.
-    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
-    "  jne cutap_not_on",
-    "  cmp qword ptr [rip + CUTAP_FORK], {recorded}",
-    "  jne 8f",
-    "  push rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbp, -16",
-    "  mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
+    "  cutap_head",
     "  test spl, 15",
-    "  jnz 7f", // the common frame aligns the stack
-    // As in `QuickFrame`.
-    "  push rdi",
-    "  push rsi",
-    "  push rdx",
-    "  push rcx",
-    "  push r8",
-    "  push r9",
-    "  push r11",
-    "  push rax",
-    "  sub rsp, 32",
+    "  jnz 4f", // the common frame aligns the stack
     // Nothing says how many stack words there are, and a stack may end behind them: all must lie in one page.
     "  lea rax, [rbp + 16]",
     "  and eax, 4095",
@@ -108,13 +91,7 @@ global_asm!(
     "  mov [rsp + 8 * rcx - 8], rax",
     "  dec ecx",
     "  jnz 1b",
-    "2: mov rdi, [rbp - 8]",
-    "  mov rsi, [rbp - 16]",
-    "  mov rdx, [rbp - 24]",
-    "  mov rcx, [rbp - 32]",
-    "  mov r8, [rbp - 40]",
-    "  mov r9, [rbp - 48]",
-    "  mov rax, [rbp - 64]",
+    "2: cutap_arguments",
     "  call [r11]",
     "  mov r11, [rbp - 56]",
     "  add rsp, {outgoing}",
@@ -123,25 +100,18 @@ global_asm!(
     "  jmp cutap_quick_end_by_steps",
     // 0: by the common frame; less: the call is not recorded.
     "4: xor eax, eax",
-    "5: mov rdi, [rbp - 8]",
-    "  mov rsi, [rbp - 16]",
-    "  mov rdx, [rbp - 24]",
-    "  mov rcx, [rbp - 32]",
-    "  mov r8, [rbp - 40]",
-    "  mov r9, [rbp - 48]",
-    "  test eax, eax",
-    "  mov rax, [rbp - 64]",
-    "7: leave",
+    "5: test eax, eax",
+    "  cutap_arguments", // the flags are kept
+    "  leave",
     ".cfi_def_cfa rsp, 8",
     "  js 9f",
     "  jmp cutap_frame",
     "9: jmp [r11]",
     // Not recorded, or a forked child that nobody has noticed.
-    "8: cmp dword ptr [rip + CUTAP_FORK], {here}",
-    "  jne cutap_frame",
-    "  jmp [r11]",
+    "  cutap_fork",
     ".cfi_endproc",
     ".size cutap_inputs, . - cutap_inputs",
+    end_of_frame_macros!(),
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
     recorded = const fork::RECORDED,

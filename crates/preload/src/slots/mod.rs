@@ -2,9 +2,11 @@
 
 pub mod call;
 pub mod footprint_x86_64;
+mod frame_x86_64;
 pub mod handed_x86_64;
 pub mod hooks;
 pub mod inputs_x86_64;
+mod launch_x86_64;
 pub mod left;
 pub mod quick;
 pub mod quick_x86_64;

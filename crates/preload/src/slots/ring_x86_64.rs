@@ -5,8 +5,7 @@
 /// record is being written. `cutap_reserve` takes room for so many `bytes` behind the head in rcx, which `delta` and `more`
 /// are added to: place to r8, first word, whose lower half is in edx, to rdx; rax, rcx and r9 are lost. It goes `otherwise`, too, where
 /// a record of the whole time is due. `at` is where the call stands.
-/// `cutap_commit` says that the record in r8 is whole. `cutap_output` makes the word of a small output of r9d bytes at rax, which ecx is the
-/// argument's number of, in r8, and the record's kind in edx.
+/// `cutap_commit` says that the record in r8 is whole.
 macro_rules! ring_macros {
     () => {
         "
@@ -54,6 +53,20 @@ macro_rules! ring_macros {
   mov [rsi + {writing} + 8], rax
   mov [rsi + {writing}], r8
 .endm
+.macro cutap_commit
+  or rdx, {committed}
+  mov [r8], rdx
+  mov qword ptr [rsi + {writing}], 0
+.endm
+"
+    };
+}
+
+/// The same for `cutap_output`, which makes the word of a small output of r9d bytes at rax, which ecx is the argument's number of, in r8, and
+/// the record's kind in edx.
+macro_rules! output_macro {
+    () => {
+        "
 .macro cutap_output otherwise
   cmp r9d, 8
   je 3f
@@ -71,11 +84,6 @@ macro_rules! ring_macros {
   or r8, rcx
   mov edx, {exit_output}
 .endm
-.macro cutap_commit
-  or rdx, {committed}
-  mov [r8], rdx
-  mov qword ptr [rsi + {writing}], 0
-.endm
 "
     };
 }
@@ -86,10 +94,9 @@ macro_rules! end_of_ring_macros {
         "
 .purgem cutap_block
 .purgem cutap_reserve
-.purgem cutap_output
 .purgem cutap_commit
 "
     };
 }
 
-pub(crate) use {end_of_ring_macros, ring_macros};
+pub(crate) use {end_of_ring_macros, output_macro, ring_macros};

@@ -14,7 +14,7 @@ const RUSTC: &str = "rustc 1.95";
 /// Function, and instructions of a recorded call: one word; one word and an output; four words; eleven words, five of them on the stack,
 /// and two parameters of a kernel.
 const NUMBERS: [(&str, u64); 4] =
-    [("cuCtxSetCurrent", 189), ("cuCtxGetCurrent", 221), ("cuMemcpyDtoDAsync_v2", 211), ("cuLaunchKernel", 806)];
+    [("cuCtxSetCurrent", 189), ("cuCtxGetCurrent", 221), ("cuMemcpyDtoDAsync_v2", 211), ("cuLaunchKernel", 371)];
 
 /// Instructions of a whole run of the program with so many calls.
 fn run(program: &Path, function: &str, calls: u64, recorded: bool) -> u64 {

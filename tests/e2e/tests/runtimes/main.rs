@@ -6,6 +6,7 @@ mod export;
 mod forum;
 mod handler;
 mod instructions;
+mod launches;
 mod layered;
 mod quiet;
 mod real;

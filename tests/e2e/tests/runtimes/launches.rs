@@ -1,0 +1,54 @@
+//! What is kept of launches, byte for byte: parameters of all sizes, few and many, on the stack of any thread and in the heap, the first
+//! time that a kernel is met and later.
+
+use crate::forum::build_in;
+use cutap_e2e::{cutap, finish, scratch};
+use serde_json::Value;
+use std::process::Command;
+
+/// The bytes of a value as JSON has it, as far as they are shown.
+fn bytes(value: &Value, size: usize) -> Vec<u8> {
+    if let Some(n) = value.as_u64() {
+        return n.to_le_bytes()[..size.min(8)].to_vec();
+    }
+    if let Some(hex) = value["bytes"].as_str() {
+        let digits = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
+        return (0..hex.len()).step_by(2).map(digits).collect();
+    }
+    let items = value["items"].as_array().unwrap_or_else(|| panic!("no bytes: {value}"));
+    let mut all: Vec<u8> = items.iter().flat_map(|i| i.as_u64().expect("a number").to_le_bytes()).collect();
+    all.truncate(size);
+    all
+}
+
+#[test]
+fn parameters_of_every_size() {
+    let program = build_in("values", "parameters.c", "parameters", &["-ldl", "-lpthread"]);
+    let folder = scratch("parameters");
+    let file = folder.join("run.cutap");
+    let run = finish(Command::new(cutap()).args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program));
+    assert!(run.status.success(), "{run:?}");
+    let shown = finish(Command::new(cutap()).args(["show", "--json", "-e", "cuLaunchKernel"]).arg(&file));
+    let lines = shown.stdout.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+    let launches: Vec<Value> = lines.filter(|l| l["type"] == "call").collect();
+    let said: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!((launches.len(), said.len()), (360, 360));
+    for (launch, said) in launches.iter().zip(said) {
+        let mut words = said.split(' ');
+        assert_eq!(launch["kernel"].as_str(), words.next(), "{launch}");
+        let numbers: Vec<&str> = launch["args"].as_array().unwrap()[1..9].iter().map(|a| a.as_str().unwrap()).collect();
+        assert_eq!(numbers, ["0x1", "0x2", "0x3", "0x4", "0x5", "0x6", "0x7", "0x0"], "{launch}");
+        let kept = launch["arguments"][9]["value"]["to"]["items"].as_array();
+        let kept = kept.unwrap_or_else(|| panic!("no parameters of {said}: {launch}"));
+        let passed: Vec<&str> = words.collect();
+        assert_eq!(launch["arguments"][9]["value"]["to"]["total"], passed.len(), "{said}: {launch}");
+        for (value, hex) in kept.iter().zip(passed) {
+            let found = bytes(value, hex.len() / 2).iter().fold(String::new(), |text, b| format!("{text}{b:02x}"));
+            let shown_whole = hex.len() <= 128;
+            assert!(
+                if shown_whole { found == hex } else { hex.starts_with(&found) && found.len() >= 64 },
+                "{said}: {launch}"
+            );
+        }
+    }
+}

@@ -13,6 +13,18 @@ static int (*outer)(), (*inner)(int *);
 static volatile long over; /* the parent writes it: a whole call was stepped through */
 static volatile long inners;
 
+/* A launch whose parameters are locals, as compilers put them. */
+static int (*launch_kernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+static void *kernel;
+static int launch(void **unused, void **neither) {
+    (void)unused, (void)neither;
+    long address = 0x1122334455667788;
+    int number = 99;
+    char bytes[3] = "abc";
+    void *parameters[] = {&address, &number, bytes};
+    return launch_kernel(kernel, 1, 2, 3, 4, 5, 6, 7, NULL, parameters, NULL);
+}
+
 static void handler(int number) {
     (void)number;
     int device = -1;
@@ -25,6 +37,10 @@ static int child(void) {
     if (((int (*)(unsigned))dlsym(RTLD_DEFAULT, "cuInit"))(0)) return 3;
     if (((int (*)(void **, int))dlsym(RTLD_DEFAULT, "cuDevicePrimaryCtxRetain"))(first, 0)) return 4;
     if (((int (*)(void *))dlsym(RTLD_DEFAULT, "cuCtxSetCurrent"))(first[0])) return 5;
+    if (outer == (int (*)())launch_kernel) {
+        if (((int (*)(void **, void *, const char *))dlsym(RTLD_DEFAULT, "cuModuleGetFunction"))(&kernel, &kernel, "k")) return 11;
+        outer = (int (*)())launch;
+    }
     signal(SIGUSR1, handler);
     if (ptrace(PTRACE_TRACEME, 0, 0, 0)) return 77;
     long outers = 1;
@@ -63,6 +79,7 @@ int main(int count, char **arguments) {
     outer = (int (*)())cudaGetDevice; /* of the runtime that is linked in */
 #else
     outer = (int (*)())dlsym(RTLD_DEFAULT, arguments[1]);
+    launch_kernel = dlsym(RTLD_DEFAULT, "cuLaunchKernel");
 #endif
     inner = (int (*)(int *))dlsym(RTLD_DEFAULT, "cuCtxGetDevice");
     if (!outer || !inner) return 3;

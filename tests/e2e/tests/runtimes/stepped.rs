@@ -2,13 +2,24 @@
 //! driver. Whatever is interrupted, each call is recorded once, with its end, and the program gets what it would get.
 
 use crate::real::{build, linked, program, sim};
-use cutap_e2e::{cutap, finish, scratch};
+use cutap_e2e::{cutap, finish, out, scratch};
 use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
-/// The assembler's frame, with an output and without; a call that goes by its steps; one that a linked-in runtime reports. None may take
-/// a lock of the simulated driver, for the handler's call would wait for it.
-const FUNCTIONS: [&str; 4] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString", "cudaGetDevice"];
+/// The assembler's frame, with an output and without; a call that goes by its steps; one that a linked-in runtime reports; a launch, with
+/// a driver of its own. None may take a lock of the simulated driver, for the handler's call would wait for it.
+const FUNCTIONS: [&str; 5] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString", "cudaGetDevice", "cuLaunchKernel"];
+
+/// The folder of a driver that launches without a lock.
+fn stand_in() -> PathBuf {
+    let folder = out().join("stepped");
+    fs::create_dir_all(&folder).expect("the target folder is writable");
+    let built = build("stand_in_driver", "libcuda.so.1-stepped", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]);
+    fs::copy(built, folder.join("libcuda.so.1")).expect("a copy");
+    folder
+}
 
 #[test]
 fn a_signal_at_every_instruction_of_a_call() {
@@ -21,8 +32,10 @@ fn a_signal_at_every_instruction_of_a_call() {
         let Some(program) = program else { continue };
         let folder = scratch("stepped");
         let file = folder.join("run.cutap");
+        let launch = function == "cuLaunchKernel";
+        let driver = if launch { stand_in() } else { sim().into() };
         let mut command = Command::new(cutap());
-        command.arg("record").arg("-o").arg(&file).arg("--").arg(&program).arg(function).env("LD_LIBRARY_PATH", sim());
+        command.arg("record").arg("-o").arg(&file).arg("--").arg(&program).arg(function).env("LD_LIBRARY_PATH", driver);
         let run = finish(&mut command);
         if run.status.code() == Some(77) {
             return println!("skipped: a signal at every instruction: processes may not be traced here");
@@ -42,6 +55,10 @@ fn a_signal_at_every_instruction_of_a_call() {
         // The runtime asks the driver in each of its calls.
         let inner = if of_runtime { inner + outer } else { inner };
         assert_eq!((ends("cuCtxGetDevice"), begun("cuCtxGetDevice")), (inner, inner), "{function}");
+        if launch {
+            let kept = |l: &&Value| l["name"] == function && l["arguments"][9]["value"]["to"]["items"][1] == 99;
+            assert_eq!(lines.iter().filter(kept).count() as u64, outer, "{}", lines[0]);
+        }
         let end = lines.iter().find(|l| l["type"] == "end").expect("an end");
         for never in ["nameless", "chunks_lost", "chunks_taken", "records_cut", "failed", "unfinished"] {
             assert_eq!(end[never], 0, "{function}: {never}: {end}");

@@ -1,4 +1,4 @@
-//! What the shared library exports, its constructor, and what a panic would do. Four names and no
+//! What the shared library exports, its constructor, and what a panic would do. Four names, vfork (`thread/vfork_x86_64.rs`), and no
 //! more: no CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are
 //! unversioned, which satisfies references to every version of them.
 

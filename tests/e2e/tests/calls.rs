@@ -68,6 +68,7 @@ fn fork_before_and_after_the_first_call() {
 fn vfork_before_and_after_the_first_call() {
     case("vfork_before").like("fork_before").golden();
     case("vfork_after").like("fork_after").golden();
+    case("vforks").counts();
 }
 
 #[test]

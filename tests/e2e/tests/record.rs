@@ -77,18 +77,41 @@ fn by_process(name: &str) -> Vec<String> {
 
 #[test]
 fn each_process_has_its_own_calls() {
-    for name in ["fork_after", "clone_after"] {
+    for name in ["fork_before", "fork_after", "vfork_before", "vfork_after", "clone_after"] {
         let (parent, child) = ("cuInit 1, cuStreamSynchronize 1", "cuDriverGetVersion 1, cuMemFree_v2 1");
         assert_eq!(by_process(name), [child, parent], "{name}");
     }
-    // What POSIX forbids a vfork child: its own calls, in its parent's memory, are its parent's (docs/limits.md).
-    assert_eq!(by_process("vfork_after"), ["cuDriverGetVersion 1, cuInit 1, cuMemFree_v2 1, cuStreamSynchronize 1"]);
     // By fork, vfork and posix_spawn, each another image; and the program's own, before and after its exec.
     let (child, own) = ("cuMemAlloc_v2 1", "cuInit 1, cuMemFree_v2 1");
     assert_eq!(by_process("exec"), [own, child, child, child]);
     // Two workers by each of fork, spawn and forkserver, and the program.
     let calls = [3, 40, 40, 40, 50, 50, 50].map(|n| format!("cuDriverGetVersion {n}"));
     assert_eq!(by_process("multiprocessing_.py"), calls);
+}
+
+/// Children that have their parent's memory, and call: each has its own, however it ends, and the parent goes on where it was.
+#[test]
+fn children_by_vfork_that_call() {
+    let mut expected = vec!["cuDriverGetVersion 24, cuFixtureCall 1, cuInit 2, cuStreamSynchronize 1"];
+    expected.extend(["cuFixtureCall 1, cuMemFree_v2 30"; 9]);
+    expected.extend(["cuMemFree_v2 30"; 17]);
+    assert_eq!(by_process("vforks"), expected);
+    let text = case("vforks").recorded().text(&["--json"]);
+    let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let processes: Vec<_> = lines.iter().filter(|l| l["type"] == "process").collect();
+    let parent = processes.iter().find(|p| p["forked"] == false).unwrap();
+    let is_child = |p: &&&serde_json::Value| p["forked"] == true && p["ppid"] == parent["pid"];
+    assert_eq!((processes.len(), processes.iter().filter(is_child).count()), (27, 26), "{text}");
+    let of = |name: &str, what: &str| -> Vec<serde_json::Value> {
+        let its = lines.iter().filter(|l| l["type"] == "call" && l["pid"] == parent["pid"] && l["name"] == name);
+        its.map(|l| l[what].clone()).collect()
+    };
+    assert_eq!((of("cuInit", "depth"), of("cuFixtureCall", "depth")), (vec![0.into(); 2], vec![0.into()]), "{text}");
+    assert_eq!(
+        (of("cuStreamSynchronize", "depth"), of("cuFixtureCall", "state")),
+        (vec![1.into()], vec!["done".into()])
+    );
+    assert_eq!(of("cuDriverGetVersion", "depth"), [0; 24]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ use cutap_wire::names::{Name, kind};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use state::{NOT_YET, RUNNING, STARTING};
 
-pub use process::{count, made as process_made, path as process_path, rings_made};
+pub use process::{count, lend, made as process_made, path as process_path, rings_made};
 pub use switch::{counting, recording};
 
 static STATE: AtomicU32 = AtomicU32::new(NOT_YET);
@@ -44,15 +44,20 @@ pub fn run() -> &'static [u8] {
 }
 
 /// A path being put together on the stack, always ended by a zero.
+#[derive(Clone)]
 pub struct Path {
     bytes: [u8; RUN_PATH + 128],
     len: usize,
 }
 
 impl Path {
+    /// Nothing yet.
+    pub const fn empty() -> Path {
+        Path { bytes: [0; RUN_PATH + 128], len: 0 }
+    }
     /// The run folder.
     pub fn run() -> Path {
-        let mut p = Path { bytes: [0; RUN_PATH + 128], len: 0 };
+        let mut p = Path::empty();
         p.push(run());
         p
     }

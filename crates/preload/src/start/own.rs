@@ -25,14 +25,16 @@ const MOST: u32 = 1 << 16;
 pub fn made() {
     if OWNER.load(Acquire) == 0 && super::running() && sys::take(&MAKING, sys::gettid()) {
         let signals = sys::block_signals();
-        if make(&[sys::getpid(), sys::getppid()]).is_some()
+        // Not that of a vfork child: the memory is its parent's.
+        let pid = crate::thread::fork::pid();
+        if make(&[pid, sys::getppid()]).is_some()
             && let Some(register) = sys::libc::register_atfork()
         {
             // SAFETY: a function of ours, which stays.
             unsafe { register(None, None, Some(in_child), core::ptr::null_mut()) };
         }
         // Once: where it cannot be made now, it is not tried at each function.
-        OWNER.store(sys::getpid(), Release);
+        OWNER.store(pid, Release);
         sys::restore_signals(signals);
     }
 }

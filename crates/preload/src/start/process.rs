@@ -4,7 +4,7 @@
 use super::state::{self, FAILED, MADE, NONE, Want};
 use super::{Path, announce_objects, names};
 use crate::sys;
-use crate::thread::clock;
+use crate::thread::{clock, fork};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::count::{self, COUNTERS};
@@ -74,69 +74,86 @@ pub fn made() -> bool {
 }
 
 fn make() -> bool {
-    let pid = sys::getpid();
+    // A vfork child that is the first to call has another id than the process whose memory this is.
+    let pid = fork::pid();
+    let Some((path, _)) = new_folder(pid) else { return false };
     // SAFETY: see `Folder`.
-    let folder = unsafe { &mut *FOLDER.0.get() };
-    let mut n = 0u64;
-    loop {
-        let mut p = Path::run();
-        p.push(b"/");
-        let start = p.bytes().len() - 1;
-        p.push(b"p").number(u64::from(pid)).push(b"-").number(n);
-        match sys::make_folder(p.bytes()) {
-            Ok(()) => {
-                let name = p.bytes().get(start..p.bytes().len() - 1).unwrap_or(&[]);
-                folder.1 = name.len();
-                for (to, from) in folder.0.iter_mut().zip(name) {
-                    *to = *from;
-                }
-                break;
-            }
-            Err(true) if n < 100_000 => n += 1,
-            Err(_) => return false,
-        }
+    let (folder, parent) = unsafe { (&mut *FOLDER.0.get(), &*PARENT.0.get()) };
+    let start = Path::run().bytes().len();
+    let name = path.bytes().get(start..path.bytes().len() - 1).unwrap_or(&[]);
+    folder.1 = name.len();
+    for (to, from) in folder.0.iter_mut().zip(name) {
+        *to = *from;
     }
-    let mut p = Path::process();
-    p.push(b"/").push(FILE.as_bytes());
-    let Some(file) = sys::open(p.bytes(), sys::Open::New) else { return false };
-    if !file.allocate(PAGE) {
-        return false;
-    }
-    let page = file.map(0, PAGE).cast::<Process>();
-    if page.is_null() {
-        return false;
-    }
-    let (clock, hz) = clock::choose();
-    let (ticks, monotonic) = clock::pair();
-    // SAFETY: a fresh page of zeros, which nobody else has mapped yet.
+    let (ppid, parent) = (fork::ppid(), parent.0.get(..parent.1).unwrap_or(&[]));
+    let Some(page) = new_page(&path, (pid, ppid), FORKED.load(Relaxed), parent) else { return false };
+    // SAFETY: just made.
     unsafe {
-        let q = &mut *page;
-        q.version = VERSION;
-        q.pid = pid;
-        q.ppid = sys::getppid();
-        q.clock = clock;
-        q.ticks_per_second = hz;
-        q.start_ticks = ticks;
-        q.start_monotonic = monotonic;
-        q.start_realtime = sys::clock(sys::REALTIME);
-        let parent = &*PARENT.0.get();
-        q.forked = FORKED.load(Relaxed).into();
-        for (to, from) in q.parent.iter_mut().zip(parent.0.iter().take(parent.1)) {
-            *to = *from;
-        }
-        sys::read_link(b"/proc/self/exe\0", q.exe.split_last_mut().map_or(&mut [], |(_, e)| e));
-        if let (Some(f), Some((_, line))) =
-            (sys::open(b"/proc/self/cmdline\0", sys::Open::Read), q.cmdline.split_last_mut())
-        {
-            f.read(line.split_last_mut().map_or(&mut [], |(_, l)| l));
-        }
-        for (to, from) in q.counters.iter().zip(&EARLY) {
+        for (to, from) in (*page).counters.iter().zip(&EARLY) {
             to.store(from.swap(0, Relaxed), Relaxed);
         }
         PAGE_AT.store(page, Release);
         (*page).magic.store(MAGIC, Release);
     }
     names::make()
+}
+
+/// A folder for a child that has this process's memory, and thus its names: its number, and its page, for the ring.
+pub fn lend(pid: u32) -> Option<(u32, *mut Process)> {
+    let (path, n) = new_folder(pid)?;
+    let (mut to, mut from) = (path, Path::empty());
+    let page = new_page(&to, (pid, fork::pid()), true, self::path())?;
+    from.push(b"../").push(self::path()).push(b"/").push(cutap_wire::names::FILE.as_bytes());
+    to.push(b"/").push(cutap_wire::names::FILE.as_bytes());
+    let linked = sys::link(from.bytes(), to.bytes());
+    // SAFETY: just made.
+    unsafe { (*page).magic.store(MAGIC, Release) };
+    linked.then_some((n, page))
+}
+
+/// A new folder for a process, and its number among those of this id.
+fn new_folder(pid: u32) -> Option<(Path, u32)> {
+    for n in 0..100_000 {
+        let mut path = Path::run();
+        path.push(b"/p").number(pid.into()).push(b"-").number(n.into());
+        match sys::make_folder(path.bytes()) {
+            Ok(()) => return Some((path, n)),
+            Err(taken) if !taken => return None,
+            Err(_) => {}
+        }
+    }
+    None
+}
+
+/// The page of a folder, mapped; finished when its magic is stored.
+fn new_page(folder: &Path, (pid, ppid): (u32, u32), forked: bool, parent: &[u8]) -> Option<*mut Process> {
+    let mut p = folder.clone();
+    p.push(b"/").push(FILE.as_bytes());
+    let file = sys::open(p.bytes(), sys::Open::New).filter(|file| file.allocate(PAGE))?;
+    let page = file.map(0, PAGE).cast::<Process>();
+    let (clock, hz) = clock::choose();
+    let (ticks, monotonic) = clock::pair();
+    // SAFETY: a fresh page of zeros, which nobody else has mapped yet.
+    let q = unsafe { page.as_mut() }?;
+    q.version = VERSION;
+    q.pid = pid;
+    q.ppid = ppid;
+    q.clock = clock;
+    q.ticks_per_second = hz;
+    q.start_ticks = ticks;
+    q.start_monotonic = monotonic;
+    q.start_realtime = sys::clock(sys::REALTIME);
+    q.forked = forked.into();
+    for (to, from) in q.parent.iter_mut().zip(parent) {
+        *to = *from;
+    }
+    sys::read_link(b"/proc/self/exe\0", q.exe.split_last_mut().map_or(&mut [], |(_, e)| e));
+    if let (Some(f), Some((_, line))) =
+        (sys::open(b"/proc/self/cmdline\0", sys::Open::Read), q.cmdline.split_last_mut())
+    {
+        f.read(line.split_last_mut().map_or(&mut [], |(_, l)| l));
+    }
+    Some(page)
 }
 
 fn page() -> Option<&'static Process> {

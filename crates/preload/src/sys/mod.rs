@@ -24,6 +24,7 @@ mod nr {
     pub const SCHED_YIELD: usize = 24;
     pub const GETPPID: usize = 110;
     pub const GETTID: usize = 186;
+    pub const SYMLINK: usize = 88;
     pub const READLINK: usize = 89;
     pub const SIGALTSTACK: usize = 131;
     pub const MKDIR: usize = 83;
@@ -220,6 +221,13 @@ pub fn make_folder(path: &[u8]) -> Result<(), bool> {
         0 => Ok(()),
         e => Err(e == EEXIST),
     }
+}
+
+/// Makes a symbolic link.
+pub fn link(to: &[u8], path: &[u8]) -> bool {
+    debug_assert!(to.last() == Some(&0) && path.last() == Some(&0));
+    // SAFETY: both end in a zero byte.
+    unsafe { syscall2(nr::SYMLINK, to.as_ptr() as usize, path.as_ptr() as usize) == 0 }
 }
 
 /// Where a symbolic link points; the length.

@@ -4,12 +4,12 @@
 
 use super::counts::{self, Counts};
 use super::stack::Stack;
-use super::{fork, record, reserve, ring};
+use super::{fork, record, reserve, ring, vfork_x86_64};
 use crate::{start, sys};
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
-use cutap_wire::count;
 use cutap_wire::ring::{ChunkWriter, RingHeader};
+use cutap_wire::{count, process};
 
 /// Calls that a block remembers as open.
 pub const DEPTH: usize = 128;
@@ -69,6 +69,10 @@ pub struct Block {
     pub sequence: u64,
     /// Whoever drains did not empty a chunk of this ring for too long: it is not waited for until it does.
     pub in_vain: bool,
+    /// Of a child by vfork: the page that says so, in its own folder; else null.
+    pub lent: *mut process::Process,
+    /// Number of that folder among those of the child's process id.
+    pub folder: u32,
     /// Which chunk of the file each mapping is, plus one; and the mapping.
     pub mapped: [(u32, *mut u8); MAPPED],
 }
@@ -136,7 +140,7 @@ fn make() -> Option<&'static mut Block> {
     }
     let signals = sys::block_signals();
     *word = MAKING;
-    let block = take_over().or_else(new);
+    let block = if vfork_x86_64::is_child() { lend() } else { take_over().or_else(new) };
     *word = match block {
         Some(b) => b,
         None => {
@@ -222,6 +226,29 @@ fn make_block() -> Option<*mut Block> {
     Some(b)
 }
 
+/// A block for a child that has this process's memory, with a folder of the child's own.
+fn lend() -> Option<*mut Block> {
+    let tid = sys::gettid();
+    let (folder, page) = start::process_made().then(|| start::lend(tid)).flatten()?;
+    let b = sys::pages(size_of::<Block>()).cast::<Block>();
+    if b.is_null() {
+        return None;
+    }
+    // SAFETY: fresh memory, all zero, which is a valid block; the page was just mapped.
+    unsafe {
+        let block = &mut *b;
+        (block.generation, block.lent, block.folder) = (fork::generation(), page, folder);
+        block.tid.store(tid, Relaxed);
+        if !ring::make(block) {
+            sys::unmap(b.cast(), size_of::<Block>());
+            return None;
+        }
+        ring::own_without_lock(block, tid);
+        (*page).rings.store(1, Release);
+    }
+    Some(b)
+}
+
 /// A forked child has none of its parent's blocks.
 pub fn forked() {
     let n = COUNT.swap(0, AcqRel) as usize;
@@ -234,6 +261,15 @@ pub fn forked() {
 }
 
 impl Block {
+    /// The folder of its files.
+    pub fn path(&self) -> start::Path {
+        if self.lent.is_null() {
+            return start::Path::process();
+        }
+        let mut path = start::Path::run();
+        path.push(b"/p").number(self.tid.load(Relaxed).into()).push(b"-").number(self.folder.into());
+        path
+    }
     /// Forgets the calls that this stack has left (by an exception, longjmp): those whose frames are
     /// not above `frame`. Frames far away are on another stack (fibres, signal stacks): nothing can be
     /// said of them.

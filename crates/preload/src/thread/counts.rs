@@ -29,6 +29,19 @@ global_asm!(
     ".text",
 );
 
+impl Counts {
+    /// Of a block that is over.
+    ///
+    /// # Safety
+    /// Nobody counts in it any more.
+    pub unsafe fn give_back(&mut self) {
+        for at in self.0.into_iter().filter(|at| !at.is_null()) {
+            // SAFETY: the caller's promise.
+            unsafe { sys::unmap(at, HEAD + ENTRIES as usize * 8) };
+        }
+    }
+}
+
 /// This thread's word for the gate: its numbers of thunks.
 fn word() -> *mut *mut u8 {
     let p;
@@ -107,7 +120,7 @@ fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
     if n >= ENTRIES {
         return None;
     }
-    let mut path = start::Path::process();
+    let mut path = b.path();
     path.push(b"/t").number(b.ring.into()).push(b".").push(FILES.get(kind)?.as_bytes());
     let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite))?;
     let entries = (n + 1).next_multiple_of(STEP).min(ENTRIES);

@@ -1,5 +1,6 @@
 //! A forked child is a process of its own. A word in a page that fork wipes reads 0 there, also after
-//! a raw clone, and keeps its value in a vfork child, which may share its parent's ring.
+//! a raw clone. It keeps its value in a child that has its parent's memory: of vfork's see `vfork_x86_64`; any other such child calls
+//! as its parent does, in its parent's ring.
 
 use crate::{loader, routes, start, sys, thread};
 use core::sync::atomic::{AtomicU32, Ordering::*};
@@ -46,6 +47,14 @@ const CHANGING: u32 = 2;
 /// Id of this process, or of the one that it shares its memory with.
 static PID: AtomicU32 = AtomicU32::new(0);
 
+/// The parent of the process when it began.
+static PPID: AtomicU32 = AtomicU32::new(0);
+
+/// Id of the parent, also asked in a child that has this process's memory.
+pub fn ppid() -> u32 {
+    if sys::getpid() == pid() { sys::getppid() } else { PPID.load(Relaxed) }
+}
+
 /// See `PID`.
 #[inline(always)]
 pub fn pid() -> u32 {
@@ -55,6 +64,7 @@ pub fn pid() -> u32 {
 /// Makes the page one that fork wipes. Where that cannot be, no child is noticed.
 pub fn start() {
     PID.store(sys::getpid(), Relaxed);
+    PPID.store(sys::getppid(), Relaxed);
     thread::robust::start();
     let page = sys::pages(size_of::<Page>());
     if page.is_null() || !sys::wipe_on_fork(page, size_of::<Page>()) {
@@ -91,6 +101,7 @@ fn forked(word: &AtomicU32) {
             GENERATION.fetch_add(1, AcqRel);
             CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
             PID.store(sys::getpid(), Relaxed);
+            PPID.store(sys::getppid(), Relaxed);
             thread::robust::forked();
             thread::block::forked();
             start::forked();

@@ -9,3 +9,4 @@ pub mod reserve;
 pub mod ring;
 pub mod robust;
 pub mod stack;
+pub mod vfork_x86_64;

@@ -7,7 +7,7 @@ use super::clock;
 use crate::{start, sys};
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_wire::record::kind;
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, RingHeader, chunk_offset};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, OWNER_DIED, RingHeader, chunk_offset};
 use cutap_wire::{MAGIC, PAGE, VERSION, control, count};
 
 /// How long a writer believes in a collector whose heartbeat does not move.
@@ -21,7 +21,7 @@ const LAST_ROOM: u64 = 2 << 20;
 
 /// Makes the ring file with its first page. The first chunk is opened by the first record.
 pub fn make(block: &mut Block) -> bool {
-    let mut path = start::Path::process();
+    let mut path = block.path();
     path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
     // A try before may have left the file without a header.
     let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite));
@@ -68,6 +68,35 @@ pub fn own(block: &mut Block, tid: u32) {
             // Never seen as dead: its ring is not used again.
             header.owner.word.store(tid, Release);
         }
+    }
+}
+
+/// The same for a child by vfork: libc's list of what a thread holds is its parent's, and says nothing of the child's end. Whoever
+/// comes back from vfork says it.
+pub fn own_without_lock(block: &mut Block, tid: u32) {
+    // SAFETY: the header is mapped.
+    let header = unsafe { &*block.header };
+    header.tid.store(tid, Relaxed);
+    header.owner.word.store(tid, Release);
+}
+
+/// The child of a block has ended: its ring is marked, as the kernel marks others, and its memory is given back.
+///
+/// # Safety
+/// The child's block, which nobody uses any more.
+pub unsafe fn bury(b: *mut Block) {
+    // SAFETY: the caller's promise: all of these are mappings that this block alone knows.
+    unsafe {
+        let block = &mut *b;
+        let header = &*block.header;
+        header.owner.word.fetch_or(OWNER_DIED, Release);
+        for (_, chunk) in block.mapped.into_iter().filter(|m| m.0 != 0 && !m.1.is_null()) {
+            sys::unmap(chunk, header.chunk_bytes as usize);
+        }
+        block.counts.give_back();
+        sys::unmap(block.lent.cast(), PAGE);
+        sys::unmap(block.header.cast(), PAGE);
+        sys::unmap(b.cast(), size_of::<Block>());
     }
 }
 
@@ -271,7 +300,7 @@ fn oldest(block: &Block) -> Option<*mut u8> {
 
 /// One more chunk at the end of the file, allocated before it is published.
 fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> {
-    let mut path = start::Path::process();
+    let mut path = block.path();
     path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
     let file = sys::open(path.bytes(), sys::Open::ReadWrite)?;
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);

@@ -201,6 +201,7 @@ fn a_hook_that_does_nothing_changes_nothing() {
     }
     case("lazy").like("links").hook(&nothing).golden();
     case("vfork_after").like("fork_after").hook(&nothing).golden();
+    case("vforks").hook(&nothing).counts();
     for name in ["threads_at_once", "fibres", "host_callback"] {
         case(name).hook(&nothing).counts();
     }

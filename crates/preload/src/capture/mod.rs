@@ -9,6 +9,7 @@ pub mod launch;
 mod logs;
 mod program;
 pub mod quick;
+pub mod small;
 pub mod stacked;
 mod steps;
 

@@ -2,7 +2,7 @@
 //! is one word of the slot, and neither rows nor steps are looked at. All other calls go by their steps; what is kept is the same.
 
 use super::copy::Pages;
-use super::{launch, of, steps_of};
+use super::{launch, of, small, steps_of};
 use crate::sys::x86_64::{load4, load8};
 use crate::thread::block::Block;
 use crate::thread::record;
@@ -18,13 +18,21 @@ pub const EXITS: u64 = 1 << 4;
 pub const UNWANTED: u64 = 1 << 5;
 /// It launches a kernel, in the way that `launch` knows.
 pub const LAUNCH: u64 = 1 << 6;
+/// What it keeps on the way in is of the kind that `small` knows.
+pub const SMALL: u64 = 1 << 7;
 /// How many words.
 pub const WORDS_AT: u32 = 8;
 /// See `WORDS_AT`.
 pub const WORDS_MOST: u64 = 0x3f;
-/// Outputs: for each a byte for the word, a byte for the length; 0 for none.
+/// Outputs: for each four bits for the word, and eight for the length; 0 for none.
 pub const OUTPUTS: u32 = 16;
-const MOST: usize = 3;
+/// Bits of an output.
+pub const OUTPUT_BITS: u32 = 12;
+/// Where in them the length begins.
+pub const LENGTH_AT: u32 = 4;
+/// All bits of one output.
+pub const ONE_OUTPUT: u64 = (1 << OUTPUT_BITS) - 1;
+const MOST: usize = 4;
 /// Bytes of an output.
 const BYTES: usize = 64;
 /// A record of one small output has four bits for the number of its word.
@@ -35,6 +43,7 @@ pub fn of_row(remembered: u32) -> u64 {
     let Some(row) = of(remembered) else { return 6 << WORDS_AT | ENTER | EXITS };
     let steps = steps_of(row);
     let mut quick = if launch::is_one(row) { EXITS | LAUNCH } else { EXITS };
+    quick |= if small::is_one(row) { SMALL } else { 0 };
     let ints = u64::from(row.ints);
     if row.vectors + row.stack == 0 && ints <= WORDS_MOST && steps.iter().all(|s| s.flags & (EXIT | ALWAYS) != 0) {
         quick |= ints << WORDS_AT | ENTER;
@@ -55,7 +64,7 @@ pub fn of_row(remembered: u32) -> u64 {
         {
             return quick & !EXITS;
         }
-        quick |= (u64::from(register) | (len as u64) << 8) << (OUTPUTS + 16 * n as u32);
+        quick |= (u64::from(register) | (len as u64) << LENGTH_AT) << (OUTPUTS + OUTPUT_BITS * n as u32);
     }
     quick
 }
@@ -69,6 +78,13 @@ pub fn is_quick(quick: u64) -> bool {
 #[inline(always)]
 pub fn words(quick: u64) -> Option<usize> {
     (quick & ENTER != 0).then_some((quick >> WORDS_AT & WORDS_MOST) as usize)
+}
+
+/// The word and the length of the first of some outputs.
+#[inline(always)]
+fn first(outputs: u64) -> (usize, usize) {
+    let one = (outputs & ONE_OUTPUT) as usize;
+    (one & ((1 << LENGTH_AT) - 1), one >> LENGTH_AT)
 }
 
 /// A call that has returned.
@@ -94,8 +110,8 @@ pub fn exit(quick: u64, b: &mut Block, call: &Ended) -> bool {
         record::exit(b, call.at, call.number, &[call.result]);
         return true;
     }
-    if outputs <= 0xffff && call.result == 0 {
-        let (register, len) = (outputs as usize & 0xff, outputs as usize >> 8);
+    if outputs <= ONE_OUTPUT && call.result == 0 {
+        let (register, len) = first(outputs);
         let at = call.words.get(register).copied().unwrap_or(0) as usize;
         if at == 0 {
             record::exit(b, call.at, call.number, &[0]);
@@ -126,8 +142,8 @@ fn several(outputs: u64, b: &mut Block, call: &Ended) -> bool {
     unsafe {
         to.write(call.result);
         while rest != 0 {
-            let (register, len) = (rest as usize & 0xff, (rest >> 8) as usize & 0xff);
-            rest >>= 16;
+            let (register, len) = first(rest);
+            rest >>= OUTPUT_BITS;
             let at = call.words.get(register).copied().unwrap_or(0) as usize;
             if at == 0 {
                 continue;
@@ -177,13 +193,15 @@ mod tests {
     #[test]
     fn what_is_quick() {
         let quick = |name: &[u8]| of_row(find(name, false, 13));
-        let of_words = |n: u64| n << WORDS_AT | ENTER | EXITS;
+        let of_words = |n: u64| n << WORDS_AT | ENTER | EXITS | SMALL;
         assert_eq!(quick(b"cuCtxSetCurrent"), of_words(1));
-        assert_eq!(quick(b"cuCtxGetCurrent"), of_words(1) | 8 << 8 << OUTPUTS);
-        assert_eq!(quick(b"cuMemGetInfo_v2"), of_words(2) | (8 << 8 | (8 << 8 | 1) << 16) << OUTPUTS);
+        assert_eq!(quick(b"cuCtxGetCurrent"), of_words(1) | 0x80 << OUTPUTS);
+        assert_eq!(quick(b"cuMemGetInfo_v2"), of_words(2) | 0x081_080 << OUTPUTS);
+        let four = quick(b"__cudaPopCallConfiguration");
+        assert_eq!(four, of_words(4) | 0x083_082_0c1_0c0 << OUTPUTS);
         assert_eq!(quick(b"cuLaunchKernel"), EXITS | LAUNCH, "stack words and parameters");
         assert_eq!(quick(b"cuModuleGetFunction") & ENTER, 0, "a text");
-        assert_eq!(quick(b"nobodyKnowsThis"), of_words(6));
+        assert_eq!(quick(b"nobodyKnowsThis") | SMALL, of_words(6));
         let block = of_row(find(b"cudaLaunchKernel", true, 13));
         assert_eq!(block, of_words(7), "three addresses, six dimensions of four bytes, a size");
     }

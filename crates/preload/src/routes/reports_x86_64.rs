@@ -6,7 +6,7 @@
 use super::callbacks::{self, CallbackRecord};
 use super::instances::{Function, Instance};
 use super::quiet;
-use crate::capture::quick::{EXITS, OUTPUTS, WORDS_AT, WORDS_MOST};
+use crate::capture::quick::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
 use crate::slots::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
 use crate::slots::thunks_x86_64::THUNKS;
 use crate::thread::block::{self, Block, DEPTH, ONE_STACK, OpenCall};
@@ -239,7 +239,7 @@ global_asm!(
     "  test r8d, r8d",
     "  jnz 2f", // failed: there is no output
     // One output of four or eight bytes on the known stack.
-    "  cmp rbx, 0xffff",
+    "  cmp rbx, {one_output}",
     "  ja 7f",
     "  mov rcx, rbx",
     "  mov rbx, [r10 + {quick}]",
@@ -247,8 +247,9 @@ global_asm!(
     "  cutap_words 7f",
     "  mov r9, [rbp - 48]",
     "  xor r8d, r8d",
-    "  movzx ecx, r9b",
-    "  shr r9d, 8",
+    "  mov ecx, r9d",
+    "  and ecx, {words_of_outputs}",
+    "  shr r9d, {length_at}",
     "  mov rax, [rax + 8 * rcx]", // the argument
     "  test rax, rax",
     "  jz 2f",
@@ -335,6 +336,9 @@ global_asm!(
     words_most = const WORDS_MOST,
     exits = const EXITS,
     outputs = const OUTPUTS,
+    one_output = const ONE_OUTPUT,
+    length_at = const LENGTH_AT,
+    words_of_outputs = const (1 << LENGTH_AT) - 1,
     low = const offset_of!(Block, stack) + stack::LOW,
     high = const offset_of!(Block, stack) + stack::HIGH,
     one_stack = const ONE_STACK,

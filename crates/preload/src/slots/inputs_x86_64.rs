@@ -2,15 +2,15 @@
 //! frame (`quick_x86_64`) does in assembler before the call is done here in Rust; behind the call both are the same.
 //!
 //! It only ever goes on where all is as usual; anything else leads to the common frame with nothing changed. All registers
-//! are kept, whatever the registry says of the function. Believed is that it takes no more than `STACK_WORDS` on the stack, and of
-//! a launch, which is a driver's exported function, that it takes as many as the registry says.
+//! are kept, whatever the registry says of the function. Believed is that it takes no more than `STACK_WORDS` on the stack, where the
+//! registry says that there are none, none, and of a launch, which is a driver's exported function, as many as it says.
 
 use super::frame_x86_64::{end_of_frame_macros, frame_macros};
 use super::left;
 use super::quick::QuickFrame;
 use super::table::{self, QUICK, Slot};
-use crate::capture::quick::{EXITS, LAUNCH, UNWANTED};
-use crate::capture::{self, Call, Words, launch};
+use crate::capture::quick::{EXITS, LAUNCH, SMALL, UNWANTED};
+use crate::capture::{self, Call, Words, launch, small};
 use crate::routes::quiet;
 use crate::start::switch;
 use crate::thread::block::{Block, OpenCall};
@@ -150,13 +150,18 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
         return NOT_RECORDED;
     };
     frame.number = number.into();
-    // Launches are the driver's, whose functions take the same arguments for ever.
-    let passed = if quick & LAUNCH != 0 { row.stack.into() } else { STACK_WORDS };
+    // Launches are the driver's, whose functions take the same arguments for ever. That there are none is what the quick frame believes.
+    let passed = if quick & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
     1 + passed as i32
 }
 
 #[inline(never)]
 fn by_steps(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words, slot: &Slot) -> Option<u32> {
+    if slot.quick.load(Relaxed) & SMALL != 0
+        && let Some(number) = small::enter(b, call, caller, row, words)
+    {
+        return number;
+    }
     let target = slot.real.load(Relaxed);
     let driver = table::real_of(target).unwrap_or(target);
     let of_frame = Call { words, result: 0, floats: [0; 2], driver };

@@ -91,7 +91,10 @@ impl QuickFrame {
 /// Where the thunk of slot `n` may lead instead of the gate, and the first word of its enter records. The driver's exported names keep
 /// their arguments for ever; what a library newer than the registry may have changed is not believed.
 pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
-    let row = capture::of(remembered)?;
+    let Some(row) = capture::of(remembered) else {
+        let first = first_word(kind::ENTER, 2 + 6, n, 0) as u32;
+        return clock::is_timestamp().then(|| (quick_x86_64::unknown(), first));
+    };
     let known = |(soname, newest): &(&str, u32)| {
         (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
     };
@@ -127,9 +130,36 @@ unsafe extern "C" fn cutap_quick_personality(
     exception: *const left::Exception,
     context: *mut c_void,
 ) -> c_int {
+    // SAFETY: the unwinder's own; the frame's stack pointer during the call is where its fields begin.
+    unsafe { left_above(0, actions, exception, context) }
+}
+
+/// The same where outgoing stack words lie below the fields.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_quick_unknown_personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    exception: *const left::Exception,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: the unwinder's own, as above.
+    unsafe { left_above(quick_x86_64::PASSED, actions, exception, context) }
+}
+
+/// A frame is being left whose fields begin so many bytes above its stack pointer.
+///
+/// # Safety
+/// The unwinder's own exception and context.
+unsafe fn left_above(
+    outgoing: usize,
+    actions: c_int,
+    exception: *const left::Exception,
+    context: *mut c_void,
+) -> c_int {
     if actions & left::CLEANUP_PHASE != 0
-        // SAFETY: the unwinder's own context; the frame's stack pointer during the call is where its fields begin.
-        && let Some(frame) = unsafe { left::frame_of(context).map(|at| &*(at as *const QuickFrame)) }
+        // SAFETY: the caller's promise.
+        && let Some(frame) = unsafe { left::frame_of(context).map(|at| &*((at + outgoing) as *const QuickFrame)) }
     {
         record::unwound(frame.number as u32, frame.at());
         // SAFETY: the unwinder's own.

@@ -2,13 +2,15 @@
 //! It does what `call` and `thread::record` do for all calls, in the same order and to the same ring, without leaving the assembler.
 //!
 //! It only ever goes on where all is as usual. Before the call, anything else leads to the common frame with nothing changed; behind it,
-//! to `cutap_quick_after`. It never touches a vector register, r10 or the caller's stack words, so that only one thing is believed
-//! of the function: that it takes no arguments on the stack. It must agree with `wire::ring` and `thread::{record, reserve}`.
+//! to `cutap_quick_after`. It never touches a vector register of an argument, r10 or the caller's stack words, so that only one thing is
+//! believed of the function: that it takes no arguments on the stack. Of a function that nobody knows nothing is believed: its form of
+//! the frame passes as many stack words on as the common one. It must agree with `wire::ring` and `thread::{record, reserve}`.
 
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
 use super::quick;
 use super::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
 use super::table::{FIRST, QUICK};
+use super::thunks_x86_64::STACK_WORDS;
 use crate::capture::quick::{LENGTH_AT, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS, UNWANTED};
 use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
 use crate::thread::fork::RECORDED;
@@ -27,6 +29,7 @@ unsafe extern "C" {
     fn cutap_quick_4();
     fn cutap_quick_5();
     fn cutap_quick_6();
+    fn cutap_quick_unknown();
 }
 
 /// The frame for functions of so many words.
@@ -36,28 +39,53 @@ pub fn frame(words: usize) -> Option<usize> {
     frames.get(words).map(|frame| *frame as *const () as usize)
 }
 
+/// The frame for functions of which nothing is known: six words are kept.
+pub fn unknown() -> usize {
+    cutap_quick_unknown as *const () as usize
+}
+
+/// Bytes of the stack words that it passes on.
+pub const PASSED: usize = 8 * STACK_WORDS;
+const _: () = assert!(PASSED == 256);
+
 const WRITER: usize = offset_of!(Block, writer);
 const OPEN: usize = offset_of!(Block, open);
 const _: () = assert!(size_of::<OpenCall>() == 24);
 
 global_asm!(
     ".hidden cutap_quick_0, cutap_quick_1, cutap_quick_2, cutap_quick_3, cutap_quick_4, cutap_quick_5, cutap_quick_6",
-    ".hidden cutap_quick_after, cutap_quick_personality, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET",
+    ".hidden cutap_quick_unknown, cutap_quick_unknown_personality, cutap_quick_after, cutap_quick_personality, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET",
     ".hidden cutap_frame, cutap_not_on, cutap_tls",
     ".text",
     ring_macros!(),
     output_macro!(),
     frame_macros!(),
     open_macro!(),
-    ".macro cutap_quick n",
-    ".globl cutap_quick_\\n",
-    ".type cutap_quick_\\n,@function",
+    ".macro cutap_quick name, n, passed, personality",
+    ".globl \\name",
+    ".type \\name,@function",
     ".balign 64",
-    "cutap_quick_\\n:",
+    "\\name:",
     ".cfi_startproc",
-    ".cfi_personality 0x1b, cutap_quick_personality",
+    ".cfi_personality 0x1b, \\personality",
     "  cutap_head",
     "  cutap_block 7f",
+    ".if \\passed",
+    // A stack may end behind the words: they must lie in one page, or on what is known of this thread's stack.
+    "  lea rax, [rbp + 16]",
+    "  mov ecx, eax",
+    "  and ecx, 4095",
+    "  cmp ecx, 4096 - \\passed",
+    "  jbe 3f",
+    "  mov rcx, [rsi + {high}]",
+    "  sub rax, [rsi + {low}]",
+    "  sub rcx, [rsi + {low}]",
+    "  sub rcx, \\passed",
+    "  jb 7f",
+    "  cmp rax, rcx",
+    "  ja 7f",
+    "3:",
+    ".endif",
     "  cutap_open 7f",
     "  cutap_reserve 8*\\n+16, 0x100000000+8*\\n+16, 0, rbp+16, 6f",
     "  mov rax, [rsp + {word}]",
@@ -69,8 +97,25 @@ global_asm!(
     "  .endif",
     ".endr",
     "  cutap_commit",
+    ".if \\passed",
+    "  sub rsp, \\passed",
+    // The first are the likeliest to be arguments that were just written, one by one.
+    ".irp at, 0, 8, 16, 24, 32, 40, 48, 56",
+    "  mov rax, [rbp + 16 + \\at]",
+    "  mov [rsp + \\at], rax",
+    ".endr",
+    ".irp at, 64, 96, 128, 160, 192, 224",
+    "  movups xmm8, [rbp + 16 + \\at]",
+    "  movups xmm9, [rbp + 32 + \\at]",
+    "  movups [rsp + \\at], xmm8",
+    "  movups [rsp + 16 + \\at], xmm9",
+    ".endr",
+    ".endif",
     "  cutap_arguments",
     "  call [r11]",
+    ".if \\passed",
+    "  add rsp, \\passed",
+    ".endif",
     "  jmp cutap_quick_end",
     // Not as usual, and nothing has happened yet.
     "6: dec qword ptr [rsi + {depth}]",
@@ -81,11 +126,12 @@ global_asm!(
     // Not recorded, or a forked child that nobody has noticed.
     "  cutap_fork",
     ".cfi_endproc",
-    ".size cutap_quick_\\n, . - cutap_quick_\\n",
+    ".size \\name, . - \\name",
     ".endm",
     ".irp words, 0, 1, 2, 3, 4, 5, 6",
-    "cutap_quick \\words",
+    "cutap_quick cutap_quick_\\words, \\words, 0, cutap_quick_personality",
     ".endr",
+    "cutap_quick cutap_quick_unknown, 6, 256, cutap_quick_unknown_personality",
     // ---- behind the call: the frame is that of all of them
     ".globl cutap_quick_end",
     ".hidden cutap_quick_end, cutap_quick_end_by_steps",

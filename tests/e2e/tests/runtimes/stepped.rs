@@ -8,9 +8,17 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The assembler's frame, with an output and without; a call that goes by its steps; one that a linked-in runtime reports; a launch, with
-/// a driver of its own. None may take a lock of the simulated driver, for the handler's call would wait for it.
-const FUNCTIONS: [&str; 5] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString", "cudaGetDevice", "cuLaunchKernel"];
+/// The assembler's frame, with an output and without; a call that goes by its steps; one that a linked-in runtime reports. None may take
+/// a lock of the simulated driver, for the handler's call would wait for it.
+const SIMULATED: [&str; 4] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString", "cudaGetDevice"];
+/// The same with a driver of its own: a launch; two outputs; a small input and an output; a function that nobody knows. With what is shown of
+/// their arguments.
+const STAND_IN: [(&str, &[(usize, &str, i64)]); 4] = [
+    ("cuLaunchKernel", &[(9, "/value/to/items/1", 99)]),
+    ("cuMemGetInfo_v2", &[(0, "/value/to", 3), (1, "/value/to", 1 << 40)]),
+    ("cuArrayCreate_v2", &[(1, "/value/to/fields/Width", 0)]),
+    ("cuStepNobodyDeclares", &[]),
+];
 
 /// The folder of a driver that launches without a lock.
 fn stand_in() -> PathBuf {
@@ -23,7 +31,8 @@ fn stand_in() -> PathBuf {
 
 #[test]
 fn a_signal_at_every_instruction_of_a_call() {
-    for function in FUNCTIONS {
+    let simulated = SIMULATED.map(|function| (function, &[][..]));
+    for (function, shown_of_it) in simulated.into_iter().chain(STAND_IN) {
         let of_runtime = function.starts_with("cuda");
         let program = match of_runtime {
             true => program("stepped", linked("12.9"), &["RUNTIME"]),
@@ -32,8 +41,8 @@ fn a_signal_at_every_instruction_of_a_call() {
         let Some(program) = program else { continue };
         let folder = scratch("stepped");
         let file = folder.join("run.cutap");
-        let launch = function == "cuLaunchKernel";
-        let driver = if launch { stand_in() } else { sim().into() };
+        let simulated = SIMULATED.contains(&function);
+        let driver = if simulated { sim().into() } else { stand_in() };
         let mut command = Command::new(cutap());
         command.arg("record").arg("-o").arg(&file).arg("--").arg(&program).arg(function).env("LD_LIBRARY_PATH", driver);
         let run = finish(&mut command);
@@ -55,9 +64,11 @@ fn a_signal_at_every_instruction_of_a_call() {
         // The runtime asks the driver in each of its calls.
         let inner = if of_runtime { inner + outer } else { inner };
         assert_eq!((ends("cuCtxGetDevice"), begun("cuCtxGetDevice")), (inner, inner), "{function}");
-        if launch {
-            let kept = |l: &&Value| l["name"] == function && l["arguments"][9]["value"]["to"]["items"][1] == 99;
-            assert_eq!(lines.iter().filter(kept).count() as u64, outer, "{}", lines[0]);
+        for &(argument, place, value) in shown_of_it {
+            let kept = |l: &&Value| {
+                l["name"] == function && l["arguments"][argument].pointer(place).and_then(Value::as_i64) == Some(value)
+            };
+            assert_eq!(lines.iter().filter(kept).count() as u64, outer, "{function}: {place}: {}", lines[0]);
         }
         let end = lines.iter().find(|l| l["type"] == "end").expect("an end");
         for never in ["nameless", "chunks_lost", "chunks_taken", "records_cut", "failed", "unfinished"] {

@@ -376,6 +376,8 @@ pub struct Collect {
     again: bool,
     #[arg(long)]
     own_file: bool,
+    #[arg(long)]
+    spool: Option<i32>,
     #[arg(long, default_value_t = 0)]
     total: u64,
 }
@@ -390,6 +392,7 @@ impl From<Collect> for CollectorOptions {
             temporary: words.temporary,
             again: words.again,
             own_file: words.own_file,
+            spool: words.spool,
             total: words.total,
         }
     }

@@ -8,18 +8,20 @@ use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::line::Line;
 use crate::outlive::Outliving;
-use crate::output::{Form, look_at_programs, output};
+use crate::output::{Form, look_at_programs, output_to};
 use crate::record::Recorder;
 use crate::recover::damaged_parts;
+use crate::spool::{Lines, Spool};
 use crate::sums::Sums;
 use crate::trim::Trim;
 use cutap_report::Output;
 use cutap_trace::{Event, Follow, FollowOptions, Rate};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the collector is told by the process that starts it. Its descriptors: 0 is the line to the
 /// front process, 1 the output, 2 where our own words go.
@@ -39,6 +41,8 @@ pub struct CollectorOptions {
     pub again: bool,
     /// The output is a file that was made for it, and nobody else writes there.
     pub own_file: bool,
+    /// Descriptor of the memory through which lines go, if they do (`spool`).
+    pub spool: Option<i32>,
     /// What the processes of a flight recorder that have ended may keep together; 0: all.
     pub total: u64,
 }
@@ -48,7 +52,7 @@ const PAUSE_MS: (i32, i32) = (1, 20);
 
 /// Runs the collector until the program has ended, or its output is broken.
 pub fn collect(options: &CollectorOptions) -> Result<()> {
-    become_independent();
+    become_independent(options.spool);
     let mut line = Line::new();
     let page = Page::open(&options.run)?;
     if !page.lock() {
@@ -85,7 +89,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         let round = work.round(last, &page)?;
         page.beat();
         if round.broken.is_some() || last {
-            break round.broken.or_else(|| work.end().err());
+            break round.broken.or_else(|| work.end(&page).err());
         }
         pause = match (round.more, round.found) {
             (true, _) => 0,
@@ -148,7 +152,7 @@ trait Work {
     /// Does it with what is there; with `last`, with all of it.
     fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
     /// What comes at the end.
-    fn end(&mut self) -> io::Result<()>;
+    fn end(&mut self, page: &Page) -> io::Result<()>;
     /// Parts of rings that are damaged; known at the end.
     fn damaged(&self) -> u64 {
         0
@@ -167,6 +171,9 @@ struct Round {
     broken: Option<io::Error>,
 }
 
+/// With the length of what was printed: it ends there.
+const OVER: u64 = 1 << 63;
+
 struct Printing {
     follow: Follow,
     output: Box<dyn Output>,
@@ -174,6 +181,10 @@ struct Printing {
     file: Option<File>,
     /// What is not in the rings any more stands in the output, or was kept.
     go_on: bool,
+    /// Through which lines go.
+    spool: Option<Arc<Spool>>,
+    /// One that was killed had said the last words, and only had to write them.
+    over: bool,
     /// Where sums are kept for a collector in our place.
     sums: Option<Sums>,
 }
@@ -195,16 +206,38 @@ impl Printing {
                 let _ = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::Start(bytes)));
             }
         }
-        let mut output = output(options.form, options.again);
+        let (mut spool, mut over) = (None, false);
+        if let Some(fd) = options.spool {
+            let (_, said) = page.printed_before();
+            over = said & OVER != 0;
+            let unready = |e| Error::own(format!("cannot write the trace: {}; write to a file with -o", reason(&e)));
+            let taken = Spool::take(fd, said & !OVER).map_err(unready)?;
+            // Before anybody says a word: of a line only a part may be there.
+            let _ = taken.send(&io::stdout());
+            spool = Some(taken);
+        }
+        let to: Box<dyn Write + Send> = match &spool {
+            Some(spool) => Box::new(Lines(spool.clone())),
+            None => Box::new(io::stdout()),
+        };
+        let mut output = output_to(options.form, options.again, to);
         let sums = options.form.summary.then(|| Sums::new(&options.run));
         let kept = sums.as_ref().filter(|_| options.again).and_then(Sums::read);
         if let Some((ticks, _)) = kept.filter(|(_, kept)| output.take_over(kept)) {
             (follow.printed, go_on) = (ticks, true);
         }
         let follow = Follow::open(&options.run, follow)?;
-        let mut printing = Printing { follow, output, file, go_on, sums };
+        let mut printing = Printing { follow, output, file, go_on, spool, over, sums };
         printing.keep(true);
         Ok(printing)
+    }
+
+    /// Writes the lines that are said to be there.
+    fn send(&self, page: &Page) -> io::Result<()> {
+        let Some(spool) = &self.spool else { return Ok(()) };
+        spool.send(&io::stdout())?;
+        spool.let_go(|| page.printed(self.follow.printed(), 0));
+        Ok(())
     }
 
     /// Keeps what was added up, and then gives back what it was made of.
@@ -226,7 +259,7 @@ impl Work for Printing {
         let (mut round, mut beat, output) = (Round::default(), monotonic_ns(), &mut self.output);
         round.more = self.follow.poll(last, &mut |event: &Event| {
             round.found = true;
-            if round.broken.is_none() {
+            if round.broken.is_none() && !self.over {
                 round.broken = output.event(event).err();
             }
             if monotonic_ns() - beat > 20_000_000 {
@@ -239,18 +272,29 @@ impl Work for Printing {
         }
         if round.broken.is_none() {
             let bytes = self.file.as_mut().and_then(|f| f.stream_position().ok()).unwrap_or(0);
-            page.printed(self.follow.printed(), bytes);
+            page.printed(
+                self.follow.printed(),
+                self.spool.as_ref().map_or(bytes, |s| s.end() | if self.over { OVER } else { 0 }),
+            );
+            round.broken = self.send(page).err();
             self.keep(false);
         }
         Ok(round)
     }
-    fn end(&mut self) -> io::Result<()> {
+    fn end(&mut self, page: &Page) -> io::Result<()> {
+        if self.over {
+            return Ok(());
+        }
         let mut end = self.follow.end();
         if self.go_on {
             end.chunks_taken = 0;
         }
         look_at_programs(&mut end);
-        self.output.end(&end)
+        self.output.end(&end)?;
+        if let Some(spool) = &self.spool {
+            page.printed(self.follow.printed(), spool.end() | OVER);
+        }
+        self.send(page)
     }
 }
 
@@ -276,7 +320,7 @@ impl Work for Recorder {
             Err(e) => Round { broken: Some(e), ..Round::default() },
         })
     }
-    fn end(&mut self) -> io::Result<()> {
+    fn end(&mut self, _page: &Page) -> io::Result<()> {
         Recorder::end(self)
     }
     fn damaged(&self) -> u64 {
@@ -295,9 +339,12 @@ fn quiet(error: &io::Error) -> bool {
 }
 
 /// Away from the terminal's signals, and from every descriptor that only the program should hold.
-fn become_independent() {
+fn become_independent(keep: Option<i32>) {
     // SAFETY: a structure of our own. The descriptors are inherited ones that nobody here owns.
     unsafe {
+        if let Some(keep) = keep {
+            libc::fcntl(keep, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
         libc::setsid();
         // A file size limit is an error of a write, then.
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);

@@ -5,13 +5,14 @@
 use crate::collector::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, Result, UNWRITTEN, say};
+use crate::spool::Spool;
 use crate::sums::Sums;
 use crate::written;
 use cutap_wire::control::COLLECTOR_GONE;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -77,6 +78,8 @@ impl Collector {
 pub struct Keeper {
     told: CollectorOptions,
     output: OwnedFd,
+    /// For lines on their way to a pipe or a terminal.
+    spool: Option<OwnedFd>,
     /// The recording's name, for what a person is told.
     file: Option<PathBuf>,
     /// The output is a file with a name.
@@ -92,7 +95,10 @@ impl Keeper {
     /// `output` is what the collectors write to.
     pub fn new(told: CollectorOptions, output: OwnedFd, file: Option<PathBuf>) -> Keeper {
         let named = output.try_clone().is_ok_and(|output| written::has_name(&output.into()));
-        Keeper { told, output, file, named, deaths: 0, unwritten: false, keep: false }
+        let is_file = output.try_clone().map(File::from).is_ok_and(|f| f.metadata().is_ok_and(|m| m.is_file()));
+        let live = told.form.is_live() && !told.record && !is_file;
+        let spool = live.then(Spool::memory).flatten();
+        Keeper { told, output, spool, file, named, deaths: 0, unwritten: false, keep: false }
     }
 
     /// What the collectors write to.
@@ -119,6 +125,16 @@ impl Keeper {
         let page = Page::open(&self.told.run)?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("cutap").args(arguments(&self.told)).stdin(OwnedFd::from(theirs)).stdout(output);
+        if let Some(spool) = self.spool.as_ref().map(AsRawFd::as_raw_fd) {
+            command.arg("--spool").arg(spool.to_string());
+            // SAFETY: one system call, in the child alone: the program must not get it.
+            unsafe {
+                command.pre_exec(move || {
+                    libc::fcntl(spool, libc::F_SETFD, 0);
+                    Ok(())
+                });
+            }
+        }
         let process = command.spawn().map_err(fail)?;
         drop(command);
         Ok(Collector { process, line, page, ended: None })

@@ -37,6 +37,7 @@ mod report;
 mod show;
 mod signals;
 mod simulated;
+mod spool;
 mod stacks;
 mod sums;
 mod switch;

@@ -4,7 +4,7 @@ use cutap_report::{Counts, Json, Output, Quiet, Summary, Text};
 use cutap_trace::{End, Gap};
 use cutap_wire::count::STATIC_TOOLKIT;
 use std::collections::BTreeSet;
-use std::io::{BufWriter, IsTerminal, stdout};
+use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::Path;
 
 /// How to print.
@@ -20,10 +20,22 @@ pub struct Form {
     pub counts: bool,
 }
 
+impl Form {
+    /// Lines come while the program runs.
+    pub fn is_live(self) -> bool {
+        !(self.summary || self.quiet || self.counts)
+    }
+}
+
 /// The output of this form on standard output; with `again`, behind what another has written there.
 pub fn output(form: Form, again: bool) -> Box<dyn Output> {
+    output_to(form, again, Box::new(stdout()))
+}
+
+/// The same, on its way to standard output.
+pub fn output_to(form: Form, again: bool, to: Box<dyn Write + Send>) -> Box<dyn Output> {
     let colour = colour();
-    let out = BufWriter::with_capacity(1 << 16, stdout());
+    let out = BufWriter::with_capacity(1 << 16, to);
     if form.quiet {
         return Box::new(Quiet::new(out));
     }

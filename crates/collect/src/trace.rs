@@ -223,6 +223,7 @@ fn keeper(options: &TraceOptions, run: &Run, output: Option<File>) -> Result<Kee
         temporary: run.temporary,
         again: false,
         own_file: options.output.is_some(),
+        spool: None,
         total: options.full.total().unwrap_or(0),
     };
     Ok(Keeper::new(told, output, options.output.clone()))

@@ -9,7 +9,7 @@ use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start;
 use crate::thread::block::{Block, ONE_STACK};
 use crate::thread::counts;
-use core::sync::atomic::Ordering::*;
+use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_wire::count;
 
 /// The callback of cudaLaunchKernel.
@@ -19,19 +19,42 @@ const HELPER: usize = 256;
 /// The oldest runtime that is known to ask.
 const ASKS: u32 = 12090;
 
+/// Places from which a runtime asks, and the flag of its launches: the first that were met, one for a kernel's name, one for its function. A
+/// call from there while none is open is surely one of these; `slots::footprint_x86_64` counts it without coming here.
+#[unsafe(no_mangle)]
+static CUTAP_ASKING: [[AtomicUsize; 2]; 2] = [const { [const { AtomicUsize::new(0) }; 2] }; 2];
+
+/// Remembers such a place.
+fn remember(i: &Instance, caller: usize, slot: u32) {
+    let Some([place, flag]) = CUTAP_ASKING.get(usize::from(is_function(slot))) else { return };
+    // Its own flag may be told late, and never another's.
+    if flag.compare_exchange(0, i.flag_at(LAUNCH), AcqRel, Acquire).is_ok() {
+        place.store(caller, Release);
+    }
+}
+
+/// True for the first of the two questions.
+fn is_function(slot: u32) -> bool {
+    slots::name_of(slot) == b"cuKernelGetFunction"
+}
+
 /// The runtime that makes a call from `caller`, if it reports launches.
 fn asking(caller: usize) -> Option<&'static Instance> {
     instances::around(caller).filter(|i| i.is_on(LAUNCH))
 }
 
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this one stands.
-pub fn is_one(b: &mut Block, caller: usize) -> bool {
+pub fn is_one(b: &mut Block, caller: usize, slot: u32) -> bool {
     let top = b.top();
     if top.as_ref().is_some_and(|t| t.reported != 0) {
         return false;
     }
     let Some(i) = asking(caller) else { return false };
     match top {
+        None => {
+            remember(i, caller, slot);
+            true
+        }
         // A shared runtime's function that a binding led to, and that it has not reported yet.
         Some(t) if (t.slot as usize) < THUNKS && slots::object_of(t.slot) == i.object.load(Relaxed) => {
             let name = slots::name_of(t.slot);
@@ -58,9 +81,12 @@ fn is_one_counted(b: &mut Block, caller: usize, at: usize, slot: u32) -> bool {
         return false;
     }
     let Some(i) = asking(caller) else { return false };
-    if slots::name_of(slot) == b"cuKernelGetFunction" {
+    if is_function(slot) {
         let known = i.asks.iter().any(|a| a.load(Relaxed) == caller);
         b.asked = if known { (0, 0) } else { (caller, slot) };
+        if known {
+            remember(i, caller, slot);
+        }
         return known;
     }
     let (before, _) = b.asked;
@@ -68,6 +94,7 @@ fn is_one_counted(b: &mut Block, caller: usize, at: usize, slot: u32) -> bool {
         was_one(i, b);
     }
     b.asked = (0, 0);
+    remember(i, caller, slot);
     true
 }
 

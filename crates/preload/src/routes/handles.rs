@@ -109,21 +109,33 @@ pub fn image_first(frame: &mut Frame) -> bool {
     true
 }
 
-const CACHE: usize = 4096;
-const NAMES: usize = 65536;
+/// Places for names by where the runtime had them, and names. `reports_x86_64` knows all that is public here.
+pub const NAME_PLACES: usize = 4096;
+/// See `NAME_PLACES`.
+pub const NAMES: usize = 65536;
+/// What an address, less its lowest bits, is multiplied by for its place: the product's lowest bits.
+pub const NAME_MIX: usize = 0x1e37_79b9;
 /// Id of the name last met whose pointer hashes to this place.
-static PLACES: [AtomicU32; CACHE] = [const { AtomicU32::new(0) }; CACHE];
+#[unsafe(no_mangle)]
+static CUTAP_NAME_PLACES: [AtomicU32; NAME_PLACES] = [const { AtomicU32::new(0) }; NAME_PLACES];
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 /// A name met: where the runtime had it, how many modules had been unloaded when it was last
 /// compared, and our own copy in the names file.
+#[repr(C)]
 struct Known {
     pointer: AtomicUsize,
     unloaded: AtomicU32,
     text: AtomicPtr<u8>,
     len: AtomicU32,
 }
-static KNOWN: [Known; NAMES] = [const {
+const _: () = assert!(size_of::<Known>() == 32);
+/// Where a name's fields lie.
+pub const POINTER: usize = core::mem::offset_of!(Known, pointer);
+/// See `POINTER`.
+pub const COMPARED: usize = core::mem::offset_of!(Known, unloaded);
+#[unsafe(no_mangle)]
+static CUTAP_KERNEL_NAMES: [Known; NAMES] = [const {
     Known {
         pointer: AtomicUsize::new(0),
         unloaded: AtomicU32::new(0),
@@ -159,10 +171,12 @@ fn name_at<'a>(name: *const u8) -> Option<&'a [u8]> {
 /// told.
 pub(super) fn kernel_name(name: *const u8) -> u32 {
     let epoch = CUTAP_UNLOADED.load(Relaxed);
-    let Some(place) = PLACES.get((name as usize >> 3).wrapping_mul(0x9e37_79b9) % CACHE) else { return 0 };
+    let Some(place) = CUTAP_NAME_PLACES.get((name as usize >> 3).wrapping_mul(NAME_MIX) % NAME_PLACES) else {
+        return 0;
+    };
     let id = place.load(Acquire);
     if id != 0
-        && let Some(known) = KNOWN.get(id as usize)
+        && let Some(known) = CUTAP_KERNEL_NAMES.get(id as usize)
         && known.pointer.load(Relaxed) == name as usize
     {
         if known.unloaded.load(Relaxed) == epoch {
@@ -180,7 +194,7 @@ pub(super) fn kernel_name(name: *const u8) -> u32 {
     let record = Name { kind: kind::KERNEL_NAME, ticks: 0, a: id.into(), b: name as u64, c: 0, s: text, t: &[] };
     let Some(copy) = names::write(&record) else { return 0 };
     // Filled before it is published; an id beyond the table is simply told again each time.
-    if let Some(known) = KNOWN.get(id as usize) {
+    if let Some(known) = CUTAP_KERNEL_NAMES.get(id as usize) {
         known.pointer.store(name as usize, Relaxed);
         known.unloaded.store(epoch, Relaxed);
         known.text.store(copy.cast_mut(), Relaxed);

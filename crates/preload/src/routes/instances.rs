@@ -120,6 +120,10 @@ impl Instance {
         (id < CALLBACKS)
             .then(|| unsafe { (&*shared.cast::<AtomicU32>().add(id), &*shared.add(ARMED + id).cast::<AtomicU8>()) })
     }
+    /// Where it is said whether the runtime reports a function.
+    pub fn flag_at(&self, id: usize) -> usize {
+        self.flag(id).map_or(0, |f| core::ptr::from_ref(f.0) as usize)
+    }
     /// True when the runtime reports a function now.
     #[inline(always)]
     pub fn is_on(&self, id: usize) -> bool {

@@ -4,6 +4,7 @@
 //! `thread::record`.
 
 use super::callbacks::{self, CallbackRecord};
+use super::handles;
 use super::instances::{Function, Instance};
 use super::quiet;
 use crate::capture::quick::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
@@ -18,7 +19,7 @@ use core::mem::offset_of;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
 use cutap_wire::flags::CALLBACKS;
-use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind};
+use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind, note};
 use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter, LINE};
 
 const WRITER: usize = offset_of!(Block, writer);
@@ -28,6 +29,7 @@ const _: () = assert!(size_of::<Function>() == 64 && size_of::<OpenCall>() == 24
 
 global_asm!(
     ".hidden cutap_reports, cutap_on_callback, cutap_report_launched, cutap_report_closed, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, cutap_tls",
+    ".hidden CUTAP_NAME_PLACES, CUTAP_KERNEL_NAMES, CUTAP_UNLOADED",
     ".globl cutap_reports",
     ".type cutap_reports,@function",
     ring_macros!(),
@@ -210,8 +212,46 @@ global_asm!(
     ".cfi_restore r12",
     "  ret",
     ".cfi_restore_state",
-    // A launch: the kernel's name.
-    "8: mov edi, ebx",
+    // A launch: the kernel's name, if it was met before at this address. As in `handles::kernel_name`.
+    "8: mov r9, [r11 + {kernel}]",
+    "  test r9, r9",
+    "  jz 5b",
+    "  mov rax, r9",
+    "  shr rax, 3",
+    "  imul rax, rax, {mix}",
+    "  and eax, {names} - 1",
+    "  lea rcx, [rip + CUTAP_NAME_PLACES]",
+    "  mov eax, [rcx + 4 * rax]",
+    "  lea rcx, [rip + CUTAP_KERNEL_NAMES]",
+    "  cmp eax, {most_names}",
+    "  jae 9f",
+    "  mov r12d, eax",
+    "  shl rax, 5",
+    "  test eax, eax",
+    "  jz 9f",
+    "  cmp [rcx + rax + {pointer}], r9",
+    "  jne 9f",
+    "  mov ecx, [rcx + rax + {compared}]",
+    "  cmp ecx, [rip + CUTAP_UNLOADED]",
+    "  jne 9f",
+    "  mov rcx, [rdi + {head}]",
+    "  mov rax, rcx",
+    "  shr rax, 32",
+    "  sub eax, ebx",
+    "  dec eax", // how many calls ago it began: a handler may have made some
+    "  cmp eax, {far}",
+    "  jae 9f",
+    "  shl eax, 13",
+    "  lea r9d, [rax + {note}]",
+    "  cmp qword ptr [rsi + {writing}], 0",
+    "  jne 9f",
+    "  mov rax, [rsi + {last}]", // it has no time of its own
+    "  cutap_place 24, 24, 0, r11, 9f",
+    "  mov qword ptr [r8 + 8], {note_kernel}",
+    "  mov [r8 + 16], r12",
+    "  cutap_commit",
+    "  jmp 5b",
+    "9: mov edi, ebx",
     "  mov rsi, r11",
     "  call cutap_report_launched",
     "  jmp 5b",
@@ -346,6 +386,14 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
+    kernel = const offset_of!(CallbackRecord, kernel),
+    mix = const handles::NAME_MIX,
+    names = const handles::NAME_PLACES,
+    most_names = const handles::NAMES,
+    pointer = const handles::POINTER,
+    compared = const handles::COMPARED,
+    note = const first_word(kind::NOTE, 3, 0, 0),
+    note_kernel = const note::KERNEL,
     enter = const first_word(kind::ENTER, 2, 0, 0),
     exit = const first_word(kind::EXIT, 2, 0, 0),
     exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),
@@ -361,7 +409,7 @@ global_asm!(
     line = const LINE,
     committed = const COMMITTED,
 );
-/// A launch has its record: the kernel's name.
+/// A launch has its record: the kernel's name, where it is not known already.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_report_launched(number: u32, data: *const CallbackRecord) {
     if let Some(b) = block::existing() {

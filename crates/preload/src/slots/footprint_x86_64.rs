@@ -6,12 +6,14 @@ use super::table;
 use crate::capture::quick;
 use crate::routes::{footprint, quiet};
 use crate::start::{self, switch};
+use crate::thread::block::Block;
 use crate::thread::{block, fork};
 use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::count;
+use cutap_wire::process::Process;
 
 unsafe extern "C" {
     fn cutap_footprint();
@@ -24,6 +26,7 @@ pub fn entry() -> usize {
 
 global_asm!(
     ".hidden cutap_footprint, cutap_is_footprint, cutap_frame, cutap_quick_2, CUTAP_CONTROL, CUTAP_FORK",
+    ".hidden CUTAP_ASKING, CUTAP_QUIET, CUTAP_SEEN, CUTAP_PAGE, cutap_tls",
     ".globl cutap_footprint",
     ".type cutap_footprint,@function",
     ".text",
@@ -36,6 +39,51 @@ global_asm!(
     "  jne cutap_frame",
     "2: cmp qword ptr [rip + CUTAP_FORK], {recorded}",
     "  jne cutap_frame",
+    // From a place that is known, while no call is open.
+    "  push rax",
+    ".cfi_adjust_cfa_offset 8",
+    "  push rcx",
+    ".cfi_adjust_cfa_offset 8",
+    "  mov rcx, [rsp + 16]",
+    "  lea rax, [rip + CUTAP_ASKING]",
+    "  cmp rcx, [rax]",
+    "  je 3f",
+    "  add rax, 16",
+    "  cmp rcx, [rax]",
+    "  jne 5f",
+    "3: sub rcx, [rip + CUTAP_QUIET]",
+    "  cmp rcx, [rip + CUTAP_QUIET + 8]",
+    "  jb 5f",
+    "  mov rax, [rax + 8]",
+    "  cmp dword ptr [rax], 0",
+    "  je 5f", // the runtime reports no launches now
+    "  mov rax, [rip + cutap_tls@GOTTPOFF]",
+    "  mov rax, fs:[rax]",
+    "  cmp rax, 1",
+    "  jbe 5f",
+    "  cmp byte ptr [rax + {inside}], 0",
+    "  jne 5f",
+    "  mov rcx, [rax + {depth}]",
+    "  or rcx, [rax + {reported}]",
+    "  or rcx, [rax + {asked}]",
+    "  jne 5f",
+    "  mov eax, [rip + CUTAP_CONTROL + {epoch}]",
+    "  cmp eax, [rip + CUTAP_SEEN]",
+    "  jne 5f",
+    "  mov rax, [rip + CUTAP_PAGE]",
+    "  test rax, rax",
+    "  jz 5f",
+    "  lock inc qword ptr [rax + {counter}]",
+    "  pop rcx",
+    ".cfi_adjust_cfa_offset -8",
+    "  pop rax",
+    ".cfi_adjust_cfa_offset -8",
+    "  jmp [r11]",
+    ".cfi_adjust_cfa_offset 16",
+    "5: pop rcx",
+    ".cfi_adjust_cfa_offset -8",
+    "  pop rax",
+    ".cfi_adjust_cfa_offset -8",
     "  push rbp",
     ".cfi_def_cfa_offset 16",
     ".cfi_offset rbp, -16",
@@ -79,6 +127,12 @@ global_asm!(
     counting = const RECORDING_COUNT,
     recorded = const fork::RECORDED,
     function = const FUNCTION,
+    epoch = const offset_of!(Control, rules_epoch),
+    inside = const offset_of!(Block, inside),
+    depth = const offset_of!(Block, depth),
+    reported = const offset_of!(Block, reported),
+    asked = const offset_of!(Block, asked.0),
+    counter = const offset_of!(Process, counters) + 8 * count::FOOTPRINT,
 );
 
 /// Answers of `cutap_is_footprint`. `QUICK` is one for functions of two words.
@@ -100,7 +154,7 @@ extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
         footprint::counted(b, caller, at, n);
         return FUNCTION;
     }
-    if footprint::is_one(b, caller) {
+    if footprint::is_one(b, caller, n) {
         start::count(count::FOOTPRINT, 1);
         return FUNCTION;
     }

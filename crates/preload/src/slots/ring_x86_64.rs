@@ -4,7 +4,7 @@
 /// Defines the macros, in front of what uses them. `cutap_block` brings the block of this thread to rsi and its chunk to rdi, if no
 /// record is being written. `cutap_reserve` takes room for so many `bytes` behind the head in rcx, which `delta` and `more`
 /// are added to: place to r8, first word, whose lower half is in edx, to rdx; rax, rcx and r9 are lost. It goes `otherwise`, too, where
-/// a record of the whole time is due. `at` is where the call stands.
+/// a record of the whole time is due. `at` is where the call stands. `cutap_place` is its second part, for a record whose time is in rax.
 /// `cutap_commit` says that the record in r8 is whole.
 macro_rules! ring_macros {
     () => {
@@ -29,6 +29,9 @@ macro_rules! ring_macros {
   sub rdx, [rsi + {last}]
   shr rdx, 31
   jnz \\otherwise
+  cutap_place \\bytes, \\delta, \\more, \\at, \\otherwise
+.endm
+.macro cutap_place bytes, delta, more, at, otherwise
   lea edx, [rcx + \\bytes]
   cmp edx, [rsi + {room}]
   ja \\otherwise
@@ -94,6 +97,7 @@ macro_rules! end_of_ring_macros {
         "
 .purgem cutap_block
 .purgem cutap_reserve
+.purgem cutap_place
 .purgem cutap_commit
 "
     };

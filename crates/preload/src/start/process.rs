@@ -13,7 +13,9 @@ use cutap_wire::{MAGIC, PAGE, VERSION};
 
 /// `NONE`, `MADE`, `FAILED`, or the thread that is making it.
 static STATE: AtomicU32 = AtomicU32::new(NONE);
-static PAGE_AT: AtomicPtr<Process> = AtomicPtr::new(core::ptr::null_mut());
+/// `footprint_x86_64` counts there, too.
+#[unsafe(no_mangle)]
+static CUTAP_PAGE: AtomicPtr<Process> = AtomicPtr::new(core::ptr::null_mut());
 /// What was counted before there was a page.
 static EARLY: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 
@@ -92,7 +94,7 @@ fn make() -> bool {
         for (to, from) in (*page).counters.iter().zip(&EARLY) {
             to.store(from.swap(0, Relaxed), Relaxed);
         }
-        PAGE_AT.store(page, Release);
+        CUTAP_PAGE.store(page, Release);
         (*page).magic.store(MAGIC, Release);
     }
     names::make()
@@ -158,7 +160,7 @@ fn new_page(folder: &Path, (pid, ppid): (u32, u32), forked: bool, parent: &[u8])
 
 fn page() -> Option<&'static Process> {
     // SAFETY: null or mapped for ever.
-    unsafe { PAGE_AT.load(Acquire).as_ref() }
+    unsafe { CUTAP_PAGE.load(Acquire).as_ref() }
 }
 
 /// Counts what was not done, by its reason.
@@ -195,6 +197,6 @@ pub fn forked() {
         // SAFETY: the child's only thread.
         unsafe { *PARENT.0.get() = *FOLDER.0.get() };
     }
-    PAGE_AT.store(core::ptr::null_mut(), Release);
+    CUTAP_PAGE.store(core::ptr::null_mut(), Release);
     STATE.store(NONE, Release);
 }

@@ -41,7 +41,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     if slot.quick.load(Relaxed) & quick::UNWANTED != 0 {
         return;
     }
-    if hooks::may_be_footprint(slot.hooks()) && routes::footprint::is_one(b, frame.caller) {
+    if hooks::may_be_footprint(slot.hooks()) && routes::footprint::is_one(b, frame.caller, frame.slot) {
         return start::count(count::FOOTPRINT, 1);
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };

@@ -9,7 +9,7 @@ use crate::{start, sys};
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::ring::{ChunkWriter, RingHeader};
-use cutap_wire::{count, process};
+use cutap_wire::{control, count, process};
 
 /// Calls that a block remembers as open.
 pub const DEPTH: usize = 128;
@@ -138,9 +138,13 @@ fn make() -> Option<&'static mut Block> {
         start::count(count::NESTED_IN_START, 1);
         return None;
     }
+    let child = vfork_x86_64::is_child();
+    if child && start::flags() & control::NO_FOLLOW != 0 {
+        return None;
+    }
     let signals = sys::block_signals();
     *word = MAKING;
-    let block = if vfork_x86_64::is_child() { lend() } else { take_over().or_else(new) };
+    let block = if child { unless_failed(lend) } else { take_over().or_else(|| unless_failed(make_block)) };
     *word = match block {
         Some(b) => b,
         None => {
@@ -191,12 +195,12 @@ fn take_over() -> Option<*mut Block> {
 static FAILED_AT: AtomicU64 = AtomicU64::new(0);
 const PAUSE_NS: u64 = 500_000_000;
 
-fn new() -> Option<*mut Block> {
+fn unless_failed(make: fn() -> Option<*mut Block>) -> Option<*mut Block> {
     let failed_at = FAILED_AT.load(Relaxed);
     if failed_at != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(failed_at) < PAUSE_NS {
         return None;
     }
-    let made = start::process_made().then(make_block).flatten();
+    let made = start::process_made().then(make).flatten();
     FAILED_AT.store(if made.is_some() { 0 } else { sys::clock(sys::MONOTONIC) }, Relaxed);
     made
 }
@@ -229,7 +233,7 @@ fn make_block() -> Option<*mut Block> {
 /// A block for a child that has this process's memory, with a folder of the child's own.
 fn lend() -> Option<*mut Block> {
     let tid = sys::gettid();
-    let (folder, page) = start::process_made().then(|| start::lend(tid)).flatten()?;
+    let (folder, page) = start::lend(tid)?;
     let b = sys::pages(size_of::<Block>()).cast::<Block>();
     if b.is_null() {
         return None;

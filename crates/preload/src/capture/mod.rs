@@ -9,7 +9,6 @@ pub mod launch;
 mod logs;
 mod program;
 pub mod quick;
-pub mod small;
 pub mod stacked;
 mod steps;
 

@@ -2,7 +2,7 @@
 //! is one word of the slot, and neither rows nor steps are looked at. All other calls go by their steps; what is kept is the same.
 
 use super::copy::Pages;
-use super::{launch, of, small, steps_of};
+use super::{launch, of, steps_of};
 use crate::sys::x86_64::{load4, load8};
 use crate::thread::block::Block;
 use crate::thread::record;
@@ -18,8 +18,6 @@ pub const EXITS: u64 = 1 << 4;
 pub const UNWANTED: u64 = 1 << 5;
 /// It launches a kernel, in the way that `launch` knows.
 pub const LAUNCH: u64 = 1 << 6;
-/// What it keeps on the way in is of the kind that `small` knows.
-pub const SMALL: u64 = 1 << 7;
 /// How many words.
 pub const WORDS_AT: u32 = 8;
 /// See `WORDS_AT`.
@@ -43,7 +41,6 @@ pub fn of_row(remembered: u32) -> u64 {
     let Some(row) = of(remembered) else { return 6 << WORDS_AT | ENTER | EXITS };
     let steps = steps_of(row);
     let mut quick = if launch::is_one(row) { EXITS | LAUNCH } else { EXITS };
-    quick |= if small::is_one(row) { SMALL } else { 0 };
     let ints = u64::from(row.ints);
     if row.vectors + row.stack == 0 && ints <= WORDS_MOST && steps.iter().all(|s| s.flags & (EXIT | ALWAYS) != 0) {
         quick |= ints << WORDS_AT | ENTER;
@@ -193,7 +190,7 @@ mod tests {
     #[test]
     fn what_is_quick() {
         let quick = |name: &[u8]| of_row(find(name, false, 13));
-        let of_words = |n: u64| n << WORDS_AT | ENTER | EXITS | SMALL;
+        let of_words = |n: u64| n << WORDS_AT | ENTER | EXITS;
         assert_eq!(quick(b"cuCtxSetCurrent"), of_words(1));
         assert_eq!(quick(b"cuCtxGetCurrent"), of_words(1) | 0x80 << OUTPUTS);
         assert_eq!(quick(b"cuMemGetInfo_v2"), of_words(2) | 0x081_080 << OUTPUTS);
@@ -201,7 +198,7 @@ mod tests {
         assert_eq!(four, of_words(4) | 0x083_082_0c1_0c0 << OUTPUTS);
         assert_eq!(quick(b"cuLaunchKernel"), EXITS | LAUNCH, "stack words and parameters");
         assert_eq!(quick(b"cuModuleGetFunction") & ENTER, 0, "a text");
-        assert_eq!(quick(b"nobodyKnowsThis") | SMALL, of_words(6));
+        assert_eq!(quick(b"nobodyKnowsThis"), of_words(6));
         let block = of_row(find(b"cudaLaunchKernel", true, 13));
         assert_eq!(block, of_words(7), "three addresses, six dimensions of four bytes, a size");
     }

@@ -9,8 +9,8 @@ use super::frame_x86_64::{end_of_frame_macros, frame_macros};
 use super::left;
 use super::quick::QuickFrame;
 use super::table::{self, QUICK, Slot};
-use crate::capture::quick::{EXITS, LAUNCH, SMALL, UNWANTED};
-use crate::capture::{self, Call, Words, launch, small};
+use crate::capture::quick::{EXITS, LAUNCH, UNWANTED};
+use crate::capture::{self, Call, Words, launch};
 use crate::routes::quiet;
 use crate::start::switch;
 use crate::thread::block::{Block, OpenCall};
@@ -157,11 +157,6 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
 
 #[inline(never)]
 fn by_steps(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words, slot: &Slot) -> Option<u32> {
-    if slot.quick.load(Relaxed) & SMALL != 0
-        && let Some(number) = small::enter(b, call, caller, row, words)
-    {
-        return number;
-    }
     let target = slot.real.load(Relaxed);
     let driver = table::real_of(target).unwrap_or(target);
     let of_frame = Call { words, result: 0, floats: [0; 2], driver };

@@ -11,6 +11,7 @@ pub mod left;
 pub mod quick;
 pub mod quick_x86_64;
 pub mod ring_x86_64;
+mod small_x86_64;
 pub mod stacked_x86_64;
 pub mod table;
 pub mod thunks_x86_64;

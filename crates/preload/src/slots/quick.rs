@@ -4,7 +4,7 @@
 
 use super::hooks::RECORD;
 use super::thunks_x86_64::Frame;
-use super::{inputs_x86_64, launch_x86_64, left, quick_x86_64, table};
+use super::{inputs_x86_64, launch_x86_64, left, quick_x86_64, small_x86_64, table};
 use crate::capture::{self, quick};
 use crate::loader::objects::Object;
 use crate::sys::x86_64::load8;
@@ -104,7 +104,9 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     }
     let frame = match quick::is_quick(quick::of_row(remembered)) {
         true => quick_x86_64::frame(row.ints.into())?,
-        false => launch_x86_64::entry(row).or_else(|| inputs_x86_64::entry(row))?,
+        false => {
+            launch_x86_64::entry(row).or_else(|| small_x86_64::entry(n, row)).or_else(|| inputs_x86_64::entry(row))?
+        }
     };
     Some((frame, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
 }

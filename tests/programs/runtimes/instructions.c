@@ -11,7 +11,7 @@ static int (*function)();
 static void *kernel;
 
 static void __attribute__((noinline)) call(long times) {
-    void *out, *parameters[1] = {0};
+    void *out, *parameters[3] = {0};
     if (kernel) { /* a pointer and a number, as nvcc's stubs pass them */
         uint64_t p = 64;
         int n = 1;
@@ -28,6 +28,13 @@ int main(int count, char **arguments) {
     function = (int (*)())dlsym(driver, arguments[1]);
     if (!function) return 3;
     if (((int (*)(unsigned))dlsym(driver, "cuInit"))(0)) return 4;
+    if (!strcmp(arguments[1], "cuMemGetInfo_v2")) {
+        void *context;
+        if (((int (*)(void **, int))dlsym(driver, "cuDevicePrimaryCtxRetain"))(&context, 0)) return 5;
+        if (((int (*)(void *))dlsym(driver, "cuCtxSetCurrent"))(context)) return 6;
+        void *free, *total;
+        if (function(&free, &total)) return 9;
+    }
     if (!strcmp(arguments[1], "cuLaunchKernel")) {
         static const char ptx[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
             ".visible .entry nothing(.param .u64 p, .param .u32 n)\n{\n  ret;\n}\n";

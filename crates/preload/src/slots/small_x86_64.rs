@@ -93,7 +93,7 @@ fn plan(row: &Row) -> Option<u64> {
 fn input(row: &Row, step: &Step) -> Option<u64> {
     let place = |offset: u16| {
         let (word, ints) = (u64::from(offset / 8), u64::from(row.ints));
-        let known = offset % 8 == 0 && word < ints + u64::from(row.stack);
+        let known = offset.is_multiple_of(8) && word < ints + u64::from(row.stack);
         known.then(|| if word < ints { RDI - word } else { word - ints })
     };
     if step.kind != kind::MEMORY || step.base != WORDS {
@@ -103,7 +103,7 @@ fn input(row: &Row, step: &Step) -> Option<u64> {
     let len = usize::from(step.count) * usize::from(step.size);
     match step.count_base {
         NONE if step.flags == 0 => {
-            let whole = len % 4 == 0 && (1..=BYTES).contains(&len) && len <= step.most.into();
+            let whole = len.is_multiple_of(4) && (1..=BYTES).contains(&len) && len <= step.most.into();
             whole.then_some(at | (len as u64) << LENGTH_AT)
         }
         WORDS if step.flags == COUNT64 && step.size == 1 && usize::from(step.most) == BYTES => {

@@ -11,9 +11,11 @@ use std::process::Command;
 /// The assembler's frame, with an output and without; a call that goes by its steps; one that a linked-in runtime reports. None may take
 /// a lock of the simulated driver, for the handler's call would wait for it.
 const SIMULATED: [&str; 4] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString", "cudaGetDevice"];
+/// What is shown of an argument: its number, where in it, and a number there.
+type Shown = (usize, &'static str, i64);
 /// The same with a driver of its own: a launch; two outputs; a small input and an output; a function that nobody knows. With what is shown of
 /// their arguments.
-const STAND_IN: [(&str, &[(usize, &str, i64)]); 4] = [
+const STAND_IN: [(&str, &[Shown]); 4] = [
     ("cuLaunchKernel", &[(9, "/value/to/items/1", 99)]),
     ("cuMemGetInfo_v2", &[(0, "/value/to", 3), (1, "/value/to", 1 << 40)]),
     ("cuArrayCreate_v2", &[(1, "/value/to/fields/Width", 0)]),

@@ -22,6 +22,9 @@ pub const LAUNCH: u64 = 1 << 6;
 pub const WORDS_AT: u32 = 8;
 /// See `WORDS_AT`.
 pub const WORDS_MOST: u64 = 0x3f;
+/// A function of which nothing is kept but two words, and the outputs that are listed: those bits of its word, and what they are.
+pub const TWO_WORDS: [u32; 2] =
+    [(WORDS_MOST << WORDS_AT | ENTER | EXITS | UNWANTED) as u32, (2 << WORDS_AT | ENTER | EXITS) as u32];
 /// Outputs: for each four bits for the word, and eight for the length; 0 for none.
 pub const OUTPUTS: u32 = 16;
 /// Bits of an output.

@@ -2,11 +2,11 @@
 //! every launch, so they are sorted out before a frame is made. It must leave every integer register as it was (the functions take no
 //! others), and lead to a frame where the call is anybody else's: to the common one where anything is not as usual.
 
-use super::table;
+use super::table::{self, FIRST, QUICK};
 use crate::capture::quick;
 use crate::routes::{footprint, quiet};
 use crate::start::{self, switch};
-use crate::thread::block::Block;
+use crate::thread::block::{Block, DEPTH, OpenCall};
 use crate::thread::{block, fork};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -39,11 +39,26 @@ global_asm!(
     "  jne cutap_frame",
     "2: cmp qword ptr [rip + CUTAP_FORK], {recorded}",
     "  jne cutap_frame",
-    // From a place that is known, while no call is open.
     "  push rax",
     ".cfi_adjust_cfa_offset 8",
     "  push rcx",
     ".cfi_adjust_cfa_offset 8",
+    "  mov rax, [rip + cutap_tls@GOTTPOFF]",
+    "  mov rax, fs:[rax]",
+    "  cmp rax, 1",
+    "  jbe 5f",
+    "  cmp byte ptr [rax + {inside}], 0",
+    "  jne 5f",
+    "  mov ecx, [rip + CUTAP_CONTROL + {epoch}]",
+    "  cmp ecx, [rip + CUTAP_SEEN]",
+    "  jne 5f",
+    "  mov rcx, [rax + {depth}]",
+    "  test rcx, rcx",
+    "  jnz 4f",
+    // From a place that is known, while no call is open.
+    "  or rcx, [rax + {reported}]",
+    "  or rcx, [rax + {asked}]",
+    "  jne 5f",
     "  mov rcx, [rsp + 16]",
     "  lea rax, [rip + CUTAP_ASKING]",
     "  cmp rcx, [rax]",
@@ -57,19 +72,6 @@ global_asm!(
     "  mov rax, [rax + 8]",
     "  cmp dword ptr [rax], 0",
     "  je 5f", // the runtime reports no launches now
-    "  mov rax, [rip + cutap_tls@GOTTPOFF]",
-    "  mov rax, fs:[rax]",
-    "  cmp rax, 1",
-    "  jbe 5f",
-    "  cmp byte ptr [rax + {inside}], 0",
-    "  jne 5f",
-    "  mov rcx, [rax + {depth}]",
-    "  or rcx, [rax + {reported}]",
-    "  or rcx, [rax + {asked}]",
-    "  jne 5f",
-    "  mov eax, [rip + CUTAP_CONTROL + {epoch}]",
-    "  cmp eax, [rip + CUTAP_SEEN]",
-    "  jne 5f",
     "  mov rax, [rip + CUTAP_PAGE]",
     "  test rax, rax",
     "  jz 5f",
@@ -79,6 +81,24 @@ global_asm!(
     "  pop rax",
     ".cfi_adjust_cfa_offset -8",
     "  jmp [r11]",
+    ".cfi_adjust_cfa_offset 16",
+    // In a call that a runtime has reported it is the program's; the quick frame looks whether that is still open.
+    "4: cmp rcx, {depths}",
+    "  jae 5f",
+    "  lea rcx, [rcx + 2 * rcx]",
+    "  cmp qword ptr [rax + 8 * rcx + {open_reported} - 24], 0",
+    "  je 5f",
+    "  mov ecx, [r11 + {quick}]",
+    "  and ecx, {of_words}",
+    "  cmp ecx, {two_words}",
+    "  jne 5f",
+    "  cmp dword ptr [r11 + {first}], 0",
+    "  je 5f",
+    "  pop rcx",
+    ".cfi_adjust_cfa_offset -8",
+    "  pop rax",
+    ".cfi_adjust_cfa_offset -8",
+    "  jmp cutap_quick_2",
     ".cfi_adjust_cfa_offset 16",
     "5: pop rcx",
     ".cfi_adjust_cfa_offset -8",
@@ -130,15 +150,21 @@ global_asm!(
     epoch = const offset_of!(Control, rules_epoch),
     inside = const offset_of!(Block, inside),
     depth = const offset_of!(Block, depth),
+    depths = const DEPTH,
+    open_reported = const offset_of!(Block, open) + offset_of!(OpenCall, reported),
+    quick = const QUICK,
+    of_words = const quick::TWO_WORDS[0],
+    two_words = const quick::TWO_WORDS[1],
+    first = const FIRST,
     reported = const offset_of!(Block, reported),
     asked = const offset_of!(Block, asked.0),
     counter = const offset_of!(Process, counters) + 8 * count::FOOTPRINT,
 );
 
-/// Answers of `cutap_is_footprint`. `QUICK` is one for functions of two words.
+/// Answers of `cutap_is_footprint`. `BY_QUICK` is for functions of two words.
 const COMMON: u32 = 0;
 const FUNCTION: u32 = 1;
-const QUICK: u32 = 2;
+const BY_QUICK: u32 = 2;
 
 /// What is to be done with the call that returns to `caller`, and whose stack words begin at `at`: it is our footprint or only counted,
 /// or for which of the frames it is.
@@ -158,8 +184,9 @@ extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
         start::count(count::FOOTPRINT, 1);
         return FUNCTION;
     }
+    let [of_words, two_words] = quick::TWO_WORDS;
     match table::slot(n) {
-        Some(s) if s.has_first() && quick::words(s.quick.load(Relaxed)) == Some(2) => QUICK,
+        Some(s) if s.has_first() && s.quick.load(Relaxed) as u32 & of_words == two_words => BY_QUICK,
         _ => COMMON,
     }
 }

@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "gpu"))
 import machine  # noqa: E402
 
-CALLS = ("cuCtxGetCurrent", "cudaGetDevice", "cudaGetDevice, shared", "cuEventRecord", "cudaLaunchKernel", "cuMemcpyAsync")
+CALLS = ("cuCtxGetCurrent", "cudaGetDevice", "cudaGetDevice, shared", "cuEventRecord", "cudaLaunchKernel", "cuLaunchKernel", "cuMemcpyAsync")
 
 
 class NotHere(Exception):

@@ -2,64 +2,19 @@
 //! and our function in it (`callbacks`). The rest of the table stays the driver's, and so does the count
 //! of flags, which takes part in an old runtime's keyed check.
 
+pub use super::function::Function;
 use crate::loader::objects::Object;
 use crate::start::{self, switch};
 use crate::sys;
 use core::arch::global_asm;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_wire::count;
 use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER, QUIET};
 use cutap_wire::names::layer;
 
 const INSTANCES: usize = 128;
 const TABLE_WORDS: usize = 16;
-
-/// One function of one instance, in one line of the cache.
-#[repr(align(64))]
-pub struct Function {
-    /// Slot number; 0 not named yet.
-    pub slot: AtomicU32,
-    /// Slot of the same function as bindings see it, plus one; 0 none met.
-    pub twin: AtomicU32,
-    /// Calls that came through that slot: see `quiet`.
-    pub bound: AtomicU32,
-    /// What is known of it: see `capture::row`.
-    pub row: AtomicU32,
-    /// Its callers' stacks are kept.
-    pub stack: AtomicBool,
-    /// What there is to do for a call: see `capture::quick`.
-    pub quick: AtomicU64,
-    /// Its calls need nothing but that: see `reports_x86_64`.
-    pub usual: AtomicBool,
-    /// It launches a kernel, which the runtime names.
-    pub launch: AtomicBool,
-    /// Whether hooks want it: see `hook::callback`.
-    pub hooks: AtomicUsize,
-    /// Where its enter callback returns to, and the layout of the frame there: see `hook::forced`.
-    pub site: AtomicUsize,
-    /// See `site`.
-    pub layout: AtomicU64,
-}
-
-impl Function {
-    const fn new() -> Function {
-        const { assert!(size_of::<Function>() == 64) };
-        Function {
-            slot: AtomicU32::new(0),
-            twin: AtomicU32::new(0),
-            bound: AtomicU32::new(0),
-            row: AtomicU32::new(0),
-            stack: AtomicBool::new(false),
-            quick: AtomicU64::new(0),
-            usual: AtomicBool::new(false),
-            launch: AtomicBool::new(false),
-            hooks: AtomicUsize::new(0),
-            site: AtomicUsize::new(0),
-            layout: AtomicU64::new(0),
-        }
-    }
-}
 
 /// One copy of the runtime.
 pub struct Instance {

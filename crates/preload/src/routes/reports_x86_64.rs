@@ -6,6 +6,7 @@
 use super::callbacks::{self, CallbackRecord};
 use super::handles;
 use super::instances::{Function, Instance};
+use super::kernel_name_x86_64::kernel_name_macro;
 use super::quiet;
 use crate::capture::quick::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
 use crate::slots::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
@@ -34,6 +35,7 @@ global_asm!(
     ".type cutap_reports,@function",
     ring_macros!(),
     output_macro!(),
+    kernel_name_macro!(),
     // The words of a call to rax, how many to r12d, of the function's word in rbx: if they lie on the known stack.
     ".macro cutap_words otherwise",
     "  mov r12d, ebx",
@@ -212,45 +214,8 @@ global_asm!(
     ".cfi_restore r12",
     "  ret",
     ".cfi_restore_state",
-    // A launch: the kernel's name, if it was met before at this address. As in `handles::kernel_name`.
-    "8: mov r9, [r11 + {kernel}]",
-    "  test r9, r9",
-    "  jz 5b",
-    "  mov rax, r9",
-    "  shr rax, 3",
-    "  imul rax, rax, {mix}",
-    "  and eax, {names} - 1",
-    "  lea rcx, [rip + CUTAP_NAME_PLACES]",
-    "  mov eax, [rcx + 4 * rax]",
-    "  lea rcx, [rip + CUTAP_KERNEL_NAMES]",
-    "  cmp eax, {most_names}",
-    "  jae 9f",
-    "  mov r12d, eax",
-    "  shl rax, 5",
-    "  test eax, eax",
-    "  jz 9f",
-    "  cmp [rcx + rax + {pointer}], r9",
-    "  jne 9f",
-    "  mov ecx, [rcx + rax + {compared}]",
-    "  cmp ecx, [rip + CUTAP_UNLOADED]",
-    "  jne 9f",
-    "  mov rcx, [rdi + {head}]",
-    "  mov rax, rcx",
-    "  shr rax, 32",
-    "  sub eax, ebx",
-    "  dec eax", // how many calls ago it began: a handler may have made some
-    "  cmp eax, {far}",
-    "  jae 9f",
-    "  shl eax, 13",
-    "  lea r9d, [rax + {note}]",
-    "  cmp qword ptr [rsi + {writing}], 0",
-    "  jne 9f",
-    "  mov rax, [rsi + {last}]", // it has no time of its own
-    "  cutap_place 24, 24, 0, r11, 9f",
-    "  mov qword ptr [r8 + 8], {note_kernel}",
-    "  mov [r8 + 16], r12",
-    "  cutap_commit",
-    "  jmp 5b",
+    // A launch: the kernel's name.
+    "8: cutap_kernel_name 5b, 9f",
     "9: mov edi, ebx",
     "  mov rsi, r11",
     "  call cutap_report_launched",
@@ -345,6 +310,7 @@ global_asm!(
     ".purgem cutap_words",
     end_of_ring_macros!(),
     ".purgem cutap_output",
+    ".purgem cutap_kernel_name",
     recording = const offset_of!(Control, recording),
     counting = const RECORDING_COUNT,
     on = const RECORDING_ON,

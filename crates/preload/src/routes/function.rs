@@ -1,0 +1,50 @@
+//! What is known of one function of one runtime instance. Reports look at it at each call, so it must stay one line of the cache.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+
+/// One function of one instance, in one line of the cache.
+#[repr(align(64))]
+pub struct Function {
+    /// Slot number; 0 not named yet.
+    pub slot: AtomicU32,
+    /// Slot of the same function as bindings see it, plus one; 0 none met.
+    pub twin: AtomicU32,
+    /// Calls that came through that slot: see `quiet`.
+    pub bound: AtomicU32,
+    /// What is known of it: see `capture::row`.
+    pub row: AtomicU32,
+    /// Its callers' stacks are kept.
+    pub stack: AtomicBool,
+    /// What there is to do for a call: see `capture::quick`.
+    pub quick: AtomicU64,
+    /// Its calls need nothing but that: see `reports_x86_64`.
+    pub usual: AtomicBool,
+    /// It launches a kernel, which the runtime names.
+    pub launch: AtomicBool,
+    /// Whether hooks want it: see `hook::callback`.
+    pub hooks: AtomicUsize,
+    /// Where its enter callback returns to, and the layout of the frame there: see `hook::forced`.
+    pub site: AtomicUsize,
+    /// See `site`.
+    pub layout: AtomicU64,
+}
+
+impl Function {
+    /// Not named yet.
+    pub(super) const fn new() -> Function {
+        const { assert!(size_of::<Function>() == 64) };
+        Function {
+            slot: AtomicU32::new(0),
+            twin: AtomicU32::new(0),
+            bound: AtomicU32::new(0),
+            row: AtomicU32::new(0),
+            stack: AtomicBool::new(false),
+            quick: AtomicU64::new(0),
+            usual: AtomicBool::new(false),
+            launch: AtomicBool::new(false),
+            hooks: AtomicUsize::new(0),
+            site: AtomicUsize::new(0),
+            layout: AtomicU64::new(0),
+        }
+    }
+}

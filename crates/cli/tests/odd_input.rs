@@ -4,6 +4,7 @@ mod support;
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use support::{Folder, cutap, err, out, refused};
 
@@ -68,6 +69,69 @@ fn pipes_in_a_run_folder() {
         let _ = fs::remove_file(new);
         fs::rename(&kept, &file).unwrap();
     }
+}
+
+/// Holes have no bytes on disk and may have any length: nobody reads through them.
+#[test]
+fn files_of_any_length() {
+    let folder = Folder::new("odd-long");
+    let (run, file) = (folder.join("run"), folder.join("run.cutap"));
+    let calls = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)";
+    let mut record = cutap(&["record", "--sim", "--run"]);
+    record.arg(&run).arg("-o").arg(&file).args(["--", "python3", "-c", calls]);
+    assert!(record.output().unwrap().status.success());
+    let traced = folder.join("traced");
+    let done = cutap(&["env", "--sim", "-o"]).arg(&traced).output().unwrap();
+    let sh = format!("{}\nexec python3 -c \"$0\"", out(&done));
+    assert!(Command::new("sh").args(["-c", &sh, calls]).status().unwrap().success());
+    let run = traced;
+    let process = fs::read_dir(&run).unwrap().flatten().find(|e| e.path().is_dir()).unwrap().file_name();
+    let process = process.to_str().unwrap();
+    let longer = |path: &Path, to: u64| {
+        let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path).unwrap();
+        let before = file.metadata().unwrap().len();
+        file.set_len(to).is_ok().then_some(before)
+    };
+    // As much memory as they need, and no more: a read of all of it fails at once, and does not take the machine's.
+    let within = |words: &[&str], path: &Path| {
+        let limits = "ulimit -v 4000000; exec timeout 60 \"$0\" \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", limits, support::CUTAP]).args(words).arg(path).stdin(Stdio::null()).output().unwrap()
+    };
+    const LONG: u64 = 8 << 40;
+    let new = folder.join("new");
+    let recover = ["recover", "-o", new.to_str().unwrap()];
+    for (name, says) in
+        [("control".into(), None), (format!("{process}/proc"), None), (format!("{process}/names"), Some(()))]
+    {
+        let path = run.join(&name);
+        let Some(before) = longer(&path, LONG) else {
+            return eprintln!("skipped: files of 8 TiB (this file system has none so long)");
+        };
+        for words in [&["show"][..], &["report"], &recover] {
+            let done = within(words, &run);
+            let said = err(&done);
+            // The page at its beginning is whole; names never get so long.
+            assert_eq!(done.status.code(), Some(if says.is_some() { 125 } else { 0 }), "{words:?} {name}: {said}");
+            assert_eq!(said.contains("names (it is longer than cutap makes it)"), says.is_some(), "{words:?}: {said}");
+            assert!(words[0] != "show" || out(&done).contains("cuInit"), "{name}: {said}");
+        }
+        let _ = fs::remove_file(&new);
+        longer(&path, before).unwrap();
+    }
+    longer(&file, LONG).unwrap();
+    for words in [&["show"][..], &["report"]] {
+        let done = within(words, &file);
+        assert_eq!(done.status.code(), Some(125), "{}", err(&done));
+        assert!(out(&done).contains("cuInit") && err(&done).contains("cut off"), "{}", err(&done));
+    }
+    let done = within(&["pack"], &file);
+    assert_eq!(done.status.code(), Some(125));
+    assert!(err(&done).contains("it is cut off or damaged"), "{}", err(&done));
+    let hook = folder.join("hook.so");
+    longer(&hook, LONG).unwrap();
+    let done = within(&["run", "--sim", "--hook", hook.to_str().unwrap(), "--"], Path::new("/bin/true"));
+    refused(&done, 125, &["it is no shared library"]);
 }
 
 /// A run folder is only read, and one that is over cannot be switched: that would be said of its calls ever after.

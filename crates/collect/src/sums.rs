@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// Name of the file in the run folder.
 const FILE: &str = "sums";
+/// More than any has: what is longer is none of ours.
+const LONGEST: usize = 256 << 20;
 /// Sums are kept so often, while there is room in the rings.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Chunks of a ring that wait at most: a quarter of it.
@@ -31,7 +33,7 @@ impl Sums {
 
     /// Up to when (ticks), and the sums.
     pub fn read(&self) -> Option<(u64, Vec<u8>)> {
-        let bytes = cutap_trace::read_file(&self.path).ok()?;
+        let bytes = cutap_trace::read_file(&self.path, LONGEST).ok()?;
         let (ticks, sums) = bytes.split_first_chunk()?;
         Some((u64::from_le_bytes(*ticks), sums.to_vec()))
     }

@@ -6,17 +6,39 @@ use crate::head::{Head, MAGIC};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 /// Bytes that can be read at any place: a file, or memory.
 pub trait Bytes {
     /// Reads what there is at `at`, at most as much as the buffer holds.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize>;
+    /// Where the next bytes from `at` on are that somebody wrote; `None` if there are none. Where that is not known it is `at`.
+    fn written_from(&self, at: u64) -> io::Result<Option<u64>> {
+        Ok(Some(at))
+    }
 }
 
 impl Bytes for File {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         FileExt::read_at(self, buffer, at)
+    }
+    fn written_from(&self, at: u64) -> io::Result<Option<u64>> {
+        let seek = |to: u64, whence| {
+            // SAFETY: an open file; no memory is touched.
+            let place = unsafe { libc::lseek(self.as_raw_fd(), to as i64, whence) };
+            u64::try_from(place).map_err(|_| io::Error::last_os_error())
+        };
+        // The place at which a writer goes on stays as it is.
+        let place = seek(0, libc::SEEK_CUR)?;
+        let found = seek(at, libc::SEEK_DATA);
+        seek(place, libc::SEEK_SET)?;
+        match found {
+            Ok(from) => Ok(Some(from)),
+            Err(e) if e.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+            // A file system that does not know.
+            Err(_) => Ok(Some(at)),
+        }
     }
 }
 
@@ -134,10 +156,14 @@ pub fn block_at<B: Bytes + ?Sized>(file: &B, at: u64) -> io::Result<(Block, Vec<
     }
 }
 
-/// Whether there is nothing but zeros from here to the end.
+/// Whether there is nothing but zeros from here to the end. Holes are stepped over: they may have any length.
 fn only_zeros<B: Bytes + ?Sized>(file: &B, mut at: u64) -> io::Result<bool> {
     let mut piece = [0; 4096];
     loop {
+        match file.written_from(at)? {
+            Some(from) => at = from.max(at),
+            None => return Ok(true),
+        }
         let there = read_fully(file, &mut piece, at)?;
         if there == 0 || piece[..there].iter().any(|b| *b != 0) {
             return Ok(there == 0);

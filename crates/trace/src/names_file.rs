@@ -6,7 +6,7 @@
 
 use crate::bytes::read_at;
 use crate::store::Bytes;
-use cutap_wire::names::{CELL, Cell, FIXED, Name, cell};
+use cutap_wire::names::{CELL, Cell, FIXED, MAX_BYTES, Name, cell};
 use std::io;
 use std::ops::Range;
 
@@ -55,7 +55,9 @@ impl NamesFile {
     fn scan(&mut self, mut at: u64, end: Option<u64>, sink: &mut dyn FnMut(Name<'_>)) -> io::Result<()> {
         let mut hole: Option<u64> = None;
         loop {
-            let want = end.map_or(PIECE, |end| (end.saturating_sub(at) as usize).min(PIECE));
+            // A file is never longer; one that was made so may be a hole of any length.
+            let end = end.unwrap_or(MAX_BYTES as u64);
+            let want = (end.saturating_sub(at) as usize).min(PIECE);
             read_at(&*self.file, at, want, &mut self.before)?;
             read_at(&*self.file, at, self.before.len(), &mut self.buffer)?;
             let whole = self.buffer.len() < want || want < PIECE;

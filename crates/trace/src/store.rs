@@ -56,10 +56,10 @@ pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     }
 }
 
-/// All that such a file holds.
-pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let (mut file, mut bytes) = (open_file(path, false)?, Vec::new());
-    file.read_to_end(&mut bytes)?;
+/// All that such a file holds, up to `most` bytes: a hole may have any length.
+pub fn read_file(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let (file, mut bytes) = (open_file(path, false)?, Vec::new());
+    file.take(most as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -69,7 +69,7 @@ pub struct Disk(pub PathBuf);
 
 impl Store for Disk {
     fn control(&self) -> io::Result<Vec<u8>> {
-        read_file(&self.0.join(cutap_wire::control::FILE))
+        read_file(&self.0.join(cutap_wire::control::FILE), cutap_wire::PAGE)
     }
 
     fn processes(&self) -> io::Result<Vec<String>> {

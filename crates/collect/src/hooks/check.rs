@@ -8,7 +8,7 @@ use cutap_hook::contract::{INIT_SYMBOL, VERSION, VERSION_SYMBOL};
 use cutap_wire::hooks::LIBRARIES;
 use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN};
 use object::read::elf::{ElfFile64, FileHeader};
-use object::{Architecture, Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable};
+use object::{Architecture, Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache};
 use std::path::{Path, PathBuf};
 
 /// The libraries, or why one of them cannot be used.
@@ -49,15 +49,17 @@ fn one(path: &Path) -> std::result::Result<(), String> {
     if !data.is_file() {
         return Err("it is a pipe or a device; name a shared library".into());
     }
-    let bytes = std::fs::read(path).map_err(|e| format!("{}; make it readable", reason(&e)))?;
+    let file = std::fs::File::open(path).map_err(|e| format!("{}; make it readable", reason(&e)))?;
+    // Only what its headers lead to is read: a file may have any length.
+    let bytes = &ReadCache::new(file);
     let build = "build it for x86-64 with gcc -shared -fPIC";
-    match FileKind::parse(&*bytes) {
+    match FileKind::parse(bytes) {
         Ok(FileKind::Elf64) => {}
         Ok(FileKind::Elf32) => return Err(format!("it is a 32-bit library; {build}")),
         _ => return Err(format!("it is no shared library; {build}")),
     }
     let damaged = |_| "the file is damaged (its ELF headers make no sense); build it again".to_owned();
-    let file: ElfFile64<'_, Endianness> = ElfFile64::parse(&*bytes).map_err(damaged)?;
+    let file: ElfFile64<'_, Endianness, _> = ElfFile64::parse(bytes).map_err(damaged)?;
     match file.elf_header().e_machine(file.endian()) {
         EM_X86_64 if file.architecture() == Architecture::X86_64 => {}
         EM_AARCH64 => return Err(format!("it is built for aarch64; {build}")),

@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
     let mut all = Vec::new();
     for folder in std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path()) {
-        let Ok(words) = read_file(&folder.join(INSIDE_FILE)) else { continue };
+        let Ok(words) = read_file(&folder.join(INSIDE_FILE), hooks::INSIDE_BYTES) else { continue };
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
         if pid != main && Path::new("/proc").join(pid.to_string()).exists() {
@@ -24,7 +24,7 @@ pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
             Ended::Code(_) if pid == main => continue,
             _ => format!("process {pid} ended"),
         };
-        let names = read_file(&folder.join(names::FILE)).unwrap_or_default();
+        let names = read_file(&folder.join(names::FILE), names::MAX_BYTES).unwrap_or_default();
         let mut here = Vec::new();
         for word in words.chunks_exact(16).filter_map(|e| e.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w)) {
             let Some((hook, phase, slot)) = outside(word) else { continue };
@@ -55,7 +55,7 @@ fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
 
 /// The library in whose entry point, or constructors, the program died.
 fn asking(run: &Path, main: i32, ended: Ended) -> Option<String> {
-    let file = read_file(&run.join(hooks::FILE)).ok()?;
+    let file = read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok()?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
     let (pid, n, constructing) = hooks::asked(word).map(|(pid, n, constructing)| (pid as i32, n, constructing))?;
     let how = match ended {

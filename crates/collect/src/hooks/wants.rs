@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 /// A sentence for each want of a function that cannot be.
 pub fn in_vain(run: &Path) -> Vec<String> {
-    read_file(&run.join(hooks::FILE)).ok().and_then(|file| all(&file)).unwrap_or_default()
+    read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok().and_then(|file| all(&file)).unwrap_or_default()
 }
 
 /// The same, and one for each library of whose wants, which can be, none was called.
 pub fn not_called(run: &Path) -> Vec<String> {
-    let Ok(file) = read_file(&run.join(hooks::FILE)) else { return Vec::new() };
+    let Ok(file) = read_file(&run.join(hooks::FILE), hooks::MAX_BYTES) else { return Vec::new() };
     let mut said = all(&file).unwrap_or_default();
     let Some(head) = Head::read(&file) else { return said };
     for n in 0..head.libraries {

@@ -66,8 +66,8 @@ impl Look {
         };
         let count = rings(&page);
         let counted = |n: usize| page[offset_of!(process::Process, counters) + n * 8..][..8] != [0; 8];
-        if count > 0 && !counted(NAME_DROPPED) && open_file(&folder.join(names::FILE), false).is_err() {
-            bad(names::FILE, "it is not there or cannot be opened, so functions have no names");
+        if count > 0 && !counted(NAME_DROPPED) {
+            names_state(&folder.join(names::FILE)).into_iter().for_each(|why| bad(names::FILE, why));
         }
         let mut whole = 0;
         for k in 0..count.min(super::recorder::MOST_RINGS) {
@@ -83,6 +83,15 @@ impl Look {
         self.processes += 1;
         self.rings += whole;
     }
+}
+
+/// Why names cannot be read, if they cannot.
+fn names_state(path: &Path) -> Option<&'static str> {
+    let Ok(file) = open_file(path, false) else {
+        return Some("it is not there or cannot be opened, so functions have no names");
+    };
+    let length = file.metadata().map_or(0, |data| data.len());
+    (length > names::MAX_BYTES as u64).then_some("it is longer than cutap makes it")
 }
 
 /// Why a ring cannot be read whole, if it cannot. An error: there is none.

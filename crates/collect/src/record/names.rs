@@ -2,7 +2,7 @@
 //! has changed since is written: names come out of order, when a thread was slower than another. A
 //! copy of a name counts only if a copy made before it was finished (see `trace/names_file.rs`).
 
-use cutap_wire::names::{CELL, Cell, cell};
+use cutap_wire::names::{CELL, Cell, MAX_BYTES, cell};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -80,7 +80,8 @@ impl Names {
 
 /// What there is from `at`, up to so many bytes.
 fn read(file: &File, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
-    let there = (file.metadata()?.len() as usize).saturating_sub(at);
+    let length = file.metadata()?.len() as usize;
+    let there = if length > MAX_BYTES { written(file)? } else { length }.saturating_sub(at);
     let mut bytes = vec![0; there.min(most.unwrap_or(usize::MAX))];
     let mut done = 0;
     while done < bytes.len() {
@@ -91,6 +92,18 @@ fn read(file: &File, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
     }
     bytes.truncate(done);
     Ok(bytes)
+}
+
+/// How much there is of one that somebody has made longer than it may be, perhaps by a hole: up to a piece without names.
+fn written(file: &File) -> io::Result<usize> {
+    let (mut piece, mut at) = (vec![0; 1 << 20], 0);
+    while at < MAX_BYTES {
+        match file.read_at(&mut piece, at as u64)? {
+            n if piece[..n].iter().all(|b| *b == 0) => break,
+            n => at += n,
+        }
+    }
+    Ok(at)
 }
 
 #[cfg(test)]

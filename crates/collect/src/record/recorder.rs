@@ -176,7 +176,7 @@ impl Recorder {
     /// Appends what has happened since; with `last`, all that is there now. True when there was
     /// something. `beat` is called so often that nobody takes this for dead. An error is the file's.
     pub fn round(&mut self, last: bool, beat: &mut dyn FnMut()) -> io::Result<bool> {
-        let mut control = read_file(&self.run.join(control::FILE)).unwrap_or_default();
+        let mut control = read_file(&self.run.join(control::FILE), PAGE).unwrap_or_default();
         // No collector has measured it: the run was made here, and so it is measured here.
         if let Some(rate) = control.get_mut(RATE).filter(|rate| last && rate.iter().all(|b| *b == 0)) {
             rate.copy_from_slice(&self.rate.per_second_of_longer().to_le_bytes());
@@ -256,7 +256,7 @@ impl Recorder {
     pub fn other_run(&self) -> bool {
         let of = |page: &[u8]| page.get(RUN).map_or(0, |bytes| bytes.iter().fold(0, |all, b| all << 8 | u64::from(*b)));
         // 0 says nothing: the page is missing, damaged, or made where there was no number.
-        let (there, here) = (of(&self.before), of(&read_file(&self.run.join(control::FILE)).unwrap_or_default()));
+        let (there, here) = (of(&self.before), of(&read_file(&self.run.join(control::FILE), PAGE).unwrap_or_default()));
         if there != 0 && here != 0 && there != here {
             return true;
         }

@@ -71,6 +71,60 @@ fn pipes_in_a_run_folder() {
     }
 }
 
+/// A run folder says what it cannot give: functions would only be numbers, or not there, without a word.
+#[test]
+fn names_that_are_damaged_and_a_control_page_that_is_none() {
+    let folder = Folder::new("odd-names");
+    let (run, new) = (folder.join("run"), folder.join("new"));
+    let calls = "import ctypes, os; c = ctypes.CDLL('libcuda.so.1'); c.cuInit(0)
+if not os.fork(): c.cuInit(0); os._exit(0)
+os.wait()";
+    let done = cutap(&["env", "--sim", "-o"]).arg(&run).output().unwrap();
+    let sh = format!("{}\nexec python3 -c \"$0\"", out(&done));
+    assert!(Command::new("sh").args(["-c", &sh, calls]).status().unwrap().success());
+    let is_read = |code: i32, says: &str| {
+        for words in [&["show"][..], &["report"], &["report", "--leaks"], &["recover", "-o", new.to_str().unwrap()]] {
+            let done = cutap(words).arg(&run).output().unwrap();
+            let said = err(&done);
+            assert_eq!(done.status.code(), Some(code), "{words:?} {says}: {said}");
+            assert!(said.contains(says), "{words:?} {says}: {said}");
+        }
+        let _ = fs::remove_file(&new);
+    };
+    is_read(0, "");
+    let processes = fs::read_dir(&run).unwrap().flatten().filter(|e| e.path().join("names").exists());
+    let processes: Vec<_> = processes.map(|e| e.path()).collect();
+    assert_eq!(processes.len(), 2);
+    for process in processes {
+        let path = process.join("names");
+        let good = fs::read(&path).unwrap();
+        let mut random = good.clone();
+        random.iter_mut().fold(1u32, |x, byte| {
+            let x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            *byte = (x >> 24) as u8;
+            x
+        });
+        for (bytes, says) in [
+            (&[][..], "names (it is damaged"),
+            (&random, "names (it is damaged"),
+            (&vec![0; good.len()], "names (it is damaged"),
+            (&good[..good.len() - 64], "names (it is cut off"),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            is_read(125, says);
+        }
+        fs::write(&path, good).unwrap();
+    }
+    is_read(0, "");
+    let control = run.join("control");
+    fs::remove_file(&control).unwrap();
+    std::os::unix::fs::symlink("control", &control).unwrap();
+    is_read(125, "it is a link that leads to itself; give the folder as cutap made it");
+    fs::remove_file(&control).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(&control).unwrap();
+    is_read(125, "it is a socket; give the folder as cutap made it");
+}
+
 /// Holes have no bytes on disk and may have any length: nobody reads through them.
 #[test]
 fn files_of_any_length() {

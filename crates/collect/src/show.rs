@@ -69,11 +69,12 @@ pub(crate) fn readable(run: &Path) -> Result<()> {
         }
         _ => {}
     }
+    let unusable =
+        |e| Err(cannot("read the control page of the run folder", run, &e, "give the folder as cutap made it"));
     match open_file(&run.join(cutap_wire::control::FILE), false) {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),
-        Err(e) if e.kind() == ErrorKind::InvalidInput => {
-            Err(cannot("read the control page of the run folder", run, &e, "give the folder as cutap made it"))
-        }
+        // A folder without one holds what its processes wrote; and a file has none.
+        Err(e) if e.kind() != ErrorKind::NotFound && run.is_dir() => unusable(e),
         _ => Ok(()),
     }
 }

@@ -49,10 +49,17 @@ impl Bytes for File {
 /// for ever.
 pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = OpenOptions::new().read(true).write(write).custom_flags(O_NONBLOCK).open(path)?;
+    let no_file = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    let file = match OpenOptions::new().read(true).write(write).custom_flags(O_NONBLOCK).open(path) {
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => return no_file("it is a socket"),
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return no_file("it is a link that leads to itself");
+        }
+        opened => opened?,
+    };
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a folder or a device, and no file")),
+        false => no_file("it is a pipe, a folder or a device, and no file"),
     }
 }
 

@@ -3,8 +3,9 @@
 
 use super::recorder::{read_page, rings};
 use crate::outlive::alive;
-use cutap_trace::{RingPage, open_file};
+use cutap_trace::{RingPage, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
+use cutap_wire::names::{CELL, Cell, GROW, cell};
 use cutap_wire::ring::chunk_offset;
 use cutap_wire::{PAGE, names, process};
 use std::fs;
@@ -67,7 +68,8 @@ impl Look {
         let count = rings(&page);
         let counted = |n: usize| page[offset_of!(process::Process, counters) + n * 8..][..8] != [0; 8];
         if count > 0 && !counted(NAME_DROPPED) {
-            names_state(&folder.join(names::FILE)).into_iter().for_each(|why| bad(names::FILE, why));
+            let forked = page[offset_of!(process::Process, forked)] == 1;
+            names_state(&folder.join(names::FILE), forked).into_iter().for_each(|why| bad(names::FILE, why));
         }
         let mut whole = 0;
         for k in 0..count.min(super::recorder::MOST_RINGS) {
@@ -85,13 +87,35 @@ impl Look {
     }
 }
 
-/// Why names cannot be read, if they cannot.
-fn names_state(path: &Path) -> Option<&'static str> {
-    let Ok(file) = open_file(path, false) else {
-        return Some("it is not there or cannot be opened, so functions have no names");
+/// Why names cannot be read, or not all of them, if so. There is one at least, as no record refers to a name that is not there yet.
+fn names_state(path: &Path, forked: bool) -> Option<&'static str> {
+    let unreadable = Some("it is not there or cannot be opened, so functions have no names");
+    let Ok(length) = open_file(path, false).and_then(|file| file.metadata()).map(|data| data.len()) else {
+        return unreadable;
     };
-    let length = file.metadata().map_or(0, |data| data.len());
-    (length > names::MAX_BYTES as u64).then_some("it is longer than cutap makes it")
+    if length > names::MAX_BYTES as u64 {
+        return Some("it is longer than cutap makes it");
+    }
+    let Ok(file) = read_file(path, names::MAX_BYTES) else { return unreadable };
+    let (mut at, mut found, mut strange) = (0, false, false);
+    while at + CELL <= file.len() {
+        at += match cell(&file, at) {
+            Cell::Name(_, bytes) => {
+                found = true;
+                bytes
+            }
+            Cell::Pending(bytes) => bytes,
+            Cell::Empty | Cell::End => {
+                strange |= file[at..at + CELL].iter().any(|b| *b != 0);
+                CELL
+            }
+        };
+    }
+    // A child may have copied a name of its parent that was half written.
+    if !found || strange && !forked {
+        return Some("it is damaged, so functions may have no names");
+    }
+    (file.len() % GROW != 0).then_some("it is cut off, so functions may have no names")
 }
 
 /// Why a ring cannot be read whole, if it cannot. An error: there is none.

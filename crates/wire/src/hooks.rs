@@ -3,11 +3,12 @@
 //! Written whole by `cutap` before the program starts, read once in each process. At its end, on pages of
 //! its own, processes write what the libraries want, and whether any such function was called: only
 //! outside it is known which names there are.
-//!
-//! `RUN/p<pid>-<n>/inside`: one word for each thread, which hook it is in now. It survives every way to
-//! die, so that a hook that ended the program can be named.
 
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+mod inside;
+
+pub use inside::*;
+
+use core::sync::atomic::{AtomicU8, AtomicU32};
 
 /// Name of the file in the run folder.
 pub const FILE: &str = "hooks";
@@ -19,7 +20,7 @@ pub const LIBRARIES: usize = 8;
 /// Bytes of the head.
 pub const HEAD: usize = 48;
 /// Where the word stands that a process leaves while it asks a library what it wants: [`asking`], or while the library's
-/// constructors run: [`constructing`]. It lasts a moment; of several processes that ask at once one is remembered.
+/// constructors or destructors run: [`constructing`], [`destroying`]. It lasts a moment; of several processes that ask at once one is remembered.
 pub const ASKING: usize = 32;
 /// Bytes of a row.
 pub const ROW: usize = 24;
@@ -257,81 +258,9 @@ fn u32_at(file: &[u8], at: usize) -> Option<u32> {
     file.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b))
 }
 
-/// Name of the file in the process folder that says which hook each thread is in.
-pub const INSIDE_FILE: &str = "inside";
-/// Threads that it has room for.
-pub const THREADS: usize = 4096;
-
-/// A thread's entry.
-#[repr(C)]
-pub struct Inside {
-    /// 0 outside of hooks; else [`inside`].
-    pub word: AtomicU64,
-    /// Thread id.
-    pub tid: AtomicU32,
-    pad: u32,
-}
-
-/// Bytes of the file.
-pub const INSIDE_BYTES: usize = THREADS * size_of::<Inside>();
-
-/// Where a thread is in a hook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Before a call.
-    Before = 1,
-    /// After it.
-    After = 2,
-    /// Being told of a function.
-    Met = 3,
-}
-
-/// The word of a process that asks library `hook`.
-pub const fn asking(pid: u32, hook: u8) -> u64 {
-    (pid as u64) << 32 | (hook as u64 + 1)
-}
-
-/// The word of a process in which the constructors of library `hook` run.
-pub const fn constructing(pid: u32, hook: u8) -> u64 {
-    asking(pid, hook) | CONSTRUCTING
-}
-
-const CONSTRUCTING: u64 = 1 << 16;
-
-/// Process and library of such a word, and whether it is of the constructors.
-pub const fn asked(word: u64) -> Option<(u32, u32, bool)> {
-    match ((word & !CONSTRUCTING) as u32).checked_sub(1) {
-        Some(hook) => Some(((word >> 32) as u32, hook, word & CONSTRUCTING != 0)),
-        None => None,
-    }
-}
-
-/// The word of a thread that is in a hook.
-pub const fn inside(hook: u8, phase: Phase, slot: u32) -> u64 {
-    1 | (phase as u64) << 8 | (hook as u64) << 16 | (slot as u64) << 32
-}
-
-/// Hook, phase and slot of such a word.
-pub const fn outside(word: u64) -> Option<(u8, Phase, u32)> {
-    let phase = match (word & 0xff, word >> 8 & 0xff) {
-        (1, 1) => Phase::Before,
-        (1, 2) => Phase::After,
-        (1, 3) => Phase::Met,
-        _ => return None,
-    };
-    Some(((word >> 16) as u8, phase, (word >> 32) as u32))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_word_of_a_library_that_begins() {
-        assert_eq!(asked(asking(77, 0)), Some((77, 0, false)));
-        assert_eq!(asked(constructing(u32::MAX, 7)), Some((u32::MAX, 7, true)));
-        assert_eq!(asked(0), None);
-    }
 
     #[test]
     fn a_file_is_read_as_it_was_written() {
@@ -384,13 +313,5 @@ mod tests {
         assert!(is_plain(b"cuMemAlloc") && !is_plain(b"cuMem*") && !is_plain(b"cu?"));
         assert!(is_version(b"cuMemAlloc", b"cuMemAlloc_v2") && is_version(b"cuMemAlloc_v2", b"cuMemAlloc_v2_ptds"));
         assert!(!is_version(b"cuMemAlloc", b"cuMemAlloc") && !is_version(b"cuMemAlloc", b"cuMemAllocHost"));
-    }
-
-    #[test]
-    fn words_of_a_thread() {
-        for phase in [Phase::Before, Phase::After, Phase::Met] {
-            assert_eq!(outside(inside(3, phase, 70_000)), Some((3, phase, 70_000)));
-        }
-        assert_eq!((outside(0), outside(u64::MAX)), (None, None));
     }
 }

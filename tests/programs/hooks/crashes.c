@@ -1,4 +1,4 @@
-/* Ends the program in the place that HOOK_WHERE names: init, constructor, leaves (a constructor that calls _exit), before, after, met; together: before a call, when 64 threads are there. The call
+/* Ends the program in the place that HOOK_WHERE names: init, constructor, leaves (a constructor that calls _exit), exits (one that calls exit), destructor, late (the last one to run), left (a destructor that calls _exit), before, after, met; together: before a call, when 64 threads are there. The call
  * is one of HOOK_NAME. */
 #include "cutap_hook.h"
 #include <stdatomic.h>
@@ -10,6 +10,9 @@ static int *volatile nowhere = (int *)16;
 static void crash(struct cutap_call *call) {
     (void)call;
     *nowhere = 1;
+}
+static void passes(struct cutap_call *call) {
+    (void)call;
 }
 static void together(struct cutap_call *call) {
     static atomic_int there;
@@ -25,6 +28,16 @@ __attribute__((constructor)) static void constructor(void) {
     const char *where = getenv("HOOK_WHERE");
     if (where && !strcmp(where, "constructor")) crash(NULL);
     if (where && !strcmp(where, "leaves")) _exit(9);
+    if (where && !strcmp(where, "exits")) exit(9);
+}
+__attribute__((destructor)) static void destructor(void) {
+    const char *where = getenv("HOOK_WHERE");
+    if (where && !strcmp(where, "destructor")) crash(NULL);
+    if (where && !strcmp(where, "left")) _exit(9);
+}
+__attribute__((destructor(200))) static void late(void) {
+    const char *where = getenv("HOOK_WHERE");
+    if (where && !strcmp(where, "late")) crash(NULL);
 }
 
 CUTAP_HOOK {
@@ -41,7 +54,9 @@ CUTAP_HOOK {
         want.before = together;
     else if (!strcmp(where, "exit"))
         exit(9);
-    else
+    else if (!strcmp(where, "met"))
         want.met = met;
+    else
+        want.before = passes;
     return cutap->want(&want);
 }

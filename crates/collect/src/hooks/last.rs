@@ -4,7 +4,7 @@
 
 use crate::front::Ended;
 use cutap_trace::read_file;
-use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, outside};
+use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, Place, outside};
 use cutap_wire::names::{self, Cell, cell, kind};
 use std::path::Path;
 
@@ -53,11 +53,11 @@ fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
     same.collect::<Vec<_>>().into_iter()
 }
 
-/// The library in whose entry point, or constructors, the program died.
+/// The library in whose entry point, constructors or destructors the program died.
 fn asking(run: &Path, main: i32, ended: Ended) -> Option<String> {
     let file = read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok()?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
-    let (pid, n, constructing) = hooks::asked(word).map(|(pid, n, constructing)| (pid as i32, n, constructing))?;
+    let (pid, n, place) = hooks::asked(word).map(|(pid, n, place)| (pid as i32, n, place))?;
     let how = match ended {
         Ended::Signal(signal) if pid == main => format!("the program died of {}", signal_name(signal)),
         Ended::Code(code) if pid == main => format!("the program ended with exit code {code}"),
@@ -65,7 +65,11 @@ fn asking(run: &Path, main: i32, ended: Ended) -> Option<String> {
         _ => format!("process {pid} ended"),
     };
     let library = super::wants::library(&file, &Head::read(&file)?, n);
-    let place = if constructing { "a constructor of its own" } else { "cutap_hook_init" };
+    let place = match place {
+        Place::Init => "cutap_hook_init",
+        Place::Constructor => "a constructor of its own",
+        Place::Destructor => "a destructor of its own",
+    };
     Some(format!("{library} was in {place} when {how}"))
 }
 

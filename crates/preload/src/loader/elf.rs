@@ -48,7 +48,9 @@ mod dt {
     pub const RELACOUNT: i64 = 0x6fff_fff9;
     pub const VERNEED: i64 = 0x6fff_fffe;
     pub const INIT_ARRAY: i64 = 25;
+    pub const FINI_ARRAY: i64 = 26;
     pub const INIT_ARRAYSZ: i64 = 27;
+    pub const FINI_ARRAYSZ: i64 = 28;
     pub const FLAGS_1: i64 = 0x6fff_fffb;
 }
 
@@ -130,6 +132,10 @@ pub struct Tables {
     pub constructors: *mut usize,
     /// Number of them.
     pub constructor_count: usize,
+    /// DT_FINI_ARRAY: its destructors, of which the last runs first.
+    pub destructors: *mut usize,
+    /// Number of them.
+    pub destructor_count: usize,
 }
 
 impl Tables {
@@ -151,6 +157,8 @@ impl Tables {
         initfirst: false,
         constructors: core::ptr::null_mut(),
         constructor_count: 0,
+        destructors: core::ptr::null_mut(),
+        destructor_count: 0,
     };
 
     /// Reads the dynamic section of an object loaded at `base`.
@@ -185,6 +193,8 @@ impl Tables {
                 dt::FLAGS_1 => t.initfirst = *value & 0x20 != 0,
                 dt::INIT_ARRAY => t.constructors = at(*value) as _,
                 dt::INIT_ARRAYSZ => t.constructor_count = *value / size_of::<usize>(),
+                dt::FINI_ARRAY => t.destructors = at(*value) as _,
+                dt::FINI_ARRAYSZ => t.destructor_count = *value / size_of::<usize>(),
                 dt::RELACOUNT => t.relative_count = *value,
                 _ => {}
             }

@@ -81,6 +81,8 @@ fn a_hook_that_ends_the_program_is_named() {
     for (place, named) in [
         ("init", "cutap_hook_init"),
         ("constructor", "a constructor of its own"),
+        ("destructor", "a destructor of its own"),
+        ("late", "a destructor of its own"),
         ("met", "met(cuMemAlloc_v2)"),
         ("before", "before(cuMemAlloc_v2)"),
         ("after", "after(cuMemAlloc_v2)"),
@@ -125,8 +127,10 @@ fn a_hook_that_ends_the_program_is_named() {
         "{run:?}"
     );
     // The second of two: its own name, and not that of the first, whose constructors have run or have yet to.
-    let run = under(&["run"], &[&hook("first"), &crashes], &[text(&program), "5"], &[("HOOK_WHERE", "leaves")]);
-    assert_eq!(run.status.code(), Some(9), "{run:?}");
-    let said = "crashes.so was in a constructor of its own when the program ended with exit code 9";
-    assert!(run.stderr.contains(said) && !run.stderr.contains("first.so was in"), "{run:?}");
+    for (place, named) in [("leaves", "constructor"), ("exits", "constructor"), ("left", "destructor")] {
+        let run = under(&["run"], &[&hook("first"), &crashes], &[text(&program), "5"], &[("HOOK_WHERE", place)]);
+        assert_eq!(run.status.code(), Some(9), "{run:?}");
+        let said = format!("crashes.so was in a {named} of its own when the program ended with exit code 9");
+        assert!(run.stderr.contains(&said) && !run.stderr.contains("first.so was in"), "{run:?}");
+    }
 }

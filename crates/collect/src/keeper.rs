@@ -178,9 +178,10 @@ impl Keeper {
                 "the collector ended early ({status}); what it did not write stays in {run} (cutap recover {run} -o {})",
                 file.display()
             ),
-            _ => {
-                format!("the collector ended early ({status}); what it did not print stays in {run} (cutap show {run})")
-            }
+            _ => format!(
+                "the collector ended early ({status}); what it did not print stays in {run} (cutap show {run}, which may \
+                 print again what was printed before)"
+            ),
         });
         next
     }

@@ -54,6 +54,21 @@ fn another_collector_goes_on_with_a_trace() {
     }
 }
 
+/// The last of them says where the rest is, and that it is not only the rest.
+#[test]
+fn collectors_of_a_trace_are_killed_until_none_is_left() {
+    let mut run = Run::start(&["trace"]);
+    for n in 1..=5 {
+        signal("KILL", &[run.collector(2_000 * n)]);
+        wait_for("another", LONG, || run.said().lines().count() as u64 == n);
+    }
+    signal("KILL", &[run.collector(0)]);
+    assert_eq!(run.front.wait().unwrap().code(), Some(125), "{}", run.said());
+    let last = run.said().lines().last().unwrap_or_default().to_owned();
+    assert!(last.contains("what it did not print stays in "), "{}", run.said());
+    assert!(last.ends_with(", which may print again what was printed before)"), "{}", run.said());
+}
+
 /// Also where it is killed before it has noted how far it was.
 #[test]
 fn a_trace_begins_anew_for_a_collector_that_was_killed_at_once() {

@@ -11,7 +11,7 @@
 //! * [`chain`]: the hooks of one call, one after the other.
 //! * [`thread`]: which hook a thread is in, so that a hook's own calls pass without hooks.
 //! * [`open`]: the runtime calls that are open on a thread.
-//! * `constructors`: whose constructors run just now.
+//! * `constructors`: whose constructors or destructors run just now.
 //! * [`host`]: what a hook may ask and do.
 //! * [`callback`]: the same for what a runtime's callback reports; [`forced`] answers there.
 //! * [`last_error`]: cudaGetLastError after an answer.

@@ -67,14 +67,12 @@ pub unsafe fn watch(n: u8, tables: &Tables, word: &'static AtomicU64) {
     let n = usize::from(n);
     WORD.store(core::ptr::from_ref(word).cast_mut(), Release);
     if let (Some(own), Some(&first), Some(&last)) = (CONSTRUCTORS.get(n), FIRST.get(n), LAST.get(n)) {
-        let list = (tables.constructors, tables.constructor_count);
         // SAFETY: the list of the library, by the caller's promise.
-        unsafe { exchange(list, false, own, (first as usize, last as usize)) };
+        unsafe { exchange(tables.constructors, false, own, (first as usize, last as usize)) };
     }
     if let (Some(own), Some(&first), Some(&last)) = (DESTRUCTORS.get(n), FIRST_END.get(n), LAST_END.get(n)) {
-        let list = (tables.destructors, tables.destructor_count);
         // SAFETY: as above.
-        unsafe { exchange(list, true, own, (first as usize, last as usize)) };
+        unsafe { exchange(tables.destructors, true, own, (first as usize, last as usize)) };
     }
 }
 

@@ -128,14 +128,10 @@ pub struct Tables {
     needed: *const Dyn,
     /// DF_1_INITFIRST: its constructors run before all others'.
     pub initfirst: bool,
-    /// DT_INIT_ARRAY: its constructors, in the order in which they run.
-    pub constructors: *mut usize,
-    /// Number of them.
-    pub constructor_count: usize,
-    /// DT_FINI_ARRAY: its destructors, of which the last runs first.
-    pub destructors: *mut usize,
-    /// Number of them.
-    pub destructor_count: usize,
+    /// DT_INIT_ARRAY: its constructors, in the order in which they run, and their number.
+    pub constructors: (*mut usize, usize),
+    /// DT_FINI_ARRAY: its destructors, of which the last runs first, and their number.
+    pub destructors: (*mut usize, usize),
 }
 
 impl Tables {
@@ -155,10 +151,8 @@ impl Tables {
         soname: 0,
         needed: core::ptr::null(),
         initfirst: false,
-        constructors: core::ptr::null_mut(),
-        constructor_count: 0,
-        destructors: core::ptr::null_mut(),
-        destructor_count: 0,
+        constructors: (core::ptr::null_mut(), 0),
+        destructors: (core::ptr::null_mut(), 0),
     };
 
     /// Reads the dynamic section of an object loaded at `base`.
@@ -191,10 +185,10 @@ impl Tables {
                 dt::VERSYM => t.versym = at(*value) as _,
                 dt::VERNEED => t.verneed = at(*value) as _,
                 dt::FLAGS_1 => t.initfirst = *value & 0x20 != 0,
-                dt::INIT_ARRAY => t.constructors = at(*value) as _,
-                dt::INIT_ARRAYSZ => t.constructor_count = *value / size_of::<usize>(),
-                dt::FINI_ARRAY => t.destructors = at(*value) as _,
-                dt::FINI_ARRAYSZ => t.destructor_count = *value / size_of::<usize>(),
+                dt::INIT_ARRAY => t.constructors.0 = at(*value) as _,
+                dt::INIT_ARRAYSZ => t.constructors.1 = *value / size_of::<usize>(),
+                dt::FINI_ARRAY => t.destructors.0 = at(*value) as _,
+                dt::FINI_ARRAYSZ => t.destructors.1 = *value / size_of::<usize>(),
                 dt::RELACOUNT => t.relative_count = *value,
                 _ => {}
             }

@@ -18,6 +18,9 @@ pub fn demangle(mangled: &str) -> Option<String> {
     Symbol::new(mangled).ok()?.demangle().ok()
 }
 
+/// Offset and size of each parameter.
+pub type Parameters = Arc<[(u32, u32)]>;
+
 /// The kernels of one process.
 #[derive(Debug, Default)]
 pub struct Kernels {
@@ -25,8 +28,8 @@ pub struct Kernels {
     /// For each handle its names, each from the moment on that it was given.
     by_handle: HashMap<u64, Vec<(u64, Arc<str>)>>,
     demangled: HashMap<Box<[u8]>, Arc<str>>,
-    /// Offset and size of each parameter, by handle.
-    parameters: HashMap<u64, Arc<[(u32, u32)]>>,
+    /// For each handle offset and size of each parameter, each list from the moment on that the driver was asked for it.
+    parameters: HashMap<u64, Vec<(u64, Parameters)>>,
     /// What PTX says of the kernels of a name, the newest last.
     entries: HashMap<Arc<str>, Vec<Arc<Entry>>>,
 }
@@ -48,9 +51,12 @@ impl Kernels {
     }
 
     /// What the driver says of the parameters of a handle's kernel: two words of four bytes for each.
-    pub fn parameters(&mut self, handle: u64, bytes: &[u8]) {
+    pub fn parameters(&mut self, handle: u64, ticks: u64, bytes: &[u8]) {
         let pairs = bytes.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w));
-        self.parameters.insert(handle, pairs.map(|w| (w as u32, (w >> 32) as u32)).collect());
+        let list = pairs.map(|w| (w as u32, (w >> 32) as u32)).collect();
+        let lists = self.parameters.entry(handle).or_default();
+        let place = lists.partition_point(|(when, _)| *when <= ticks);
+        lists.insert(place, (ticks, list));
     }
 
     /// The head of a kernel in PTX that was loaded.
@@ -70,9 +76,11 @@ impl Kernels {
         fitting.next().filter(|_| fitting.next().is_none())
     }
 
-    /// Offset and size of each parameter of a handle's kernel.
-    pub fn parameters_of(&self, handle: u64) -> Option<&Arc<[(u32, u32)]>> {
-        self.parameters.get(&handle)
+    /// Those of the kernel that the handle was of at this time.
+    pub fn parameters_of(&self, handle: u64, ticks: u64) -> Option<&Parameters> {
+        let lists = self.parameters.get(&handle)?;
+        let place = lists.partition_point(|(when, _)| *when <= ticks);
+        lists.get(place.saturating_sub(1)).map(|(_, list)| list)
     }
 
     /// The name that a handle has now.
@@ -118,6 +126,15 @@ mod tests {
         assert_eq!(kernels.at(0x10, 200).as_deref(), Some("other"));
         assert_eq!(kernels.at(0x20, 300).as_deref(), Some("saxpy(int, float, float const*, float*)"));
         assert_eq!(kernels.at(0x30, 300), None);
+        kernels.parameters(0x10, 200, &[0, 0, 0, 0, 4, 0, 0, 0]);
+        kernels.parameters(0x10, 100, &[]);
+        let of = |ticks| kernels.parameters_of(0x10, ticks).map(|list| list.to_vec());
+        assert_eq!(
+            [99, 100, 199].map(of),
+            [const { Some(Vec::new()) }; 3],
+            "the first, for what was not seen in order"
+        );
+        assert_eq!((of(200), kernels.parameters_of(0x20, 200)), (Some(vec![(0, 4)]), None));
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Names {
             }
             kind::INSTANCE => self.instance(process, name),
             kind::KERNEL_NAME => self.kernels.name(name.a, name.s),
-            kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.s),
+            kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.ticks, name.s),
             kind::PTX_ENTRY => self.kernels.entry(name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
             kind::HOOK => {

@@ -317,6 +317,7 @@ impl Events {
             function: known.function.clone(),
             depth: begun.depth,
             start_ns: begun.ns,
+            ticks: begun.ticks,
             caller: begun.caller,
             args: Args::from(begun.words),
             memory: if shared.decode || known.tests.is_some() { begun.memory.bytes().into() } else { Box::default() },

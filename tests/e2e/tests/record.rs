@@ -114,6 +114,16 @@ fn children_by_vfork_that_call() {
     assert_eq!(of("cuDriverGetVersion", "depth"), [0; 24]);
 }
 
+/// The same where the child is the first to call in its parent's memory, where it cannot have a folder, and where its parent is left by a
+/// signal handler at that moment: each call is its own process's, and what the child could not do its parent does.
+#[test]
+fn children_by_vfork_leave_no_mark_in_their_parent() {
+    let mut expected = vec!["cuDriverGetVersion 3, cuInit 1"];
+    expected.extend(["cuMemFree_v2 1"; 5]);
+    expected.extend(["cuMemFree_v2 200"; 2]);
+    assert_eq!(by_process("vfork_early"), expected);
+}
+
 #[test]
 fn every_call_of_many_threads() {
     case("threads_at_once").recorded().counts();

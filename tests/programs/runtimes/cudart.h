@@ -85,6 +85,7 @@ cudaError_t cudaGetDriverEntryPoint(const char *, void **, unsigned long long, i
 cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **, unsigned, unsigned long long, int *);
 cudaError_t cudaLibraryLoadData(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
 cudaError_t cudaLibraryGetKernel(void **, void *, const char *);
+cudaError_t cudaFuncGetName(const char **, const void *);
 cudaError_t cudaLibraryUnload(void *);
 void **__cudaRegisterFatBinary(void *);
 void __cudaRegisterFatBinaryEnd(void **);

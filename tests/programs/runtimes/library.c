@@ -13,8 +13,13 @@ int main(void) {
     OK(cudaLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
     OK(cudaLibraryGetKernel(&kernel, library, "_Z5scalePfif"));
     OK(cudaMalloc(&x, 40));
+    /* The runtime asks the driver, for the program's sake. */
+    const char *name;
+    for (int i = 0; i < 3; i++) OK(cudaFuncGetName(&name, kernel));
+    TRUE(strcmp(name, "_Z5scalePfif") == 0);
     void *arguments[] = { &x, &n, &a };
     for (int i = 0; i < 3; i++) OK(cudaLaunchKernel(kernel, one, block, arguments, 0, NULL));
+    OK(cudaFuncGetName(&name, kernel));
     OK(cudaDeviceSynchronize());
     OK(cudaFree(x));
     OK(cudaLibraryUnload(library));

@@ -27,6 +27,9 @@ impl Parameter {
     }
 }
 
+/// In the place of a handle that another thread is writing. A child that was forked meanwhile asks for such a kernel each time.
+const CHANGING: u64 = 1;
+
 /// Function handles known at a time, and parameters that are kept for them. `slots::launch_x86_64` knows all that is public here.
 pub const HANDLES: usize = 8192;
 /// See `HANDLES`.
@@ -69,14 +72,19 @@ pub fn parameters(b: &mut Block, handle: u64, driver: usize) -> Option<&'static 
         Some((before, false)) => before,
         None => &[],
     };
-    let (at, epoch) = (place_of(handle)?, epoch());
+    let epoch = epoch();
     let place = ask(b, handle, driver, before)?;
-    // Two handles of one place turn each other out: they are asked again, and told again, which is right
-    // if slow. A reader in between finds no handle.
-    at.handle.store(0, Release);
-    at.place.store(place, Release);
-    at.epoch.store(epoch, Release);
-    at.handle.store(handle, Release);
+    // The first place unless another has it, for the assembler looks there alone. A third of one place turns the second out: it is
+    // asked again, and told again, which is right if slow. A reader in between finds no handle.
+    let [first, second] = places_of(handle)?;
+    let taken = first.epoch.load(Acquire) == epoch && ![0, handle].contains(&first.handle.load(Acquire));
+    let at = if taken { second } else { first };
+    // One that is at it at the same time keeps the place.
+    if at.handle.swap(CHANGING, AcqRel) != CHANGING {
+        at.place.store(place, Release);
+        at.epoch.store(epoch, Release);
+        at.handle.store(handle, Release);
+    }
     slice(place)
 }
 
@@ -89,7 +97,7 @@ pub fn known(handle: u64) -> Option<&'static [Parameter]> {
 /// The same, also from before that; whether it is from after.
 #[inline(always)]
 fn remembered(handle: u64) -> Option<(&'static [Parameter], bool)> {
-    let at = place_of(handle).filter(|at| at.handle.load(Acquire) == handle)?;
+    let at = places_of(handle)?.into_iter().find(|at| at.handle.load(Acquire) == handle)?;
     let (now, place) = (at.epoch.load(Acquire) == epoch(), at.place.load(Acquire));
     // Another thread may be turning the handle out.
     let same = at.handle.load(Acquire) == handle;
@@ -100,9 +108,9 @@ fn remembered(handle: u64) -> Option<(&'static [Parameter], bool)> {
 pub const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[inline(always)]
-fn place_of(handle: u64) -> Option<&'static Known> {
-    let hash = (handle >> 4).wrapping_mul(MIX) >> 32;
-    CUTAP_KERNELS.get(hash as usize % HANDLES)
+fn places_of(handle: u64) -> Option<[&'static Known; 2]> {
+    let hash = ((handle >> 4).wrapping_mul(MIX) >> 32) as usize;
+    Some([CUTAP_KERNELS.get(hash % HANDLES)?, CUTAP_KERNELS.get((hash ^ 1) % HANDLES)?])
 }
 
 /// Unloads so far, plus one: 0 is nobody's.
@@ -143,18 +151,34 @@ fn ask(b: &mut Block, handle: u64, driver: usize, before: &'static [Parameter]) 
         let first = (before.as_ptr() as usize - CUTAP_PARAMETERS.as_ptr() as usize) / 8;
         return Some(first as u64 | (n as u64) << 32);
     }
-    let first = USED.fetch_add(n as u32, Relaxed) as usize;
-    let Some(pool) = CUTAP_PARAMETERS.get(first..first + n) else {
-        USED.fetch_sub(n as u32, Relaxed);
-        return None;
-    };
-    for (to, from) in pool.iter().zip(found) {
-        to.store(*from, Relaxed);
-    }
+    let place = pooled(found)?;
     // SAFETY: words as bytes.
     let text = unsafe { core::slice::from_raw_parts(found.as_ptr().cast::<u8>(), n * 8) };
     names::write(&Name { kind: kind::KERNEL_PARAMETERS, ticks: 0, a: handle, b: 0, c: 0, s: text, t: &[] });
-    Some(first as u64 | (n as u64) << 32)
+    Some(place)
+}
+
+/// Where a list lies in the pool. The same list of another kernel is taken again, so that handles that turn each other out do not use
+/// the pool up.
+fn pooled(list: &[u64]) -> Option<u64> {
+    static LISTS: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
+    let mixed = list.iter().fold(list.len() as u64, |mixed, word| (mixed ^ word).wrapping_mul(MIX).rotate_left(29));
+    let met = LISTS.get((mixed >> 40) as usize % LISTS.len())?;
+    let place = met.load(Acquire);
+    // SAFETY: a parameter is two halves of a word.
+    let as_parameters = unsafe { core::slice::from_raw_parts(list.as_ptr().cast::<Parameter>(), list.len()) };
+    if place != 0 && slice(place) == Some(as_parameters) {
+        return Some(place);
+    }
+    let n = list.len() as u32;
+    let first = USED.fetch_update(Relaxed, Relaxed, |used| Some(used + n).filter(|used| *used <= POOL as u32)).ok()?;
+    let pool = CUTAP_PARAMETERS.get(first as usize..(first + n) as usize)?;
+    for (to, from) in pool.iter().zip(list) {
+        to.store(*from, Relaxed);
+    }
+    let place = u64::from(first) | u64::from(n) << 32;
+    met.store(place, Release);
+    Some(place)
 }
 
 const INVALID_HANDLE: u32 = 400;

@@ -129,6 +129,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         return;
     }
     if counting {
+        footprint::reported(i, b, at, f.launch.load(Relaxed));
         return counts::add(b, slot);
     }
     // A shared runtime's function that a binding led to: one call, one record.

@@ -75,6 +75,10 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     }
     notice::notice();
     let target = dlsym::hand_out(found, text, gate, route::FIRST_CALL);
+    // Its parent binds the word for itself.
+    if thread::vfork_x86_64::goes_without() {
+        return target;
+    }
     // SAFETY: the word is a lazy word: its page is writable, or was made so for the stub.
     unsafe { (*(word as *const AtomicUsize)).store(target, Release) };
     target

@@ -79,7 +79,7 @@ pub fn unloaded() -> u32 {
     CUTAP_UNLOADED.load(Relaxed)
 }
 
-/// cuModuleUnload, cuLibraryUnload.
+/// cuModuleUnload, cuLibraryUnload, and what ends a context.
 pub fn unload(_: &mut Frame) -> bool {
     CUTAP_UNLOADED.fetch_add(1, Relaxed);
     true

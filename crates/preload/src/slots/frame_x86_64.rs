@@ -29,6 +29,7 @@ macro_rules! frame_macros {
   sub rsp, 32
 .endm
 .macro cutap_fork
+.cfi_restore rbp
 8: cmp dword ptr [rip + CUTAP_FORK], {here}
   jne cutap_frame
   jmp [r11]

@@ -87,6 +87,10 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
         _ if is_footprint_name(name, how) => FOOTPRINT,
         b"cuModuleGetFunction" | b"cuLibraryGetKernel" | b"cuKernelGetFunction" => HANDLES,
         b"cuModuleUnload" | b"cuLibraryUnload" => UNLOAD,
+        // What ends a context, or may end it, ends its modules.
+        b"cuCtxDestroy" | b"cuCtxDestroy_v2" => UNLOAD,
+        b"cuDevicePrimaryCtxReset" | b"cuDevicePrimaryCtxReset_v2" => UNLOAD,
+        b"cuDevicePrimaryCtxRelease" | b"cuDevicePrimaryCtxRelease_v2" => UNLOAD,
         b"cuModuleLoadData" | b"cuModuleLoadDataEx" | b"cuModuleLoadFatBinary" | b"cuLibraryLoadData" => IMAGE,
         b"cuLinkAddData" | b"cuLinkAddData_v2" => IMAGE,
         _ => 0,

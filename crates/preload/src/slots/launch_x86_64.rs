@@ -78,10 +78,10 @@ global_asm!(
     "  cmp [rcx + {handle}], rdi",
     "  jne 7f",
     "  mov eax, [rip + CUTAP_UNLOADED]",
-    "  mov rdx, [rcx + {place}]",
     "  inc eax",
     "  cmp [rcx + {asked}], eax",
     "  jne 7f",
+    "  mov rdx, [rcx + {place}]", // in the order in which it is read, and not in which it is written
     "  cmp [rcx + {handle}], rdi", // another thread may be turning it out
     "  jne 7f",
     "  mov r9d, edx",

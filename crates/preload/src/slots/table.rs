@@ -256,7 +256,8 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     let hooked = !cxx
         && !super::hooks::is_footprint_name(name, how)
         && hook::library::wanting(layer, owner.name(), name).next().is_some();
-    if hooks == 0 && !hooked {
+    // Without a folder nothing can be told of it. The parent of a vfork child may have one later.
+    if hooks == 0 && !hooked || !start::process_made() {
         return None;
     }
     let n = take_number()?;

@@ -4,7 +4,7 @@
 use super::state::{self, FAILED, MADE, NONE, Want};
 use super::{Path, announce_objects, names};
 use crate::sys;
-use crate::thread::{clock, fork};
+use crate::thread::{clock, fork, vfork_x86_64};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::count::{self, COUNTERS};
@@ -34,6 +34,11 @@ pub fn path() -> &'static [u8] {
     bytes.get(..*len).unwrap_or(&[])
 }
 
+/// A vfork child that was killed while it made the folder leaves that to others.
+pub fn given_up_by(child: u32) {
+    let _ = STATE.compare_exchange(child, NONE, AcqRel, Relaxed);
+}
+
 /// True when the folder is there; does not make it.
 pub fn is_made() -> bool {
     STATE.load(Acquire) == MADE
@@ -45,14 +50,19 @@ pub fn made() -> bool {
     if state == MADE {
         return true;
     }
-    if state == FAILED || !super::running() {
+    if state == FAILED || vfork_x86_64::goes_without() || !super::running() {
         return false;
     }
     let me = sys::gettid();
     if sys::take(&STATE, me) {
         let signals = sys::block_signals();
         let done = make();
-        STATE.store(state::made(done), Release);
+        // What a vfork child cannot do, its parent may.
+        let lent = !done && vfork_x86_64::is_child();
+        if lent {
+            vfork_x86_64::go_without();
+        }
+        STATE.store(if lent { NONE } else { state::made(done) }, Release);
         if let (false, Some(c)) = (done, super::control()) {
             c.failed.fetch_add(1, Relaxed);
         }

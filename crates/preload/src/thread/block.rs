@@ -142,9 +142,13 @@ fn make() -> Option<&'static mut Block> {
     if child && start::flags() & control::NO_FOLLOW != 0 {
         return None;
     }
+    if child && vfork_x86_64::goes_without() {
+        start::count(count::NO_RING, 1);
+        return None;
+    }
     let signals = sys::block_signals();
     *word = MAKING;
-    let block = if child { unless_failed(lend) } else { take_over().or_else(|| unless_failed(make_block)) };
+    let block = if child { lend() } else { take_over().or_else(new) };
     *word = match block {
         Some(b) => b,
         None => {
@@ -195,12 +199,12 @@ fn take_over() -> Option<*mut Block> {
 static FAILED_AT: AtomicU64 = AtomicU64::new(0);
 const PAUSE_NS: u64 = 500_000_000;
 
-fn unless_failed(make: fn() -> Option<*mut Block>) -> Option<*mut Block> {
+fn new() -> Option<*mut Block> {
     let failed_at = FAILED_AT.load(Relaxed);
     if failed_at != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(failed_at) < PAUSE_NS {
         return None;
     }
-    let made = start::process_made().then(make).flatten();
+    let made = start::process_made().then(make_block).flatten();
     FAILED_AT.store(if made.is_some() { 0 } else { sys::clock(sys::MONOTONIC) }, Relaxed);
     made
 }
@@ -232,6 +236,14 @@ fn make_block() -> Option<*mut Block> {
 
 /// A block for a child that has this process's memory, with a folder of the child's own.
 fn lend() -> Option<*mut Block> {
+    let made = start::process_made().then(make_lent).flatten();
+    if made.is_none() {
+        vfork_x86_64::go_without();
+    }
+    made
+}
+
+fn make_lent() -> Option<*mut Block> {
     let tid = sys::gettid();
     let (folder, page) = start::lend(tid)?;
     let b = sys::pages(size_of::<Block>()).cast::<Block>();

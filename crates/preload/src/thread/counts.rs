@@ -147,6 +147,10 @@ unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
     let frame = unsafe { &mut *frame };
     fork::check();
     let Some(slot) = table::slot(frame.slot) else { return 0 };
+    // A forked child that is not followed has just been noticed.
+    if fork::is_away() {
+        return slot.real.load(Relaxed);
+    }
     if let Some(b) = super::block::current() {
         if !b.inside {
             add(b, frame.slot);

@@ -1,9 +1,10 @@
 //! vfork: its child has our memory and the thread's own words too, while the parent waits. So the words are put aside in registers,
 //! which each of the two has for itself; the child begins without them, and makes a folder and a ring of its own at its first call;
-//! the parent finds them as they were, whatever the child did, and however it ended.
+//! the parent finds them as they were, whatever the child did, and however it ended. Signals wait meanwhile: a handler in between would find
+//! the other's words.
 //!
 //! Must never be on the stack between the two: the child returns first, and writes over it. What the real one does beyond the
-//! system call (errno, a shadow stack) is left to it.
+//! system call (errno, a shadow stack) is left to it. What goes wrong for the child must leave no mark in the parent.
 
 use super::fork;
 use crate::sys;
@@ -20,24 +21,52 @@ global_asm!(
     ".text",
 );
 
-/// True in a child by vfork, which has its parent's memory. A system call: for what is done once.
-pub fn is_child() -> bool {
-    let word: usize;
-    // SAFETY: reads this thread's static TLS block.
+/// A child by vfork, and one that cannot have a ring.
+const CHILD: usize = 1;
+const WITHOUT: usize = 2;
+
+/// This thread's word.
+fn word() -> *mut usize {
+    let p;
+    // SAFETY: computes an address in this thread's static TLS block.
     unsafe {
-        asm!("mov {0}, qword ptr [rip + cutap_vforked@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]", out(reg) word,
-             options(nostack, readonly));
+        asm!("mov {0}, qword ptr [rip + cutap_vforked@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
+             options(nostack, pure, readonly));
     }
-    // A child that it forked has the word too, and memory of its own.
-    word != 0 && sys::getpid() != fork::pid()
+    p
 }
 
-/// The child of this block has ended, or runs another program: nothing of it is needed any more.
+/// True in a child by vfork, which has its parent's memory. A system call: for what is done once.
+pub fn is_child() -> bool {
+    // SAFETY: this thread's own word. A child that such a child forked has it too, and memory of its own.
+    unsafe { *word() != 0 && sys::getpid() != fork::pid() }
+}
+
+/// True in such a child once it could not have a ring: it does not try again.
+pub fn goes_without() -> bool {
+    // SAFETY: this thread's own word.
+    unsafe { *word() == WITHOUT }
+}
+
+/// See `goes_without`. The parent finds its own word again.
+pub fn go_without() {
+    // SAFETY: as above.
+    unsafe { *word() = WITHOUT };
+}
+
+/// A forked child that nobody has noticed must be noticed before it has a child of this kind, which would do it in its name.
 #[cfg(feature = "inject")]
-unsafe extern "C" fn over(block: *mut super::block::Block) {
+extern "C" fn check() {
+    fork::check();
+}
+
+/// The child has ended, or runs another program: nothing of its block is needed any more. `block`: null, being made, or the child's.
+#[cfg(feature = "inject")]
+unsafe extern "C" fn over(block: *mut super::block::Block, child: u32) {
+    crate::start::given_up_by(child);
     // SAFETY: a block that the child made; nobody else knows of it.
     unsafe {
-        if !(*block).lent.is_null() {
+        if block as usize > 1 && !(*block).lent.is_null() {
             super::ring::bury(block);
         }
     }
@@ -53,6 +82,24 @@ pub unsafe extern "C" fn vfork() {
         "endbr64",
         // A shadow stack is the child's too.
         "test dword ptr fs:[0x48], 2",
+        "jnz 4f",
+        "sub rsp, 24",
+        ".cfi_adjust_cfa_offset 24",
+        "cmp dword ptr [rip + CUTAP_FORK], {here}",
+        "je 1f",
+        "call {check}",
+        // All signals.
+        "1: mov qword ptr [rsp], -1",
+        "mov edi, 2",
+        "mov rsi, rsp",
+        "lea rdx, [rsp + 8]",
+        "mov r10d, 8",
+        "mov eax, 14",
+        "syscall",
+        "mov rsi, [rsp + 8]",
+        "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
+        "test eax, eax",
         "jnz 4f",
         "mov rax, [rip + cutap_tls@GOTTPOFF]",
         "mov r8, fs:[rax]",
@@ -70,9 +117,14 @@ pub unsafe extern "C" fn vfork() {
         "push rdi",
         ".cfi_adjust_cfa_offset 8",
         ".cfi_offset rip, -8",
+        "push rax",
+        ".cfi_adjust_cfa_offset 8",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
         "test eax, eax",
-        "jz 3f",
-        "js 4f",
+        "js 3f",
+        "jz 2f",
+        // ---- the parent
         "mov rcx, [rip + cutap_counts@GOTTPOFF]",
         "mov fs:[rcx], r9",
         "mov rcx, [rip + cutap_hook_tls@GOTTPOFF]",
@@ -82,25 +134,39 @@ pub unsafe extern "C" fn vfork() {
         "mov rcx, [rip + cutap_tls@GOTTPOFF]",
         "mov rdi, fs:[rcx]",
         "mov fs:[rcx], r8",
-        // None, being made, or the parent's: the child was killed before it came to its first instruction.
-        "cmp rdi, 1",
-        "jbe 2f",
+        // The parent's: the child was killed before it came to its first instruction.
+        "xor ecx, ecx",
         "cmp rdi, r8",
-        "je 2f",
-        "push rax",
+        "cmove rdi, rcx",
+        "mov esi, eax",
+        "sub rsp, 8",
         ".cfi_adjust_cfa_offset 8",
         "call {over}",
-        "pop rax",
+        "add rsp, 8",
         ".cfi_adjust_cfa_offset -8",
-        "2: ret",
-        "3: mov rcx, [rip + cutap_tls@GOTTPOFF]",
+        "jmp 3f",
+        // ---- the child
+        "2: mov rcx, [rip + cutap_tls@GOTTPOFF]",
         "mov fs:[rcx], rax",
         "mov rcx, [rip + cutap_counts@GOTTPOFF]",
         "mov fs:[rcx], rax",
         "mov rcx, [rip + cutap_hook_tls@GOTTPOFF]",
         "mov fs:[rcx], rax",
         "mov rcx, [rip + cutap_vforked@GOTTPOFF]",
-        "mov qword ptr fs:[rcx], 1",
+        "mov qword ptr fs:[rcx], {child}",
+        // ---- the signals that were not blocked before
+        "3: mov edi, 2",
+        "mov rsi, rsp",
+        "xor edx, edx",
+        "mov r10d, 8",
+        "mov eax, 14",
+        "syscall",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rax",
+        ".cfi_adjust_cfa_offset -8",
+        "test eax, eax",
+        "js 4f",
         "ret",
         "4: .weak __vfork",
         "mov r11, [rip + __vfork@GOTPCREL]",
@@ -110,6 +176,9 @@ pub unsafe extern "C" fn vfork() {
         "5: mov eax, -1",
         "ret",
         ".cfi_endproc",
+        here = const fork::RECORDED as u32,
+        child = const CHILD,
+        check = sym check,
         over = sym over,
     )
 }

@@ -205,7 +205,7 @@ fn values(value: &Value) -> u32 {
 
 fn walk(tables: &'static Tables, params: &'static [Param], words: &[u8], memory: &[u8], before: &[u8]) -> u32 {
     let (mut state, mut kernels) = (State::default(), Kernels::default());
-    kernels.parameters(0x10, words);
+    kernels.parameters(0x10, 0, words);
     kernels.entry(b".entry _Z1kiPfPFviE(.param .u32 n, .param .u64 .ptr a, .param .b8 f[8])");
     kernels.entry(memory);
     let shape = Shape { ints: 6, vectors: 2, stack: 4 };

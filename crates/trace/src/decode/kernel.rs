@@ -51,7 +51,7 @@ impl Walk<'_> {
     /// Parameters that were kept one behind the other, without the gaps between them.
     pub fn kernel_params(&mut self, row: &Row<'_>, address: u64, function: u8, or: u8) -> Option<Value> {
         let handle = self.kernel_of(row, function, or)?;
-        let table = self.kernels?.parameters_of(handle)?.clone();
+        let table = self.kernels?.parameters_of(handle, self.ticks)?.clone();
         let mut rest = match self.memory.at(address) {
             Some(kept) => kept.bytes,
             // Of a kernel without parameters nothing is kept.
@@ -77,7 +77,7 @@ impl Walk<'_> {
     /// parameters are known is meant.
     fn kernel_of(&self, row: &Row<'_>, function: u8, or: u8) -> Option<u64> {
         let both = [function, or].map(|n| self.sibling(row, n).filter(|handle| *handle != 0));
-        let known = |handle: &u64| self.kernels.is_some_and(|k| k.parameters_of(*handle).is_some());
+        let known = |handle: &u64| self.kernels.is_some_and(|k| k.parameters_of(*handle, self.ticks).is_some());
         both.into_iter().flatten().find(known).or(both[0]).or(both[1])
     }
 
@@ -99,7 +99,7 @@ impl Walk<'_> {
             _ => None,
         });
         let handle = function.and_then(|(f, or)| self.kernel_of(row, f, or)).unwrap_or(0);
-        let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle)).cloned() else {
+        let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle, self.ticks)).cloned() else {
             return Some(Value::To(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
         };
         // Of one that goes on behind what was kept its beginning is shown.

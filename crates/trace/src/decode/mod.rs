@@ -124,6 +124,7 @@ impl Interpreter {
         let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
+        walk.ticks = call.ticks;
         walk.kernel = call.kernel().map(|k| &**k);
         let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
         let _ = call.inputs.set(inputs);
@@ -149,6 +150,7 @@ impl Interpreter {
         walk.before = Memory::new(&call.memory);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
+        walk.ticks = call.ticks;
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.is_error());
             if call.function.layer == Layer::Driver {
@@ -181,6 +183,7 @@ pub(crate) fn plain_inputs(call: &Call, kernels: Option<&Kernels>) -> Box<[Value
     let memory = Memory::new(&call.memory);
     let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
     walk.kernels = kernels;
+    walk.ticks = call.ticks;
     walk.kernel = call.kernel().map(|k| &**k);
     (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect()
 }

@@ -41,6 +41,8 @@ pub struct Walk<'a> {
     pub state: Option<&'a mut State>,
     /// What the driver says of kernels' parameters.
     pub kernels: Option<&'a Kernels>,
+    /// When that was, in ticks: a handle may be another kernel's later.
+    pub ticks: u64,
     /// Name of the kernel that is launched.
     pub kernel: Option<&'a str>,
     /// Addresses are those of memory that the call has made: there is nothing else to say of them.
@@ -63,6 +65,7 @@ impl<'a> Walk<'a> {
             side,
             state: None,
             kernels: None,
+            ticks: u64::MAX,
             kernel: None,
             new_memory: false,
             new_address: 0,

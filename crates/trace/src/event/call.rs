@@ -63,6 +63,8 @@ pub struct Call {
     pub depth: u32,
     /// When, CLOCK_MONOTONIC.
     pub start_ns: u64,
+    /// The same in ticks of its process.
+    pub(crate) ticks: u64,
     /// Return address in the caller.
     pub caller: u64,
     /// Argument words.
@@ -91,6 +93,7 @@ impl Call {
             function,
             depth: 0,
             start_ns: 0,
+            ticks: u64::MAX,
             caller: 0,
             args,
             memory: memory.into(),

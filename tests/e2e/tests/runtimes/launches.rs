@@ -2,6 +2,8 @@
 //! time that a kernel is met and later.
 
 use crate::forum::build_in;
+use crate::real::build;
+use crate::stepped::stand_in;
 use cutap_e2e::{cutap, finish, scratch};
 use serde_json::Value;
 use std::process::Command;
@@ -19,6 +21,33 @@ fn bytes(value: &Value, size: usize) -> Vec<u8> {
     let mut all: Vec<u8> = items.iter().flat_map(|i| i.as_u64().expect("a number").to_le_bytes()).collect();
     all.truncate(size);
     all
+}
+
+/// Handles that the driver gives out again for another kernel, and two that share a place of ours: each launch has its own kernel's
+/// parameters, also when it is read later, and the driver is asked once for each.
+#[test]
+fn handles_that_are_given_out_again() {
+    let program = build("handles_again", "handles_again", &["-ldl"]);
+    let folder = scratch("handles_again");
+    let file = folder.join("run.cutap");
+    let mut command = Command::new(cutap());
+    command.arg("record").arg("-o").arg(&file).arg("--").arg(&program).env("LD_LIBRARY_PATH", stand_in());
+    let run = finish(&mut command);
+    // Four of each, with the question behind the last parameter; two that share a place.
+    assert!(run.status.success() && run.stdout == "asked 32\n", "{run:?}");
+    let shown = finish(Command::new(cutap()).args(["show", "--json", "-e", "cuLaunchKernel"]).arg(&file));
+    let lines = shown.stdout.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+    let launches: Vec<Value> = lines.filter(|l| l["type"] == "call").collect();
+    assert_eq!(launches.len(), 16 + 2000, "{run:?}");
+    for launch in launches {
+        let items = &launch["arguments"][9]["value"]["to"];
+        let alone = launch["args"][1] == "0x9";
+        let as_passed = match alone {
+            true => items["total"] == 1 && items["items"][0] == 42,
+            false => items["total"] == 3 && items["items"][1] == 99 && items["items"][0] == 0x1122_3344_5566_7788u64,
+        };
+        assert!(as_passed && launch["result"] == 0, "{launch}");
+    }
 }
 
 #[test]

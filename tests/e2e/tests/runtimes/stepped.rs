@@ -22,8 +22,25 @@ const STAND_IN: [(&str, &[Shown]); 4] = [
     ("cuStepNobodyDeclares", &[]),
 ];
 
+/// The same where nothing is recorded, and the calls go past the frames: the program's own sampler must find its way through.
+#[test]
+fn a_signal_at_every_instruction_outside_of_a_range() {
+    let program = build("stepped", "stepped", &["-ldl"]);
+    for function in ["cuCtxSetCurrent", "cuMemGetInfo_v2", "cuArrayCreate_v2", "cuStepNobodyDeclares", "cuLaunchKernel"]
+    {
+        let folder = scratch("outside");
+        let mut command = Command::new(cutap());
+        command.args(["record", "--range", "profiler", "-o"]).arg(folder.join("run.cutap")).arg("--").arg(&program);
+        let run = finish(command.arg(function).env("LD_LIBRARY_PATH", stand_in()));
+        if run.status.code() == Some(77) {
+            return println!("skipped: a signal at every instruction: processes may not be traced here");
+        }
+        assert!(run.status.success(), "{function}: {run:?}");
+    }
+}
+
 /// The folder of a driver that launches without a lock.
-fn stand_in() -> PathBuf {
+pub fn stand_in() -> PathBuf {
     let folder = out().join("stepped");
     fs::create_dir_all(&folder).expect("the target folder is writable");
     let built = build("stand_in_driver", "libcuda.so.1-stepped", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]);

@@ -2,7 +2,7 @@
 
 use super::thunks_x86_64::{Frame, STACK_WORDS};
 use super::{hooks, table};
-use crate::thread::{self, block, record};
+use crate::thread::{self, record};
 use crate::{start, sys};
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::count;
@@ -42,21 +42,15 @@ unsafe extern "C" fn cutap_after(frame: *mut Frame) {
 
 /// How many of the caller's stack words can be read. Nothing says how many arguments there are, and a
 /// stack may end just above them (a fibre's): what lies in the page in which they begin is mapped, the
-/// page behind it is asked of the kernel.
+/// page behind it is asked of the kernel. What is known of the thread's stack does not help: a fibre's may have lain below it, and be gone.
 #[inline(always)]
 pub fn stack_words(at: usize) -> usize {
     let in_page = (4096 - (at & 4095)) / 8;
-    if in_page >= STACK_WORDS || more_stack(at) || sys::readable(at + in_page * 8) {
+    if in_page >= STACK_WORDS || sys::readable(at + in_page * 8) {
         return STACK_WORDS;
     }
     start::count(count::STACK_SHORT, 1);
     in_page
-}
-
-/// True when the thread's stack is known to reach beyond the words.
-#[inline(never)]
-fn more_stack(at: usize) -> bool {
-    block::existing().is_some_and(|b| b.stack.with(at).holds(at, STACK_WORDS * 8))
 }
 
 /// A C++ function that was asked for: noted on the way in, then jumped to, for its arguments by value

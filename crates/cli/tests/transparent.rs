@@ -172,7 +172,7 @@ fn the_program_outlives_a_killed_collector_and_a_killed_front() {
     assert_eq!(said("another goes on"), 5);
     assert_eq!(std::fs::read_to_string(&mark).unwrap(), "over\n");
     let kept = std::fs::read_to_string(&messages).unwrap();
-    let kept = kept.split("cutap show ").nth(1).and_then(|s| s.split(')').next()).unwrap();
+    let kept = kept.split("cutap show ").nth(1).and_then(|s| s.split([',', ')']).next()).unwrap();
     std::fs::remove_dir_all(kept).unwrap();
 
     std::fs::remove_file(&mark).unwrap();

@@ -22,6 +22,7 @@ global_asm!(
 );
 
 /// A child by vfork, and one that cannot have a ring.
+#[cfg(feature = "inject")]
 const CHILD: usize = 1;
 const WITHOUT: usize = 2;
 

@@ -82,12 +82,12 @@ pub struct Control {
     pub heartbeat: AtomicU64,
     /// One of the `RECORDING_*` values.
     pub recording: AtomicU32,
+    /// Raised when the rules have changed, odd while they are being written: processes look at what is armed again.
+    pub rules_epoch: AtomicU32,
     /// Processes that could not make their folder: nothing of them is here.
     pub failed: AtomicU32,
     /// The process that started first, for [`NO_FOLLOW`]; 0: none yet. It keeps its id through exec.
     pub first_pid: AtomicU32,
-    /// Length of `rules`.
-    pub rules_len: AtomicU32,
     /// What is wanted, one rule a line (see `calls::filter`): empty means everything.
     pub rules: [u8; RULES_BYTES],
     /// For the collector that follows one that was killed: ticks up to which all events are
@@ -96,8 +96,8 @@ pub struct Control {
     /// CLOCK_MONOTONIC nanoseconds of the last sign of life of somebody who copies the rings of a flight
     /// recorder: no chunk is written over meanwhile. 0: nobody.
     pub copying: AtomicU64,
-    /// Raised when the rules have changed, odd while they are being written: processes look at what is armed again.
-    pub rules_epoch: AtomicU32,
+    /// Length of `rules`.
+    pub rules_len: AtomicU32,
     /// Bytes of the caller's stack that are kept of a call; 0: no stacks.
     pub stack_bytes: u32,
     /// Length of `stack_rules`.
@@ -123,3 +123,8 @@ pub struct Control {
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);
+// The assembler reads the two as one word.
+const _: () = assert!(
+    core::mem::offset_of!(Control, recording).is_multiple_of(8)
+        && core::mem::offset_of!(Control, rules_epoch) == core::mem::offset_of!(Control, recording) + 4
+);

@@ -13,13 +13,11 @@ use crate::slots::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
 use crate::slots::thunks_x86_64::THUNKS;
 use crate::thread::block::{self, Block, DEPTH, ONE_STACK, OpenCall};
 use crate::thread::counts::REPORTED;
-use crate::thread::fork::RECORDED;
-use crate::thread::{record, stack};
+use crate::thread::{fork, record, stack};
 use core::arch::global_asm;
 use core::mem::offset_of;
-use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
+use cutap_wire::control::Control;
 use cutap_wire::counts::HEAD;
-use cutap_wire::flags::CALLBACKS;
 use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind, note};
 use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter, LINE};
 
@@ -29,7 +27,7 @@ const FUNCTIONS: usize = offset_of!(Instance, functions);
 const _: () = assert!(size_of::<Function>() == 64 && size_of::<OpenCall>() == 24);
 
 global_asm!(
-    ".hidden cutap_reports, cutap_on_callback, cutap_report_launched, cutap_report_closed, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, cutap_tls",
+    ".hidden cutap_reports, cutap_on_callback, cutap_report_launched, cutap_report_closed, CUTAP_CONTROL, CUTAP_FORK, cutap_tls",
     ".hidden CUTAP_NAME_PLACES, CUTAP_KERNEL_NAMES, CUTAP_UNLOADED",
     ".globl cutap_reports",
     ".type cutap_reports,@function",
@@ -56,35 +54,32 @@ global_asm!(
     "  ja \\otherwise",
     "9:",
     ".endm",
+    // A report of a function that is known, and that no profiler wants.
+    ".macro cutap_ours",
+    "  test rsi, rsi",
+    "  jz cutap_on_callback",
+    "  cmp edi, [r8 + {count}]",
+    "  jae cutap_on_callback",
+    "  mov r9, [r8 + {driver_flags}]",
+    "  mov edi, edi",
+    "  cmp dword ptr [r9 + 4 * rdi], 0",
+    "  jne cutap_on_callback",
+    ".endm",
     ".text",
     ".balign 64",
     // Callback id in edi, the record in rsi, the instance's number in edx, its address in r8.
     "cutap_reports:",
     ".cfi_startproc",
-    "  mov eax, [rip + CUTAP_CONTROL + {recording}]",
-    "  cmp qword ptr [rip + CUTAP_FORK], {here}",
-    "  jne cutap_on_callback",
-    "  test rsi, rsi",
-    "  jz cutap_on_callback",
-    "  mov edi, edi",
-    "  cmp rdi, [r8 + {count}]",
-    "  jae cutap_on_callback",
-    "  mov r9, [r8 + {driver_flags}]",
-    "  cmp dword ptr [r9 + 4 * rdi], 0",
-    "  jne cutap_on_callback", // a profiler wants it
-    "  cmp eax, {on}",
-    "  je 3f",
-    "  cmp eax, {counting}",
-    "  jne cutap_on_callback",
-    "  cmp dword ptr [rsi + {phase}], 0",
-    "  jne 2f", // where calls are counted, none is open but in `reported`
-    "  mov eax, [rip + CUTAP_CONTROL + {epoch}]",
-    "  cmp eax, [rip + CUTAP_SEEN]",
-    "  jne cutap_on_callback",
+    "  mov rax, [rip + CUTAP_CONTROL + {recording}]", // and the number of the rules
     "  mov r10, [rip + cutap_tls@GOTTPOFF]",
+    "  cmp rax, [rip + CUTAP_FORK + {counted}]",
+    "  jne 3f",
+    "  cutap_ours",
     "  mov r10, fs:[r10]",
     "  cmp r10, 1",
     "  jbe cutap_on_callback",
+    "  cmp dword ptr [rsi + {phase}], 0",
+    "  jne 2f", // where calls are counted, none is open but in `reported`
     "  cmp byte ptr [r10 + {inside}], 0",
     "  jne cutap_on_callback",
     "  mov rax, [r10 + {depth}]",
@@ -93,28 +88,28 @@ global_asm!(
     "  mov r9, [r10 + {numbers}]",
     "  test r9, r9",
     "  jz cutap_on_callback",
-    "  mov ecx, edi",
-    "  shl ecx, 6",
-    "  add rcx, r8",
-    "  cmp dword ptr [rcx + {bound}], {enough}",
-    "  jb cutap_on_callback",
-    "  mov eax, [rcx + {slot}]",
+    "  shl edi, 6",
+    "  add rdi, r8",
+    "  cmp dword ptr [rdi + {bound}], {enough}",
+    "  jb 4f",
+    "  mov eax, [rdi + {slot}]",
     "  sub eax, {thunks}", // no number, or nobody wants it: beyond all that are counted
     "  cmp eax, [r9]",
-    "  jae cutap_on_callback",
+    "  jae 4f",
     "  inc qword ptr [r9 + 8 * rax + {head_of_counts}]",
     "  mov [r10 + {reported}], rsi",
-    "1: xor eax, eax",
+    "  xor eax, eax",
     "  ret",
-    "2: mov r10, [rip + cutap_tls@GOTTPOFF]",
-    "  mov r10, fs:[r10]",
-    "  cmp r10, 1",
-    "  jbe 1b",
-    "  mov qword ptr [r10 + {reported}], 0",
-    "  jmp 1b",
+    "2: mov qword ptr [r10 + {reported}], 0",
+    "  xor eax, eax",
+    "  ret",
+    "4: sub rdi, r8",
+    "  shr edi, 6",
+    "  jmp cutap_on_callback",
     // ---- recorded
-    "3: cmp edi, {callbacks}",
-    "  jae cutap_on_callback",
+    "3: cmp rax, [rip + CUTAP_FORK + {recorded}]",
+    "  jne cutap_on_callback",
+    "  cutap_ours",
     "  mov r10d, edi",
     "  shl r10d, 6",
     "  lea r10, [r8 + r10 + {functions}]",
@@ -141,9 +136,6 @@ global_asm!(
     "  cmp dword ptr [r11 + {phase}], 0",
     "  jne 4f",
     // ---- a call begins
-    "  mov eax, [rip + CUTAP_CONTROL + {epoch}]",
-    "  cmp eax, [rip + CUTAP_SEEN]",
-    "  jne 7f",
     "  cutap_words 7f",
     "  mov rcx, [rdi + {head}]",
     "  mov rdx, [rsi + {depth}]",
@@ -308,27 +300,25 @@ global_asm!(
     ".cfi_endproc",
     ".size cutap_reports, . - cutap_reports",
     ".purgem cutap_words",
+    ".purgem cutap_ours",
     end_of_ring_macros!(),
     ".purgem cutap_output",
     ".purgem cutap_kernel_name",
     recording = const offset_of!(Control, recording),
-    counting = const RECORDING_COUNT,
-    on = const RECORDING_ON,
-    here = const RECORDED,
+    recorded = const fork::ON_WORD,
+    counted = const fork::COUNT_WORD,
     count = const offset_of!(Instance, count),
     driver_flags = const offset_of!(Instance, driver_flags),
     phase = const offset_of!(CallbackRecord, phase),
     parameters = const offset_of!(CallbackRecord, parameters),
     result = const offset_of!(CallbackRecord, result),
     export_table = const offset_of!(CallbackRecord, export_table),
-    epoch = const offset_of!(Control, rules_epoch),
     inside = const offset_of!(Block, inside),
     depth = const offset_of!(Block, depth),
     depths = const DEPTH,
     asked = const offset_of!(Block, asked.0),
     reported = const offset_of!(Block, reported),
     numbers = const REPORTED,
-    callbacks = const CALLBACKS,
     functions = const FUNCTIONS,
     bound = const FUNCTIONS + offset_of!(Function, bound),
     slot = const offset_of!(Function, slot),

@@ -11,7 +11,7 @@ use crate::thread::{block, fork};
 use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
-use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
+use cutap_wire::control::Control;
 use cutap_wire::count;
 use cutap_wire::process::Process;
 
@@ -26,31 +26,27 @@ pub fn entry() -> usize {
 
 global_asm!(
     ".hidden cutap_footprint, cutap_is_footprint, cutap_frame, cutap_quick_2, CUTAP_CONTROL, CUTAP_FORK",
-    ".hidden CUTAP_ASKING, CUTAP_QUIET, CUTAP_SEEN, CUTAP_PAGE, cutap_tls",
+    ".hidden CUTAP_ASKING, CUTAP_QUIET, CUTAP_PAGE, cutap_tls",
     ".globl cutap_footprint",
     ".type cutap_footprint,@function",
     ".text",
     ".balign 32",
     "cutap_footprint:",
     ".cfi_startproc",
-    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
-    "  je 2f",
-    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {counting}",
-    "  jne cutap_frame",
-    "2: cmp qword ptr [rip + CUTAP_FORK], {recorded}",
-    "  jne cutap_frame",
     "  push rax",
     ".cfi_adjust_cfa_offset 8",
     "  push rcx",
     ".cfi_adjust_cfa_offset 8",
+    "  mov rcx, [rip + CUTAP_CONTROL + {recording}]", // and the number of the rules
     "  mov rax, [rip + cutap_tls@GOTTPOFF]",
-    "  mov rax, fs:[rax]",
+    "  cmp rcx, [rip + CUTAP_FORK + {on_word}]",
+    "  je 2f",
+    "  cmp rcx, [rip + CUTAP_FORK + {count_word}]",
+    "  jne 6f",
+    "2: mov rax, fs:[rax]",
     "  cmp rax, 1",
     "  jbe 5f",
     "  cmp byte ptr [rax + {inside}], 0",
-    "  jne 5f",
-    "  mov ecx, [rip + CUTAP_CONTROL + {epoch}]",
-    "  cmp ecx, [rip + CUTAP_SEEN]",
     "  jne 5f",
     "  mov rcx, [rax + {depth}]",
     "  test rcx, rcx",
@@ -100,6 +96,13 @@ global_asm!(
     ".cfi_adjust_cfa_offset -8",
     "  jmp cutap_quick_2",
     ".cfi_adjust_cfa_offset 16",
+    // Off, another process, other rules.
+    "6: pop rcx",
+    ".cfi_adjust_cfa_offset -8",
+    "  pop rax",
+    ".cfi_adjust_cfa_offset -8",
+    "  jmp cutap_frame",
+    ".cfi_adjust_cfa_offset 16",
     "5: pop rcx",
     ".cfi_adjust_cfa_offset -8",
     "  pop rax",
@@ -143,11 +146,9 @@ global_asm!(
     ".cfi_endproc",
     ".size cutap_footprint, . - cutap_footprint",
     recording = const offset_of!(Control, recording),
-    on = const RECORDING_ON,
-    counting = const RECORDING_COUNT,
-    recorded = const fork::RECORDED,
+    on_word = const fork::ON_WORD,
+    count_word = const fork::COUNT_WORD,
     function = const FUNCTION,
-    epoch = const offset_of!(Control, rules_epoch),
     inside = const offset_of!(Block, inside),
     depth = const offset_of!(Block, depth),
     depths = const DEPTH,

@@ -54,10 +54,10 @@ macro_rules! open_macro {
     () => {
         "
 .macro cutap_open otherwise
-  mov eax, [rip + CUTAP_CONTROL + {epoch}]
+  mov rax, [rip + CUTAP_CONTROL + {recording}] // and the number of the rules
   cmp byte ptr [rsi + {inside}], 0
   jne \\otherwise
-  cmp eax, [rip + CUTAP_SEEN]
+  cmp rax, [rip + CUTAP_FORK + {on_word}]
   jne \\otherwise
   test byte ptr [r11 + {quick}], {unwanted}
   jnz \\otherwise

@@ -13,7 +13,7 @@ use super::table::{FIRST, QUICK};
 use crate::capture::quick::UNWANTED;
 use crate::capture::{kernels, launch};
 use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
-use crate::thread::fork::RECORDED;
+use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::stack;
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -48,7 +48,7 @@ pub fn entry(row: &Row) -> Option<usize> {
 
 global_asm!(
     ".hidden cutap_launch, cutap_inputs, cutap_inputs_personality, cutap_quick_end, cutap_frame, cutap_not_on, cutap_tls",
-    ".hidden CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET, CUTAP_KERNELS, CUTAP_PARAMETERS, CUTAP_UNLOADED",
+    ".hidden CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET, CUTAP_KERNELS, CUTAP_PARAMETERS, CUTAP_UNLOADED",
     ".text",
     ring_macros!(),
     frame_macros!(),
@@ -234,7 +234,7 @@ global_asm!(
     on = const RECORDING_ON,
     recorded = const RECORDED,
     here = const RECORDED as u32,
-    epoch = const offset_of!(Control, rules_epoch),
+    on_word = const ON_WORD,
     below = const BELOW,
     outgoing = const OUTGOING,
     kept = const KEPT,

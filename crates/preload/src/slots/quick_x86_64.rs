@@ -13,7 +13,7 @@ use super::table::{FIRST, QUICK};
 use super::thunks_x86_64::STACK_WORDS;
 use crate::capture::quick::{LENGTH_AT, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS, UNWANTED};
 use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
-use crate::thread::fork::RECORDED;
+use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::{record, stack};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -54,7 +54,7 @@ const _: () = assert!(size_of::<OpenCall>() == 24);
 
 global_asm!(
     ".hidden cutap_quick_0, cutap_quick_1, cutap_quick_2, cutap_quick_3, cutap_quick_4, cutap_quick_5, cutap_quick_6",
-    ".hidden cutap_quick_unknown, cutap_quick_unknown_personality, cutap_quick_after, cutap_quick_personality, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET",
+    ".hidden cutap_quick_unknown, cutap_quick_unknown_personality, cutap_quick_after, cutap_quick_personality, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET",
     ".hidden cutap_frame, cutap_not_on, cutap_tls",
     ".text",
     ring_macros!(),
@@ -294,7 +294,7 @@ global_asm!(
     on = const RECORDING_ON,
     recorded = const RECORDED,
     here = const RECORDED as u32,
-    epoch = const offset_of!(Control, rules_epoch),
+    on_word = const ON_WORD,
     writing = const offset_of!(Block, writing),
     inside = const offset_of!(Block, inside),
     low = const offset_of!(Block, stack) + stack::LOW,

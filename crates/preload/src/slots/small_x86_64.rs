@@ -13,7 +13,7 @@ use super::thunks_x86_64::THUNKS;
 use crate::capture;
 use crate::capture::quick::{EXITS, UNWANTED};
 use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
-use crate::thread::fork::RECORDED;
+use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::stack;
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -116,7 +116,7 @@ fn input(row: &Row, step: &Step) -> Option<u64> {
 global_asm!(
     ".hidden cutap_small_0, cutap_small_1, cutap_small_2, cutap_small_3, cutap_small_4, cutap_small_5, cutap_small_6",
     ".hidden cutap_small_stack, cutap_inputs, cutap_inputs_personality, cutap_quick_end, cutap_quick_end_by_steps",
-    ".hidden cutap_frame, cutap_not_on, cutap_tls, CUTAP_SEEN, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET, CUTAP_SLOTS, CUTAP_SMALL",
+    ".hidden cutap_frame, cutap_not_on, cutap_tls, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET, CUTAP_SLOTS, CUTAP_SMALL",
     ".text",
     ring_macros!(),
     frame_macros!(),
@@ -282,7 +282,7 @@ global_asm!(
     on = const RECORDING_ON,
     recorded = const RECORDED,
     here = const RECORDED as u32,
-    epoch = const offset_of!(Control, rules_epoch),
+    on_word = const ON_WORD,
     low = const offset_of!(Block, stack) + stack::LOW,
     high = const offset_of!(Block, stack) + stack::HIGH,
     inside = const offset_of!(Block, inside),

@@ -87,21 +87,26 @@ pub fn listening() -> bool {
     state() != 0
 }
 
-/// The rules that what is armed was last looked at with; the quick frames compare it too.
-#[unsafe(no_mangle)]
-static CUTAP_SEEN: AtomicU32 = AtomicU32::new(0);
+/// The rules that what is armed was last looked at with. `fork::agree` makes of it what the frames compare.
+static SEEN: AtomicU32 = AtomicU32::new(0);
 static APPLYING: AtomicU32 = AtomicU32::new(0);
+
+/// Their number.
+pub fn seen() -> u32 {
+    SEEN.load(SeqCst)
+}
 
 /// True when somebody has changed the rules.
 #[inline(always)]
 pub fn rules_changed() -> bool {
-    here().rules_epoch.load(Relaxed) != CUTAP_SEEN.load(Relaxed)
+    here().rules_epoch.load(Relaxed) != SEEN.load(Relaxed)
 }
 
 /// The rules are others, whatever their number says: they are another page's.
 pub fn look_again() {
     // Numbers of rules are even.
-    CUTAP_SEEN.store(u32::MAX, Release);
+    SEEN.store(u32::MAX, SeqCst);
+    fork::agree();
 }
 
 /// A forked child: the thread that was looking is its parent's.
@@ -131,7 +136,8 @@ pub fn apply_rules() {
             slots::each_recorded(|load, name| owner(load).is_none_or(|o| wanted(o, name)));
         });
         instances::ask_again();
-        CUTAP_SEEN.store(epoch, Release);
+        SEEN.store(epoch, SeqCst);
+        fork::agree();
     }
     APPLYING.store(0, Release);
 }

@@ -2,8 +2,10 @@
 //! a raw clone. It keeps its value in a child that has its parent's memory: of vfork's see `vfork_x86_64`; any other such child calls
 //! as its parent does, in its parent's ring.
 
+use crate::start::switch;
 use crate::{loader, routes, start, sys, thread};
-use core::sync::atomic::{AtomicU32, Ordering::*};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use cutap_wire::control::{RECORDING_COUNT, RECORDING_ON};
 
 /// A page that a wiped one is mapped over.
 #[repr(C, align(4096))]
@@ -12,11 +14,25 @@ struct Page {
     here: AtomicU32,
     /// Not zero: nothing of this process is recorded now, whatever the control page says.
     away: AtomicU32,
+    /// What `recording` and `rules_epoch` of the control page are as one word while calls are recorded here, by rules that this process
+    /// has looked at; 0: not at all.
+    recorded: AtomicU64,
+    /// The same while they are counted.
+    counted: AtomicU64,
 }
 
-/// The page. Gates and frames look at both words at once, so it has a fixed place.
+/// The page. Gates and frames look at `here` and `away` at once, so it has a fixed place.
 #[unsafe(no_mangle)]
-static CUTAP_FORK: Page = Page { here: AtomicU32::new(HERE), away: AtomicU32::new(0) };
+static CUTAP_FORK: Page = Page {
+    here: AtomicU32::new(HERE),
+    away: AtomicU32::new(0),
+    recorded: AtomicU64::new(RECORDING_ON as u64),
+    counted: AtomicU64::new(RECORDING_COUNT as u64),
+};
+/// Where in the page the assembler finds it.
+pub const ON_WORD: usize = core::mem::offset_of!(Page, recorded);
+/// See `ON_WORD`.
+pub const COUNT_WORD: usize = core::mem::offset_of!(Page, counted);
 /// The two words of a process of which calls are recorded, as the assembler sees them.
 pub const RECORDED: u64 = HERE as u64;
 /// Bits of `away`, which outlive a fork.
@@ -25,7 +41,7 @@ static AWAY: AtomicU32 = AtomicU32::new(0);
 /// See `Page`.
 #[inline(always)]
 pub fn is_away() -> bool {
-    CUTAP_FORK.away.load(Relaxed) != 0
+    CUTAP_FORK.away.load(SeqCst) != 0
 }
 
 /// Sets or clears a bit of it.
@@ -34,7 +50,23 @@ pub fn away(bit: u32, set: bool) {
         true => AWAY.fetch_or(bit, AcqRel),
         false => AWAY.fetch_and(!bit, AcqRel),
     };
-    CUTAP_FORK.away.store(AWAY.load(Acquire), Release);
+    CUTAP_FORK.away.store(AWAY.load(Acquire), SeqCst);
+    agree();
+}
+
+/// Sets the words that follow from `here`, `away` and the rules that were looked at, one of which has changed.
+pub fn agree() {
+    let all = || (CUTAP_FORK.here.load(SeqCst) == HERE && !is_away(), switch::seen());
+    loop {
+        let (here, rules) = all();
+        let word = |state: u32| if here { u64::from(rules) << 32 | u64::from(state) } else { 0 };
+        CUTAP_FORK.recorded.store(word(RECORDING_ON), SeqCst);
+        CUTAP_FORK.counted.store(word(RECORDING_COUNT), SeqCst);
+        // Whoever changes one of them meanwhile does the same; the last one has them both.
+        if all() == (here, rules) {
+            return;
+        }
+    }
 }
 
 /// Processes since start: a thread block of another generation is the parent's.
@@ -74,6 +106,8 @@ pub fn start() {
     unsafe {
         (*page.cast::<Page>()).here.store(HERE, Relaxed);
         (*page.cast::<Page>()).away.store(AWAY.load(Relaxed), Relaxed);
+        (*page.cast::<Page>()).recorded.store(CUTAP_FORK.recorded.load(Relaxed), Relaxed);
+        (*page.cast::<Page>()).counted.store(CUTAP_FORK.counted.load(Relaxed), Relaxed);
         sys::move_over(page, (&raw const CUTAP_FORK).cast_mut().cast(), size_of::<Page>());
     }
 }
@@ -109,6 +143,7 @@ fn forked(word: &AtomicU32) {
             routes::instances::forked();
             crate::hook::thread::forked();
             word.store(HERE, Release);
+            agree();
             sys::restore_signals(signals);
         }
         Err(_) => {

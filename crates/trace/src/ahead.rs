@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 /// Chunks of a ring that are unpacked ahead.
 const AHEAD: usize = 4;
@@ -32,10 +32,26 @@ struct Job {
 
 type Reply = (usize, io::Result<Vec<u8>>);
 
-/// The thread; it ends when nobody has it any more.
+/// The thread; it has ended when nobody has it any more.
+#[derive(Debug)]
+struct Worker {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Who unpacks, and how much there is.
 #[derive(Debug, Clone)]
 pub struct Unpacker {
-    jobs: Sender<Job>,
+    worker: Arc<Worker>,
     /// Bytes that were asked for and not taken yet, and bytes that are being read.
     ahead: Arc<AtomicUsize>,
     kept: Arc<AtomicUsize>,
@@ -45,7 +61,7 @@ impl Unpacker {
     /// Starts it.
     pub fn start(file: Arc<File>, damaged: Damaged) -> Unpacker {
         let (jobs, waiting) = channel::<Job>();
-        thread::spawn(move || {
+        let thread = thread::spawn(move || {
             for Job { which, block, mut buffer, reply } in waiting {
                 let done = cutap_file::body(&*file, &block, &mut buffer).map(|()| buffer);
                 if done.is_err() {
@@ -55,7 +71,8 @@ impl Unpacker {
                 let _ = reply.send((which, done));
             }
         });
-        Unpacker { jobs, ahead: Arc::default(), kept: Arc::default() }
+        let worker = Arc::new(Worker { jobs: Some(jobs), thread: Some(thread) });
+        Unpacker { worker, ahead: Arc::default(), kept: Arc::default() }
     }
 }
 
@@ -127,7 +144,7 @@ impl Ahead {
     fn ask(&mut self, which: usize, block: &mut impl FnMut(usize) -> Option<Block>, buffer: Vec<u8>) -> bool {
         let Some(block) = block(which) else { return false };
         let job = Job { which, block, buffer, reply: self.reply.clone() };
-        let sent = self.unpacker.jobs.send(job).is_ok();
+        let sent = self.unpacker.worker.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
         if sent {
             self.asked.push_back((which, block.raw as usize));
             self.unpacker.ahead.fetch_add(block.raw as usize, Relaxed);

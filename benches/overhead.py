@@ -2,7 +2,7 @@
 """What a CUDA call costs under cutap, CUPTI and Nsight Systems: one program, run under each in turns.
 
     benches/overhead.py --cutap CUTAP [--sim] [--program overhead] [--built DIR] [--rounds N]
-                        [--out FILE.md] [--columns NAME,...] [--name MACHINE]
+                        [--seconds N] [--out FILE.md] [--columns NAME,...] [--name MACHINE]
 
 Needs Python 3.9 and, for what --built has not, gcc. --program is overhead.c, built (with libcudart_static.a
 behind it, or with -DDRIVER_ONLY); --built is a folder with cupti_overhead.so, flag_on.so and hook_nothing.so.
@@ -14,6 +14,7 @@ import argparse
 import datetime
 import glob
 import json
+import math
 import os
 import platform
 import resource
@@ -23,6 +24,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "gpu"))
@@ -207,10 +209,13 @@ COLUMNS = {
 }
 
 
-def measure(columns, bench, names, rounds):
-    """These columns in turns: the results of each, and why others have none."""
+def measure(columns, bench, names, rounds, seconds):
+    """These columns in turns: the results of each, and why others have none. No round begins after so many seconds."""
     results, missing = {name: [] for name in names}, {}
+    begin = time.monotonic()
     for n in range(rounds):
+        if n and time.monotonic() - begin > seconds:
+            break
         for name in names:
             if name in missing:
                 continue
@@ -298,6 +303,7 @@ def main():
     parser.add_argument("--built", default=HERE, help="folder of the libraries of this bench")
     parser.add_argument("--cudart", help="a shared libcudart, whose cudaGetDevice is timed too; PyTorch's is found")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no round after these")
     parser.add_argument("--burst", type=int, default=4000)
     parser.add_argument("--bursts", type=int, default=15)
     parser.add_argument("--sustained", type=int, default=150, help="milliseconds for each call")
@@ -314,14 +320,14 @@ def main():
             parser.error(f"no column {unknown[0]!r}; there are: {', '.join(COLUMNS)}")
         names = [c for c in COLUMNS if c == "plain" or c in asked]
     with tempfile.TemporaryDirectory(prefix="cutap-overhead.") as work:
-        results, missing = measure(COLUMNS, Bench(options, work), names, options.rounds)
+        results, missing = measure(COLUMNS, Bench(options, work), names, options.rounds, options.seconds)
     if "plain" not in results:
         sys.exit(f"overhead.py: the program does not run plain: {missing.get('plain')}")
     driver = "the simulated driver" if options.sim else "the real driver"
     head = [
         f"# What a call costs, {datetime.date.today().isoformat()}, {options.name}, {driver}",
         "",
-        f"{options.rounds} rounds, all columns in turns in each. {os.cpu_count()} cores ({processor()}), Linux {platform.release()}, "
+        f"{len(results['plain'])} rounds, all columns in turns in each. {os.cpu_count()} cores ({processor()}), Linux {platform.release()}, "
         f"load {os.getloadavg()[0]:.1f} at the end. `benches/overhead.py`; docs/overhead.md says what the columns mean.",
         "",
     ]

@@ -12,6 +12,7 @@ benches/build.sh filled. A column that cannot be measured here says why. A timin
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import shutil
@@ -126,6 +127,7 @@ def main():
     parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="a Python with PyTorch")
     parser.add_argument("--built", default=HERE, help="folder of the libraries of this bench")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no round after these")
     parser.add_argument("--steps", type=int, default=500, help="training steps; the first fifth is not counted")
     parser.add_argument("--columns", help="only these, and plain")
     parser.add_argument("--out", help="write the report there too")
@@ -138,13 +140,13 @@ def main():
             parser.error(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
     names = [c for c in COLUMNS if c == "plain" or c in asked]
     with tempfile.TemporaryDirectory(prefix="cutap-training.") as work:
-        results, missing = measure(COLUMNS, Loop(options, work), names, options.rounds)
+        results, missing = measure(COLUMNS, Loop(options, work), names, options.rounds, options.seconds)
     if "plain" not in results:
         sys.exit(f"training.py: the loop does not run plain: {missing.get('plain')}")
     head = [
         f"# What recording costs PyTorch training, {datetime.date.today().isoformat()}, {options.name}",
         "",
-        f"20 linear layers of 64, SGD, batch 64; {options.rounds} rounds in turns, {options.steps} steps each, the first fifth not counted. "
+        f"20 linear layers of 64, SGD, batch 64; {len(results['plain'])} rounds in turns, {options.steps} steps each, the first fifth not counted. "
         f"{os.cpu_count()} cores ({processor()}), Linux {platform.release()}. Median over the rounds [least to most]. `benches/training.py`.",
         "",
     ]

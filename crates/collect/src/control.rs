@@ -101,10 +101,19 @@ pub fn fits(rules: &str) -> Result<()> {
 
 /// Writes it.
 pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
-    let path = run.join(control::FILE);
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
-    file.and_then(|f| f.write_all_at(page, 0))
-        .map_err(|e| cannot("write", &path, &e, "choose another run folder with --run or -o"))
+    let len = u32::from_le_bytes(page[offset_of!(Control, rules_len)..][..4].try_into().unwrap_or_default()) as usize;
+    let rules = &page[offset_of!(Control, rules)..][..len];
+    for (name, bytes) in [(control::ARMED, rules), (control::FILE, page)] {
+        if bytes.is_empty() {
+            continue;
+        }
+        let path = run.join(name);
+        let file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
+        file.and_then(|f| f.write_all_at(bytes, 0))
+            .map_err(|e| cannot("write", &path, &e, "choose another run folder with --run or -o"))?;
+    }
+    Ok(())
 }
 
 /// Writes what a run with hooks says of them.

@@ -6,6 +6,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Name of the file in the run folder.
 pub const FILE: &str = "control";
+/// The rules that the run began with, if there were any, in a file beside it: what may be recorded at all. Nobody changes them.
+pub const ARMED: &str = "armed";
 /// Environment variable that names the run folder.
 pub const ENV_RUN: &str = "CUTAP_RUN";
 

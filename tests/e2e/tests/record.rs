@@ -320,21 +320,35 @@ fn packed_at_rest() {
     assert_eq!(fs::read_dir(&*folder).unwrap().count(), 4, "nothing is left beside the files");
 }
 
-/// A child that libc knows nothing of is switched like any other, also before its first call.
+/// A child that libc knows nothing of is switched like any other, also before its first call, and where its parent is off.
 #[test]
 fn a_child_by_a_raw_clone_is_switched_alone() {
-    let folder = scratch("switched");
-    let (file, said, go) = (folder.join("run.cutap"), folder.join("said"), folder.join("go"));
-    let mut command = record(&file, "clone_waits");
-    let mut front = command.arg(&go).stdout(fs::File::create(&said).unwrap()).spawn().unwrap();
-    wait_for("the child", Duration::from_secs(60), || fs::read_to_string(&said).is_ok_and(|t| t.ends_with('\n')));
-    let child = fs::read_to_string(&said).unwrap().trim().to_owned();
-    let done = finish(Command::new(cutap()).args(["ctl", &child, "filter", "cuMemAlloc*"]));
-    assert!(done.status.success(), "{done:?}");
-    fs::write(&go, "").unwrap();
-    assert_eq!(front.wait().unwrap().code(), Some(0));
-    let text = show(&file);
-    let calls: Vec<&str> = text.lines().filter(|l| l.starts_with(&format!("{child}/"))).collect();
-    assert!(calls.len() == 1 && calls[0].contains("cuMemAlloc_v2("), "{text}");
-    assert_eq!(text.matches("cuDriverGetVersion(").count(), 1, "the parent's\n{text}");
+    for parent in ["on", "off"] {
+        let folder = scratch("switched");
+        let (file, said, go) = (folder.join("run.cutap"), folder.join("said"), folder.join("go"));
+        let mut command = record(&file, "clone_waits");
+        let mut front = command.arg(&go).stdout(fs::File::create(&said).unwrap()).spawn().unwrap();
+        wait_for("the child", Duration::from_secs(60), || fs::read_to_string(&said).is_ok_and(|t| t.ends_with('\n')));
+        let child = fs::read_to_string(&said).unwrap().trim().to_owned();
+        let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap();
+        let its_parent = status.lines().find_map(|l| l.strip_prefix("PPid:")).unwrap().trim().to_owned();
+        let words = match parent {
+            "on" => vec![[child.as_str(), "filter", "cuMemAlloc*"].to_vec()],
+            _ => vec![
+                vec![its_parent.as_str(), "off"],
+                vec![child.as_str(), "on"],
+                vec![child.as_str(), "filter", "cuMemAlloc*"],
+            ],
+        };
+        for words in words {
+            let done = finish(Command::new(cutap()).arg("ctl").args(words));
+            assert!(done.status.success(), "{done:?}");
+        }
+        fs::write(&go, "").unwrap();
+        assert_eq!(front.wait().unwrap().code(), Some(0));
+        let text = show(&file);
+        let calls: Vec<&str> = text.lines().filter(|l| l.starts_with(&format!("{child}/"))).collect();
+        assert!(calls.len() == 1 && calls[0].contains("cuMemAlloc_v2("), "{parent}: {text}");
+        assert_eq!(text.matches("cuDriverGetVersion(").count(), 1, "the parent's\n{text}");
+    }
 }

@@ -122,8 +122,12 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     b.leave_below(at);
     let mut slot = f.slot.load(Acquire);
     if slot == 0 {
+        let rules = switch::rules();
         slot = name(i, f, n, id, r);
-        f.slot.store(slot, Release);
+        f.slot.store(slot, SeqCst);
+        if switch::rules() != rules {
+            i.ask_again_of(id as usize);
+        }
     }
     if !i.is_on(id as usize) || slot == UNWANTED {
         return;

@@ -71,7 +71,7 @@ pub fn is_one(b: &mut Block, caller: usize, slot: u32) -> bool {
 pub fn counted(b: &mut Block, caller: usize, at: usize, slot: u32) {
     if is_one_counted(b, caller, at, slot) {
         start::count(count::FOOTPRINT, 1);
-    } else {
+    } else if slots::table::slot(slot).is_some_and(|s| s.is_wanted()) {
         counts::add(b, slot);
     }
 }

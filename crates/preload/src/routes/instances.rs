@@ -108,6 +108,15 @@ impl Instance {
             self.arm(id, FOLLOWS);
         }
     }
+    /// Whether a function is wanted is found out at its next call.
+    pub fn ask_again_of(&self, id: usize) {
+        if let Some(f) = self.functions.get(id) {
+            f.slot.store(0, SeqCst);
+        }
+        if self.flag(id).is_some_and(|f| f.1.load(Relaxed) == NEVER) {
+            self.arm(id, FOLLOWS);
+        }
+    }
     /// All flags as recording is now.
     fn follow(&self) {
         for id in 0..CALLBACKS {
@@ -246,12 +255,7 @@ pub fn follow() {
 /// The rules have changed: each function is looked at again when it is called.
 pub fn ask_again() {
     for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
-        for (id, f) in i.functions.iter().enumerate() {
-            f.slot.store(0, Release);
-            if i.flag(id).is_some_and(|f| f.1.load(Relaxed) == NEVER) {
-                i.arm(id, FOLLOWS);
-            }
-        }
+        (0..CALLBACKS).for_each(|id| i.ask_again_of(id));
     }
 }
 
@@ -271,7 +275,7 @@ pub fn forked() {
 
 /// The table for the runtime that lives in `object`; `None`: the driver's own.
 pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
-    if !start::wants_layer(layer::RUNTIME) && !hooked() {
+    if !start::armed::holds_layer(layer::RUNTIME) && !hooked() {
         return None;
     }
     for (n, i) in ALL.iter().enumerate() {

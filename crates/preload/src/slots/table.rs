@@ -7,7 +7,7 @@ use crate::capture;
 use crate::hook;
 use crate::hook::functions::{self, Found, Info};
 use crate::loader::objects::Object;
-use crate::start::{self, names};
+use crate::start::{self, names, switch};
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_hook::contract;
 use cutap_wire::names::{Name, kind, layer, shape};
@@ -44,6 +44,30 @@ impl Slot {
     #[inline(always)]
     pub fn hooks(&self) -> u32 {
         self.hooks.load(Relaxed).into()
+    }
+    /// Whether its calls are wanted, by rules that are looked at again if they have changed.
+    #[inline(always)]
+    pub fn is_wanted(&self) -> bool {
+        if switch::rules_changed() {
+            switch::apply_rules();
+        }
+        self.quick.load(Relaxed) & capture::quick::UNWANTED == 0
+    }
+    fn set_wanted(&self, wanted: bool) {
+        match wanted {
+            true => self.quick.fetch_and(!capture::quick::UNWANTED, Relaxed),
+            false => self.quick.fetch_or(capture::quick::UNWANTED, Relaxed),
+        };
+    }
+    /// Finds out whether a new one's calls are wanted, by the rules that hold when it is done.
+    fn look(&self, wanted: impl Fn() -> bool) {
+        loop {
+            let rules = switch::rules();
+            self.set_wanted(wanted());
+            if switch::rules() == rules {
+                return;
+            }
+        }
     }
     /// Its enter records' first word is known: a quick frame may be had.
     pub fn has_first(&self) -> bool {
@@ -219,10 +243,7 @@ pub fn each_recorded(wanted: impl Fn(u32, &[u8]) -> bool) {
             continue;
         }
         // A name that one route alone hands out is another slot of the same load.
-        match wanted(s.object.load(Relaxed) & !(1 << 31), name_of(n)) {
-            true => s.quick.fetch_and(!capture::quick::UNWANTED, Relaxed),
-            false => s.quick.fetch_or(capture::quick::UNWANTED, Relaxed),
-        };
+        s.set_wanted(wanted(s.object.load(Relaxed) & !(1 << 31), name_of(n)));
     }
 }
 
@@ -245,7 +266,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
         return None;
     }
     let mut hooks = super::hooks::special(owner.layer, name, how);
-    if start::wanted(owner.layer, owner.name(), name) {
+    if start::armed::holds(owner.layer, owner.name(), name) {
         hooks |= super::hooks::RECORD;
         if !cxx && capture::stacked::wants(owner.layer, owner.name(), name) {
             hooks |= super::hooks::STACK;
@@ -289,6 +310,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     s.quick.store(capture::quick::of_row(row), Relaxed);
     s.name_len.store(name.len().min(u16::MAX.into()) as u16, Relaxed);
     s.name.store(text.cast_mut(), Release);
+    s.look(|| start::wanted(owner.layer, owner.name(), name));
     let to = match hooks {
         _ if cxx => note_entry(),
         0 => hook::frame_x86_64::entry(),

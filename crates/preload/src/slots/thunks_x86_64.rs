@@ -12,8 +12,9 @@
 //! so that exceptions, longjmp, pthread_exit and debuggers pass through it. It keeps the stack aligned
 //! for itself even where the caller did not.
 
-use super::table::ENTRY;
-use crate::thread::fork::RECORDED;
+use super::table::{ENTRY, QUICK};
+use crate::capture::quick::UNWANTED;
+use crate::thread::fork::{COUNT_WORD, RECORDED};
 use core::arch::global_asm;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
@@ -148,39 +149,45 @@ global_asm!(
     ".balign 32",
     "cutap_not_on:",
     ".cfi_startproc",
-    "  jb 5f",
+    "  jb 6f",
     "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {count}",
     "  jne cutap_frame",
-    "  cmp qword ptr [rip + CUTAP_FORK], {recorded}",
-    "  jne 6f",
     "  push rax",
     ".cfi_adjust_cfa_offset 8",
     "  push rcx",
     ".cfi_adjust_cfa_offset 8",
+    "  mov rcx, [rip + CUTAP_CONTROL + {recording}]", // and the number of the rules
     "  mov rax, [rip + cutap_counts@GOTTPOFF]",
-    "  lea rcx, [rip + CUTAP_SLOTS]",
+    "  cmp rcx, [rip + CUTAP_FORK + {count_word}]",
+    "  jne 3f",
     "  mov rax, fs:[rax]",
+    "  lea rcx, [rip + CUTAP_SLOTS]",
     "  neg rcx",
     "  test rax, rax",
     "  jz 3f",
+    "  test byte ptr [r11 + {quick}], {unwanted}",
+    "  jnz 4f",
     "  add rcx, r11",
     "  shr ecx, 6",
     "  cmp ecx, [rax]",
     "  jae 3f",
     "  inc qword ptr [rax + 8*rcx + {head}]",
-    "  pop rcx",
+    "4: pop rcx",
     ".cfi_adjust_cfa_offset -8",
     "  pop rax",
     ".cfi_adjust_cfa_offset -8",
     "5: jmp [r11]",
-    "6: cmp dword ptr [rip + CUTAP_FORK + 4], 0",
-    "  jne 5b",
-    "  jmp cutap_count_anyhow",
+    // Off. A child that nobody has noticed may have been switched alone.
+    "6: cmp dword ptr [rip + CUTAP_FORK], {here}",
+    "  je 5b",
+    "  jmp cutap_frame",
     ".cfi_adjust_cfa_offset 16",
     "3: pop rcx",
     ".cfi_adjust_cfa_offset -8",
     "  pop rax",
     ".cfi_adjust_cfa_offset -8",
+    "  cmp dword ptr [rip + CUTAP_FORK + 4], 0",
+    "  jne 5b",
     "  jmp cutap_count_anyhow",
     ".cfi_endproc",
     ".size cutap_not_on, . - cutap_not_on",
@@ -384,6 +391,9 @@ global_asm!(
     recording = const core::mem::offset_of!(Control, recording),
     on = const RECORDING_ON,
     count = const RECORDING_COUNT,
-    recorded = const RECORDED,
+    here = const RECORDED as u32,
+    count_word = const COUNT_WORD,
+    quick = const QUICK,
+    unwanted = const UNWANTED,
     head = const HEAD,
 );

@@ -4,6 +4,7 @@
 //! With no run folder, or one that makes no sense, everything here says no, and the program runs as
 //! if we were not there.
 
+pub mod armed;
 pub mod dump;
 pub mod environment;
 pub mod names;
@@ -150,6 +151,7 @@ fn set_up(environment: *const *const u8) -> bool {
         return false;
     }
     CONTROL.store(page, Release);
+    armed::start();
     switch::start();
     true
 }
@@ -203,13 +205,9 @@ pub fn chunk_bytes() -> u32 {
 pub fn max_chunks() -> u32 {
     control().map_or(64, |c| c.max_chunks.load(Relaxed))
 }
-/// Whether the rules want a function.
+/// Whether the rules want a function, of what is armed.
 pub fn wanted(layer: u8, library: &[u8], name: &[u8]) -> bool {
-    cutap_calls::filter::wanted(rules(switch::here()), layer, library, name)
-}
-/// Whether the rules can want anything of a layer: decided by whether one excludes it whole.
-pub fn wants_layer(layer: u8) -> bool {
-    cutap_calls::filter::wants_layer(rules(switch::here()), layer)
+    armed::holds(layer, library, name) && cutap_calls::filter::wanted(rules(switch::here()), layer, library, name)
 }
 /// Bytes of a caller's stack that are kept; 0: none.
 pub fn stack_bytes() -> usize {

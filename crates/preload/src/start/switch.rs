@@ -96,6 +96,11 @@ pub fn seen() -> u32 {
     SEEN.load(SeqCst)
 }
 
+/// The number of the rules that hold, and of those that what is armed was looked at with.
+pub fn rules() -> (u32, u32) {
+    (here().rules_epoch.load(SeqCst), seen())
+}
+
 /// True when somebody has changed the rules.
 #[inline(always)]
 pub fn rules_changed() -> bool {
@@ -114,13 +119,33 @@ pub fn forked() {
     APPLYING.store(0, Release);
 }
 
-/// Looks again at all that is armed. While one thread does, others go by what they know.
+/// How often threads may yield, together, while one looks again: it may want the loader's lock, which one that waits may have.
+const PATIENCE: u32 = 100_000;
+static YIELDED: AtomicU32 = AtomicU32::new(0);
+
+/// Looks again at all that is armed. While one thread does, others wait: whoever changed the rules has been told that they hold.
 #[cold]
 pub fn apply_rules() {
-    let c = here();
     let me = sys::gettid();
+    // A handler that came in the middle of it would wait for itself, and its calls would go by half of the rules.
+    let signals = sys::block_signals();
+    if sys::take(&APPLYING, me) {
+        apply();
+        YIELDED.store(0, Relaxed);
+        APPLYING.store(0, Release);
+    } else if APPLYING.load(Relaxed) != me {
+        while rules_changed() && APPLYING.load(Acquire) != 0 && YIELDED.fetch_add(1, Relaxed) < PATIENCE {
+            sys::yield_now();
+        }
+    }
+    sys::restore_signals(signals);
+}
+
+fn apply() {
+    let c = here();
     let epoch = c.rules_epoch.load(Acquire);
-    if !epoch.is_multiple_of(2) || !sys::take(&APPLYING, me) {
+    // Odd: somebody is writing them. Even and known: another thread was first.
+    if !epoch.is_multiple_of(2) || epoch == seen() {
         return;
     }
     let mut rules = [0; RULES_BYTES];
@@ -137,7 +162,8 @@ pub fn apply_rules() {
         });
         instances::ask_again();
         SEEN.store(epoch, SeqCst);
+        // What another thread found out by the old rules meanwhile; from now on it notices by itself that they are others.
+        instances::ask_again();
         fork::agree();
     }
-    APPLYING.store(0, Release);
 }

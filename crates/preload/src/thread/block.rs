@@ -195,17 +195,27 @@ fn take_over() -> Option<*mut Block> {
     None
 }
 
-/// CLOCK_MONOTONIC nanoseconds of the last failure to make a ring: no try a call.
+/// CLOCK_MONOTONIC nanoseconds of the last failure to make a ring, and how many there were one after the other: no try a call, and the
+/// rarer the longer it lasts. Often it is over at once: another thread has closed all files in the middle of it.
 static FAILED_AT: AtomicU64 = AtomicU64::new(0);
-const PAUSE_NS: u64 = 500_000_000;
+static FAILURES: AtomicU32 = AtomicU32::new(0);
+/// After the first one; twice as long after each further one, up to half a second.
+const PAUSE_NS: u64 = 1_000_000;
+const LONGEST: u32 = 9;
 
 fn new() -> Option<*mut Block> {
-    let failed_at = FAILED_AT.load(Relaxed);
-    if failed_at != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(failed_at) < PAUSE_NS {
+    let failures = FAILURES.load(Relaxed);
+    let pause = PAUSE_NS << failures.saturating_sub(1).min(LONGEST);
+    if failures != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(FAILED_AT.load(Relaxed)) < pause {
         return None;
     }
     let made = start::process_made().then(make_block).flatten();
-    FAILED_AT.store(if made.is_some() { 0 } else { sys::clock(sys::MONOTONIC) }, Relaxed);
+    if made.is_some() {
+        FAILURES.store(0, Relaxed);
+    } else {
+        FAILED_AT.store(sys::clock(sys::MONOTONIC), Relaxed);
+        FAILURES.store(failures.saturating_add(1), Relaxed);
+    }
     made
 }
 
@@ -265,11 +275,16 @@ fn make_lent() -> Option<*mut Block> {
     Some(b)
 }
 
-/// A forked child has none of its parent's blocks.
+/// A forked child has none of its parent's blocks. The word of the thread that forked still leads to one if another thread is the first
+/// to call, and frames go by that word: they find nothing there to write to.
 pub fn forked() {
     let n = COUNT.swap(0, AcqRel) as usize;
     for slot in BLOCKS.iter().take(n.min(MAX)) {
-        slot.store(core::ptr::null_mut(), Relaxed);
+        // SAFETY: null or a block in memory that is the child's own since the fork; no thread of the child has written to it.
+        if let Some(b) = unsafe { slot.swap(core::ptr::null_mut(), AcqRel).as_mut() } {
+            b.writer.chunk = core::ptr::null_mut();
+            b.counts.leave();
+        }
     }
     // SAFETY: this thread's own word.
     unsafe { *word() = core::ptr::null_mut() };

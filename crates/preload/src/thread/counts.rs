@@ -14,6 +14,8 @@ use cutap_wire::counts::{ENTRIES, FILES, HEAD, STEP};
 
 /// A thread's numbers: those of thunks, those of runtime functions.
 pub struct Counts([*mut u8; 2]);
+/// Bytes of the mapping of a file.
+const MAPPED: usize = HEAD + ENTRIES as usize * 8;
 
 /// Where in a block the numbers of runtime functions are.
 pub const REPORTED: usize = core::mem::offset_of!(Block, counts) + size_of::<*mut u8>();
@@ -30,6 +32,16 @@ global_asm!(
 );
 
 impl Counts {
+    /// Of a thread of a forked child's parent: its files are no longer mapped, and whose word leads there still finds no numbers.
+    pub fn leave(&mut self) {
+        for at in core::mem::replace(&mut self.0, [core::ptr::null_mut(); 2]).into_iter().filter(|at| !at.is_null()) {
+            let nothing = sys::pages(MAPPED);
+            if !nothing.is_null() {
+                // SAFETY: a mapping of this length; the child has none of its numbers.
+                unsafe { sys::move_over(nothing, at, MAPPED) };
+            }
+        }
+    }
     /// Of a block that is over.
     ///
     /// # Safety
@@ -37,7 +49,7 @@ impl Counts {
     pub unsafe fn give_back(&mut self) {
         for at in self.0.into_iter().filter(|at| !at.is_null()) {
             // SAFETY: the caller's promise.
-            unsafe { sys::unmap(at, HEAD + ENTRIES as usize * 8) };
+            unsafe { sys::unmap(at, MAPPED) };
         }
     }
 }
@@ -130,7 +142,7 @@ fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
     let at = b.counts.0.get_mut(kind)?;
     if at.is_null() {
         // All of it, once; what is not allocated is not touched.
-        *at = file.map(0, HEAD + ENTRIES as usize * 8);
+        *at = file.map(0, MAPPED);
     }
     if at.is_null() {
         return None;
@@ -147,12 +159,12 @@ unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
     let frame = unsafe { &mut *frame };
     fork::check();
     let Some(slot) = table::slot(frame.slot) else { return 0 };
-    // A forked child that is not followed has just been noticed.
-    if fork::is_away() {
+    // A forked child that is not followed has just been noticed; or it has been switched meanwhile.
+    if fork::is_away() || !start::counting() {
         return slot.real.load(Relaxed);
     }
     if let Some(b) = super::block::current() {
-        if !b.inside {
+        if !b.inside && slot.is_wanted() {
             add(b, frame.slot);
         }
         // SAFETY: this thread's own word.

@@ -12,7 +12,6 @@ use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::{Frame, THUNKS};
 use crate::slots::{hooks, table};
 use crate::start;
-use crate::start::switch;
 use core::sync::atomic::Ordering::*;
 use cutap_wire::count;
 use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, kind};
@@ -35,10 +34,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     if b.depth == 0 && quiet::holds(frame.caller) {
         quiet::past();
     }
-    if switch::rules_changed() {
-        switch::apply_rules();
-    }
-    if slot.quick.load(Relaxed) & quick::UNWANTED != 0 {
+    if !slot.is_wanted() {
         return;
     }
     if hooks::may_be_footprint(slot.hooks()) && routes::footprint::is_one(b, frame.caller, frame.slot) {
@@ -62,6 +58,9 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
         return start::passed();
     }
     let Some(b) = block::current() else { return };
+    if !slot.is_wanted() {
+        return;
+    }
     if hooks::may_be_footprint(slot.hooks()) {
         return routes::footprint::counted(b, frame.caller, frame.stack as usize, frame.slot);
     }

@@ -14,6 +14,7 @@ mod report;
 mod stacks;
 mod stepped;
 mod switched;
+mod threads;
 mod toolkit;
 mod values;
 

@@ -10,18 +10,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-const RUNTIMES: [Runtime; 3] = [linked("12.9"), linked("13.0"), shared("12.4")];
+pub const RUNTIMES: [Runtime; 3] = [linked("12.9"), linked("13.0"), shared("12.4")];
 
 /// Calls a round.
 const ROUND: [(&str, u64); 3] = [("cudaGetDevice", 10), ("cuStreamQuery", 5), ("cudaMemset", 3)];
 
-struct Ran {
+pub struct Ran {
     run: Finished,
-    lines: Vec<Value>,
+    pub lines: Vec<Value>,
 }
 
 /// Runs the program with these words between its rounds; `CTL` in one is `cutap ctl PID`.
-fn trace(program: &Path, flags: &[&str], between: &[&str]) -> Ran {
+pub fn trace(program: &Path, flags: &[&str], between: &[&str]) -> Ran {
     let folder = scratch("switched");
     let file = folder.join("trace");
     let ctl = format!("{} ctl $PPID", cutap().display());
@@ -36,6 +36,10 @@ fn trace(program: &Path, flags: &[&str], between: &[&str]) -> Ran {
 }
 
 impl Ran {
+    /// Calls of a function.
+    pub fn made(&self, name: &str) -> u64 {
+        self.lines.iter().filter(|l| l["name"] == name).map(|l| l["calls"].as_u64().unwrap_or(1)).sum()
+    }
     /// Calls of the functions of a round.
     fn counts(&self) -> BTreeMap<&str, u64> {
         let mut counts: BTreeMap<&str, u64> = ROUND.iter().map(|f| (f.0, 0)).collect();
@@ -121,6 +125,35 @@ fn a_filter_while_it_runs() {
     let run = trace(&program, &["--only", "cudaMemset"], &["CTL filter all"]);
     run.is([0, 0, 2]);
     assert!(run.run.stdout.contains("stay unseen"), "{}", run.run.stdout);
+}
+
+/// Counting goes by the filter too, for functions of the driver and of runtimes.
+#[test]
+fn a_filter_while_calls_are_counted() {
+    for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
+        trace(&program, &["-C"], &["CTL filter cudaMemset", "true", "CTL filter all"]).is([2, 2, 4]);
+        trace(&program, &["-C"], &["CTL filter driver", "CTL filter '!driver'", "CTL filter all"]).is([3, 3, 3]);
+    }
+}
+
+/// A program that is started under a filter is armed as the run began: `filter all` undoes the filter for it, too.
+#[test]
+fn what_is_started_under_a_filter_is_armed() {
+    for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
+        let inner = format!("{} '{} ctl $PPID filter all'", program.display(), cutap().display());
+        for filter in ["cudaMemset", "driver", "runtime"] {
+            // One round before the filter, and that of the inner program behind `filter all`.
+            let rounds = match filter {
+                "driver" => [2, 5, 2],
+                "runtime" => [5, 2, 5],
+                _ => [2, 2, 5],
+            };
+            trace(&program, &[], &[&format!("CTL filter {filter}"), &inner]).is(rounds);
+        }
+    }
+    let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
+    let inner = format!("{} '{} ctl $PPID filter all'", program.display(), cutap().display());
+    trace(&program, &["--only", "cudaMemset,cuStreamQuery"], &["CTL filter cudaMemset", &inner]).is([0, 2, 5]);
 }
 
 /// Whoever reads a recording is told that calls are missing, and of which time.

@@ -1,0 +1,37 @@
+//! What may be recorded at all: the rules that the run began with, `--only`. `cutap ctl filter` puts others into the control page, which
+//! choose among what is armed; a process that starts after that, or a library that is opened, is armed by these all the same.
+
+use super::{Path, Shared};
+use crate::sys;
+use core::cell::UnsafeCell;
+use cutap_wire::control::{ARMED, RULES_BYTES};
+
+static RULES: Shared<([u8; RULES_BYTES], usize)> = Shared(UnsafeCell::new(([0; RULES_BYTES], 0)));
+
+/// Reads them, once. There is no file where everything is wanted.
+pub fn start() {
+    let mut path = Path::run();
+    path.push(b"/").push(ARMED.as_bytes());
+    if let Some(file) = sys::open(path.bytes(), sys::Open::Read) {
+        // SAFETY: see `Shared`.
+        let (bytes, len) = unsafe { &mut *RULES.0.get() };
+        *len = file.read(bytes).min(RULES_BYTES);
+    }
+}
+
+/// The rules.
+fn rules() -> &'static [u8] {
+    // SAFETY: see `Shared`.
+    let (bytes, len) = unsafe { &*RULES.0.get() };
+    bytes.get(..*len).unwrap_or(&[])
+}
+
+/// Whether a function may be recorded.
+pub fn holds(layer: u8, library: &[u8], name: &[u8]) -> bool {
+    cutap_calls::filter::wanted(rules(), layer, library, name)
+}
+
+/// Whether anything of a layer may be: decided by whether a rule excludes it whole.
+pub fn holds_layer(layer: u8) -> bool {
+    cutap_calls::filter::wants_layer(rules(), layer)
+}

@@ -1,0 +1,50 @@
+//! Threads that all call at once, right after `cutap ctl PID filter` has returned, and in a forked child: each call is where it belongs.
+
+use crate::real::program;
+use crate::switched::{RUNTIMES, trace};
+use std::collections::BTreeMap;
+
+/// Calls of a round of all threads.
+const CALLS: [(&str, u64); 2] = [("cudaGetDevice", 4 * 300), ("cuStreamQuery", 4 * 100)];
+
+#[test]
+fn a_filter_holds_for_every_thread_when_ctl_has_returned() {
+    let filters = [
+        ("cudaMalloc", [0, 0]),
+        ("all", [1, 1]),
+        ("runtime", [1, 0]),
+        ("cuStreamQuery", [0, 1]),
+        ("!cudaGetDevice", [0, 1]),
+        ("all", [1, 1]),
+        ("cudaMalloc", [0, 0]),
+        ("all", [1, 1]),
+    ];
+    let between: Vec<String> = filters.iter().map(|(f, _)| format!("CTL filter '{f}'")).collect();
+    let between: Vec<&str> = between.iter().map(String::as_str).collect();
+    for program in RUNTIMES.into_iter().filter_map(|r| program("threads", r, &[])) {
+        for flags in [&[][..], &["-C"]] {
+            let ran = trace(&program, flags, &between);
+            for (n, (name, calls)) in CALLS.into_iter().enumerate() {
+                let made = filters.iter().map(|(_, rounds)| rounds[n] * calls).sum::<u64>();
+                assert_eq!(ran.made(name), made, "{name} {flags:?} {}", program.display());
+            }
+        }
+    }
+}
+
+/// The word of the thread that forked leads to what the parent's thread writes to; the child's other threads come first.
+#[test]
+fn a_childs_calls_are_its_own_when_another_thread_than_the_one_that_forked_is_first() {
+    for program in RUNTIMES.into_iter().filter_map(|r| program("threads", r, &[])) {
+        let ran = trace(&program, &[], &["FORK"]);
+        for (name, calls) in [("cudaGetDevice", 300), ("cuStreamQuery", 100)] {
+            let mut of: BTreeMap<u64, u64> = BTreeMap::new();
+            for line in ran.lines.iter().filter(|l| l["name"] == name) {
+                *of.entry(line["pid"].as_u64().expect("a process")).or_default() += 1;
+            }
+            let mut made: Vec<u64> = of.into_values().collect();
+            made.sort_unstable();
+            assert_eq!(made, [calls, 5 * calls], "{name} of {}", program.display());
+        }
+    }
+}

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """check_perfetto.py TRACE CALLS: a trace of `cutap export --perfetto`, read with Perfetto's own message definitions, tells the same as
 CALLS, the lines of `cutap show --json`: each call as a slice on its thread's track, nested as it was, with its name,
-arguments and result; a flow from each launch, to the launches inside it and the ends of all calls around it. With --cut, TRACE may end anywhere: what is whole is
+arguments, result and what hooks did; a flow from each launch, to the launches inside it and the ends of all calls around it. With --cut, TRACE may end anywhere: what is whole is
 read, and must be some of CALLS. Prints how many slices and flows there were."""
 
 import json
+import re
 import sys
 from collections import defaultdict
 
@@ -28,6 +29,21 @@ def packets(data):
             return
         yield pb.TracePacket.FromString(data[at : at + size])
         at += size
+
+
+def hooked(did):
+    """What is told of a call's hooks, with numbers as numbers."""
+    if did["did"] == "answer":
+        return f"answered by {did['hook']}"
+    if did["did"] == "result":
+        return f"{did['hook']}: result was {int(did['was'], 0)}"
+    return f"{did['hook']}: {did['argument']}={did.get('text') or int(did['value'], 0)}"
+
+
+def plain(line):
+    """The same of a line that was told."""
+    head, number = re.fullmatch(r"(.*?)(0x[0-9a-f]+)?", line).groups()
+    return head + (str(int(number, 0)) if number else "")
 
 
 def main():
@@ -113,6 +129,9 @@ def main():
                 assert shown in (number, str(number), hex(number)) or str(shown).startswith(f"{number} ["), f"{argument} of {one}"
         if cut:
             continue
+        lines = one["told"].get("cutap.hooks")
+        told = [plain(line) for line in lines.split("\n")] if lines else []
+        assert told == [hooked(did) for did in call.get("hooks") or []], f"{one} {call}"
         assert (one["end"] is None) == (call["state"] == "unfinished"), f"{one} {call}"
         if call.get("result_name"):
             assert one["told"]["cutap.result"] == call["result_name"], f"{one} {call}"

@@ -1,4 +1,4 @@
-//! What hooks did to a call: behind its result in the text, a list in JSON.
+//! What hooks did to a call: behind its result in the text, a list in JSON, lines in the formats of others.
 
 use crate::units::word;
 use crate::values::write_value;
@@ -10,24 +10,41 @@ use std::fmt::Write as _;
 
 /// ` [answered by libmine.so]`, ` [libmine.so: gridDimX=128]`, ` [libmine.so: result was 0]`.
 pub(crate) fn write_hooked(call: &Call, to: &mut String) {
-    for Hooked { hook, did } in call.hooked() {
-        match did {
-            Did::Answer => {
-                let _ = write!(to, " [answered by {hook}");
-            }
-            Did::Argument(n, value) => {
-                let _ = write!(to, " [{hook}: {}=", parameter(call, n));
-                match meant(call, n, value) {
-                    Some(meant) => write_value(&meant, to),
-                    None => word(value, to),
-                }
-            }
-            Did::Result(was) => {
-                let _ = write!(to, " [{hook}: result was ");
-                word(was, to);
+    for hooked in call.hooked() {
+        to.push_str(" [");
+        write_one(call, &hooked, to);
+        to.push(']');
+    }
+}
+
+/// The same without brackets, a line each; none if no hook did anything.
+pub(crate) fn hooked_lines(call: &Call) -> Option<String> {
+    let mut lines = String::new();
+    for hooked in call.hooked() {
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
+        write_one(call, &hooked, &mut lines);
+    }
+    (!lines.is_empty()).then_some(lines)
+}
+
+fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
+    match *did {
+        Did::Answer => {
+            let _ = write!(to, "answered by {hook}");
+        }
+        Did::Argument(n, value) => {
+            let _ = write!(to, "{hook}: {}=", parameter(call, n));
+            match meant(call, n, value) {
+                Some(meant) => write_value(&meant, to),
+                None => word(value, to),
             }
         }
-        to.push(']');
+        Did::Result(was) => {
+            let _ = write!(to, "{hook}: result was ");
+            word(was, to);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! what was cut off is read too.
 
 use crate::Output;
+use crate::hooked::hooked_lines;
 use crate::stacks;
 use crate::values::write_launched;
 use cutap_trace::{Call, End, Event, Exit, Thread};
@@ -45,13 +46,14 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
     for log in exit.iter().flat_map(|e| &e.logs) {
         arguments.insert(log.name.into(), log.text.text.as_str().into());
     }
-    let stack = stacks::lines(call).join("\n");
+    let (stack, hooks) = (stacks::lines(call).join("\n"), hooked_lines(call));
     for (key, value) in [
         ("cutap.stack", Some(&*stack).filter(|s| !s.is_empty())),
         ("cutap.library", Some(&*function.library)),
         ("cutap.runtime", call.runtime_version()),
         ("cutap.kernel", exit.map_or(call.kernel(), |e| e.kernel()).map(|k| &**k)),
         ("cutap.result", exit.and_then(|e| e.status_name())),
+        ("cutap.hooks", hooks.as_deref()),
         ("cutap.state", exit.filter(|e| e.duration_ns.is_none()).map(|e| e.state.word())),
     ] {
         value.map(|value| arguments.insert(key.into(), value.into()));

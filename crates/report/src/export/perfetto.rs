@@ -8,6 +8,7 @@ use super::flows::{self, Open};
 use super::proto::Message;
 use crate::Output;
 use crate::arguments::words;
+use crate::hooked::hooked_lines;
 use crate::stacks;
 use crate::values::write_launched;
 use cutap_trace::decode::Value;
@@ -332,6 +333,10 @@ impl<W: io::Write> Perfetto<W> {
         if let Some(kernel) = exit.kernel() {
             let (name, number) = (self.number(ARGUMENTS, "cutap.kernel"), self.number(TEXTS, kernel));
             Self::constant(name, kernel, number, &mut event);
+        }
+        if let Some(hooks) = hooked_lines(call) {
+            let (name, number) = (self.number(ARGUMENTS, "cutap.hooks"), self.number(TEXTS, &hooks));
+            Self::constant(name, &hooks, number, &mut event);
         }
         for log in &exit.logs {
             let (name, number) = (self.number(ARGUMENTS, log.name), self.number(TEXTS, &log.text.text));

@@ -1,6 +1,7 @@
 //! Hook libraries of `tests/programs/hooks`, in C, C++ and Rust, on functions of the driver and of runtimes.
 
 mod building;
+mod exported;
 mod names;
 #[allow(dead_code, reason = "shared with the tests of runtimes")]
 #[path = "../runtimes/real.rs"]

@@ -30,6 +30,7 @@ const EMBEDDED: Embedded = Embedded {
 const HOOK_HEADER: &str = include_str!("../../hook/include/cutap_hook.h");
 
 fn main() -> ExitCode {
+    cutap_collect::file_size_limit_is_an_error();
     let words = match Words::try_parse() {
         Ok(words) => words,
         Err(e) => {

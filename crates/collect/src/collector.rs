@@ -346,8 +346,6 @@ fn become_independent(keep: Option<i32>) {
             libc::fcntl(keep, libc::F_SETFD, libc::FD_CLOEXEC);
         }
         libc::setsid();
-        // A file size limit is an error of a write, then.
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         // A descriptor for each thread of each process.
         let mut files: libc::rlimit = std::mem::zeroed();
         if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {

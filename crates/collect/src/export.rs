@@ -35,7 +35,7 @@ pub struct ExportOptions {
     pub output: PathBuf,
 }
 
-/// Writes the file.
+/// Writes the file. A pipe whose reader leaves is a clean end.
 pub fn export(options: &ExportOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     readable(&options.run)?;
@@ -60,7 +60,10 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     look_at_programs(&mut end);
     let ended = written.and_then(|()| output.end(&end));
     let whole = whole(&options.run, end.recording);
-    ended.map_err(fail)?;
+    match ended {
+        Err(e) if e.raw_os_error() == Some(libc::EPIPE) => return whole,
+        ended => ended.map_err(fail)?,
+    }
     // JSON has it in its last line; the formats of others have no place for what is not there.
     if !matches!(options.format, Format::Json) {
         end_notes(&end).iter().for_each(|note| say(note));

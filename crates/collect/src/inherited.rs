@@ -1,11 +1,12 @@
-//! What we were given at our start and have to hand on to the program unchanged: the disposition of
-//! SIGPIPE (Rust ignores it before `main`), which of the descriptors 0 to 2 were closed (Rust opens
+//! What we were given at our start and have to hand on to the program unchanged: the dispositions of
+//! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were closed (Rust opens
 //! `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
 //! async-signal-safe calls may be made there.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+static LIMIT_IGNORED: AtomicBool = AtomicBool::new(false);
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Runs before Rust's start-up code, as a constructor of the executable.
@@ -13,8 +14,10 @@ extern "C" fn note() {
     // SAFETY: plain system calls on descriptors and a zeroed structure of our own.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        if libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action) == 0 {
-            PIPE_IGNORED.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+        for (signal, ignored) in [(libc::SIGPIPE, &PIPE_IGNORED), (libc::SIGXFSZ, &LIMIT_IGNORED)] {
+            if libc::sigaction(signal, std::ptr::null(), &mut action) == 0 {
+                ignored.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+            }
         }
         for fd in 0..3 {
             if libc::fcntl(fd, libc::F_GETFD) == -1 {
@@ -29,11 +32,19 @@ extern "C" fn note() {
 #[unsafe(link_section = ".init_array")]
 static NOTE: extern "C" fn() = note;
 
+/// From here on a file size limit (`ulimit -f`) is an error of a write, of which there is a sentence, and no signal that ends us.
+pub fn file_size_limit_is_an_error() {
+    // SAFETY: no handler of ours runs.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// What the program must find as we found it.
 #[derive(Debug)]
 pub struct Inherited {
     /// SIGPIPE was ignored.
     pub pipe_ignored: bool,
+    /// SIGXFSZ was ignored.
+    pub limit_ignored: bool,
     /// SIGCHLD was ignored.
     pub child_ignored: bool,
     /// Bit n: descriptor n (0 to 2) was closed.
@@ -52,6 +63,7 @@ impl Inherited {
         };
         Inherited {
             pipe_ignored: PIPE_IGNORED.load(Ordering::Relaxed),
+            limit_ignored: LIMIT_IGNORED.load(Ordering::Relaxed),
             child_ignored,
             closed: CLOSED.load(Ordering::Relaxed),
             descriptors: open_descriptors(),

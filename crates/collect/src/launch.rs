@@ -32,8 +32,9 @@ pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Ma
                 Err(Error::own(format!("cannot start a process: {e}; end others or raise the limit (ulimit -u)")))
             }
             0 => {
-                // Rust ignores it in us; what was ignored before us stays ignored.
+                // Rust and we ignore them in us; what was ignored before us stays ignored.
                 libc::signal(libc::SIGPIPE, if given.pipe_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+                libc::signal(libc::SIGXFSZ, if given.limit_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
                 if given.child_ignored {
                     libc::signal(libc::SIGCHLD, libc::SIG_IGN);
                 }

@@ -53,6 +53,7 @@ pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, reason};
 pub use export::{ExportOptions, Format, export};
 pub use front::Ended;
 pub use full::{Full, Size};
+pub use inherited::file_size_limit_is_an_error;
 pub use output::Form;
 pub use pack::pack_file;
 pub use recover::{RecoverOptions, recover};

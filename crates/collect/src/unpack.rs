@@ -37,7 +37,6 @@ pub struct Unpacked {
 
 /// Unpacks them, or finds them unpacked; the simulated driver only where it is wanted.
 pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
-    let _limit = FileSizeLimit::is_an_error();
     let mut refused = Vec::new();
     for base in bases() {
         match into(&base, embedded, sim) {
@@ -49,24 +48,6 @@ pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
         "no folder can hold cutap's libraries: {}; set CUTAP_CACHE_DIR to a private folder where programs may run",
         refused.join(", ")
     )))
-}
-
-/// While it lives, a file size limit (`ulimit -f`) is an error of a write and no signal that ends us. The
-/// program gets back what we were given.
-struct FileSizeLimit(libc::sighandler_t);
-
-impl FileSizeLimit {
-    fn is_an_error() -> FileSizeLimit {
-        // SAFETY: no handler of ours runs.
-        FileSizeLimit(unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) })
-    }
-}
-
-impl Drop for FileSizeLimit {
-    fn drop(&mut self) {
-        // SAFETY: what stood there before; this process has no handlers.
-        unsafe { libc::signal(libc::SIGXFSZ, self.0) };
-    }
 }
 
 /// In the order in which they are tried. What is set to a relative path is not set.

@@ -94,11 +94,19 @@ pub fn report(options: &ReportOptions) -> Result<()> {
             body.and_then(|()| close(options, &end, &mut out))
         }
         Ask::Folded(weight) => {
-            let mut folded = Folded::default();
-            let end = read(follow(options, filter, &mut |event| folded.event(event))?);
-            if folded.is_empty() {
+            let none = || {
                 let run = options.run.display();
-                return Err(Error::own(format!("{run} has no stacks; they are kept with cutap record --stack")));
+                Error::own(format!("{run} has no stacks; they are kept with cutap record --stack"))
+            };
+            let mut folded = Folded::default();
+            let mut follow = open(options, filter)?;
+            // Reading a long run only to say so takes a while.
+            if follow.opened().keeps_no_stacks() {
+                return Err(none());
+            }
+            let end = read(read_all(&mut follow, &mut |event| folded.event(event))?);
+            if folded.is_empty() {
+                return Err(none());
             }
             let body = if options.json { folded.write_json(&mut out) } else { folded.write_text(*weight, &mut out) };
             body.and_then(|()| close(options, &end, &mut out))
@@ -179,7 +187,14 @@ fn scan(options: &ReportOptions, filter: &Filter, calls: &mut dyn Calls) -> Resu
 
 /// Reads all events, in the order of their time and with their arguments.
 fn follow(options: &ReportOptions, filter: Filter, sink: &mut dyn FnMut(&Event)) -> Result<End> {
-    let mut follow = Follow::open(&options.run, FollowOptions { filter, ..FollowOptions::default() })?;
+    read_all(&mut open(options, filter)?, sink)
+}
+
+fn open(options: &ReportOptions, filter: Filter) -> Result<Follow> {
+    Ok(Follow::open(&options.run, FollowOptions { filter, ..FollowOptions::default() })?)
+}
+
+fn read_all(follow: &mut Follow, sink: &mut dyn FnMut(&Event)) -> Result<End> {
     follow.poll(true, sink)?;
     let end = follow.end();
     for exit in &end.unfinished {

@@ -87,6 +87,12 @@ impl Opened {
             || crate::bytes::u32_at(&page, offset_of!(control::Control, rules_epoch)) != 0
     }
 
+    /// The page says that no stacks are kept: there is none, whatever was recorded.
+    pub fn keeps_no_stacks(&self) -> bool {
+        let at = offset_of!(control::Control, stack_bytes);
+        self.store.control().is_ok_and(|page| page.get(at..at + 4) == Some(&[0; 4]))
+    }
+
     /// When the run was switched, as far as the page has it, and how often beyond that.
     pub(crate) fn switched(&self) -> (Vec<Switched>, u32) {
         let page = self.store.control().unwrap_or_default();

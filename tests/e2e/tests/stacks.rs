@@ -214,6 +214,31 @@ fn folded_and_exported() {
     }
 }
 
+/// The recording says itself that no stacks were kept: its calls are not read for that.
+#[test]
+fn without_stacks_folded_says_so_at_once() {
+    let folder = scratch("stacks");
+    let file = folder.join("run.cutap");
+    let mut full_speed = Command::new(cutap());
+    full_speed.args(["record", "-o"]).arg(&file).arg("--").arg(out().join("full_speed")).args(["2", "400"]);
+    let ran = finish(full_speed.env("LD_LIBRARY_PATH", out()));
+    assert!(ran.status.success(), "{}", ran.everything());
+    let timed = |words: &[&str]| {
+        let start = std::time::Instant::now();
+        let done = finish(Command::new(cutap()).args(words).arg(&file));
+        (start.elapsed(), done)
+    };
+    let (reading, read) = timed(&["show", "--json", "-e", "cuInit"]);
+    assert!(read.status.success(), "{}", read.everything());
+    for words in [&["report", "--folded"][..], &["report", "--folded=time"], &["report", "--folded", "--json"]] {
+        let (took, refused) = timed(words);
+        assert_eq!((refused.status.code(), &*refused.stdout), (Some(125), ""), "{refused:?}");
+        let said = format!("cutap: {} has no stacks; they are kept with cutap record --stack\n", file.display());
+        assert_eq!(refused.stderr, said);
+        assert!(took < reading / 2, "{took:?} {reading:?}");
+    }
+}
+
 #[test]
 fn files_that_are_gone_or_changed() {
     let folder = scratch("stacks");

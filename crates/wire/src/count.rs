@@ -82,6 +82,8 @@ reasons! {
     HOOK_PASSED = 38, "calls that passed a hook by: no room for another thread or function", one: "call that passed a hook by: no room for another thread or function";
     /// A function that more hooks want than one call can have.
     HOOK_TOO_MANY = 39, "functions that more than 8 wants of hooks match: the others were left out", one: "function that more than 8 wants of hooks match: the others were left out";
+    /// The table of wants is full; a library that does not look at what `want` returns knows nothing of it.
+    HOOK_WANT_LEFT_OUT = 29, "wants of hooks that were left out: 64 fit, of all libraries together", one: "want of a hook that was left out: 64 fit, of all libraries together";
     /// A ring of `--lossy` was full.
     CALL_DROPPED_LOSSY = 40, "calls dropped: their thread's ring was full (--lossy)";
     /// The same for what is no call.

@@ -9,6 +9,7 @@ use cutap_wire::hooks::LIBRARIES;
 use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Architecture, Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The libraries, or why one of them cannot be used.
@@ -28,13 +29,20 @@ pub fn check(paths: &[PathBuf]) -> Result<Hooks> {
                     .into(),
             ));
         }
-        if hooks.0.contains(&path) {
-            return Err(refuse("it is given twice; leave one out".into()));
-        }
         one(&path).map_err(refuse)?;
+        if let Some(before) = hooks.0.iter().find(|before| same(before, &path)) {
+            let other = if *before == path { String::new() } else { format!(" (also as {})", before.display()) };
+            return Err(refuse(format!("it is given twice{other}; leave one out")));
+        }
         hooks.0.push(path);
     }
     Ok(hooks)
+}
+
+/// One file by two names (a link, `a/../a`) is one library to the loader, which loads it under the first alone.
+fn same(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| std::fs::metadata(path).map(|data| (data.dev(), data.ino())).ok();
+    one == other || file(one).is_some_and(|one| file(other) == Some(one))
 }
 
 fn one(path: &Path) -> std::result::Result<(), String> {

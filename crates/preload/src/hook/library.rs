@@ -85,6 +85,8 @@ struct Table(UnsafeCell<[Option<Row>; WANTS]>);
 unsafe impl Sync for Table {}
 static TABLE: Table = Table(UnsafeCell::new([None; WANTS]));
 static COUNT: AtomicU32 = AtomicU32::new(0);
+/// Wants of the library that is being asked for which there was no place.
+static LEFT_OUT: AtomicU32 = AtomicU32::new(0);
 /// The library that is being asked what it wants, plus one.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 static ACTIVE: AtomicBool = AtomicBool::new(false);
@@ -155,9 +157,14 @@ pub fn load() {
     // SAFETY: see `File`: nobody reads it yet.
     unsafe { *BYTES.0.get() = file };
     for (n, path) in paths(file, &head).enumerate() {
+        let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
         if !ask(n as u8, path, page) {
-            let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
             start::gap_named(count::HOOK_ABSENT, name);
+        }
+        let left_out = LEFT_OUT.swap(0, Relaxed);
+        if left_out > 0 {
+            start::count(count::HOOK_WANT_LEFT_OUT, left_out.into());
+            start::gap(count::HOOK_WANT_LEFT_OUT, name, &[]);
         }
     }
     ACTIVE.store(true, Release);
@@ -260,7 +267,10 @@ pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
     let layers = if want.layers == 0 { contract::ALL } else { want.layers };
     let n = COUNT.load(Relaxed) as usize;
     // SAFETY: see `Table`: the one thread that asks.
-    let Some(place) = unsafe { &mut *TABLE.0.get() }.get_mut(n) else { return contract::TOO_MANY };
+    let Some(place) = unsafe { &mut *TABLE.0.get() }.get_mut(n) else {
+        LEFT_OUT.fetch_add(1, Relaxed);
+        return contract::TOO_MANY;
+    };
     let (before, after, met, user) = (want.before, want.after, want.met, want.user);
     let told = told::put(library, layers, name.text(), of.text());
     let want = Want { library: library as u8, before, after, met, user, told };

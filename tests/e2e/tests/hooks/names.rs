@@ -84,6 +84,26 @@ fn what_cannot_be_wanted_is_refused() {
     assert!(!run.stderr.contains("wrong.so"), "{run:?}");
 }
 
+/// All libraries together have 64; who does not look at the answer is told at the end, and each library by its name.
+#[test]
+fn wants_beyond_the_limit_are_counted_and_named() {
+    let (many, fixed) = (hook("many"), fixed("fixed"));
+    let program = [text(&fixed), "5"];
+    let said = |hooks: &[&std::path::Path], wants: &str| {
+        let run = under(&["run"], hooks, &program, &[("HOOK_MANY", wants)]);
+        assert!(run.status.success() && run.stdout.ends_with("5 bytes: 0\n"), "{run:?}");
+        run.stderr
+    };
+    assert_eq!(said(&[&many], "63"), "");
+    let beyond = "64 fit, of all libraries together\ncutap:   many.so\n";
+    assert_eq!(said(&[&many], "64"), format!("cutap: 1 want of a hook that was left out: {beyond}"));
+    let second = crate::hook_as("many", "many_too", &[]);
+    let two = said(&[&many, &second], "70");
+    assert_eq!(two, format!("cutap: 78 wants of hooks that were left out: {beyond}cutap:   many_too.so\n"));
+    let (_, trace) = traced(&[], &[&many], &program, &[("HOOK_MANY", "90")]);
+    assert!(trace.contains(&format!("cutap: 27 wants of hooks that were left out: {beyond}")), "{trace}");
+}
+
 #[test]
 fn it_is_said_while_the_program_runs_and_of_a_run_folder() {
     let folder = scratch("names");

@@ -59,6 +59,34 @@ fn libraries_that_cannot_be_used() {
     assert!(twice.stderr.ends_with("it is given twice; leave one out\n"), "{twice:?}");
 }
 
+/// The loader loads a file once, by whatever names it is given.
+#[test]
+fn a_library_given_twice_by_other_names() {
+    let folder = scratch("refused");
+    let (good, link, hard) = (hook("nothing"), folder.join("link.so"), folder.join("hard.so"));
+    std::os::unix::fs::symlink(&good, &link).expect("a link");
+    let (place, name) = (good.parent().expect("a folder"), good.file_name().expect("a file"));
+    let around = place.join("..").join(place.file_name().expect("a folder")).join(name);
+    let copy = folder.join("copy.so");
+    fs::copy(&good, &copy).expect("a copy");
+    fs::hard_link(&copy, &hard).expect("a link");
+    for (first, second) in [(&good, &around), (&good, &link), (&link, &good), (&copy, &hard)] {
+        for words in [&["run"][..], &["record", "-o", "/dev/null"], &["trace"]] {
+            let run = under(words, &[first, second], &["/bin/echo", "ran"], &[]);
+            assert_eq!((run.status.code(), run.stdout.as_str()), (Some(125), ""), "{run:?}");
+            let said = format!(
+                "cutap: cannot use the hook library {}: it is given twice (also as {}); leave one out\n",
+                second.display(),
+                first.display()
+            );
+            assert_eq!(run.stderr, said);
+        }
+    }
+    // A copy is another library.
+    let run = under(&["run"], &[&good, &copy], &[text(&fixed("fixed")), "5"], &[]);
+    assert_eq!((run.status.code(), run.stdout.as_str(), run.stderr.as_str()), (Some(0), "5 bytes: 0\n", ""));
+}
+
 const SPLIT: &str =
     "LD_PRELOAD cannot carry a path with a space, a colon or a $; copy it to a folder with a plain path";
 

@@ -48,7 +48,9 @@ type Thing = (u32, &'static str, u64);
 #[derive(Debug, Clone, Copy)]
 struct Made {
     way: u32,
-    start_ns: u64,
+    /// When, and by which thread.
+    since: u64,
+    thread: u32,
     /// Bytes, if it is memory whose length is known.
     bytes: Option<u64>,
     /// The context that it was made in, if the driver's calls tell.
@@ -135,7 +137,7 @@ impl Leaks {
                 // A module's variable ends with the module.
                 Effect::Allocates { memory: Memory::Mapped, .. } => {}
                 Effect::Allocates { at, by_value, memory, .. } if !hands_out => {
-                    let input = exit.call.inputs().get(usize::from(at));
+                    let input = exit.call.passed().get(usize::from(at));
                     let value = if by_value { input } else { exit.output(at.into()) };
                     if let Some(address) = value.and_then(address) {
                         let bytes = length(exit);
@@ -143,15 +145,15 @@ impl Leaks {
                     }
                 }
                 Effect::Destroys(n) => {
-                    let ended = exit.call.inputs().get(usize::from(n)).map(handles).unwrap_or_default();
+                    let ended = exit.call.passed().get(usize::from(n)).map(handles).unwrap_or_default();
                     for (kind, value) in ended {
-                        self.alive.remove(&(process, kind, value));
+                        self.end((process, kind, value), exit);
                     }
                 }
                 Effect::Frees(n) => {
-                    if let Some(address) = exit.call.inputs().get(usize::from(n)).and_then(address) {
+                    if let Some(address) = exit.call.passed().get(usize::from(n)).and_then(address) {
                         for memory in FREED {
-                            self.alive.remove(&(process, word(memory), address));
+                            self.end((process, word(memory), address), exit);
                         }
                     }
                 }
@@ -168,9 +170,9 @@ impl Leaks {
         let call = &exit.call;
         let (process, thread) = (call.thread.process.key, call.thread.key);
         let devices = self.devices.entry(process).or_default();
-        let given = call.inputs().iter().flat_map(handles);
+        let given = call.passed().iter().flat_map(handles);
         let context = given.clone().find(|(kind, _)| *kind == "context").map(|(_, value)| value);
-        let device = call.inputs().first().and_then(|value| match value {
+        let device = call.passed().first().and_then(|value| match value {
             Value::Handle { value, kind, .. } if kind.short == "device" => u32::try_from(*value).ok(),
             _ => None,
         });
@@ -183,7 +185,7 @@ impl Leaks {
                 (None, _) | (_, None) => all,
             };
             let is_it = *kind == "context" && Some(*value) == context;
-            *of != process || !(is_it || here && !OF_NO_CONTEXT.contains(kind))
+            *of != process || made.since > call.start_ns || !(is_it || here && !OF_NO_CONTEXT.contains(kind))
         });
     }
 
@@ -200,34 +202,41 @@ impl Leaks {
         })
     }
 
-    /// Something was made. A call around the one that made it tells of it again, and is no other.
+    /// A call has ended something. What another thread was given in its place meanwhile is not what was meant.
+    fn end(&mut self, thing: Thing, exit: &Exit) {
+        if self.alive.get(&thing).is_some_and(|made| made.since <= exit.call.start_ns) {
+            self.alive.remove(&thing);
+        }
+    }
+
+    /// Something was made. A call around the one that made it tells of it again, and is no other; else what was there has ended.
     fn make(&mut self, thing: Thing, exit: &Exit, bytes: Option<u64>) {
-        if let Some(before) = self.alive.get(&thing)
-            && before.start_ns >= exit.call.start_ns
-        {
+        let thread = exit.call.thread.key;
+        let before = self.alive.get(&thing);
+        if before.is_some_and(|before| before.thread == thread && before.since > exit.call.start_ns) {
             return;
         }
-        if self.alive.len() >= MOST {
+        if before.is_none() && self.alive.len() >= MOST {
             self.beyond += 1;
             return;
         }
         let label = |call: &cutap_trace::Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
-        let mut way: Vec<String> = self.nest.around(exit.call.thread.key).map(|c| label(c)).collect();
+        let mut way: Vec<String> = self.nest.around(thread).map(|c| label(c)).collect();
         way.push(label(&exit.call));
         let next = self.ways.len() as u32;
         let number = *self.numbers.entry(way.clone()).or_insert(next);
         if number == next {
             self.ways.push(way);
         }
-        let context = self.devices.get(&thing.0).and_then(|d| d.context(exit.call.thread.key));
-        self.alive.insert(thing, Made { way: number, start_ns: exit.call.start_ns, bytes, context });
+        let context = self.devices.get(&thing.0).and_then(|d| d.context(thread));
+        self.alive.insert(thing, Made { way: number, since: exit.end_ns, thread, bytes, context });
     }
 
     /// What is left: the largest first, then what is most.
     pub fn groups(&self) -> Vec<Group> {
         let mut groups: BTreeMap<(&str, u32), Group> = BTreeMap::new();
         let mut things: Vec<_> = self.alive.iter().collect();
-        things.sort_by_key(|(thing, made)| (made.start_ns, thing.2));
+        things.sort_by_key(|(thing, made)| (made.since, thing.2));
         for (thing, made) in things {
             let group = groups.entry((thing.1, made.way)).or_insert_with(|| Group {
                 kind: thing.1,
@@ -326,7 +335,7 @@ fn address(value: &Value) -> Option<u64> {
 /// How long the memory is that the call made, as its arguments say.
 fn length(exit: &Exit) -> Option<u64> {
     let described = exit.call.function.described?;
-    let value = |n: u8| exit.output(n.into()).or_else(|| exit.call.inputs().get(usize::from(n)));
+    let value = |n: u8| exit.output(n.into()).or_else(|| exit.call.passed().get(usize::from(n)));
     described.function.effects.iter().find_map(|effect| match effect {
         Effect::Allocates { bytes, .. } => count(*bytes, &value),
         _ => None,

@@ -222,7 +222,7 @@ impl Events {
                 let Some(call) = open.call.clone() else { return };
                 let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
                 let kept = shared.decode || open.tests.is_some();
-                let memory = if kept { call.args.memory(memory, output).into() } else { Box::default() };
+                let memory = if kept { call.left(memory, output).into() } else { Box::default() };
                 let exit = Exit {
                     duration_ns: Some(took),
                     result,
@@ -323,6 +323,7 @@ impl Events {
             memory: if shared.decode || known.tests.is_some() { begun.memory.bytes().into() } else { Box::default() },
             parent: if known.parent { self.stack.top().cloned() } else { None },
             inputs: OnceLock::new(),
+            passed: OnceLock::new(),
             launched: OnceLock::new(),
             told: Default::default(),
             judged: OnceLock::new(),

@@ -1,5 +1,6 @@
 //! Whole outputs of runs that were written by the writers of `cutap-wire`.
 
+mod again;
 mod carried;
 mod common;
 mod ends;

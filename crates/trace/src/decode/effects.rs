@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::owned;
 use super::row::Row;
 use super::scalar::signed;
-use super::state::State;
+use super::state::{State, Told};
 use super::value::Value;
 use super::walk::{Side, Walk, word};
 use crate::event::{Call, Exit};
@@ -23,6 +23,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
     if described.function.effects.is_empty() {
         return;
     }
+    let told = Told::new(call, exit);
     let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
     walk.before = Memory::new(&call.memory);
     for effect in described.function.effects {
@@ -32,7 +33,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                 if let Some(address) = address {
                     let bytes = walk.count(row, bytes);
                     let device = state.devices.current(call.thread.key);
-                    state.places.insert(address, bytes, memory, device, state.now);
+                    state.places.insert(address, bytes, memory, device, told);
                     owned::memory(state, address, memory, call);
                     if by_value && memory == known::Memory::Host {
                         state.places.registered(address);
@@ -41,7 +42,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
             }
             Effect::AllocatesInside { at, memory } => {
                 if let Some(Node::Allocates(address, bytes)) = exit.output(at.into()).and_then(graphs::inside) {
-                    state.places.insert(address, Some(bytes), memory, None, state.now);
+                    state.places.insert(address, Some(bytes), memory, None, told);
                 }
             }
             Effect::Belongs(at, to) => {
@@ -75,6 +76,24 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                 }
             }
         }
+    }
+}
+
+/// A call begins: what it is to end.
+pub fn begin(state: &mut State, row: &Row<'_>, described: Described, call: &Call) {
+    let (thread, start_ns) = (call.thread.key, call.start_ns);
+    for effect in described.function.effects {
+        let Effect::Destroys(n) = *effect else { continue };
+        let walk = Walk::new(described.tables, described.version, Memory::new(&call.memory), Side::Before);
+        if let Some((kind, value)) = kind_of(&walk, walk.memory, row, n) {
+            state.ending.begins((kind.short, value), thread, start_ns);
+        }
+    }
+    if call.function.by_name
+        && cutap_calls::resets(&call.function.name)
+        && let Some(context) = owned::reset(state, call)
+    {
+        state.ending.begins((owned::CONTEXT, context), thread, start_ns);
     }
 }
 
@@ -116,7 +135,7 @@ fn graph(state: &mut State, step: Step, call: &Call, exit: &Exit) {
         }
         Step::Launch => {
             let (allocates, frees) = exec.map_or((&[][..], &[][..]), |exec| state.graphs.launched(exec));
-            allocates.iter().for_each(|at| state.places.again(*at, state.now));
+            allocates.iter().for_each(|at| state.places.again(*at, Told::new(call, exit)));
             frees.iter().for_each(|at| state.places.remove(*at, state.now));
         }
     }
@@ -196,13 +215,13 @@ pub fn handle(exit: &Exit, short: &str) -> Option<u64> {
 
 /// The same among its arguments.
 pub fn handle_in(call: &Call, short: &str) -> Option<u64> {
-    call.inputs().iter().find_map(|value| of_kind(value, short))
+    call.passed().iter().find_map(|value| of_kind(value, short))
 }
 
 /// A plain number among its arguments: the runtime's devices are numbers.
 pub fn number_in(call: &Call, name: &str) -> Option<u64> {
     let n = call.function.params().iter().position(|p| p.name == name)?;
-    match call.inputs().get(n)? {
+    match call.passed().get(n)? {
         Value::Int(n) => u64::try_from(*n).ok(),
         _ => None,
     }

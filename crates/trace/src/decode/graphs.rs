@@ -91,8 +91,8 @@ pub fn node(call: &Call, exit: &Exit) -> Option<Node> {
         if name == "dptr" { address(value).map(Node::Frees) } else { None }
     };
     let written = exit.outputs.iter().find_map(|(_, value)| inside(value));
-    let given = || call.inputs().iter().find_map(inside);
-    written.or_else(given).or_else(|| call.inputs().iter().enumerate().find_map(freed))
+    let given = || call.passed().iter().find_map(inside);
+    written.or_else(given).or_else(|| call.passed().iter().enumerate().find_map(freed))
 }
 
 /// What a struct of a node's parameters tells, or one inside it.

@@ -92,6 +92,12 @@ impl Handles {
         self.known.get(&(kind.short, value)).filter(|k| !k.other).map(|k| (k.number, k.standing))
     }
 
+    /// Since when a handle is there, and what it ends with.
+    pub fn live(&self, key: Key) -> Option<(u64, Option<Key>)> {
+        let known = self.known.get(&key).filter(|k| !k.other && k.standing != Standing::Destroyed)?;
+        Some((known.since, known.owner))
+    }
+
     /// A live kernel or function of this value, by its kind and number.
     pub fn kernel(&self, value: u64) -> Option<(&'static known::Handle, u32)> {
         let of = |short| self.known.get(&(short, value));
@@ -233,7 +239,8 @@ impl Handles {
         }
     }
 
-    fn end(&mut self, key: Key, since: u64, ended: &mut Vec<Key>) {
+    /// It has ended, however often it was handed out.
+    pub fn end(&mut self, key: Key, since: u64, ended: &mut Vec<Key>) {
         let Some(known) = self.known.get_mut(&key) else { return };
         known.references = 0;
         if known.standing != Standing::Destroyed {

@@ -9,6 +9,7 @@ mod copied;
 mod count;
 mod device;
 mod effects;
+mod ending;
 mod find;
 #[cfg(test)]
 mod fuzz;
@@ -43,14 +44,14 @@ pub(crate) use seen::Seen;
 pub use type_name::TypeName;
 pub use value::{Fields, Items, List, Owner, Place, Standing, Text, Value, flags_of, name_of};
 
-use crate::event::{Call, Event, Exit, Launched, Layer, State as Ended};
+use crate::event::{Args, Call, Event, Exit, Launched, Layer, State as Ended};
 use crate::kernels::Kernels;
 use crate::results::Returned;
 use cutap_calls::capture::RETURNED;
 use cutap_calls::known::{self, Dir, Effect, Rule, Type, Writes};
 use memory::Memory;
 use row::Row;
-use state::State;
+use state::{State, Told};
 use std::sync::Arc;
 use walk::{Side, Walk};
 
@@ -120,7 +121,7 @@ impl Interpreter {
             return;
         }
         self.state.now = call.start_ns;
-        let (row, memory) = (row(call, described, &mut self.words), Memory::new(&call.memory));
+        let (row, memory) = (row(&call.args, described, &mut self.words), Memory::new(&call.memory));
         let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
@@ -128,9 +129,21 @@ impl Interpreter {
         walk.kernel = call.kernel().map(|k| &**k);
         let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
         let _ = call.inputs.set(inputs);
+        effects::begin(&mut self.state, &row, described, call);
         if call.function.layer == Layer::Driver {
             hand_up(call, &mut self.told);
         }
+    }
+
+    /// What a function was given after hooks changed it.
+    fn passed(&mut self, call: &Call, given: &Args, described: Described, kernels: &Kernels) {
+        let row = row(given, described, &mut self.words);
+        let mut walk = Walk::new(described.tables, described.version, Memory::new(&call.memory), Side::Before);
+        walk.state = Some(&mut self.state);
+        walk.kernels = Some(kernels);
+        walk.ticks = call.ticks;
+        let passed = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
+        let _ = call.passed.set(passed);
     }
 
     fn exit(&mut self, exit: &mut Exit, shown: bool, kernels: &Kernels) {
@@ -138,6 +151,7 @@ impl Interpreter {
         let Some(described) = self.described(&call) else {
             return self.raws.undescribed(&call, exit);
         };
+        self.state.ending.over(call.thread.key, call.start_ns);
         if exit.state != Ended::Done {
             if shown {
                 self.left_open(exit);
@@ -145,12 +159,17 @@ impl Interpreter {
             return;
         }
         self.state.now = exit.end_ns;
-        let row = row(&call, described, &mut self.words);
+        let given = call.given();
+        if let Some(given) = &given {
+            self.passed(&call, given, described, kernels);
+        }
+        let row = row(given.as_ref().unwrap_or(&call.args), described, &mut self.words);
         let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
         walk.before = Memory::new(&call.memory);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
+        walk.told = Some(Told::new(&call, exit));
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.is_error());
             if call.function.layer == Layer::Driver {
@@ -179,7 +198,7 @@ impl Interpreter {
 pub(crate) fn plain_inputs(call: &Call, kernels: Option<&Kernels>) -> Box<[Value]> {
     let Some(described) = call.function.described else { return Box::default() };
     let mut words = Vec::new();
-    let row = row(call, described, &mut words);
+    let row = row(&call.args, described, &mut words);
     let memory = Memory::new(&call.memory);
     let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
     walk.kernels = kernels;
@@ -192,16 +211,17 @@ pub(crate) fn plain_inputs(call: &Call, kernels: Option<&Kernels>) -> Box<[Value
 pub(crate) fn plain_outputs(call: &Call, exit: &Exit) -> Box<[(u8, Value)]> {
     let Some(described) = call.function.described else { return Box::default() };
     let mut words = Vec::new();
-    let row = row(call, described, &mut words);
+    let given = call.given();
+    let row = row(given.as_ref().unwrap_or(&call.args), described, &mut words);
     let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
     walk.before = Memory::new(&call.memory);
     outputs(&mut walk, &row, &[], exit.is_error())
 }
 
-/// The call's parameters, in `bytes`.
-fn row<'a>(call: &Call, described: Described, bytes: &'a mut Vec<u8>) -> Row<'a> {
+/// A call's parameters, in `bytes`.
+fn row<'a>(args: &Args, described: Described, bytes: &'a mut Vec<u8>) -> Row<'a> {
     bytes.clear();
-    call.args.words().iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
+    args.words().iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
     Row::call(described.function.params, described.function.shape, described.words, bytes)
 }
 

@@ -9,7 +9,7 @@ use crate::event::{Call, Exit};
 use cutap_calls::known::{Handle, Memory};
 
 /// Word of the kind that a thread has one of.
-const CONTEXT: &str = "context";
+pub const CONTEXT: &str = "context";
 
 /// Handles that a call has written belong to one that it was given, or to the thread's context.
 pub fn belong(state: &mut State, call: &Call, exit: &Exit) {

@@ -2,6 +2,7 @@
 //! remembered until its addresses come again. Memory is called the host's only where something says so: what
 //! the call means, or addresses at which no driver puts anything.
 
+use super::state::Told;
 use super::value::Place;
 use crate::event::Layer;
 use crate::filter::Filter;
@@ -36,8 +37,9 @@ struct Allocation {
     bytes: u64,
     memory: Memory,
     device: Option<u32>,
-    /// When it was made.
+    /// When it was made, and by which thread.
     since: u64,
+    thread: u32,
     owner: Option<Owner>,
     /// The context that it was made in; 0: not known, or it does not end with one.
     context: u64,
@@ -59,28 +61,31 @@ pub enum Else {
 }
 
 impl Places {
-    /// Memory at `address`, from `now` on; of unknown length when `bytes` is none.
-    pub fn insert(&mut self, address: u64, bytes: Option<u64>, memory: Memory, device: Option<u32>, now: u64) {
+    /// Memory at `address`, from `told.now` on; of unknown length when `bytes` is none.
+    pub fn insert(&mut self, address: u64, bytes: Option<u64>, memory: Memory, device: Option<u32>, told: Told<'_>) {
         // A layer that does not know the length adds nothing to one that did.
         if address == 0 || bytes == Some(0) || bytes.is_none() && self.at(address, None, Else::Plain).is_some() {
             return;
         }
-        let bytes = bytes.unwrap_or(0);
         let device = if memory == Memory::Device { device } else { None };
         let map = if memory == Memory::Reserved { &mut self.reserved } else { &mut self.memory };
-        // What was there has ended unseen. A runtime reports what its driver call has reported before.
+        // A runtime reports what its driver call has reported before, with the length that the driver was asked for.
+        let same = map.get(&address).copied().filter(|old| told.again(old.thread, old.since));
+        let known = same.filter(|s| s.memory == memory && s.bytes > 0).map(|s| s.bytes);
+        let bytes = known.or(bytes).unwrap_or(0);
+        // Anything else that was there has ended: unseen, or by a call that has not returned yet.
         let end = address.saturating_add(bytes.max(1));
         let old: Vec<u64> = map.range(address..end).map(|(at, _)| *at).collect();
-        let same = old.first().and_then(|_| map.get(&address)).copied();
         for at in old {
             map.remove(&at);
         }
         if map.len() < MOST {
-            let since = same.map_or(now, |s| s.since);
+            let (since, thread) = same.map_or((told.now, told.thread), |s| (s.since, s.thread));
             let device = device.or(same.and_then(|s| s.device));
             let owner = same.and_then(|s| s.owner);
             let context = same.map_or(0, |s| s.context);
-            map.insert(address, Allocation { bytes, memory, device, since, owner, context, registered: false });
+            let registered = false;
+            map.insert(address, Allocation { bytes, memory, device, since, thread, owner, context, registered });
         }
         let reaches = |(at, (_, a)): &(&u64, &(u64, Allocation))| at.saturating_add(a.bytes.max(1)) > address;
         let first = self.freed.range(..address).next_back().filter(reaches).map(|(at, _)| *at);
@@ -134,9 +139,9 @@ impl Places {
     }
 
     /// Memory of a graph is there again: the graph was launched.
-    pub fn again(&mut self, address: u64, now: u64) {
+    pub fn again(&mut self, address: u64, told: Told<'_>) {
         if let Some((_, found)) = self.freed.remove(&address) {
-            self.insert(address, Some(found.bytes), found.memory, found.device, now);
+            self.insert(address, Some(found.bytes), found.memory, found.device, told);
         }
     }
 
@@ -205,19 +210,47 @@ pub fn all_allocations(tables: &Tables, filter: &Filter) -> bool {
 mod tests {
     use super::*;
 
+    /// A call that ends now, and began after all before it.
+    fn told(now: u64) -> Told<'static> {
+        Told { name: "cuMemAlloc_v2", thread: 1, start_ns: now, now }
+    }
+
+    /// A call around the one that ended before, which was the first.
+    fn around(now: u64) -> Told<'static> {
+        Told { start_ns: 0, ..told(now) }
+    }
+
+    #[test]
+    fn memory_that_is_given_again_before_its_free_returns() {
+        for waited_since in [5, 12] {
+            let mut places = Places { complete: true, ..Places::default() };
+            let found = |p: &Places| p.at(0x10000, None, Else::Any).map(|(f, _)| (f.freed, f.size, f.device));
+            places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
+            // By the free that began at 11; the runtime's call asked for another length than the driver's, and knows no device.
+            let other = Told { name: "cuMemAlloc_v2", thread: 2, start_ns: waited_since, now: 20 };
+            places.insert(0x10000, Some(0x100), Memory::Device, Some(1), other);
+            places.remove(0x10000, 11);
+            places.insert(0x10000, Some(0x80), Memory::Device, None, Told { start_ns: 4, now: 30, ..other });
+            places.remove(0x10000, 11);
+            assert_eq!(found(&places), Some((false, 0x100, Some(1))));
+            places.remove(0x10000, 20);
+            assert_eq!(found(&places), Some((true, 0x100, Some(1))));
+        }
+    }
+
     #[test]
     fn memory_in_reserved_ranges_and_memory_that_was_freed_unseen() {
         let mut places = Places { complete: true, ..Places::default() };
         let found = |p: &Places, at| p.at(at, None, Else::Plain).map(|(f, _)| (f.memory, f.offset, f.size));
-        places.insert(0x1000, Some(0x1000), Memory::Reserved, None, 0);
-        places.insert(0x1000, Some(0x100), Memory::Device, Some(1), 0);
+        places.insert(0x1000, Some(0x1000), Memory::Reserved, None, told(0));
+        places.insert(0x1000, Some(0x100), Memory::Device, Some(1), told(1));
         assert_eq!(found(&places, 0x10ff), Some((Memory::Device, 0xff, 0x100)));
         assert_eq!(found(&places, 0x1100), Some((Memory::Reserved, 0x100, 0x1000)));
         assert_eq!(found(&places, 0x2000), None);
         // Told again by another layer, which knows no device; and over something that ended unseen.
-        places.insert(0x1000, Some(0x100), Memory::Device, None, 0);
+        places.insert(0x1000, Some(0x100), Memory::Device, None, around(2));
         assert_eq!(places.at(0x1000, Some(4), Else::Plain).unwrap().0.device, Some(1));
-        places.insert(0xf80, Some(0x100), Memory::Managed, Some(1), 0);
+        places.insert(0xf80, Some(0x100), Memory::Managed, Some(1), told(0));
         assert_eq!(found(&places, 0x1000), Some((Memory::Managed, 0x80, 0x100)));
         assert_eq!(places.at(0xf80, None, Else::Plain).unwrap().0.device, None);
         places.remove(0xf80, 0);
@@ -234,27 +267,27 @@ mod tests {
     fn memory_that_was_freed() {
         let mut places = Places { complete: true, ..Places::default() };
         let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed));
-        places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), 10);
+        places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
         places.remove(0x10000, 20);
         assert_eq!(found(&places, 0x10fff), Some((Memory::Device, true)));
         // Part of it is handed out again; then the runtime's call, which began before, returns.
-        places.insert(0x10800, Some(0x100), Memory::Device, Some(0), 30);
+        places.insert(0x10800, Some(0x100), Memory::Device, Some(0), told(30));
         assert_eq!(found(&places, 0x10000), Some((Memory::Unknown, false)));
         places.remove(0x10800, 25);
         assert_eq!(found(&places, 0x10800), Some((Memory::Device, false)));
         // So is memory of the host, but not what was the program's before.
-        places.insert(0x20000, Some(0x100), Memory::Host, None, 40);
+        places.insert(0x20000, Some(0x100), Memory::Host, None, told(40));
         places.remove(0x20000, 50);
         assert_eq!(found(&places, 0x20000), Some((Memory::Host, true)));
         let there = |p: &Places, at| p.at(at, None, Else::There).map(|(f, _)| (f.memory, f.freed));
         assert_eq!(there(&places, 0x20000), Some((Memory::Host, false)), "it came again from elsewhere");
-        places.insert(0x20000, Some(0x100), Memory::Host, None, 60);
+        places.insert(0x20000, Some(0x100), Memory::Host, None, told(60));
         places.registered(0x20000);
         places.remove(0x20000, 70);
         assert_eq!(found(&places, 0x20000), Some((Memory::Unknown, false)));
         assert_eq!(found(&places, 0x2_0000_0000), Some((Memory::Unknown, false)));
         for n in 0..2 * FREED as u64 {
-            places.insert(0x100000 + n, Some(1), Memory::Device, None, 60);
+            places.insert(0x100000 + n, Some(1), Memory::Device, None, told(60));
             places.remove(0x100000 + n, 60);
         }
         assert!(places.freed.len() <= FREED && places.ended.len() <= FREED);
@@ -264,9 +297,9 @@ mod tests {
     fn memory_that_is_mapped() {
         let mut places = Places { complete: true, ..Places::default() };
         let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed, f.size));
-        places.insert(0x100000, Some(0x40000), Memory::Reserved, None, 10);
-        places.insert(0x100000, Some(0x10000), Memory::Mapped, None, 20);
-        places.insert(0x110000, Some(0x10000), Memory::Mapped, None, 30);
+        places.insert(0x100000, Some(0x40000), Memory::Reserved, None, told(10));
+        places.insert(0x100000, Some(0x10000), Memory::Mapped, None, told(20));
+        places.insert(0x110000, Some(0x10000), Memory::Mapped, None, told(30));
         places.unmap(0x100000, 0x20000, 25);
         assert_eq!(found(&places, 0x100000), Some((Memory::Reserved, false, 0x40000)));
         assert_eq!(found(&places, 0x110000), Some((Memory::Mapped, false, 0x10000)), "it was mapped meanwhile");
@@ -274,23 +307,23 @@ mod tests {
         assert_eq!(found(&places, 0x110000), Some((Memory::Reserved, false, 0x40000)));
         places.remove(0x100000, 50);
         assert_eq!(found(&places, 0x13ffff), Some((Memory::Reserved, true, 0x40000)));
-        places.insert(0x200000, Some(0x100), Memory::Graph, None, 60);
+        places.insert(0x200000, Some(0x100), Memory::Graph, None, told(60));
         places.remove(0x200000, 70);
-        places.again(0x200000, 80);
+        places.again(0x200000, told(80));
         assert_eq!(found(&places, 0x2000ff), Some((Memory::Graph, false, 0x100)));
     }
 
     #[test]
     fn memory_of_unknown_length() {
         let mut places = Places::default();
-        places.insert(0x1000, None, Memory::Device, Some(0), 0);
+        places.insert(0x1000, None, Memory::Device, Some(0), told(1));
         assert_eq!(places.at(0x1000, None, Else::Plain).map(|(f, _)| f.size), Some(0));
         assert!(places.at(0x1001, None, Else::Plain).is_none());
-        places.insert(0x1000, Some(8), Memory::Device, None, 0);
-        places.insert(0x1000, None, Memory::Device, None, 0);
+        places.insert(0x1000, Some(8), Memory::Device, None, around(2));
+        places.insert(0x1000, None, Memory::Device, None, around(3));
         assert_eq!(places.at(0x1007, None, Else::Any).map(|(f, _)| (f.size, f.device)), Some((8, Some(0))));
-        places.insert(0x2000, Some(0), Memory::Device, None, 0);
-        places.insert(u64::MAX, Some(u64::MAX), Memory::Device, None, 0);
+        places.insert(0x2000, Some(0), Memory::Device, None, told(0));
+        places.insert(u64::MAX, Some(u64::MAX), Memory::Device, None, told(0));
         assert!(places.at(0x2000, None, Else::Any).is_none());
         assert!(places.at(u64::MAX, None, Else::Plain).is_some());
     }

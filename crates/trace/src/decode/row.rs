@@ -1,7 +1,9 @@
 //! Values that stand side by side: a call's parameters or a struct's fields, as bytes. Rules name their
 //! siblings by number, and find them here.
 
-use super::find::Recorded;
+use super::find::{Described, Recorded};
+use super::memory::Memory;
+use super::walk::{Side, Walk};
 use cutap_calls::known::{Param, Shape, Struct};
 
 /// Parameters or fields, and the bytes that they are in.
@@ -69,6 +71,26 @@ impl<'a> Row<'a> {
                 both[..8].copy_from_slice(slice(first * 8, 8)?);
                 both[8..].copy_from_slice(slice(second * 8, 8)?);
                 Some(Cell::Two(both, size.min(16)))
+            }
+        }
+    }
+}
+
+impl Described {
+    /// Gives a parameter another value in the words of a call; of a large one the first eight bytes.
+    pub(crate) fn change(&self, words: &mut [u64], n: usize, value: u64) {
+        let Some(param) = self.function.params.get(n) else { return };
+        let first = match self.words {
+            Recorded::Block => Some(param.offset.into()),
+            Recorded::Frame(recorded) => place(param.word, self.function.shape, recorded).map(|word| word * 8),
+        };
+        let Some(first) = first else { return };
+        let size = Walk::new(self.tables, self.version, Memory::new(&[]), Side::Before).size_of(param.ty);
+        for (at, byte) in (first..).zip(value.to_le_bytes()).take(size) {
+            if let Some(word) = words.get_mut(at / 8) {
+                let mut bytes = word.to_le_bytes();
+                bytes[at % 8] = byte;
+                *word = u64::from_le_bytes(bytes);
             }
         }
     }

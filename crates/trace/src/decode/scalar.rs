@@ -83,7 +83,7 @@ impl Walk<'_> {
         let (kind, number, standing) = match &mut self.state {
             Some(state) if value != 0 && !special => match self.side {
                 Side::Before => state.handles.given(kind, value, state.now),
-                Side::After => (kind, state.handles.written(kind, value, state.now), Standing::Live),
+                Side::After => (kind, state.written(kind, value, self.told), Standing::Live),
             },
             _ => (kind, 0, Standing::Live),
         };

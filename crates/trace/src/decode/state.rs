@@ -2,10 +2,13 @@
 //! Follows calls in the order of their time and believes what they returned.
 
 use super::device::Devices;
+use super::ending::Ending;
 use super::graphs::Graphs;
 use super::handles::Handles;
 use super::logs::Logs;
 use super::places::Places;
+use crate::event::{Call, Exit};
+use cutap_calls::hands_out;
 
 /// A process at a moment of its trace.
 #[derive(Debug, Default)]
@@ -15,6 +18,28 @@ pub struct State {
     pub devices: Devices,
     pub graphs: Graphs,
     pub logs: Logs,
+    pub ending: Ending,
     /// When: of the event that is looked at.
     pub now: u64,
+}
+
+/// A call that has told of something, at its end.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    pub name: &'a str,
+    pub thread: u32,
+    pub start_ns: u64,
+    pub now: u64,
+}
+
+impl<'a> Told<'a> {
+    pub fn new(call: &'a Call, exit: &Exit) -> Told<'a> {
+        Told { name: &call.function.name, thread: call.thread.key, start_ns: call.start_ns, now: exit.end_ns }
+    }
+
+    /// Whether it tells of what a call of this thread told of at that time: it is around that call, or makes nothing itself.
+    /// Else the driver has given the same address again.
+    pub fn again(&self, thread: u32, since: u64) -> bool {
+        self.thread == thread && self.start_ns < since || hands_out(self.name)
+    }
 }

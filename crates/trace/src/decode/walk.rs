@@ -5,7 +5,7 @@
 use super::memory::Memory;
 use super::places::Else;
 use super::row::Row;
-use super::state::State;
+use super::state::{State, Told};
 use super::value::{Items, Owner, Standing, Value};
 use crate::kernels::Kernels;
 use cutap_calls::capture::can_be;
@@ -45,6 +45,8 @@ pub struct Walk<'a> {
     pub ticks: u64,
     /// Name of the kernel that is launched.
     pub kernel: Option<&'a str>,
+    /// The call, at its end.
+    pub told: Option<Told<'a>>,
     /// Addresses are those of memory that the call has made: there is nothing else to say of them.
     pub new_memory: bool,
     /// The same for one address; 0: none.
@@ -67,6 +69,7 @@ impl<'a> Walk<'a> {
             kernels: None,
             ticks: u64::MAX,
             kernel: None,
+            told: None,
             new_memory: false,
             new_address: 0,
             around: None,

@@ -37,6 +37,12 @@ impl Args {
             Args::Many(words) => words,
         }
     }
+    fn words_mut(&mut self) -> &mut [u64] {
+        match self {
+            Args::Few(n, words) => &mut words[..usize::from(*n).min(6)],
+            Args::Many(words) => words,
+        }
+    }
 }
 
 impl From<cutap_wire::record::Words<'_>> for Args {
@@ -74,6 +80,7 @@ pub struct Call {
     /// The call that it was made from; only of those that take a kernel's parameters.
     pub(crate) parent: Option<Arc<Call>>,
     pub(crate) inputs: OnceLock<Box<[Value]>>,
+    pub(crate) passed: OnceLock<Box<[Value]>>,
     pub(crate) launched: OnceLock<Launched>,
     /// That may be told: its turn has come in the order of events.
     pub(crate) told: AtomicBool,
@@ -99,6 +106,7 @@ impl Call {
             memory: memory.into(),
             parent: None,
             inputs: OnceLock::new(),
+            passed: OnceLock::new(),
             launched: OnceLock::new(),
             told: AtomicBool::new(false),
             judged: OnceLock::new(),
@@ -113,6 +121,27 @@ impl Call {
     /// of the function. A pointer to what the call writes is an address here.
     pub fn inputs(&self) -> &[Value] {
         self.inputs.get().map_or(&[], |values| values)
+    }
+    /// The arguments that the function was given: those of the program, but for what hooks changed. Whole when the call has ended.
+    pub fn passed(&self) -> &[Value] {
+        self.passed.get().map_or(self.inputs(), |values| values)
+    }
+    /// Its words, where hooks changed some.
+    pub(crate) fn given(&self) -> Option<Args> {
+        let hooked = self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = hooked.iter().filter_map(|h| match h.did {
+            Did::Argument(n, value) => Some((n, value)),
+            _ => None,
+        });
+        let first = changed.next()?;
+        let described = self.function.described?;
+        let mut args = self.args.clone();
+        std::iter::once(first).chain(changed).for_each(|(n, value)| described.change(args.words_mut(), n, value));
+        Some(args)
+    }
+    /// What it left behind, as its record has it.
+    pub(crate) fn left<'a>(&self, memory: Fragments<'a>, output: Option<Output>) -> Cow<'a, [u8]> {
+        self.given().as_ref().unwrap_or(&self.args).memory(memory, output)
     }
     /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is called.
     pub fn launched(&self) -> Option<&Launched> {

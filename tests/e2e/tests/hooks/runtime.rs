@@ -3,8 +3,9 @@
 
 use crate::building::{hook, runtimes, rust_hook, simulated, text, under, with_runtime};
 use crate::real::{Runtime, linked, shared};
-use cutap_e2e::scratch;
+use cutap_e2e::{cutap, finish, scratch};
 use serde_json::Value;
+use std::process::Command;
 
 #[test]
 fn answers_results_and_last_errors() {
@@ -37,6 +38,33 @@ fn a_shared_runtimes_own_function_is_called_with_other_arguments() {
     let line = |part: &str| run.stderr.lines().any(|l| l.contains(part));
     assert!(line("size=15) {") || line("size=15) = cudaSuccess"), "{}", run.stderr);
     assert!(line("bytesize=30)") && line("[answered by story.so]"), "{}", run.stderr);
+}
+
+/// The driver was asked for another length than the runtime: what is known of the memory is what was done.
+#[test]
+fn memory_has_the_length_that_a_hook_gave_it() {
+    let Some(program) = with_runtime("filled", shared("12.9"), &[]) else { return };
+    let folder = scratch("sizes");
+    let file = folder.join("run.cutap");
+    for (bytes, first, second) in [
+        ("1024", " 4 KiB of 1 KiB, 3 KiB beyond the end]", " [no known allocation]"),
+        ("16384", " 4 KiB of 16 KiB]", " 4 KiB of 16 KiB, +4 KiB]"),
+    ] {
+        let record = ["record", "--sim", "-o", text(&file)];
+        let run = under(&record, &[&hook("sizes")], &[text(&program)], &[("HOOK_BYTES", bytes)]);
+        assert_eq!(run.status.code(), Some(0), "{}", run.stderr);
+        let shown = finish(Command::new(cutap()).args(["show", "-e", "cuMemAlloc*,cuMemset*"]).arg(&file)).stdout;
+        assert!(
+            shown.contains(", bytesize=4096) ") && shown.contains(&format!("[sizes.so: bytesize={bytes}]")),
+            "{shown}"
+        );
+        let places: Vec<&str> =
+            shown.lines().filter_map(|l| l.split_once("dstDevice=0x")?.1.split_once(", uc=")).map(|p| p.0).collect();
+        assert!(places[0].ends_with(first) && places[1].ends_with(second), "{shown}");
+        let left = finish(Command::new(cutap()).args(["report", "--leaks", "--json"]).arg(&file)).stdout;
+        assert!(left.contains(&format!("\"bytes\":{bytes},")), "{left}");
+        std::fs::remove_file(&file).expect("it was written");
+    }
 }
 
 #[test]

@@ -125,3 +125,31 @@ fn text_and_refusals() {
         assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{}", refused.stderr);
     }
 }
+
+/// The driver gives one thread what another is just ending: what is left is what the program says that it kept, in each of a few
+/// runs, and nothing that it uses is called freed or destroyed.
+#[test]
+fn what_threads_keep_is_counted_exactly() {
+    let Some(program) = program("given_again", linked("12.9"), &[]) else { return };
+    let folder = scratch("given-again");
+    let file = folder.join("run.cutap");
+    for _ in 0..3 {
+        let mut command = Command::new(cutap());
+        let run = finish(command.args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program));
+        assert_eq!(run.status.code(), Some(0), "{}", run.stderr);
+        let said = report(&file, &["--leaks", "--json"]).stdout;
+        let lines = said.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let mut kept = [("device memory", 0), ("event", 0), ("stream", 0)];
+        for leak in lines.filter(|l| l["type"] == "leak") {
+            assert_eq!(leak["path"].as_array().map(Vec::len), Some(2), "the runtime's call and the driver's: {leak}");
+            let of = kept.iter_mut().find(|(kind, _)| leak["kind"] == *kind).unwrap_or_else(|| panic!("{leak}"));
+            of.1 += leak["count"].as_u64().expect("a number");
+        }
+        let [(_, memory), (_, events), (_, streams)] = kept;
+        assert_eq!(format!("memory {memory}, events {events}, streams {streams}\n"), run.stdout, "{said}");
+        let used = finish(Command::new(cutap()).args(["show", "-e", "cuMemset*,cu*Query,cu*Synchronize"]).arg(&file));
+        let wrong = used.stdout.lines().find(|l| l.contains("[freed") || l.contains("[destroyed]"));
+        assert_eq!((wrong, used.stdout.contains("cuMemsetD8")), (None, true));
+        fs::remove_file(&file).expect("it was written");
+    }
+}

@@ -128,33 +128,29 @@ pub fn check() {
 
 #[cold]
 fn forked(word: &AtomicU32) {
-    match word.compare_exchange(WIPED, CHANGING, AcqRel, Acquire) {
-        Ok(_) => {
-            // A handler that left by siglongjmp would leave it half changed.
-            let signals = sys::block_signals();
-            GENERATION.fetch_add(1, AcqRel);
-            CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
-            PID.store(sys::getpid(), Relaxed);
-            PPID.store(sys::getppid(), Relaxed);
-            thread::robust::forked();
-            thread::block::forked();
-            start::forked();
-            loader::notice::forked();
-            routes::instances::forked();
-            crate::hook::thread::forked();
-            word.store(HERE, Release);
-            agree();
-            sys::restore_signals(signals);
-        }
-        Err(_) => {
-            // Another thread of the child is at it. A signal handler inside it would wait for itself:
-            // after a while it goes on, and its call is the parent's block's problem to refuse.
-            for _ in 0..1000 {
-                if word.load(Acquire) == HERE {
-                    return;
-                }
-                sys::yield_now();
+    // A handler in the middle of it would wait for its own thread, and one that left by siglongjmp would leave it half changed.
+    let signals = sys::block_signals();
+    if word.compare_exchange(WIPED, CHANGING, AcqRel, Acquire).is_ok() {
+        GENERATION.fetch_add(1, AcqRel);
+        CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
+        PID.store(sys::getpid(), Relaxed);
+        PPID.store(sys::getppid(), Relaxed);
+        thread::robust::forked();
+        thread::block::forked();
+        start::forked();
+        loader::notice::forked();
+        routes::instances::forked();
+        crate::hook::thread::forked();
+        word.store(HERE, Release);
+        agree();
+    } else {
+        // Another thread of the child is at it, with nothing to wait for but its processor. Whoever goes on without is the parent still.
+        for _ in 0..100_000 {
+            if word.load(Acquire) == HERE {
+                break;
             }
+            sys::yield_now();
         }
     }
+    sys::restore_signals(signals);
 }

@@ -158,7 +158,12 @@ pub fn load() {
     unsafe { *BYTES.0.get() = file };
     for (n, path) in paths(file, &head).enumerate() {
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
-        if !ask(n as u8, path, page) {
+        let before = COUNT.load(Relaxed);
+        if ask(n as u8, path, page) {
+            tell(before);
+        } else {
+            // One that says no wants nothing, whatever it has asked for until then.
+            COUNT.store(before, Relaxed);
             start::gap_named(count::HOOK_ABSENT, name);
         }
         let left_out = LEFT_OUT.swap(0, Relaxed);
@@ -168,6 +173,16 @@ pub fn load() {
         }
     }
     ACTIVE.store(true, Release);
+}
+
+/// What a library wants, from its first want on, counts now, and those outside are told.
+fn tell(first: u32) {
+    // SAFETY: see `Table`: the one thread that asks.
+    let rows = unsafe { &mut *TABLE.0.get() }.iter_mut().take(COUNT.load(Relaxed) as usize).skip(first as usize);
+    for row in rows.flatten() {
+        row.want.told = told::put(row.want.library.into(), row.layers, row.name.text(), row.of.text());
+        LAYERS.fetch_or(row.layers, Relaxed);
+    }
 }
 
 /// The file in memory of our own, and its first page as it is, which stays mapped: constructors run later.
@@ -272,10 +287,8 @@ pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
         return contract::TOO_MANY;
     };
     let (before, after, met, user) = (want.before, want.after, want.met, want.user);
-    let told = told::put(library, layers, name.text(), of.text());
-    let want = Want { library: library as u8, before, after, met, user, told };
+    let want = Want { library: library as u8, before, after, met, user, told: None };
     *place = Some(Row { layers, of, name, want });
     COUNT.store(n as u32 + 1, Relaxed);
-    LAYERS.fetch_or(layers, Relaxed);
     contract::OK
 }

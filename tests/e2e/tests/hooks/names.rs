@@ -16,6 +16,15 @@ fn named(names: &str, program: &[&str]) -> (String, Vec<String>) {
     (run.stdout, said)
 }
 
+/// What it asked for before it said no is not wanted.
+#[test]
+fn a_library_that_says_no_takes_no_part() {
+    let fixed = fixed("fixed");
+    let (printed, said) = named("cuMemAlloc,", &[text(&fixed), "5"]);
+    assert_eq!(printed, "5 bytes: 0\n");
+    assert_eq!(said, ["cutap: 1 hook library that took no part in a process", "cutap:   names.so"]);
+}
+
 #[test]
 fn a_plain_name_is_of_each_version() {
     let fixed = fixed("fixed");

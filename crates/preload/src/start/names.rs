@@ -30,11 +30,14 @@ pub fn make() -> bool {
     if !file.allocate(size) {
         return false;
     }
-    // Mapped whole, once: what lies behind the end of the file is not touched before it is allocated.
+    // Mapped whole, once: what lies behind the end of the file cannot be touched before it is allocated.
     let sizes = [MAX_BYTES, size.max(MAX_BYTES / 16)];
-    let Some((at, mapped)) = sizes.into_iter().map(|s| (file.map(0, s), s)).find(|m| !m.0.is_null()) else {
+    let Some((at, mapped)) = sizes.into_iter().map(|s| (file.map_closed(s), s)).find(|m| !m.0.is_null()) else {
         return false;
     };
+    if !sys::opened(at, size) {
+        return false;
+    }
     MAPPED.store(mapped, Relaxed);
     let parent = PARENT.load(Relaxed);
     if inherited != 0 && !parent.is_null() {
@@ -78,7 +81,7 @@ fn take(bytes: usize) -> Option<*mut u8> {
     if end > ALLOCATED.load(Acquire) {
         // Two threads may both grow the file: doing it twice does no harm.
         let size = end.next_multiple_of(GROW);
-        if !open(sys::Open::ReadWrite)?.allocate(size) {
+        if !open(sys::Open::ReadWrite)?.allocate(size) || !sys::opened(at, size) {
             return None;
         }
         ALLOCATED.fetch_max(size, AcqRel);

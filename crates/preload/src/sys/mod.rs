@@ -2,7 +2,10 @@
 //! libc functions as weak references, so that the library has no DT_NEEDED and no versioned symbol.
 
 pub mod libc;
+mod memory;
 pub mod x86_64;
+
+pub use memory::{read_process, readable, resident};
 
 use core::sync::atomic::AtomicU32;
 use x86_64::{syscall2, syscall3, syscall4, syscall6};
@@ -60,7 +63,6 @@ const O_CLOEXEC: usize = 0o2000000;
 const AT_FDCWD: usize = -100isize as usize;
 const RLIMIT_FSIZE: usize = 1;
 const EEXIST: isize = -17;
-const EFAULT: isize = -14;
 
 /// An open file, closed on drop.
 pub struct File(usize);
@@ -128,8 +130,16 @@ impl File {
         self.map_how(offset, bytes, MAP_SHARED | MAP_POPULATE)
     }
     fn map_how(&self, offset: usize, bytes: usize, how: usize) -> *mut u8 {
+        self.map_as(offset, bytes, PROT_READ | PROT_WRITE, how)
+    }
+    /// Maps a file that will grow, from its beginning and to more than its end. Nothing of it can be touched before [`opened`]: who
+    /// reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in each page behind the end.
+    pub fn map_closed(&self, bytes: usize) -> *mut u8 {
+        self.map_as(0, bytes, 0, MAP_SHARED)
+    }
+    fn map_as(&self, offset: usize, bytes: usize, rights: usize, how: usize) -> *mut u8 {
         // SAFETY: a new mapping at an address of the kernel's choice.
-        let p = unsafe { syscall6(nr::MMAP, 0, bytes, PROT_READ | PROT_WRITE, how, self.0, offset) };
+        let p = unsafe { syscall6(nr::MMAP, 0, bytes, rights, how, self.0, offset) };
         if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
     }
     /// Maps the beginning of the file over pages that are there, shared.
@@ -186,6 +196,12 @@ pub fn pages(bytes: usize) -> *mut u8 {
 pub unsafe fn unmap(at: *mut u8, bytes: usize) {
     // SAFETY: the caller's promise.
     unsafe { syscall2(nr::MUNMAP, at as usize, bytes) };
+}
+
+/// Makes the beginning of what [`File::map_closed`] gave usable, as far as its file is allocated; twice does no harm.
+pub fn opened(at: *mut u8, bytes: usize) -> bool {
+    // SAFETY: a mapping of ours, which only gains rights.
+    unsafe { protect(at as usize, bytes, PROT_READ | PROT_WRITE) }
 }
 
 /// Changes what may be done with pages.
@@ -323,49 +339,6 @@ pub fn on_signal_stack() -> bool {
     unsafe { syscall2(nr::SIGALTSTACK, 0, stack.as_mut_ptr() as usize) };
     let [_, flags, _] = stack;
     flags & SS_ONSTACK != 0
-}
-
-/// True when eight bytes at `at` can be read. The kernel copies the set before it looks at `how`, and
-/// no `how` is usize::MAX, so nothing changes. No set at all is no error to it.
-pub fn readable(at: usize) -> bool {
-    // SAFETY: the kernel checks the memory.
-    at != 0 && unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
-}
-
-/// True when the page at `at` is in memory. A page that is none, or not there yet, is not fetched.
-pub fn resident(at: usize) -> bool {
-    let mut pages = 0u8;
-    // SAFETY: a byte of ours.
-    unsafe { syscall3(nr::MINCORE, at, 1, &raw mut pages as usize) == 0 && pages & 1 != 0 }
-}
-
-/// Copies pieces (address, length) of this process's own memory (`pid` is it, or one that shares it) to `to`, as far as they can be read: how
-/// many bytes; or an error, with true if the kernel refuses to do so at all.
-///
-/// # Safety
-/// `to` is writable for `len` bytes, which is no less than the pieces hold.
-pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, usize)]) -> Result<usize, bool> {
-    const EPERM: isize = -1;
-    const ESRCH: isize = -3;
-    const ENOSYS: isize = -38;
-    const MOST: usize = 2;
-    let local = [to as usize, len];
-    let mut remote = [[0usize; 2]; MOST];
-    for (to, &(at, len)) in remote.iter_mut().zip(pieces) {
-        *to = [at, len];
-    }
-    let (local, remote, count) = (local.as_ptr() as usize, remote.as_ptr() as usize, pieces.len().min(MOST));
-    // SAFETY: the kernel checks what is read; what is written is the caller's promise.
-    let read = |pid| unsafe { syscall6(nr::PROCESS_VM_READV, pid as usize, local, 1, remote, count, 0) };
-    let mut done = read(pid);
-    if done == ESRCH {
-        // A child that shares its parent's memory outlived it.
-        done = read(getpid());
-    }
-    match done {
-        n @ 0.. => Ok(n as usize),
-        error => Err(matches!(error, EPERM | ENOSYS)),
-    }
 }
 
 /// A word that only one thread takes at a time, for set-up work: `who` is a thread id, 0 is free.

@@ -136,17 +136,25 @@ fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
     path.push(b"/t").number(b.ring.into()).push(b".").push(FILES.get(kind)?.as_bytes());
     let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite))?;
     let entries = (n + 1).next_multiple_of(STEP).min(ENTRIES);
-    if !file.allocate(HEAD + entries as usize * 8) {
+    let bytes = HEAD + entries as usize * 8;
+    if !file.allocate(bytes) {
         return None;
     }
     let at = b.counts.0.get_mut(kind)?;
-    if at.is_null() {
-        // All of it, once; what is not allocated is not touched.
-        *at = file.map(0, MAPPED);
-    }
-    if at.is_null() {
+    // All of it, once; what is not allocated cannot be touched.
+    let here = if at.is_null() { file.map_closed(MAPPED) } else { *at };
+    if here.is_null() {
         return None;
     }
+    if !sys::opened(here, bytes) {
+        // Not even the words that say how much room there is.
+        if at.is_null() {
+            // SAFETY: just mapped.
+            unsafe { sys::unmap(here, MAPPED) };
+        }
+        return None;
+    }
+    *at = here;
     // SAFETY: mapped and allocated.
     unsafe { (*at.cast::<AtomicU32>()).store(entries, Release) };
     Some(())

@@ -16,6 +16,7 @@ mod stepped;
 mod switched;
 mod threads;
 mod toolkit;
+mod valgrind;
 mod values;
 
 use cutap_e2e::{Counts, normal_form, sources};

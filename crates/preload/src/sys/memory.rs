@@ -1,0 +1,55 @@
+//! Whether memory can be read, and reading what may be gone: the kernel is asked, so there is never a fault.
+
+use super::x86_64::{in_valgrind, syscall3, syscall4, syscall6};
+use super::{gettid, nr};
+
+const EFAULT: isize = -14;
+
+/// True when eight bytes at `at` can be read. The kernel copies the set before it looks at `how`, and
+/// no `how` is usize::MAX, so nothing changes. No set at all is no error to it.
+pub fn readable(at: usize) -> bool {
+    // Valgrind would tell the person of such a `how`, and of a set that nobody wrote. To copy is seven times as dear.
+    if in_valgrind() {
+        let mut word = 0u64;
+        // SAFETY: a word of ours.
+        return unsafe { read_process(gettid(), (&raw mut word).cast(), 8, &[(at, 8)]) } == Ok(8);
+    }
+    // SAFETY: the kernel checks the memory.
+    at != 0 && unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
+}
+
+/// True when the page at `at` is in memory. A page that is none, or not there yet, is not fetched.
+pub fn resident(at: usize) -> bool {
+    let mut pages = 0u8;
+    // SAFETY: a byte of ours.
+    unsafe { syscall3(nr::MINCORE, at, 1, &raw mut pages as usize) == 0 && pages & 1 != 0 }
+}
+
+/// Copies pieces (address, length) of this process's own memory (`pid` is it, or one that shares it) to `to`, as far as they can be read: how
+/// many bytes; or an error, with true if the kernel refuses to do so at all.
+///
+/// # Safety
+/// `to` is writable for `len` bytes, which is no less than the pieces hold.
+pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, usize)]) -> Result<usize, bool> {
+    const EPERM: isize = -1;
+    const ESRCH: isize = -3;
+    const ENOSYS: isize = -38;
+    const MOST: usize = 2;
+    let local = [to as usize, len];
+    let mut remote = [[0usize; 2]; MOST];
+    for (to, &(at, len)) in remote.iter_mut().zip(pieces) {
+        *to = [at, len];
+    }
+    let (local, remote, count) = (local.as_ptr() as usize, remote.as_ptr() as usize, pieces.len().min(MOST));
+    // SAFETY: the kernel checks what is read; what is written is the caller's promise.
+    let read = |pid| unsafe { syscall6(nr::PROCESS_VM_READV, pid as usize, local, 1, remote, count, 0) };
+    let mut done = read(pid);
+    if done == ESRCH {
+        // A child that shares its parent's memory outlived it; or the first thread has ended, and has no memory.
+        done = read(gettid());
+    }
+    match done {
+        n @ 0.. => Ok(n as usize),
+        error => Err(matches!(error, EPERM | ENOSYS)),
+    }
+}

@@ -119,14 +119,15 @@ fn a_process_that_cannot_write_is_counted() {
     let script = program(&folder, "p.py", "init(); count()\nprint('ran')\n");
     // Room for 20 KiB (bash counts in 1024 bytes): less than the first files of a process need.
     let line = "ulimit -f 20; exec \"$0\" \"$1\"";
-    let done = cutap(&["trace", "--sim", "--", "bash", "-c", line, python(), &script]).output().unwrap();
-    assert_eq!((out(&done).as_str(), done.status.code()), ("ran\n", Some(0)), "{}", err(&done));
-    assert_eq!(
-        lines_with(&err(&done), "cutap: 1 process could not write to the run folder (disk full"),
-        1,
-        "{}",
-        err(&done)
-    );
+    let file = folder.join("run.cutap").display().to_string();
+    for words in [&["trace"][..], &["record", "-o", &file]] {
+        let mut command = cutap(words);
+        let done = command.args(["--sim", "--", "bash", "-c", line, python(), &script]).output().unwrap();
+        let said = err(&done);
+        assert_eq!((out(&done).as_str(), done.status.code()), ("ran\n", Some(0)), "{said}");
+        let line = "cutap: 1 process could not write to the run folder (disk full";
+        assert_eq!(lines_with(&said, line), 1, "{words:?}: {said}");
+    }
 }
 
 #[test]

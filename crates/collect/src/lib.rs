@@ -26,6 +26,7 @@ mod keeper;
 mod launch;
 mod line;
 mod nearest;
+mod not_recorded;
 mod outlive;
 mod output;
 mod pack;

@@ -11,6 +11,7 @@ use crate::full::Full;
 use crate::hooks::{self, Hooks};
 use crate::inherited::Inherited;
 use crate::keeper::{Keeper, ready};
+use crate::not_recorded::not_recorded;
 use crate::output::Form;
 use crate::pack::pack_recorded;
 use crate::stacks::{Kept, Stacks};
@@ -113,6 +114,10 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         run.keep();
     }
     say_vain(if stays { hooks::in_vain(&run.path) } else { hooks::not_called(&run.path) });
+    // Of one that could not be written somebody has said so: what was not recorded is counted until it is recovered.
+    if options.record && !keeper.unwritten {
+        not_recorded(&run.path).iter().for_each(|line| say(line));
+    }
     hooks::last_words(&run.path, child, ended).iter().for_each(|line| say(line));
     let mut unwritten = keeper.unwritten;
     if let Some(why) = keeper.spoilt().filter(|_| !unwritten) {

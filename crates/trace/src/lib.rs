@@ -26,6 +26,7 @@ mod loaded;
 pub mod made;
 mod names;
 mod names_file;
+mod noticed;
 mod opened;
 mod pages;
 mod ptx;
@@ -50,6 +51,7 @@ pub use event::{
 pub use filter::{Filter, FilterError, Wanted, wanted};
 pub use follow::{Follow, FollowOptions};
 pub use handed::Handed;
+pub use noticed::noticed;
 pub use opened::Opened;
 pub use pages::{ChunkPage, RingPage};
 pub use results::{Returned, Returns};

@@ -38,6 +38,27 @@ fn every_end_with_threads_still_running() {
     }
 }
 
+/// Its last words are those of a trace, and there are none where nothing was missed.
+#[test]
+fn what_was_not_recorded_is_said_at_the_end() {
+    let folder = scratch("not-recorded");
+    let said = |words: &[&str], name: &str| {
+        let mut command = Command::new(cutap());
+        command.args(words).arg("--").arg(out().join(name)).env("LD_LIBRARY_PATH", out());
+        let done = finish(&mut command);
+        assert_eq!((done.stdout.lines().last(), done.status.code()), (Some("ok"), Some(0)), "{}", done.stderr);
+        done.stderr
+    };
+    let file = folder.join("run.cutap").display().to_string();
+    for name in ["no_ring_files", "no_ring_folder"] {
+        // What else a trace says is about what it shows.
+        let traced = said(&["trace"], name);
+        let line = traced.lines().find(|l| l.contains("the thread's ring could not be made")).expect(&traced);
+        assert_eq!(said(&["record", "-o", &file], name).trim(), line, "{name}");
+    }
+    assert_eq!(said(&["record", "-o", &file], "recursion"), "");
+}
+
 #[test]
 fn processes_and_threads() {
     case("exec").recorded().golden();

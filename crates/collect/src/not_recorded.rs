@@ -1,0 +1,26 @@
+//! What `record` says at its end of what is not in its file, in the words of a trace. It reads no call.
+
+use crate::output::look_at_programs;
+use cutap_report::end_notes;
+use cutap_trace::noticed;
+use cutap_wire::count;
+use std::path::Path;
+
+/// Reasons that are about how calls are shown, which is said where they are.
+const OF_SHOWING: [usize; 6] = [
+    count::FOOTPRINT,
+    count::STACK_SHORT,
+    count::TOO_DEEP,
+    count::PARAMETERS_ASKED,
+    count::PARAMETERS_UNKNOWN,
+    count::PTX_LEFT_OUT,
+];
+
+/// What was missed or not recorded, a line each. A folder that is gone says nothing.
+pub fn not_recorded(run: &Path) -> Vec<String> {
+    let mut end = noticed(run).unwrap_or_default();
+    end.counts.retain(|count| !OF_SHOWING.contains(&count.reason));
+    end.gaps.retain(|gap| !OF_SHOWING.contains(&gap.reason));
+    look_at_programs(&mut end);
+    end_notes(&end)
+}

@@ -1,0 +1,21 @@
+//! What the processes of a run noticed and counted themselves: the end of a trace without its calls, of which none is read.
+
+use crate::clock::Clock;
+use crate::end::End;
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::opened::Opened;
+use std::path::Path;
+
+/// Counters and what was listed by name, of all processes; those that could not write anything; when the run was switched.
+pub fn noticed(run: &Path) -> Result<End, Error> {
+    let opened = Opened::new(run)?;
+    let mut clock = Clock::of(opened.ticks_per_second(), false);
+    let names = opened.store.processes().unwrap_or_default();
+    let mut end = End { failed: opened.failed(), switched: opened.switched(), ..End::default() };
+    for mut folder in names.iter().filter_map(|name| Folder::open(&opened.store, name, &mut clock)) {
+        folder.read_names(true);
+        end.folder(&mut folder);
+    }
+    Ok(end)
+}

@@ -53,9 +53,12 @@ pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
             format!("{arg} and {prior} cannot stand together; leave one out ({help} lists all)")
         }
         ErrorKind::ArgumentConflict => format!("{arg} is given twice; leave one out"),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            return None;
-        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => match command {
+            None => "no command is given; try cutap trace -- PROGRAM (cutap --help lists all)".to_owned(),
+            Some("ctl") => format!("who is meant and what is to be done are missing; {CTL} ({help} says more)"),
+            Some(_) => format!("nothing stands behind it; {help} says what is missing"),
+        },
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return None,
         _ => {
             let all = error.to_string();
             let first = all.lines().next().unwrap_or_default();

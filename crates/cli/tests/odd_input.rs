@@ -302,3 +302,19 @@ fn a_full_standard_output() {
         assert_eq!((done.status.code(), err(&done).as_str()), (Some(125), said), "{words:?}");
     }
 }
+
+#[test]
+fn a_shared_library_is_no_program() {
+    let folder = Folder::new("library");
+    fs::write(folder.join("l.c"), "#include <stdio.h>\nint f(void) { return puts(\"\"); }\n").unwrap();
+    for name in [&[][..], &["-Wl,-soname,libplug.so"]] {
+        let path = folder.join("libplug.so");
+        let mut cc = Command::new("cc");
+        let built = cc.args(["-shared", "-fPIC"]).args(name).arg("-o").arg(&path).arg(folder.join("l.c")).output();
+        if !built.is_ok_and(|b| b.status.success()) {
+            return eprintln!("skipped: a shared library (cc does not work here)");
+        }
+        let done = cutap(&["trace", "--"]).arg(&path).output().unwrap();
+        refused(&done, 126, &["it is a shared library and no program"]);
+    }
+}

@@ -202,6 +202,9 @@ fn traceable(path: &Path, facts: &Facts) -> Result<()> {
         Some(loader) if !Path::new(loader).exists() => Err(Error::not_found(format!(
             "cannot run {shown}: its dynamic loader {loader} does not exist; install the C library it was built for"
         ))),
+        None if !is_loader && (facts.soname.is_some() || !facts.needed.is_empty()) => Err(Error::not_executable(
+            format!("cannot run {shown}: it is a shared library and no program; name the program that loads it"),
+        )),
         None if !is_loader => Err(Error::own(format!(
             "cannot trace {shown}: it is statically linked, so no library can be loaded in front of its own; \
              link it dynamically, or, if it only starts other programs, use eval $(cutap env -o DIR) and start it"

@@ -3,7 +3,7 @@
 
 use crate::raw::raw_lines;
 use crate::switched::switched_lines;
-use cutap_trace::{Absent, End, Filtered};
+use cutap_trace::{Absent, End, Filtered, Why};
 use std::collections::BTreeMap;
 
 /// Names listed for one reason; the rest is a number.
@@ -53,7 +53,7 @@ fn missing(end: &End, lines: &mut Vec<String>) {
     }
     absent(end, lines);
     for (count, text) in [
-        (end.nameless, "functions without a name: their name records were not found"),
+        (if is_damaged(end) { 0 } else { end.nameless }, "functions without a name: their name records were not found"),
         (end.overwritten, "calls older than what the flight recorder kept"),
         (end.chunks_taken, "parts of the trace not here: a collector has read them for its own output"),
         (end.chunks_lost, "parts of the trace lost: written over before they were read, or damaged"),
@@ -74,6 +74,11 @@ fn missing(end: &End, lines: &mut Vec<String>) {
             end.failed
         ));
     }
+}
+
+/// Names stood in what is damaged, which whoever reads it says in one sentence.
+fn is_damaged(end: &End) -> bool {
+    end.recording.is_some_and(|r| r.damaged > 0 || r.cut.why == Why::Damaged)
 }
 
 /// Files whose frames are addresses.

@@ -3,6 +3,7 @@
 use crate::common::*;
 use cutap_report::end_lines;
 use cutap_trace::made::Run;
+use cutap_trace::{Cut, End, Recording, Why};
 use cutap_wire::{count, names};
 
 #[test]
@@ -126,4 +127,18 @@ fn processes_that_could_not_write_are_counted() {
                 nothing of them was recorded";
     assert_eq!(end_lines(&events(folder.path(), "").1), [line]);
     assert_eq!(json(folder.path(), "").pop().unwrap()["failed"], 2);
+}
+
+/// Whoever reads a damaged recording says that it is: that names are missing only follows from it.
+#[test]
+fn names_that_stood_in_a_damaged_block_are_not_said_twice() {
+    let with = |damaged, why| {
+        let cut = Cut { at: 100, why };
+        let recording = Recording { cut, damaged, completed: None, holes: 0, read_before: 0 };
+        end_lines(&End { nameless: 2, recording: Some(recording), ..End::default() })
+    };
+    let line = "2 functions without a name: their name records were not found";
+    assert_eq!(with(0, Why::Ended), [line]);
+    assert_eq!(end_lines(&End { nameless: 2, ..End::default() }), [line]);
+    assert_eq!((with(1, Why::Ended), with(0, Why::Damaged)), (vec![], vec![]));
 }

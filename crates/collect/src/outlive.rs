@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 const SHORTLY: Duration = Duration::from_millis(300);
 /// Between two looks at all processes.
 const PAUSE: Duration = Duration::from_millis(50);
+/// So many looks at most are taken because of processes that cannot be told.
+const LOOKS: u32 = 6;
 
 /// Looks for them.
 #[derive(Debug)]
@@ -19,13 +21,14 @@ pub struct Outliving {
     run: PathBuf,
     since: Option<Instant>,
     looked: Option<Instant>,
+    unclear: u32,
     /// Somebody has been told.
     pub told: bool,
 }
 
 impl Outliving {
     pub fn new(run: &Path) -> Outliving {
-        Outliving { run: run.to_owned(), since: None, looked: None, told: false }
+        Outliving { run: run.to_owned(), since: None, looked: None, unclear: 0, told: false }
     }
 
     /// True while there are some, to be called when the program is over; `tell` is called once with their
@@ -35,28 +38,37 @@ impl Outliving {
         if self.looked.is_some_and(|at| at.elapsed() < PAUSE) {
             return true;
         }
-        let found = self.find();
+        let (found, unclear) = self.find();
         self.looked = Some(Instant::now());
         if !found.is_empty() && !self.told && since.elapsed() > SHORTLY {
             self.told = true;
             tell(&found);
         }
-        !found.is_empty()
+        self.unclear = if unclear && found.is_empty() { self.unclear + 1 } else { 0 };
+        !found.is_empty() || (1..LOOKS).contains(&self.unclear)
     }
 
     /// Whether none of the run's processes lives.
     pub fn none(&self) -> bool {
-        self.find().is_empty()
+        self.find().0.is_empty()
     }
 
-    /// Their numbers and names.
-    fn find(&self) -> Vec<String> {
+    /// Their numbers and names; and whether there is one that may be in the middle of an exec, when a process has neither an environment
+    /// nor anything of ours in its memory.
+    fn find(&self) -> (Vec<String>, bool) {
         let line = [ENV_RUN.as_bytes(), b"=", self.run.as_os_str().as_bytes()].concat();
         let recorded: Vec<u32> =
             names(&self.run).filter_map(|n| n.strip_prefix('p')?.split('-').next()?.parse().ok()).collect();
-        let of_run = |pid: u32| {
+        let (mut unclear, own) = (false, started(std::process::id()));
+        let mut of_run = |pid: u32| {
             let folder = PathBuf::from(format!("/proc/{pid}"));
-            let environment = fs::read(folder.join("environ")).unwrap_or_default();
+            let environment = fs::read(folder.join("environ"));
+            // A thread of the kernel has no program; what started before us is nobody's of the run.
+            unclear |= environment.as_ref().is_ok_and(Vec::is_empty)
+                && fs::read_link(folder.join("exe")).is_ok()
+                && started(pid) >= own
+                && alive(pid);
+            let environment = environment.unwrap_or_default();
             // One that wrote over its environment (a title for ps) still has its rings.
             environment.split(|b| *b == 0).any(|l| l == line)
                 || recorded.contains(&pid)
@@ -67,7 +79,8 @@ impl Outliving {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             format!("{pid} ({})", name.trim_end())
         };
-        all.filter(|pid| *pid != std::process::id() && of_run(*pid) && alive(*pid)).map(named).collect()
+        let found = all.filter(|pid| *pid != std::process::id() && of_run(*pid) && alive(*pid)).map(named).collect();
+        (found, unclear)
     }
 }
 
@@ -81,7 +94,16 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 
 /// A process that runs, and is not only waiting to be collected.
 pub fn alive(pid: u32) -> bool {
-    let Ok(stat) = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")) else { return false };
-    // The state stands behind the name, which is in brackets and may hold anything.
-    !matches!(stat.rsplit(") ").next().and_then(|s| s.chars().next()), Some('Z' | 'X') | None)
+    !matches!(stat(pid, 0).and_then(|s| s.chars().next()), Some('Z' | 'X') | None)
+}
+
+/// When a process began, in ticks of the kernel; 0: it is gone.
+fn started(pid: u32) -> u64 {
+    stat(pid, 19).and_then(|s| s.parse().ok()).unwrap_or(0)
+}
+
+/// Field `n` of what the kernel says of a process, behind the name, which is in brackets and may hold anything.
+fn stat(pid: u32, n: usize) -> Option<String> {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    stat.rsplit(") ").next()?.split(' ').nth(n).map(str::to_owned)
 }

@@ -281,6 +281,16 @@ fn a_daemon_that_outlives_its_parent_and_the_collector() {
     }
 }
 
+/// The collector stays for one that becomes other programs meanwhile: in the middle of an exec nothing tells whose the process is.
+#[test]
+fn a_daemon_that_execs_again_and_again() {
+    let mut run = Run::of("exec_daemon", &["record"]);
+    run.ends();
+    wait_for("the daemon's end", LONG, || run.folder.join("counts.over").exists());
+    wait_for("the recording's end", LONG, || !show(&run.file()).contains("in order"));
+    assert_eq!(show(&run.file()).matches("cuInit(").count(), 151);
+}
+
 #[test]
 fn recover_refuses_what_it_would_spoil() {
     let mut run = Run::start(&["record"]);

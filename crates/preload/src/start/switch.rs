@@ -126,6 +126,10 @@ static YIELDED: AtomicU32 = AtomicU32::new(0);
 /// Looks again at all that is armed. While one thread does, others wait: whoever changed the rules has been told that they hold.
 #[cold]
 pub fn apply_rules() {
+    // Odd: somebody is writing them, and has not been told yet; or was killed in the middle of it.
+    if !here().rules_epoch.load(Acquire).is_multiple_of(2) {
+        return;
+    }
     let me = sys::gettid();
     // A handler that came in the middle of it would wait for itself, and its calls would go by half of the rules.
     let signals = sys::block_signals();
@@ -144,7 +148,7 @@ pub fn apply_rules() {
 fn apply() {
     let c = here();
     let epoch = c.rules_epoch.load(Acquire);
-    // Odd: somebody is writing them. Even and known: another thread was first.
+    // Known: another thread was first.
     if !epoch.is_multiple_of(2) || epoch == seen() {
         return;
     }

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 const SHORTLY: Duration = Duration::from_millis(300);
 /// Between two looks at all processes.
 const PAUSE: Duration = Duration::from_millis(50);
+/// So many looks more before nobody is said to live: one look at all processes passes over a child that appears, and its parent that ends,
+/// while it goes on.
+const AGAIN: u32 = 2;
 /// So many looks at most are taken because of processes that cannot be told.
 const LOOKS: u32 = 6;
 
@@ -38,7 +41,12 @@ impl Outliving {
         if self.looked.is_some_and(|at| at.elapsed() < PAUSE) {
             return true;
         }
-        let (found, unclear) = self.find();
+        let (mut found, mut unclear) = self.find();
+        for _ in 0..AGAIN {
+            if found.is_empty() && !unclear {
+                (found, unclear) = self.find();
+            }
+        }
         self.looked = Some(Instant::now());
         if !found.is_empty() && !self.told && since.elapsed() > SHORTLY {
             self.told = true;

@@ -52,6 +52,11 @@ impl Run {
         self.ticks.set(self.ticks.get() + ns * self.tsc.max(1));
     }
 
+    /// As on another core, whose time stamps are behind.
+    pub fn back(&self, ns: u64) {
+        self.ticks.set(self.ticks.get() - ns * self.tsc.max(1));
+    }
+
     /// CLOCK_MONOTONIC of the run.
     pub fn now(&self) -> u64 {
         monotonic(self.ticks.get(), self.tsc)

@@ -81,6 +81,20 @@ impl Two {
 
 const OF_BOTH: &str = r#"["cudaMalloc [prog, runtime 12.9]", "cuMemAlloc_v2"]"#;
 
+/// The thread went to another core between its calls, whose counter is behind.
+#[test]
+fn a_thread_whose_time_goes_back_frees_what_it_made() {
+    let mut two = Two::new();
+    two.malloc(0, 4096);
+    two.run.back(250);
+    two.begin(0, "cudaFree", &[AT]);
+    two.run.back(150);
+    two.call(0, "cuMemFree_v2", &[AT], 0);
+    two.end(0, 0);
+    let (left, _) = two.left_and_lines("cudaFree");
+    assert_eq!(left, "");
+}
+
 /// The driver gives an address to another thread before the free of it returns; also to one that was waiting for it.
 #[test]
 fn memory_that_is_given_again_inside_a_free() {

@@ -199,7 +199,7 @@ impl Thread {
     fn reserve(&mut self, kind: u8, meta: u32, words: &[u64]) -> Unfinished {
         let now = self.ticks.get();
         let last = self.writer.as_ref().expect("an open chunk").last;
-        if now - last >= 1 << 31 {
+        if now.wrapping_sub(last) >= 1 << 31 {
             let time = self.reserve_plain(record::kind::TIME, 0, &[now]);
             self.commit(time);
         }

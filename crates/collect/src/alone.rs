@@ -16,6 +16,8 @@ pub fn pages(run: &Page, pid: u32) -> Result<(Vec<Page>, u32)> {
     if find(&pages, pid).is_empty() {
         // Older ones of this number are of another program that this one took the place of, or of nobody.
         pages = run.own_for(own).into_iter().collect();
+        // One that looked between the two would not look again.
+        run.some_alone();
         pages.extend(run.own_pages().into_iter().filter(|p| p.owner() == own && mapped(p, &maps(pid))));
     } else {
         let maps = maps(pid);

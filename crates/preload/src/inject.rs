@@ -114,6 +114,7 @@ pub unsafe extern "C" fn dladdr1(address: usize, info: usize, extra: usize, flag
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
     slots::set_exports(own_exports());
     start::begin(environment);
+    start::own::watch_forks();
 }
 
 #[used]

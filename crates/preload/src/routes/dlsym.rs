@@ -8,7 +8,7 @@
 use crate::loader::elf::is_function;
 use crate::loader::objects::{self, Object};
 use crate::loader::{live, map, notice, words};
-use crate::sys::libc::Iterate;
+use crate::sys::libc::{Iterate, MutexInit, MutexLock};
 use crate::sys::{self, x86_64::shadow_stack};
 use crate::thread::record;
 use crate::{slots, start};
@@ -70,6 +70,21 @@ pub fn loaders_list() -> Option<Iterate> {
     (at != 0).then(|| unsafe { core::mem::transmute::<usize, Iterate>(at) })
 }
 
+/// libc's own `pthread_mutex_init` and `pthread_mutex_lock`: a sanitizer that has some in front of them would report a ring's mutex,
+/// which a new thread takes over from a dead one.
+static MUTEX_INIT: AtomicUsize = AtomicUsize::new(0);
+static MUTEX_LOCK: AtomicUsize = AtomicUsize::new(0);
+
+/// See `MUTEX_INIT`.
+pub fn libcs_mutex() -> Option<(MutexInit, MutexLock)> {
+    find_next();
+    let (init, lock) = (MUTEX_INIT.load(Relaxed), MUTEX_LOCK.load(Relaxed));
+    // SAFETY: libc's functions of these names.
+    (init != 0 && lock != 0).then(|| unsafe {
+        (core::mem::transmute::<usize, MutexInit>(init), core::mem::transmute::<usize, MutexLock>(lock))
+    })
+}
+
 /// Finds the next dlsym, and libc's own functions, by the link map and the objects' own hash tables.
 /// `dlvsym(RTLD_NEXT)` would skip another preload's, and needs to know the version.
 pub fn find_next() {
@@ -106,9 +121,13 @@ pub fn find_next() {
             }
             r.last.store(address, Relaxed);
         }
-        match function(b"dl_iterate_phdr") {
-            0 => {}
-            address => ITERATE.store(address, Relaxed),
+        let others =
+            [(&ITERATE, "dl_iterate_phdr"), (&MUTEX_INIT, "pthread_mutex_init"), (&MUTEX_LOCK, "pthread_mutex_lock")];
+        for (place, name) in others {
+            match function(name.as_bytes()) {
+                0 => {}
+                address => place.store(address, Relaxed),
+            }
         }
     });
 }

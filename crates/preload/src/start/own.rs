@@ -3,7 +3,8 @@
 //! all others.
 //!
 //! It begins as what it takes the place of: for a new process the run's page, for a forked child its parent's. Whoever switches the
-//! run writes the run's page first and then each process's, so what is copied is looked at once more.
+//! run writes the run's page first and then each process's, so what is copied is looked at once more. A process that arms nothing (a
+//! shell) has a page only if it was switched alone: it takes it before it forks, so that its children begin as it is.
 
 use super::{Path, control, switch};
 use crate::routes::instances;
@@ -27,15 +28,36 @@ pub fn made() {
         let signals = sys::block_signals();
         // Not that of a vfork child: the memory is its parent's.
         let pid = crate::thread::fork::pid();
-        if make(&[pid, sys::getppid()]).is_some()
-            && let Some(register) = sys::libc::register_atfork()
-        {
-            // SAFETY: a function of ours, which stays.
-            unsafe { register(None, None, Some(in_child), core::ptr::null_mut()) };
-        }
+        make(&[pid, sys::getppid()]);
+        watch_forks();
         // Once: where it cannot be made now, it is not tried at each function.
         OWNER.store(pid, Release);
         sys::restore_signals(signals);
+    }
+}
+
+/// Has libc tell of each fork, from now on.
+pub fn watch_forks() {
+    static WATCHED: AtomicU32 = AtomicU32::new(0);
+    if super::running()
+        && sys::take(&WATCHED, sys::gettid())
+        && let Some(register) = sys::libc::register_atfork()
+    {
+        // SAFETY: functions of ours, which stay.
+        unsafe { register(Some(before_fork), None, Some(in_child), core::ptr::null_mut()) };
+    }
+}
+
+/// Called by libc. Looks once after each time that some process was switched alone.
+unsafe extern "C" fn before_fork() {
+    static LOOKED: AtomicU32 = AtomicU32::new(0);
+    let alone = control().map_or(0, |c| c.alone.load(SeqCst));
+    if OWNER.load(Acquire) != 0 || LOOKED.swap(alone, AcqRel) == alone {
+        return;
+    }
+    // SAFETY: only looked for.
+    if unsafe { of_process(u32::MAX, sys::getpid(), |_| ()) }.is_some() {
+        made();
     }
 }
 
@@ -145,33 +167,40 @@ unsafe fn take_over(from: &Control, own: *mut Control) -> (u32, u32) {
 /// # Safety
 /// `own` is mapped.
 unsafe fn inherit(number: u32, own: *mut Control, alone: &[u32]) {
+    // SAFETY: the caller's promise.
+    let take = |other: &Control| unsafe {
+        take_over(other, own);
+    };
+    // SAFETY: only read.
+    if alone.iter().any(|who| unsafe { of_process(number, *who, take) }.is_some()) {
+        switch::look_again();
+    }
+}
+
+/// The newest page of a process, but for the one with this number.
+///
+/// # Safety
+/// What `then` is given may change meanwhile.
+unsafe fn of_process<R>(number: u32, who: u32, then: impl Fn(&Control) -> R) -> Option<R> {
     let run = control().map_or(0, |c| c.own_pages.load(SeqCst)).min(MOST);
-    for &who in alone {
-        for n in (0..run).rev().filter(|n| *n != number) {
-            let Some(file) = sys::open(path(n).bytes(), sys::Open::ReadWrite) else { continue };
-            let mut head = [0; PAGE];
-            if file.read(&mut head) < PAGE {
-                continue;
-            }
-            let other = file.map(0, PAGE);
-            if other.is_null() {
-                continue;
-            }
-            // SAFETY: a whole page of the file.
-            let found = unsafe {
-                let other = &*other.cast::<Control>();
-                let found = other.magic == MAGIC && other.first_pid.load(Acquire) == who;
-                if found {
-                    take_over(other, own);
-                    switch::look_again();
-                }
-                found
-            };
-            // SAFETY: mapped above.
-            unsafe { sys::unmap(other, PAGE) };
-            if found {
-                return;
-            }
+    for n in (0..run).rev().filter(|n| *n != number) {
+        let Some(file) = sys::open(path(n).bytes(), sys::Open::ReadWrite) else { continue };
+        let mut head = [0; PAGE];
+        if file.read(&mut head) < PAGE {
+            continue;
+        }
+        let other = file.map(0, PAGE);
+        if other.is_null() {
+            continue;
+        }
+        // SAFETY: a whole page of the file.
+        let page = unsafe { &*other.cast::<Control>() };
+        let found = (page.magic == MAGIC && page.first_pid.load(Acquire) == who).then(|| then(page));
+        // SAFETY: mapped above.
+        unsafe { sys::unmap(other, PAGE) };
+        if found.is_some() {
+            return found;
         }
     }
+    None
 }

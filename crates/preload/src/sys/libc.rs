@@ -58,6 +58,11 @@ pub type PhdrCallback = unsafe extern "C" fn(*const PhdrInfo, usize, *mut c_void
 /// `dl_iterate_phdr`: lists the loaded objects, under the loader's lock.
 pub type Iterate = unsafe extern "C" fn(PhdrCallback, *mut c_void) -> c_int;
 
+/// `pthread_mutex_init`.
+pub type MutexInit = unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
+/// `pthread_mutex_lock`.
+pub type MutexLock = unsafe extern "C" fn(*mut c_void) -> c_int;
+
 /// What is called around a fork.
 pub type Around = Option<unsafe extern "C" fn()>;
 
@@ -70,10 +75,6 @@ weak! {
     mutexattr_setrobust, "pthread_mutexattr_setrobust", unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
     /// See `mutexattr_init`.
     mutexattr_setpshared, "pthread_mutexattr_setpshared", unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
-    /// See `mutexattr_init`.
-    mutex_init, "pthread_mutex_init", unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
-    /// See `mutexattr_init`.
-    mutex_lock, "pthread_mutex_lock", unsafe extern "C" fn(*mut c_void) -> c_int;
     /// Where this thread's errno is.
     errno_location, "__errno_location", unsafe extern "C" fn() -> *mut c_int;
     /// Calls functions around each fork: before it, in the parent, in the child.

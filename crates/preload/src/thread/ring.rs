@@ -4,6 +4,7 @@
 
 use super::block::{Block, MAPPED};
 use super::clock;
+use crate::routes::dlsym::libcs_mutex;
 use crate::{start, sys};
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_wire::record::kind;
@@ -54,8 +55,8 @@ pub fn own(block: &mut Block, tid: u32) {
         header.tid.store(tid, Relaxed);
         header.owner.word.store(0, Relaxed);
         let m = (&raw const header.owner).cast_mut().cast();
-        let made = match (mutexattr_init(), mutexattr_setrobust(), mutexattr_setpshared(), mutex_init(), mutex_lock()) {
-            (Some(init), Some(robust), Some(shared), Some(make), Some(lock)) => {
+        let made = match (mutexattr_init(), mutexattr_setrobust(), mutexattr_setpshared(), libcs_mutex()) {
+            (Some(init), Some(robust), Some(shared), Some((make, lock))) => {
                 init(a) == 0 && robust(a, 1) == 0 && shared(a, 1) == 0 && make(m, a) == 0 && lock(m) == 0
             }
             _ => false,

@@ -99,18 +99,24 @@ fn one_process_of_several() {
     }
 }
 
-/// One that has armed nothing yet is switched too: it, and the program that takes its place.
+/// One that has armed nothing yet is switched too: it, its children that arm nothing either, and the program that takes its place.
 #[test]
 fn before_its_first_call() {
     let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
     let folder = scratch("before");
     let script = folder.join("script");
-    fs::write(
-        &script,
-        format!("{0} ctl $$ off; {1} true; {0} ctl $$ on; exec {1} true", cutap().display(), program.display()),
-    )
-    .unwrap();
-    trace(Path::new("/bin/sh"), &[], &[script.to_str().unwrap()]).is([2, 2, 2]);
+    for starts in ["P true", "(P true; :)", "x=$(P true; (P true; :); :)", "{ P true; } | cat"] {
+        let starts = starts.replace('P', &program.display().to_string());
+        let script_text = format!(
+            "{0} ctl $$ off; {starts}; {0} ctl $$ on; {starts}; exec {1} true",
+            cutap().display(),
+            program.display()
+        );
+        fs::write(&script, script_text).unwrap();
+        let started = starts.matches(" true").count() as u64;
+        let rounds = 2 * (started + 1);
+        trace(Path::new("/bin/sh"), &[], &[script.to_str().unwrap()]).is([rounds, rounds, rounds]);
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Threads that all call at once, right after `cutap ctl PID filter` has returned, and in a forked child: each call is where it belongs.
 
-use crate::real::program;
+use crate::real::{build, program, sim};
 use crate::switched::{RUNTIMES, trace};
+use cutap_e2e::{cutap, finish, scratch};
 use std::collections::BTreeMap;
+use std::process::Command;
 
 /// Calls of a round of all threads.
 const CALLS: [(&str, u64); 2] = [("cudaGetDevice", 4 * 300), ("cuStreamQuery", 4 * 100)];
@@ -46,5 +48,23 @@ fn a_childs_calls_are_its_own_when_another_thread_than_the_one_that_forked_is_fi
             made.sort_unstable();
             assert_eq!(made, [calls, 5 * calls], "{name} of {}", program.display());
         }
+    }
+}
+
+/// A ring's mutex belongs to a dead thread until the next one takes it over, which a sanitizer would call a double lock.
+#[test]
+fn a_thread_sanitizer_finds_nothing_of_ours() {
+    let program = build("in_turn", "in_turn", &["-g", "-fsanitize=thread"]);
+    let plain = finish(Command::new(&program).env("LD_LIBRARY_PATH", sim()));
+    if plain.stdout != "ok\n" || !plain.stderr.is_empty() {
+        return println!("skipped: a program with a thread sanitizer: it does not run here: {}", plain.stderr);
+    }
+    let folder = scratch("sanitized");
+    for flags in [&["record"] as &[&str], &["trace"], &["trace", "-C"], &["record", "--flight-recorder", "1M"]] {
+        let mut command = Command::new(cutap());
+        command.args(flags).args(["--sim", "-o"]).arg(folder.join("out")).arg("--").arg(&program);
+        let done = finish(&mut command);
+        assert_eq!((&*done.stdout, done.status), ("ok\n", plain.status), "{flags:?}: {}", done.stderr);
+        assert!(!done.stderr.contains("WARNING"), "{flags:?}: {}", done.stderr);
     }
 }

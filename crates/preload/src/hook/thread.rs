@@ -208,7 +208,7 @@ impl Thread {
 }
 
 fn make() -> Option<*mut Inside> {
-    if !start::process_made() {
+    if !start::process_made() || !start::settled() {
         return None;
     }
     let mut path = Path::process();

@@ -56,7 +56,7 @@ unsafe fn measure(at: usize) -> Option<(usize, usize, Kind)> {
 
 /// Keeps one image.
 pub fn module(at: usize) {
-    if at == 0 || !sys::readable(at) || !super::process_made() {
+    if at == 0 || !sys::readable(at) || !super::process_made() || !super::settled() {
         return;
     }
     // SAFETY: an image that the driver is about to read.

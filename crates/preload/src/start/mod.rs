@@ -23,7 +23,7 @@ use cutap_wire::names::{Name, kind};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use state::{NOT_YET, RUNNING, STARTING};
 
-pub use process::{count, given_up_by, lend, made as process_made, path as process_path, rings_made};
+pub use process::{count, given_up_by, lend, made as process_made, path as process_path, rings_made, settled};
 pub use switch::{counting, recording};
 
 static STATE: AtomicU32 = AtomicU32::new(NOT_YET);

@@ -5,7 +5,7 @@ use super::{Path, count, process};
 use crate::{sys, thread::clock};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use cutap_wire::count;
-use cutap_wire::names::{CELL, FILE, FIXED, GROW, MAX_BYTES, Name};
+use cutap_wire::names::{CELL, Cell, FILE, FIXED, GROW, MAX_BYTES, Name, cell};
 
 static AT: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -22,22 +22,73 @@ fn open(how: sys::Open) -> Option<sys::File> {
     sys::open(path.bytes(), how)
 }
 
-/// Makes the file; a forked child's begins with its parent's names.
-pub fn make() -> bool {
-    let inherited = PARENT_BYTES.load(Relaxed);
-    let Some(file) = open(sys::Open::New) else { return false };
-    let size = (inherited + 1).next_multiple_of(GROW);
-    if !file.allocate(size) {
-        return false;
-    }
+/// A file with room for so many bytes: where it is mapped, and how much of that may be used some day.
+fn new_file(size: usize) -> Option<(*mut u8, usize)> {
+    // A try before may have left one that is empty.
+    let file = open(sys::Open::New).or_else(|| open(sys::Open::ReadWrite)).filter(|file| file.allocate(size))?;
     // Mapped whole, once: what lies behind the end of the file cannot be touched before it is allocated.
     let sizes = [MAX_BYTES, size.max(MAX_BYTES / 16)];
-    let Some((at, mapped)) = sizes.into_iter().map(|s| (file.map_closed(s), s)).find(|m| !m.0.is_null()) else {
-        return false;
-    };
-    if !sys::opened(at, size) {
-        return false;
+    let (at, mapped) = sizes.into_iter().map(|s| (file.map_closed(s), s)).find(|m| !m.0.is_null())?;
+    sys::opened(at, size).then_some((at, mapped))
+}
+
+/// Makes the file; a forked child's begins with its parent's names.
+pub fn make() -> bool {
+    let size = (PARENT_BYTES.load(Relaxed) + 1).next_multiple_of(GROW);
+    new_file(size).is_some_and(|(at, mapped)| begin(at, size, mapped))
+}
+
+/// The same in this process's own memory, where no file can be made: it does not grow.
+pub fn make_without() -> bool {
+    let inherited = PARENT_BYTES.load(Relaxed).next_multiple_of(GROW);
+    let sizes = WITHOUT_BYTES.map(|bytes| inherited + bytes);
+    let found = sizes.into_iter().map(|s| (sys::pages(s), s)).find(|m| !m.0.is_null());
+    found.is_some_and(|(at, size)| begin(at, size, size))
+}
+
+/// Bytes of names without a file, or of as many as there is room for.
+const WITHOUT_BYTES: [usize; 2] = [16 << 20, 4 * GROW];
+
+/// Brings the names of a process without a file into one. Where they stood they stay, for texts there are pointed to.
+pub fn move_in() -> bool {
+    let (from, taken) = (AT.load(Acquire), NEXT.load(Acquire));
+    let size = (taken + GROW).next_multiple_of(GROW);
+    let Some((to, mapped)) = new_file(size) else { return false };
+    let here = MAPPED.swap(mapped, AcqRel);
+    ALLOCATED.store(size, Release);
+    AT.store(to, Release);
+    // Whoever took its place before that is still writing it there, a few words.
+    let (mut at, mut patience) = (0, PATIENCE);
+    let all = NEXT.load(Acquire).min(here).min(size);
+    // SAFETY: mapped for ever; cells that are being written are looked at again.
+    let (old, new) = unsafe { (core::slice::from_raw_parts(from, here), core::slice::from_raw_parts(to, size)) };
+    while at < all {
+        at += match (cell(old, at), cell(new, at)) {
+            // By somebody who knows the file.
+            (_, Cell::Name(_, bytes) | Cell::Pending(bytes)) => bytes,
+            (Cell::Name(_, bytes), _) => {
+                // SAFETY: both mappings hold that many bytes; nobody reads the file before the process's page is there.
+                unsafe { core::ptr::copy_nonoverlapping(from.add(at), to.add(at), bytes.min(size - at)) };
+                bytes
+            }
+            (Cell::End, _) => break,
+            _ if patience > 0 => {
+                patience -= 1;
+                sys::yield_now();
+                0
+            }
+            (Cell::Pending(bytes), _) => bytes,
+            (Cell::Empty, _) => CELL,
+        };
     }
+    true
+}
+
+/// How often it may yield while another thread writes its name.
+const PATIENCE: u32 = 1000;
+
+fn begin(at: *mut u8, size: usize, mapped: usize) -> bool {
+    let inherited = PARENT_BYTES.load(Relaxed);
     MAPPED.store(mapped, Relaxed);
     let parent = PARENT.load(Relaxed);
     if inherited != 0 && !parent.is_null() {

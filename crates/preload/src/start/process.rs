@@ -1,5 +1,8 @@
 //! This process's folder and its `proc` page. Made once; while one thread makes it, others wait a
 //! moment, and a signal handler in the middle of it goes without.
+//!
+//! A process that cannot make it (no descriptor is free, the disk is full, another root or user) keeps page and names in its own memory,
+//! so that its functions have their slots and hooks: nothing of it is recorded until a later try to make the folder succeeds (`settled`).
 
 use super::state::{self, FAILED, MADE, NONE, Want};
 use super::{Path, announce_objects, names};
@@ -22,6 +25,10 @@ static EARLY: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 struct Folder(UnsafeCell<([u8; 64], usize)>);
 // SAFETY: written by the one thread that makes the folder, read once it is made.
 unsafe impl Sync for Folder {}
+/// Page and names are in this process's memory: there is no folder, or not all of it.
+static WITHOUT: AtomicBool = AtomicBool::new(false);
+/// The thread that tries again.
+static SETTLING: AtomicU32 = AtomicU32::new(0);
 static FOLDER: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
 /// This process is a forked child; its parent may have had nothing to say, and then has no folder.
 static FORKED: AtomicBool = AtomicBool::new(false);
@@ -56,16 +63,18 @@ pub fn made() -> bool {
     let me = sys::gettid();
     if sys::take(&STATE, me) {
         let signals = sys::block_signals();
-        let done = make();
+        let mut done = make();
+        if let (false, Some(c)) = (done, super::control()) {
+            c.failed.fetch_add(1, Relaxed);
+        }
         // What a vfork child cannot do, its parent may.
         let lent = !done && vfork_x86_64::is_child();
         if lent {
             vfork_x86_64::go_without();
+        } else if !done {
+            done = make_without();
         }
         STATE.store(if lent { NONE } else { state::made(done) }, Release);
-        if let (false, Some(c)) = (done, super::control()) {
-            c.failed.fetch_add(1, Relaxed);
-        }
         sys::restore_signals(signals);
         if done {
             announce_objects();
@@ -88,30 +97,96 @@ pub fn made() -> bool {
 fn make() -> bool {
     // A vfork child that is the first to call has another id than the process whose memory this is.
     let pid = fork::pid();
-    let Some((path, _)) = new_folder(pid) else { return false };
+    let Some(folder) = folder(pid) else { return false };
     // SAFETY: see `Folder`.
-    let (folder, parent) = unsafe { (&mut *FOLDER.0.get(), &*PARENT.0.get()) };
+    let (parent, len) = unsafe { &*PARENT.0.get() };
+    let parent = parent.get(..*len).unwrap_or(&[]);
+    let Some(page) = new_page(&folder, (pid, fork::ppid()), FORKED.load(Relaxed), parent) else { return false };
+    if !names::make() {
+        return false;
+    }
+    show(page);
+    true
+}
+
+/// Without a folder.
+fn make_without() -> bool {
+    let page = sys::pages(PAGE).cast::<Process>();
+    // SAFETY: fresh memory.
+    let Some(q) = (unsafe { page.as_mut() }).filter(|_| names::make_without()) else { return false };
+    fill(q, (fork::pid(), fork::ppid()), FORKED.load(Relaxed), &[]);
+    WITHOUT.store(true, Release);
+    show(page);
+    true
+}
+
+/// True when the folder is there; one that could not be made is tried again. Not for every call: see who asks.
+pub fn settled() -> bool {
+    if !WITHOUT.load(Acquire) {
+        return true;
+    }
+    if vfork_x86_64::is_child() || !sys::take(&SETTLING, sys::gettid()) {
+        return false;
+    }
+    let signals = sys::block_signals();
+    if make_again() {
+        WITHOUT.store(false, Release);
+        if let Some(c) = super::control() {
+            c.failed.fetch_sub(1, Relaxed);
+        }
+    }
+    SETTLING.store(0, Release);
+    sys::restore_signals(signals);
+    !WITHOUT.load(Acquire)
+}
+
+fn make_again() -> bool {
+    let pid = fork::pid();
+    let Some(folder) = folder(pid) else { return false };
+    // SAFETY: see `Folder`.
+    let (parent, len) = unsafe { &*PARENT.0.get() };
+    let parent = parent.get(..*len).unwrap_or(&[]);
+    let Some(page) = new_page(&folder, (pid, fork::ppid()), FORKED.load(Relaxed), parent) else { return false };
+    if !names::move_in() {
+        return false;
+    }
+    show(page);
+    true
+}
+
+/// The page is whole; what was counted elsewhere comes along.
+fn show(page: *mut Process) {
+    let before = CUTAP_PAGE.swap(page, AcqRel);
+    // SAFETY: null or mapped for ever, both; the new one was just made.
+    let (page, before) = unsafe { (&*page, before.as_ref().map_or(&EARLY, |b| &b.counters)) };
+    for (to, from) in page.counters.iter().zip(before) {
+        to.fetch_add(from.swap(0, Relaxed), Relaxed);
+    }
+    page.magic.store(MAGIC, Release);
+}
+
+/// This process's folder: the one that a try before has left, or a new one.
+fn folder(pid: u32) -> Option<Path> {
+    // SAFETY: see `Folder`.
+    let folder = unsafe { &mut *FOLDER.0.get() };
+    if folder.1 != 0 {
+        return Some(Path::process());
+    }
+    let (path, _) = new_folder(pid)?;
     let start = Path::run().bytes().len();
     let name = path.bytes().get(start..path.bytes().len() - 1).unwrap_or(&[]);
     folder.1 = name.len();
     for (to, from) in folder.0.iter_mut().zip(name) {
         *to = *from;
     }
-    let (ppid, parent) = (fork::ppid(), parent.0.get(..parent.1).unwrap_or(&[]));
-    let Some(page) = new_page(&path, (pid, ppid), FORKED.load(Relaxed), parent) else { return false };
-    // SAFETY: just made.
-    unsafe {
-        for (to, from) in (*page).counters.iter().zip(&EARLY) {
-            to.store(from.swap(0, Relaxed), Relaxed);
-        }
-        CUTAP_PAGE.store(page, Release);
-        (*page).magic.store(MAGIC, Release);
-    }
-    names::make()
+    Some(path)
 }
 
 /// A folder for a child that has this process's memory, and thus its names: its number, and its page, for the ring.
 pub fn lend(pid: u32) -> Option<(u32, *mut Process)> {
+    if WITHOUT.load(Acquire) {
+        return None;
+    }
     let (path, n) = new_folder(pid)?;
     let (mut to, mut from) = (path, Path::empty());
     let page = new_page(&to, (pid, fork::pid()), true, self::path())?;
@@ -141,12 +216,18 @@ fn new_folder(pid: u32) -> Option<(Path, u32)> {
 fn new_page(folder: &Path, (pid, ppid): (u32, u32), forked: bool, parent: &[u8]) -> Option<*mut Process> {
     let mut p = folder.clone();
     p.push(b"/").push(FILE.as_bytes());
-    let file = sys::open(p.bytes(), sys::Open::New).filter(|file| file.allocate(PAGE))?;
-    let page = file.map(0, PAGE).cast::<Process>();
+    // A try before may have left the file without a page.
+    let file = sys::open(p.bytes(), sys::Open::New).or_else(|| sys::open(p.bytes(), sys::Open::ReadWrite));
+    let page = file.filter(|file| file.allocate(PAGE))?.map(0, PAGE).cast::<Process>();
+    // SAFETY: a fresh page of zeros, which nobody else has mapped yet.
+    fill(unsafe { page.as_mut() }?, (pid, ppid), forked, parent);
+    Some(page)
+}
+
+/// Says in a page who the process is.
+fn fill(q: &mut Process, (pid, ppid): (u32, u32), forked: bool, parent: &[u8]) {
     let (clock, hz) = clock::choose();
     let (ticks, monotonic) = clock::pair();
-    // SAFETY: a fresh page of zeros, which nobody else has mapped yet.
-    let q = unsafe { page.as_mut() }?;
     q.version = VERSION;
     q.pid = pid;
     q.ppid = ppid;
@@ -165,7 +246,6 @@ fn new_page(folder: &Path, (pid, ppid): (u32, u32), forked: bool, parent: &[u8])
     {
         f.read(line.split_last_mut().map_or(&mut [], |(_, l)| l));
     }
-    Some(page)
 }
 
 fn page() -> Option<&'static Process> {
@@ -203,10 +283,15 @@ pub fn file_name() -> &'static [u8] {
 /// A forked child has a folder of its own, and its parent's is behind it.
 pub fn forked() {
     FORKED.store(true, Relaxed);
-    if is_made() {
-        // SAFETY: the child's only thread.
-        unsafe { *PARENT.0.get() = *FOLDER.0.get() };
+    // SAFETY: the child's only thread.
+    unsafe {
+        if is_made() && !WITHOUT.load(Relaxed) {
+            *PARENT.0.get() = *FOLDER.0.get();
+        }
+        (*FOLDER.0.get()).1 = 0;
     }
+    WITHOUT.store(false, Relaxed);
+    SETTLING.store(0, Relaxed);
     CUTAP_PAGE.store(core::ptr::null_mut(), Release);
     STATE.store(NONE, Release);
 }

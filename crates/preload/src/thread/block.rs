@@ -209,7 +209,7 @@ fn new() -> Option<*mut Block> {
     if failures != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(FAILED_AT.load(Relaxed)) < pause {
         return None;
     }
-    let made = start::process_made().then(make_block).flatten();
+    let made = (start::process_made() && start::settled()).then(make_block).flatten();
     if made.is_some() {
         FAILURES.store(0, Relaxed);
     } else {

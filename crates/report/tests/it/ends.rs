@@ -123,7 +123,7 @@ fn processes_that_could_not_write_are_counted() {
     page[8..12].copy_from_slice(&cutap_wire::VERSION.to_le_bytes());
     page[std::mem::offset_of!(cutap_wire::control::Control, failed)] = 2;
     std::fs::write(folder.path().join(cutap_wire::control::FILE), page).unwrap();
-    let line = "2 processes could not write to the run folder (disk full, file size limit, another user?): \
+    let line = "2 processes could not write to the run folder (disk full, file size limit, no free descriptor, another user?): \
                 nothing of them was recorded";
     assert_eq!(end_lines(&events(folder.path(), "").1), [line]);
     assert_eq!(json(folder.path(), "").pop().unwrap()["failed"], 2);

@@ -84,6 +84,22 @@ fn allocations_above_a_size_are_refused_in_c_and_rust() {
     }
 }
 
+/// A file size limit below what the first files of a process need: nothing is recorded, and hooks act all the same.
+#[test]
+fn hooks_act_in_a_process_that_cannot_write() {
+    let hook = hook("refuse_large");
+    for runtime in [linked("13.0"), shared("12.9")] {
+        let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
+        let line = "ulimit -f 20; exec \"$0\"";
+        for words in [&["run", "--sim"], &["trace", "--sim"]] {
+            let run = under(words, &[&hook], &["bash", "-c", line, text(&program)], &[("HOOK_LIMIT", "14")]);
+            assert!(run.stdout.contains("100 bytes: 2\n  last error 2, 2, then 0\n13 bytes: 0 0x"), "{run:?}");
+            assert!(!run.stderr.contains("was not called"), "{run:?}");
+            assert_eq!(run.stderr.contains("1 process could not write"), words[0] == "trace", "{run:?}");
+        }
+    }
+}
+
 #[test]
 fn threads_have_their_own_answers_and_errors() {
     let story = hook("story");

@@ -97,7 +97,8 @@ struct cutap_want {
     const char *name;
     cutap_function_of_a_call *before;
     cutap_function_of_a_call *after;
-    void (*met)(const struct cutap_function *, void *user); /* the function was met for the first time; may be NULL */
+    /* The function was met for the first time; may be NULL. Other threads' calls of it wait for this, 100 ms at most. */
+    void (*met)(const struct cutap_function *, void *user);
     void *user;
 };
 
@@ -239,12 +240,14 @@ CUTAP_INLINE uint64_t cutap_word(const struct cutap_call *call, int n) {
 
 /* In before: the function is not called, and the program gets this. Later hooks of the list are not asked. */
 CUTAP_INLINE int cutap_answer(struct cutap_call *call, uint64_t result) { return cutap->answer(call, result); }
-/* In after: what the program will get. */
+/* In after: what the program will get. Of a linked-in runtime's functions that return no error code (cudaGetErrorString) it is 0, and
+ * cannot be changed. */
 CUTAP_INLINE uint64_t cutap_result(const struct cutap_call *call) { return cutap->result(call); }
 CUTAP_INLINE int cutap_set_result(struct cutap_call *call, uint64_t result) { return cutap->set_result(call, result); }
 
 /* The few functions that return a float (cublasSdot) or a double (cublasDdot) are answered, and their results read, by these.
- * Such a result cannot be changed in after. */
+ * Such a result cannot be changed in after. cutap_answer and cutap_set_result are CUTAP_CANNOT there, and of functions that return
+ * a struct (cudaCreateChannelDesc). */
 CUTAP_INLINE int cutap_answer_double(struct cutap_call *call, double result) { return cutap->answer_float(call, result); }
 CUTAP_INLINE double cutap_result_double(const struct cutap_call *call) { return cutap->result_float(call); }
 CUTAP_INLINE int cutap_answer_float(struct cutap_call *call, float result) {

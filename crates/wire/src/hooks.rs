@@ -155,6 +155,22 @@ pub struct Row {
     pub ints: u8,
     /// Words of vector registers, which follow; then those of the stack.
     pub vectors: u8,
+    /// One of [`returns`].
+    pub returns: u8,
+}
+
+/// What functions return.
+pub mod returns {
+    /// Not known.
+    pub const NOT_KNOWN: u8 = 0;
+    /// A number or a pointer.
+    pub const WORD: u8 = 1;
+    /// A float or a double.
+    pub const FLOAT: u8 = 2;
+    /// A struct, in whatever registers or memory.
+    pub const STRUCT: u8 = 3;
+    /// Nothing.
+    pub const NOTHING: u8 = 4;
 }
 
 impl Row {
@@ -162,7 +178,12 @@ impl Row {
     pub fn to_bytes(&self) -> [u8; ROW] {
         let mut out = [0; ROW];
         let numbers = [self.since, self.until, self.first].into_iter().flat_map(u32::to_le_bytes);
-        let bytes = self.hash.to_le_bytes().into_iter().chain(numbers).chain([self.count, self.ints, self.vectors]);
+        let bytes = self.hash.to_le_bytes().into_iter().chain(numbers).chain([
+            self.count,
+            self.ints,
+            self.vectors,
+            self.returns,
+        ]);
         for (to, from) in out.iter_mut().zip(bytes) {
             *to = from;
         }
@@ -180,6 +201,7 @@ impl Row {
             count: last as u8,
             ints: (last >> 8) as u8,
             vectors: (last >> 16) as u8,
+            returns: (last >> 24) as u8,
         })
     }
 }
@@ -272,6 +294,7 @@ mod tests {
             count: 1,
             ints: 2,
             vectors: 3,
+            returns: returns::FLOAT,
         });
         let parameter = Parameter { name: 0, bytes: 8, offset: 16, word: 1, second: 255, kind: 3 };
         let at = (HEAD + rows.len() * ROW) as u32;

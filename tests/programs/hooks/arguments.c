@@ -12,6 +12,8 @@ static void normal(struct cutap_call *call) {
     cutap_set_at(call, 2, 9);
 }
 static void gemm(struct cutap_call *call) {
+    if (call->function->can != (CUTAP_CAN_ANSWER | CUTAP_CAN_ARGUMENTS | CUTAP_CAN_RESULT) || cutap_answer_double(call, 1) != CUTAP_CANNOT)
+        printf("hook: a status was answered with a double\n");
     printf("hook: gemm m=%lld ldc=%lld alpha=%g beta=%g none=%d\n", (long long)cutap_signed(call, "m"), (long long)cutap_signed_at(call, 13),
         *(float *)cutap_pointer(call, "alpha"), *(float *)cutap_pointer_at(call, 11), cutap_set(call, "nothing", 1));
     cutap_set(call, "ldc", 1);
@@ -20,12 +22,16 @@ static void gemm(struct cutap_call *call) {
 static void dot(struct cutap_call *call) {
     if (cutap_signed(call, "n") != -1)
         return;
+    if (cutap_answer(call, 7) != CUTAP_CANNOT)
+        printf("hook: a float was answered with an integer\n");
     if (strcmp(call->function->name, "cublasSdot") == 0)
         cutap_answer_float(call, 2.5f);
     else
         cutap_answer_double(call, -0.1);
 }
 static void dotted(struct cutap_call *call) {
+    if (cutap_set_result(call, 7) != CUTAP_CANNOT || call->function->can & CUTAP_CAN_RESULT || !call->function->why)
+        printf("hook: a float can be changed\n");
     if (strcmp(call->function->name, "cublasSdot") == 0)
         printf("hook: incx=%lld result %g\n", (long long)cutap_signed(call, "incx"), cutap_result_float(call));
     else

@@ -7,7 +7,7 @@ use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::{Param, Type};
 use cutap_hook::contract::kind;
 use cutap_wire::PAGE;
-use cutap_wire::hooks::{HEAD, Head, PARAMETER, Parameter, ROW, Row, WANTED_BYTES};
+use cutap_wire::hooks::{HEAD, Head, PARAMETER, Parameter, ROW, Row, WANTED_BYTES, returns};
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 
@@ -22,7 +22,8 @@ pub fn file(hooks: &Hooks) -> Vec<u8> {
     for f in &functions {
         let first = (parameters.len() / PARAMETER) as u32;
         let (count, ints, vectors) = (f.params.len().min(255) as u8, f.shape.ints, f.shape.vectors);
-        let row = Row { hash: hash(f.name.as_bytes()), since: f.since, until: f.until, first, count, ints, vectors };
+        let (hash, returns) = (hash(f.name.as_bytes()), returned(TABLES.types.get(usize::from(f.returns))));
+        let row = Row { hash, since: f.since, until: f.until, first, count, ints, vectors, returns };
         rows.extend_from_slice(&row.to_bytes());
         for p in f.params.iter().take(255) {
             parameters.extend_from_slice(&parameter(p, strings.place(p.name)).to_bytes());
@@ -71,6 +72,17 @@ impl Strings {
 fn parameter(p: &Param, name: u32) -> Parameter {
     let (kind, bytes) = what(TABLES.types.get(usize::from(p.ty)));
     Parameter { name, bytes, offset: p.offset, word: p.word, second: p.second, kind }
+}
+
+/// What a function of this type returns, as its frame has it.
+fn returned(ty: Option<&Type>) -> u8 {
+    match ty {
+        Some(Type::Float(_) | Type::BFloat16) => returns::FLOAT,
+        Some(Type::Struct(_) | Type::Union(_) | Type::Uuid | Type::Array(..)) => returns::STRUCT,
+        Some(Type::Void) => returns::NOTHING,
+        Some(_) => returns::WORD,
+        None => returns::NOT_KNOWN,
+    }
 }
 
 /// Kind and bytes of a type.
@@ -128,6 +140,23 @@ mod tests {
         assert_eq!((launch.len(), launch[1].0.as_str(), launch[1].2), (11, "gridDimX", 4));
         let runtime = parameters("cudaLaunchKernel", 12090);
         assert_eq!((runtime[1].0.as_str(), runtime[1].1, runtime[1].2, runtime[1].4), ("gridDim", kind::OTHER, 12, 8));
+    }
+
+    #[test]
+    fn what_functions_return() {
+        let file = file(&Hooks::default());
+        let head = Head::read(&file).unwrap();
+        for (name, is) in [
+            ("cuMemAlloc_v2", returns::WORD),
+            ("cudaGetErrorString", returns::WORD),
+            ("cublasSdot", returns::FLOAT),
+            ("cublasDdot", returns::FLOAT),
+            ("cublasCdotu", returns::STRUCT),
+            ("cudaCreateChannelDesc", returns::STRUCT),
+            ("cublasSscal", returns::NOTHING),
+        ] {
+            assert_eq!(find(&file, &head, hash(name.as_bytes()), 12090).unwrap().returns, is, "{name}");
+        }
     }
 
     #[test]

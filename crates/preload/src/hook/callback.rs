@@ -67,13 +67,17 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
     let (made, recorded) = introduced::with_library(i, |library| {
         let recorded = start::wanted(cutap_wire::names::layer::RUNTIME, library, name);
         let version = i.version.load(Relaxed);
-        let can = CAN_RESULT | if layout.is_ok() { CAN_ANSWER } else { 0 };
+        let tells = !record.result.is_null();
+        let can = if tells { CAN_RESULT } else { 0 } | if layout.is_ok() { CAN_ANSWER } else { 0 };
         let why = Some(match layout {
+            Ok(_) if !tells => {
+                &b"its arguments cannot be changed in place, and its result, of which the runtime tells nothing, not at all: it can be answered\0"[..]
+            }
             Ok(_) if !original.is_null() => {
-                &b"its arguments cannot be changed in place: answer it, and call the runtime's own function\0"[..]
+                b"its arguments cannot be changed in place: answer it, and call the runtime's own function\0"
             }
             Ok(_) => {
-                &b"its arguments cannot be changed in place, and its address is not known: it can be answered\0"[..]
+                b"its arguments cannot be changed in place, and its address is not known: it can be answered\0"
             }
             Err(reason) => forced::why(reason),
         });
@@ -138,8 +142,10 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     r.real = unsafe { record.result.as_ref() }.map_or(0, |v| u64::from(*v));
     r.result = r.real;
     if r.phase == 0 {
-        if !r.chain.begin(info, frame) || is_twin(&mut r.chain, info, at) {
-            r.chain.doing = Doing::Nothing;
+        if thread::existing().is_some_and(|t| !t.is_inside(frame) && is_twin(t, info, frame, at)) {
+            return;
+        }
+        if !r.chain.begin(info, frame) {
             return;
         }
     } else {
@@ -148,6 +154,11 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
             return;
         }
         (r.chain.doing, r.chain.ran, r.chain.words) = (Doing::After, open.ran, open.words);
+        // Its hooks see what the program would get without them.
+        if last_error::asks(info.name) {
+            r.real = last_error::told(info.object, info.name, r.real as u32).into();
+            r.result = r.real;
+        }
     }
     r.hooked = true;
     let kernel = if callbacks::is_launch(info.name) { record.kernel } else { core::ptr::null() };
@@ -218,10 +229,11 @@ fn ended(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
         let object = i.object.load(Relaxed);
         let name = introduced::name_of(i, r.id, record);
         if last_error::asks(name) {
-            // SAFETY: the runtime's variable.
-            let real = unsafe { record.result.read() };
-            let changed = r.hooked && r.result != r.real;
-            r.result = if changed { r.result } else { last_error::told(object, name, real).into() };
+            // What hooks made of it counts as it is.
+            if !r.hooked {
+                // SAFETY: the runtime's variable.
+                r.result = last_error::told(object, name, unsafe { record.result.read() }).into();
+            }
         } else if let (true, Some(info)) = (r.hooked, r.chain.info) {
             last_error::given(&mut r.chain, info, Some(r.real as u32), r.result as u32);
         } else {
@@ -248,8 +260,11 @@ unsafe extern "C" fn cutap_reported_personality(
         // SAFETY: the unwinder's own context; the frame's stack pointer during a call is where its fields begin.
         && let Some(at) = unsafe { left::frame_of(context) }
     {
+        // A hook that is left may have forked.
+        fork::check();
         if let Some(thread) = thread::existing() {
-            thread.left(at);
+            // SAFETY: the assembler's frame, whose hook was running.
+            thread.left(at, || unsafe { (*(at as *const Reported)).chain.around });
         }
         // SAFETY: as above.
         record::reported_unwound(unsafe { (*(at as *const Reported)).record } as usize);

@@ -2,14 +2,14 @@
 //! asks for the next function to call, calls it, and asks again: no Rust frame lies between a hook and
 //! the program, so an exception that leaves a hook meets nothing of ours.
 
-use super::functions::{HOOKS, Info};
+use super::functions::{HOOKS, Info, MET};
 use super::library;
-use super::thread::{self, Thread};
+use super::thread::{self, Around, Thread};
 use crate::thread::{block, fork, record};
 use core::ffi::c_int;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Acquire, Release};
 use cutap_hook::contract::Call;
-use cutap_wire::hooks::{Phase, inside};
+use cutap_wire::hooks::{Phase, inside, returns};
 use cutap_wire::record::note;
 
 /// What the chain is doing.
@@ -70,6 +70,8 @@ pub struct Chain {
     pub number: u64,
     /// What the function returned, before the hooks behind it.
     pub returned_now: u64,
+    /// The hook in whose middle a signal came, if this call is its handler's, on a stack of its own.
+    pub around: Around,
     /// The program's errno.
     errno: c_int,
     /// Which process began it: a hook may fork, and its child goes on in the same call.
@@ -102,12 +104,8 @@ impl Chain {
         self.current = 0;
         self.number = 0;
         self.generation = fork::generation();
-        // One thread tells the hooks of it; others do not wait.
-        let met = info.met.load(Relaxed) || info.met.swap(true, Relaxed);
-        if !met {
-            info.was_called();
-        }
-        self.doing = if met { Doing::Before } else { Doing::Meeting };
+        let tells = info.met.load(Acquire) != MET && info.tells(thread.id());
+        self.doing = if tells { Doing::Meeting } else { Doing::Before };
         true
     }
     /// From before to after.
@@ -116,6 +114,10 @@ impl Chain {
             self.doing = Doing::After;
             self.current = 0;
         }
+    }
+    /// What its function returns: one of `wire::hooks::returns`.
+    pub fn returns(&self) -> u8 {
+        self.info.map_or(returns::NOT_KNOWN, |i| i.returns)
     }
     /// Whether the function was called, or is to be.
     pub fn is_answered(&self) -> bool {
@@ -127,6 +129,8 @@ impl Chain {
     }
     /// Says something of this call to the trace, if it is recorded.
     pub fn tell(&self, what: u64, value: u64) {
+        // The hook that says it may have forked: the ring at hand would be its parent's.
+        fork::check();
         // The call of that number is its parent's.
         if self.generation != fork::generation() {
             return;
@@ -151,6 +155,7 @@ impl Chain {
             if let Some(next) = self.meet(info) {
                 return next;
             }
+            info.met.store(MET, Release);
             self.doing = Doing::Before;
             self.current = 0;
         }
@@ -175,13 +180,13 @@ impl Chain {
             *word = self.call.word;
         }
         // SAFETY: this thread's own entry.
-        unsafe { (*self.thread).put_out(self.errno) };
+        unsafe { (*self.thread).put_out(self.errno, self.around) };
     }
 
     fn enter(&mut self, function: usize, phase: Phase, argument: usize) -> Next {
         let (slot, library) = (self.info.map_or(0, |i| i.slot), self.library().unwrap_or(0));
         // SAFETY: this thread's own entry.
-        self.errno = unsafe { (*self.thread).put_in(self.at, inside(library, phase, slot)) };
+        (self.errno, self.around) = unsafe { (*self.thread).put_in(self.at, inside(library, phase, slot)) };
         Next { function, argument }
     }
 

@@ -165,8 +165,12 @@ unsafe extern "C" fn cutap_hooked_personality(
         // SAFETY: the unwinder's own context.
         && let Some(outgoing) = unsafe { left::frame_of(context) }
     {
+        // A hook that is left may have forked.
+        fork::check();
         if let Some(thread) = thread::existing() {
-            thread.left(outgoing + OUTGOING);
+            let at = outgoing + OUTGOING;
+            // SAFETY: the assembler's frame, whose hook was running.
+            thread.left(at, || unsafe { (*(at as *const Hooked)).chain.around });
         }
         // Where the call itself is not recorded. SAFETY: the unwinder's own.
         record::unwound_around(outgoing, unsafe { left::end_of(exception) });

@@ -4,11 +4,11 @@
 use super::library::{self, Want};
 use crate::{start, sys};
 use core::ffi::c_char;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::capture::hash;
-use cutap_hook::contract::{Function, Parameter};
+use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, Function, Parameter};
 use cutap_wire::count;
-use cutap_wire::hooks::{Head, find};
+use cutap_wire::hooks::{Head, find, returns};
 
 /// Hooks of one function at most.
 pub const HOOKS: usize = 8;
@@ -29,16 +29,44 @@ pub struct Info {
     pub object: u32,
     /// Words of integer and of vector registers in a frame.
     pub shape: (u8, u8),
-    /// The hooks have been told of it.
-    pub met: AtomicBool,
+    /// What it returns: one of `wire::hooks::returns`.
+    pub returns: u8,
+    /// [`MET`] once its hooks have been told of it; before that the thread that tells them, or 0.
+    pub met: AtomicU32,
     /// It is listed that a hook could not answer it.
     pub listed: AtomicBool,
 }
 
+/// The hooks of a function have been told of it.
+pub const MET: u32 = u32::MAX;
+/// How long other threads wait until they have been: whoever tells them may wait for one of these.
+const PATIENCE_NS: u64 = 100_000_000;
+
 impl Info {
-    /// Its first call: what its wants are of is there.
+    /// True for the one thread that tells the hooks of it. Others come back when that is done, or has taken too long.
     #[cold]
-    pub fn was_called(&self) {
+    pub fn tells(&self, me: u32) -> bool {
+        match self.met.compare_exchange(0, me, AcqRel, Acquire) {
+            Ok(_) => {
+                self.was_called();
+                return true;
+            }
+            // A signal handler in the middle of it, or it was left by longjmp.
+            Err(who) if who == me => return false,
+            Err(_) => {}
+        }
+        let began = sys::clock(sys::MONOTONIC);
+        while self.met.load(Acquire) != MET {
+            // Once for all calls: it may never be done.
+            if sys::clock(sys::MONOTONIC).wrapping_sub(began) > PATIENCE_NS {
+                self.met.store(MET, Release);
+            }
+            sys::yield_now();
+        }
+        false
+    }
+    /// Its first call: what its wants are of is there.
+    fn was_called(&self) {
         self.wants.iter().filter_map(|w| w.told).for_each(|told| told.met.store(1, Relaxed));
     }
     /// A hook answered a call of it, and the call was made all the same.
@@ -77,6 +105,14 @@ pub struct Found<'a> {
 /// Words of a bound function's place in [`Parameter`]: the first, and the second above.
 pub const NOWHERE: u32 = 255;
 
+/// Why a result cannot be changed.
+const FLOAT: &[u8] =
+    b"its result is a float or a double: it can be answered with one, and not be changed behind the call\0";
+const NOTHING: &[u8] = b"it returns nothing\0";
+const STRUCT: &[u8] = b"it returns a struct: it cannot be answered, and its result not changed\0";
+const REPORTED_STRUCT: &[u8] =
+    b"it returns a struct: it cannot be answered, and neither its result nor its arguments can be changed\0";
+
 /// The function, if some hook wants it.
 pub fn make(f: &Found) -> Option<&'static Info> {
     let mut wants = [Want::NONE; HOOKS];
@@ -109,9 +145,9 @@ fn put(f: &Found, wants: [Want; HOOKS], count: usize) -> Option<&'static Info> {
     let file = library::file();
     let form = Head::read(file).and_then(|head| Some((head, find(file, &head, hash(f.name), f.version)?)));
     let mut parameters: (*const Parameter, u32) = (core::ptr::null(), 0);
-    let mut shape = (6, 0);
+    let (mut shape, mut returned) = ((6, 0), returns::NOT_KNOWN);
     if let Some((head, row)) = form {
-        shape = (row.ints, row.vectors);
+        (shape, returned) = ((row.ints, row.vectors), row.returns);
         let bytes = usize::from(row.count) * size_of::<Parameter>();
         let at = room(bytes, align_of::<Parameter>())?.cast::<Parameter>();
         for n in 0..u32::from(row.count) {
@@ -127,6 +163,13 @@ fn put(f: &Found, wants: [Want; HOOKS], count: usize) -> Option<&'static Info> {
         parameters = (at, row.count.into());
     }
     let (instance, version) = f.reported.unwrap_or((0, 0));
+    let (can, why) = match returned {
+        returns::FLOAT => (f.can & !CAN_RESULT, f.why.or(Some(FLOAT))),
+        returns::NOTHING => (f.can & !CAN_RESULT, f.why.or(Some(NOTHING))),
+        returns::STRUCT if f.reported.is_some() => (f.can & !(CAN_ANSWER | CAN_RESULT), Some(REPORTED_STRUCT)),
+        returns::STRUCT => (f.can & !(CAN_ANSWER | CAN_RESULT), Some(STRUCT)),
+        _ => (f.can, f.why),
+    };
     let function = Function {
         size: size_of::<Function>() as u32,
         layer: f.layer,
@@ -134,18 +177,18 @@ fn put(f: &Found, wants: [Want; HOOKS], count: usize) -> Option<&'static Info> {
         library: library.as_ptr().cast(),
         instance,
         runtime_version: version,
-        can: f.can,
+        can,
         parameters: parameters.1,
         parameter: parameters.0,
-        why: f.why.map_or(core::ptr::null(), |w| w.as_ptr().cast()),
+        why: why.map_or(core::ptr::null(), |w| w.as_ptr().cast()),
         original: core::ptr::with_exposed_provenance_mut(f.original),
     };
     let at = room(size_of::<Info>(), align_of::<Info>())?.cast::<Info>();
     let name = name.split_last().map_or(&[][..], |(_, n)| n);
-    let (met, listed) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (met, listed, returns) = (AtomicU32::new(0), AtomicBool::new(false), returned);
     // SAFETY: as much room was taken, for this alone.
     unsafe {
-        at.write(Info { function, name, wants, count, slot: f.slot, object: f.object, shape, met, listed });
+        at.write(Info { function, name, wants, count, slot: f.slot, object: f.object, shape, returns, met, listed });
         Some(&*at)
     }
 }

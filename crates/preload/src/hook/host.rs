@@ -9,10 +9,12 @@ use crate::routes::{handles, instances};
 use crate::slots::thunks_x86_64::STACK_WORDS;
 use crate::start::environment;
 use crate::sys;
+use crate::thread::fork;
 use core::ffi::{c_char, c_int, c_void};
 use cutap_hook::contract::{
     CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, CANNOT, Call, Function, Host, NO_SUCH, OK, Parameter, VERSION,
 };
+use cutap_wire::hooks::returns;
 use cutap_wire::record::note;
 
 /// The host.
@@ -175,8 +177,13 @@ unsafe fn may_answer<'a>(call: *mut Call) -> Option<&'a mut Chain> {
     // SAFETY: the caller's promise.
     let chain = unsafe { &mut *call.cast::<Chain>() };
     let info = chain.info.filter(|_| chain.doing == Doing::Before)?;
+    // The hook may have forked, and what is counted is of one process.
+    fork::check();
     if info.function.can & CAN_ANSWER == 0 {
-        info.not_answered();
+        // What is counted are missing unwind tables, not what no table would help.
+        if info.returns != returns::STRUCT {
+            info.not_answered();
+        }
         return None;
     }
     Some(chain)
@@ -184,7 +191,7 @@ unsafe fn may_answer<'a>(call: *mut Call) -> Option<&'a mut Chain> {
 
 unsafe extern "C" fn answer(call: *mut Call, result: u64) -> c_int {
     // SAFETY: the hook's own call.
-    let Some(chain) = (unsafe { may_answer(call) }) else { return CANNOT };
+    let Some(chain) = (unsafe { may_answer(call) }).filter(|c| c.returns() != returns::FLOAT) else { return CANNOT };
     // SAFETY: the frame's variable.
     unsafe { *chain.result = result };
     chain.answer();
@@ -194,7 +201,7 @@ unsafe extern "C" fn answer(call: *mut Call, result: u64) -> c_int {
 unsafe extern "C" fn answer_float(call: *mut Call, result: f64) -> c_int {
     // SAFETY: the hook's own call.
     let Some(chain) = (unsafe { may_answer(call) }) else { return CANNOT };
-    if chain.result_xmm.is_null() {
+    if chain.result_xmm.is_null() || !matches!(chain.returns(), returns::FLOAT | returns::NOT_KNOWN) {
         return CANNOT;
     }
     // SAFETY: the frame's variables.

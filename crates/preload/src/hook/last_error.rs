@@ -5,6 +5,8 @@
 //! When the program asks: a real error that no hook hid is told as it is, and the hook's is forgotten
 //! (one that the runtime had before the hook's, too: which came first is not known). Else the hook's is
 //! told. cudaGetLastError forgets both, cudaPeekAtLastError neither.
+//!
+//! cudaErrorNotReady is no error to a runtime: none of NVIDIA's keeps it.
 
 use super::chain::Chain;
 use super::functions::Info;
@@ -46,8 +48,13 @@ fn of(thread: &mut Thread, object: u32) -> Option<&mut LastError> {
     Some(error)
 }
 
+/// `cudaErrorNotReady`.
+const NOT_READY: u32 = 600;
+
 /// A runtime call ended: with `real`, or it was not made; the program gets `given`.
 pub fn given(chain: &mut Chain, info: &Info, real: Option<u32>, given: u32) {
+    let kept = |code: u32| if code == NOT_READY { 0 } else { code };
+    let (real, given) = (real.map(kept), kept(given));
     if asks(info.name) || no_code(info.name) || real == Some(given) && given == 0 {
         return;
     }

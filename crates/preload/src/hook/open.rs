@@ -78,10 +78,8 @@ pub fn bound_ended(chain: &mut Chain) {
 }
 
 /// A binding led to the same function of the same runtime, and its hooks have run there.
-pub fn is_twin(chain: &mut Chain, info: &Info, at: usize) -> bool {
-    // SAFETY: this thread's own entry.
-    let thread = unsafe { &mut *chain.thread };
-    thread.leave_below(chain.at);
+pub fn is_twin(thread: &mut Thread, info: &Info, frame: usize, at: usize) -> bool {
+    thread.leave_below(frame);
     let Some(top) = thread.depth.checked_sub(1).and_then(|d| thread.open.get_mut(d)) else { return false };
     let same = top.info.is_some_and(|t| t.object == info.object && t.name == info.name);
     if top.bound && top.reported == 0 && same {

@@ -4,7 +4,8 @@
 //!
 //! A hook may be left by an exception or by longjmp: then the stack has left the frame that it was called
 //! from, and what is remembered of it is stale. Stacks far apart (fibres, signal stacks) cannot be
-//! compared: there hooks run.
+//! compared: there hooks run. Those of a handler on a signal stack may run in the middle of a hook, to
+//! which the thread comes back: its call remembers that one.
 
 use super::last_error::LastError;
 use super::open::OpenRuntime;
@@ -28,6 +29,8 @@ pub struct Thread {
     number: usize,
     /// Stack address of the frame whose hook is running; 0 outside of hooks.
     at: usize,
+    /// The word that names it.
+    what: u64,
     /// Open runtime calls, oldest first.
     pub open: [OpenRuntime; OPEN],
     /// How many.
@@ -36,6 +39,18 @@ pub struct Thread {
     errno: *mut c_int,
     /// See `LastError`.
     pub errors: [LastError; ERRORS],
+}
+
+/// A hook that was interrupted, and goes on behind the hooks of whoever interrupted it.
+#[derive(Clone, Copy)]
+pub struct Around {
+    at: usize,
+    what: u64,
+}
+
+impl Around {
+    /// None.
+    pub const NONE: Around = Around { at: 0, what: 0 };
 }
 
 struct Threads(UnsafeCell<[Thread; THREADS]>);
@@ -47,6 +62,7 @@ static ALL: Threads = Threads(UnsafeCell::new(
             tid: AtomicU32::new(0),
             number: 0,
             at: 0,
+            what: 0,
             open: [OpenRuntime::NONE; OPEN],
             depth: 0,
             errno: core::ptr::null_mut(),
@@ -118,7 +134,7 @@ fn take() -> Option<&'static mut Thread> {
     };
     // SAFETY: ours now.
     let thread = unsafe { &mut *all.add(n) };
-    (thread.number, thread.at, thread.depth) = (n, 0, 0);
+    (thread.number, thread.at, thread.what, thread.depth) = (n, 0, 0, 0);
     thread.errors = [LastError::NONE; ERRORS];
     // SAFETY: libc's own function.
     thread.errno = errno_location().map_or(core::ptr::null_mut(), |f| unsafe { f() });
@@ -130,6 +146,11 @@ fn take() -> Option<&'static mut Thread> {
 const ONE_STACK: usize = 8 << 20;
 
 impl Thread {
+    /// Its id.
+    #[inline(always)]
+    pub fn id(&self) -> u32 {
+        self.tid.load(Relaxed)
+    }
     /// True while a hook runs that this stack address is inside of.
     #[inline(always)]
     pub fn is_inside(&mut self, at: usize) -> bool {
@@ -139,39 +160,45 @@ impl Thread {
         if self.at.wrapping_sub(at).wrapping_sub(1) < ONE_STACK {
             return true;
         }
-        // The hook was left by an exception or longjmp if the frame is on this stack and gone.
-        if at.wrapping_sub(self.at) < ONE_STACK {
-            self.forget();
+        // The hook was left by an exception or longjmp if the frame is on this stack and gone. A signal stack may lie close above it.
+        if at.wrapping_sub(self.at) < ONE_STACK && !sys::on_signal_stack() {
+            self.go_back(Around::NONE);
         }
         false
     }
     /// The hook has returned: errno is again what it was.
     #[inline(always)]
-    pub fn put_out(&mut self, errno: c_int) {
-        self.forget();
+    pub fn put_out(&mut self, errno: c_int, around: Around) {
+        self.go_back(around);
         if !self.errno.is_null() {
             // SAFETY: this thread's errno.
             unsafe { self.errno.write(errno) };
         }
     }
-    /// No hook runs any more.
+    /// The hook runs no more; the one around it, if there is one, goes on.
     #[inline(always)]
-    fn forget(&mut self) {
-        self.at = 0;
-        self.tell(0);
+    fn go_back(&mut self, around: Around) {
+        (self.at, self.what) = (around.at, around.what);
+        self.tell(around.what);
     }
-    /// A hook is about to be called from the frame at this address; errno, which it may change.
+    /// A hook is about to be called from the frame at this address; errno, which it may change, and the hook around it.
     #[inline(always)]
-    pub fn put_in(&mut self, at: usize, what: u64) -> c_int {
-        self.at = at;
+    pub fn put_in(&mut self, at: usize, what: u64) -> (c_int, Around) {
+        let around = if self.at == 0 { Around::NONE } else { self.interrupted() };
+        (self.at, self.what) = (at, what);
         self.tell(what);
         // SAFETY: this thread's errno.
-        if self.errno.is_null() { 0 } else { unsafe { self.errno.read() } }
+        (if self.errno.is_null() { 0 } else { unsafe { self.errno.read() } }, around)
     }
-    /// The frame at this address is gone.
-    pub fn left(&mut self, at: usize) {
+    /// The hook that is running on another stack, if it will go on: of any but a signal stack nobody knows that.
+    #[cold]
+    fn interrupted(&self) -> Around {
+        if sys::on_signal_stack() { Around { at: self.at, what: self.what } } else { Around::NONE }
+    }
+    /// The frame at this address is gone; `around` is what its chain has.
+    pub fn left(&mut self, at: usize, around: impl FnOnce() -> Around) {
         if self.at == at {
-            self.forget();
+            self.go_back(around());
         }
     }
     /// Leaves a word for whoever asks why the program died.

@@ -5,7 +5,7 @@
 use super::thunks_x86_64::{Frame, STACK_WORDS};
 use crate::loader::elf::is_function;
 use crate::loader::live;
-use crate::thread::record;
+use crate::thread::{fork, record};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -26,6 +26,8 @@ unsafe extern "C" fn cutap_personality(
     if actions & CLEANUP_PHASE != 0
         && let Some(stack_pointer) = stack_pointer()
     {
+        // What throws may have forked.
+        fork::check();
         // SAFETY: the unwinder's own context; the frame's stack pointer during the call is where the
         // outgoing words begin, and the frame lies behind them.
         unsafe {

@@ -1,5 +1,6 @@
 //! Hook libraries of `tests/programs/hooks`, in C, C++ and Rust, on functions of the driver and of runtimes.
 
+mod around;
 mod building;
 mod exported;
 mod names;

@@ -242,3 +242,49 @@ fn before_and_after_each_allocation_in_c_and_rust() {
         assert_eq!(lines, [100, 13, 15, 16, 13].map(around_one).concat(), "{said}");
     }
 }
+
+/// What a runtime that keeps no cudaErrorNotReady says, and how hooks on all of it look to themselves and to the program.
+#[test]
+fn hooks_see_the_last_error_that_the_program_gets_and_a_query_that_is_not_ready_is_none() {
+    let (nothing, last_error) = (hook("nothing"), hook("last_error"));
+    let all = [shared("11.7")].into_iter().chain(runtimes());
+    for runtime in all {
+        let Some(program) = with_runtime("last_error", runtime, &[]) else { continue };
+        let which = format!("{} shared {}", runtime.version, runtime.shared);
+        let end = " cudaErrorMemoryAllocation, out of memory, 1 2 3 4\n";
+        // The runtime itself.
+        let plain = simulated(&[&nothing], &program, &[]);
+        let queries = " stream 600: last 0, 0, then 0\n event 600: last 0, 0, then 0\n";
+        assert!(plain.starts_with(queries), "{which}: {plain}");
+        assert!(plain.ends_with(&format!(" too many 2: last 2, 2, then 0\n{end}")), "{which}: {plain}");
+        let can = |name: &str, shared: u32, linked: u32| {
+            format!("{name}: can {}\n", if runtime.shared { shared } else { linked })
+        };
+        let met = [can("cudaCreateChannelDesc", 2, 0), can("cudaGetErrorName", 7, 1), can("cudaGetErrorString", 7, 1)];
+        let end = |said: &str| {
+            let mut lines: Vec<String> = said.lines().map(|l| format!("{l}\n")).collect();
+            lines.sort();
+            lines.retain(|l| l.contains(": can ") || l.contains(" than ") || l.contains(" with a word"));
+            assert_eq!(lines, met, "{which}: {said}");
+            said.contains(end)
+        };
+        for query in [None, Some("600")] {
+            let set: Vec<_> = query.map(|q| ("HOOK_QUERY", q)).into_iter().collect();
+            let said = simulated(&[&last_error], &program, &set);
+            let expected = "[0][0][0] stream 600: last 0, 0, then 0\n[0][0][0] event 600: last 0, 0, then 0\n\
+                [2][2][0] 13 bytes 2: last 2, 2, then 0\n[0][0][0] too many 0: last 0, 0, then 0\n";
+            assert!(said.starts_with(expected) && end(&said), "{which}: {said}");
+        }
+        // An error that a hook tells counts.
+        let said = simulated(&[&last_error], &program, &[("HOOK_QUERY", "700")]);
+        assert!(said.starts_with("[700][700][0] stream 700: last 700, 700, then 0\n"), "{which}: {said}");
+        // What a hook makes of it is what the program gets, 0 too.
+        for last in ["0", "7"] {
+            let said = simulated(&[&last_error], &program, &[("HOOK_LAST", last)]);
+            let expected = format!("[2][2][0] 13 bytes 2: last {last}, {last}, then {last}\n");
+            assert!(said.contains(&expected) && end(&said), "{which}: {said}");
+        }
+        let run = under(&["trace", "--sim", "-e", "cudaGetError*,cudaCreate*"], &[&last_error], &[text(&program)], &[]);
+        assert!(!run.stderr.contains("result was"), "{which}: {}", run.stderr);
+    }
+}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""check_perfetto.py TRACE CALLS: a trace of `cutap export --perfetto`, read with Perfetto's own message definitions, tells the same as
+"""check_perfetto.py [--cut | --late] TRACE CALLS: a trace of `cutap export --perfetto`, read with Perfetto's own message definitions, tells the same as
 CALLS, the lines of `cutap show --json`: each call as a slice on its thread's track, nested as it was, with its name,
 arguments, result and what hooks did; a flow from each launch, to the launches inside it and the ends of all calls around it. With --cut, TRACE may end anywhere: what is whole is
-read, and must be some of CALLS. Prints how many slices and flows there were."""
+read, and must be some of CALLS. With --late, calls were told at their end, and CALLS do not say how deep they are: it is the times that do. Prints how many slices and flows there were."""
 
 import json
 import re
@@ -47,8 +47,8 @@ def plain(line):
 
 
 def main():
-    words = [w for w in sys.argv[1:] if w != "--cut"]
-    cut = len(words) + 1 < len(sys.argv)
+    words = [w for w in sys.argv[1:] if not w.startswith("--")]
+    cut, late = "--cut" in sys.argv, "--late" in sys.argv
     data = open(words[0], "rb").read()
     lines = [json.loads(line) for line in open(words[1])]
     calls = [line for line in lines if line["type"] == "call"]
@@ -57,8 +57,8 @@ def main():
         pb.Trace.FromString(data)  # as a whole too
     names, arguments, texts = {}, {}, {}
     threads, processes = {}, {}
-    open_, slices, flows, ended = defaultdict(list), [], defaultdict(list), set()
-    cleared = False
+    open_, slices, flows = defaultdict(list), [], defaultdict(list)
+    cleared, events = False, []
     for packet in packets(data):
         cleared = cleared or packet.sequence_flags & 1 == 1
         assert packet.trusted_packet_sequence_id == 1 and cleared
@@ -76,8 +76,11 @@ def main():
             else:
                 assert processes[track.parent_uuid] == track.thread.pid
                 threads[track.uuid] = (track.thread.pid, track.thread.tid)
-        if not packet.HasField("track_event"):
-            continue
+        if packet.HasField("track_event"):
+            events.append(packet)
+
+    # Names are told in the order of the file, slices begin and end in that of time, as Perfetto itself has it; the sort is stable.
+    for packet in sorted(events, key=lambda packet: packet.timestamp):
         event = packet.track_event
         stack = open_[event.track_uuid]
         told = {}
@@ -99,15 +102,17 @@ def main():
             one["end"], one["told"] = packet.timestamp, one["told"] | told
         if event.flow_ids or event.terminating_flow_ids:
             kind = "begin" if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN else "end"
-            for flow in (*event.flow_ids, *event.terminating_flow_ids):
-                assert flow not in ended, f"flow {flow} goes on behind its end"
+            for flow in event.flow_ids:
                 flows[flow].append((kind, one))
-            ended.update(event.terminating_flow_ids)
 
-    # Two readings of a short run measure the clock anew: what comes when is the same, to the nanosecond it is not.
     of_thread = defaultdict(list)
     for call in sorted((c for c in calls if c["state"] != "noted"), key=lambda c: (c["start_ns"], c["depth"])):
         of_thread[call["pid"], call["tid"]].append(call)
+    if late:
+        for told in of_thread.values():
+            for call in told:
+                around = [c for c in told if c["start_ns"] < call["start_ns"]]
+                call["depth"] = sum(c["duration_ns"] is None or call["start_ns"] < c["start_ns"] + c["duration_ns"] for c in around)
     pairs = []
     for thread, told in of_thread.items():
         found = [s for s in slices if s["thread"] == thread]
@@ -116,10 +121,11 @@ def main():
     assert len(pairs) == len(slices), "a slice on another thread"
     for one, call in pairs:
         wanted = call.get("demangled") or call["name"]
-        assert one["name"] == wanted and abs(one["start"] - call["start_ns"]) < 50_000_000, f"{one} for {wanted}"
+        assert one["name"] == wanted and one["start"] == call["start_ns"], f"{one} for {call}"
         if one["end"] and call["duration_ns"] is not None:
             took = one["end"] - one["start"]
-            assert abs(took - call["duration_ns"]) <= 1000 + took / 20, f"{took} ns for {call['duration_ns']}: {wanted}"
+            # A thread that changed cores in the call may have found an earlier time there; a slice ends behind those inside it all the same.
+            assert 0 <= took - call["duration_ns"] < 1000, f"{took} ns for {call['duration_ns']}: {wanted}"
         assert one["depth"] == call["depth"] and one["told"]["cutap.library"] == call["library"]
         for argument in call.get("arguments") or []:
             assert argument["value"] is None or argument["name"] in one["told"], f"{argument} of {one}"
@@ -147,7 +153,6 @@ def main():
             around = [s for s in reversed(first["around"]) if s["end"]]
             wanted = [("begin", s) for s in (first, *inner)] + [("end", s) for s in around]
             assert [(k, id(s)) for k, s in flow] == [(k, id(s)) for k, s in wanted], f"flow {number}: {flow} for {wanted}"
-            assert (number in ended) == (len(flow) > 1 and len(around) == len(first["around"])), f"flow {number} ends"
     print(f"{len(slices)} slices, {sum(len(f) > 1 for f in flows.values())} flows")
 
 

@@ -111,8 +111,9 @@ impl Folder {
         }
     }
 
-    /// Opens rings that are new. In consume mode they must be writable, to give chunks back.
-    pub fn new_rings(&mut self, consume: bool) -> Vec<Ring> {
+    /// Opens rings that are new. In consume mode they must be writable, to give chunks back; else the clock is told the moments of all
+    /// chunks that are there.
+    pub fn new_rings(&mut self, consume: bool, clock: &mut Clock) -> Vec<Ring> {
         let mut rings = Vec::new();
         let mut missing = 0;
         for k in 0..self.page.rings.min(MOST_RINGS) {
@@ -125,7 +126,11 @@ impl Folder {
                         self.opened.resize(k as usize + 1, false);
                     }
                     self.opened[k as usize] = true;
-                    rings.push(Ring::new(file, consume));
+                    let mut ring = Ring::new(file, consume);
+                    if self.page.tsc && !consume {
+                        ring.heads(|head| clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic }));
+                    }
+                    rings.push(ring);
                 }
                 Err(_) => missing += 1,
             }

@@ -118,6 +118,7 @@ impl Follow {
                 next_thread: 0,
                 tables: options.tables,
                 decode: options.decode,
+                live: options.consume,
                 files: Default::default(),
             },
             opened,
@@ -239,8 +240,10 @@ impl Follow {
     fn discover(&mut self) {
         // A folder that was there and is gone is the end of the run, not an error of ours.
         let names = self.opened.store.processes().unwrap_or_default();
-        let new = names.into_iter().filter(|n| !self.found.contains(n));
-        let opened = new.filter_map(|n| Folder::open(&self.opened.store, &n, &mut self.shared.clock));
+        let opened = names
+            .into_iter()
+            .filter(|n| !self.found.contains(n))
+            .filter_map(|n| Folder::open(&self.opened.store, &n, &mut self.shared.clock));
         let mut opened: Vec<_> = opened.collect();
         opened.sort_by_key(|folder| folder.process.start_ns);
         for mut folder in opened {
@@ -260,7 +263,7 @@ impl Follow {
 
     fn open_rings(&mut self, last: bool) {
         for (n, folder) in self.folders.iter_mut().enumerate() {
-            for ring in folder.new_rings(self.options.consume) {
+            for ring in folder.new_rings(self.options.consume, &mut self.shared.clock) {
                 self.sources.push(Source::new(n, ring));
             }
         }

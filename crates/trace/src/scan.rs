@@ -3,7 +3,7 @@
 //! once it is over, so that this is much faster than [`crate::Follow`] and needs no memory for each call.
 
 use crate::calls::{Begun, Ended, Shown, Stack};
-use crate::clock::{Clock, Pair, monotonic};
+use crate::clock::{Clock, monotonic};
 use crate::counted::counted;
 use crate::end::{End, Filtered};
 use crate::error::Error;
@@ -127,6 +127,7 @@ impl Scan {
             next_thread: 0,
             tables,
             decode: false,
+            live: false,
             files: Default::default(),
         };
         Ok(Scan { opened, shared, shown: 0, left_out: 0 })
@@ -148,13 +149,8 @@ impl Scan {
         for (n, folder) in folders.iter_mut().enumerate() {
             folder.number(n as u32);
             folder.read_names(true);
-            for mut ring in folder.new_rings(false) {
+            for mut ring in folder.new_rings(false, &mut shared.clock) {
                 ring.end_here();
-                if folder.page.tsc {
-                    ring.heads(|head| {
-                        shared.clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic })
-                    });
-                }
                 rings.push((n, ring));
             }
         }

@@ -33,6 +33,9 @@ pub struct Shared {
     pub tables: &'static Tables,
     /// Arguments are to be understood; else their memory is not kept.
     pub decode: bool,
+    /// Chunks tell their moments as they are read. Else those of all chunks are known before, so that whoever reads a run gets the
+    /// same times, in whatever order it reads.
+    pub live: bool,
     /// Files that stacks ask for.
     pub files: Files,
 }
@@ -157,13 +160,31 @@ impl Events {
     /// When a record was made. A thread that goes to another core may find an earlier time there: it is no earlier to us than what the
     /// thread did before. A signal handler that came between the time and its record took longer than that.
     fn time(&mut self, ns: u64, ticks: u64) -> u64 {
-        let before = self.last;
-        (self.last, self.last_ticks) = (before.max(ns), self.last_ticks.max(ticks));
-        if before.saturating_sub(ns) < CORES_DIFFER_NS { self.last } else { ns }
+        self.at_least(self.last, ns, ticks)
+    }
+
+    fn at_least(&mut self, least: u64, ns: u64, ticks: u64) -> u64 {
+        let at = if least.saturating_sub(ns) < CORES_DIFFER_NS { ns.max(least) } else { ns };
+        (self.last, self.last_ticks) = (self.last.max(at), self.last_ticks.max(ticks));
+        at
+    }
+
+    /// When a call begins: later than the one around it, so that whoever sorts by time puts it inside.
+    fn begins(&mut self, ns: u64, ticks: u64) -> u64 {
+        let around = self.stack.top().map_or(0, |call| call.start_ns.saturating_add(1));
+        self.at_least(self.last.max(around), ns, ticks)
+    }
+
+    /// When a call ends: so long after its beginning as its ticks say, whatever the clock has learned meanwhile.
+    fn ends(&mut self, number: u32, ticks: u64, folder: &Folder, clock: &Clock) -> u64 {
+        let call = self.stack.find(number).and_then(|open| open.call.as_ref());
+        let took = |call: &Arc<Call>| folder.span(clock, ticks.saturating_sub(call.ticks));
+        let by_call = call.map(|call| call.start_ns.saturating_add(took(call)));
+        self.time(by_call.unwrap_or_else(|| folder.ns(clock, ticks)), ticks)
     }
 
     fn chunk(&mut self, page: &ChunkPage, folder: &Folder, shared: &mut Shared) {
-        if folder.page.tsc {
+        if folder.page.tsc && shared.live {
             shared.clock.pair(Pair { ticks: page.base_ticks, monotonic: page.base_monotonic });
         }
         if self.thread.as_ref().is_none_or(|t| t.tid != page.tid) {
@@ -182,7 +203,7 @@ impl Events {
     fn record(&mut self, record: &Record<'_>, folder: &mut Folder, shared: &mut Shared) {
         match *record {
             Record::Enter { number, slot, ticks, caller, parent, words } => {
-                let ns = self.time(folder.ns(&shared.clock, ticks), ticks);
+                let ns = self.begins(folder.ns(&shared.clock, ticks), ticks);
                 self.leave(number, parent, &shared.filter);
                 let Some(known) = folder.known(shared, slot) else { return };
                 let at_end = shared.filter.needs_end();
@@ -218,7 +239,7 @@ impl Events {
                 }
             }
             Record::Exit { number, ticks, result, memory, output } => {
-                let end_ns = self.time(folder.ns(&shared.clock, ticks), ticks);
+                let end_ns = self.ends(number, ticks, folder, &shared.clock);
                 stacked::ends(&mut self.stack, number, folder, shared);
                 let (open, late) = match self.end(number, &shared.filter) {
                     Ended::Now(open) => (open, false),

@@ -30,7 +30,7 @@ impl<W: io::Write> Chrome<W> {
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let mut line = event(&exit.call, "X", Some(exit));
-        line["dur"] = micros(exit.end_ns.saturating_sub(exit.call.start_ns));
+        line["dur"] = micros(exit.duration_ns.unwrap_or(exit.end_ns.saturating_sub(exit.call.start_ns)));
         self.line(&line)
     }
 }

@@ -1,19 +1,28 @@
 //! Perfetto's flows: from a launch to the launch inside it, and on to the ends of the calls around it, the nearest first. They go
-//! to ends, for when a call begins nobody knows yet what it will launch. Memory does not grow with the launches.
+//! to ends, for when a call begins nobody knows yet what it will launch. Perfetto goes through the events of a flow by their time,
+//! so that one that is told late has its place. Memory does not grow with the launches.
 
 use super::proto::Message;
 use cutap_trace::Call;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Fields of TrackEvent: flows that begin or pass here, and those that end here.
+/// The field of TrackEvent.
 const FLOWS: u32 = 47;
-const LAST_FLOWS: u32 = 48;
 /// Launches inside one call that have a flow to it: more arrows say no more.
 const MOST: usize = 256;
 
+/// The open calls of a thread, and the flows of its launches.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    open: Vec<Open>,
+    /// When the last launches began, and their flows: a call that is told only at its end may turn out to be around them.
+    last: VecDeque<(u64, u64)>,
+}
+
 /// A call that has not ended.
 #[derive(Debug)]
-pub(super) struct Open {
+struct Open {
     call: Arc<Call>,
     /// That of a launch.
     flow: Option<u64>,
@@ -22,16 +31,6 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// One that begins; a launch with its flow.
-    pub fn new(call: &Arc<Call>, flow: Option<u64>) -> Open {
-        Open { call: call.clone(), flow, inside: Vec::new() }
-    }
-
-    /// Whether it is this one.
-    pub fn is(&self, call: &Arc<Call>) -> bool {
-        Arc::ptr_eq(&self.call, call)
-    }
-
     fn takes(&mut self, flow: u64) {
         if self.inside.len() < MOST {
             self.inside.push(flow);
@@ -39,24 +38,57 @@ impl Open {
     }
 }
 
-/// The field and the number of the flow of a launch that begins inside these; `next` is the number of a new one.
-pub(super) fn launched(open: &mut [Open], next: u64) -> (u32, u64) {
-    let outer = open.iter().enumerate().rev().find_map(|(place, o)| Some((place, o.flow?)));
-    match outer {
-        // The same launch, one layer further down: what is around the outermost comes behind it.
-        Some((0, flow)) => (LAST_FLOWS, flow),
-        Some((_, flow)) => (FLOWS, flow),
-        None => {
-            open.last_mut().into_iter().for_each(|around| around.takes(next));
-            (FLOWS, next)
+impl Flows {
+    /// A call begins: writes its flows to the event. `next` is the number of a new one; the number that was given to this call.
+    pub fn begins(&mut self, call: &Arc<Call>, next: u64, event: &mut Message) -> Option<u64> {
+        let later = self.last.iter().rev().take_while(|(began, _)| *began > call.start_ns);
+        let mut inside: Vec<u64> = later.map(|(_, flow)| *flow).collect();
+        inside.reverse();
+        let mut flow = None;
+        if call.kernel().is_some() {
+            if inside.is_empty() {
+                flow = Some(self.launches(call.start_ns, next));
+            }
+            // Else they are the same launches, one layer further down.
+            flow.into_iter().chain(inside.drain(..)).for_each(|flow| {
+                event.fixed(FLOWS, flow);
+            });
         }
+        self.open.push(Open { call: call.clone(), flow, inside });
+        flow
     }
-}
 
-/// Writes to the end of a call, and of what was left inside it, which flows come there; they go on to the call around it.
-pub(super) fn ended(ended: &[Open], mut around: Option<&mut Open>, event: &mut Message) {
-    for flow in ended.iter().flat_map(|o| &o.inside).take(MOST) {
-        event.fixed(if around.is_some() { FLOWS } else { LAST_FLOWS }, *flow);
-        around.iter_mut().for_each(|around| around.takes(*flow));
+    /// The flow of a launch: that of the launch around it, or a new one.
+    fn launches(&mut self, ns: u64, next: u64) -> u64 {
+        if let Some(outer) = self.open.iter().rev().find_map(|open| open.flow) {
+            return outer;
+        }
+        self.open.last_mut().into_iter().for_each(|around| around.takes(next));
+        if self.last.len() == MOST {
+            self.last.pop_front();
+        }
+        self.last.push_back((ns, next));
+        next
+    }
+
+    /// A call ends: writes to the event which flows come there; they go on to the call around it. How many calls were left inside,
+    /// none if it is not open.
+    pub fn ends(&mut self, call: &Arc<Call>, event: &mut Message) -> Option<usize> {
+        let place = self.open.iter().rposition(|open| Arc::ptr_eq(&open.call, call))?;
+        let ended = self.open.split_off(place);
+        for flow in ended.iter().flat_map(|open| &open.inside).take(MOST) {
+            event.fixed(FLOWS, *flow);
+            self.open
+                .last_mut()
+                .into_iter()
+                .filter(|o| !o.inside.contains(flow))
+                .for_each(|around| around.takes(*flow));
+        }
+        Some(ended.len() - 1)
+    }
+
+    /// Whether the call is open.
+    pub fn is_open(&self, call: &Arc<Call>) -> bool {
+        self.open.iter().any(|open| Arc::ptr_eq(&open.call, call))
     }
 }

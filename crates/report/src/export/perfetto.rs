@@ -2,9 +2,13 @@
 //! (`flows`). Packets are written one after the other; names are told once and then referred to, so that memory grows with
 //! their number and not with the calls.
 //!
+//! Each event has its own time. A call that a filter knows only at its end is told then, behind the calls inside it, and has an
+//! earlier time than they: whoever reads a trace sorts it by time (Perfetto says that packets may come in any order), and no two calls
+//! of a thread that are inside each other begin in the same nanosecond, so that each end meets its beginning.
+//!
 //! What is ours among the arguments begins with `cutap.`. The numbers of fields are those of `perfetto_trace.proto`.
 
-use super::flows::{self, Open};
+use super::flows::Flows;
 use super::proto::Message;
 use crate::Output;
 use crate::arguments::words;
@@ -48,8 +52,8 @@ pub struct Perfetto<W> {
     /// What the next packet tells.
     new: Message,
     begun: bool,
-    /// Open calls and the time of the last event of each thread, by its key.
-    threads: Vec<Option<Track>>,
+    /// Open calls of each thread, by its key.
+    threads: Vec<Option<Flows>>,
     flows: u64,
     text: String,
 }
@@ -66,12 +70,6 @@ struct Told {
     library_is: Option<u64>,
     runtime_is: Option<u64>,
     result_is: Option<u64>,
-}
-
-#[derive(Debug, Default)]
-struct Track {
-    last_ns: u64,
-    open: Vec<Open>,
 }
 
 impl<W: io::Write> Perfetto<W> {
@@ -137,7 +135,7 @@ impl<W: io::Write> Perfetto<W> {
     }
 
     /// The thread's track, told when it is new.
-    fn track(&mut self, thread: &Thread) -> io::Result<&mut Track> {
+    fn track(&mut self, thread: &Thread) -> io::Result<&mut Flows> {
         let key = thread.key as usize;
         if key >= self.threads.len() {
             self.threads.resize_with(key + 1, || None);
@@ -151,7 +149,7 @@ impl<W: io::Write> Perfetto<W> {
                 });
             })?;
         }
-        Ok(self.threads[key].get_or_insert_with(Track::default))
+        Ok(self.threads[key].get_or_insert_with(Flows::default))
     }
 
     /// The number of a name, which the next packet tells if it is new; none when there are too many.
@@ -229,10 +227,7 @@ impl<W: io::Write> Perfetto<W> {
 
     /// Writes an event of a thread, and the names that it needs.
     fn event(&mut self, thread: &Thread, ns: u64, event: &Message) -> io::Result<()> {
-        let track = self.track(thread)?;
-        // Records of a signal handler may be a little out of order, and slices must not be.
-        track.last_ns = track.last_ns.max(ns);
-        let ns = track.last_ns;
+        self.track(thread)?;
         let new = std::mem::take(&mut self.new);
         self.packet(|m| {
             m.number(8, ns).number(13, 2);
@@ -273,34 +268,22 @@ impl<W: io::Write> Perfetto<W> {
                 m.text(6, &self.text);
             });
         }
-        let mut flow = None;
-        if call.kernel().is_some() && !function.noted {
-            let next = self.flows + 1;
-            let (field, number) = flows::launched(&mut self.track(&call.thread)?.open, next);
-            self.flows = self.flows.max(number);
-            event.fixed(field, number);
-            flow = Some(number);
-        }
-        self.event(&call.thread, call.start_ns, &event)?;
         if !function.noted {
-            self.track(&call.thread)?.open.push(Open::new(call, flow));
+            let next = self.flows + 1;
+            let given = self.track(&call.thread)?.begins(call, next, &mut event);
+            self.flows = self.flows.max(given.unwrap_or(0));
         }
-        Ok(())
+        self.event(&call.thread, call.start_ns, &event)
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let call = &exit.call;
-        let open = &mut self.track(&call.thread)?.open;
-        // One that was closed before has no slice any more.
-        let Some(place) = open.iter().rposition(|o| o.is(call)) else { return Ok(()) };
-        let (around, ended) = open.split_at_mut(place);
         let mut event = Message::default();
         event.number(9, END).number(11, thread_track(&call.thread));
-        flows::ended(ended, around.last_mut(), &mut event);
-        let left = ended.len();
-        open.truncate(place);
+        // One that was closed before has no slice any more.
+        let Some(left) = self.track(&call.thread)?.ends(call, &mut event) else { return Ok(()) };
         // What was left inside ends with it.
-        for _ in 1..left {
+        for _ in 0..left {
             let mut event = Message::default();
             event.number(9, END).number(11, thread_track(&call.thread));
             self.event(&call.thread, exit.end_ns, &event)?;
@@ -373,8 +356,13 @@ impl<W: io::Write + Send> Output for Perfetto<W> {
         self.out.flush()
     }
 
-    /// Calls that never ended stay open: Perfetto shows them as such.
-    fn end(&mut self, _end: &End) -> io::Result<()> {
+    /// Calls that never ended stay open: Perfetto shows them as such. Some of them only the end decides on.
+    fn end(&mut self, end: &End) -> io::Result<()> {
+        for exit in &end.unfinished {
+            if !self.track(&exit.call.thread)?.is_open(&exit.call) {
+                self.enter(&exit.call)?;
+            }
+        }
         self.out.flush()
     }
 }

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-fn export(format: &str, to: &Path, from: &Path) {
-    let done = finish(Command::new(cutap()).args(["export", format]).arg(to).arg(from));
+fn export(format: &str, to: &Path, from: &Path, filter: Option<&str>) {
+    let filter = filter.iter().flat_map(|f| ["-e", f]);
+    let done = finish(Command::new(cutap()).args(["export", format]).arg(to).args(filter).arg(from));
     assert!(done.status.success(), "{}", done.stderr);
 }
 
@@ -37,7 +38,7 @@ fn perfetto_reads_what_is_exported() {
         command.args(["record", "-o"]).arg(&file).args(sim.then_some("--sim")).arg("--").arg(&program);
         let libraries = if sim { Path::new("") } else { out() };
         finish(command.env("LD_LIBRARY_PATH", libraries).env("CALLS", folder.join("calls")).current_dir(&*folder));
-        export("--perfetto", &trace, &file);
+        export("--perfetto", &trace, &file, None);
         fs::write(&calls, finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout).unwrap();
         let said = check(&python, &trace, &calls, &[]);
         let slices: usize = said.split(' ').next().and_then(|n| n.parse().ok()).expect(&said);
@@ -50,12 +51,51 @@ fn perfetto_reads_what_is_exported() {
             assert!(slices > 500 && said.ends_with(flows), "{said}");
         }
         // The same calls for Chrome; what is cut off there needs only its bracket.
-        export("--chrome", &trace, &file);
+        export("--chrome", &trace, &file, None);
         let text = fs::read_to_string(&trace).unwrap();
         let events: Vec<Value> = serde_json::from_str(&text).expect("JSON");
         assert_eq!(events.iter().filter(|e| e["ph"] != "M").count(), slices, "{text}");
         let end = text[..text.len() / 2].rfind(",\n").unwrap();
         assert!(serde_json::from_str::<Vec<Value>>(&format!("{}]", &text[..end])).is_ok());
+    }
+}
+
+/// With filters that a call's end decides, a call is told behind those inside it: each has its own times all the same, is inside what is
+/// around it, and has their flows. Nested calls of several threads, launches, calls that failed, and one that never ended.
+#[test]
+fn calls_that_their_end_decides_have_their_own_times() {
+    let (Some(runtime), Some(python)) = (program("runtime", linked("12.9"), &[]), wheel("perfetto", "0.59")) else {
+        return;
+    };
+    let Some(layered) = crate::layered::program() else { return };
+    let folder = scratch("perfetto_late");
+    let (file, trace, calls) = (folder.join("run.cutap"), folder.join("run.pftrace"), folder.join("calls.json"));
+    let launches = "cudaLaunchKernel[kernel=*],cuLaunchKernel[kernel=*],cublas*";
+    for (program, filters) in [
+        (layered, &[(">1ns", " 12 flows"), (launches, " 12 flows"), ("cu*Launch*,cublas*,>1ns", " 12 flows")][..]),
+        (runtime, &[(">1ns", " 2 flows"), ("error", " 0 flows")]),
+        (out().join("end_kill"), &[(">1ns", "1 slices, 0 flows")]),
+    ] {
+        let sim = program.parent() != Some(out());
+        let mut command = Command::new(cutap());
+        command.args(["record", "-o"]).arg(&file).args(sim.then_some("--sim")).arg("--").arg(&program);
+        let libraries = if sim { Path::new("") } else { out() };
+        finish(command.env("LD_LIBRARY_PATH", libraries).env("CALLS", folder.join("calls")).current_dir(&*folder));
+        for (filter, says) in filters {
+            export("--perfetto", &trace, &file, Some(filter));
+            let shown = finish(Command::new(cutap()).args(["show", "--json", "-e", filter]).arg(&file)).stdout;
+            fs::write(&calls, &shown).unwrap();
+            let said = check(&python, &trace, &calls, &["--late"]);
+            assert!(said.ends_with(says) && !said.starts_with("0 "), "{filter}: {said}");
+            // Chrome's have no ends, but durations.
+            export("--chrome", &trace, &file, Some(filter));
+            let events: Vec<Value> = serde_json::from_str(&fs::read_to_string(&trace).unwrap()).expect("JSON");
+            let took = |micros: &Value| micros.as_f64().map(|us| (us * 1000.0).round() as u64);
+            let theirs: Vec<_> = events.iter().filter(|e| e["ph"] == "X").map(|e| took(&e["dur"])).collect();
+            let lines = shown.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+            let ours = lines.filter(|l| l["type"] == "call" && l["state"] == "done").map(|l| l["duration_ns"].as_u64());
+            assert_eq!(theirs, ours.collect::<Vec<_>>(), "{filter}");
+        }
     }
 }
 

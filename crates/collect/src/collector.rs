@@ -17,6 +17,7 @@ use crate::trim::Trim;
 use cutap_report::Output;
 use cutap_trace::{Event, Follow, FollowOptions, Rate};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
+use cutap_wire::hooks;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -104,6 +105,17 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         None => page.collector(COLLECTOR_GONE),
     }
     let damaged = if broken.is_none() { work.damaged() } else { 0 };
+    // Its descriptors of the output, at whose other end somebody may wait for the end of it.
+    drop(work);
+    if !options.record && page.follows_children() && options.run.join(hooks::FILE).exists() {
+        // What nobody prints any more would only fill the run folder.
+        if !options.form.quiet {
+            page.stop_recording();
+        }
+        while others.any(|names| stay_for_hooks(&mut line, names)) {
+            line.wait(PAUSE_MS.1);
+        }
+    }
     let keep = options.record && (broken.is_some() || damaged > 0);
     if (line.front_is_gone() || others.told) && options.temporary && !keep {
         let _ = std::fs::remove_dir_all(&options.run);
@@ -138,11 +150,26 @@ fn stay(line: &mut Line, names: &[String]) {
     let (names, ours) = (names.join(", "), std::process::id());
     say(&format!("{names} still {verb}; {whose} calls are added to the recording until {end} (by process {ours})"));
     line.stays();
-    // Nobody who reads our words to their end is to wait for that.
-    // SAFETY: replaces our own descriptor.
+    leave(&[2]);
+}
+
+/// Processes of the run live on, and a hook library that they have yet to meet stands in the run folder.
+fn stay_for_hooks(line: &mut Line, names: &[String]) {
+    let (verb, them, end) = if names.len() == 1 { ("runs", "it", "it ends") } else { ("run", "them", "they end") };
+    let (names, ours) = (names.join(", "), std::process::id());
+    say(&format!("{names} still {verb}; the hooks act in {them} until {end} (process {ours} waits for that)"));
+    line.stays();
+    leave(&[1, 2]);
+}
+
+/// Nobody who reads these to their end is to wait for us.
+fn leave(descriptors: &[i32]) {
+    // SAFETY: replaces our own descriptors.
     unsafe {
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-        libc::dup2(null, 2);
+        for descriptor in descriptors {
+            libc::dup2(null, *descriptor);
+        }
         libc::close(null);
     }
 }

@@ -11,8 +11,9 @@ mod refused;
 mod runtime;
 
 use building::{fixed, fixed_with, header, hook, hook_as, rust_hook, simulated, text, under};
-use cutap_e2e::{case, cutap, finish, scratch};
+use cutap_e2e::{case, cutap, finish, scratch, wait_for};
 use std::process::Command;
+use std::time::Duration;
 
 /// A trace of the run, as text.
 fn traced(words: &[&str], hooks: &[&std::path::Path], program: &[&str], set: &[(&str, &str)]) -> (String, String) {
@@ -127,6 +128,31 @@ fn hooks_for_what_a_shell_starts() {
     let alone = finish(Command::new(cutap()).args(["env", "-o", text(&folder.join("run")), "--only-hooks"]));
     assert!(!alone.status.success() && alone.stderr.contains("--hook"), "{}", alone.stderr);
     assert!(!folder.join("run").exists(), "no folder is left behind");
+}
+
+/// One that makes its first call when the program has ended, started by it before; the run folder goes with the last of them.
+#[test]
+fn hooks_act_in_processes_that_outlive_the_program() {
+    let (first, program) = (hook("first"), fixed("fixed"));
+    for mode in [&["run"][..], &["trace"], &["record", "-o"]] {
+        let folder = scratch("hooks-outlive");
+        let (said, run) = (folder.join("said"), folder.join("runs"));
+        std::fs::create_dir(&run).unwrap();
+        let file = folder.join("file");
+        let to = [text(&file)];
+        let words = [mode, if mode.len() > 1 { &to } else { &[] }].concat();
+        let line = format!("(sleep 0.7; exec {} 7 > {}) < /dev/null > /dev/null 2>&1 & :", text(&program), text(&said));
+        let set = [("XDG_RUNTIME_DIR", text(&run))];
+        let done = under(&words, &[&first], &["sh", "-c", &line], &set);
+        assert!(done.status.success() && !said.exists(), "{mode:?}: {done:?}");
+        let waits = if mode.len() > 1 { "calls are added to the recording" } else { "the hooks act in" };
+        assert!(done.stderr.contains(waits) && !done.stderr.contains("was not called"), "{mode:?}: {done:?}");
+        let hooked =
+            || std::fs::read_to_string(&said).is_ok_and(|s| s == "first before 7\nfirst after 77, 100\n7 bytes: 77\n");
+        wait_for("the child's words", Duration::from_secs(20), hooked);
+        let gone = || std::fs::read_dir(&run).is_ok_and(|mut left| left.next().is_none());
+        wait_for("the end of the run folder", Duration::from_secs(20), gone);
+    }
 }
 
 /// The child goes on in the same call: what is left of the hooks and the function run in it as in its parent.

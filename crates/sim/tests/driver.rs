@@ -48,6 +48,13 @@ fn checks(name: &str) {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "cutap-sim: 0 calls answered by default\n");
 }
 
+/// The children of its last part end as processes do, and say so too.
+#[test]
+fn forks_in_code_that_the_driver_runs() {
+    let output = succeed(on_sim(&program("forks", "plain", &["-pthread"])).env_remove("CUTAP_SIM_REPORT"));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
+}
+
 #[test]
 fn graphs() {
     checks("graphs");

@@ -5,6 +5,9 @@ use crate::sys::{self, x86_64};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cutap_wire::process::{CLOCK_MONOTONIC, CLOCK_TSC};
 
+/// How often both clocks are read for a pair: a microsecond, for each process and each chunk.
+const TRIES: usize = 4;
+
 static KIND: AtomicU32 = AtomicU32::new(CLOCK_MONOTONIC);
 
 /// Chooses the clock; its kind and its ticks a second if the processor states them.
@@ -30,19 +33,16 @@ pub fn ticks() -> u64 {
 }
 
 /// Now on both clocks. A thread that is put aside between the two readings would pair moments far
-/// apart, and all times of the run hang on these pairs: the narrowest of a few is taken.
+/// apart, and all times of the run hang on these pairs: the narrowest of a few is taken. All tries are made, for the first of a
+/// process is much wider than those behind it, with code and data that no cache holds, and its middle is off by as much.
 pub fn pair() -> (u64, u64) {
-    const NARROW: u64 = 4096;
     let mut best = (0, 0, u64::MAX);
-    for _ in 0..4 {
+    for _ in 0..TRIES {
         let before = ticks();
         let monotonic = sys::clock(sys::MONOTONIC);
         let width = ticks().wrapping_sub(before);
         if width < best.2 {
             best = (before.wrapping_add(width / 2), monotonic, width);
-        }
-        if width < NARROW {
-            break;
         }
     }
     (best.0, best.1)

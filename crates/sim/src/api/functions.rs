@@ -2,7 +2,7 @@
 
 use crate::api::device::attribute;
 use crate::api::launch::Config;
-use crate::driver::abi::{In, Out, answer};
+use crate::driver::abi::{In, Out, answer, of_the_program};
 use crate::driver::code::Function;
 use crate::driver::config::config;
 use crate::driver::context::device;
@@ -177,7 +177,7 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
         let limit = if limit == 0 { most } else { limit.min(most) };
         let mut best = (0, 0);
         for size in (32..=limit).step_by(32) {
-            let bytes = shared.map_or(dynamic, |ask| ask(size)); // the program's code: no lock is held
+            let bytes = shared.map_or(Ok(dynamic), |ask| of_the_program(|| ask(size)))?;
             let count = blocks(known(&world().functions, function)?, size, bytes)?;
             best = best.max((count * size, size));
         }

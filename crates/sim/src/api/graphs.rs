@@ -26,8 +26,7 @@ pub extern "C" fn cuGraphDestroy(handle: Handle) -> u32 {
         }
         graph::destroy(&mut world, handle)
     });
-    object::end_all();
-    result
+    object::end_all(result)
 }
 
 pub extern "C" fn cuGraphClone(found: Out<Handle>, handle: Handle) -> u32 {

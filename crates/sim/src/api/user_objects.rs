@@ -40,8 +40,7 @@ fn change(handle: Handle, count: u32, what: impl FnOnce(&mut World) -> Answer) -
         }
         what(&mut world)
     });
-    object::end_all();
-    result
+    object::end_all(result)
 }
 
 fn more(world: &mut World, handle: Handle, count: u32) {

@@ -18,6 +18,12 @@ pub fn answer_always(rule: impl FnOnce() -> Answer) -> u32 {
     }
 }
 
+/// Runs the program's own code. No lock is held; and where that forked and this is the child, none is to be taken any more.
+pub fn of_the_program<T>(code: impl FnOnce() -> T) -> Answer<T> {
+    let told = code();
+    lifecycle::require_started().map(|()| told)
+}
+
 /// Bytes that are taken on trust: a longer list or text must end in memory that is there.
 const TRUSTED: u64 = 1 << 16;
 

@@ -1,5 +1,6 @@
 //! Contexts, and the primary context of each device.
 
+use super::abi::of_the_program;
 use super::engine;
 use super::fault::{Answer, Fault};
 use super::stream::Stream;
@@ -120,7 +121,7 @@ pub fn end(world: Guard, handle: Handle) -> Answer {
     drop(world);
     for (key, stored) in storage {
         if let Some(destructor) = stored.destructor {
-            destructor(handle, key, stored.value);
+            of_the_program(|| destructor(handle, key, stored.value))?;
         }
     }
     let mut world = self::world();

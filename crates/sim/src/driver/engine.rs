@@ -4,7 +4,7 @@
 use super::fault::{Answer, Fault};
 use super::stream::{Operation, Stream, Work};
 use super::world::{CHANGED, Guard, Handle, World, known, world};
-use super::{config, current};
+use super::{config, current, lifecycle};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -127,7 +127,7 @@ fn record(world: &mut World, event: Handle, which: u64) {
     CHANGED.notify_all();
 }
 
-/// The driver thread: for ever.
+/// The driver thread: for ever, but in a child that the program's code on it has forked.
 fn serve() {
     current::become_driver_thread();
     let mut world = world();
@@ -154,6 +154,10 @@ fn serve() {
             Work::Callback(function, stream, data) => function(stream, 0, data.0),
             Work::Record(event, which) => record(&mut self::world(), event, which),
             Work::Wait(..) | Work::Until(_) | Work::Running => {}
+        }
+        if lifecycle::require_started().is_err() {
+            // The program's code has forked, and this is the child's only thread, with nothing left to do.
+            return;
         }
         world = self::world();
         if let Some(stream) = world.streams.get_mut(&handle) {

@@ -1,5 +1,6 @@
 //! User objects: data of the program that lives as long as a graph needs it, with a function that ends it.
 
+use super::abi::{answer, of_the_program};
 use super::fault::{Answer, Fault};
 use super::stream::{Data, HostFunction};
 use super::world::{Handle, World};
@@ -22,11 +23,15 @@ pub fn release(world: &mut World, object: Handle, count: u32) {
     }
 }
 
-/// Calls what objects are to be ended with; for callers that hold no lock.
-pub fn end_all() {
-    let ended = std::mem::take(&mut super::world::world().ended);
-    for (function, data) in ended {
-        function(data.0);
+/// Calls what objects are to be ended with, behind a call that holds no lock any more; the call's result.
+pub fn end_all(result: u32) -> u32 {
+    let end = || {
+        let ended = std::mem::take(&mut super::world::world().ended);
+        ended.into_iter().try_for_each(|(function, data)| of_the_program(|| function(data.0)))
+    };
+    match answer(end) {
+        0 => result,
+        forked => forked,
     }
 }
 

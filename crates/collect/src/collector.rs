@@ -212,6 +212,8 @@ struct Printing {
     spool: Option<Arc<Spool>>,
     /// One that was killed had said the last words, and only had to write them.
     over: bool,
+    /// The run folder.
+    run: PathBuf,
     /// Where sums are kept for a collector in our place.
     sums: Option<Sums>,
 }
@@ -254,7 +256,7 @@ impl Printing {
             (follow.printed, go_on) = (ticks, true);
         }
         let follow = Follow::open(&options.run, follow)?;
-        let mut printing = Printing { follow, output, file, go_on, spool, over, sums };
+        let mut printing = Printing { follow, output, file, go_on, spool, over, run: options.run.clone(), sums };
         printing.keep(true);
         Ok(printing)
     }
@@ -317,6 +319,10 @@ impl Work for Printing {
             end.chunks_taken = 0;
         }
         look_at_programs(&mut end);
+        // Whoever started the program says that the loader could not.
+        if !crate::hooks::began(&self.run) {
+            end.filtered = None;
+        }
         self.output.end(&end)?;
         if let Some(spool) = &self.spool {
             page.printed(self.follow.printed(), spool.end() | OVER);

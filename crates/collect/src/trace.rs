@@ -96,6 +96,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
 
     let mut collector = ready(collector)?;
     say_at_start(options, &program.path, driver);
+    hooks::around(&hooks).iter().for_each(|line| say(line));
     let mask = signals::block();
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
     given.release();
@@ -113,7 +114,10 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     if keeper.keep || stays {
         run.keep();
     }
-    say_vain(if stays { hooks::in_vain(&run.path) } else { hooks::not_called(&run.path) });
+    let missing = hooks::not_started(&run.path, &hooks, &program.path, ended);
+    missing.iter().for_each(|line| say(line));
+    let in_vain = stays || hooks::ended_at_start(&run.path, child);
+    say_vain(if in_vain { hooks::in_vain(&run.path) } else { hooks::not_called(&run.path) });
     // Of one that could not be written somebody has said so: what was not recorded is counted until it is recovered.
     if options.record && !keeper.unwritten {
         not_recorded(&run.path).iter().for_each(|line| say(line));
@@ -130,6 +134,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     }
     Ok(match ended {
         Ended::Code(0) if unwritten => Ended::Code(OWN_FAILURE.into()),
+        _ if missing.is_some() => Ended::Code(OWN_FAILURE.into()),
         ended => ended,
     })
 }

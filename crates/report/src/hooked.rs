@@ -3,7 +3,7 @@
 use crate::units::word;
 use crate::values::write_value;
 use cutap_calls::known::Type;
-use cutap_trace::decode::Value as Argument;
+use cutap_trace::decode::{Text, Value as Argument};
 use cutap_trace::{Call, Did, Exit, Hooked};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -73,7 +73,7 @@ fn parameter(call: &Call, n: usize) -> String {
     call.function.params().get(n).map_or_else(|| format!("argument {n}"), |p| p.name.to_owned())
 }
 
-/// A parameter's new value, where its bits alone do not tell it: floats, signed numbers, enums.
+/// A parameter's new value, where its bits alone do not tell it: floats, signed numbers, letters, flags, enums.
 fn meant(call: &Call, n: usize, value: u64) -> Option<Argument> {
     let described = call.function.described.as_ref()?;
     let ty = described.tables.types.get(usize::from(described.function.params.get(n)?.ty))?;
@@ -82,6 +82,12 @@ fn meant(call: &Call, n: usize, value: u64) -> Option<Argument> {
         Type::Float(8) => Argument::Double(f64::from_bits(value)),
         Type::Int { bytes: 4, signed: true } => Argument::Int((value as i32).into()),
         Type::Int { bytes: 8, signed: true } => Argument::Int(value as i64),
+        Type::Char if (b' '..=b'~').contains(&(value as u8)) => {
+            Argument::Text(Box::new(Text { text: char::from(value as u8).to_string(), cut: false }))
+        }
+        Type::Char => Argument::Int((value as i8).into()),
+        Type::Bool(bytes @ 1..8) => Argument::Bool(value & ((1 << (8 * bytes)) - 1) != 0),
+        Type::Flags(of, 4) => Argument::Flags(u64::from(value as u32), described.tables.enums.get(usize::from(of))?),
         Type::Enum(of) => Argument::Enum((value as i32).into(), described.tables.enums.get(usize::from(of))?),
         _ => return None,
     })

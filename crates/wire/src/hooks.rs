@@ -27,7 +27,10 @@ pub const ROW: usize = 24;
 /// Bytes of a parameter.
 pub const PARAMETER: usize = 16;
 
-/// The head: magic (8 bytes), then six numbers of four bytes, then the word at [`ASKING`], then one number more.
+/// Where the number stands that a process sets to 1 when it asks the libraries: none has begun while it is 0.
+pub const BEGUN: usize = 44;
+
+/// The head: magic (8 bytes), then six numbers of four bytes, then the word at [`ASKING`], then one number more, and that at [`BEGUN`].
 #[derive(Debug, Clone, Copy)]
 pub struct Head {
     /// [`crate::VERSION`].

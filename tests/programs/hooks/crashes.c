@@ -1,4 +1,4 @@
-/* Ends the program in the place that HOOK_WHERE names: init, constructor, leaves (a constructor that calls _exit), exits (one that calls exit), destructor, late (the last one to run), left (a destructor that calls _exit), before, after, met; together: before a call, when 64 threads are there. The call
+/* Ends the program in the place that HOOK_WHERE names: init, constructor, aborts (a constructor that calls abort), leaves (a constructor that calls _exit), exits (one that calls exit), destructor, late (the last one to run), left (a destructor that calls _exit), before, after, met; together: before a call, when 64 threads are there. The call
  * is one of HOOK_NAME. */
 #include "cutap_hook.h"
 #include <stdatomic.h>
@@ -27,6 +27,7 @@ static void met(const struct cutap_function *function, void *user) {
 __attribute__((constructor)) static void constructor(void) {
     const char *where = getenv("HOOK_WHERE");
     if (where && !strcmp(where, "constructor")) crash(NULL);
+    if (where && !strcmp(where, "aborts")) abort();
     if (where && !strcmp(where, "leaves")) _exit(9);
     if (where && !strcmp(where, "exits")) exit(9);
 }

@@ -1,5 +1,5 @@
 /* Says the name of each call that it gets. HOOK_NAMES are patterns with commas between them, `r:` in front for a runtime's functions
- * and `d:` for the driver's. */
+ * and `d:` for the driver's, `@` and a pattern for the library behind. */
 #include "cutap_hook.h"
 #include <stdio.h>
 
@@ -19,6 +19,11 @@ CUTAP_HOOK {
         want.layers = strncmp(name, "r:", 2) == 0 ? CUTAP_RUNTIME : strncmp(name, "d:", 2) == 0 ? CUTAP_DRIVER : CUTAP_ALL;
         want.name = want.user = name + (want.layers == CUTAP_ALL ? 0 : 2);
         want.before = before;
+        char *of = strchr(name, '@');
+        if (of) {
+            *of = 0;
+            want.library = of + 1;
+        }
         if (cutap->want(&want) != CUTAP_OK)
             return 1;
     }

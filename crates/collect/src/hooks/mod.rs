@@ -2,11 +2,13 @@
 //! refused with a sentence; told to the run, with what hooks may know of functions; and named at the end
 //! if the program died in one. No code of a hook runs here.
 
+mod began;
 mod check;
 mod known;
 mod last;
 mod wants;
 
+pub use began::{around, began, ended_at_start, not_started};
 pub use check::check;
 pub use known::file;
 pub use last::last_words;

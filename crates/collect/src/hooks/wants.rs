@@ -2,6 +2,7 @@
 //! ever reached. Their authors are told, for otherwise such a hook only does nothing.
 
 use super::Hooks;
+use cutap_calls::WATCHED;
 use cutap_hook::contract::{ALL, DRIVER, LIBRARY, RUNTIME};
 use cutap_trace::{Wanted, read_file, wanted};
 use cutap_wire::hooks::{self, Head, Want, text, wants};
@@ -61,7 +62,9 @@ fn vain(want: &Want<'_>) -> Option<String> {
     };
     let bits = there.iter().fold(0, |bits, layer| bits | bit(*layer));
     if bits & want.layers != 0 {
-        return None;
+        let nowhere = !may_be_of(want.of, bits & want.layers);
+        let of = shown(want.of);
+        return nowhere.then(|| format!("{name} of {of}, and no library of this name is known; look at its SONAME"));
     }
     let words = |bits: u32| {
         let all = [(LIBRARY, "CUTAP_LIBRARY"), (RUNTIME, "CUTAP_RUNTIME"), (DRIVER, "CUTAP_DRIVER")];
@@ -69,6 +72,38 @@ fn vain(want: &Want<'_>) -> Option<String> {
     };
     let (asked, right) = (words(want.layers & ALL), words(bits));
     Some(format!("{name} of {asked}, where there is no such function; it is one of {right}"))
+}
+
+/// Whether a watched library of these layers may have a name that this pattern matches. A runtime may be linked into any file.
+fn may_be_of(of: &[u8], layers: u32) -> bool {
+    if layers & RUNTIME != 0 {
+        return true;
+    }
+    WATCHED.iter().filter(|w| bit(w.layer) & layers != 0).any(|w| {
+        // As auditwheel renames what it copies into a wheel, too.
+        let renamed = w.soname.replacen(".so", "-????????.so", 1);
+        overlap(of, w.soname.as_bytes()) || overlap(of, renamed.as_bytes())
+    })
+}
+
+/// Whether there is a text that two patterns with `*` and `?` both match.
+fn overlap(one: &[u8], other: &[u8]) -> bool {
+    // Whether the rest of the first from each place on and the rest of the second overlap, from the ends of both backwards.
+    let mut below = vec![false; other.len() + 1];
+    for i in (0..=one.len()).rev() {
+        let mut row = vec![false; other.len() + 1];
+        for k in (0..=other.len()).rev() {
+            row[k] = match (one.get(i), other.get(k)) {
+                (None, None) => true,
+                (Some(b'*'), _) => below[k] || k < other.len() && row[k + 1],
+                (_, Some(b'*')) => row[k + 1] || i < one.len() && below[k],
+                (Some(a), Some(b)) => (a == b || [a, b].contains(&&b'?')) && below[k + 1],
+                _ => false,
+            };
+        }
+        below = row;
+    }
+    below[0]
 }
 
 fn bit(of: u8) -> u32 {
@@ -90,4 +125,41 @@ pub(super) fn library(file: &[u8], head: &Head, n: u32) -> String {
         at += text(file, at).map_or(0, |t| t.len() + 1);
     }
     text(file, at).map_or_else(|| format!("hook {n}"), |path| Hooks::name(&PathBuf::from(shown(path))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_that_overlap() {
+        for (one, other, is) in [
+            ("", "", true),
+            ("a", "", false),
+            ("*", "", true),
+            ("a*", "*b", true),
+            ("a*c", "ab?", true),
+            ("a*d", "ab?", true),
+            ("a*d", "ab", false),
+            ("?", "*", true),
+            ("a?", "*c", true),
+            ("b?", "*ac", false),
+        ] {
+            assert_eq!(
+                (overlap(one.as_bytes(), other.as_bytes()), overlap(other.as_bytes(), one.as_bytes())),
+                (is, is)
+            );
+        }
+    }
+
+    #[test]
+    fn libraries_that_a_want_may_be_of() {
+        for of in ["*", "libcuda.so*", "libcuda.so.1", "lib*", "*cuda*"] {
+            assert!(may_be_of(of.as_bytes(), DRIVER), "{of}");
+        }
+        for of in ["libcublas.so.12", "libcublas-0123abcd.so.12", "libcudnn_ops*", "libcublas*"] {
+            assert!(may_be_of(of.as_bytes(), LIBRARY) && !may_be_of(of.as_bytes(), DRIVER), "{of}");
+        }
+        assert!(!may_be_of(b"libcudda.so.1", DRIVER | LIBRARY) && may_be_of(b"app", RUNTIME | DRIVER));
+    }
 }

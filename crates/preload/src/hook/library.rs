@@ -11,7 +11,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use cutap_hook::contract::{self, Function, OfACall, VERSION};
 use cutap_wire::hooks::{
-    ASKING, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, PATTERN, WANTS, asking, is_plain, is_version, text,
+    ASKING, BEGUN, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, PATTERN, WANTS, asking, is_plain, is_version, text,
 };
 use cutap_wire::names::{Name, kind};
 use cutap_wire::{PAGE, count};
@@ -154,6 +154,8 @@ fn paths<'a>(file: &'a [u8], head: &Head) -> impl Iterator<Item = &'a [u8]> {
 /// Reads the run's file and asks each library what it wants. Called once, before any slot is made.
 pub fn load() {
     let Some((file, head, page)) = read() else { return };
+    // SAFETY: a word of the mapped page.
+    unsafe { (*page.add(BEGUN).cast::<AtomicU32>()).store(1, Release) };
     // SAFETY: see `File`: nobody reads it yet.
     unsafe { *BYTES.0.get() = file };
     for (n, path) in paths(file, &head).enumerate() {

@@ -73,6 +73,11 @@ fn names_that_nobody_has_are_said_with_what_was_meant() {
                 "cutap: names.so was not called: nothing that it wants was called (cuMemFree)".to_owned(),
             ],
         ),
+        (
+            "cuMemAlloc@libcudda*",
+            vec!["cutap: names.so wants cuMemAlloc of libcudda*, and no library of this name is known; look at its SONAME".to_owned()],
+        ),
+        ("cuMemAlloc@libcuda*", Vec::new()),
         // What is there and was not called is nothing to talk of while something else was.
         ("cuMemFree,cuMemAlloc", Vec::new()),
         ("nvtxNotKnownToAnybody,cuMemAlloc", Vec::new()),

@@ -1,11 +1,12 @@
 //! Hook libraries that cannot be used, and those that end the program: one clear sentence each.
 
-use crate::building::{fixed, hook, text, under, with_runtime};
+use crate::building::{fixed, header, hook, hook_as, text, under, with_runtime};
 use crate::real;
-use cutap_e2e::scratch;
+use cutap_e2e::{cutap, finish, scratch};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::Command;
 
 fn sentence(library: &Path) -> String {
     let run = under(&["run"], &[library], &["/bin/echo", "ran"], &[]);
@@ -154,6 +155,10 @@ fn a_hook_that_ends_the_program_is_named() {
         run.stderr.contains("crashes.so was in cutap_hook_init when the program ended with exit code 9"),
         "{run:?}"
     );
+    // That nothing was called says nothing then.
+    let run = under(&["run"], &[&crashes], &[text(&program), "5"], &[("HOOK_WHERE", "aborts")]);
+    let said = "cutap: crashes.so was in a constructor of its own when the program died of SIGABRT\n";
+    assert_eq!((run.status.signal(), run.stderr.as_str()), (Some(6), said), "{run:?}");
     // The second of two: its own name, and not that of the first, whose constructors have run or have yet to.
     for (place, named) in [("leaves", "constructor"), ("exits", "constructor"), ("left", "destructor")] {
         let run = under(&["run"], &[&hook("first"), &crashes], &[text(&program), "5"], &[("HOOK_WHERE", place)]);
@@ -161,4 +166,64 @@ fn a_hook_that_ends_the_program_is_named() {
         let said = format!("crashes.so was in a {named} of its own when the program ended with exit code 9");
         assert!(run.stderr.contains(&said) && !run.stderr.contains("first.so was in"), "{run:?}");
     }
+}
+
+/// The loader alone knows what is missing, and says it; whose it is, and that nothing was traced, is said behind it.
+#[test]
+fn a_library_that_the_loader_cannot_load_is_named() {
+    let folder = scratch("needs");
+    let (source, gone) = (folder.join("gone.c"), folder.join("libgone.so"));
+    fs::write(&source, "int gone(void) { return 1; }\nint not_there;\n").expect("writable");
+    let gcc = |words: &[&str]| {
+        let done = finish(Command::new("gcc").args(["-shared", "-fPIC", "-o"]).args(words));
+        assert!(done.status.success(), "{done:?}");
+    };
+    gcc(&[text(&gone), text(&source)]);
+    let needs = hook_as("nothing", "needs", &["-Wl,--no-as-needed", text(&gone)]);
+    fs::remove_file(&gone).expect("it was made");
+    let hook_source = folder.join("lacks.c");
+    let lacking = "#include \"cutap_hook.h\"\nextern int not_there; int *at = &not_there;\nCUTAP_HOOK { return 0; }\n";
+    fs::write(&hook_source, lacking).expect("writable");
+    let lacks = folder.join("lacks.so");
+    gcc(&[text(&lacks), text(&hook_source), "-I", text(&header())]);
+    let program = fixed("fixed");
+    for (library, missing) in [(&needs, "libgone.so"), (&lacks, "not_there")] {
+        let name = library.file_name().expect("a file").to_string_lossy().into_owned();
+        for words in [&["run"][..], &["trace", "-e", "cuMemAlloc"], &["record", "-o", text(&folder.join("x.cutap"))]] {
+            let run = under(words, &[library], &[text(&program), "5"], &[]);
+            assert_eq!((run.status.code(), run.stdout.as_str()), (Some(125), ""), "{run:?}");
+            let said = format!(
+                "cutap: cannot start fixed-fixed with the hook library {name}: the loader said above what is missing; \
+                 ldd -r {} lists all of it",
+                library.display()
+            );
+            let lines: Vec<&str> = run.stderr.lines().collect();
+            assert!(lines[0].contains(missing) && lines[1] == said, "{words:?} {run:?}");
+            assert!(!run.stderr.contains("nothing matched") && !run.stderr.contains("was not called"), "{run:?}");
+        }
+    }
+    // A program of its own that ends so is none of it.
+    let run = under(&["run"], &[&hook("nothing")], &["sh", "-c", "exit 127"], &[]);
+    assert_eq!(run.status.code(), Some(127), "{run:?}");
+    assert!(!run.stderr.contains("cannot start"), "{run:?}");
+}
+
+/// A process is of one run.
+#[test]
+fn hooks_of_a_cutap_around_are_missed_aloud() {
+    let (first, nothing, program) = (hook("first"), hook("nothing"), fixed("fixed"));
+    let within = |inner: &[&str]| {
+        let words = [&["sh", "-c", "\"$0\" \"$@\"", text(cutap())][..], inner, &["--", text(&program), "5"]].concat();
+        let run = under(&["run"], &[&first], &words, &[]);
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
+        (run.stdout, run.stderr)
+    };
+    let said = "cutap: the hook library first.so of the cutap around this one will not be called in this program; give --hook here too\n";
+    for inner in [&["trace", "-o", "/dev/null"][..], &["run", "--hook", text(&nothing)]] {
+        let (out, err) = within(inner);
+        assert_eq!(out, "5 bytes: 0\n");
+        assert_eq!(err.matches(said).count(), 1, "{err}");
+    }
+    let (out, err) = within(&["run", "--hook", text(&first)]);
+    assert!(out.starts_with("first before 5\n") && !err.contains("around this one"), "{out}{err}");
 }

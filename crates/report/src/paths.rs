@@ -83,8 +83,11 @@ impl Paths {
         let mut merged: HashMap<Vec<u32>, (Sums, HashMap<String, u64>)> = HashMap::new();
         for node in self.nodes.iter().skip(1) {
             let mut way = ways[node.above as usize].clone();
-            way.push(of_function[node.function as usize]);
-            merged.entry(way.clone()).or_default().0.merge(&node.sums);
+            // One of which no call was shown in the end is not in the way of those below it.
+            if node.sums.calls > 0 {
+                way.push(of_function[node.function as usize]);
+                merged.entry(way.clone()).or_default().0.merge(&node.sums);
+            }
             ways.push(way);
         }
         for ((node, status), count) in &self.failed {

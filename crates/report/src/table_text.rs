@@ -65,6 +65,7 @@ fn line(row: &Row, tables: &Tables) -> Value {
     if let Some(thread) = &row.thread {
         line["pid"] = thread.process.pid.into();
         line["tid"] = thread.tid.into();
+        line["folder"] = (&*thread.process.folder).into();
     }
     let sums = &row.sums;
     let numbers = json!({

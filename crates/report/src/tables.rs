@@ -138,10 +138,19 @@ impl Tables {
     }
 
     fn by_thread(&self) -> Vec<Row> {
-        let row = |(thread, sums): &(Arc<Thread>, Sums)| {
+        let name = |thread: &Thread| {
             let exe = &thread.process.exe;
             let program = exe.rsplit('/').next().unwrap_or(exe);
-            let name = format!("process {} thread {} ({program})", thread.process.pid, thread.tid);
+            format!("process {} thread {} ({program})", thread.process.pid, thread.tid)
+        };
+        let mut known = HashMap::<String, u32>::new();
+        self.threads.iter().flatten().for_each(|(thread, _)| *known.entry(name(thread)).or_default() += 1);
+        let row = |(thread, sums): &(Arc<Thread>, Sums)| {
+            let mut name = name(thread);
+            // A process that became another program by exec keeps its numbers.
+            if known.get(&name).is_some_and(|rows| *rows > 1) {
+                name = format!("{name} in {}", thread.process.folder);
+            }
             Row { label: None, name, thread: Some(thread.clone()), sums: sums.clone() }
         };
         self.threads.iter().flatten().map(row).collect()

@@ -240,10 +240,8 @@ impl Follow {
     fn discover(&mut self) {
         // A folder that was there and is gone is the end of the run, not an error of ours.
         let names = self.opened.store.processes().unwrap_or_default();
-        let opened = names
-            .into_iter()
-            .filter(|n| !self.found.contains(n))
-            .filter_map(|n| Folder::open(&self.opened.store, &n, &mut self.shared.clock));
+        let new = names.into_iter().filter(|n| !self.found.contains(n));
+        let opened = new.filter_map(|n| Folder::open(&self.opened.store, &n, &mut self.shared.clock));
         let mut opened: Vec<_> = opened.collect();
         opened.sort_by_key(|folder| folder.process.start_ns);
         for mut folder in opened {

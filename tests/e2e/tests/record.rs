@@ -391,3 +391,50 @@ fn a_child_by_a_raw_clone_is_switched_alone() {
         assert_eq!(text.matches("cuDriverGetVersion(").count(), 1, "the parent's\n{text}");
     }
 }
+
+/// Times are those of the program's own clock: a call begins and ends between the moments at which the program made it. What comes
+/// between can only make more room, so the least room of all calls says how exact the times are.
+#[test]
+fn times_are_those_of_the_programs_clock() {
+    let folder = scratch("moments");
+    let mut least: Vec<i64> = (0..5)
+        .map(|_| {
+            let file = folder.join("run.cutap");
+            let program = finish(&mut record(&file, "moments"));
+            let moments = program.stdout.lines().map(|line| {
+                let (before, after) = line.split_once(' ').expect("two numbers");
+                (before.parse::<i64>().unwrap(), after.parse::<i64>().unwrap())
+            });
+            let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout;
+            let lines = shown.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+            let calls = lines.filter(|line| line["type"] == "call").map(|call| {
+                let number = |field: &str| call[field].as_i64().expect("a number");
+                (number("start_ns"), number("start_ns") + number("duration_ns"))
+            });
+            let (moments, calls): (Vec<_>, Vec<_>) = (moments.collect(), calls.collect());
+            assert_eq!((moments.len(), calls.len()), (300, 300), "{}", program.stderr);
+            let room = moments.iter().zip(&calls).map(|(m, c)| (c.0 - m.0).min(m.1 - c.1));
+            room.min().expect("calls")
+        })
+        .collect();
+    least.sort();
+    assert!(least[2] > -120, "{least:?}");
+}
+
+/// A process that becomes another program by exec keeps pid and tid, and its rows can be told apart.
+#[test]
+fn rows_of_a_process_before_and_after_its_exec() {
+    let folder = scratch("exec_rows");
+    let file = folder.join("run.cutap");
+    finish(&mut record(&file, "exec"));
+    let report =
+        |words: &[&str]| finish(Command::new(cutap()).args(["report", "--by", "thread"]).args(words).arg(&file)).stdout;
+    let lines: Vec<serde_json::Value> =
+        report(&["--json"]).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let rows: Vec<_> = lines.iter().filter(|line| line["type"] != "end").collect();
+    let different = |field: &str| rows.iter().map(|row| row[field].to_string()).collect::<BTreeSet<_>>().len();
+    assert!(different("pid") < rows.len(), "{rows:?}");
+    assert_eq!((different("folder"), different("name")), (rows.len(), rows.len()), "{rows:?}");
+    let text = report(&[]);
+    assert_eq!(text.matches(" in p").count(), 2, "{text}");
+}

@@ -98,6 +98,9 @@ fn the_tree_and_the_callers_of_an_allocation() {
             (&format!(r#"["cublasCreate_v2 [libcublas.so.12]","{runtime}","cuMemAlloc_v2"]"#), 2),
         ],
     );
+    // Whether the runtime's launch is wanted is known only when it ends: it is not in the way of the driver's, as if its name had told.
+    let launches = report(&folder, &["--tree", "-e", "cudaLaunchKernel[kernel=none*],cuLaunchKernel"]);
+    is(rows(&launches, "path"), &[(r#"["cuLaunchKernel"]"#, 12)]);
     let ns = |depth: u64, of: &str| {
         let line = tree.iter().find(|l| l["depth"] == depth && l["path"][0] != "cuMemAlloc_v2");
         line.unwrap_or_else(|| panic!("{tree:?}"))[of].as_u64().expect("a time")

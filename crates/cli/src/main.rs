@@ -31,6 +31,7 @@ const HOOK_HEADER: &str = include_str!("../../hook/include/cutap_hook.h");
 
 fn main() -> ExitCode {
     cutap_collect::file_size_limit_is_an_error();
+    cutap_collect::raise_file_limit();
     let words = match Words::try_parse() {
         Ok(words) => words,
         Err(e) => {

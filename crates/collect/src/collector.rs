@@ -3,7 +3,7 @@
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, Result, UNWRITTEN, reason, say};
+use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice, reason, say};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::line::Line;
@@ -15,7 +15,7 @@ use crate::spool::{Lines, Spool};
 use crate::sums::Sums;
 use crate::trim::Trim;
 use cutap_report::Output;
-use cutap_trace::{Event, Follow, FollowOptions, Rate};
+use cutap_trace::{Event, Follow, FollowOptions, Rate, short_of};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
 use std::fs::File;
@@ -61,8 +61,15 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         return Err(Error::own(format!("another collector drains {run}; cutap show {run} prints what is there")));
     }
     let mut work: Box<dyn Work> = match options.record {
-        true => Box::new(recording(options)?),
-        false => Box::new(Printing::new(options, &page)?),
+        true => {
+            begin(options, &mut line)?;
+            Box::new(recording(options)?)
+        }
+        false => {
+            let printing = Printing::new(options, &page)?;
+            begin(options, &mut line)?;
+            Box::new(printing)
+        }
     };
     page.collector(COLLECTOR_ATTACHED);
     line.ready();
@@ -105,6 +112,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         None => page.collector(COLLECTOR_GONE),
     }
     let damaged = if broken.is_none() { work.damaged() } else { 0 };
+    let short = short_of(&options.run).filter(|_| broken.is_none());
     // Its descriptors of the output, at whose other end somebody may wait for the end of it.
     drop(work);
     if !options.record && page.follows_children() && options.run.join(hooks::FILE).exists() {
@@ -116,11 +124,23 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
             line.wait(PAUSE_MS.1);
         }
     }
-    let keep = options.record && (broken.is_some() || damaged > 0);
+    let keep = options.record && (broken.is_some() || damaged > 0) || short.is_some();
     if (line.front_is_gone() || others.told) && options.temporary && !keep {
         let _ = std::fs::remove_dir_all(&options.run);
     }
+    let run = options.run.display();
     match broken.filter(|e| !quiet(e)) {
+        None if short.is_some() => Err(Error {
+            code: UNREAD,
+            sentence: match (short.unwrap_or_default(), options.record) {
+                (short, true) => {
+                    format!("the recording is not all there is: {short}; add the rest with cutap recover {run} -o FILE")
+                }
+                (short, false) => {
+                    format!("the trace is not all there is: {short}; cutap show {run} prints what is left")
+                }
+            },
+        }),
         None if damaged > 0 => Err(Error {
             code: UNWRITTEN,
             sentence: format!("the recording is not all there was: {}", damaged_parts(damaged, &options.run)),
@@ -142,6 +162,22 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
             },
         }),
     }
+}
+
+/// Empties the file that is named with `-o`, once nothing else can keep the run from beginning: what it held is gone then.
+fn begin(options: &CollectorOptions, line: &mut Line) -> Result<()> {
+    if !line.may_begin() {
+        return Err(Error::own("the program was not run, as the cutap in front of it has ended; start it again"));
+    }
+    if !options.own_file || options.again {
+        return Ok(());
+    }
+    let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let emptied = file.and_then(|file| if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) });
+    emptied.map_err(|e| {
+        let what = if options.record { "recording" } else { "trace" };
+        Error::own(format!("cannot write the {what}: {}; {}", reason(&e), advice(&e, "write to another place with -o")))
+    })
 }
 
 /// Processes of the run live on: a recording goes on until the last of them has ended.
@@ -379,11 +415,6 @@ fn become_independent(keep: Option<i32>) {
             libc::fcntl(keep, libc::F_SETFD, libc::FD_CLOEXEC);
         }
         libc::setsid();
-        // A descriptor for each thread of each process.
-        let mut files: libc::rlimit = std::mem::zeroed();
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {
-            libc::setrlimit(libc::RLIMIT_NOFILE, &libc::rlimit { rlim_cur: files.rlim_max, ..files });
-        }
         for fd in open_descriptors() {
             libc::close(fd);
         }

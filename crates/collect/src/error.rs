@@ -10,6 +10,8 @@ use std::path::Path;
 pub const OWN_FAILURE: u8 = 125;
 /// Exit code of the collector when its output cannot be written; the front process turns it into its own.
 pub(crate) const UNWRITTEN: u8 = 3;
+/// Exit code of the collector when it could not read all; the run folder has the rest.
+pub(crate) const UNREAD: u8 = 4;
 /// Exit code when the program was found and cannot be run.
 pub const NOT_EXECUTABLE: u8 = 126;
 /// Exit code when there is no such program.
@@ -102,7 +104,18 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "cutap: {text}");
 }
 
+/// What helps against an error of this kind wherever it comes from; else what is said here.
+pub(crate) fn advice<'a>(error: &std::io::Error, otherwise: &'a str) -> &'a str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "raise the limit of open files (ulimit -n)",
+        Some(libc::ENFILE) => "end some programs, or raise fs.file-max",
+        Some(libc::ENOMEM) => "end some programs, or raise the limit of memory (ulimit -v)",
+        Some(libc::EAGAIN) => "end some processes, or raise their limit (ulimit -u)",
+        _ => otherwise,
+    }
+}
+
 /// `cannot WHAT PATH: REASON; ADVICE`.
 pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error, advice: &str) -> Error {
-    Error::own(format!("cannot {what} {}: {}; {advice}", path.display(), reason(error)))
+    Error::own(format!("cannot {what} {}: {}; {}", path.display(), reason(error), crate::error::advice(error, advice)))
 }

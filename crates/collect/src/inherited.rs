@@ -3,7 +3,7 @@
 //! `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
 //! async-signal-safe calls may be made there.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
 static LIMIT_IGNORED: AtomicBool = AtomicBool::new(false);
@@ -36,6 +36,33 @@ static NOTE: extern "C" fn() = note;
 pub fn file_size_limit_is_an_error() {
     // SAFETY: no handler of ours runs.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// The limit of open files as we found it.
+static FILES: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Files of many threads and processes are read: up to the hard limit as many may be open. The program gets its own limit back.
+pub fn raise_file_limit() {
+    // SAFETY: a structure of our own.
+    unsafe {
+        let mut files: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 && files.rlim_cur < files.rlim_max {
+            FILES.store(files.rlim_cur, Ordering::Relaxed);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &libc::rlimit { rlim_cur: files.rlim_max, ..files });
+        }
+    }
+}
+
+/// Takes that back, for a process that is to be the program: system calls only.
+pub fn restore_file_limit() {
+    let before = FILES.load(Ordering::Relaxed);
+    // SAFETY: a structure of our own.
+    unsafe {
+        let mut files: libc::rlimit = std::mem::zeroed();
+        if before != u64::MAX && libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {
+            libc::setrlimit(libc::RLIMIT_NOFILE, &libc::rlimit { rlim_cur: before, ..files });
+        }
+    }
 }
 
 /// What the program must find as we found it.

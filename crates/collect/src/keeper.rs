@@ -4,7 +4,7 @@
 
 use crate::collector::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, Result, UNWRITTEN, say};
+use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice, reason, say};
 use crate::spool::Spool;
 use crate::sums::Sums;
 use crate::written;
@@ -119,7 +119,10 @@ impl Keeper {
 
     /// Starts a collector, which may not be waited for yet: see [`ready`].
     pub fn begin(&self) -> Result<Collector> {
-        let fail = |e: std::io::Error| Error::own(format!("cannot start the collector: {e}; end some processes"));
+        let fail = |e: std::io::Error| {
+            let advice = advice(&e, "see that /proc is mounted, and that this cutap is still there");
+            Error::own(format!("cannot start the collector: {}; {advice}", reason(&e)))
+        };
         let (line, theirs) = UnixStream::pair().map_err(fail)?;
         let output = self.output.try_clone().map_err(fail)?;
         let page = Page::open(&self.told.run)?;
@@ -152,6 +155,10 @@ impl Keeper {
         if status.code() == Some(UNWRITTEN.into()) {
             self.unwritten = true;
             self.keep |= self.told.record;
+            return None;
+        }
+        if status.code() == Some(UNREAD.into()) {
+            (self.unwritten, self.keep) = (true, true);
             return None;
         }
         self.told.again = true;
@@ -187,8 +194,9 @@ impl Keeper {
     }
 }
 
-/// Waits until a collector drains.
+/// Says that it may begin, as all else is there, and waits until it drains.
 pub fn ready(mut collector: Collector) -> Result<Collector> {
+    collector.tell("g");
     match collector.line.read_exact(&mut [0]) {
         Ok(()) => Ok(collector),
         Err(_) => {

@@ -2,7 +2,7 @@
 //! that it would have had without us. Between fork and exec only system calls are made.
 
 use crate::error::{Error, Result};
-use crate::inherited::Inherited;
+use crate::inherited::{Inherited, restore_file_limit};
 use crate::program::Program;
 use crate::signals::Mask;
 use std::ffi::{CString, OsString};
@@ -41,6 +41,7 @@ pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Ma
                 for fd in (0..3).filter(|fd| given.closed & 1 << fd != 0) {
                     libc::close(fd);
                 }
+                restore_file_limit();
                 mask.restore();
                 libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr());
                 let errno = *libc::__errno_location();

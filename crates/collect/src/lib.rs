@@ -54,7 +54,7 @@ pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, reason};
 pub use export::{ExportOptions, Format, export};
 pub use front::Ended;
 pub use full::{Full, Size};
-pub use inherited::file_size_limit_is_an_error;
+pub use inherited::{file_size_limit_is_an_error, raise_file_limit};
 pub use output::Form;
 pub use pack::pack_file;
 pub use recover::{RecoverOptions, recover};

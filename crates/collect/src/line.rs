@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
-/// The line to the front process: `p<pid>;` when the program has started, `x` when it has ended.
+/// The line to the front process: `g` when the output may be touched, `p<pid>;` when the program has started, `x` when it has ended.
 #[derive(Debug)]
 pub struct Line {
     stream: UnixStream,
@@ -22,6 +22,14 @@ impl Line {
         let stream = unsafe { UnixStream::from_raw_fd(0) };
         let _ = stream.set_nonblocking(true);
         Line { stream, heard: Vec::new(), closed: false }
+    }
+    /// Waits until all else is there that a run needs. False: the front has ended before that.
+    pub fn may_begin(&mut self) -> bool {
+        while self.heard.is_empty() && !self.closed {
+            self.wait(-1);
+            self.listen();
+        }
+        !self.heard.is_empty() && self.heard.remove(0) == b'g'
     }
     /// The rings are drained from now on.
     pub fn ready(&mut self) {

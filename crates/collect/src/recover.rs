@@ -6,7 +6,7 @@ use crate::error::{Error, Result, cannot, reason, say};
 use crate::record::{Look, Recorder};
 use crate::show::{read_by_another, readable};
 use crate::written;
-use cutap_trace::{Follow, FollowOptions};
+use cutap_trace::{Follow, FollowOptions, short_of};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -58,14 +58,11 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
         Ok(file) if file.metadata().is_ok_and(|m| m.len() == 0) => Recorder::begin(run, file, false).map_err(made)?,
         Ok(file) => Recorder::go_on(run, file, path, false)?,
     };
-    let done = recorder.discover().and_then(|()| {
-        if recorder.other_run() {
-            return Ok(false);
-        }
-        recorder.round(true, &mut || ())?;
-        recorder.end()?;
-        Ok(true)
-    });
+    recorder.discover();
+    let done = match recorder.other_run() {
+        true => Ok(false),
+        false => recorder.round(true, &mut || ()).and_then(|_| recorder.end()).map(|()| true),
+    };
     match done {
         Ok(true) => {
             let flight = page.is_some_and(|page| page.is_flight_recorder());
@@ -81,11 +78,13 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
 
 /// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like all there was.
 fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()> {
-    let (look, (bytes, missing), shown) = (Look::at(run), recorder.taken(), path.display());
+    let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.taken(), path.display());
+    // What the look cannot open is not said to be damaged.
+    let short = short_of(run);
     let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
     let size = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes >> 10) };
-    let (processes, threads) = (many(look.processes, "process", "processes"), many(look.rings, "thread", "threads"));
-    if bytes == 0 && !recorder.begun && recorder.cut_at.is_none() {
+    let (processes, threads) = (many(read, "process", "processes"), many(rings, "thread", "threads"));
+    if bytes == 0 && !recorder.begun && recorder.cut_at.is_none() && short.is_none() {
         say(&format!("nothing was missing in {shown}: it has all that {} holds", run.display()));
     } else {
         say(&format!("{size} of calls of {processes} and {threads} were added to {shown}"));
@@ -110,8 +109,10 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
     if before > 0 {
         lacks.push(read_by_another(before));
     }
-    if let Some(unread) = look.unread() {
-        lacks.push(format!("what could not be read in {}: {unread}", run.display()));
+    match (short, Look::at(run).unread()) {
+        (Some(short), _) => lacks.push(format!("{short}; what is missing is added when there is room for it")),
+        (None, Some(unread)) => lacks.push(format!("what could not be read in {}: {unread}", run.display())),
+        (None, None) => {}
     }
     match lacks.is_empty() {
         true => Ok(()),

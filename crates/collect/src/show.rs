@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Look;
 use crate::written;
-use cutap_trace::{End, Follow, FollowOptions, Recording, Why, open_file};
+use cutap_trace::{End, Follow, FollowOptions, Recording, Why, open_file, short_of};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -110,6 +110,10 @@ pub(crate) fn read_by_another(parts: u64) -> String {
 pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
     let shown = path.display();
     let Some(Recording { cut, damaged, completed, holes, read_before }) = recording else {
+        // What the look cannot open is not said to be damaged.
+        if let Some(short) = short_of(path) {
+            return Err(Error::own(format!("{shown} was not read whole: {short}; try it again with more")));
+        }
         let unread = Look::at(path).unread().filter(|_| path.is_dir());
         return unread.map_or(Ok(()), |files| {
             Err(Error::own(format!(

@@ -81,12 +81,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let named = options.output.as_deref();
     let new = named.filter(|path| !path.exists());
     let output = named.map(|path| written::open(path, options.record, &used)).transpose()?;
-    let run = Run::new(options, &filter, &stacks, &hooks).inspect_err(|_| {
-        new.map(std::fs::remove_file);
-    })?;
-    if let (Some(file), Some(path)) = (&output, named) {
-        written::empty(file, path, options.record)?;
-    }
+    // What was there is emptied by the collector, when all stands that is needed.
+    let mut made = written::Made(new);
+    let run = Run::new(options, &filter, &stacks, &hooks)?;
     // It makes itself ready while the libraries are looked at.
     let mut keeper = keeper(options, &run, output)?;
     let mut collector = keeper.begin()?;
@@ -100,6 +97,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let mask = signals::block();
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
     given.release();
+    made.0 = None;
 
     // As soon as it is known: a program may run for days with a hook that nothing calls.
     let mut vain = Vec::new();

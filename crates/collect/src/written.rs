@@ -74,13 +74,13 @@ fn is_null(file: &Metadata) -> bool {
     file.file_type().is_char_device() && file.rdev() == libc::makedev(1, 3)
 }
 
-/// Empties it: from now on it is ours.
-pub fn empty(file: &File, path: &Path, record: bool) -> Result<()> {
-    let what = if record { "write the recording to" } else { "write the trace to" };
-    if file.metadata().is_ok_and(|data| data.is_file()) {
-        file.set_len(0).map_err(|e| cannot(what, path, &e, "give a file that you may write with -o FILE"))?;
+/// A file that was made for this run, removed again if the program is not started.
+pub struct Made<'a>(pub Option<&'a Path>);
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        self.0.map(std::fs::remove_file);
     }
-    Ok(())
 }
 
 /// Whether what happens to this file while it is written is ours to tell: it is a file, and has a name.

@@ -8,6 +8,7 @@ use crate::names::{Known, Names};
 use crate::names_file::NamesFile;
 use crate::pages::ProcPage;
 use crate::ring::Ring;
+use crate::short::is_short;
 use crate::source::Shared;
 use crate::store::{Bytes, Store};
 use cutap_wire::{PAGE, names, process};
@@ -132,6 +133,8 @@ impl Folder {
                     }
                     rings.push(ring);
                 }
+                // It may well be there, and so may all others.
+                Err(e) if is_short(&e) => {}
                 Err(_) => missing += 1,
             }
             if missing > TRIED_AHEAD {
@@ -139,6 +142,12 @@ impl Folder {
             }
         }
         rings
+    }
+
+    /// Nothing is expected of it: its files are closed until they are read again.
+    pub fn let_go(&self) {
+        self.page_file.let_go();
+        self.names_file.iter().for_each(NamesFile::let_go);
     }
 
     /// What files `t<k>.<kind>` hold, for each of the process's threads that has one.

@@ -9,46 +9,18 @@ use crate::error::Error;
 use crate::event::{Call, Event};
 use crate::filter::Filter;
 use crate::folder::Folder;
+use crate::follow_options::FollowOptions;
+use crate::going::Going;
 use crate::handed::{self, Handed};
 use crate::opened::Opened;
+use crate::short::forget_short;
 use crate::source::{Shared, Source, Waiting};
-use cutap_calls::known::Tables;
 use cutap_wire::count;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-
-/// How a run is to be followed.
-#[derive(Debug, Clone)]
-pub struct FollowOptions {
-    /// Give chunks that were read back to their writers. Only the collector of a run does.
-    pub consume: bool,
-    /// Ticks up to which a collector that was killed has printed all: not shown again.
-    pub printed: u64,
-    /// What is wanted.
-    pub filter: Filter,
-    /// Events younger than this wait for the next round, so that those of slower threads can go first.
-    pub hold_back_ns: u64,
-    /// Arguments are to be understood. Without, only names, times and results are.
-    pub decode: bool,
-    /// What is known of functions.
-    pub tables: &'static Tables,
-}
-
-impl Default for FollowOptions {
-    fn default() -> FollowOptions {
-        FollowOptions {
-            consume: false,
-            printed: 0,
-            filter: Filter::default(),
-            hold_back_ns: 10_000_000,
-            decode: true,
-            tables: &cutap_calls::generated::known::TABLES,
-        }
-    }
-}
 
 /// Records that wait in memory, over all rings.
 const IN_MEMORY: usize = 1 << 16;
@@ -80,6 +52,8 @@ pub struct Follow {
     found: BTreeSet<String>,
     folders: Vec<Folder>,
     sources: Vec<Source>,
+    /// Those that are looked at: a process that has ended, and was read to its end, costs nothing more.
+    going: Going,
     /// What the arguments of each process's calls mean.
     interpreters: Vec<Interpreter>,
     /// Events of each process that come from its names.
@@ -125,6 +99,7 @@ impl Follow {
             found: BTreeSet::new(),
             folders: Vec::new(),
             sources: Vec::new(),
+            going: Going::default(),
             interpreters: Vec::new(),
             notices: Vec::new(),
             horizon: 0,
@@ -149,11 +124,15 @@ impl Follow {
     /// thread may look at the events, one after the other.
     pub fn poll_while(&mut self, last: bool, sink: &mut dyn FnMut(Handed) -> ControlFlow<()>) -> Result<bool, Error> {
         let now = monotonic();
+        if last {
+            forget_short();
+        }
         self.shared.clock.refine();
-        self.discover();
-        for folder in &mut self.folders {
-            folder.refresh();
-            folder.read_names(last);
+        self.going.begin(last, &self.sources, self.folders.len());
+        self.discover(last);
+        for n in &self.going.folders {
+            self.folders[*n].refresh();
+            self.folders[*n].read_names(last);
         }
         if self.options.decode && self.opened.is_partial() {
             self.interpreters.iter_mut().for_each(Interpreter::incomplete);
@@ -164,6 +143,9 @@ impl Follow {
         }
         let limit = if last { u64::MAX } else { now.saturating_sub(self.options.hold_back_ns) };
         let more = self.merge(now, limit, if last { usize::MAX } else { OF_A_ROUND }, sink);
+        if !last {
+            self.going.end(&self.folders, &self.sources, &self.notices);
+        }
         self.horizon = self.horizon.max(if last { now } else { limit });
         Ok(more)
     }
@@ -183,12 +165,12 @@ impl Follow {
     /// are printed, so that a collector that is killed loses nothing. With `whole`,
     /// those in which an open call began are kept for a while.
     pub fn give_back(&mut self, whole: bool) {
-        self.sources.iter_mut().for_each(|source| source.give_back(whole));
+        self.going.sources.iter().for_each(|n| self.sources[*n].give_back(whole));
     }
 
     /// Most chunks of a ring that were read and not given back.
     pub fn held(&self) -> usize {
-        self.sources.iter().map(Source::held).max().unwrap_or(0)
+        self.going.sources.iter().map(|n| self.sources[*n].held()).max().unwrap_or(0)
     }
 
     /// What was opened.
@@ -237,9 +219,12 @@ impl Follow {
     }
 
     /// Finds processes that are new; those found together count in the order of their start.
-    fn discover(&mut self) {
+    fn discover(&mut self, last: bool) {
+        if !last && !self.going.listing.is_due() {
+            return;
+        }
         // A folder that was there and is gone is the end of the run, not an error of ours.
-        let names = self.opened.store.processes().unwrap_or_default();
+        let names = self.going.listing.time(|| self.opened.store.processes()).unwrap_or_default();
         let new = names.into_iter().filter(|n| !self.found.contains(n));
         let opened = new.filter_map(|n| Folder::open(&self.opened.store, &n, &mut self.shared.clock));
         let mut opened: Vec<_> = opened.collect();
@@ -255,14 +240,16 @@ impl Follow {
                 interpreter.incomplete();
             }
             self.interpreters.push(interpreter);
+            self.going.folders.push(self.folders.len());
             self.folders.push(folder);
         }
     }
 
     fn open_rings(&mut self, last: bool) {
-        for (n, folder) in self.folders.iter_mut().enumerate() {
-            for ring in folder.new_rings(self.options.consume, &mut self.shared.clock) {
-                self.sources.push(Source::new(n, ring));
+        for n in &self.going.folders {
+            for ring in self.folders[*n].new_rings(self.options.consume, &mut self.shared.clock) {
+                self.going.sources.push(self.sources.len());
+                self.sources.push(Source::new(*n, ring));
             }
         }
         if last {
@@ -275,15 +262,17 @@ impl Follow {
     /// Closes the calls of threads that ended in them while their process lives on.
     fn close_left(&mut self, now: u64) {
         let mut alive = vec![false; self.folders.len()];
-        for source in &mut self.sources {
+        for n in &self.going.sources {
+            let source = &mut self.sources[*n];
             let abandoned = source.ring.abandoned();
             source.abandoned_since = abandoned.then(|| source.abandoned_since.unwrap_or(now));
             alive[source.folder] |= !abandoned;
         }
         // What is open here may have ended in what was not read yet: a thread can be far ahead of its reader.
-        let open = |s: &&mut Source| alive[s.folder] && s.read_out && s.events.has_open();
-        for source in self.sources.iter_mut().filter(open) {
-            if source.abandoned_since.is_some_and(|since| now.saturating_sub(since) > GONE_NS) {
+        let open = |s: &Source| alive[s.folder] && s.read_out && s.events.has_open();
+        for n in &self.going.sources {
+            let source = &mut self.sources[*n];
+            if open(source) && source.abandoned_since.is_some_and(|since| now.saturating_sub(since) > GONE_NS) {
                 source.events.close(&self.shared.filter);
             }
         }
@@ -291,12 +280,13 @@ impl Follow {
 
     /// Hands out events up to `limit`, the earliest first. True when it stopped for their number.
     fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(Handed) -> ControlFlow<()>) -> bool {
-        let each = (IN_MEMORY / self.sources.len().max(1)).max(AT_A_TIME);
-        for n in 0..self.sources.len() {
-            self.fill(n, now, each);
+        let each = (IN_MEMORY / self.going.sources.len().max(1)).max(AT_A_TIME);
+        for n in 0..self.going.sources.len() {
+            self.fill(self.going.sources[n], now, each);
         }
         let mut heads = BinaryHeap::new();
-        let all = (0..self.folders.len()).map(Who::Names).chain((0..self.sources.len()).map(Who::Ring));
+        let (folders, sources) = (self.going.folders.iter(), self.going.sources.iter());
+        let all = folders.map(|n| Who::Names(*n)).chain(sources.map(|n| Who::Ring(*n)));
         heads.extend(all.filter_map(|who| Some(Reverse((self.head(who)?, who)))));
         let mut count = 0;
         while let Some(Reverse((ns, who))) = heads.pop() {

@@ -36,6 +36,11 @@ impl NamesFile {
         NamesFile { file, tail: 0, holes: Vec::new(), buffer: Vec::new(), before: Vec::new() }
     }
 
+    /// Nothing is expected of it: it is closed until it is read again.
+    pub fn let_go(&self) {
+        self.file.let_go();
+    }
+
     /// Hands out the names that were finished since. Unless `thorough`, only looks whether the next
     /// cells hold something: enough when nobody misses a name.
     pub fn read(&mut self, thorough: bool, sink: &mut dyn FnMut(Name<'_>)) -> io::Result<()> {

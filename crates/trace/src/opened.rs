@@ -46,6 +46,7 @@ impl Opened {
                     return Err(Error::OtherVersion { path: run.to_owned(), found: version });
                 }
             }
+            Err(e) if crate::short::is_short(&e) => return Err(unreadable(e)),
             Err(_) if names.is_empty() && read.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
             Err(_) => {}
         }

@@ -5,6 +5,7 @@
 
 use crate::bytes::{read_at, u64_at};
 use crate::pages::{ChunkPage, RING_PAGE, RingPage};
+use crate::short::is_short;
 use crate::store::Bytes;
 use cutap_wire::record::{COMMITTED, Cursor, Record, Step};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
@@ -62,6 +63,8 @@ pub struct Ring {
     stuck_since: Option<u64>,
     /// Step over what is not committed, up to the next record.
     skip: bool,
+    /// It could be opened the last time.
+    pub ready: bool,
     /// Chunks before the first one that was found: another reader had given them back.
     pub taken: u64,
     /// Calls in them.
@@ -91,6 +94,7 @@ impl Ring {
             end: None,
             stuck_since: None,
             skip: false,
+            ready: true,
             taken: 0,
             calls_taken: 0,
             passed: 0,
@@ -101,7 +105,15 @@ impl Ring {
 
     /// True when no live thread owns the ring, as far as its first page tells.
     pub fn abandoned(&mut self) -> bool {
-        self.refresh().is_none_or(|p| p.abandoned)
+        match self.file.ready() {
+            Err(e) if is_short(&e) => false,
+            _ => self.refresh().is_none_or(|p| p.abandoned),
+        }
+    }
+
+    /// Nothing is expected of it: its file is closed until it is read again.
+    pub fn let_go(&self) {
+        self.file.let_go();
     }
 
     /// Hands out the heads of all chunks that hold something.
@@ -122,6 +134,11 @@ impl Ring {
 
     /// Hands out up to `most` items. `now` is CLOCK_MONOTONIC. False when there is nothing more for now.
     pub fn read(&mut self, now: u64, most: usize, sink: &mut impl FnMut(Item<'_>)) -> bool {
+        // What cannot be read for want of a descriptor would look as if it were gone.
+        self.ready = self.file.ready().is_ok();
+        if !self.ready {
+            return false;
+        }
         let mut count = 0;
         while count < most {
             if self.current.is_none() {

@@ -100,9 +100,14 @@ impl Source {
             Item::Record(record) => events.record(&record, folder, shared),
             Item::Reread => folder.stale = true,
         });
-        self.read_out = !more;
+        self.read_out = !more && self.ring.ready;
         self.read.extend(self.ring.done().map(|n| (n, events.pushed, events.last_ticks)));
         more
+    }
+
+    /// Nothing of it waits, nothing is to be given back, and no thread has it.
+    pub fn is_done(&self) -> bool {
+        self.abandoned_since.is_some() && self.read_out && self.events.queue.is_empty() && self.read.is_empty()
     }
 
     /// Chunks whose events have been read.

@@ -2,6 +2,8 @@
 //! files held. What reads them need not know which. Nothing here understands the bytes. A pipe or device that lies in a run
 //! folder must never be waited for.
 
+use crate::held::Held;
+use crate::short;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -28,6 +30,12 @@ pub trait Bytes: Debug + Send + Sync {
     fn length(&self) -> io::Result<u64>;
     /// Nobody writes to it any more: two reads are the same, and what is unfinished stays so.
     fn still(&self) -> bool;
+    /// It can be read: if not, it may be later, and what is in there is not lost.
+    fn ready(&self) -> io::Result<()> {
+        Ok(())
+    }
+    /// It will not be read soon.
+    fn let_go(&self) {}
 }
 
 impl Bytes for File {
@@ -50,7 +58,9 @@ impl Bytes for File {
 pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let no_file = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    let file = match OpenOptions::new().read(true).write(write).custom_flags(O_NONBLOCK).open(path) {
+    let mut how = OpenOptions::new();
+    how.read(true).write(write).custom_flags(O_NONBLOCK);
+    let file = match short::open(path, || how.open(path)) {
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => return no_file("it is a socket"),
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return no_file("it is a link that leads to itself");
@@ -81,8 +91,7 @@ impl Store for Disk {
 
     fn processes(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(&self.0)? {
-            let Ok(name) = entry?.file_name().into_string() else { continue };
+        for name in short::list(&self.0)? {
             let digits = name.strip_prefix('p').and_then(|n| n.split_once('-'));
             let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
             if digits.is_some_and(|(pid, n)| number(pid) && number(n)) {
@@ -94,6 +103,6 @@ impl Store for Disk {
     }
 
     fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>> {
-        Ok(Box::new(open_file(&self.0.join(process).join(file), write)?))
+        Ok(Box::new(Held::open(&self.0.join(process).join(file), write)?))
     }
 }

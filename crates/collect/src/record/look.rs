@@ -1,9 +1,9 @@
 //! What a run folder has, and which of its files cannot be read: asked when nobody will come back to it. It reads heads only, and
 //! never says that of a process that lives, which may be making the file just now.
 
-use super::recorder::{read_page, rings};
+use super::process::{MOST_RINGS, read_page, rings};
 use crate::outlive::alive;
-use cutap_trace::{RingPage, open_file, read_file};
+use cutap_trace::{Held, RingPage, list, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
 use cutap_wire::ring::chunk_offset;
@@ -28,8 +28,7 @@ impl Look {
     /// Looks at all of it.
     pub fn at(run: &Path) -> Look {
         let mut look = Look::default();
-        let entries = fs::read_dir(run).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
+        let mut names = list(run).unwrap_or_default();
         names.sort();
         for name in names.iter().filter(|n| n.starts_with('p')) {
             look.process(run, name);
@@ -53,7 +52,7 @@ impl Look {
                 self.unread.push(format!("{name}/{file} ({why})"));
             }
         };
-        let page = match open_file(&folder.join(process::FILE), false) {
+        let page = match Held::open(&folder.join(process::FILE), false) {
             Ok(file) => read_page(&file),
             Err(_) => None,
         };
@@ -72,7 +71,7 @@ impl Look {
             names_state(&folder.join(names::FILE), forked).into_iter().for_each(|why| bad(names::FILE, why));
         }
         let mut whole = 0;
-        for k in 0..count.min(super::recorder::MOST_RINGS) {
+        for k in 0..count.min(MOST_RINGS) {
             let file = format!("t{k}.ring");
             match state(&folder.join(&file)) {
                 Ok(None) => whole += 1,

@@ -7,6 +7,7 @@ mod look;
 #[cfg(test)]
 mod many;
 mod names;
+mod process;
 mod recorder;
 mod ring;
 #[cfg(test)]

@@ -2,10 +2,9 @@
 //! has changed since is written: names come out of order, when a thread was slower than another. A
 //! copy of a name counts only if a copy made before it was finished (see `trace/names_file.rs`).
 
+use cutap_trace::{Bytes, Held};
 use cutap_wire::names::{CELL, Cell, MAX_BYTES, cell};
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// Bytes looked at when nobody misses a name.
 const GLANCE: usize = 4096;
@@ -13,7 +12,7 @@ const GLANCE: usize = 4096;
 /// The names of one process.
 #[derive(Debug)]
 pub struct Names {
-    file: File,
+    file: Held,
     /// What stands in the recording.
     written: Vec<u8>,
     /// All cells before are finished.
@@ -23,12 +22,21 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn new(file: File) -> Names {
+    pub fn new(file: Held) -> Names {
         Names { file, written: Vec::new(), finished: 0, tail: 0 }
+    }
+
+    /// Nothing is expected of it: its file is closed until it is read again.
+    pub fn let_go(&self) {
+        self.file.let_go();
     }
 
     /// Hands out what is new: offset and bytes. Unless `all`, only if there seems to be something.
     pub fn read(&mut self, all: bool, sink: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        // They may be there the next time; that they could not be opened is noted.
+        if self.file.ready().is_err() {
+            return Ok(());
+        }
         if !all && read(&self.file, self.tail, Some(GLANCE))?.iter().all(|b| *b == 0) {
             return Ok(());
         }
@@ -79,8 +87,8 @@ impl Names {
 }
 
 /// What there is from `at`, up to so many bytes.
-fn read(file: &File, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
-    let length = file.metadata()?.len() as usize;
+fn read(file: &Held, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
+    let length = file.length()? as usize;
     let there = if length > MAX_BYTES { written(file)? } else { length }.saturating_sub(at);
     let mut bytes = vec![0; there.min(most.unwrap_or(usize::MAX))];
     let mut done = 0;
@@ -95,7 +103,7 @@ fn read(file: &File, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
 }
 
 /// How much there is of one that somebody has made longer than it may be, perhaps by a hole: up to a piece without names.
-fn written(file: &File) -> io::Result<usize> {
+fn written(file: &Held) -> io::Result<usize> {
     let (mut piece, mut at) = (vec![0; 1 << 20], 0);
     while at < MAX_BYTES {
         match file.read_at(&mut piece, at as u64)? {
@@ -111,6 +119,7 @@ mod tests {
     use super::*;
     use cutap_wire::names::Name;
     use std::fs::OpenOptions;
+    use std::os::unix::fs::FileExt;
 
     fn bytes_of(name: &str) -> Vec<u8> {
         let name = Name { kind: 1, ticks: 1, a: 2, b: 3, c: 4, s: name.as_bytes(), t: b"t" };
@@ -125,7 +134,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("cutap-names-{}", std::process::id()));
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         file.set_len(256 * 1024).unwrap();
-        let mut names = Names::new(file.try_clone().unwrap());
+        let mut names = Names::new(Held::open(&path, false).unwrap());
         let mut copy = vec![0; 256 * 1024];
         let mut blocks = 0;
         let (slow, next) = (bytes_of(&"slow".repeat(40)), bytes_of("next"));

@@ -2,24 +2,19 @@
 //! never wait for a process, and never give up because one file of one process cannot be read.
 
 use super::batch::Batch;
-use super::names::Names;
+use super::process::{Process, trimmed};
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::{ChunkPage, Rate, open_file, read_file};
+use cutap_trace::{ChunkPage, Listing, Rate, forget_short, list, read_file};
 use cutap_wire::ring::OPEN;
-use cutap_wire::{MAGIC, PAGE, VERSION, control, names, process};
+use cutap_wire::{PAGE, VERSION, control, process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A ring file number beyond this is damage, not a process with so many threads.
-pub(super) const MOST_RINGS: u32 = 1 << 20;
-/// Bytes of names in one block.
-const MOST_NAMES: usize = 1 << 20;
 /// What of a process page never changes and tells one process from another.
 const WHO: std::ops::Range<usize> =
     offset_of!(process::Process, version)..offset_of!(process::Process, start_realtime) + 8;
@@ -46,6 +41,10 @@ pub struct Recorder {
     consume: bool,
     control: Vec<u8>,
     processes: Vec<Process>,
+    seen: BTreeSet<String>,
+    listing: Listing,
+    /// The one of those that have ended that is looked at again.
+    again: usize,
     known: BTreeMap<String, Known>,
     /// The control page of a file that is added to.
     before: Vec<u8>,
@@ -68,24 +67,10 @@ struct Known {
 }
 
 /// Number of the last whole chunk of a ring; number of the one that was open then, and its bytes.
-type Last = (u64, (u64, u64));
+pub(super) type Last = (u64, (u64, u64));
 
 /// Blocks of a process in such a file: its name, its page, and the rings as in [`Known`].
 type Found = (Option<Block>, Option<Block>, BTreeMap<u32, Last>);
-
-#[derive(Debug)]
-struct Process {
-    number: u32,
-    name: String,
-    page_file: File,
-    page: Vec<u8>,
-    /// The file knows of it.
-    begun: bool,
-    names: Option<Names>,
-    /// Each ring, and its page as it stands in the file.
-    rings: BTreeMap<u32, (Ring, Vec<u8>)>,
-    before: BTreeMap<u32, Last>,
-}
 
 impl Recorder {
     /// Begins a file. With `consume`, chunks are given back to their writers.
@@ -163,6 +148,9 @@ impl Recorder {
             consume,
             control: Vec::new(),
             processes: Vec::new(),
+            seen: BTreeSet::new(),
+            listing: Listing::default(),
+            again: 0,
             known: BTreeMap::new(),
             before: Vec::new(),
             next: 0,
@@ -176,6 +164,9 @@ impl Recorder {
     /// Appends what has happened since; with `last`, all that is there now. True when there was
     /// something. `beat` is called so often that nobody takes this for dead. An error is the file's.
     pub fn round(&mut self, last: bool, beat: &mut dyn FnMut()) -> io::Result<bool> {
+        if last {
+            forget_short();
+        }
         let mut control = read_file(&self.run.join(control::FILE), PAGE).unwrap_or_default();
         // No collector has measured it: the run was made here, and so it is measured here.
         if let Some(rate) = control.get_mut(RATE).filter(|rate| last && rate.iter().all(|b| *b == 0)) {
@@ -185,9 +176,16 @@ impl Recorder {
             self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;
             self.control = control;
         }
-        self.discover()?;
+        if last || self.listing.is_due() {
+            self.discover();
+        }
+        // The number of a process in another name space tells nothing of it: it may have begun again.
+        self.again = (self.again + 1) % self.processes.len().max(1);
         let mut found = false;
-        for process in &mut self.processes {
+        for (n, process) in self.processes.iter_mut().enumerate() {
+            if process.ended && !last && n != self.again {
+                continue;
+            }
             found |= process.round(&self.run, &mut self.writer, (last, self.consume), &mut self.batch, beat)?;
         }
         Ok(found)
@@ -212,6 +210,12 @@ impl Recorder {
             return 0;
         }
         self.rings().map(|ring| ring.missing().saturating_sub(ring.damaged(false))).sum()
+    }
+
+    /// Processes and rings that could be read.
+    pub fn read(&self) -> (usize, usize) {
+        let rings = self.processes.iter().flat_map(|p| p.rings.values()).filter(|(_, page)| !page.is_empty());
+        (self.processes.len(), rings.count())
     }
 
     fn rings(&self) -> impl Iterator<Item = &Ring> {
@@ -265,128 +269,19 @@ impl Recorder {
     }
 
     /// Finds processes that are new. A page that is not finished is looked at again the next time.
-    pub fn discover(&mut self) -> io::Result<()> {
-        let seen: BTreeSet<&str> = self.processes.iter().map(|p| &*p.name).collect();
-        let entries = std::fs::read_dir(&self.run).into_iter().flatten().flatten();
-        let names = entries.filter_map(|e| e.file_name().into_string().ok());
-        let mut new: Vec<String> = names.filter(|n| n.starts_with('p') && !seen.contains(&**n)).collect();
+    pub fn discover(&mut self) {
+        let names = self.listing.time(|| list(&self.run)).unwrap_or_default();
+        let mut new: Vec<String> = names.into_iter().filter(|n| n.starts_with('p') && !self.seen.contains(n)).collect();
         new.sort();
         for name in new {
-            let Ok(page_file) = open_file(&self.run.join(&name).join(process::FILE), false) else { continue };
-            // Finished is what a read before this one says.
-            let Some(page) = read_page(&page_file).and_then(|_| read_page(&page_file)) else { continue };
             let known = self.known.get(&name);
-            let number = known.map_or(self.next, |k| k.number);
+            let (number, before) = known.map_or((self.next, BTreeMap::new()), |k| (k.number, k.rings.clone()));
+            let Some(process) = Process::open(&self.run, &name, number, before) else { continue };
             self.next = self.next.max(number.saturating_add(1));
-            let before = known.map(|k| k.rings.clone()).unwrap_or_default();
-            self.processes.push(Process {
-                number,
-                name,
-                page_file,
-                page,
-                begun: false,
-                names: None,
-                rings: BTreeMap::new(),
-                before,
-            });
+            self.seen.insert(name);
+            self.processes.push(process);
         }
-        Ok(())
     }
-}
-
-impl Process {
-    fn round(
-        &mut self,
-        run: &Path,
-        writer: &mut Writer<File>,
-        (last, consume): (bool, bool),
-        batch: &mut Batch,
-        beat: &mut dyn FnMut(),
-    ) -> io::Result<bool> {
-        let folder = run.join(&self.name);
-        let block = |kind, ring, at| Block::new(kind, self.number, ring, at);
-        let page = read_page(&self.page_file).unwrap_or_else(|| self.page.clone());
-        let first = !std::mem::replace(&mut self.begun, true);
-        if first {
-            writer.write(block(kind::PROCESS, 0, 0), &[], self.name.as_bytes())?;
-        }
-        if first || last {
-            writer.write(block(kind::PAGE, 0, 0), &[], trimmed(&page))?;
-        }
-        self.page = page;
-        if self.names.is_none() {
-            self.names = open_file(&folder.join(names::FILE), false).ok().map(Names::new);
-        }
-        let mut names = |all, writer: &mut Writer<File>| match &mut self.names {
-            Some(names) => names.read(all, &mut |at, bytes| {
-                let mut pieces = (at..).step_by(MOST_NAMES).zip(bytes.chunks(MOST_NAMES));
-                pieces.try_for_each(|(at, bytes)| writer.write(block(kind::NAMES, 0, at), &[], bytes))
-            }),
-            None => Ok(()),
-        };
-        names(last, writer)?;
-        let mut found = false;
-        // All at once: somebody may remove the folder, and who waits for us has its ring open.
-        for k in 0..rings(&self.page).min(MOST_RINGS) {
-            if let std::collections::btree_map::Entry::Vacant(place) = self.rings.entry(k) {
-                let path = folder.join(format!("t{k}.ring"));
-                let Ok(file) = open_file(&path, consume) else { continue };
-                place.insert((
-                    {
-                        let (sequence, open) = self.before.get(&k).copied().unwrap_or_default();
-                        Ring::new(file, sequence, open)
-                    },
-                    Vec::new(),
-                ));
-            }
-        }
-        for k in 0..rings(&self.page).min(MOST_RINGS) {
-            let Some((ring, written)) = self.rings.get_mut(&k) else { continue };
-            let Some(page) = ring.page() else { continue };
-            if consume && written.is_empty() {
-                ring.give_back_old();
-            }
-            if written.is_empty() || last {
-                writer.write(block(kind::RING, k, 0), &[], trimmed(&page))?;
-                *written = page;
-            }
-            let mut ready = ring.ready(last).into_iter();
-            loop {
-                let taken = batch.next(ring, &mut ready, last, &|sequence| block(kind::CHUNK, k, sequence))?;
-                if taken.is_empty() {
-                    break;
-                }
-                names(false, writer)?;
-                for taken in taken {
-                    writer.append(&taken.packed)?;
-                    ring.taken(&taken.chunk, consume);
-                    beat();
-                }
-                found = true;
-            }
-        }
-        if last {
-            names(true, writer)?;
-        }
-        Ok(found)
-    }
-}
-
-pub(super) fn read_page(file: &File) -> Option<Vec<u8>> {
-    let mut page = vec![0; PAGE];
-    file.read_exact_at(&mut page, 0).ok()?;
-    (page[..8] == MAGIC.to_le_bytes() && page[8..12] == VERSION.to_le_bytes()).then_some(page)
-}
-
-/// Ring files that the process has made.
-pub(super) fn rings(page: &[u8]) -> u32 {
-    let at = offset_of!(process::Process, rings);
-    page[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
-}
-
-/// A page without the zeros at its end.
-fn trimmed(page: &[u8]) -> &[u8] {
-    &page[..page.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)]
 }
 
 fn padded(page: &[u8]) -> Vec<u8> {

@@ -2,13 +2,11 @@
 //! `trace/ring.rs` does, with the same rule: what says that something is finished is taken from a read
 //! before the one that it is taken from.
 
-use cutap_trace::{ChunkPage, RingPage};
+use cutap_trace::{Bytes, ChunkPage, Held, RingPage};
 use cutap_wire::PAGE;
 use cutap_wire::record::COMMITTED;
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
-use std::fs::File;
 use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// A record that stays unfinished for so long in a full chunk is not waited for.
@@ -20,7 +18,7 @@ const PATIENCE: u32 = 20;
 /// A ring.
 #[derive(Debug)]
 pub struct Ring {
-    file: File,
+    file: Held,
     page: Option<RingPage>,
     /// Number of the last chunk that was taken.
     pub sequence: u64,
@@ -52,7 +50,7 @@ pub struct Chunk {
 
 impl Ring {
     /// `sequence` is the last chunk that was taken before; `open` the one that was open then, and the bytes that were taken of it.
-    pub fn new(file: File, sequence: u64, open: (u64, u64)) -> Ring {
+    pub fn new(file: Held, sequence: u64, open: (u64, u64)) -> Ring {
         Ring {
             file,
             page: None,
@@ -74,6 +72,16 @@ impl Ring {
         let page = RingPage::parse(&bytes)?;
         self.page = Some(page);
         Some(bytes)
+    }
+
+    /// No thread has it, as its first page said the last time.
+    pub fn abandoned(&self) -> bool {
+        self.page.is_some_and(|page| page.abandoned)
+    }
+
+    /// Nothing is expected of it: its file is closed until it is read again.
+    pub fn let_go(&self) {
+        self.file.let_go();
     }
 
     /// Chunks that can be taken now: number and place, in order. With `last`, also the open one, and
@@ -151,7 +159,7 @@ impl Ring {
         if consume {
             let state = chunk.place + offset_of!(ChunkHeader, state) as u64;
             // A chunk that cannot be given back costs disk space, and nothing else.
-            let _ = self.file.write_all_at(&FREE.to_le_bytes(), state);
+            let _ = self.file.write_at(&FREE.to_le_bytes(), state);
         }
     }
 

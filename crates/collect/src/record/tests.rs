@@ -158,7 +158,7 @@ fn round_by_round_and_taken_up_again() {
         }
         let opened = OpenOptions::new().read(true).write(true).open(&file).unwrap();
         let mut again = Recorder::go_on(&path, opened, &file, false).unwrap();
-        again.discover().unwrap();
+        again.discover();
         assert!(!again.other_run());
         again.round(true, &mut || ()).unwrap();
         again.end().unwrap();
@@ -177,7 +177,7 @@ fn another_run_is_not_added() {
     finish(&one, &file);
     let opened = OpenOptions::new().read(true).write(true).open(&file).unwrap();
     let mut recorder = Recorder::go_on(&two, opened, &file, false).unwrap();
-    recorder.discover().unwrap();
+    recorder.discover();
     assert!(recorder.other_run());
 }
 
@@ -206,7 +206,7 @@ fn another_run_with_other_processes_is_not_added() {
     for (run, other) in [(&one, false), (&two, true)] {
         let opened = OpenOptions::new().read(true).write(true).open(&file).unwrap();
         let mut recorder = Recorder::go_on(run, opened, &file, false).unwrap();
-        recorder.discover().unwrap();
+        recorder.discover();
         assert_eq!(recorder.other_run(), other, "{}", run.display());
     }
 }

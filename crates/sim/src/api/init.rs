@@ -9,6 +9,8 @@ use std::ffi::{CStr, CString, c_char};
 use std::sync::OnceLock;
 
 pub extern "C" fn cuInit(flags: u32) -> u32 {
+    // Made once, and now: a child that is forked while another thread makes them would wait for that thread.
+    (config(), words());
     answer_always(|| if flags == 0 { lifecycle::start() } else { Err(Fault::INVALID_VALUE) })
 }
 
@@ -25,12 +27,15 @@ pub extern "C" fn cuGetErrorName(result: u32, name: Out<*const c_char>) -> u32 {
 
 /// The text is the name in plain words: CUDA_ERROR_OUT_OF_MEMORY says "out of memory".
 pub extern "C" fn cuGetErrorString(result: u32, text: Out<*const c_char>) -> u32 {
-    static WORDS: OnceLock<Vec<CString>> = OnceLock::new();
-    let words = WORDS.get_or_init(|| RESULTS.iter().map(|(_, name)| in_words(name)).collect());
     answer_always(|| match RESULTS.iter().position(|(value, _)| *value == result) {
-        Some(at) => text.put(words[at].as_ptr()),
+        Some(at) => text.put(words()[at].as_ptr()),
         None => text.put(std::ptr::null()).and(Err(Fault::INVALID_VALUE)),
     })
+}
+
+fn words() -> &'static [CString] {
+    static WORDS: OnceLock<Vec<CString>> = OnceLock::new();
+    WORDS.get_or_init(|| RESULTS.iter().map(|(_, name)| in_words(name)).collect())
 }
 
 fn in_words(name: &CStr) -> CString {

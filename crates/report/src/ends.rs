@@ -11,6 +11,10 @@ const LISTED: usize = 20;
 /// Names in one line.
 const FEW: usize = 3;
 
+/// Of a run that waited for its beginning to the end.
+const NEVER_BEGAN: &str = "nothing was recorded: with --range profiler that begins with cuProfilerStart or \
+                           cudaProfilerStart, and no call came behind one";
+
 /// What the end has to say, a line each, without the `cutap: ` in front.
 pub fn end_lines(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
@@ -18,6 +22,7 @@ pub fn end_lines(end: &End) -> Vec<String> {
     missing(end, &mut lines);
     lines.extend(raw_lines(end));
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.never_began().then(|| NEVER_BEGAN.to_owned()));
     running(end, &mut lines);
     lines
 }
@@ -27,6 +32,7 @@ pub fn end_notes(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     missing(end, &mut lines);
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.never_began().then(|| NEVER_BEGAN.to_owned()));
     running(end, &mut lines);
     lines
 }

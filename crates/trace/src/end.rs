@@ -148,13 +148,34 @@ pub struct End {
     pub absent: Vec<Absent>,
     /// When the run was switched, and how often beyond the times that are known.
     pub switched: (Vec<Switched>, u32),
+    /// A thread whose ring was full dropped what came (--lossy).
+    pub lossy: bool,
+    /// Recording was to begin with cuProfilerStart (--range profiler).
+    pub range: bool,
+    /// Rings that there were.
+    pub rings: u64,
 }
 
 impl End {
+    /// What is known of the run beside its processes.
+    pub(crate) fn of(opened: &Opened) -> End {
+        let (lossy, range) = opened.is_lossy_or_range();
+        End { failed: opened.failed(), switched: opened.switched(), lossy, range, ..End::default() }
+    }
+
+    /// Under --range profiler nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.
+    pub fn never_began(&self) -> bool {
+        self.range && self.rings == 0 && self.overwritten == 0
+    }
+
     /// Takes over what a process counted and listed.
     pub(crate) fn folder(&mut self, folder: &mut Folder) {
         folder.refresh();
-        for (reason, count) in folder.page.counters.into_iter().enumerate().filter(|c| c.1 > 0) {
+        self.rings += u64::from(folder.page.rings);
+        let waits = folder.may_go_on();
+        let counters = folder.page.counters.into_iter().enumerate();
+        // Who waits and has not ended goes on.
+        for (reason, count) in counters.filter(|c| c.1 > 0 && (c.0 != reason::CALL_WAITED || !waits)) {
             match self.counts.iter_mut().find(|c| c.reason == reason) {
                 Some(sum) => sum.count = sum.count.saturating_add(count),
                 None => self.counts.push(Count { reason, text: self.reason(reason), count }),
@@ -230,12 +251,16 @@ impl End {
 
     /// What a reason says to a person.
     pub fn reason(&self, reason: usize) -> &'static str {
+        if reason == cutap_wire::count::STACK_NOT_KEPT && self.lossy {
+            return "stacks not kept, or only in part: their thread's ring was full (--lossy)";
+        }
         cutap_wire::count::text(reason).unwrap_or("counted for a reason that this version does not know")
     }
 
     /// The same with how often.
     pub fn counted(&self, reason: usize, times: u64) -> String {
-        let one = cutap_wire::count::text_of_one(reason).filter(|_| times == 1);
+        let stacks = reason == cutap_wire::count::STACK_NOT_KEPT;
+        let one = cutap_wire::count::text_of_one(reason).filter(|_| times == 1 && !stacks);
         format!("{times} {}", one.unwrap_or_else(|| self.reason(reason)))
     }
 

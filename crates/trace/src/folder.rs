@@ -4,6 +4,7 @@
 use crate::bytes::read_at;
 use crate::clock::{Clock, Pair};
 use crate::event::Process;
+use crate::going::lives;
 use crate::names::{Known, Names};
 use crate::names_file::NamesFile;
 use crate::pages::ProcPage;
@@ -148,6 +149,11 @@ impl Folder {
     pub fn let_go(&self) {
         self.page_file.let_go();
         self.names_file.iter().for_each(NamesFile::let_go);
+    }
+
+    /// Its process has not ended, as far as its number tells; of a recording nobody knows.
+    pub fn may_go_on(&self) -> bool {
+        !self.page_file.still() && lives(self.page.pid)
     }
 
     /// What files `t<k>.<kind>` hold, for each of the process's threads that has one.

@@ -180,7 +180,7 @@ impl Follow {
 
     /// What is known at the end. To be called after the last `poll`.
     pub fn end(&mut self) -> End {
-        let mut end = End::default();
+        let mut end = End::of(&self.opened);
         handed::tell(&mut self.told);
         let now = self.sources.iter().map(|s| s.events.last()).max().unwrap_or(0);
         for folder in &mut self.folders {
@@ -194,9 +194,7 @@ impl Follow {
         }
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.absent = self.shared.files.absent();
-        end.failed = self.opened.failed();
         end.recorded(&self.opened);
-        end.switched = self.opened.switched();
         end.settle(self.opened.forgotten());
         end.filtered = self.filtered(now);
         end.launches_of_shown();

@@ -12,7 +12,7 @@ pub fn noticed(run: &Path) -> Result<End, Error> {
     let opened = Opened::new(run)?;
     let mut clock = Clock::of(opened.ticks_per_second(), false);
     let names = opened.store.processes().unwrap_or_default();
-    let mut end = End { failed: opened.failed(), switched: opened.switched(), ..End::default() };
+    let mut end = End::of(&opened);
     for mut folder in names.iter().filter_map(|name| Folder::open(&opened.store, name, &mut clock)) {
         folder.read_names(true);
         end.folder(&mut folder);

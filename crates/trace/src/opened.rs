@@ -112,6 +112,13 @@ impl Opened {
         ((0..kept).map(one).collect(), times - kept as u32)
     }
 
+    /// A full ring drops what comes; recording begins with cuProfilerStart.
+    pub(crate) fn is_lossy_or_range(&self) -> (bool, bool) {
+        let page = self.store.control().unwrap_or_default();
+        let flags = crate::bytes::u64_at(&page, offset_of!(control::Control, flags));
+        (flags & control::LOSSY != 0, flags & control::RANGE != 0)
+    }
+
     /// It is a run folder whose chunks a collector reads, or has read, and gives back.
     pub(crate) fn is_drained(&self) -> bool {
         let page = self.store.control().unwrap_or_default();

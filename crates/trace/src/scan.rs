@@ -140,7 +140,7 @@ impl Scan {
 
     /// Hands out all calls that the filter lets through, and says what is known at the end.
     pub fn run(&mut self, calls: &mut dyn Calls) -> End {
-        let (mut end, mut open, shared) = (End::default(), 0, &mut self.shared);
+        let (mut end, mut open, shared) = (End::of(&self.opened), 0, &mut self.shared);
         let names = self.opened.store.processes().unwrap_or_default();
         let folders = names.iter().filter_map(|n| Folder::open(&self.opened.store, n, &mut shared.clock));
         let mut folders: Vec<Folder> = folders.collect();
@@ -174,9 +174,7 @@ impl Scan {
             }
             end.folder(folder);
         }
-        end.failed = self.opened.failed();
         end.recorded(&self.opened);
-        end.switched = self.opened.switched();
         end.settle(self.opened.forgotten());
         end.open = open;
         end.counted = counted(&mut folders, shared);

@@ -176,6 +176,8 @@ fn a_flight_recorder_is_written_out_while_it_flies() {
         let shown = Shown::while_written(&dump, 8);
         // Each thread's last 256 KiB, less a chunk.
         assert!(shown.allocations > 8 * 500 && shown.overwritten > 0, "{shown:?}");
+        // Threads wait for the dump itself, and nothing has ended.
+        assert_eq!(shown.waited, 0, "{shown:?}");
         let again = ctl(program.clone(), &dump);
         assert!(again.stderr.contains("give a new file") && again.status.code() == Some(125), "{again:?}");
         fs::remove_file(&dump).unwrap();
@@ -241,6 +243,7 @@ fn with_stacks() {
         let said =
             done.stderr.lines().filter(|l| !l.contains(" stacks not kept, or only in part: ")).map(str::to_owned);
         assert_eq!((done.status.code(), said.collect()), (Some(0), shown.said_of_dropped()), "{full:?}");
+        assert!(!done.stderr.contains("no room in the run folder"), "{full:?}: {}", done.stderr);
         assert_eq!(shown.allocations + shown.dropped + shown.overwritten, made, "{full:?} {shown:?}");
         if full.len() > 1 {
             let text = finish(Command::new(cutap()).arg("show").arg(&file)).stdout;
@@ -278,5 +281,32 @@ fn a_flight_recorder_of_many_processes_has_a_bound() {
         let (kept, bytes) = of("64K,1M", words);
         // The program's own folder, and its last children's.
         assert!((3..20).contains(&kept) && bytes < 1500 << 10, "{words:?}: {kept} processes, {bytes} bytes");
+    }
+}
+
+/// A run that waits for its beginning to the end says so, whoever reads it.
+#[test]
+fn a_range_that_never_begins_is_said() {
+    let folder = scratch("range");
+    let [file, left] = ["run.cutap", "left"].map(|name| folder.join(name));
+    let under = |words: &[&str]| {
+        let mut command = Command::new(cutap());
+        command.args(words).args(["--range", "profiler", "--run"]).arg(&left);
+        let done = finish(command.arg("--").arg(out().join("slow")).env("LD_LIBRARY_PATH", out()));
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        done.stderr
+    };
+    let said =
+        |text: &str| text.matches("cutap: nothing was recorded: with --range profiler that begins with cu").count();
+    let recorded = under(&["record", "-o", file.to_str().unwrap()]);
+    assert_eq!(said(&recorded), 1, "{recorded}");
+    for words in [&["show"][..], &["show", "-c"], &["report"]] {
+        let shown = finish(Command::new(cutap()).args(words).arg(&file)).everything();
+        assert_eq!(said(&shown), 1, "{words:?}: {shown}");
+    }
+    for words in [&["trace"][..], &["trace", "-c"], &["trace", "-C"]] {
+        fs::remove_dir_all(&left).unwrap();
+        let traced = under(words);
+        assert_eq!(said(&traced), 1, "{words:?}: {traced}");
     }
 }

@@ -5,8 +5,10 @@ use super::batch::Batch;
 use super::names::Names;
 use super::recorder::Last;
 use super::ring::Ring;
+use crate::outlive::alive;
 use cutap_file::{Block, Writer, kind};
 use cutap_trace::{Held, is_gone};
+use cutap_wire::count::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -73,6 +75,11 @@ impl Process {
             writer.write(block(kind::PROCESS, 0, 0), &[], self.name.as_bytes())?;
         }
         if first || last {
+            let mut page = page.clone();
+            // Who waits and has not ended goes on: perhaps for us, while a flight recorder is copied.
+            if alive(pid(&page)) {
+                page[offset_of!(process::Process, counters) + CALL_WAITED * 8..][..8].fill(0);
+            }
             writer.write(block(kind::PAGE, 0, 0), &[], trimmed(&page))?;
         }
         self.page = page;
@@ -131,17 +138,11 @@ impl Process {
             names(true, writer)?;
         }
         self.ended = !found && !self.rings.is_empty() && self.rings.values().all(|ring| ring.0.abandoned());
-        self.ended &= is_gone(self.pid());
+        self.ended &= is_gone(pid(&self.page));
         if self.ended {
             self.let_go();
         }
         Ok(found)
-    }
-
-    /// Its number, as it sees it itself.
-    fn pid(&self) -> u32 {
-        let at = offset_of!(process::Process, pid);
-        self.page[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
     }
 
     /// Nothing is expected of it: its files are closed until they are read again.
@@ -156,6 +157,12 @@ pub(super) fn read_page(file: &Held) -> Option<Vec<u8>> {
     let mut page = vec![0; PAGE];
     file.read_exact_at(&mut page, 0).ok()?;
     (page[..8] == MAGIC.to_le_bytes() && page[8..12] == VERSION.to_le_bytes()).then_some(page)
+}
+
+/// Its number, as it sees it itself.
+fn pid(page: &[u8]) -> u32 {
+    let at = offset_of!(process::Process, pid);
+    page[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
 }
 
 /// Ring files that the process has made.

@@ -3,7 +3,7 @@
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice, reason, say};
+use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice, reason};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::line::Line;
@@ -12,6 +12,7 @@ use crate::output::{Form, look_at_programs, output_to};
 use crate::record::Recorder;
 use crate::recover::damaged_parts;
 use crate::spool::{Lines, Spool};
+use crate::stays;
 use crate::sums::Sums;
 use crate::trim::Trim;
 use cutap_report::Output;
@@ -81,7 +82,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let mut others = Outliving::new(&options.run);
     let broken = loop {
         let last = line.program_is_over()
-            && !(options.record && page.follows_children() && others.any(|names| stay(&mut line, names)));
+            && !(options.record && page.follows_children() && others.any(|names| stays::for_calls(&mut line, names)));
         // Early, for a collector that is killed; and at the end, of the longest time: of a run that is shorter, of all of it.
         let whole = !options.again || page.rate() == 0;
         if !measured && rate.is_measured() || last && (whole || rate.is_measured()) {
@@ -120,7 +121,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         if !options.form.quiet {
             page.stop_recording();
         }
-        while others.any(|names| stay_for_hooks(&mut line, names)) {
+        while others.any(|names| stays::for_hooks(&mut line, names)) {
             line.wait(PAUSE_MS.1);
         }
     }
@@ -178,36 +179,6 @@ fn begin(options: &CollectorOptions, line: &mut Line) -> Result<()> {
         let what = if options.record { "recording" } else { "trace" };
         Error::own(format!("cannot write the {what}: {}; {}", reason(&e), advice(&e, "write to another place with -o")))
     })
-}
-
-/// Processes of the run live on: a recording goes on until the last of them has ended.
-fn stay(line: &mut Line, names: &[String]) {
-    let (verb, whose, end) = if names.len() == 1 { ("runs", "its", "it ends") } else { ("run", "their", "they end") };
-    let (names, ours) = (names.join(", "), std::process::id());
-    say(&format!("{names} still {verb}; {whose} calls are added to the recording until {end} (by process {ours})"));
-    line.stays();
-    leave(&[2]);
-}
-
-/// Processes of the run live on, and a hook library that they have yet to meet stands in the run folder.
-fn stay_for_hooks(line: &mut Line, names: &[String]) {
-    let (verb, them, end) = if names.len() == 1 { ("runs", "it", "it ends") } else { ("run", "them", "they end") };
-    let (names, ours) = (names.join(", "), std::process::id());
-    say(&format!("{names} still {verb}; the hooks act in {them} until {end} (process {ours} waits for that)"));
-    line.stays();
-    leave(&[1, 2]);
-}
-
-/// Nobody who reads these to their end is to wait for us.
-fn leave(descriptors: &[i32]) {
-    // SAFETY: replaces our own descriptors.
-    unsafe {
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-        for descriptor in descriptors {
-            libc::dup2(null, *descriptor);
-        }
-        libc::close(null);
-    }
 }
 
 /// What is done with what the rings hold.

@@ -40,6 +40,7 @@ mod signals;
 mod simulated;
 mod spool;
 mod stacks;
+mod stays;
 mod sums;
 mod switch;
 mod trace;

@@ -6,6 +6,7 @@
 //! size. Nothing here formats a line; that is `cutap-report`.
 
 mod ahead;
+mod begun;
 mod bytes;
 mod calls;
 mod clock;

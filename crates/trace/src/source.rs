@@ -1,20 +1,21 @@
 //! One ring's records made into events, in the order of the ring: paired, named and timed. They wait here for earlier ones of other threads.
 
+use crate::begun::{Begun, call, noted};
 use crate::calls::{Ended, Open, Shown, Stack};
 use crate::clock::{Clock, Pair};
-use crate::event::{Answer, Args, Call, Did, Event, Exit, Hooked, Layer, Lookup, LookupKind, State, Thread};
+use crate::event::{Answer, Call, Event, Exit, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::judge::{judge, launch, looked_at, unfinished, wanted_at_end};
-use crate::names::{Known, Launch, clean};
+use crate::judge::{judge, looked_at, unfinished, wanted_at_end};
+use crate::names::clean;
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
 use crate::stacked;
 use cutap_calls::known::Tables;
 use cutap_stacks::Files;
-use cutap_wire::record::{self, Fragments, Parent, Record, Words, note};
+use cutap_wire::record::{self, Parent, Record};
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// Chunks that are kept for a call that has not ended: half of a ring.
 const MOST_HELD: usize = 16;
@@ -75,16 +76,6 @@ pub struct Events {
 /// An event that waits: when it is handed out, whether it is shown, and its time in ticks. One that is
 /// not shown tells the interpreter what there is.
 pub type Waiting = (u64, Event, bool, u64);
-
-/// What an enter record says beside the function.
-struct Begun<'a> {
-    ns: u64,
-    ticks: u64,
-    caller: u64,
-    depth: u32,
-    words: Words<'a>,
-    memory: Fragments<'a>,
-}
 
 impl Source {
     pub fn new(folder: usize, ring: Ring) -> Source {
@@ -217,7 +208,8 @@ impl Events {
                 let (words, memory) = words.split(known.words);
                 let begun = Begun { ns, ticks, caller, depth, words, memory };
                 let call = if known.shown || looked_at(shared, &known) {
-                    self.call(&known, &begun, shared, folder)
+                    let thread = self.thread.clone();
+                    thread.map(|thread| call((&thread, &self.stack), &known, &begun, shared, folder))
                 } else {
                     None
                 };
@@ -271,7 +263,7 @@ impl Events {
                 }
             }
             Record::Thread { tid } => self.thread(tid, folder, shared),
-            Record::Note { number, what, value } => self.note(number, what, value, folder),
+            Record::Note { number, what, value } => noted(&mut self.stack, number, what, value, folder),
             Record::Stack(piece) => stacked::piece(&mut self.stack, &piece, folder, shared),
             Record::Lookup(lookup) => {
                 let ns = self.time(folder.ns(&shared.clock, lookup.ticks), lookup.ticks);
@@ -329,81 +321,6 @@ impl Events {
             self.give_up(&open, filter);
         }
         ended
-    }
-
-    fn call(&self, known: &Known, begun: &Begun<'_>, shared: &Shared, folder: &mut Folder) -> Option<Arc<Call>> {
-        let (kernel, instance) = (OnceLock::new(), OnceLock::new());
-        if let Launch::Word(n) = known.launch
-            && let Some(name) = self.kernel(begun.words.get(n).unwrap_or(0), begun.ticks, folder)
-        {
-            let _ = kernel.set(name);
-        }
-        if known.function.layer == Layer::Runtime
-            && known.function.instance.is_none()
-            && let Some(of_object) = folder.names.instance_of(known.object)
-        {
-            let _ = instance.set(of_object.clone());
-        }
-        let call = Arc::new(Call {
-            thread: self.thread.clone()?,
-            function: known.function.clone(),
-            depth: begun.depth,
-            start_ns: begun.ns,
-            ticks: begun.ticks,
-            caller: begun.caller,
-            args: Args::from(begun.words),
-            memory: if shared.decode || known.tests.is_some() { begun.memory.bytes().into() } else { Box::default() },
-            parent: if known.parent { self.stack.top().cloned() } else { None },
-            inputs: OnceLock::new(),
-            passed: OnceLock::new(),
-            launched: OnceLock::new(),
-            told: Default::default(),
-            judged: OnceLock::new(),
-            kernel,
-            instance,
-            hooked: Default::default(),
-            stack: OnceLock::new(),
-        });
-        if known.parent && shared.filter.asks_arguments() {
-            launch(&call, folder);
-        }
-        Some(call)
-    }
-
-    /// Name of the kernel behind a handle, else the one that the runtime call around it launches.
-    fn kernel(&self, handle: u64, ticks: u64, folder: &mut Folder) -> Option<Arc<str>> {
-        if let Some(name) = folder.names.kernels.at(handle, ticks) {
-            return Some(name);
-        }
-        if folder.stale {
-            folder.read_names(true);
-        }
-        let by_handle = folder.names.kernels.at(handle, ticks);
-        by_handle.or_else(|| self.stack.top().and_then(|parent| parent.kernel().cloned()))
-    }
-
-    fn note(&mut self, number: u32, what: u64, value: u64, folder: &mut Folder) {
-        let Some(call) = self.stack.find(number).and_then(|o| o.call.as_ref()) else { return };
-        if what == note::KERNEL {
-            let mut name = folder.names.kernels.by_id(value);
-            if name.is_none() && folder.stale {
-                folder.read_names(true);
-                name = folder.names.kernels.by_id(value);
-            }
-            name.map(|n| call.kernel.set(n));
-        } else if what == note::INSTANCE {
-            if folder.names.instance_by_id(value).is_none() && folder.stale {
-                folder.read_names(true);
-            }
-            folder.names.instance_by_id(value).map(|i| call.instance.set(i.clone()));
-        } else if let Some(did) = Did::of_note(what, value) {
-            let n = (what >> 8 & 0xff) as usize;
-            if folder.names.hooks.len() <= n && folder.stale {
-                folder.read_names(true);
-            }
-            let hook = folder.names.hooks.get(n).cloned().unwrap_or_else(|| format!("hook {n}").into());
-            call.hooked.lock().unwrap_or_else(PoisonError::into_inner).push(Hooked { hook, did });
-        }
     }
 
     fn lookup(&mut self, lookup: &record::Lookup<'_>, ns: u64, folder: &mut Folder, shared: &mut Shared) {

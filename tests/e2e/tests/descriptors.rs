@@ -167,3 +167,22 @@ fn a_recording_is_emptied_only_when_the_next_one_begins() {
     }
     assert!(fs::read(&file).unwrap() == before, "{done:?}");
 }
+
+/// Its calls up to then are counted.
+#[test]
+fn a_process_that_cannot_make_its_folder_at_first_is_recorded_once_it_can() {
+    for mode in ["record", "trace"] {
+        let folder = scratch("no-folder");
+        let file = folder.join("out");
+        let mut command = Command::new(cutap());
+        command.args([mode, "-o"]).arg(&file).arg("--").arg(out().join("no_folder")).env("LD_LIBRARY_PATH", out());
+        let done = finish(&mut command);
+        assert_eq!((done.stdout.as_str(), done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+        let shown = || finish(Command::new(cutap()).arg("show").arg(&file)).everything();
+        let text = if mode == "record" { shown() } else { fs::read_to_string(&file).expect("a trace") };
+        assert_eq!(text.matches("cuDriverGetVersion(").count(), 150, "{mode}: {text}");
+        // A trace says it in its own last lines.
+        let said = "1 calls not recorded: the thread's ring could not be made\n";
+        assert!([done.stderr, text].concat().contains(said), "{mode}");
+    }
+}

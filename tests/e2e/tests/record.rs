@@ -59,24 +59,6 @@ fn what_was_not_recorded_is_said_at_the_end() {
     assert_eq!(said(&["record", "-o", &file], "recursion"), "");
 }
 
-/// Its calls up to then are counted.
-#[test]
-fn a_process_that_cannot_make_its_folder_at_first_is_recorded_once_it_can() {
-    for mode in ["record", "trace"] {
-        let folder = scratch("no-folder");
-        let file = folder.join("out");
-        let mut command = Command::new(cutap());
-        command.args([mode, "-o"]).arg(&file).arg("--").arg(out().join("no_folder")).env("LD_LIBRARY_PATH", out());
-        let done = finish(&mut command);
-        assert_eq!((done.stdout.as_str(), done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
-        let text = if mode == "record" { show(&file) } else { fs::read_to_string(&file).expect("a trace") };
-        assert_eq!(text.matches("cuDriverGetVersion(").count(), 150, "{mode}: {text}");
-        // A trace says it in its own last lines.
-        let said = "1 calls not recorded: the thread's ring could not be made\n";
-        assert!([done.stderr, text].concat().contains(said), "{mode}");
-    }
-}
-
 #[test]
 fn processes_and_threads() {
     case("exec").recorded().golden();

@@ -1,0 +1,35 @@
+//! What a person is told when the collector goes on without the front, for processes that outlive the program; and what it leaves then, so
+//! that nobody waits for it.
+
+use crate::error::say;
+use crate::line::Line;
+
+/// Processes of the run live on: a recording goes on until the last of them has ended.
+pub fn for_calls(line: &mut Line, names: &[String]) {
+    let (verb, whose, end) = if names.len() == 1 { ("runs", "its", "it ends") } else { ("run", "their", "they end") };
+    let (names, ours) = (names.join(", "), std::process::id());
+    say(&format!("{names} still {verb}; {whose} calls are added to the recording until {end} (by process {ours})"));
+    line.stays();
+    leave(&[2]);
+}
+
+/// Processes of the run live on, and a hook library that they have yet to meet stands in the run folder.
+pub fn for_hooks(line: &mut Line, names: &[String]) {
+    let (verb, them, end) = if names.len() == 1 { ("runs", "it", "it ends") } else { ("run", "them", "they end") };
+    let (names, ours) = (names.join(", "), std::process::id());
+    say(&format!("{names} still {verb}; the hooks act in {them} until {end} (process {ours} waits for that)"));
+    line.stays();
+    leave(&[1, 2]);
+}
+
+/// Nobody who reads these to their end is to wait for us.
+fn leave(descriptors: &[i32]) {
+    // SAFETY: replaces our own descriptors.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        for descriptor in descriptors {
+            libc::dup2(null, *descriptor);
+        }
+        libc::close(null);
+    }
+}

@@ -1,0 +1,103 @@
+//! A call as its enter record tells it, and what notes add to it: the kernel's name, the instance of its runtime, what hooks did.
+
+use crate::calls::Stack;
+use crate::event::{Args, Call, Did, Hooked, Layer, Thread};
+use crate::folder::Folder;
+use crate::judge::launch;
+use crate::names::{Known, Launch};
+use crate::source::Shared;
+use cutap_wire::record::{Fragments, Words, note};
+use std::sync::{Arc, OnceLock, PoisonError};
+
+/// What an enter record says beside the function.
+pub struct Begun<'a> {
+    pub ns: u64,
+    pub ticks: u64,
+    pub caller: u64,
+    pub depth: u32,
+    pub words: Words<'a>,
+    pub memory: Fragments<'a>,
+}
+
+/// The call of a thread, inside of the open ones.
+pub fn call(
+    (thread, open): (&Arc<Thread>, &Stack),
+    known: &Known,
+    begun: &Begun<'_>,
+    shared: &Shared,
+    folder: &mut Folder,
+) -> Arc<Call> {
+    let (kernel, instance) = (OnceLock::new(), OnceLock::new());
+    if let Launch::Word(n) = known.launch
+        && let Some(name) = kernel_of(open, begun.words.get(n).unwrap_or(0), begun.ticks, folder)
+    {
+        let _ = kernel.set(name);
+    }
+    if known.function.layer == Layer::Runtime
+        && known.function.instance.is_none()
+        && let Some(of_object) = folder.names.instance_of(known.object)
+    {
+        let _ = instance.set(of_object.clone());
+    }
+    let call = Arc::new(Call {
+        thread: thread.clone(),
+        function: known.function.clone(),
+        depth: begun.depth,
+        start_ns: begun.ns,
+        ticks: begun.ticks,
+        caller: begun.caller,
+        args: Args::from(begun.words),
+        memory: if shared.decode || known.tests.is_some() { begun.memory.bytes().into() } else { Box::default() },
+        parent: if known.parent { open.top().cloned() } else { None },
+        inputs: OnceLock::new(),
+        passed: OnceLock::new(),
+        launched: OnceLock::new(),
+        told: Default::default(),
+        judged: OnceLock::new(),
+        kernel,
+        instance,
+        hooked: Default::default(),
+        stack: OnceLock::new(),
+    });
+    if known.parent && shared.filter.asks_arguments() {
+        launch(&call, folder);
+    }
+    call
+}
+
+/// Name of the kernel behind a handle, else the one that the runtime call around it launches.
+fn kernel_of(open: &Stack, handle: u64, ticks: u64, folder: &mut Folder) -> Option<Arc<str>> {
+    if let Some(name) = folder.names.kernels.at(handle, ticks) {
+        return Some(name);
+    }
+    if folder.stale {
+        folder.read_names(true);
+    }
+    let by_handle = folder.names.kernels.at(handle, ticks);
+    by_handle.or_else(|| open.top().and_then(|parent| parent.kernel().cloned()))
+}
+
+/// A note of an open call.
+pub fn noted(open: &mut Stack, number: u32, what: u64, value: u64, folder: &mut Folder) {
+    let Some(call) = open.find(number).and_then(|o| o.call.as_ref()) else { return };
+    if what == note::KERNEL {
+        let mut name = folder.names.kernels.by_id(value);
+        if name.is_none() && folder.stale {
+            folder.read_names(true);
+            name = folder.names.kernels.by_id(value);
+        }
+        name.map(|n| call.kernel.set(n));
+    } else if what == note::INSTANCE {
+        if folder.names.instance_by_id(value).is_none() && folder.stale {
+            folder.read_names(true);
+        }
+        folder.names.instance_by_id(value).map(|i| call.instance.set(i.clone()));
+    } else if let Some(did) = Did::of_note(what, value) {
+        let n = (what >> 8 & 0xff) as usize;
+        if folder.names.hooks.len() <= n && folder.stale {
+            folder.read_names(true);
+        }
+        let hook = folder.names.hooks.get(n).cloned().unwrap_or_else(|| format!("hook {n}").into());
+        call.hooked.lock().unwrap_or_else(PoisonError::into_inner).push(Hooked { hook, did });
+    }
+}

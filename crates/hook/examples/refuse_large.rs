@@ -1,5 +1,8 @@
-//! Refuses allocations above HOOK_LIMIT bytes (1 GiB if it is not set), of the driver and of every copy of the
-//! runtime, with the out-of-memory result that each has.
+//! Refuses device memory above HOOK_LIMIT bytes (1 GiB if it is not set), of the driver and of every copy of the
+//! runtime, with the out-of-memory result that each has: all functions that take a size, or the sides of what they
+//! allocate (without the padding of rows). Not refused: arrays (cuArrayCreate, cudaMallocArray and their kin, whose
+//! sides are in elements), nodes of graphs that allocate (cuGraphAddMemAllocNode: a struct) and page-locked memory of
+//! the host (cuMemHostAlloc, cudaMallocHost).
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use cutap_hook::{Call, DRIVER, Handler, RUNTIME, Wants, hook};
@@ -8,11 +11,24 @@ use cutap_hook::{Call, DRIVER, Handler, RUNTIME, Wants, hook};
 const OUT_OF_MEMORY: u64 = 2;
 
 static LIMIT: AtomicU64 = AtomicU64::new(1 << 30);
-static OF_THE_DRIVER: Handler = Handler::before(|call| refuse(call, "bytesize"));
-static OF_A_RUNTIME: Handler = Handler::before(|call| refuse(call, "size"));
+static REFUSE: Handler = Handler::before(refuse);
 
-fn refuse(call: &mut Call, size: &str) {
-    if call.unsigned(size) > LIMIT.load(Relaxed) {
+fn asked(call: &Call) -> u64 {
+    let index = |name| call.function().index(name);
+    let product = |a, b| call.unsigned(a).saturating_mul(call.unsigned(b));
+    let mut extent = [[0; 8]; 3];
+    if call.read("extent", extent.as_flattened_mut()).is_ok() {
+        return extent.into_iter().map(u64::from_ne_bytes).fold(1, u64::saturating_mul);
+    }
+    match index("bytesize").or(index("size")) {
+        Some(n) => call.unsigned_at(n),
+        None if index("WidthInBytes").is_some() => product("WidthInBytes", "Height"),
+        None => product("width", "height"),
+    }
+}
+
+fn refuse(call: &mut Call) {
+    if asked(call) > LIMIT.load(Relaxed) {
         // Where a runtime cannot be answered, the driver's function below it is.
         let _ = call.answer(OUT_OF_MEMORY);
     }
@@ -22,16 +38,27 @@ fn wants(wants: &Wants) {
     if let Some(limit) = wants.environment(c"HOOK_LIMIT").and_then(|l| l.to_str().ok()?.parse().ok()) {
         LIMIT.store(limit, Relaxed);
     }
-    for (layer, name, handler) in [
-        (DRIVER, c"cuMemAlloc_v2", &OF_THE_DRIVER),
-        (DRIVER, c"cuMemAllocAsync*", &OF_THE_DRIVER),
-        (DRIVER, c"cuMemAllocManaged", &OF_THE_DRIVER),
-        (RUNTIME, c"cudaMalloc", &OF_A_RUNTIME),
-        (RUNTIME, c"cudaMallocAsync*", &OF_A_RUNTIME),
-        (RUNTIME, c"cudaMallocManaged", &OF_A_RUNTIME),
-    ] {
-        // Six are always taken.
-        let _ = wants.function(layer, name, handler);
+    let of_the_driver = [
+        c"cuMemAlloc",
+        c"cuMemAllocPitch",
+        c"cuMemAllocAsync",
+        c"cuMemAllocManaged",
+        c"cuMemAllocFromPoolAsync",
+        c"cuMemCreate",
+    ];
+    let of_a_runtime = [
+        c"cudaMalloc",
+        c"cudaMallocPitch",
+        c"cudaMalloc3D",
+        c"cudaMallocAsync",
+        c"cudaMallocManaged",
+        c"cudaMallocFromPoolAsync",
+    ];
+    for (layer, names) in [(DRIVER, of_the_driver), (RUNTIME, of_a_runtime)] {
+        for name in names {
+            // Twelve are always taken.
+            let _ = wants.function(layer, name, &REFUSE);
+        }
     }
 }
 hook!(wants);

@@ -161,6 +161,20 @@ impl Call<'_> {
             _ => self.write_at(n, &value),
         }
     }
+    /// The bytes of an argument, such as a struct by value; those behind its end stay as they are.
+    pub fn read(&self, name: &str, to: &mut [u8]) -> Result<(), Refused> {
+        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        let (at, bytes) = (to.as_mut_ptr().cast(), to.len());
+        // SAFETY: the host's function, with its own call and as many bytes as there are.
+        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.read)(self.0, n as c_int, at, bytes) }))
+    }
+    /// Changes them, before the call.
+    pub fn write(&mut self, name: &str, from: &[u8]) -> Result<(), Refused> {
+        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        let (at, bytes) = (from.as_ptr().cast(), from.len());
+        // SAFETY: as above.
+        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.write)(self.0, n as c_int, at, bytes) }))
+    }
     /// Answers without calling: the program gets this result.
     pub fn answer(&mut self, result: u64) -> Result<(), Refused> {
         // SAFETY: the host's function, with its own call.

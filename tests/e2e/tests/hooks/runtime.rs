@@ -84,6 +84,60 @@ fn allocations_above_a_size_are_refused_in_c_and_rust() {
     }
 }
 
+/// By each function that takes a size or sides, of every kind of runtime and of the driver.
+#[test]
+fn no_way_to_allocate_by_size_or_sides_passes_the_limit_in_c_and_rust() {
+    let ways = [
+        "cudaMalloc",
+        "cudaMallocPitch",
+        "cudaMallocPitch, beyond all numbers",
+        "cudaMalloc3D",
+        "cudaMallocManaged",
+        "cudaMallocAsync",
+        "cudaMallocAsync_ptsz",
+        "cudaMallocFromPoolAsync",
+        "cudaMallocFromPoolAsync_ptsz",
+        "cuMemAlloc_v2",
+        "cuMemAllocPitch_v2",
+        "cuMemAllocManaged",
+        "cuMemAllocAsync",
+        "cuMemAllocAsync_ptsz",
+        "cuMemAllocFromPoolAsync",
+        "cuMemAllocFromPoolAsync_ptsz",
+        "cuMemCreate",
+    ];
+    let expected: String = ways.iter().map(|way| format!("{way}: 0 2\n")).collect();
+    let names: Vec<&str> = ways.iter().filter_map(|way| way.split(',').next()).collect();
+    for hook in [hook("refuse_large"), rust_hook("refuse_large")] {
+        for runtime in [linked("13.0"), linked("12.9"), shared("12.9")] {
+            let Some(program) = with_runtime("large", runtime, &[]) else { continue };
+            let run = under(&["trace", "--sim"], &[&hook], &[text(&program)], &[]);
+            assert!(run.stdout.starts_with(&expected), "{run:?}");
+            // Where the program asked, not somewhere below.
+            let answered = run.stderr.lines().filter(|l| l.contains("[answered by "));
+            let answered: Vec<&str> = answered.filter_map(|l| l.split_once('(')?.0.split_whitespace().last()).collect();
+            assert_eq!(answered, names, "{}", run.stderr);
+        }
+    }
+}
+
+/// Asked of the driver and of the runtime, there is one device where there are three.
+#[test]
+fn one_device_is_told_by_the_driver_too_in_c_and_rust() {
+    let nothing = hook("nothing");
+    for hook in [hook("one_device"), rust_hook("one_device")] {
+        for runtime in [linked("13.0"), linked("12.9"), shared("12.9")] {
+            let Some(program) = with_runtime("large", runtime, &[]) else { continue };
+            let set = [("CUTAP_SIM_DEVICES", "3")];
+            let end = |said: &str| said[said.find("cuDeviceGetCount").expect("its line")..].to_owned();
+            let plain = simulated(&[&nothing], &program, &set);
+            assert_eq!(end(&plain), "cuDeviceGetCount: 0 3\ncudaGetDeviceCount: 0 3\n");
+            let said = simulated(&[&hook], &program, &set);
+            assert_eq!(end(&said), "cuDeviceGetCount: 0 1\ncudaGetDeviceCount: 0 1\n");
+        }
+    }
+}
+
 /// A file size limit below what the first files of a process need: nothing is recorded, and hooks act all the same.
 #[test]
 fn hooks_act_in_a_process_that_cannot_write() {
@@ -211,11 +265,18 @@ fn a_program_without_unwind_tables_is_told_of() {
 fn every_copy_and_the_driver_call_that_it_becomes() {
     let copies = hook("copies");
     let becomes = |sync: &str, asynchronous: &str, ds: &str, sz: &str| {
-        let sync = ["cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemcpy", "cuMemcpy2DUnaligned_v2"]
+        let at_once = ["cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemcpy", "cuMemcpy2DUnaligned_v2"]
             .map(|driver| format!("{sync}: {driver}{ds}\n"));
-        let asynchronous = ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyAsync"]
-            .map(|driver| format!("{asynchronous}: {driver}{sz}\n"));
-        sync.concat() + &asynchronous.concat() + "done 0\n"
+        let of_the_stream = [
+            "cuMemcpyHtoDAsync_v2",
+            "cuMemcpyDtoHAsync_v2",
+            "cuMemcpyDtoDAsync_v2",
+            "cuMemcpyAsync",
+            "cuMemcpy2DAsync_v2",
+        ];
+        let of_the_stream = of_the_stream.map(|driver| format!("{asynchronous}: {driver}{sz}\n"));
+        // Copies of nothing become nothing.
+        at_once.concat() + &of_the_stream.concat() + &format!("{sync}:\n{asynchronous}:\ndone 0\n")
     };
     let all: [Runtime; 4] = [linked("12.9"), linked("13.0"), linked("13.5"), shared("13.0")];
     for runtime in all {

@@ -1,4 +1,4 @@
-/* Every cudaMemcpy and cudaMemcpyAsync, by the default stream and by the per-thread one. */
+/* Every cudaMemcpy and cudaMemcpyAsync, by the default stream and by the per-thread one, and copies of nothing. */
 #include "../../runtimes/cudart.h"
 
 cudaError_t cudaMemcpy_ptds(void *, const void *, size_t, int);
@@ -25,6 +25,9 @@ int main(void) {
     wrong |= cudaMemcpyAsync(back, a, 4096, toHost, stream);
     wrong |= cudaMemcpyAsync(b, a, 4096, onDevice, stream);
     wrong |= cudaMemcpyAsync(b, host, 4096, anyWay, 0);
+    wrong |= cudaMemcpyAsync(back, host, 4096, 0, stream);
+    wrong |= cudaMemcpy(a, host, 0, toDevice);
+    wrong |= cudaMemcpyAsync(a, host, 0, toDevice, stream);
     wrong |= cudaStreamSynchronize(stream);
     printf("done %d\n", wrong);
     return 0;

@@ -2,7 +2,7 @@
 //! name and then put in its place, so that at every moment one whole file is there.
 
 use crate::error::{Error, Result, cannot, reason, say};
-use crate::show::say_open;
+use crate::show::without_end;
 use crate::written;
 use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, pack, walk};
 use std::fs::{self, File, OpenOptions};
@@ -103,7 +103,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         return bad("it is cut off or damaged, and packing would lose what cannot be read");
     }
     if cut.why == Why::Open && !ours {
-        say_open(&path);
+        say(&without_end(&path, cut.at));
     }
     let damaged = "a block in it is damaged, and packing would hide that; keep it as it is";
     if !blocks.iter().any(|(block, _)| block.packing == Packing::Lz4) {

@@ -90,13 +90,13 @@ pub(crate) fn say_counted(run: &Path, end: &End) {
     }
 }
 
-/// Says that a recording lacks its end, which is no failure.
-pub(crate) fn say_open(path: &Path) {
+/// What is said of a recording that lacks its end, and to which nobody adds.
+pub(crate) fn without_end(path: &Path, at: u64) -> String {
     let shown = path.display();
-    say(&format!(
-        "{shown} does not end in order: it is being written, or its collector was killed; what is left in the run \
-         folder is added with cutap recover DIR -o {shown}"
-    ));
+    format!(
+        "{shown} does not end in order: its collector was killed or could not write on, or it was cut off, at byte {at}; what is left in the run folder is \
+         added with cutap recover DIR -o {shown}"
+    )
 }
 
 /// Parts that only another file can have.
@@ -106,7 +106,7 @@ pub(crate) fn read_by_another(parts: u64) -> String {
 }
 
 /// Whether a recording, or a run folder, could be read whole: else what is missing of it, as a failure of the command that read it.
-/// One without its end whose blocks are whole is none.
+/// One that is being written is none.
 pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
     let shown = path.display();
     let Some(Recording { cut, damaged, completed, holes, read_before }) = recording else {
@@ -149,10 +149,11 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
             format!("{shown} is not all there was: {}", read_by_another(read_before))
         }
         Why::Ended => return Ok(()),
-        _ if open => {
-            say_open(path);
+        _ if open && written::is_locked(path) => {
+            say(&format!("{shown} is being written: what stood there by now was read"));
             return Ok(());
         }
+        Why::Open => without_end(path, cut.at),
         _ if damaged > 0 => {
             format!("{shown} is damaged: {blocks} cannot be read, and nothing behind byte {} was read", cut.at)
         }
@@ -160,7 +161,7 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
         Why::CutOff if cut.at == 0 => {
             format!("{shown} is cut off within its first 24 bytes, and nothing is left of it")
         }
-        Why::CutOff | Why::Open => format!("{shown} is cut off; what stands before byte {} was read", cut.at),
+        Why::CutOff => format!("{shown} is cut off; what stands before byte {} was read", cut.at),
     };
     Err(Error::own(sentence))
 }

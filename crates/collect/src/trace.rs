@@ -180,7 +180,8 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if !self.keep.get() {
-            let _ = std::fs::remove_dir_all(&self.path);
+            // An empty one needs no descriptor.
+            let _ = std::fs::remove_dir_all(&self.path).or_else(|_| std::fs::remove_dir(&self.path));
         }
     }
 }

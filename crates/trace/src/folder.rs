@@ -107,8 +107,8 @@ impl Folder {
         let Some(file) = &mut self.names_file else { return };
         let (state, process) = (&mut self.names, &self.process);
         // What cannot be read now may be readable later; a slot without a name is counted.
-        let _ = file.read(thorough, &mut |name| state.take(process, &name));
-        if thorough {
+        let read = file.read(thorough, &mut |name| state.take(process, &name));
+        if thorough && read.is_ok() {
             self.stale = false;
         }
     }

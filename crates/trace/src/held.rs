@@ -69,7 +69,7 @@ impl Held {
         }
         // Its descriptor is the one that this needs.
         *last = None;
-        let file = open_file(&self.path, self.write)?;
+        let file = crate::short::open(&self.path, || open_file(&self.path, self.write))?;
         if HELD.fetch_add(1, Relaxed) < most() {
             return act(own.insert(file));
         }

@@ -50,8 +50,15 @@ impl NamesFile {
                 return Ok(());
             }
         }
-        for hole in std::mem::take(&mut self.holes) {
-            self.scan(hole.start, Some(hole.end), sink)?;
+        // Else what cannot be read for want of a descriptor would look as if there were nothing.
+        self.file.ready()?;
+        let mut holes = std::mem::take(&mut self.holes).into_iter();
+        while let Some(hole) = holes.next() {
+            if let Err(e) = self.scan(hole.start, Some(hole.end), sink) {
+                self.holes.push(hole);
+                self.holes.extend(holes);
+                return Err(e);
+            }
         }
         self.scan(self.tail, None, sink)
     }

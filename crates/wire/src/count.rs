@@ -43,7 +43,7 @@ reasons! {
     /// A thread could not get a ring.
     NO_RING = 10, "calls not recorded: the thread's ring could not be made";
     /// A name record could not be written.
-    NAME_DROPPED = 11, "names not recorded: no room in the run folder";
+    NAME_DROPPED = 11, "names not recorded: no room in the run folder, or no descriptor free";
     /// A library opened after start whose constructors may have called before its bindings were ours.
     LATE_OBJECT = 12, "libraries opened while running: calls from their constructors were not seen";
     /// dlsym answered with a slot although the function was not exported by name (address only).

@@ -171,7 +171,7 @@ const BY_QUICK: u32 = 2;
 /// or for which of the frames it is.
 #[unsafe(no_mangle)]
 extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
-    let Some(b) = block::current().filter(|b| !b.inside && !switch::rules_changed()) else { return COMMON };
+    let Some(b) = block::existing().filter(|b| !b.inside && !switch::rules_changed()) else { return COMMON };
     b.leave_below(at);
     if b.depth == 0 && quiet::holds(caller) {
         return COMMON;

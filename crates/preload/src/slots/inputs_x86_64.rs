@@ -130,7 +130,8 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
     let n = frame.slot();
-    let (Some(slot), Some(b)) = (table::slot(n), record::ready()) else { return COMMON };
+    // Where the thread has none yet, the common frame makes it, or counts that it could not.
+    let (Some(slot), Some(b)) = (table::slot(n), record::ready_already()) else { return COMMON };
     let (at, caller) = (frame.at(), frame.caller());
     b.leave_below(at);
     let quick = slot.quick.load(Relaxed);

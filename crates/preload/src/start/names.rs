@@ -54,18 +54,24 @@ pub fn move_in() -> bool {
     let (from, taken) = (AT.load(Acquire), NEXT.load(Acquire));
     let size = (taken + GROW).next_multiple_of(GROW);
     let Some((to, mapped)) = new_file(size) else { return false };
-    let here = MAPPED.swap(mapped, AcqRel);
+    let here = MAPPED.load(Acquire);
+    // Nearly all, before anybody, or a child that is forked meanwhile, looks there.
+    // SAFETY: both mappings hold that many bytes.
+    unsafe { core::ptr::copy_nonoverlapping(from, to, taken.min(here)) };
+    MAPPED.store(mapped, Release);
     ALLOCATED.store(size, Release);
     AT.store(to, Release);
-    // Whoever took its place before that is still writing it there, a few words.
+    // Whoever was just taking a place, or had one before that, is still writing it there, a few words.
+    sys::yield_now();
     let (mut at, mut patience) = (0, PATIENCE);
     let all = NEXT.load(Acquire).min(here).min(size);
     // SAFETY: mapped for ever; cells that are being written are looked at again.
     let (old, new) = unsafe { (core::slice::from_raw_parts(from, here), core::slice::from_raw_parts(to, size)) };
     while at < all {
         at += match (cell(old, at), cell(new, at)) {
-            // By somebody who knows the file.
-            (_, Cell::Name(_, bytes) | Cell::Pending(bytes)) => bytes,
+            // Copied, or by somebody who knows the file.
+            (_, Cell::Name(_, bytes)) => bytes,
+            (Cell::Empty, Cell::Pending(bytes)) => bytes,
             (Cell::Name(_, bytes), _) => {
                 // SAFETY: both mappings hold that many bytes; nobody reads the file before the process's page is there.
                 unsafe { core::ptr::copy_nonoverlapping(from.add(at), to.add(at), bytes.min(size - at)) };
@@ -129,13 +135,17 @@ fn take(bytes: usize) -> Option<*mut u8> {
     if end > MAPPED.load(Relaxed) {
         return None;
     }
-    if end > ALLOCATED.load(Acquire) {
+    // Ahead of time, for there may be no descriptor when there is no room any more.
+    let allocated = ALLOCATED.load(Acquire);
+    if end + GROW / 2 > allocated && allocated < MAPPED.load(Relaxed) {
         // Two threads may both grow the file: doing it twice does no harm.
-        let size = end.next_multiple_of(GROW);
-        if !open(sys::Open::ReadWrite)?.allocate(size) || !sys::opened(at, size) {
+        let size = (end + GROW / 2).next_multiple_of(GROW);
+        let grown = open(sys::Open::ReadWrite).is_some_and(|file| file.allocate(size)) && sys::opened(at, size);
+        if grown {
+            ALLOCATED.fetch_max(size, AcqRel);
+        } else if end > allocated {
             return None;
         }
-        ALLOCATED.fetch_max(size, AcqRel);
     }
     // SAFETY: within the mapping and the file.
     Some(unsafe { at.add(offset) })

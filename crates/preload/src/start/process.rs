@@ -103,6 +103,8 @@ fn make() -> bool {
     let parent = parent.get(..*len).unwrap_or(&[]);
     let Some(page) = new_page(&folder, (pid, fork::ppid()), FORKED.load(Relaxed), parent) else { return false };
     if !names::make() {
+        // SAFETY: nobody else knows of it.
+        unsafe { sys::unmap(page.cast(), PAGE) };
         return false;
     }
     show(page);
@@ -148,6 +150,8 @@ fn make_again() -> bool {
     let parent = parent.get(..*len).unwrap_or(&[]);
     let Some(page) = new_page(&folder, (pid, fork::ppid()), FORKED.load(Relaxed), parent) else { return false };
     if !names::move_in() {
+        // SAFETY: as in `make`.
+        unsafe { sys::unmap(page.cast(), PAGE) };
         return false;
     }
     show(page);

@@ -145,6 +145,12 @@ pub fn ready() -> Option<&'static mut Block> {
     block::current().filter(|b| !b.inside)
 }
 
+/// The same of a thread that has one.
+#[inline(always)]
+pub fn ready_already() -> Option<&'static mut Block> {
+    if start::recording() { block::existing().filter(|b| !b.inside) } else { None }
+}
+
 /// Writes an enter record and opens the call; its number. The call is open before its record is there
 /// and until its exit is, so that a signal handler's call in between finds its parent.
 #[inline(always)]

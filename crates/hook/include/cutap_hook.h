@@ -122,6 +122,7 @@ struct cutap_host {
     const char *(*kernel)(const struct cutap_call *);
     const void *(*caller)(const struct cutap_call *);
     int (*starting)(const struct cutap_call *);
+    int (*output)(struct cutap_call *, int index, const void *from, size_t bytes); /* of cutap whose size covers it */
 };
 
 #define CUTAP_EXPORT __attribute__((visibility("default")))
@@ -230,6 +231,16 @@ CUTAP_INLINE int cutap_set_float_at(struct cutap_call *call, int index, double v
 }
 CUTAP_INLINE int cutap_set_float(struct cutap_call *call, const char *name, double value) {
     return cutap_set_float_at(call, cutap_index(call, name), value);
+}
+/* Writes an output of the call through the pointer that it was given, in before (of a call that is answered) or in after; the trace tells
+ * that this hook wrote it. CUTAP_CANNOT: the pointer is null, or the argument is none. */
+CUTAP_INLINE int cutap_output_at(struct cutap_call *call, int index, const void *from, size_t bytes) {
+    if (cutap->size < offsetof(struct cutap_host, output) + sizeof cutap->output)
+        return CUTAP_CANNOT;
+    return cutap->output(call, index, from, bytes);
+}
+CUTAP_INLINE int cutap_output(struct cutap_call *call, const char *name, const void *from, size_t bytes) {
+    return cutap_output_at(call, cutap_index(call, name), from, bytes);
 }
 /* Argument word n as the registers and the stack have it (a runtime's parameter block: its n-th eight bytes). */
 CUTAP_INLINE uint64_t cutap_word(const struct cutap_call *call, int n) {

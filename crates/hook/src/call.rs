@@ -175,6 +175,17 @@ impl Call<'_> {
         // SAFETY: as above.
         host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.write)(self.0, n as c_int, at, bytes) }))
     }
+    /// Writes an output of the call through the pointer that it was given, before (of a call that is answered) or after it; the
+    /// trace tells that this hook wrote it. A null pointer is [`Refused::Cannot`].
+    ///
+    /// # Safety
+    /// The pointer leads to room for a `T`, or is null.
+    pub unsafe fn output<T: Copy>(&mut self, name: &str, value: T) -> Result<(), Refused> {
+        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        let host = host().filter(|h| h.size as usize >= size_of::<contract::Host>()).ok_or(Refused::Cannot)?;
+        // SAFETY: the host's function, with its own call; the rest is the caller's promise.
+        done(unsafe { (host.output)(self.0, n as c_int, (&raw const value).cast(), size_of::<T>()) })
+    }
     /// Answers without calling: the program gets this result.
     pub fn answer(&mut self, result: u64) -> Result<(), Refused> {
         // SAFETY: the host's function, with its own call.

@@ -167,6 +167,8 @@ pub struct Host {
     pub caller: unsafe extern "C" fn(*const Call) -> *const c_void,
     /// 1 when a runtime makes the call that is starting.
     pub starting: unsafe extern "C" fn(*const Call) -> c_int,
+    /// Writes what a pointer of the call leads to.
+    pub output: unsafe extern "C" fn(*mut Call, c_int, *const c_void, usize) -> c_int,
 }
 
 /// The entry point.

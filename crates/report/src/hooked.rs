@@ -8,7 +8,8 @@ use cutap_trace::{Call, Did, Exit, Hooked};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// ` [answered by libmine.so]`, ` [libmine.so: gridDimX=128]`, ` [libmine.so: result was 0]`.
+/// ` [answered by libmine.so]`, ` [libmine.so: gridDimX=128]`, ` [libmine.so: result was 0]`,
+/// ` [libmine.so: wrote count]`.
 pub(crate) fn write_hooked(call: &Call, to: &mut String) {
     for hooked in call.hooked() {
         to.push_str(" [");
@@ -45,6 +46,9 @@ fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
             let _ = write!(to, "{hook}: result was ");
             word(was, to);
         }
+        Did::Output(n, _) => {
+            let _ = write!(to, "{hook}: wrote {}", parameter(call, n));
+        }
     }
 }
 
@@ -64,6 +68,9 @@ pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
             one
         }
         Did::Result(was) => json!({"hook": &*h.hook, "did": "result", "was": format!("{was:#x}")}),
+        Did::Output(n, value) => {
+            json!({"hook": &*h.hook, "did": "wrote", "argument": parameter(call, n), "value": format!("{value:#x}")})
+        }
     };
     let all: Vec<Value> = call.hooked().into_iter().map(one).collect();
     (!all.is_empty()).then_some(all)

@@ -98,6 +98,11 @@ pub fn noted(open: &mut Stack, number: u32, what: u64, value: u64, folder: &mut 
             folder.read_names(true);
         }
         let hook = folder.names.hooks.get(n).cloned().unwrap_or_else(|| format!("hook {n}").into());
-        call.hooked.lock().unwrap_or_else(PoisonError::into_inner).push(Hooked { hook, did });
+        let mut hooked = call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        // What was written last is what there is.
+        if let Did::Output(n, _) = did {
+            hooked.retain(|h| h.hook != hook || !matches!(h.did, Did::Output(of, _) if of == n));
+        }
+        hooked.push(Hooked { hook, did });
     }
 }

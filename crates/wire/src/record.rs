@@ -68,6 +68,9 @@ pub mod note {
     pub const HOOK_ANSWER: u64 = 17;
     /// A hook changed the result: what | hook's number << 8; value = the result before that.
     pub const HOOK_RESULT: u64 = 18;
+    /// A hook wrote an output through a pointer: what | hook's number << 8 | parameter << 16; value = the first eight
+    /// bytes that it wrote.
+    pub const HOOK_OUTPUT: u64 = 19;
 }
 
 /// Which look-up a LOOKUP record is.

@@ -12,7 +12,7 @@ use crate::sys;
 use crate::thread::fork;
 use core::ffi::{c_char, c_int, c_void};
 use cutap_hook::contract::{
-    CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, CANNOT, Call, Function, Host, NO_SUCH, OK, Parameter, VERSION,
+    CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, CANNOT, Call, Function, Host, NO_SUCH, OK, Parameter, VERSION, kind,
 };
 use cutap_wire::hooks::returns;
 use cutap_wire::record::note;
@@ -37,6 +37,7 @@ pub static HOST: Host = Host {
     kernel,
     caller,
     starting,
+    output,
 };
 
 /// A string of a hook's, or of ours; empty if it is null.
@@ -148,6 +149,29 @@ unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, b
     // SAFETY: as above.
     unsafe { read(call, index, (&raw mut now).cast(), 8) };
     chain.tell(note::HOOK_ARGUMENT | (index as u64) << 16, now);
+    OK
+}
+
+unsafe extern "C" fn output(call: *mut Call, index: c_int, from: *const c_void, bytes: usize) -> c_int {
+    // SAFETY: the hook's own call.
+    let chain = unsafe { &*call.cast::<Chain>() };
+    let Some(info) = chain.info else { return CANNOT };
+    let parameter = usize::try_from(index).ok().and_then(|n| parameters(&info.function).get(n));
+    let Some(parameter) = parameter else { return NO_SUCH };
+    let mut to = 0usize;
+    // SAFETY: as above, and a variable of ours.
+    let found = unsafe { read(call, index, (&raw mut to).cast(), size_of::<usize>()) };
+    if found != OK || to == 0 || parameter.kind != kind::POINTER || !matches!(chain.doing, Doing::Before | Doing::After)
+    {
+        return CANNOT;
+    }
+    let mut now = 0u64;
+    // SAFETY: what the hook gave; where the program's pointer leads, the hook answers for, as if it wrote there itself.
+    unsafe {
+        core::ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut now).cast(), bytes.min(8));
+        core::ptr::copy_nonoverlapping(from.cast::<u8>(), core::ptr::with_exposed_provenance_mut(to), bytes);
+    }
+    chain.tell(note::HOOK_OUTPUT | (index as u64) << 16, now);
     OK
 }
 

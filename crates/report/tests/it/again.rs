@@ -230,3 +230,20 @@ fn what_a_hook_changed_is_what_was_done() {
         "[device, 4 KiB of 1 KiB, 3 KiB beyond the end], uc=0, N=4096) [device, 1 B of 1 KiB], uc=0, N=1) [freed device, 1 B of 1 KiB], uc=0, N=1)"
     );
 }
+
+/// A note of a later version is stepped over, and what a hook wrote twice is said once.
+#[test]
+fn a_note_that_nobody_knows_says_nothing() {
+    let mut two = Two::new();
+    two.begin(0, "cuMemAlloc_v2", &[0x10, 64]);
+    for what in [3, 20, 99, note::HOOK_OUTPUT, note::HOOK_OUTPUT, 0xff | 1 << 16] {
+        two.threads[0].note(what, 1);
+    }
+    two.end(0, AT);
+    let Two { folder, threads, process, .. } = two;
+    drop((threads, process));
+    let text = shown(folder.path());
+    let line = text.lines().find(|l| l.contains("cuMemAlloc_v2")).unwrap();
+    assert!(line.contains("(dptr=&0x700000000000, bytesize=64) = CUDA_SUCCESS"), "{line}");
+    assert!(line.ends_with("> [hook 0: wrote dptr]") && text.matches("[hook").count() == 1, "{text}");
+}

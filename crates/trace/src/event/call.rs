@@ -188,6 +188,8 @@ pub enum Did {
     Argument(usize, u64),
     /// It changed the result, which was this.
     Result(u64),
+    /// It wrote what this parameter leads to: these bytes, of more the first eight.
+    Output(usize, u64),
 }
 
 impl Did {
@@ -197,6 +199,7 @@ impl Did {
             note::HOOK_ANSWER => Some(Did::Answer),
             note::HOOK_ARGUMENT => Some(Did::Argument((what >> 16) as usize, value)),
             note::HOOK_RESULT => Some(Did::Result(value)),
+            note::HOOK_OUTPUT => Some(Did::Output((what >> 16) as usize, value)),
             _ => None,
         }
     }

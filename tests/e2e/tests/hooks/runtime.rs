@@ -4,7 +4,7 @@
 use crate::building::{hook, runtimes, rust_hook, simulated, text, under, with_runtime};
 use crate::real::{Runtime, linked, shared};
 use cutap_e2e::{cutap, finish, scratch};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::Command;
 
 #[test]
@@ -134,7 +134,42 @@ fn one_device_is_told_by_the_driver_too_in_c_and_rust() {
             assert_eq!(end(&plain), "cuDeviceGetCount: 0 3\ncudaGetDeviceCount: 0 3\n");
             let said = simulated(&[&hook], &program, &set);
             assert_eq!(end(&said), "cuDeviceGetCount: 0 1\ncudaGetDeviceCount: 0 1\n");
+            // And who says so, live and recorded.
+            let name = hook.file_name().expect("a file").to_string_lossy().into_owned();
+            let folder = scratch("wrote");
+            let (file, recording) = (folder.join("trace"), folder.join("run.cutap"));
+            let filter = "cuDeviceGetCount,cudaGetDeviceCount";
+            let trace = ["trace", "--sim", "--json", "-e", filter, "-o", text(&file)];
+            assert!(under(&trace, &[&hook], &[text(&program)], &set).status.success());
+            let record = ["record", "--sim", "-o", text(&recording)];
+            assert!(under(&record, &[&hook], &[text(&program)], &set).status.success());
+            let trace = std::fs::read_to_string(&file).expect("a trace");
+            let wrote = json!([{"hook": name, "did": "wrote", "argument": "count", "value": "0x1"}]);
+            let calls = trace.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+            let mut marked: Vec<Value> = calls.filter(|c| c["hooks"] == wrote).map(|c| c["name"].clone()).collect();
+            marked.sort_by_key(Value::to_string);
+            assert_eq!(marked, ["cuDeviceGetCount", "cudaGetDeviceCount"], "{trace}");
+            let shown = finish(Command::new(cutap()).args(["show", "-e", filter]).arg(&recording)).stdout;
+            let mark = format!("[{name}: wrote count]");
+            let marked = shown.lines().filter(|l| l.contains("(count=&1) = ") && l.ends_with(&mark));
+            assert_eq!(marked.count(), 2, "{shown}");
         }
+    }
+}
+
+/// Of an answered call, twice the same, and where it cannot be: once in the trace.
+#[test]
+fn an_output_that_a_hook_writes_is_marked_once() {
+    let outputs = hook("outputs");
+    for runtime in runtimes() {
+        let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
+        let run = under(&["trace", "--sim", "-e", "cudaMalloc"], &[&outputs], &[text(&program)], &[]);
+        assert!(run.stdout.contains("told -1 -2 0 0\n13 bytes: 0 0x1234\n"), "{run:?}");
+        let marks = |l: &&str| l.contains("(devPtr=&0x1234, size=13) = cudaSuccess") && l.contains("> [");
+        let lines: Vec<&str> = run.stderr.lines().filter(marks).collect();
+        let end = "[answered by outputs.so] [outputs.so: wrote devPtr]";
+        assert!(lines.len() == 2 && lines.iter().all(|l| l.ends_with(end)), "{}", run.stderr);
+        assert_eq!(run.stderr.matches("wrote").count(), 2, "{}", run.stderr);
     }
 }
 

@@ -31,7 +31,7 @@ reasons! {
     /// A call of a C++ name that is not asked for is not armed at all; this counts the names.
     CXX_NOT_ASKED = 4, "C++ functions of watched libraries left alone (ask with -e cxx)";
     /// RTLD_NEXT or RTLD_DEFAULT could not be asked from inside the caller's object.
-    LOOKUP_JUMPED = 5, "look-ups passed on unseen: caller's object unknown";
+    LOOKUP_JUMPED = 5, "look-ups passed on unseen: the caller's object, or the function's, is not known";
     /// The table of objects is full.
     TOO_MANY_OBJECTS = 6, "loaded objects beyond the table: not searched for bindings";
     /// A forked child whose parent was inside the loader never looks again.

@@ -266,7 +266,11 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
         return slot.flatten().unwrap_or(found);
     }
     if watched.is_none() && how == route::DLSYM && cutap_calls::in_family(name) {
-        start::gap_named(count::OTHER_NAMESPACE, name);
+        // A child that may not ask the loader knows no library that its parent had not looked at.
+        match notice::is_off() {
+            true => start::count(count::LOOKUP_JUMPED, 1),
+            false => start::gap_named(count::OTHER_NAMESPACE, name),
+        }
     }
     found
 }

@@ -274,11 +274,17 @@ fn a_daemon_that_outlives_its_parent_and_the_collector() {
             let done = finish(Command::new(cutap()).arg("recover").arg(run.folder.join("run")).arg("-o").arg(&file));
             assert!(done.status.success(), "{done:?}");
         }
-        wait_for("the recording's end", LONG, || !show(&file).contains("in order"));
+        wait_for("the recording's end", LONG, || over(&file));
         assert_eq!(shown(&file), run.real(), "{program}");
         wait_for("the collector's end", LONG, || pack(&file).status.success());
         assert_eq!(shown(&file), run.real(), "{program}");
     }
+}
+
+/// A recording to which nobody adds any more.
+fn over(file: &Path) -> bool {
+    let shown = show(file);
+    !shown.contains("is being written") && !shown.contains("in order")
 }
 
 /// The collector stays for one that becomes other programs meanwhile: in the middle of an exec nothing tells whose the process is.
@@ -287,7 +293,7 @@ fn a_daemon_that_execs_again_and_again() {
     let mut run = Run::of("exec_daemon", &["record"]);
     run.ends();
     wait_for("the daemon's end", LONG, || run.folder.join("counts.over").exists());
-    wait_for("the recording's end", LONG, || !show(&run.file()).contains("in order"));
+    wait_for("the recording's end", LONG, || over(&run.file()));
     assert_eq!(show(&run.file()).matches("cuInit(").count(), 151);
 }
 

@@ -20,8 +20,8 @@ const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[
     ("busy_kill", None, Some(9)),
 ];
 
-/// Programs that need arguments, or somebody who ends them.
-const NOT_ALONE: &[&str] = &["until_killed", "clones", "clone_waits", "children"];
+/// Programs that need arguments, or somebody who ends them, or whose words are numbers.
+const NOT_ALONE: &[&str] = &["until_killed", "clones", "clone_waits", "children", "many_rings", "moments"];
 
 #[test]
 fn every_program_says_ok() {

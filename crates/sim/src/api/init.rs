@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 
 pub extern "C" fn cuInit(flags: u32) -> u32 {
     // Made once, and now: a child that is forked while another thread makes them would wait for that thread.
-    (config(), words());
+    config();
+    words();
     answer_always(|| if flags == 0 { lifecycle::start() } else { Err(Fault::INVALID_VALUE) })
 }
 

@@ -63,7 +63,7 @@ pub fn made() -> bool {
     let me = sys::gettid();
     if sys::take(&STATE, me) {
         let signals = sys::block_signals();
-        let mut done = make();
+        let mut done = make(names::make);
         if let (false, Some(c)) = (done, super::control()) {
             c.failed.fetch_add(1, Relaxed);
         }
@@ -94,7 +94,8 @@ pub fn made() -> bool {
     false
 }
 
-fn make() -> bool {
+/// In a folder, with names that `names` makes there.
+fn make(names: fn() -> bool) -> bool {
     // A vfork child that is the first to call has another id than the process whose memory this is.
     let pid = fork::pid();
     let Some(folder) = folder(pid) else { return false };
@@ -102,7 +103,7 @@ fn make() -> bool {
     let (parent, len) = unsafe { &*PARENT.0.get() };
     let parent = parent.get(..*len).unwrap_or(&[]);
     let Some(page) = new_page(&folder, (pid, fork::ppid()), FORKED.load(Relaxed), parent) else { return false };
-    if !names::make() {
+    if !names() {
         // SAFETY: nobody else knows of it.
         unsafe { sys::unmap(page.cast(), PAGE) };
         return false;
@@ -131,7 +132,7 @@ pub fn settled() -> bool {
         return false;
     }
     let signals = sys::block_signals();
-    if make_again() {
+    if make(names::move_in) {
         WITHOUT.store(false, Release);
         if let Some(c) = super::control() {
             c.failed.fetch_sub(1, Relaxed);
@@ -140,22 +141,6 @@ pub fn settled() -> bool {
     SETTLING.store(0, Release);
     sys::restore_signals(signals);
     !WITHOUT.load(Acquire)
-}
-
-fn make_again() -> bool {
-    let pid = fork::pid();
-    let Some(folder) = folder(pid) else { return false };
-    // SAFETY: see `Folder`.
-    let (parent, len) = unsafe { &*PARENT.0.get() };
-    let parent = parent.get(..*len).unwrap_or(&[]);
-    let Some(page) = new_page(&folder, (pid, fork::ppid()), FORKED.load(Relaxed), parent) else { return false };
-    if !names::move_in() {
-        // SAFETY: as in `make`.
-        unsafe { sys::unmap(page.cast(), PAGE) };
-        return false;
-    }
-    show(page);
-    true
 }
 
 /// The page is whole; what was counted elsewhere comes along.

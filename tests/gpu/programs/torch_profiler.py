@@ -1,7 +1,7 @@
 """torch.profiler (so CUPTI, in this process) around a small fixed workload.
 
 The profiler asks the driver for the same table of callbacks as cutap; what it records
-must not depend on cutap. Prints how many kernels, copies and runtime calls it saw, by name.
+must not depend on cutap. Prints how many kernels, copies, runtime and driver calls and operators it saw, by name.
 """
 
 import collections
@@ -36,8 +36,9 @@ with tempfile.TemporaryDirectory() as folder:
     with open(path, encoding="utf-8") as f:
         events = json.load(f)["traceEvents"]
 seen = collections.Counter((event.get("cat"), event["name"]) for event in events if event.get("ph") == "X")
+told = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver", "cpu_op")
 for (category, name), number in sorted(seen.items(), key=str):
-    if category in ("kernel", "gpu_memcpy", "gpu_memset") or name in ("cudaLaunchKernel", "cudaMemcpyAsync"):
+    if category in told:
         print(f"{category} {number} {name}")
 print("kernels seen:", any(category == "kernel" for category, _ in seen))
 print("finite:", bool(torch.isfinite(result)))

@@ -50,11 +50,10 @@ impl NamesFile {
                 return Ok(());
             }
         }
-        // Else what cannot be read for want of a descriptor would look as if there were nothing.
-        self.file.ready()?;
         let mut holes = std::mem::take(&mut self.holes).into_iter();
         while let Some(hole) = holes.next() {
             if let Err(e) = self.scan(hole.start, Some(hole.end), sink) {
+                // For want of a descriptor, say.
                 self.holes.push(hole);
                 self.holes.extend(holes);
                 return Err(e);
@@ -181,6 +180,25 @@ mod tests {
         assert!(texts(&mut names, true).is_empty());
         file.write_all(&name[128..]).unwrap();
         assert_eq!(texts(&mut names, true), ["y".repeat(300)]);
+    }
+
+    /// As where no descriptor is free: reading fails, and nothing that stood there is forgotten.
+    #[test]
+    fn a_file_that_cannot_be_opened_for_a_while_is_read_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, away] = ["names", "away"].map(|name| folder.path().join(name));
+        let (first, second) = (bytes_of("first"), bytes_of("second"));
+        let mut bytes = vec![0; first.len()];
+        bytes.extend(second);
+        std::fs::write(&path, bytes).unwrap();
+        let mut names = NamesFile::new(Box::new(crate::held::Held::open(&path, false).unwrap()));
+        assert_eq!(texts(&mut names, true), ["second"]);
+        names.let_go();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&first, 0).unwrap();
+        std::fs::rename(&path, &away).unwrap();
+        assert!(names.read(true, &mut |_| panic!("there is no file")).is_err());
+        std::fs::rename(&away, &path).unwrap();
+        assert_eq!(texts(&mut names, true), ["first"]);
     }
 
     #[test]

@@ -62,9 +62,11 @@ fn more_threads_than_descriptors() {
 fn more_processes_one_after_the_other_than_descriptors() {
     let folder = scratch("processes");
     let (file, table) = (folder.join("run.cutap"), folder.join("table"));
-    assert_eq!(run("-n 64", "record", &file, "120 2 30"), shown(&file));
-    let made = run("-n 64", "trace -c", &table, "120 2 30");
-    assert_eq!(allocations(&fs::read_to_string(&table).unwrap()), made);
+    for (limit, numbers) in [("-n 64", "120 2 30"), ("-n 12", "20 2 30")] {
+        assert_eq!(run(limit, "record", &file, numbers), shown(&file));
+        let made = run(limit, "trace -c", &table, numbers);
+        assert_eq!(allocations(&fs::read_to_string(&table).unwrap()), made);
+    }
 }
 
 /// The soft limit of who reads, and of the program, are left as they are.
@@ -184,5 +186,54 @@ fn a_process_that_cannot_make_its_folder_at_first_is_recorded_once_it_can() {
         // A trace says it in its own last lines.
         let said = "1 calls not recorded: the thread's ring could not be made\n";
         assert!([done.stderr, text].concat().contains(said), "{mode}");
+    }
+}
+
+/// Whatever is kept of a call, and whichever way it goes for that.
+#[test]
+fn a_call_without_a_ring_is_counted_once() {
+    let (folder, functions) = (
+        scratch("without-ring"),
+        [
+            "cuDriverGetVersion",
+            "cuDeviceGetByPCIBusId",
+            "cuModuleLoadData",
+            "cuMemcpyHtoDAsync_v2",
+            "cuMemcpyBatchAsync_v2",
+            "cuLaunchKernel",
+            "cuLaunchKernelEx",
+            "cuKernelGetName",
+            "cuPointerGetAttribute",
+        ],
+    );
+    let file = folder.join("run.cutap");
+    let mut command = Command::new(cutap());
+    command.args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(out().join("without_ring")).args(functions);
+    let done = finish(&mut command);
+    let said = format!("cutap: {} calls not recorded: the thread's ring could not be made", done.stdout.trim());
+    assert_eq!((done.stderr.lines().last(), done.status.code()), (Some(&*said), Some(0)), "{done:?}");
+    let shown = finish(Command::new(cutap()).args(["show", "-c"]).arg(&file)).stdout;
+    assert_eq!(shown.lines().nth(1), Some(&*said), "{shown}");
+}
+
+#[test]
+fn tries_to_make_the_folder_leave_nothing_mapped() {
+    let folder = scratch("no-names");
+    let mut command = Command::new(cutap());
+    command.args(["record", "-o"]).arg(folder.join("run.cutap")).arg("--").arg(out().join("no_names"));
+    let done = finish(command.env("LD_LIBRARY_PATH", out()));
+    assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{done:?}");
+}
+
+#[test]
+fn what_cannot_run_leaves_no_folder_of_a_run() {
+    for words in ["record", "trace", "run"] {
+        let folder = scratch("nothing-left");
+        let line = r#"XDG_RUNTIME_DIR="$1" TMPDIR="$1" exec "$0" $2 -- true"#;
+        for limit in 3..12 {
+            limited(&format!("-n {limit}"), line, &[text(&folder), words]);
+            let left: Vec<_> = fs::read_dir(&*folder).unwrap().flatten().map(|e| e.path()).collect();
+            assert!(left.is_empty(), "{words}, {limit} descriptors: {left:?}");
+        }
     }
 }

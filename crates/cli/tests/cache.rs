@@ -195,6 +195,22 @@ fn a_read_only_cache_that_holds_all_is_used() {
     assert!(out(&done).starts_with(folder.0.to_str().unwrap()), "{}", out(&done));
 }
 
+/// A program of root's that becomes another user still finds what it is started with.
+#[test]
+fn what_root_starts_as_another_user_can_read_the_libraries() {
+    let folder = Folder::new("other-user");
+    let script = format!(
+        "mount -t tmpfs tmpfs /var/cache; chmod 700 {0}; export HOME={0}; unset XDG_CACHE_HOME
+         $CUTAP trace --sim -- setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'umask 077; cat $LD_PRELOAD | wc -c'
+         umask 077; rm -r /var/cache/cutap; $CUTAP trace --sim -- setpriv --reuid 65534 --clear-groups sh -c 'echo $LD_PRELOAD'",
+        folder.0.display()
+    );
+    let Some(done) = in_namespace(&script) else { return };
+    assert!(done.status.success() && !err(&done).contains("cannot be preloaded"), "{}", err(&done));
+    let lines: Vec<String> = out(&done).lines().map(str::to_owned).collect();
+    assert!(lines[0].parse::<u32>().unwrap() > 100_000 && lines[1].starts_with("/var/cache/cutap/"), "{lines:?}");
+}
+
 #[test]
 fn with_no_folder_at_all_one_sentence_says_why_for_each() {
     let script = "mount -t tmpfs -o noexec tmpfs /tmp; mount -t tmpfs -o ro tmpfs /var/tmp

@@ -3,6 +3,7 @@
 
 use crate::control::Page;
 use crate::error::{Error, Result};
+use cutap_trace::living;
 use std::fs::read_to_string;
 use std::os::unix::fs::MetadataExt;
 
@@ -38,7 +39,7 @@ pub fn find(pages: &[Page], pid: u32) -> Vec<&Page> {
 }
 
 fn maps(pid: u32) -> String {
-    read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default()
+    living(pid).and_then(|folder| read_to_string(folder.join("maps")).ok()).unwrap_or_default()
 }
 
 /// True when a line of the list names the page's file: by its number in the file system and its name, for paths differ between

@@ -103,7 +103,7 @@ pub fn fits(rules: &str) -> Result<()> {
 pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
     let len = u32::from_le_bytes(page[offset_of!(Control, rules_len)..][..4].try_into().unwrap_or_default()) as usize;
     let rules = &page[offset_of!(Control, rules)..][..len];
-    for (name, bytes) in [(control::ARMED, rules), (control::FILE, page)] {
+    for (name, bytes) in [(control::ARMED, rules), (control::ALIVE, &[0; cutap_wire::PAGE]), (control::FILE, page)] {
         if bytes.is_empty() {
             continue;
         }

@@ -1,12 +1,12 @@
 //! `cutap ctl PID …`: what can be asked of a program that runs. Its run folder is found through its
-//! environment. Nothing is sent to the program, and nothing here waits for it.
+//! environment, or through its memory. Nothing is sent to the program, and nothing here waits for it.
 
 use crate::control::Page;
 use crate::error::{Error, Result, cannot, reason};
 use crate::folder::own_uid;
 use crate::record::Recorder;
-use cutap_trace::{Follow, FollowOptions};
-use cutap_wire::control::ENV_RUN;
+use cutap_trace::{Follow, FollowOptions, living};
+use cutap_wire::control::{ALIVE, ENV_RUN, FILE};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Seek};
@@ -34,7 +34,8 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
             "{who} is neither a process nor a run folder; give the number of the program, or the folder of --run"
         )));
     };
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).map_err(|e| match e.kind() {
+    let folder = living(pid).unwrap_or_else(|| PathBuf::from(format!("/proc/{pid}")));
+    let environment = std::fs::read(folder.join("environ")).map_err(|e| match e.kind() {
         ErrorKind::NotFound => Error::own(format!("there is no process {pid}; give the number of the program")),
         // Root too, where a container keeps it from looking into processes that it did not start.
         ErrorKind::PermissionDenied if [0, uid(pid)].contains(&own_uid()) => Error::own(format!(
@@ -47,11 +48,21 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
     })?;
     let prefix = [ENV_RUN.as_bytes(), b"="].concat();
     let run = environment.split(|b| *b == 0).find_map(|line| line.strip_prefix(&prefix[..]));
-    run.map(|run| PathBuf::from(OsStr::from_bytes(run))).ok_or_else(|| {
+    // One that wrote over its environment (a title for ps) still has the run's pages.
+    let run = run.map(|run| PathBuf::from(OsStr::from_bytes(run))).or_else(|| mapped(&folder));
+    run.ok_or_else(|| {
         Error::own(format!(
             "process {pid} was not started by cutap trace, record or env; give the number of the program, not that of cutap"
         ))
     })
+}
+
+/// The run folder of which a process has pages mapped.
+fn mapped(process: &Path) -> Option<PathBuf> {
+    let maps = std::fs::read(process.join("maps")).unwrap_or_default();
+    let paths = maps.split(|b| *b == b'\n').filter_map(|line| Some(&line[line.iter().position(|b| *b == b'/')?..]));
+    let mut pages = paths.map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| path.ends_with(ALIVE));
+    pages.find_map(|page| page.parent().filter(|run| run.join(FILE).is_file()).map(Path::to_owned))
 }
 
 /// Whose process it is; nobody's if it is gone.

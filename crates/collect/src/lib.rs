@@ -24,6 +24,7 @@ mod hooks;
 mod inherited;
 mod keeper;
 mod launch;
+mod lease;
 mod line;
 mod nearest;
 mod not_recorded;

@@ -1,7 +1,7 @@
 //! The collector's end of the line to the front process, which says when the program has started and
 //! when it has ended. A front that is gone says nothing, and then the program itself is looked at.
 
-use crate::outlive::alive;
+use cutap_trace::living;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -62,7 +62,7 @@ impl Line {
         if !self.closed {
             self.listen();
         }
-        self.heard.contains(&b'x') || self.closed && self.program().is_none_or(|pid| !alive(pid))
+        self.heard.contains(&b'x') || self.closed && self.program().is_none_or(|pid| living(pid).is_none())
     }
     /// The front ended before the program did.
     pub fn front_is_gone(&self) -> bool {

@@ -1,7 +1,9 @@
 //! Processes of a run that live longer than its program: daemons, workers. They are found by their
-//! environment, in which the run folder stands, or by the run folder in their memory. Nothing here
-//! waits for them, and nothing is sent to them.
+//! environment, in which the run folder stands, or by the run folder in their memory; that there is one of which neither can be read
+//! is known by a page that it keeps mapped (`lease`). Nothing here waits for them, and nothing is sent to them.
 
+use crate::lease;
+use cutap_trace::living;
 use cutap_wire::control::ENV_RUN;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -69,17 +71,18 @@ impl Outliving {
             names(&self.run).filter_map(|n| n.strip_prefix('p')?.split('-').next()?.parse().ok()).collect();
         let (mut unclear, own) = (false, started(std::process::id()));
         let mut of_run = |pid: u32| {
-            let folder = PathBuf::from(format!("/proc/{pid}"));
+            let Some(folder) = living(pid) else { return false };
+            let since = started(pid);
             let environment = fs::read(folder.join("environ"));
             // A thread of the kernel has no program; what started before us is nobody's of the run.
             unclear |= environment.as_ref().is_ok_and(Vec::is_empty)
                 && fs::read_link(folder.join("exe")).is_ok()
-                && started(pid) >= own
-                && alive(pid);
+                && since >= own
+                && living(pid).is_some();
             let environment = environment.unwrap_or_default();
-            // One that wrote over its environment (a title for ps) still has its rings.
+            // One that wrote over its environment (a title for ps) still has the run's pages.
             environment.split(|b| *b == 0).any(|l| l == line)
-                || recorded.contains(&pid)
+                || (recorded.contains(&pid) || since >= own)
                     && fs::read(folder.join("maps")).is_ok_and(|maps| contains(&maps, self.run.as_os_str().as_bytes()))
         };
         let all = names(Path::new("/proc")).filter_map(|n| n.parse().ok());
@@ -87,7 +90,11 @@ impl Outliving {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             format!("{pid} ({})", name.trim_end())
         };
-        let found = all.filter(|pid| *pid != std::process::id() && of_run(*pid) && alive(*pid)).map(named).collect();
+        let others = all.filter(|pid| *pid != std::process::id());
+        let mut found: Vec<String> = others.filter(|pid| of_run(*pid) && living(*pid).is_some()).map(named).collect();
+        if found.is_empty() && lease::is_mapped(&self.run) {
+            found.push("a process that may not be looked into".to_owned());
+        }
         (found, unclear)
     }
 }
@@ -98,11 +105,6 @@ fn names(folder: &Path) -> impl Iterator<Item = String> {
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|w| w == part)
-}
-
-/// A process that runs, and is not only waiting to be collected.
-pub fn alive(pid: u32) -> bool {
-    !matches!(stat(pid, 0).and_then(|s| s.chars().next()), Some('Z' | 'X') | None)
 }
 
 /// When a process began, in ticks of the kernel; 0: it is gone.

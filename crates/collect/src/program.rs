@@ -33,7 +33,11 @@ pub fn find(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program> 
     if name.is_empty() {
         return Err(Error::not_found("the program's name is empty; say what to run behind --"));
     }
-    let path = if name.as_bytes().contains(&b'/') { PathBuf::from(name) } else { on_path(name, search)? };
+    let path = if name.as_bytes().contains(&b'/') || matches!(name.as_bytes(), b"." | b"..") {
+        PathBuf::from(name)
+    } else {
+        on_path(name, search)?
+    };
     may_run(&path)?;
     let (image, folders) = (PathBuf::new(), Vec::new());
     let interpreters = Vec::new();

@@ -6,7 +6,7 @@
 //! nothing twice.
 
 use crate::control::{Page, monotonic_ns};
-use cutap_trace::{ChunkPage, RingPage, open_file};
+use cutap_trace::{ChunkPage, RingPage, living, open_file};
 use cutap_wire::count::{CALL_DROPPED, CALL_DROPPED_LOSSY};
 use cutap_wire::process::{self, Process};
 use cutap_wire::ring::{CHUNK_HEADER, FREE, chunk_offset};
@@ -159,7 +159,11 @@ struct Living {
 fn maps() -> Vec<Living> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.parse::<u32>().is_ok());
-    pids.map(|pid| Living { maps: fs::read(format!("/proc/{pid}/maps")).ok(), pid }).collect()
+    let maps = |pid: &str| match living(pid.parse().unwrap_or(0)) {
+        Some(folder) => fs::read(folder.join("maps")).ok(),
+        None => Some(Vec::new()),
+    };
+    pids.map(|pid| Living { maps: maps(&pid), pid }).collect()
 }
 
 impl Living {

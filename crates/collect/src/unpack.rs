@@ -1,5 +1,5 @@
 //! The libraries that travel inside `cutap`, put where the dynamic loader can find them: a private
-//! folder named after their content. A start looks at every byte before it uses them, replaces what
+//! folder named after their content; root's, which others may read, for what root starts may become another user. A start looks at every byte before it uses them, replaces what
 //! differs, and uses no folder that another user owns, may write to, or that LD_PRELOAD cannot carry.
 //! Many starts at once are fine: files appear whole, by rename, and all say the same.
 
@@ -7,10 +7,10 @@ use crate::environment::{PRELOAD, can_be_preloaded};
 use crate::error::{Error, Result, reason};
 use crate::folder::{own_uid, private};
 use std::ffi::CString;
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions, Permissions, set_permissions};
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The libraries, as built by the command line's build script.
@@ -50,21 +50,33 @@ pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
     )))
 }
 
+/// Root's, where its home is closed to others. Files there are for all to read.
+const OPEN: &str = "/var/cache/cutap";
+
 /// In the order in which they are tried. What is set to a relative path is not set.
 fn bases() -> Vec<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let mut all = Vec::new();
     all.extend(set("CUTAP_CACHE_DIR"));
     // A home that is not there (a service's /nonexistent) is not made.
-    let home = || set("HOME").filter(|home| home.is_dir());
-    all.extend(set("XDG_CACHE_HOME").or_else(|| Some(home()?.join(".cache"))).map(|p| p.join("cutap")));
+    let home = set("HOME").filter(|home| home.is_dir());
+    // What root starts may become another user, who cannot go through root's home.
+    if own_uid() == 0 && set("XDG_CACHE_HOME").is_none() && !home.as_deref().is_none_or(is_open) {
+        all.push(PathBuf::from(OPEN));
+    }
+    all.extend(set("XDG_CACHE_HOME").or_else(|| Some(home?.join(".cache"))).map(|p| p.join("cutap")));
     all.push(PathBuf::from(format!("/tmp/cutap-{}", own_uid())));
     all.push(PathBuf::from(format!("/var/tmp/cutap-{}", own_uid())));
     all
 }
 
+/// Anybody may go through a folder.
+fn is_open(folder: &Path) -> bool {
+    folder.ancestors().all(|f| f.metadata().is_ok_and(|data| data.mode() & 0o001 != 0))
+}
+
 fn into(base: &Path, embedded: Embedded, with_sim: bool) -> std::result::Result<Unpacked, String> {
-    let folder = base.join(embedded.name);
+    let (folder, others) = (base.join(embedded.name), base == Path::new(OPEN));
     if !can_be_preloaded(&folder) {
         return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
     }
@@ -77,24 +89,26 @@ fn into(base: &Path, embedded: Embedded, with_sim: bool) -> std::result::Result<
     }
     let sim = folder.join("sim");
     for made in [base, &folder, &sim] {
-        own_folder(made)?;
+        own_folder(made, others)?;
     }
     if may_not_execute(&folder) {
         return Err("programs may not run there (noexec)".into());
     }
     let preload = folder.join(PRELOAD);
-    own_file(&preload, embedded.preload)?;
+    own_file(&preload, embedded.preload, others)?;
     if with_sim {
-        own_file(&sim.join("libcuda.so.1"), embedded.sim)?;
-        own_file(&sim.join("libnvidia-ml.so.1"), embedded.nvml)?;
+        own_file(&sim.join("libcuda.so.1"), embedded.sim, others)?;
+        own_file(&sim.join("libnvidia-ml.so.1"), embedded.nvml, others)?;
     }
     Ok(Unpacked { preload, sim })
 }
 
 /// Makes a folder, or accepts one that is ours alone.
-fn own_folder(path: &Path) -> std::result::Result<(), String> {
+fn own_folder(path: &Path, others: bool) -> std::result::Result<(), String> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists && !path.is_dir() => return Err(reason(&e)),
+        // Whatever the umask says.
+        Ok(()) if others => set_permissions(path, Permissions::from_mode(0o755)).map_err(|e| reason(&e))?,
         _ => {}
     }
     // Not followed: a link is not a folder of ours, wherever it leads.
@@ -108,7 +122,7 @@ fn own_folder(path: &Path) -> std::result::Result<(), String> {
 }
 
 /// Puts a file there, unless it is there already, byte by byte.
-fn own_file(path: &Path, content: &[u8]) -> std::result::Result<(), String> {
+fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<(), String> {
     if is_there(path, content) {
         return Ok(());
     }
@@ -123,7 +137,8 @@ fn own_file(path: &Path, content: &[u8]) -> std::result::Result<(), String> {
         .mode(0o600)
         .custom_flags(libc::O_NOFOLLOW)
         .open(&temporary)
-        .and_then(|mut file| file.write_all(content))
+        .and_then(|mut file| file.write_all(content).map(|()| file))
+        .and_then(|file| if others { file.set_permissions(Permissions::from_mode(0o644)) } else { Ok(()) })
         .and_then(|()| std::fs::rename(&temporary, path));
     if let Err(e) = written {
         let _ = std::fs::remove_file(&temporary);

@@ -4,7 +4,7 @@
 use crate::bytes::read_at;
 use crate::clock::{Clock, Pair};
 use crate::event::Process;
-use crate::going::lives;
+use crate::going::living;
 use crate::names::{Known, Names};
 use crate::names_file::NamesFile;
 use crate::pages::ProcPage;
@@ -153,7 +153,7 @@ impl Folder {
 
     /// Its process has not ended, as far as its number tells; of a recording nobody knows.
     pub fn may_go_on(&self) -> bool {
-        !self.page_file.still() && lives(self.page.pid)
+        !self.page_file.still() && living(self.page.pid).is_some()
     }
 
     /// What files `t<k>.<kind>` hold, for each of the process's threads that has one.

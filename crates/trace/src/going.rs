@@ -4,6 +4,7 @@
 use crate::folder::Folder;
 use crate::source::{Source, Waiting};
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Processes that are looked at, and their rings, by their places in the run.
@@ -78,9 +79,20 @@ pub fn is_gone(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
-/// Whether a process runs, and is not only waiting to be collected.
-pub fn lives(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+/// Where /proc tells of a process that runs, and is not only waiting to be collected: its folder, or that of a thread of it where the
+/// first thread has ended, for then the first tells of neither memory nor environment.
+pub fn living(pid: u32) -> Option<PathBuf> {
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    if runs(&folder)? {
+        return Some(folder);
+    }
+    let threads = std::fs::read_dir(folder.join("task")).ok()?.flatten();
+    threads.map(|thread| thread.path()).find(|thread| runs(thread) == Some(true))
+}
+
+/// None: there is no such process or thread.
+fn runs(folder: &Path) -> Option<bool> {
+    let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
     // Behind the name, which is in brackets and may hold anything.
-    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
+    stat.rsplit(") ").next().map(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
 }

@@ -56,7 +56,7 @@ pub use event::{
 pub use filter::{Filter, FilterError, Wanted, wanted};
 pub use follow::Follow;
 pub use follow_options::FollowOptions;
-pub use going::{Listing, is_gone};
+pub use going::{Listing, is_gone, living};
 pub use handed::Handed;
 pub use held::Held;
 pub use noticed::noticed;

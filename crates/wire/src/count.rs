@@ -98,6 +98,8 @@ reasons! {
     CALL_WAITED = 45, "calls that never began: they waited for room in their thread's ring when the process ended";
     /// --count: a number could not be kept.
     NOT_COUNTED = 46, "calls not counted: no room in the run folder";
+    /// Opened by dlmopen, with whatever calls they make.
+    NAMESPACE = 47, "libraries in another namespace (dlmopen): their calls, and calls of them, were not seen", one: "library in another namespace (dlmopen): its calls, and calls of it, were not seen";
     /// A ring was full.
     STACK_NOT_KEPT = 27, "stacks not kept, or only in part: no room in the run folder";
     /// Not even the kernel could copy the caller's frame.

@@ -216,6 +216,20 @@ fn a_call_without_a_ring_is_counted_once() {
     assert_eq!(shown.lines().nth(1), Some(&*said), "{shown}");
 }
 
+/// The pause until its parent's next try is not the child's.
+#[test]
+fn a_child_that_is_forked_when_there_are_descriptors_again_is_recorded() {
+    let folder = scratch("forked-meanwhile");
+    let file = folder.join("run.cutap");
+    let mut command = Command::new(cutap());
+    command.args(["record", "-o"]).arg(&file).arg("--").arg(out().join("forked_meanwhile"));
+    let done = finish(command.env("LD_LIBRARY_PATH", out()));
+    let said = "cutap: 1000 calls not recorded: the thread's ring could not be made\n";
+    assert_eq!((&*done.stdout, &*done.stderr, done.status.code()), ("ok\n", said, Some(0)));
+    let shown = finish(Command::new(cutap()).args(["show", "-c"]).arg(&file)).stdout;
+    assert!(shown.lines().any(|l| l.trim_start().starts_with("50 ") && l.ends_with(" cuDriverGetVersion")), "{shown}");
+}
+
 #[test]
 fn tries_to_make_the_folder_leave_nothing_mapped() {
     let folder = scratch("no-names");

@@ -22,7 +22,7 @@ const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[
 
 /// Programs that need arguments, or somebody who ends them, or whose words are numbers.
 const NOT_ALONE: &[&str] =
-    &["until_killed", "clones", "clone_waits", "children", "many_rings", "moments", "without_ring"];
+    &["until_killed", "clones", "clone_waits", "children", "many_rings", "moments", "without_ring", "outlives"];
 
 #[test]
 fn every_program_says_ok() {

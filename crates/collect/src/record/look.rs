@@ -2,8 +2,7 @@
 //! never says that of a process that lives, which may be making the file just now.
 
 use super::process::{MOST_RINGS, read_page, rings};
-use crate::outlive::alive;
-use cutap_trace::{Held, RingPage, list, open_file, read_file};
+use cutap_trace::{Held, RingPage, list, living, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
 use cutap_wire::ring::chunk_offset;
@@ -46,7 +45,7 @@ impl Look {
     fn process(&mut self, run: &Path, name: &str) {
         let folder = run.join(name);
         let pid = name[1..].split('-').next().and_then(|pid| pid.parse().ok());
-        let lives = pid.is_some_and(alive);
+        let lives = pid.is_some_and(|pid| living(pid).is_some());
         let mut bad = |file: &str, why: &str| {
             if !lives {
                 self.unread.push(format!("{name}/{file} ({why})"));

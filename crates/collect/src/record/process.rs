@@ -5,9 +5,8 @@ use super::batch::Batch;
 use super::names::Names;
 use super::recorder::Last;
 use super::ring::Ring;
-use crate::outlive::alive;
 use cutap_file::{Block, Writer, kind};
-use cutap_trace::{Held, is_gone};
+use cutap_trace::{Held, is_gone, living};
 use cutap_wire::count::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
@@ -77,7 +76,7 @@ impl Process {
         if first || last {
             let mut page = page.clone();
             // Who waits and has not ended goes on: perhaps for us, while a flight recorder is copied.
-            if alive(pid(&page)) {
+            if living(pid(&page)).is_some() {
                 page[offset_of!(process::Process, counters) + CALL_WAITED * 8..][..8].fill(0);
             }
             writer.write(block(kind::PAGE, 0, 0), &[], trimmed(&page))?;

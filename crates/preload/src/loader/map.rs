@@ -1,5 +1,5 @@
-//! The loader's list of objects, walked by ourselves: only at the very start, to find the loader's own
-//! functions. A sanitizer in front of us has functions of these names that look theirs up through our
+//! The loader's list of objects, walked by ourselves: at the very start, to find the loader's own
+//! functions, and for the other namespaces, of which it tells nobody else. A sanitizer in front of us has functions of these names that look theirs up through our
 //! dlsym while they are not ready, so none of them may be called for it.
 
 use super::elf::{Dyn, Tables};
@@ -11,6 +11,11 @@ use core::arch::asm;
 pub struct Debug {
     version: i32,
     first: *const Link,
+    _brk: usize,
+    _state: u64,
+    _base: usize,
+    /// From version 2 on: that of another namespace.
+    next: *const Debug,
 }
 
 #[repr(C)]
@@ -33,6 +38,26 @@ pub fn named(mut f: impl FnMut(usize, &Tables, &[u8])) {
 /// and whether it is this library.
 pub fn each(mut f: impl FnMut(usize, &Tables, bool)) {
     links(|l, tables, ours| f(l.base, tables, ours));
+}
+
+/// Calls `f` with the loader's name of each object of the other namespaces (`dlmopen`); glibc tells of them since 2.35.
+///
+/// # Safety
+/// Under the loader's lock.
+pub unsafe fn elsewhere(mut f: impl FnMut(&[u8])) {
+    let Some(first) = r_debug().filter(|d| !d.is_null()) else { return };
+    // SAFETY: ld.so's own lists, which the lock holds still.
+    unsafe {
+        let mut debug = if (*first).version >= 2 { (*first).next } else { core::ptr::null() };
+        while !debug.is_null() {
+            let mut link = (*debug).first;
+            while !link.is_null() {
+                f(crate::sys::text((*link).name, 4096));
+                link = (*link).next;
+            }
+            debug = (*debug).next;
+        }
+    }
 }
 
 fn links(mut f: impl FnMut(&Link, &Tables, bool)) {

@@ -4,7 +4,7 @@
 
 use super::objects::{self, Snapshot};
 use super::words;
-use super::{live, loaded, lock};
+use super::{live, loaded, lock, map};
 use crate::routes::{dlsym, quiet};
 use crate::sys::libc::PhdrInfo;
 use crate::{start, sys, thread};
@@ -44,6 +44,7 @@ fn look_if_changed(late: usize) {
         objects::with(|s| (s.objects().len() + 64, counts != (s.adds, s.subs), false)).unwrap_or((512, true, true));
     let again = AGAIN.swap(false, SeqCst);
     if fresh || again {
+        elsewhere();
         // Until the words are rewritten, and those of the constructors that ran before us.
         quiet::again();
         look(room, (!first).then_some(late), again);
@@ -83,6 +84,31 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
         unsafe { Snapshot::publish(s) };
         return;
     }
+}
+
+/// Tells once of libraries in other namespaces, whose calls nobody diverts.
+fn elsewhere() {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.load(SeqCst) {
+        let mut told = false;
+        // SAFETY: the callback's own data.
+        unsafe { iterate(list_elsewhere, (&raw mut told).cast()) };
+        TOLD.store(told, SeqCst);
+    }
+}
+
+unsafe extern "C" fn list_elsewhere(_: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: called by the loader with our data, under its lock.
+    unsafe {
+        map::elsewhere(|path| {
+            let name = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
+            if cutap_calls::layer_of(name) != 0 {
+                start::gap_named(count::NAMESPACE, name);
+                *data.cast::<bool>() = true;
+            }
+        });
+    }
+    1
 }
 
 /// What was looked at stays so, until something was unloaded: then an address may belong to another

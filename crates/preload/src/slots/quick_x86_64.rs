@@ -46,7 +46,7 @@ pub fn unknown() -> usize {
 
 /// Bytes of the stack words that it passes on.
 pub const PASSED: usize = 8 * STACK_WORDS;
-const _: () = assert!(PASSED == 256);
+const _: () = assert!(PASSED == 320);
 
 const WRITER: usize = offset_of!(Block, writer);
 const OPEN: usize = offset_of!(Block, open);
@@ -95,7 +95,7 @@ global_asm!(
     "  mov rax, [rbp + 16 + \\at]",
     "  mov [rsp + \\at], rax",
     ".endr",
-    ".irp at, 64, 96, 128, 160, 192, 224",
+    ".irp at, 64, 96, 128, 160, 192, 224, 256, 288",
     "  movups xmm8, [rbp + 16 + \\at]",
     "  movups xmm9, [rbp + 32 + \\at]",
     "  movups [rsp + \\at], xmm8",
@@ -122,7 +122,7 @@ global_asm!(
     ".irp words, 0, 1, 2, 3, 4, 5, 6",
     "cutap_quick cutap_quick_\\words, \\words, 0, cutap_quick_personality",
     ".endr",
-    "cutap_quick cutap_quick_unknown, 6, 256, cutap_quick_unknown_personality",
+    "cutap_quick cutap_quick_unknown, 6, 320, cutap_quick_unknown_personality",
     // ---- behind the call: the frame is that of all of them
     ".globl cutap_quick_end",
     ".hidden cutap_quick_end, cutap_quick_end_by_steps",

@@ -151,9 +151,19 @@ fn set_up(environment: *const *const u8) -> bool {
         return false;
     }
     CONTROL.store(page, Release);
+    keep_alive();
     armed::start();
     switch::start();
     true
+}
+
+/// Maps the page by which the collector knows that somebody of the run lives, whatever /proc tells; never touched.
+fn keep_alive() {
+    let mut path = Path::run();
+    path.push(b"/").push(control::ALIVE.as_bytes());
+    if let Some(file) = sys::open(path.bytes(), sys::Open::AtOnce) {
+        file.map_closed(PAGE);
+    }
 }
 
 /// Whether this process is to be traced: under --no-follow only the first one is, through exec too.

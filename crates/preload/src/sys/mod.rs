@@ -59,6 +59,7 @@ const O_RDWR: usize = 2;
 const O_WRONLY: usize = 1;
 const O_CREAT: usize = 0o100;
 const O_EXCL: usize = 0o200;
+const O_NONBLOCK: usize = 0o4000;
 const O_CLOEXEC: usize = 0o2000000;
 const AT_FDCWD: usize = -100isize as usize;
 const RLIMIT_FSIZE: usize = 1;
@@ -81,6 +82,8 @@ pub enum Open {
     Read,
     /// An existing file, to read and write.
     ReadWrite,
+    /// The same, if nobody has a lease of it just now.
+    AtOnce,
     /// A new file, to read and write.
     New,
     /// An existing file, to write only (`/dev/stderr` and the like).
@@ -93,6 +96,7 @@ pub fn open(path: &[u8], how: Open) -> Option<File> {
         | match how {
             Open::Read => 0,
             Open::ReadWrite => O_RDWR,
+            Open::AtOnce => O_RDWR | O_NONBLOCK,
             Open::New => O_RDWR | O_CREAT | O_EXCL,
             Open::Write => O_WRONLY,
         };

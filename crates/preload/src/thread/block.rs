@@ -278,6 +278,8 @@ fn make_lent() -> Option<*mut Block> {
 /// A forked child has none of its parent's blocks. The word of the thread that forked still leads to one if another thread is the first
 /// to call, and frames go by that word: they find nothing there to write to.
 pub fn forked() {
+    // What its parent could not do, it may.
+    FAILURES.store(0, Relaxed);
     let n = COUNT.swap(0, AcqRel) as usize;
     for slot in BLOCKS.iter().take(n.min(MAX)) {
         // SAFETY: null or a block in memory that is the child's own since the fork; no thread of the child has written to it.

@@ -7,8 +7,8 @@ use super::structs::{Class, Extent};
 
 const INTEGERS: u8 = 6;
 const VECTORS: u8 = 8;
-/// More words of the stack are not recorded.
-const STACK: u32 = 32;
+/// More words of the stack are neither recorded nor passed on by a frame; none has more than 35.
+const STACK: u32 = 40;
 
 /// Where one parameter's first eight bytes are, and its second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

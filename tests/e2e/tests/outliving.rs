@@ -1,0 +1,84 @@
+//! What outlives the program is waited for, whatever /proc tells of it: its calls are in the recording.
+
+use cutap_e2e::{cutap, finish, out, scratch, wait_for};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Runs `outlives` as `how` says, in front of it `before`; what cutap said, and how often the child called.
+fn recorded(folder: &Path, before: &[&str], cutap: &Path, program: &Path, how: &str) -> (String, u64) {
+    let (file, runs) = (folder.join("run.cutap"), folder.join("runs"));
+    let mut command = Command::new("env");
+    command
+        .arg(format!("XDG_RUNTIME_DIR={}", runs.display()))
+        .args(before)
+        .arg(cutap)
+        .args(["record", "-o"])
+        .arg(&file);
+    command.arg("--").arg(program).arg(how).env("LD_LIBRARY_PATH", program.parent().unwrap());
+    let done = finish(&mut command);
+    assert!(done.status.success(), "{how}: {done:?}");
+    // The collector removes the run folder when it has ended.
+    wait_for("the collector's end", LONG, || fs::read_dir(&runs).unwrap().count() == 0);
+    let shown = finish(Command::new(cutap).args(["show", "-c"]).arg(&file)).stdout;
+    let row = shown.lines().find(|l| l.ends_with(" cuDriverGetVersion"));
+    (done.stderr, row.map_or(0, |l| l.split_whitespace().next().unwrap().parse().unwrap()))
+}
+
+#[test]
+fn its_calls_are_recorded_whatever_became_of_its_first_thread_and_its_environment() {
+    for how in ["-", "e", "t", "te", "z", "ez", "tz"] {
+        let folder = scratch("outlives");
+        fs::create_dir(folder.join("runs")).unwrap();
+        let (said, calls) = recorded(&folder, &[], cutap(), &out().join("outlives"), how);
+        assert_eq!(calls, 100, "{how}: {said}");
+        assert!(said.contains("(outlives) still runs; its calls are added to the recording"), "{how}: {said}");
+    }
+}
+
+/// By another user than root, from whom the kernel hides environment and memory.
+#[test]
+fn its_calls_are_recorded_where_it_may_not_be_looked_into() {
+    let folder = scratch("hidden");
+    let built = ["outlives", "libcuda.so.1", "libfixture.so"].map(|name| out().join(name));
+    for from in built.iter().chain([cutap()]) {
+        fs::copy(from, folder.join(from.file_name().unwrap())).unwrap();
+    }
+    let script = r#"mkdir "$0/runs" && chmod 755 "$0" && chown -R 65534:65534 "$0" && setpriv --reuid 65534 true"#;
+    let made = Command::new("sh").args(["-c", script]).arg(&*folder).output().unwrap();
+    if !made.status.success() {
+        return println!("skipped: a process that may not be looked into: only root may become another user");
+    }
+    let home = format!("HOME={}", folder.display());
+    let before = [&*home, "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    for how in ["n", "en"] {
+        let (said, calls) = recorded(&folder, &before, &folder.join("cutap"), &folder.join("outlives"), how);
+        assert_eq!(calls, 100, "{how}: {said}");
+        assert!(
+            said.contains("a process that may not be looked into still runs; its calls are added"),
+            "{how}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_process_is_switched_by_its_number_whatever_became_of_its_first_thread_and_its_environment() {
+    for how in ["ez", "te"] {
+        let folder = scratch("switched");
+        let file = folder.join("run.cutap");
+        let line = r#"exec "$0" record -o "$1" -- "$2" "$3" 2> "$4""#;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).arg(cutap()).arg(&file).arg(out().join("outlives")).arg(how).arg(folder.join("said"));
+        let done = finish(shell.env("LD_LIBRARY_PATH", out()).env("XDG_RUNTIME_DIR", &*folder));
+        let said = fs::read_to_string(folder.join("said")).unwrap();
+        let pid = said.split(' ').nth(1).unwrap_or_default();
+        assert!(done.status.success() && said.contains("(outlives) still runs"), "{said}");
+        let status = finish(Command::new(cutap()).args(["ctl", pid, "status"]));
+        assert!(status.status.success() && status.stdout.contains("on"), "{how}: {status:?}");
+        let gone = || !fs::read_dir(&*folder).unwrap().flatten().any(|e| e.path().is_dir());
+        wait_for("the collector's end", LONG, gone);
+    }
+}

@@ -99,9 +99,10 @@ impl Call<'_> {
     }
     /// The same by number.
     pub fn unsigned_at(&self, n: usize) -> u64 {
-        let mut value = 0u64;
-        self.read_at(n, &mut value);
-        value
+        let mut value = [0; 8];
+        // What is not there is 0.
+        let _ = self.read_at(n, &mut value);
+        u64::from_ne_bytes(value)
     }
     /// An integer with its sign.
     pub fn signed(&self, name: &str) -> i64 {
@@ -147,7 +148,7 @@ impl Call<'_> {
     }
     /// The same by number.
     pub fn set_at(&mut self, n: usize, value: u64) -> Result<(), Refused> {
-        self.write_at(n, &value)
+        self.write_at(n, &value.to_ne_bytes())
     }
     /// Changes a float or a double, before the call.
     pub fn set_float(&mut self, name: &str, value: f64) -> Result<(), Refused> {
@@ -157,13 +158,17 @@ impl Call<'_> {
     /// The same by number.
     pub fn set_float_at(&mut self, n: usize, value: f64) -> Result<(), Refused> {
         match self.function().parameters().get(n).map(|p| p.bytes) {
-            Some(4) => self.write_at(n, &(value as f32)),
-            _ => self.write_at(n, &value),
+            Some(4) => self.write_at(n, &(value as f32).to_ne_bytes()),
+            _ => self.write_at(n, &value.to_ne_bytes()),
         }
     }
     /// The bytes of an argument, such as a struct by value; those behind its end stay as they are.
     pub fn read(&self, name: &str, to: &mut [u8]) -> Result<(), Refused> {
         let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        self.read_at(n, to)
+    }
+    /// The same by number.
+    pub fn read_at(&self, n: usize, to: &mut [u8]) -> Result<(), Refused> {
         let (at, bytes) = (to.as_mut_ptr().cast(), to.len());
         // SAFETY: the host's function, with its own call and as many bytes as there are.
         host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.read)(self.0, n as c_int, at, bytes) }))
@@ -171,17 +176,30 @@ impl Call<'_> {
     /// Changes them, before the call.
     pub fn write(&mut self, name: &str, from: &[u8]) -> Result<(), Refused> {
         let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        self.write_at(n, from)
+    }
+    /// The same by number.
+    pub fn write_at(&mut self, n: usize, from: &[u8]) -> Result<(), Refused> {
         let (at, bytes) = (from.as_ptr().cast(), from.len());
         // SAFETY: as above.
         host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.write)(self.0, n as c_int, at, bytes) }))
     }
     /// Writes an output of the call through the pointer that it was given, before (of a call that is answered) or after it; the
-    /// trace tells that this hook wrote it. A null pointer is [`Refused::Cannot`].
+    /// trace tells that this hook wrote it. [`Refused::Cannot`]: the pointer is null, or the argument is surely no output: an input, a
+    /// handle, code, an address on a device (`CUdeviceptr`).
     ///
     /// # Safety
-    /// The pointer leads to room for a `T`, or is null.
+    /// The pointer leads to room for a `T` in memory of the host, or is null.
     pub unsafe fn output<T: Copy>(&mut self, name: &str, value: T) -> Result<(), Refused> {
         let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.output_at(n, value) }
+    }
+    /// The same by number.
+    ///
+    /// # Safety
+    /// As of [`Call::output`].
+    pub unsafe fn output_at<T: Copy>(&mut self, n: usize, value: T) -> Result<(), Refused> {
         let host = host().filter(|h| h.size as usize >= size_of::<contract::Host>()).ok_or(Refused::Cannot)?;
         // SAFETY: the host's function, with its own call; the rest is the caller's promise.
         done(unsafe { (host.output)(self.0, n as c_int, (&raw const value).cast(), size_of::<T>()) })
@@ -220,13 +238,15 @@ impl Call<'_> {
     pub fn result_float(&self) -> f32 {
         f32::from_bits(self.result_double().to_bits() as u32)
     }
-    /// A function of the copy of the runtime that this call belongs to, if its address is known.
+    /// A function of the copy of the runtime that this call belongs to, if its address is known. Of a shared runtime its own call
+    /// is in no trace, of a linked-in one it is; the driver's calls that it makes are in both.
     pub fn instance_function(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: as above.
         let found = unsafe { (host()?.instance_function)(self.0, name.as_ptr()) };
         (!found.is_null()).then_some(found)
     }
-    /// Mangled name of the kernel that a launch launches.
+    /// Mangled name of the kernel that a launch launches, if it is known: of what is no kernel it is not, nor of the first launch of a
+    /// linked-in runtime of 12.9 that has made no call before.
     pub fn kernel(&self) -> Option<&CStr> {
         // SAFETY: as above.
         text(unsafe { (host()?.kernel)(self.0) })
@@ -242,15 +262,5 @@ impl Call<'_> {
     pub fn starting(&self) -> bool {
         // SAFETY: as above.
         host().is_some_and(|h| unsafe { (h.starting)(self.0) } != 0)
-    }
-
-    fn read_at<T>(&self, n: usize, to: &mut T) {
-        // SAFETY: as many bytes as the value has; any bytes are a value of the numbers that are read here.
-        host().map(|h| unsafe { (h.read)(self.0, n as c_int, core::ptr::from_mut(to).cast(), size_of::<T>()) });
-    }
-    fn write_at<T>(&mut self, n: usize, from: &T) -> Result<(), Refused> {
-        let from = core::ptr::from_ref(from).cast();
-        // SAFETY: as many bytes as the value has.
-        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.write)(self.0, n as c_int, from, size_of::<T>()) }))
     }
 }

@@ -1,19 +1,20 @@
 //! Hook libraries: what they and cutap agree on ([`contract`], `include/cutap_hook.h`), and a safe
 //! wrapper for authors who write theirs in Rust.
 //!
-//! ```ignore
-//! use cutap_hook::{Call, DRIVER, Handler, Wants, hook};
+//! ```no_run
+//! use cutap_hook::{Call, DRIVER, Handler, Refused, Wants, hook};
 //!
 //! static REFUSE: Handler = Handler::before(refuse);
 //!
 //! fn refuse(call: &mut Call) {
 //!     if call.unsigned("bytesize") > 1 << 30 {
-//!         call.answer(2);
+//!         // Every call of the driver can be answered.
+//!         let _ = call.answer(2);
 //!     }
 //! }
 //!
-//! fn wants(wants: &Wants) {
-//!     wants.function(DRIVER, c"cuMemAlloc_v2", &REFUSE);
+//! fn wants(wants: &Wants) -> Result<(), Refused> {
+//!     wants.function(DRIVER, c"cuMemAlloc_v2", &REFUSE)
 //! }
 //! hook!(wants);
 //! ```
@@ -27,7 +28,7 @@ pub mod contract;
 
 pub use call::{Call, Function};
 pub use contract::{ALL, CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, DRIVER, LIBRARY, RUNTIME};
-use core::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 static HOST: AtomicPtr<contract::Host> = AtomicPtr::new(core::ptr::null_mut());
@@ -77,7 +78,7 @@ pub enum Refused {
     TooLate,
 }
 
-fn done(code: core::ffi::c_int) -> Result<(), Refused> {
+fn done(code: c_int) -> Result<(), Refused> {
     Err(match code {
         contract::OK => return Ok(()),
         contract::NO_SUCH => Refused::NoSuch,
@@ -135,17 +136,36 @@ pub fn original(library: Option<&CStr>, name: &CStr) -> Option<*mut core::ffi::c
     (!found.is_null()).then_some(found)
 }
 
+/// What the function that says what is wanted may return.
+pub trait Answer {
+    /// 0, or another number: this library wants nothing after all.
+    fn code(self) -> c_int;
+}
+
+impl Answer for () {
+    fn code(self) -> c_int {
+        0
+    }
+}
+
+impl<E> Answer for Result<(), E> {
+    fn code(self) -> c_int {
+        self.is_err().into()
+    }
+}
+
 /// What `hook!` puts behind the entry point.
 ///
 /// # Safety
 /// `host` is what cutap gave.
 #[doc(hidden)]
-pub unsafe fn start(host: *const contract::Host, wants: fn(&Wants)) {
+pub unsafe fn start<A: Answer>(host: *const contract::Host, wants: fn(&Wants) -> A) -> c_int {
     HOST.store(host.cast_mut(), Ordering::Relaxed);
-    wants(&Wants(()));
+    wants(&Wants(())).code()
 }
 
-/// Makes the library's entry point of a function `fn(&Wants)`.
+/// Makes the library's entry point of a function `fn(&Wants)`, or of one that returns a `Result<(), E>`: with an error the library
+/// wants nothing after all, which is said at the end.
 #[macro_export]
 macro_rules! hook {
     ($wants:path) => {
@@ -158,8 +178,7 @@ macro_rules! hook {
         #[allow(missing_docs)]
         pub unsafe extern "C" fn cutap_hook_init(host: *const $crate::contract::Host) -> core::ffi::c_int {
             // SAFETY: cutap calls it, with its host.
-            unsafe { $crate::start(host, $wants) };
-            0
+            unsafe { $crate::start(host, $wants) }
         }
     };
 }

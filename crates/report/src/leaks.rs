@@ -98,7 +98,8 @@ impl Leaks {
             Event::Enter(call) => self.nest.enter(call),
             Event::Exit(exit) => {
                 self.nest.exit(exit);
-                if exit.duration_ns.is_some() && !exit.is_error() {
+                // What a hook told the program of it makes nothing and ends nothing.
+                if exit.duration_ns.is_some() && !exit.has_failed() {
                     self.over(exit);
                 }
             }

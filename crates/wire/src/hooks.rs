@@ -224,6 +224,8 @@ pub struct Parameter {
     pub second: u8,
     /// One of `cutap_hook::contract::kind`.
     pub kind: u8,
+    /// 1: surely nothing that a call writes lies where it leads to.
+    pub input: u8,
 }
 
 impl Parameter {
@@ -231,7 +233,8 @@ impl Parameter {
     pub fn to_bytes(&self) -> [u8; PARAMETER] {
         let mut out = [0; PARAMETER];
         let halves = [self.bytes, self.offset].into_iter().flat_map(u16::to_le_bytes);
-        let bytes = self.name.to_le_bytes().into_iter().chain(halves).chain([self.word, self.second, self.kind]);
+        let bytes =
+            self.name.to_le_bytes().into_iter().chain(halves).chain([self.word, self.second, self.kind, self.input]);
         for (to, from) in out.iter_mut().zip(bytes) {
             *to = from;
         }
@@ -248,6 +251,7 @@ impl Parameter {
             word: last as u8,
             second: (last >> 8) as u8,
             kind: (last >> 16) as u8,
+            input: (last >> 24) as u8,
         })
     }
 }
@@ -299,7 +303,7 @@ mod tests {
             vectors: 3,
             returns: returns::FLOAT,
         });
-        let parameter = Parameter { name: 0, bytes: 8, offset: 16, word: 1, second: 255, kind: 3 };
+        let parameter = Parameter { name: 0, bytes: 8, offset: 16, word: 1, second: 255, kind: 3, input: 1 };
         let at = (HEAD + rows.len() * ROW) as u32;
         let head =
             Head { version: crate::VERSION, bytes: 0, libraries: 1, paths: 0, rows: 3, parameters: at, wants: 0 };

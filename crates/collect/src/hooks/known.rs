@@ -4,7 +4,7 @@
 use super::Hooks;
 use cutap_calls::capture::hash;
 use cutap_calls::generated::known::TABLES;
-use cutap_calls::known::{Param, Type};
+use cutap_calls::known::{Dir, Effect, Function, Param, Rule, Type};
 use cutap_hook::contract::kind;
 use cutap_wire::PAGE;
 use cutap_wire::hooks::{HEAD, Head, PARAMETER, Parameter, ROW, Row, WANTED_BYTES, returns};
@@ -25,8 +25,9 @@ pub fn file(hooks: &Hooks) -> Vec<u8> {
         let (hash, returns) = (hash(f.name.as_bytes()), returned(TABLES.types.get(usize::from(f.returns))));
         let row = Row { hash, since: f.since, until: f.until, first, count, ints, vectors, returns };
         rows.extend_from_slice(&row.to_bytes());
-        for p in f.params.iter().take(255) {
-            parameters.extend_from_slice(&parameter(p, strings.place(p.name)).to_bytes());
+        for (n, p) in f.params.iter().enumerate().take(255) {
+            let row = Parameter { input: is_input(f, n, p).into(), ..parameter(p, strings.place(p.name)) };
+            parameters.extend_from_slice(&row.to_bytes());
         }
     }
     parameters.resize(count * PARAMETER, 0);
@@ -71,7 +72,23 @@ impl Strings {
 
 fn parameter(p: &Param, name: u32) -> Parameter {
     let (kind, bytes) = what(TABLES.types.get(usize::from(p.ty)));
-    Parameter { name, bytes, offset: p.offset, word: p.word, second: p.second, kind }
+    Parameter { name, bytes, offset: p.offset, word: p.word, second: p.second, kind, input: 0 }
+}
+
+/// Whether a parameter is surely no output: a handle, code, what the call only reads, frees or keeps, or an address on a device.
+/// Where nobody has said it a pointer to what is not constant may be one, whatever its direction is guessed to be.
+fn is_input(f: &Function, n: usize, p: &Param) -> bool {
+    let ends = |e: &Effect| matches!(*e, Effect::Frees(of) | Effect::Destroys(of) if usize::from(of) == n);
+    match TABLES.types.get(usize::from(p.ty)) {
+        Some(Type::Pointer(_, constant)) => {
+            let kept = matches!(p.rule, Rule::Opaque | Rule::KernelParams(..) | Rule::Extra);
+            p.dir == Dir::In && (*constant || kept || f.effects.iter().any(ends))
+        }
+        // Of a copy between any two sides it may be the host's: the driver calls a device's own `dstDevice`.
+        Some(Type::DevicePointer) => p.name != "dst",
+        Some(Type::Handle(_) | Type::Code) => true,
+        _ => false,
+    }
 }
 
 /// What a function of this type returns, as its frame has it.

@@ -126,23 +126,30 @@ pub fn inputs<R>(
 
 /// On the way out: the result and the outputs of a framed call.
 #[inline(never)]
-pub fn after<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
+pub fn after<R>(
+    b: &mut Block,
+    frame: &Frame,
+    row: &Row,
+    succeeded: bool,
+    then: impl FnOnce(&mut Block, &[u64]) -> R,
+) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let [result, _] = frame.result;
     let floats = frame.result_xmm.map(|x| x as u64);
     let call = Call { words: words_of(frame, row, &mut words), result, floats, driver: driver(frame) };
-    outputs(b, row, &call, frame.stack as usize, then)
+    outputs(b, row, &call, succeeded, frame.stack as usize, then)
 }
 
-/// On the way out: the result and the outputs behind it. `stack` is an address on the stack of the call.
+/// On the way out: the result and the outputs behind it. `stack` is an address on the stack of the call. A call that has
+/// `succeeded` may have another result: a hook's.
 pub fn outputs<R>(
     b: &mut Block,
     row: &Row,
     call: &Call,
+    succeeded: bool,
     stack: usize,
     then: impl FnOnce(&mut Block, &[u64]) -> R,
 ) -> R {
-    let succeeded = call.result as u32 == 0;
     let mut kept = Kept::new(Pages::new(stack, &mut b.stack, succeeded), 0);
     kept.push(call.result);
     let when = if succeeded { EXIT | ALWAYS } else { ALWAYS };

@@ -125,6 +125,10 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     (r.issued, r.phase, r.hooked) = (0, 0, false);
     // SAFETY: the runtime's record, on its stack.
     let (Some(i), Some(record)) = (ALL.get(r.n as usize), unsafe { r.record.as_ref() }) else { return };
+    if thread::existing().is_some_and(|t| t.asks) {
+        r.record = core::ptr::null();
+        return;
+    }
     r.phase = record.phase;
     fork::check();
     if r.phase == 0 {
@@ -141,8 +145,9 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     // SAFETY: the runtime's variable; null for functions that return no error code.
     r.real = unsafe { record.result.as_ref() }.map_or(0, |v| u64::from(*v));
     r.result = r.real;
+    let kernel = if callbacks::is_launch(info.name) { record.kernel } else { core::ptr::null() };
     if r.phase == 0 {
-        if thread::existing().is_some_and(|t| !t.is_inside(frame) && is_twin(t, info, frame, at)) {
+        if thread::existing().is_some_and(|t| !t.is_inside(frame) && is_twin(t, info, frame, at, kernel)) {
             return;
         }
         if !r.chain.begin(info, frame) {
@@ -161,7 +166,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
         }
     }
     r.hooked = true;
-    let kernel = if callbacks::is_launch(info.name) { record.kernel } else { core::ptr::null() };
+    r.chain.returned_now = r.real;
     r.chain.home = Home::Block(record.parameters.cast(), kernel);
     r.chain.caller = 0;
     r.chain.result = &raw mut r.result;

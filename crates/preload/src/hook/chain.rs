@@ -139,6 +139,13 @@ impl Chain {
         let (Some(b), Some(library)) = (block::existing(), self.library()) else { return };
         record::learned(b, self.at, number as u32, what | u64::from(library) << 8, value);
     }
+    /// A hook changed the result. What a call that succeeded has made is there, whatever the program is told.
+    pub fn keep_outputs(&mut self) {
+        if !self.is_answered() && self.returned_now as u32 == 0 && self.generation == fork::generation() {
+            // SAFETY: this thread's own entry.
+            unsafe { (*self.thread).succeeded = self.number };
+        }
+    }
     /// A hook answered.
     pub fn answer(&mut self) {
         self.answered = 1;

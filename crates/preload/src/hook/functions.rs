@@ -105,6 +105,9 @@ pub struct Found<'a> {
 /// Words of a bound function's place in [`Parameter`]: the first, and the second above.
 pub const NOWHERE: u32 = 255;
 
+/// In a parameter's place, above where it is: nothing is written through it.
+pub const INPUT: u32 = 1 << 16;
+
 /// Why a result cannot be changed.
 const FLOAT: &[u8] =
     b"its result is a float or a double: it can be answered with one, and not be changed behind the call\0";
@@ -156,6 +159,7 @@ fn put(f: &Found, wants: [Want; HOOKS], count: usize) -> Option<&'static Info> {
                 Some(_) => u32::from(p.offset),
                 None => u32::from(p.word) | u32::from(p.second) << 8,
             };
+            let place = if p.input != 0 { place | INPUT } else { place };
             let name = file.get(p.name as usize..)?.as_ptr().cast::<c_char>();
             // SAFETY: as much room was taken.
             unsafe { at.add(n as usize).write(Parameter { name, kind: p.kind, reserved: 0, bytes: p.bytes, place }) };

@@ -2,10 +2,11 @@
 //! a call, with the call that it was given.
 
 use super::chain::{Chain, Doing, Home};
-use super::library;
+use super::functions::INPUT;
+use super::{kernel, library};
 use crate::loader::elf::is_function;
 use crate::loader::live;
-use crate::routes::{handles, instances};
+use crate::routes::instances;
 use crate::slots::thunks_x86_64::STACK_WORDS;
 use crate::start::environment;
 use crate::sys;
@@ -34,7 +35,7 @@ pub static HOST: Host = Host {
     set_result,
     original,
     instance_function,
-    kernel,
+    kernel: kernel::kernel,
     caller,
     starting,
     output,
@@ -57,7 +58,11 @@ unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
     }
 }
 
-unsafe extern "C" fn index(function: *const Function, name: *const c_char) -> c_int {
+/// Number of a parameter.
+///
+/// # Safety
+/// The contract's.
+pub(super) unsafe extern "C" fn index(function: *const Function, name: *const c_char) -> c_int {
     if name.is_null() {
         return NO_SUCH;
     }
@@ -92,7 +97,7 @@ unsafe fn pieces(call: *const Call, index: c_int) -> Option<[(*mut u8, usize); 2
     match chain.home {
         Home::None => None,
         Home::Block(at, _) => {
-            let place = at.wrapping_add(p.place as usize).cast_mut();
+            let place = at.wrapping_add((p.place & 0xffff) as usize).cast_mut();
             (!at.is_null()).then_some([(place, bytes), nothing])
         }
         Home::Frame(args, xmm, stack) => {
@@ -112,7 +117,11 @@ unsafe fn pieces(call: *const Call, index: c_int) -> Option<[(*mut u8, usize); 2
     }
 }
 
-unsafe extern "C" fn read(call: *const Call, index: c_int, to: *mut c_void, bytes: usize) -> c_int {
+/// Reads an argument.
+///
+/// # Safety
+/// The contract's.
+pub(super) unsafe extern "C" fn read(call: *const Call, index: c_int, to: *mut c_void, bytes: usize) -> c_int {
     // SAFETY: the hook's own call.
     let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_SUCH };
     let (mut to, mut room) = (to.cast::<u8>(), bytes);
@@ -161,8 +170,8 @@ unsafe extern "C" fn output(call: *mut Call, index: c_int, from: *const c_void, 
     let mut to = 0usize;
     // SAFETY: as above, and a variable of ours.
     let found = unsafe { read(call, index, (&raw mut to).cast(), size_of::<usize>()) };
-    if found != OK || to == 0 || parameter.kind != kind::POINTER || !matches!(chain.doing, Doing::Before | Doing::After)
-    {
+    let may = parameter.kind == kind::POINTER && parameter.place & INPUT == 0;
+    if found != OK || to == 0 || !may || !matches!(chain.doing, Doing::Before | Doing::After) {
         return CANNOT;
     }
     let mut now = 0u64;
@@ -261,13 +270,14 @@ unsafe extern "C" fn set_result(call: *mut Call, result: u64) -> c_int {
         let was = core::mem::replace(&mut *chain.result, result);
         if was != result {
             chain.tell(note::HOOK_RESULT, was);
+            chain.keep_outputs();
         }
     }
     OK
 }
 
 /// A function of a watched library that matches.
-fn find(library: Option<&[u8]>, object: Option<u32>, name: &[u8]) -> *mut c_void {
+pub(super) fn find(library: Option<&[u8]>, object: Option<u32>, name: &[u8]) -> *mut c_void {
     let at = live::each(
         |_| true,
         |o| {
@@ -290,6 +300,29 @@ fn find(library: Option<&[u8]>, object: Option<u32>, name: &[u8]) -> *mut c_void
         },
     );
     core::ptr::with_exposed_provenance_mut(at.unwrap_or(0))
+}
+
+/// The addresses of functions that an object exports, 0 of those that it does not.
+pub(super) fn all_exported<const N: usize>(object: u32, names: [&[u8]; N]) -> [usize; N] {
+    let mut found = [0; N];
+    live::each(
+        |_| true,
+        |o| {
+            for (to, name) in found.iter_mut().zip(names).filter(|_| o.id == object) {
+                // SAFETY: under the loader's lock.
+                unsafe {
+                    o.tables.find(name, |s, _| {
+                        let address = o.base.wrapping_add(s.value);
+                        let is = is_function(s, o.base, address);
+                        *to = if is { address } else { *to };
+                        is
+                    });
+                }
+            }
+            (o.id == object).then_some(())
+        },
+    );
+    found
 }
 
 /// The address of a function that an object exports, null if it does not.
@@ -317,16 +350,6 @@ unsafe extern "C" fn instance_function(call: *const Call, name: *const c_char) -
     }
 }
 
-unsafe extern "C" fn kernel(call: *const Call) -> *const c_char {
-    // SAFETY: the hook's own call.
-    let chain = unsafe { &*call.cast::<Chain>() };
-    match chain.home {
-        Home::Block(_, name) => name.cast(),
-        // SAFETY: as above.
-        _ => unsafe { of_a_handle(call) },
-    }
-}
-
 unsafe extern "C" fn caller(call: *const Call) -> *const c_void {
     // SAFETY: the hook's own call.
     core::ptr::with_exposed_provenance(unsafe { &*call.cast::<Chain>() }.caller)
@@ -336,38 +359,4 @@ unsafe extern "C" fn starting(call: *const Call) -> c_int {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
     instances::starting(chain.caller).into()
-}
-
-/// A driver function's kernel: asked of the driver, past all hooks.
-///
-/// # Safety
-/// The hook's own call.
-unsafe fn of_a_handle(call: *const Call) -> *const c_char {
-    let mut handle = 0u64;
-    // SAFETY: the hook's own call.
-    unsafe {
-        let n = index((*call).function, c"f".as_ptr());
-        if n < 0 || read(call, n, (&raw mut handle).cast(), 8) != OK || handle == 0 {
-            return core::ptr::null();
-        }
-    }
-    let asks: [&[u8]; 2] = match handles::is_kernel(handle) {
-        true => [b"cuKernelGetName", b"cuFuncGetName"],
-        false => [b"cuFuncGetName", b"cuKernelGetName"],
-    };
-    for name in asks {
-        let at = find(Some(b"libcuda.so*"), None, name) as usize;
-        if at == 0 {
-            continue;
-        }
-        let mut text: *const c_char = core::ptr::null();
-        // SAFETY: the driver's function of that name, with a handle that the program is about to launch.
-        let code = unsafe {
-            core::mem::transmute::<usize, unsafe extern "C" fn(*mut *const c_char, u64) -> u32>(at)(&mut text, handle)
-        };
-        if code == 0 {
-            return text;
-        }
-    }
-    core::ptr::null()
 }

@@ -13,6 +13,7 @@
 //! * [`open`]: the runtime calls that are open on a thread.
 //! * `constructors`: whose constructors or destructors run just now.
 //! * [`host`]: what a hook may ask and do.
+//! * [`kernel`]: which kernel a launch launches.
 //! * [`callback`]: the same for what a runtime's callback reports; [`forced`] answers there.
 //! * [`last_error`]: cudaGetLastError after an answer.
 
@@ -23,6 +24,7 @@ pub mod forced;
 pub mod frame_x86_64;
 pub mod functions;
 pub mod host;
+pub mod kernel;
 pub mod last_error;
 pub mod library;
 pub mod open;

@@ -18,6 +18,8 @@ pub struct OpenRuntime {
     pub bound: bool,
     /// The record by which a bound one was reported too.
     pub reported: usize,
+    /// The kernel's name in that record, of a launch.
+    pub kernel: *const u8,
     /// Hooks that ran before.
     pub ran: u32,
     /// Their words.
@@ -26,8 +28,15 @@ pub struct OpenRuntime {
 
 impl OpenRuntime {
     /// None.
-    pub const NONE: OpenRuntime =
-        OpenRuntime { at: 0, info: None, bound: false, reported: 0, ran: 0, words: [0; HOOKS] };
+    pub const NONE: OpenRuntime = OpenRuntime {
+        at: 0,
+        info: None,
+        bound: false,
+        reported: 0,
+        kernel: core::ptr::null(),
+        ran: 0,
+        words: [0; HOOKS],
+    };
 }
 
 impl Thread {
@@ -51,6 +60,11 @@ impl Thread {
             }
             self.depth -= 1;
         }
+    }
+    /// The kernel's name by which the bound call in this frame was reported; null before that.
+    pub fn reported_kernel(&self, at: usize) -> *const u8 {
+        let open = self.open.iter().take(self.depth.min(OPEN)).rfind(|c| c.at == at && c.bound);
+        open.map_or(core::ptr::null(), |c| c.kernel)
     }
     /// Takes a call out, and with it what began after it.
     pub fn take(&mut self, at: usize) -> Option<OpenRuntime> {
@@ -78,12 +92,12 @@ pub fn bound_ended(chain: &mut Chain) {
 }
 
 /// A binding led to the same function of the same runtime, and its hooks have run there.
-pub fn is_twin(thread: &mut Thread, info: &Info, frame: usize, at: usize) -> bool {
+pub fn is_twin(thread: &mut Thread, info: &Info, frame: usize, at: usize, kernel: *const u8) -> bool {
     thread.leave_below(frame);
     let Some(top) = thread.depth.checked_sub(1).and_then(|d| thread.open.get_mut(d)) else { return false };
     let same = top.info.is_some_and(|t| t.object == info.object && t.name == info.name);
     if top.bound && top.reported == 0 && same {
-        top.reported = at;
+        (top.reported, top.kernel) = (at, kernel);
         return true;
     }
     false

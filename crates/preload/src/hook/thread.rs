@@ -39,6 +39,10 @@ pub struct Thread {
     errno: *mut c_int,
     /// See `LastError`.
     pub errors: [LastError; ERRORS],
+    /// A runtime is being asked for a kernel's name: what it reports meanwhile is nobody's call.
+    pub asks: bool,
+    /// The recorded call, plus one, that succeeded and whose result a hook changed: what it wrote is to be kept all the same.
+    pub succeeded: u64,
 }
 
 /// A hook that was interrupted, and goes on behind the hooks of whoever interrupted it.
@@ -67,6 +71,8 @@ static ALL: Threads = Threads(UnsafeCell::new(
             depth: 0,
             errno: core::ptr::null_mut(),
             errors: [LastError::NONE; ERRORS],
+            asks: false,
+            succeeded: 0,
         }
     }; THREADS],
 ));
@@ -112,6 +118,18 @@ pub fn existing() -> Option<&'static mut Thread> {
     unsafe { (*word()).as_mut() }
 }
 
+/// True for what stands here when a hook has called it itself: nothing that was opened since that hook began is around it. `frame` is the
+/// innermost open call's.
+pub fn is_hooks_own(frame: Option<usize>, at: usize) -> bool {
+    existing().is_some_and(|t| t.is_inside(at) && frame.is_none_or(|f| f.wrapping_sub(t.at) < ONE_STACK))
+}
+
+/// True, once, of a recorded call that succeeded and that a hook told the program to have failed.
+#[cold]
+pub fn succeeded(number: u32) -> bool {
+    existing().is_some_and(|t| t.succeeded == u64::from(number) + 1 && core::mem::take(&mut t.succeeded) != 0)
+}
+
 #[cold]
 fn take() -> Option<&'static mut Thread> {
     let me = sys::gettid();
@@ -136,6 +154,7 @@ fn take() -> Option<&'static mut Thread> {
     let thread = unsafe { &mut *all.add(n) };
     (thread.number, thread.at, thread.what, thread.depth) = (n, 0, 0, 0);
     thread.errors = [LastError::NONE; ERRORS];
+    (thread.asks, thread.succeeded) = (false, 0);
     // SAFETY: libc's own function.
     thread.errno = errno_location().map_or(core::ptr::null_mut(), |f| unsafe { f() });
     // SAFETY: this thread's own word.

@@ -10,7 +10,7 @@ use super::introduced::{UNWANTED, introduce, name};
 use super::quiet;
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, Call, row, stacked};
-use crate::hook::forced::Registers;
+use crate::hook::{self, forced::Registers};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, switch};
 use crate::thread::block::{self, Block, OpenCall};
@@ -120,6 +120,10 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     let Some(f) = i.functions.get(id as usize) else { return };
     let at = &raw const *r as usize;
     b.leave_below(at);
+    // A shared runtime's function that a hook called past its slot: no record, and not the report of the call that has the hook.
+    if !i.linked.load(Relaxed) && hook::thread::is_hooks_own(b.top().map(|t| t.frame), at) {
+        return;
+    }
     let mut slot = f.slot.load(Acquire);
     if slot == 0 {
         let rules = switch::rules();
@@ -219,22 +223,26 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     // SAFETY: the runtime's variable; null for the three functions that return no error code.
     let result = answer.unwrap_or_else(|| unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r)));
     let Some(f) = i.functions.get(id as usize) else { return };
+    let succeeded = result as u32 == 0;
+    let hidden = !succeeded && hook::thread::succeeded(call.number);
     let quickly = match quick_words(b, f, r, at) {
-        Some(words) => quick::exit(f.quick.load(Relaxed), b, &Ended { number: call.number, at, result, words }),
-        None => false,
+        Some(words) if !hidden => {
+            quick::exit(f.quick.load(Relaxed), b, &Ended { number: call.number, at, result, words })
+        }
+        _ => false,
     };
     if !quickly {
-        exit_by_steps(b, call.number, result, f, r);
+        exit_by_steps(b, &Ended { number: call.number, at, result, words: &[] }, succeeded || hidden, f, r);
     }
 }
 
 #[inline(never)]
-fn exit_by_steps(b: &mut Block, number: u32, result: u64, f: &Function, r: &CallbackRecord) {
-    let (at, remembered) = (&raw const *r as usize, f.row.load(Relaxed));
+fn exit_by_steps(b: &mut Block, call: &Ended, succeeded: bool, f: &Function, r: &CallbackRecord) {
+    let (&Ended { number, at, result, .. }, remembered) = (call, f.row.load(Relaxed));
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
             let of_block = Call { words: [words, &[]], result, floats: [0; 2], driver: 0 };
-            capture::outputs(b, row, &of_block, at, |b, words| record::exit(b, at, number, words));
+            capture::outputs(b, row, &of_block, succeeded, at, |b, words| record::exit(b, at, number, words));
         }),
         _ => record::exit(b, at, number, &[result]),
     }

@@ -167,6 +167,11 @@ fn name_at<'a>(name: *const u8) -> Option<&'a [u8]> {
     (len > 0).then(|| unsafe { core::slice::from_raw_parts(name, len) })
 }
 
+/// Whether a kernel's name is there.
+pub fn is_name(name: *const u8) -> bool {
+    name_at(name).is_some()
+}
+
 /// The id of a kernel's name, told to the names stream at first sight. 0: there is none, or it could not be
 /// told.
 pub(super) fn kernel_name(name: *const u8) -> u32 {

@@ -6,6 +6,7 @@ use super::reserve::{self, Pending, calls, finish, here, reserve};
 use super::{counts, fork};
 use crate::capture::quick::{self, Ended};
 use crate::capture::{self, row};
+use crate::hook;
 use crate::routes::{self, quiet};
 use crate::slots::quick::QuickFrame;
 use crate::slots::table::Slot;
@@ -88,18 +89,20 @@ pub fn after(frame: &mut Frame) {
     let (Some(b), Some(slot)) = (block::current(), table::slot(frame.slot)) else { return };
     let [result, _] = frame.result;
     let call = Ended { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
-    if !quick::exit(slot.quick.load(Relaxed), b, &call) {
-        exit_by_steps(b, frame);
+    let succeeded = result as u32 == 0;
+    let hidden = !succeeded && hook::thread::succeeded(frame.number);
+    if hidden || !quick::exit(slot.quick.load(Relaxed), b, &call) {
+        exit_by_steps(b, frame, succeeded || hidden);
     }
 }
 
 #[inline(never)]
-fn exit_by_steps(b: &mut Block, frame: &Frame) {
+fn exit_by_steps(b: &mut Block, frame: &Frame, succeeded: bool) {
     let remembered = table::row_of(frame.slot);
     let (number, at, [result, _]) = (frame.number, frame.stack as usize, frame.result);
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => {
-            capture::after(b, frame, row, |b, words| exit(b, at, number, words));
+            capture::after(b, frame, row, succeeded, |b, words| exit(b, at, number, words));
         }
         _ => exit(b, at, number, &[result]),
     }

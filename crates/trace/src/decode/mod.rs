@@ -171,7 +171,7 @@ impl Interpreter {
         walk.ticks = call.ticks;
         walk.told = Some(Told::new(&call, exit));
         if !exit.memory.is_empty() {
-            exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.is_error());
+            exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.has_failed());
             if call.function.layer == Layer::Driver {
                 hand_up_written(exit, &mut self.told);
             }
@@ -180,7 +180,7 @@ impl Interpreter {
         let (memory, version) = (Memory::new(&exit.memory), described.version);
         let plain = Walk::new(described.tables, version, memory, Side::After);
         exit.logs = logs::added(&plain, &self.state, &row, described.function.effects);
-        if !exit.is_error() {
+        if !exit.has_failed() {
             effects::apply(&mut self.state, &row, described, &call, exit);
         }
         if &*call.function.name == "cuDriverGetVersion"
@@ -215,7 +215,7 @@ pub(crate) fn plain_outputs(call: &Call, exit: &Exit) -> Box<[(u8, Value)]> {
     let row = row(given.as_ref().unwrap_or(&call.args), described, &mut words);
     let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
     walk.before = Memory::new(&call.memory);
-    outputs(&mut walk, &row, &[], exit.is_error())
+    outputs(&mut walk, &row, &[], exit.has_failed())
 }
 
 /// A call's parameters, in `bytes`.

@@ -43,7 +43,7 @@ impl Raws {
     /// A call that has ended, in whichever way. Unless `complete`, nobody can know all allocations.
     pub fn described(&mut self, exit: &Exit, complete: bool) {
         let call = &exit.call;
-        let failed = exit.is_error() || exit.state != State::Done;
+        let failed = exit.has_failed() || exit.state != State::Done;
         let around = Around { complete, failed, launched: call.launched.get(), new: 0 };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {

@@ -317,4 +317,17 @@ impl Exit {
     pub fn is_error(&self) -> bool {
         matches!(self.returned(), Some(Returned::Status(n)) if n != 0)
     }
+    /// The same of what the function itself returned, whatever a hook told the program. A call that a hook answered is
+    /// what the program was told.
+    pub fn has_failed(&self) -> bool {
+        let hooked = self.call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered = hooked.iter().any(|h| h.did == Did::Answer);
+        // The first hook that changed it found the function's.
+        let was = hooked.iter().find_map(|h| match h.did {
+            Did::Result(was) if !answered => Some(was),
+            _ => None,
+        });
+        let Some(was) = was.filter(|_| self.state == State::Done) else { return self.is_error() };
+        matches!(returned(&self.call.function, was), Returned::Status(n) if n != 0)
+    }
 }

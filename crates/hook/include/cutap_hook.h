@@ -233,7 +233,9 @@ CUTAP_INLINE int cutap_set_float(struct cutap_call *call, const char *name, doub
     return cutap_set_float_at(call, cutap_index(call, name), value);
 }
 /* Writes an output of the call through the pointer that it was given, in before (of a call that is answered) or in after; the trace tells
- * that this hook wrote it. CUTAP_CANNOT: the pointer is null, or the argument is none. */
+ * that this hook wrote it. CUTAP_CANNOT: the pointer is null, or the argument is surely no output: a pointer to constant memory, what is
+ * freed, a handle, code, an address on a device (CUdeviceptr, but for dst of cuMemcpy and cuMemcpyAsync). Whether any other pointer leads to
+ * memory of the host is for the hook to know. */
 CUTAP_INLINE int cutap_output_at(struct cutap_call *call, int index, const void *from, size_t bytes) {
     if (cutap->size < offsetof(struct cutap_host, output) + sizeof cutap->output)
         return CUTAP_CANNOT;
@@ -277,11 +279,14 @@ CUTAP_INLINE float cutap_result_float(const struct cutap_call *call) {
  * `library` is a pattern for its SONAME, or NULL. NULL if there is none. */
 CUTAP_INLINE void *cutap_original(const char *library, const char *name) { return cutap->original(library, name); }
 /* A function of the copy of the runtime that this call belongs to. NULL if its address is not known: a linked-in
- * runtime usually has no symbols. Its own call is shown in a trace, inside of the one that you are in. */
+ * runtime usually has no symbols. Of a shared runtime its own call is in no trace, as that of an original; of a linked-in one it is
+ * shown, inside of the one that you are in. The driver's calls that it makes are shown in both. */
 CUTAP_INLINE void *cutap_instance_function(const struct cutap_call *call, const char *name) {
     return cutap->instance_function(call, name);
 }
-/* Mangled name of the kernel that a launch launches, or NULL if it is not known. */
+/* Mangled name of the kernel that a launch launches, or NULL if it is not known: of what is no kernel, of a launch that is the first call of
+ * a linked-in runtime before 13, and where runtime and driver are both older than 12.3 and it is a shared runtime's launch, before the call.
+ * Before a shared runtime's launch that runtime is asked, which starts it if it has not begun. */
 CUTAP_INLINE const char *cutap_kernel(const struct cutap_call *call) { return cutap->kernel(call); }
 
 /* Where the call returns to. NULL if that is not known: of a runtime's call that its callback reports. */

@@ -160,6 +160,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_surely_no_output() {
+        let inputs = |name: &str| -> Vec<&str> {
+            let function = TABLES.families.iter().flat_map(|f| f.functions).find(|f| f.name == name).unwrap();
+            let params = function.params.iter().enumerate();
+            let inputs = params.filter(|(n, p)| parameter(p, 0).kind == kind::POINTER && is_input(function, *n, p));
+            inputs.map(|(_, p)| p.name).collect()
+        };
+        for (name, are) in [
+            ("cuMemcpyHtoD_v2", &["dstDevice", "srcHost"][..]),
+            ("cuMemcpyDtoH_v2", &["srcDevice"]),
+            ("cuMemcpy", &["src"]),
+            ("cuMemAlloc_v2", &[]),
+            ("cuLaunchKernel", &["f", "hStream", "kernelParams", "extra"]),
+            ("cuLaunchHostFunc", &["hStream", "fn", "userData"]),
+            ("cudaMemcpy", &["src"]),
+            ("cudaFreeHost", &["ptr"]),
+            ("cudaPointerGetAttributes", &["ptr"]),
+            // Nobody has said which they write.
+            ("cublasGetVector", &["x"]),
+            ("cublasSdot_v2", &["handle", "x", "y"]),
+        ] {
+            assert_eq!(inputs(name), are, "{name}");
+        }
+    }
+
+    #[test]
     fn what_functions_return() {
         let file = file(&Hooks::default());
         let head = Head::read(&file).unwrap();

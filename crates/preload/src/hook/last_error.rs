@@ -103,3 +103,49 @@ pub fn told(object: u32, name: &[u8], real: u32) -> u32 {
     let error = thread.and_then(|t| of(t, object));
     error.map_or(real, |e| e.ask(real, forgets))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What hooks and real calls left, then what the program is told by Peek and Get of a runtime that says `real`.
+    fn story(ended: &[(u32, u32)], real: u32) -> (u32, u32, u32) {
+        let mut error = LastError::NONE;
+        ended.iter().for_each(|&(real, given)| error.ended(real, given));
+        (error.ask(real, false), error.ask(real, true), error.ask(0, true))
+    }
+
+    #[test]
+    fn the_program_is_told_one_story() {
+        for (ended, real, told) in [
+            (&[][..], 0, 0),
+            (&[], 101, 101),
+            // Given, hidden, changed.
+            (&[(0, 2)], 0, 2),
+            (&[(1, 0)], 1, 0),
+            (&[(1, 46)], 1, 46),
+            // One that a hooked call has shown is told again behind a hidden one, and the later of two is told.
+            (&[(101, 101), (1, 0)], 1, 101),
+            (&[(101, 101), (0, 2)], 101, 2),
+            (&[(0, 2), (1, 0)], 1, 2),
+            (&[(0, 2), (2, 0)], 2, 2),
+            // One that no hook has seen comes first.
+            (&[(0, 2)], 101, 101),
+            (&[(101, 101), (0, 2)], 1, 1),
+            (&[(1, 0)], 101, 101),
+            // The runtime has forgotten its own, as after a reset.
+            (&[(101, 101)], 0, 0),
+            (&[(1, 0), (0, 2)], 0, 2),
+        ] {
+            assert_eq!(story(ended, real), (told, told, 0), "{ended:?}, then {real}");
+        }
+    }
+
+    #[test]
+    fn what_the_program_has_seen_is_known() {
+        let mut error = LastError::NONE;
+        assert_eq!(error.ask(101, false), 101);
+        error.ended(1, 0);
+        assert_eq!((error.ask(1, true), error.ask(0, true)), (101, 0));
+    }
+}

@@ -3,6 +3,8 @@
 mod around;
 mod building;
 mod exported;
+mod kernels;
+mod made;
 mod names;
 #[allow(dead_code, reason = "shared with the tests of runtimes")]
 #[path = "../runtimes/real.rs"]

@@ -1,6 +1,6 @@
 //! Hook libraries that cannot be used, and those that end the program: one clear sentence each.
 
-use crate::building::{fixed, header, hook, hook_as, text, under, with_runtime};
+use crate::building::{fixed, header, hook, hook_as, rust_hook, text, under, with_runtime};
 use crate::real;
 use cutap_e2e::{cutap, finish, scratch};
 use std::fs;
@@ -102,6 +102,12 @@ fn a_library_that_says_no_is_listed() {
     assert_eq!(run.stdout, "5 bytes: 0\n", "{run:?}");
     let said = fs::read_to_string(&trace).expect("cutap writes the trace");
     assert!(said.contains("1 hook library that took no part in a process\ncutap:   says_no.so"), "{said}");
+    // In Rust by an error.
+    let refuses = rust_hook("arguments");
+    let run = under(&words, &[&refuses], &[text(&fixed("fixed")), "5"], &[("HOOK_NO", "1")]);
+    assert_eq!(run.stdout, "5 bytes: 0\n", "{run:?}");
+    let said = fs::read_to_string(&trace).expect("cutap writes the trace");
+    assert!(said.contains("1 hook library that took no part in a process\ncutap:   libarguments.so"), "{said}");
 }
 
 #[test]

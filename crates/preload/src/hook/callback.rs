@@ -125,7 +125,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     (r.issued, r.phase, r.hooked) = (0, 0, false);
     // SAFETY: the runtime's record, on its stack.
     let (Some(i), Some(record)) = (ALL.get(r.n as usize), unsafe { r.record.as_ref() }) else { return };
-    if thread::existing().is_some_and(|t| t.asks) {
+    if thread::existing().is_some_and(|t| t.is_asking(reported as usize)) {
         r.record = core::ptr::null();
         return;
     }

@@ -87,7 +87,7 @@ unsafe fn of_a_function(chain: &Chain, info: &Info, function: u64) -> *const c_c
             core::mem::transmute::<usize, Error>(peek),
             core::mem::transmute::<usize, Error>(forget),
         );
-        (*chain.thread).asks = true;
+        (*chain.thread).asks = chain.at;
         let pending = peek();
         let failed = asks(&mut told, function);
         if failed != 0 {
@@ -97,7 +97,7 @@ unsafe fn of_a_function(chain: &Chain, info: &Info, function: u64) -> *const c_c
                 _ => last_error::hide(&mut *chain.thread, info.object, pending, failed),
             }
         }
-        (*chain.thread).asks = false;
+        (*chain.thread).asks = 0;
         if name != 0 { told.cast() } else { of_a_handle(told as u64) }
     }
 }

@@ -39,8 +39,8 @@ pub struct Thread {
     errno: *mut c_int,
     /// See `LastError`.
     pub errors: [LastError; ERRORS],
-    /// A runtime is being asked for a kernel's name: what it reports meanwhile is nobody's call.
-    pub asks: bool,
+    /// The frame in whose hook a runtime is being asked for a kernel's name, or 0: what it reports meanwhile is nobody's call.
+    pub asks: usize,
     /// The recorded call, plus one, that succeeded and whose result a hook changed: what it wrote is to be kept all the same.
     pub succeeded: u64,
 }
@@ -71,7 +71,7 @@ static ALL: Threads = Threads(UnsafeCell::new(
             depth: 0,
             errno: core::ptr::null_mut(),
             errors: [LastError::NONE; ERRORS],
-            asks: false,
+            asks: 0,
             succeeded: 0,
         }
     }; THREADS],
@@ -154,7 +154,7 @@ fn take() -> Option<&'static mut Thread> {
     let thread = unsafe { &mut *all.add(n) };
     (thread.number, thread.at, thread.what, thread.depth) = (n, 0, 0, 0);
     thread.errors = [LastError::NONE; ERRORS];
-    (thread.asks, thread.succeeded) = (false, 0);
+    (thread.asks, thread.succeeded) = (0, 0);
     // SAFETY: libc's own function.
     thread.errno = errno_location().map_or(core::ptr::null_mut(), |f| unsafe { f() });
     // SAFETY: this thread's own word.
@@ -184,6 +184,10 @@ impl Thread {
             self.go_back(Around::NONE);
         }
         false
+    }
+    /// True for what a runtime reports at this stack address because it is being asked. A handler may have left the question by longjmp.
+    pub fn is_asking(&mut self, at: usize) -> bool {
+        self.asks != 0 && self.is_inside(at) && self.asks == self.at
     }
     /// The hook has returned: errno is again what it was.
     #[inline(always)]

@@ -3,8 +3,9 @@
 
 use crate::control::Page;
 use crate::error::{Error, Result};
+use crate::outlive::started;
 use cutap_trace::living;
-use std::fs::read_to_string;
+use std::fs::{read_link, read_to_string};
 use std::os::unix::fs::MetadataExt;
 
 /// The pages to switch for a process, and its number as it sees itself.
@@ -16,7 +17,7 @@ pub fn pages(run: &Page, pid: u32) -> Result<(Vec<Page>, u32)> {
     let mut pages = run.own_pages();
     if find(&pages, pid).is_empty() {
         // Older ones of this number are of another program that this one took the place of, or of nobody.
-        pages = run.own_for(own).into_iter().collect();
+        pages = run.own_for(own, (namespace(pid), started(pid) as u32)).into_iter().collect();
         // One that looked between the two would not look again.
         run.some_alone();
         pages.extend(run.own_pages().into_iter().filter(|p| p.owner() == own && mapped(p, &maps(pid))));
@@ -51,6 +52,13 @@ fn mapped(page: &Page, maps: &str) -> bool {
         let mut words = line.split_ascii_whitespace().skip(4);
         words.next() == Some(&inode) && words.next().and_then(|path| path.rsplit('/').next()) == name
     })
+}
+
+/// The name space that this number is of, as the kernel numbers them; 0: not known.
+fn namespace(pid: u32) -> u32 {
+    let link = living(pid).and_then(|folder| read_link(folder.join("ns/pid")).ok());
+    let link = link.map(|l| l.to_string_lossy().into_owned()).unwrap_or_default();
+    link.trim_start_matches("pid:[").trim_end_matches(']').parse().unwrap_or(0)
 }
 
 /// The number of a process as it sees itself.

@@ -34,6 +34,9 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
             "{who} is neither a process nor a run folder; give the number of the program, or the folder of --run"
         )));
     };
+    if let Some(process) = process_of(pid).filter(|process| *process != pid) {
+        return Err(Error::own(format!("{pid} is a thread of process {process}; give the number of the process")));
+    }
     let folder = living(pid).unwrap_or_else(|| PathBuf::from(format!("/proc/{pid}")));
     let environment = std::fs::read(folder.join("environ")).map_err(|e| match e.kind() {
         ErrorKind::NotFound => Error::own(format!("there is no process {pid}; give the number of the program")),
@@ -55,6 +58,12 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
             "process {pid} was not started by cutap trace, record or env; give the number of the program, not that of cutap"
         ))
     })
+}
+
+/// The process that a number is of, which may be a thread's: /proc has those too, and lists them not.
+fn process_of(number: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{number}/status")).ok()?;
+    status.lines().find_map(|l| l.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
 /// The run folder of which a process has pages mapped.

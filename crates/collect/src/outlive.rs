@@ -108,7 +108,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 /// When a process began, in ticks of the kernel; 0: it is gone.
-fn started(pid: u32) -> u64 {
+pub fn started(pid: u32) -> u64 {
     stat(pid, 19).and_then(|s| s.parse().ok()).unwrap_or(0)
 }
 

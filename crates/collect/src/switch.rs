@@ -8,6 +8,7 @@ use crate::ctl::run_of;
 use crate::error::{Error, Result, cannot};
 use crate::filter::{filter, text_of};
 use crate::outlive::Outliving;
+use cutap_trace::living;
 use cutap_wire::control::{
     COLLECTOR_ATTACHED, COLLECTOR_GONE, COLLECTOR_NEVER, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON,
     RULES_ALL, RULES_CHANGED,
@@ -161,6 +162,23 @@ fn flags(own: &Page, on: bool, again: bool) -> Result<()> {
     Ok(())
 }
 
+/// The processes that have something of a run mapped, with what they have mapped.
+fn living_of(run: &Path) -> Vec<(u32, String)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|e| e.file_name().into_string().ok()?.parse().ok());
+    let maps = |pid: u32| -> Option<String> {
+        let maps = std::fs::read(living(pid)?.join("maps")).ok()?;
+        Some(String::from_utf8_lossy(&maps).into_owned())
+    };
+    let all = pids.filter_map(|pid| Some((pid, maps(pid)?)));
+    all.filter(|(_, maps): &(u32, String)| maps.contains(&*run.to_string_lossy())).collect()
+}
+
+/// There is a process of this number into which we may not look.
+fn hides(pid: u32) -> bool {
+    living(pid).is_some_and(|folder| std::fs::read(folder.join("maps")).is_err())
+}
+
 fn state_of(page: &Page) -> &'static str {
     match page.recording() {
         RECORDING_OFF => "off: calls pass and are not seen",
@@ -186,18 +204,26 @@ fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
         text += "range: between cuProfilerStart and cuProfilerStop, in each process for itself\n";
     }
     let _ = writeln!(text, "filter: {filter}\ncollector: {collector}");
+    let living = living_of(run);
     for process in processes(run) {
         let name = process.file_name().unwrap_or_default().to_string_lossy();
-        let pid = name.trim_start_matches('p').split('-').next().unwrap_or("?");
-        let lives = Path::new("/proc").join(pid).exists();
-        let lives = if lives { "running" } else { "ended" };
-        let differs = |p: &&Page| {
-            p.owner().to_string() == pid
-                && (state_of(p), text_of(&p.rules())) != (state_of(page), text_of(&page.rules()))
-        };
-        let _ = match own.iter().rev().find(differs) {
-            Some(p) => writeln!(text, "process: {pid} ({lives}); {}; filter: {}", state_of(p), text_of(&p.rules())),
-            None => writeln!(text, "process: {pid} ({lives})"),
+        let number = name.trim_start_matches('p').split('-').next().unwrap_or("?");
+        let mapped = format!("/{name}/");
+        let _ = match living.iter().find(|(_, maps)| maps.contains(&mapped)) {
+            Some((pid, _)) => {
+                let own_number = match pid.to_string() == number {
+                    true => String::new(),
+                    false => format!("{number} in its name space, "),
+                };
+                let own = alone::find(&own, *pid).into_iter().next();
+                let differs = own.filter(|p| (state_of(p), p.rules()) != (state_of(page), page.rules()));
+                let differs = differs.map(|p| format!("; {}; filter: {}", state_of(p), text_of(&p.rules())));
+                writeln!(text, "process: {pid} ({own_number}running){}", differs.unwrap_or_default())
+            }
+            None if number.parse().is_ok_and(hides) => {
+                writeln!(text, "process: {number} (running, or another has its number)")
+            }
+            None => writeln!(text, "process: {number} (ended)"),
         };
     }
     text

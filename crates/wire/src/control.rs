@@ -66,7 +66,7 @@ pub const RULES_BYTES: usize = 3072;
 /// Bytes of a stack at most.
 pub const STACK_MOST: usize = 64 * 1024;
 /// Room for the rules of stacks.
-pub const STACK_RULES_BYTES: usize = 640;
+pub const STACK_RULES_BYTES: usize = 632;
 
 /// The page.
 #[repr(C)]
@@ -109,6 +109,11 @@ pub struct Control {
     pub stack_rules_len: u32,
     /// Of which calls, as `rules`.
     pub stack_rules: [u8; STACK_RULES_BYTES],
+    /// Of a process's own page: the name space that its number is of, as the kernel numbers them, and when it began, in ticks of the
+    /// kernel (the lower half): numbers of both come round. 0: not known.
+    pub pid_namespace: AtomicU32,
+    /// See `pid_namespace`.
+    pub began: AtomicU32,
     /// How often the run was switched since its start.
     pub switches: AtomicU32,
     /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values [`RULES_CHANGED`] or [`RULES_ALL`]; in

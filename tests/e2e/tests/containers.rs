@@ -99,6 +99,31 @@ fn shown_from_outside_a_pid_namespace_while_it_runs() {
     assert!(normal_form(&show(&run)).ends_with("cuFixtureSleep(...) = ? <unfinished>\n"));
 }
 
+/// A container's process is switched alone: not what has its number in another one, at the same time or later.
+#[test]
+fn a_process_of_one_pid_namespace_is_switched_alone() {
+    if namespaces().is_none() {
+        return;
+    }
+    let folder = scratch("switched");
+    let inner = r#"
+        unshare -pf sh -c 'until [ -e go ]; do sleep 0.02; done; "$PROGRAMS/many_rings" 0 1 7; true' &
+        unshare=$!
+        until one=$(cat /proc/$unshare/task/$unshare/children) && [ "$one" ]; do sleep 0.02; done
+        "$CUTAP" ctl $one off
+        unshare -pf sh -c '"$PROGRAMS/many_rings" 0 1 5; true'
+        touch go; wait
+        unshare -pf sh -c '"$PROGRAMS/many_rings" 0 1 60; sh -c "\"$PROGRAMS/many_rings\" 0 1 800"; true'"#;
+    let script =
+        r#""$CUTAP" record --run "$RUN" -o "$SCRATCH/run.cutap" -- sh -c "$INNER"; "$CUTAP" ctl "$RUN" status"#;
+    let done = finish(shell(&[], script, &folder).env("INNER", inner));
+    assert!(done.status.success() && done.stdout.contains("off in process "), "{done:?}");
+    let shown = show(&folder.join("run.cutap"));
+    assert_eq!(shown.matches("cuMemAlloc_v2(").count(), 865, "{done:?}");
+    // Process 1 of this machine lives.
+    assert!(done.stdout.contains("process: 2 (ended)") && !done.stdout.contains("running"), "{}", done.stdout);
+}
+
 #[test]
 fn read_only_root() {
     let Some(unshare) = namespaces() else { return };

@@ -78,6 +78,13 @@ fn a_process_is_switched_by_its_number_whatever_became_of_its_first_thread_and_i
         assert!(done.status.success() && said.contains("(outlives) still runs"), "{said}");
         let status = finish(Command::new(cutap()).args(["ctl", pid, "status"]));
         assert!(status.status.success() && status.stdout.contains("on"), "{how}: {status:?}");
+        if how == "ez" {
+            let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+            let thread = threads.map(|t| t.file_name().into_string().unwrap()).find(|t| t != pid).unwrap();
+            let refused = finish(Command::new(cutap()).args(["ctl", &thread, "off"]));
+            let said = format!("cutap: {thread} is a thread of process {pid}; give the number of the process\n");
+            assert_eq!((refused.status.code(), refused.stderr), (Some(125), said));
+        }
         let gone = || !fs::read_dir(&*folder).unwrap().flatten().any(|e| e.path().is_dir());
         wait_for("the collector's end", LONG, gone);
     }

@@ -7,6 +7,7 @@
 pub mod armed;
 pub mod dump;
 pub mod environment;
+mod identity;
 pub mod names;
 pub mod own;
 pub mod process;

@@ -6,6 +6,7 @@
 //! run writes the run's page first and then each process's, so what is copied is looked at once more. A process that arms nothing (a
 //! shell) has a page only if it was switched alone: it takes it before it forks, so that its children begin as it is.
 
+use super::identity::Identity;
 use super::{Path, control, switch};
 use crate::routes::instances;
 use crate::sys;
@@ -114,7 +115,7 @@ fn make(alone: &[u32]) -> Option<()> {
     unsafe {
         let own = page.cast::<Control>();
         (&raw mut (*own).version).write(VERSION);
-        (*own).first_pid.store(sys::getpid(), Relaxed);
+        Identity::of(sys::getpid()).put(&*own);
         let seen = take_over(switch::here(), own);
         (&raw mut (*own).magic).write_volatile(MAGIC);
         // Behind the page that others can see now: one that was switched before is found, one after finds us.
@@ -182,6 +183,7 @@ unsafe fn inherit(number: u32, own: *mut Control, alone: &[u32]) {
 /// # Safety
 /// What `then` is given may change meanwhile.
 unsafe fn of_process<R>(number: u32, who: u32, then: impl Fn(&Control) -> R) -> Option<R> {
+    let who = Identity::of(who);
     let run = control().map_or(0, |c| c.own_pages.load(SeqCst)).min(MOST);
     for n in (0..run).rev().filter(|n| *n != number) {
         let Some(file) = sys::open(path(n).bytes(), sys::Open::ReadWrite) else { continue };
@@ -195,7 +197,7 @@ unsafe fn of_process<R>(number: u32, who: u32, then: impl Fn(&Control) -> R) -> 
         }
         // SAFETY: a whole page of the file.
         let page = unsafe { &*other.cast::<Control>() };
-        let found = (page.magic == MAGIC && page.first_pid.load(Acquire) == who).then(|| then(page));
+        let found = (page.magic == MAGIC && who.owns(page)).then(|| then(page));
         // SAFETY: mapped above.
         unsafe { sys::unmap(other, PAGE) };
         if found.is_some() {

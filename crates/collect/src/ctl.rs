@@ -30,6 +30,9 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
         if path.join(cutap_wire::control::FILE).is_file() {
             return Ok(path);
         }
+        if let Some(sentence) = closed(&path) {
+            return Err(Error::own(sentence));
+        }
         return Err(Error::own(format!(
             "{who} is neither a process nor a run folder; give the number of the program, or the folder of --run"
         )));
@@ -64,6 +67,20 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
 fn process_of(number: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{number}/status")).ok()?;
     status.lines().find_map(|l| l.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// What is said of a folder that may not be looked into, as another user's run folder may not.
+fn closed(path: &Path) -> Option<String> {
+    let refused = std::fs::metadata(path.join(FILE)).err().is_some_and(|e| e.kind() == ErrorKind::PermissionDenied);
+    let shown = path.display();
+    let sentence = match std::fs::metadata(path).ok().filter(|data| data.uid() != own_uid()) {
+        Some(data) => format!(
+            "{shown} may not be opened: it belongs to user {}; run cutap ctl as that user, or as root",
+            data.uid()
+        ),
+        None => format!("{shown} may not be opened; run cutap ctl as the user that it belongs to, or as root"),
+    };
+    refused.then_some(sentence)
 }
 
 /// The run folder of which a process has pages mapped.

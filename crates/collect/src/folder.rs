@@ -102,7 +102,9 @@ fn too_full(folder: &Path) -> Option<String> {
     }
     // A process makes a folder, two files, and one for each thread.
     let no_files = fs.f_files != 0 && fs.f_favail < 16;
-    no_files.then(|| format!("its disk is full ({} more files fit)", fs.f_favail))
+    let more =
+        || if fs.f_favail == 1 { "1 more file fits".to_owned() } else { format!("{} more files fit", fs.f_favail) };
+    no_files.then(|| format!("its disk is full ({})", more()))
 }
 
 /// Nobody else may write to it.

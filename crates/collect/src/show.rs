@@ -84,9 +84,8 @@ pub(crate) fn say_counted(run: &Path, end: &End) {
     let calls: u64 = end.counted.iter().map(|c| c.calls).sum();
     if calls > 0 {
         let run = run.display();
-        say(&format!(
-            "{calls} calls were only counted (trace -C): cutap report {run} or show -C {run} has their numbers"
-        ));
+        let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
+        say(&format!("{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"));
     }
 }
 

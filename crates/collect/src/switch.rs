@@ -8,7 +8,7 @@ use crate::ctl::run_of;
 use crate::error::{Error, Result, cannot};
 use crate::filter::{filter, text_of};
 use crate::outlive::Outliving;
-use cutap_trace::living;
+use cutap_trace::{Filter, living};
 use cutap_wire::control::{
     COLLECTOR_ATTACHED, COLLECTOR_GONE, COLLECTOR_NEVER, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON,
     RULES_ALL, RULES_CHANGED,
@@ -47,6 +47,7 @@ pub fn switch(who: &str, all: bool, what: &Switch) -> Result<String> {
         Switch::Status => return Ok(status(&run, &page, pid)),
         Switch::Filter(text) => {
             let parsed = filter(Some(text.as_str()).filter(|t| t.trim() != "all"))?;
+            refused(text, &parsed)?;
             fits(parsed.rules())?;
             Some(parsed)
         }
@@ -102,6 +103,18 @@ pub fn switch(who: &str, all: bool, what: &Switch) -> Result<String> {
             Ok(format!("off in {shown}: calls pass and are not seen; {again} on switches them on again\n"))
         }
     }
+}
+
+/// Refuses what a program cannot decide by a function's name: it would be left away without a word.
+fn refused(text: &str, of: &Filter) -> Result<()> {
+    let why = if of.asks_calls() {
+        "what is recorded is chosen by name before any call is made; take names, layers and libraries here, and conditions at show -e"
+    } else if of.wants_lookups() || of.wants_cxx() {
+        "look-ups and C++ functions are chosen at the start alone; take names, layers and libraries here, and lookup or cxx at -e"
+    } else {
+        return Ok(());
+    };
+    Err(Error::own(format!("filter {text}: {why}")))
 }
 
 /// The pages one after the other; of a whole run also those that are made while the first ones are written.

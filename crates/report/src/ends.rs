@@ -58,18 +58,37 @@ fn missing(end: &End, lines: &mut Vec<String>) {
         }
     }
     absent(end, lines);
-    for (count, text) in [
-        (if is_damaged(end) { 0 } else { end.nameless }, "functions without a name: their name records were not found"),
-        (end.overwritten, "calls older than what the flight recorder kept"),
-        (end.chunks_taken, "parts of the trace not here: a collector has read them for its own output"),
-        (end.chunks_lost, "parts of the trace lost: written over before they were read, or damaged"),
-        (end.records_cut, "events cut off: their threads were stopped while writing them"),
+    for (count, many, one) in [
+        (
+            if is_damaged(end) { 0 } else { end.nameless },
+            "functions without a name: their name records were not found",
+            "function without a name: its name record was not found",
+        ),
+        (
+            end.overwritten,
+            "calls older than what the flight recorder kept",
+            "call older than what the flight recorder kept",
+        ),
+        (
+            end.chunks_taken,
+            "parts of the trace not here: a collector has read them for its own output",
+            "part of the trace not here: a collector has read it for its own output",
+        ),
+        (
+            end.chunks_lost,
+            "parts of the trace lost: written over before they were read, or damaged",
+            "part of the trace lost: written over before it was read, or damaged",
+        ),
+        (
+            end.records_cut,
+            "events cut off: their threads were stopped while writing them",
+            "event cut off: its thread was stopped while writing it",
+        ),
     ] {
-        let one = [("parts", "part"), ("read them", "read it"), ("they were", "it was")];
-        if count == 1 && text.starts_with("parts") {
-            lines.push(format!("1 {}", one.iter().fold(text.to_owned(), |text, (many, one)| text.replace(many, one))));
-        } else if count > 0 {
-            lines.push(format!("{count} {text}"));
+        match count {
+            0 => {}
+            1 => lines.push(format!("1 {one}")),
+            _ => lines.push(format!("{count} {many}")),
         }
     }
     if end.failed > 0 {
@@ -92,10 +111,10 @@ fn absent(end: &End, lines: &mut Vec<String>) {
     if end.absent.is_empty() {
         return;
     }
-    lines.push(format!(
-        "{} files that stacks lead through cannot be read as they were: their frames are addresses",
-        end.absent.len()
-    ));
+    lines.push(match end.absent.len() {
+        1 => "1 file that stacks lead through cannot be read as it was: its frames are addresses".to_owned(),
+        n => format!("{n} files that stacks lead through cannot be read as they were: their frames are addresses"),
+    });
     let one = |a: &Absent| format!("  {} ({})", a.path, if a.changed { "changed since" } else { "not here" });
     lines.extend(end.absent.iter().take(LISTED).map(one));
     if end.absent.len() > LISTED {

@@ -71,7 +71,8 @@ pub fn raw_lines(end: &End) -> Vec<String> {
     });
     let unknown = (!unknown.is_empty()).then(|| {
         let (count, of) = (count(&unknown), functions(&unknown));
-        format!("arguments shown as plain words, for nothing is known of them: {count} calls {of}")
+        let calls = if count == 1 { "call" } else { "calls" };
+        format!("arguments shown as plain words, for nothing is known of them: {count} {calls} {of}")
     });
     known.into_iter().chain(unknown).collect()
 }

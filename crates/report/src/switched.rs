@@ -1,15 +1,38 @@
 //! When a run was switched by `cutap ctl`: calls of that time are missing, and a reader has to know.
 
 use crate::units::time;
-use cutap_trace::{End, Switched, SwitchedTo};
+use cutap_trace::{End, Process, Switched, SwitchedTo};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// Clocks of two processes differ by no more than this, but for those of other time namespaces, and after the machine slept or its
+/// time was set.
+const SAME_NS: u64 = 2_000_000_000;
+
+/// From when times are told: the first moment of the first process. None: there is no process, or the processes have different
+/// clocks, of which some are not that of `cutap ctl`.
+fn start(end: &End) -> Option<u64> {
+    let clock = |p: &Process| p.start_realtime_ns.wrapping_sub(p.start_ns) as i64;
+    let first = clock(end.processes.first()?);
+    let same = end.processes.iter().all(|p| clock(p).abs_diff(first) < SAME_NS);
+    end.processes.iter().map(|p| p.start_ns).min().filter(|_| same)
+}
 
 /// A sentence for each time without calls, and for each change of the filter.
 pub fn switched_lines(end: &End) -> Vec<String> {
     let (switched, more) = &end.switched;
-    let start = end.processes.iter().map(|p| p.start_ns).min().unwrap_or(0);
-    let after = |ns: u64| time(ns.saturating_sub(start));
+    let start = start(end);
+    // What was before the first process, or by another clock, has no time that a reader could find.
+    let after = |ns: u64| start.and_then(|start| ns.checked_sub(start)).map(time);
+    let at = |ns: u64| after(ns).map_or_else(|| "at some time".to_owned(), |t| format!("{t} after the start"));
+    let was_off = |pid: u32, from: u64, to: u64| {
+        let time = match (after(from), after(to)) {
+            (Some(from), Some(to)) => format!("from {from} to {to} after the start"),
+            (None, Some(to)) => format!("until {to} after the start"),
+            (_, None) => "for a time".to_owned(),
+        };
+        format!("recording{} was off {time} (cutap ctl): calls made then are missing", whose(pid))
+    };
     let mut lines = Vec::new();
     // Since when each process is off that was switched alone; 0: all.
     let mut off: BTreeMap<u32, u64> = BTreeMap::new();
@@ -20,48 +43,41 @@ pub fn switched_lines(end: &End) -> Vec<String> {
                 off.insert(*pid, *ns);
             }
             (SwitchedTo::On, Some(from)) => {
-                lines.push(was_off(*pid, after(*from), after(*ns)));
+                lines.push(was_off(*pid, *from, *ns));
                 off.remove(pid);
             }
-            (SwitchedTo::On, None) if lines.is_empty() && *ns > start => {
+            (SwitchedTo::On, None) if lines.is_empty() && after(*ns).is_some() => {
+                let until = after(*ns).unwrap_or_default();
                 lines.push(format!(
-                    "recording{whose} was off until {} after the start (cutap ctl): calls made before are missing",
-                    after(*ns)
+                    "recording{whose} was off until {until} after the start (cutap ctl): calls made before are missing"
                 ));
             }
             (SwitchedTo::Filter, _) => lines.push(format!(
-                "the filter{whose} was changed {} after the start (cutap ctl): from then on calls that it leaves out are missing",
-                after(*ns)
+                "the filter{whose} was changed {} (cutap ctl): from then on calls that it leaves out are missing",
+                at(*ns)
             )),
             (SwitchedTo::NoFilter, _) => {
-                lines.push(format!("the filter{whose} was taken away {} after the start (cutap ctl)", after(*ns)));
+                lines.push(format!("the filter{whose} was taken away {} (cutap ctl)", at(*ns)));
             }
             _ => {}
         }
         // All are switched: those that were switched alone before, too.
         if *pid == 0 && *to == SwitchedTo::On {
             for (pid, from) in std::mem::take(&mut off) {
-                lines.push(was_off(pid, after(from), after(*ns)));
+                lines.push(was_off(pid, from, *ns));
             }
         }
     }
     if *more > 0 {
-        lines.push(format!("it was switched {more} more times by cutap ctl: more calls may be missing"));
+        let times = if *more == 1 { "once more".to_owned() } else { format!("{more} more times") };
+        lines.push(format!("it was switched {times} by cutap ctl: more calls may be missing"));
     } else {
         lines.extend(off.into_iter().map(|(pid, from)| {
-            format!(
-                "recording{} was off from {} after the start (cutap ctl) to the end: calls made then are missing",
-                whose(pid),
-                after(from)
-            )
+            let from = after(from).map_or_else(|| "some time on".to_owned(), |t| format!("{t} after the start"));
+            format!("recording{} was off from {from} (cutap ctl) to the end: calls made then are missing", whose(pid))
         }));
     }
     lines
-}
-
-fn was_off(pid: u32, from: String, to: String) -> String {
-    let whose = whose(pid);
-    format!("recording{whose} was off from {from} to {to} after the start (cutap ctl): calls made then are missing")
 }
 
 fn whose(pid: u32) -> String {
@@ -85,10 +101,53 @@ pub fn switched_json(end: &End) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
+    /// A process that began at `start_ns`, by a clock that is so far from the world's.
+    fn process(start_ns: u64, clock: u64) -> Arc<Process> {
+        Arc::new(Process {
+            key: 0,
+            folder: "p7-0".into(),
+            pid: 7,
+            ppid: 1,
+            exe: "/bin/prog".into(),
+            arguments: Vec::new(),
+            forked: false,
+            parent: None,
+            start_ns,
+            start_realtime_ns: start_ns + clock,
+        })
+    }
+
+    fn lines_of(processes: &[(u64, u64)], all: &[(u64, SwitchedTo)], more: u32) -> String {
+        let switched = all.iter().map(|(ns, to)| Switched { ns: *ns, to: *to, pid: 0 }).collect();
+        let processes = processes.iter().map(|(start, clock)| process(*start, *clock)).collect();
+        switched_lines(&End { switched: (switched, more), processes, ..End::default() }).join("; ")
+    }
 
     fn lines(all: &[(u64, SwitchedTo)], more: u32) -> String {
-        let switched = all.iter().map(|(ns, to)| Switched { ns: *ns, to: *to, pid: 0 }).collect();
-        switched_lines(&End { switched: (switched, more), ..End::default() }).join("; ")
+        lines_of(&[(0, 0)], all, more)
+    }
+
+    /// Nobody is told how long the machine had run.
+    #[test]
+    fn times_that_nobody_can_find_are_left_away() {
+        use SwitchedTo::*;
+        const HOUR: u64 = 3_600_000_000_000;
+        let all = [(5_000, Filter), (6_000, Off), (7_000, On), (8_000, Off)];
+        let no_time = "the filter was changed at some time (cutap ctl): from then on calls that it leaves out are missing; \
+                       recording was off for a time (cutap ctl): calls made then are missing; \
+                       recording was off from some time on (cutap ctl) to the end: calls made then are missing";
+        assert_eq!(lines_of(&[], &all, 0), no_time, "no process");
+        assert_eq!(lines_of(&[(HOUR, 0)], &all, 0), no_time, "before its first moment, or by a clock that is ahead");
+        assert_eq!(lines_of(&[(4_000, HOUR), (HOUR, 9)], &all, 0), no_time, "two clocks");
+        assert_eq!(lines_of(&[(4_000, HOUR), (5_000, HOUR + 9)], &all[1..3], 0).matches("from 2us to 3us").count(), 1);
+        let until = lines_of(&[(6_500, HOUR)], &all[1..3], 0);
+        assert!(until.starts_with("recording was off until 500ns after the start"), "{until}");
+        assert!(
+            lines(&[(1, Off), (2, On)], 1)
+                .ends_with("it was switched once more by cutap ctl: more calls may be missing")
+        );
     }
 
     #[test]
@@ -106,7 +165,8 @@ mod tests {
         assert!(all.ends_with("; the filter was taken away 9ns after the start (cutap ctl)"), "{all}");
         let of = |ns, to, pid| Switched { ns, to, pid };
         let both = vec![of(1, Off, 7), of(2, Off, 8), of(3, On, 7), of(4, On, 0)];
-        let both = switched_lines(&End { switched: (both, 0), ..End::default() }).join("; ");
+        let end = End { switched: (both, 0), processes: vec![process(0, 0)], ..End::default() };
+        let both = switched_lines(&end).join("; ");
         assert!(both.starts_with("recording of process 7 and what it started was off from 1ns to 3ns"), "{both}");
         assert!(both.contains("of process 8 and what it started was off from 2ns to 4ns"), "{both}");
         let many = lines(&[(1, Off), (2, On), (3, Off)], 9);

@@ -31,8 +31,8 @@ pub struct Text<W> {
     calls_written: bool,
     /// More than one thread or process was seen.
     several: bool,
-    /// Lines have had ids before, or not: it is to be said that they have from here on.
-    goes_on: bool,
+    /// Said before the next line, the first one that has ids: whose the lines before it are.
+    to_say: Option<String>,
     processes: usize,
     /// No call has to be opened before this time.
     next_opening: u64,
@@ -59,7 +59,7 @@ impl<W: io::Write> Text<W> {
             threads: Vec::new(),
             first: None,
             several: false,
-            goes_on: false,
+            to_say: None,
             calls_written: false,
             processes: 0,
             next_opening: u64::MAX,
@@ -70,11 +70,12 @@ impl<W: io::Write> Text<W> {
 
     /// Goes on with what another has written: its threads are not known here, so each line has ids.
     pub fn go_on(self) -> Text<W> {
-        Text { several: true, goes_on: true, ..self }
+        let to_say = Some("cutap: from here on each line has its own PID/TID\n".to_owned());
+        Text { several: true, to_say, ..self }
     }
 
     fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
-        self.seen(&call.thread)?;
+        self.seen(&call.thread);
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
         if call.function.noted {
@@ -117,7 +118,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
-        self.seen(&lookup.thread)?;
+        self.seen(&lookup.thread);
         self.open_until(lookup.ns)?;
         self.open_top(&lookup.thread)?;
         let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);
@@ -140,25 +141,25 @@ impl<W: io::Write> Text<W> {
         self.flush_line()
     }
 
-    /// Notes that a thread exists. Lines have ids from the second one on, so whose the lines before were
-    /// is said here.
-    fn seen(&mut self, thread: &Arc<Thread>) -> io::Result<()> {
-        if std::mem::take(&mut self.goes_on) {
-            writeln!(self.out, "cutap: from here on each line has its own PID/TID")?;
+    /// Notes that a thread exists. Lines have ids from the second one on.
+    fn seen(&mut self, thread: &Arc<Thread>) {
+        match &self.first {
+            None => self.first = Some(thread.clone()),
+            Some(first) if first.key != thread.key => self.more(),
+            Some(_) => {}
         }
-        let Some(first) = &self.first else {
-            self.first = Some(thread.clone());
-            return Ok(());
-        };
-        if self.several || first.key == thread.key {
-            return Ok(());
+    }
+
+    /// There is a second thread or process: lines have ids from here on, so whose those before were is to be said.
+    fn more(&mut self) {
+        if std::mem::replace(&mut self.several, true) {
+            return;
         }
-        self.several = true;
-        if self.calls_written {
+        if let Some(first) = self.first.as_ref().filter(|_| self.calls_written) {
             let ids = format!("{}/{}", first.process.pid, first.tid);
-            writeln!(self.out, "cutap: all lines up to here are of {ids}; from here on each has its own PID/TID")?;
+            self.to_say =
+                Some(format!("cutap: all lines up to here are of {ids}; from here on each has its own PID/TID\n"));
         }
-        Ok(())
     }
 
     fn stack(&mut self, thread: &Thread) -> &mut Vec<Open> {
@@ -306,6 +307,9 @@ impl<W: io::Write> Text<W> {
     }
 
     fn flush_line(&mut self) -> io::Result<()> {
+        if let Some(said) = self.to_say.take() {
+            self.out.write_all(said.as_bytes())?;
+        }
         self.line.push('\n');
         self.out.write_all(self.line.as_bytes())
     }
@@ -323,7 +327,9 @@ impl<W: io::Write + Send> Output for Text<W> {
         match event {
             Event::Process(_) => {
                 self.processes += 1;
-                self.several |= self.processes > 1;
+                if self.processes > 1 {
+                    self.more();
+                }
                 Ok(())
             }
             Event::Enter(call) => self.enter(call),

@@ -259,8 +259,13 @@ impl End {
 
     /// The same with how often.
     pub fn counted(&self, reason: usize, times: u64) -> String {
-        let stacks = reason == cutap_wire::count::STACK_NOT_KEPT;
-        let one = cutap_wire::count::text_of_one(reason).filter(|_| times == 1 && !stacks);
+        let one = match reason {
+            cutap_wire::count::STACK_NOT_KEPT if self.lossy => {
+                Some("stack not kept, or only in part: its thread's ring was full (--lossy)")
+            }
+            _ => cutap_wire::count::text_of_one(reason),
+        };
+        let one = one.filter(|_| times == 1);
         format!("{times} {}", one.unwrap_or_else(|| self.reason(reason)))
     }
 

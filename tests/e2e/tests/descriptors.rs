@@ -184,7 +184,7 @@ fn a_process_that_cannot_make_its_folder_at_first_is_recorded_once_it_can() {
         let text = if mode == "record" { shown() } else { fs::read_to_string(&file).expect("a trace") };
         assert_eq!(text.matches("cuDriverGetVersion(").count(), 150, "{mode}: {text}");
         // A trace says it in its own last lines.
-        let said = "1 calls not recorded: the thread's ring could not be made\n";
+        let said = "1 call not recorded: the thread's ring could not be made\n";
         assert!([done.stderr, text].concat().contains(said), "{mode}");
     }
 }

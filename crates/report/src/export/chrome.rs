@@ -6,21 +6,29 @@ use crate::Output;
 use crate::hooked::hooked_lines;
 use crate::stacks;
 use crate::values::write_launched;
-use cutap_trace::{Call, End, Event, Exit, Thread};
+use cutap_trace::{Call, End, Event, Exit, Process, Thread};
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+
+/// The largest number that the kernel gives a process.
+const LARGEST: u32 = 4_194_304;
 
 /// Chrome's trace.
 #[derive(Debug)]
 pub struct Chrome<W> {
     out: W,
     begun: bool,
+    /// Numbers of processes that are taken.
+    taken: BTreeSet<u32>,
+    /// Processes that came later with a taken number, by their keys, and the made-up ones that they have here.
+    others: BTreeMap<u32, u32>,
 }
 
 impl<W: io::Write> Chrome<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Chrome<W> {
-        Chrome { out, begun: false }
+        Chrome { out, begun: false, taken: BTreeSet::new(), others: BTreeMap::new() }
     }
 
     fn line(&mut self, line: &Value) -> io::Result<()> {
@@ -29,9 +37,31 @@ impl<W: io::Write> Chrome<W> {
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        let mut line = event(&exit.call, "X", Some(exit));
+        let mut line = self.call(&exit.call, "X", Some(exit));
         line["dur"] = micros(exit.duration_ns.unwrap_or(exit.end_ns.saturating_sub(exit.call.start_ns)));
         self.line(&line)
+    }
+
+    /// Numbers a process and names it. In different PID namespaces two may have the same number.
+    fn process(&mut self, process: &Process) -> io::Result<()> {
+        let mut name = process.exe.rsplit('/').next().unwrap_or(&process.exe).to_owned();
+        if !self.taken.insert(process.pid) {
+            self.others.insert(process.key, LARGEST.saturating_add(self.others.len() as u32).saturating_add(1));
+            name = format!("{name} (process {})", process.pid);
+        }
+        let pid = self.number(process);
+        self.line(&json!({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": name}}))
+    }
+
+    /// The number that a process has here.
+    fn number(&self, process: &Process) -> u32 {
+        self.others.get(&process.key).copied().unwrap_or(process.pid)
+    }
+
+    fn call(&self, call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
+        let mut line = event(call, phase, exit);
+        line["pid"] = self.number(&call.thread.process).into();
+        line
     }
 }
 
@@ -59,8 +89,8 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
         value.map(|value| arguments.insert(key.into(), value.into()));
     }
     json!({
-        "name": function.shown(), "cat": function.layer.word(), "ph": phase, "pid": thread.process.pid,
-        "tid": thread.tid, "ts": micros(call.start_ns), "args": arguments,
+        "name": function.shown(), "cat": function.layer.word(), "ph": phase, "tid": thread.tid,
+        "ts": micros(call.start_ns), "args": arguments,
     })
 }
 
@@ -72,11 +102,8 @@ fn micros(ns: u64) -> Value {
 impl<W: io::Write + Send> Output for Chrome<W> {
     fn event(&mut self, of: &Event) -> io::Result<()> {
         match of {
-            Event::Process(p) => {
-                let name = p.exe.rsplit('/').next().unwrap_or(&p.exe);
-                self.line(&json!({"name": "process_name", "ph": "M", "pid": p.pid, "args": {"name": name}}))
-            }
-            Event::Enter(call) if call.function.noted => self.line(&event(call, "i", None)),
+            Event::Process(process) => self.process(process),
+            Event::Enter(call) if call.function.noted => self.line(&self.call(call, "i", None)),
             Event::Exit(exit) => self.exit(exit),
             Event::Enter(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
         }
@@ -88,7 +115,7 @@ impl<W: io::Write + Send> Output for Chrome<W> {
 
     fn end(&mut self, end: &End) -> io::Result<()> {
         for exit in &end.unfinished {
-            self.line(&event(&exit.call, "B", Some(exit)))?;
+            self.line(&self.call(&exit.call, "B", Some(exit)))?;
         }
         self.out.write_all(if self.begun { b"\n]\n" } else { b"[]\n" })?;
         self.out.flush()

@@ -142,3 +142,35 @@ fn names_that_stood_in_a_damaged_block_are_not_said_twice() {
     assert_eq!(end_lines(&End { nameless: 2, ..End::default() }), [line]);
     assert_eq!((with(1, Why::Ended), with(0, Why::Damaged)), (vec![], vec![]));
 }
+
+#[test]
+fn one_is_not_told_as_many() {
+    use cutap_trace::{Absent, Count};
+    let absent = Absent { path: "/tmp/a.so".into(), changed: true };
+    let count = |reason| Count { reason, text: "", count: 1 };
+    let end = End {
+        nameless: 1,
+        overwritten: 1,
+        chunks_taken: 1,
+        chunks_lost: 1,
+        records_cut: 1,
+        absent: vec![absent],
+        counts: [count::NO_RING, count::STACK_NOT_KEPT].map(count).into(),
+        lossy: true,
+        ..End::default()
+    };
+    assert_eq!(
+        end_lines(&end),
+        [
+            "1 call not recorded: the thread's ring could not be made",
+            "1 stack not kept, or only in part: its thread's ring was full (--lossy)",
+            "1 file that stacks lead through cannot be read as it was: its frames are addresses",
+            "  /tmp/a.so (changed since)",
+            "1 function without a name: its name record was not found",
+            "1 call older than what the flight recorder kept",
+            "1 part of the trace not here: a collector has read it for its own output",
+            "1 part of the trace lost: written over before it was read, or damaged",
+            "1 event cut off: its thread was stopped while writing it",
+        ]
+    );
+}

@@ -103,6 +103,51 @@ fn threads_are_told_apart_and_live_is_as_after() {
     drop(held);
 }
 
+/// Where a second process is seen first, also while the first one's thread goes on, a line says whose those before were: once, and
+/// in front of the first line that has ids.
+#[test]
+fn a_second_process_is_said_as_a_second_thread_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut first = program(&run, 100);
+    let mut one = first.thread(100, 4);
+    one.call(CU_MEM_ALLOC, &[1], 1_000, 0);
+    run.wait(MS);
+    let mut second = program(&run, 200);
+    run.wait(MS);
+    one.call(CU_MEM_ALLOC, &[2], 1_000, 0);
+    second.thread(200, 4).call(CU_MEM_ALLOC, &[3], 1_000, 0);
+    let told = |text: &str| text.lines().take(4).map(|l| format!("{l}\n")).collect::<String>();
+    let all = "\
+cuMemAlloc_v2() = CUDA_SUCCESS <1us>
+cutap: all lines up to here are of 100/100; from here on each has its own PID/TID
+100/100 cuMemAlloc_v2(2) = CUDA_SUCCESS <1us>
+200/200 cuMemAlloc_v2(3) = CUDA_SUCCESS <1us>
+";
+    let text = text(folder.path(), "");
+    assert_eq!(told(&text).replace("v2(1)", "v2()"), all, "{text}");
+    assert_eq!(text.matches("all lines up to here").count(), 1, "{text}");
+}
+
+/// Nothing was written before, or nothing comes: there is nothing to say.
+#[test]
+fn a_second_process_without_lines_before_or_after_is_not_said() {
+    for (before, after) in [(0, 1), (1, 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new(folder.path());
+        let mut first = program(&run, 100);
+        let mut one = first.thread(100, 4);
+        (0..before).for_each(|_| one.call(CU_MEM_ALLOC, &[1], 1_000, 0));
+        run.wait(MS);
+        let mut second = program(&run, 200);
+        let mut other = second.thread(200, 4);
+        (0..after).for_each(|_| other.call(CU_MEM_ALLOC, &[3], 1_000, 0));
+        let text = text(folder.path(), "");
+        assert!(text.contains("cuMemAlloc_v2(") && !text.contains("up to here"), "{text}");
+        assert_eq!(text.contains("200/200 "), after > 0, "{text}");
+    }
+}
+
 /// A reader that leaves after some bytes.
 struct Leaves(usize);
 

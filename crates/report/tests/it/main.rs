@@ -2,6 +2,7 @@
 
 mod again;
 mod carried;
+mod chrome;
 mod common;
 mod ends;
 mod following;

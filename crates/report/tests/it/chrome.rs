@@ -1,0 +1,40 @@
+//! Chrome's trace of several processes.
+
+use crate::common::*;
+use cutap_report::Chrome;
+use cutap_trace::made::Run;
+use serde_json::Value;
+
+/// In PID namespaces of their own each is process 1, and has thread 1.
+#[test]
+fn processes_with_one_number_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let made = |pid| {
+        run.wait(MS);
+        let mut process = program(&run, pid);
+        let mut thread = process.thread(pid, 4);
+        thread.call(CU_MEM_ALLOC, &[], 1_000, 0);
+        thread.enter(CU_MEM_ALLOC, &[]);
+        // A folder of its own, whatever number it has.
+        let other = process.path().with_file_name(format!("p{pid}-{}", run.now()));
+        std::fs::rename(process.path(), other).unwrap();
+        (process, thread)
+    };
+    let held = [1, 7, 1, 1].map(made);
+    let mut bytes = Vec::new();
+    write(folder.path(), "", &mut Chrome::new(&mut bytes));
+    let lines: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
+    let of = |phase: &str, field: &str| -> Vec<Value> {
+        let mut all: Vec<&Value> = lines.iter().filter(|l| l["ph"] == phase).collect();
+        all.sort_by_key(|l| l["ts"].as_f64().map(|ts| ts as u64));
+        all.iter().map(|l| l[field].clone()).collect()
+    };
+    for phase in ["M", "X", "B"] {
+        assert_eq!(of(phase, "pid"), [1, 7, 4_194_305, 4_194_306].map(Value::from), "{phase}: {lines:?}");
+    }
+    assert_eq!(of("X", "tid"), [1, 7, 1, 1].map(Value::from));
+    let names: Vec<Value> = of("M", "args").into_iter().map(|args| args["name"].clone()).collect();
+    assert_eq!(names, ["saxpy", "saxpy", "saxpy (process 1)", "saxpy (process 1)"].map(Value::from));
+    drop(held);
+}

@@ -211,6 +211,18 @@ fn a_run_that_is_over() {
         }
     }
     assert!(cutap(&["ctl"]).arg(&run).arg("status").output().unwrap().status.success());
+    // What a program could not decide is not left away without a word.
+    for (filter, said) in [
+        ("error", "before any call is made"),
+        ("error,cuInit", "before any call is made"),
+        (">1ms", "before any call is made"),
+        ("cuMemAlloc[bytesize>1]", "before any call is made"),
+        ("lookup", "at the start alone"),
+        ("cuInit,cxx", "at the start alone"),
+    ] {
+        let done = cutap(&["ctl"]).arg(&run).args(["filter", filter]).output().unwrap();
+        refused(&done, 125, &[&format!("filter {filter}: "), said]);
+    }
     for name in ["control", "new", "p1/new"] {
         let done = cutap(&["export", "--perfetto"]).arg(run.join(name)).arg(&run).output().unwrap();
         let sentence = if name == "p1/new" { "no such file or folder" } else { "which is only read" };

@@ -106,18 +106,21 @@ fn the_run_folder_of_another_user() {
     let copy = folder.program("cutap", &std::fs::read(CUTAP).unwrap());
     let run = folder.join("run");
     assert!(cutap(&["trace", "--sim", "--run"]).arg(&run).args(["--", "true"]).output().unwrap().status.success());
-    let as_nobody = |mode: u32| {
+    let as_nobody_asks = |mode: u32, words: &[&str], more: &[&str]| {
         std::fs::set_permissions(&folder.0, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
         let mut show = Command::new("setpriv");
-        show.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy).arg("show").arg(&run);
+        show.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy).args(words).arg(&run).args(more);
         show.output().unwrap()
     };
+    let as_nobody = |mode| as_nobody_asks(mode, &["show"], &[]);
     let there = as_nobody(0o755);
     refused(
         &there,
         125,
         &["cannot read the run folder", "permission denied", "run cutap show as user 0, who", "or as root"],
     );
+    let status = as_nobody_asks(0o755, &["ctl"], &["status"]);
+    refused(&status, 125, &["may not be opened: it belongs to user 0", "run cutap ctl as that user, or as root"]);
     // The pages inside are for their owner alone too.
     std::fs::set_permissions(&run, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     refused(&as_nobody(0o755), 125, &["permission denied", "user 0"]);

@@ -48,6 +48,14 @@ fn the_export_that_a_header_makes_of_a_name() {
 }
 
 #[test]
+fn one_value_is_no_values() {
+    let (_, said, _) = api(&["cuDeviceGetAttribute"]);
+    assert!(said.contains(" 1 value whose type attrib tells"), "{said}");
+    let (_, said, _) = api(&["cuLinkCreate_v2"]);
+    assert!(said.contains(" numOptions values of the options options"), "{said}");
+}
+
+#[test]
 fn patterns() {
     let (code, said, _) = api(&["cuMemAlloc*", "cudaMemPool*"]);
     assert_eq!(code, Some(0));

@@ -307,12 +307,14 @@ impl Page {
         self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(2).to_le_bytes());
     }
     /// Leaves word of a switch for readers, who would else not know that calls are missing: of process `pid`, or of all (0).
-    pub fn note(&self, what: u32, pid: u32) {
+    /// The clock of who is meant is so far ahead of ours (see [`ahead`]): the moment stands among moments of its calls.
+    pub fn note(&self, what: u32, (pid, ahead): (u32, i64)) {
         let flags = self.flags() | control::SWITCHED;
         self.put(offset_of!(Control, flags), &flags.to_le_bytes());
         let n = self.word(offset_of!(Control, switches)) as u32;
         if (n as usize) < control::SWITCHES {
-            let both = [monotonic_ns().to_le_bytes(), (u64::from(what) | u64::from(pid) << 32).to_le_bytes()].concat();
+            let now = monotonic_ns().saturating_add_signed(ahead);
+            let both = [now.to_le_bytes(), (u64::from(what) | u64::from(pid) << 32).to_le_bytes()].concat();
             self.put(offset_of!(Control, switched) + n as usize * 16, &both);
         }
         self.put(offset_of!(Control, switches), &n.saturating_add(1).to_le_bytes());
@@ -328,6 +330,18 @@ impl Page {
         // the program goes on as with a dead collector.
         let _ = self.0.write_all_at(bytes, at as u64);
     }
+}
+
+/// How many nanoseconds a process's CLOCK_MONOTONIC is ahead of ours, as in another time namespace; 0 where nobody tells.
+pub fn ahead(pid: u32) -> i64 {
+    let offset = |of: &str| {
+        let text = std::fs::read_to_string(format!("/proc/{of}/timens_offsets")).ok()?;
+        let mut words = text.lines().find_map(|line| line.strip_prefix("monotonic"))?.split_whitespace();
+        let mut next = || words.next()?.parse::<i64>().ok();
+        next()?.checked_mul(1_000_000_000)?.checked_add(next()?)
+    };
+    let both = offset(&pid.to_string()).zip(offset("self"));
+    both.and_then(|(its, ours)| its.checked_sub(ours)).unwrap_or(0)
 }
 
 /// CLOCK_MONOTONIC.

@@ -3,7 +3,7 @@
 //! no notice before its next call. What was not armed cannot be armed any more: pointers are fetched once.
 
 use crate::alone;
-use crate::control::{Page, fits};
+use crate::control::{Page, ahead, fits};
 use crate::ctl::run_of;
 use crate::error::{Error, Result, cannot};
 use crate::filter::{filter, text_of};
@@ -70,6 +70,7 @@ pub fn switch(who: &str, all: bool, what: &Switch) -> Result<String> {
         Some(pid) => alone::pages(&page, pid)?,
         None => (vec![Page::open(&run)?].into_iter().chain(page.own_pages()).collect(), 0),
     };
+    let own = (own, pid.map_or(0, ahead));
     match (what, filtered) {
         (Switch::Filter(text), Some(filter)) => {
             for one in each(pages, pid, &page) {
@@ -128,7 +129,7 @@ fn each<'a>(pages: Vec<Page>, pid: Option<u32>, run: &'a Page) -> impl Iterator<
 }
 
 /// Switches these to a state; what is broken stays so.
-fn put(pages: impl Iterator<Item = Page>, state: u32, run: &Page, own: u32) -> Result<()> {
+fn put(pages: impl Iterator<Item = Page>, state: u32, run: &Page, own: (u32, i64)) -> Result<()> {
     let mut noted = false;
     for page in pages {
         let before = page.recording();

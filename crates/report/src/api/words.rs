@@ -100,19 +100,25 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         }
         Rule::Opaque => "an address, not read".to_owned(),
         Rule::Tagged(row, by, n) => {
-            format!("{} values whose type {} tells ({})", count(params, n), name(by), tags(row))
+            format!("{} whose type {} tells ({})", many(count(params, n), "value"), name(by), tags(row))
         }
         Rule::KernelParams(f, or) if f == or => format!("parameters of the kernel {}", name(f)),
         Rule::KernelParams(f, or) => format!("parameters of the kernel {} or {}", name(f), name(or)),
         Rule::Extra => "list of CU_LAUNCH_PARAM_*".to_owned(),
-        Rule::OptionValues(keys, n) => format!("{} values of the options {}", count(params, n), name(keys)),
-        Rule::Texts(n) => format!("{} texts", count(params, n)),
+        Rule::OptionValues(keys, n) => format!("{} of the options {}", many(count(params, n), "value"), name(keys)),
+        Rule::Texts(n) => many(count(params, n), "text"),
         Rule::Scalar(row, by) => format!("a number whose type {} tells ({})", name(by), tags(row)),
         Rule::Word(row, by) => format!("a number, or the address of a struct, as {} tells ({})", name(by), tags(row)),
         Rule::ScalarOr(row, by, or, other) => {
             format!("a number whose type {} ({}) or {} ({}) tells", name(by), tags(row), name(other), tags(or))
         }
     })
+}
+
+/// So many of what one is called.
+fn many(count: String, one: &str) -> String {
+    let end = if count == "1" { "" } else { "s" };
+    format!("{count} {one}{end}")
 }
 
 fn count(params: &[Param], count: Count) -> String {

@@ -218,11 +218,12 @@ fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
         text += "range: between cuProfilerStart and cuProfilerStop, in each process for itself\n";
     }
     let _ = writeln!(text, "filter: {filter}\ncollector: {collector}");
-    let living = living_of(run);
-    for process in processes(run) {
+    let run = std::fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
+    let living = living_of(&run);
+    for process in processes(&run) {
         let name = process.file_name().unwrap_or_default().to_string_lossy();
         let number = name.trim_start_matches('p').split('-').next().unwrap_or("?");
-        let mapped = format!("/{name}/");
+        let mapped = format!("{}/", process.display());
         let _ = match living.iter().find(|(_, maps)| maps.contains(&mapped)) {
             Some((pid, _)) => {
                 let own_number = match pid.to_string() == number {

@@ -258,7 +258,8 @@ impl Recorder {
 
     /// Whether the file is of another run: its control page says so, or a process in it is another than the one of that name here.
     pub fn other_run(&self) -> bool {
-        let of = |page: &[u8]| page.get(RUN).map_or(0, |bytes| bytes.iter().fold(0, |all, b| all << 8 | u64::from(*b)));
+        // In the file a page has no zeros at its end, and such a number may end in some.
+        let of = |page: &[u8]| padded(page)[RUN].iter().fold(0, |all, b| all << 8 | u64::from(*b));
         // 0 says nothing: the page is missing, damaged, or made where there was no number.
         let (there, here) = (of(&self.before), of(&read_file(&self.run.join(control::FILE), PAGE).unwrap_or_default()));
         if there != 0 && here != 0 && there != here {

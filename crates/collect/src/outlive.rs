@@ -71,18 +71,24 @@ impl Outliving {
             names(&self.run).filter_map(|n| n.strip_prefix('p')?.split('-').next()?.parse().ok()).collect();
         let (mut unclear, own) = (false, started(std::process::id()));
         let mut of_run = |pid: u32| {
-            let Some(folder) = living(pid) else { return false };
-            let since = started(pid);
-            let environment = fs::read(folder.join("environ"));
-            // A thread of the kernel has no program; what started before us is nobody's of the run.
-            unclear |= environment.as_ref().is_ok_and(Vec::is_empty)
-                && fs::read_link(folder.join("exe")).is_ok()
-                && since >= own
-                && living(pid).is_some();
+            // All processes are looked at, so one file of each: the others where that tells nothing.
+            let mut folder = PathBuf::from(format!("/proc/{pid}"));
+            let mut environment = fs::read(folder.join("environ"));
+            if environment.as_ref().is_ok_and(Vec::is_empty) {
+                let Some(living) = living(pid) else { return false };
+                // A thread of the kernel has no program.
+                if fs::read_link(living.join("exe")).is_err() {
+                    return false;
+                }
+                // What started before us is nobody's of the run.
+                unclear |= living == folder && started(pid) >= own;
+                environment = fs::read(living.join("environ"));
+                folder = living;
+            }
             let environment = environment.unwrap_or_default();
             // One that wrote over its environment (a title for ps) still has the run's pages.
             environment.split(|b| *b == 0).any(|l| l == line)
-                || (recorded.contains(&pid) || since >= own)
+                || (recorded.contains(&pid) || started(pid) >= own)
                     && fs::read(folder.join("maps")).is_ok_and(|maps| contains(&maps, self.run.as_os_str().as_bytes()))
         };
         let all = names(Path::new("/proc")).filter_map(|n| n.parse().ok());

@@ -6,6 +6,7 @@ use crate::lease;
 use cutap_trace::living;
 use cutap_wire::control::ENV_RUN;
 use std::fs;
+use std::io::ErrorKind::PermissionDenied;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -74,7 +75,7 @@ impl Outliving {
             // All processes are looked at, so one file of each: the others where that tells nothing.
             let mut folder = PathBuf::from(format!("/proc/{pid}"));
             let mut environment = fs::read(folder.join("environ"));
-            if environment.as_ref().is_ok_and(Vec::is_empty) {
+            if environment.as_ref().map_or_else(|e| e.kind() != PermissionDenied, Vec::is_empty) {
                 let Some(living) = living(pid) else { return false };
                 // A thread of the kernel has no program.
                 if fs::read_link(living.join("exe")).is_err() {

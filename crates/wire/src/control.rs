@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Name of the file in the run folder.
 pub const FILE: &str = "control";
-/// A page that every process of the run keeps mapped and nobody looks at: as long as one has it, a file of which nothing else is known in
-/// the process is open for writing, and that the kernel tells by refusing a lease.
+/// A page that every process of the run keeps mapped and nobody reads or writes: as long as one does, the file counts as open for writing,
+/// and the kernel refuses a lease of it. So the collector knows that somebody lives whom `/proc` does not show.
 pub const ALIVE: &str = "alive";
 /// The rules that the run began with, if there were any, in a file beside it: what may be recorded at all. Nobody changes them.
 pub const ARMED: &str = "armed";

@@ -61,7 +61,7 @@ fn info_of(f: &Function) -> Option<&'static Info> {
 fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
     let name = introduced::name_of(i, r.id, record);
     let layout = forced::find(f, r.registers.next);
-    let known = f.slot.load(Acquire);
+    let known = f.slot();
     let object = i.object.load(Relaxed);
     let original = super::host::exported(object, name);
     let (made, recorded) = introduced::with_library(i, |library| {

@@ -6,6 +6,7 @@
 use super::chain::{Chain, Doing, Home};
 use super::functions::Info;
 use super::{last_error, thread};
+use crate::slots::arguments_x86_64::{argument_macros, end_of_argument_macros};
 use crate::slots::thunks_x86_64::{Frame, STACK_WORDS};
 use crate::slots::{self, call, left};
 use crate::thread::{fork, record};
@@ -181,6 +182,7 @@ unsafe extern "C" fn cutap_hooked_personality(
 global_asm!(
     ".hidden cutap_hooked, cutap_hooked_begin, cutap_hooked_turn, cutap_hooked_end, cutap_hook_step",
     ".hidden cutap_hooked_personality",
+    argument_macros!(),
     ".globl cutap_hooked",
     ".text",
     ".type cutap_hooked,@function",
@@ -194,24 +196,7 @@ global_asm!(
     ".cfi_def_cfa_register rbp",
     "  and rsp, -16",
     "  sub rsp, {bytes}",
-    "  mov [rsp + 320], rdi",
-    "  mov [rsp + 328], rsi",
-    "  mov [rsp + 336], rdx",
-    "  mov [rsp + 344], rcx",
-    "  mov [rsp + 352], r8",
-    "  mov [rsp + 360], r9",
-    "  mov [rsp + 368], rax",
-    "  mov [rsp + 376], r10",
-    "  movaps [rsp + 384], xmm0",
-    "  movaps [rsp + 400], xmm1",
-    "  movaps [rsp + 416], xmm2",
-    "  movaps [rsp + 432], xmm3",
-    "  movaps [rsp + 448], xmm4",
-    "  movaps [rsp + 464], xmm5",
-    "  movaps [rsp + 480], xmm6",
-    "  movaps [rsp + 496], xmm7",
-    "  lea rax, [rbp + 16]",
-    "  mov [rsp + 512], rax",
+    "  cutap_keep_arguments 320",
     "  lea rax, [rip + CUTAP_SLOTS]",
     "  sub r11, rax",
     "  shr r11, 6",
@@ -228,22 +213,7 @@ global_asm!(
     "  jmp 2b",
     "3: cmp dword ptr [rsp + {chain} + 24], 0",
     "  jne 4f",
-    "  mov rdi, [rsp + 320]",
-    "  mov rsi, [rsp + 328]",
-    "  mov rdx, [rsp + 336]",
-    "  mov rcx, [rsp + 344]",
-    "  mov r8, [rsp + 352]",
-    "  mov r9, [rsp + 360]",
-    "  mov rax, [rsp + 368]",
-    "  mov r10, [rsp + 376]",
-    "  movaps xmm0, [rsp + 384]",
-    "  movaps xmm1, [rsp + 400]",
-    "  movaps xmm2, [rsp + 416]",
-    "  movaps xmm3, [rsp + 432]",
-    "  movaps xmm4, [rsp + 448]",
-    "  movaps xmm5, [rsp + 464]",
-    "  movaps xmm6, [rsp + 480]",
-    "  movaps xmm7, [rsp + 496]",
+    "  cutap_give_arguments 320",
     "  call [rsp + 520]",
     "  mov [rsp + 536], rax",
     "  mov [rsp + 544], rdx",
@@ -270,6 +240,7 @@ global_asm!(
     "  ret",
     ".cfi_endproc",
     ".size cutap_hooked, . - cutap_hooked",
+    end_of_argument_macros!(),
     bytes = const BYTES,
     chain = const CHAIN,
 );

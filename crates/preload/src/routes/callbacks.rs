@@ -96,13 +96,13 @@ pub fn introduced(i: &Instance, n: u32, r: &CallbackRecord) {
 #[inline(always)]
 fn counted(i: &Instance, id: u32, r: &CallbackRecord) -> bool {
     let Some(f) = i.functions.get(id as usize) else { return false };
-    let (slot, Some(b)) = (f.slot.load(Relaxed), block::existing()) else { return false };
+    let (slot, Some(b)) = (f.slot(), block::existing()) else { return false };
     if slot == 0 || slot == UNWANTED || b.inside || b.depth != 0 || !i.is_on(id as usize) || switch::rules_changed() {
         return false;
     }
     counts::add(b, slot);
     footprint::reported(i, b, &raw const *r as usize, f.launch.load(Relaxed));
-    if f.bound.load(Relaxed) < quiet::ENOUGH {
+    if f.bound() < quiet::ENOUGH {
         quiet::counted(i, id as usize, f, b, slot, r);
     }
     true
@@ -124,11 +124,11 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     if !i.linked.load(Relaxed) && hook::thread::is_hooks_own(b.top().map(|t| t.frame), at) {
         return;
     }
-    let mut slot = f.slot.load(Acquire);
+    let mut slot = f.slot();
     if slot == 0 {
         let rules = switch::rules();
         slot = name(i, f, n, id, r);
-        f.slot.store(slot, SeqCst);
+        f.set_slot(slot);
         if switch::rules() != rules {
             i.ask_again_of(id as usize);
         }

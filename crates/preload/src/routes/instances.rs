@@ -111,7 +111,7 @@ impl Instance {
     /// Whether a function is wanted is found out at its next call.
     pub fn ask_again_of(&self, id: usize) {
         if let Some(f) = self.functions.get(id) {
-            f.slot.store(0, SeqCst);
+            f.set_slot(0);
         }
         if self.flag(id).is_some_and(|f| f.1.load(Relaxed) == NEVER) {
             self.arm(id, FOLLOWS);

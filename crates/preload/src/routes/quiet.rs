@@ -50,7 +50,7 @@ fn claim(i: &Instance) -> bool {
 /// A call that came through a slot, and was reported, ends; `driver`: there were recorded calls inside.
 #[inline(always)]
 pub fn through_slot(i: &Instance, id: usize, f: &Function, driver: bool) {
-    let so_far = f.bound.load(Relaxed);
+    let so_far = f.bound();
     if so_far == OTHERS {
         return;
     }
@@ -64,7 +64,7 @@ pub fn through_slot(i: &Instance, id: usize, f: &Function, driver: bool) {
 #[inline(never)]
 fn another(i: &Instance, id: usize, f: &Function, so_far: u32) {
     // Threads may count one call less, which does no harm.
-    f.bound.store(so_far.min(ENOUGH), Relaxed);
+    f.set_bound(so_far.min(ENOUGH));
     // A launch's report names the kernel.
     if so_far >= ENOUGH && !f.launch.load(Relaxed) && !NEVER.load(Relaxed) && claim(i) {
         i.quiet(id);
@@ -74,8 +74,8 @@ fn another(i: &Instance, id: usize, f: &Function, so_far: u32) {
 /// A report of a call that came another way.
 #[inline(always)]
 pub fn another_way(f: &Function) {
-    if f.bound.load(Relaxed) != OTHERS {
-        f.bound.store(OTHERS, Relaxed);
+    if f.bound() != OTHERS {
+        f.set_bound(OTHERS);
     }
 }
 
@@ -93,8 +93,8 @@ pub fn counted(i: &Instance, id: usize, f: &Function, b: &Block, slot: u32, r: &
 pub fn again() {
     for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
         for (id, f) in i.functions.iter().enumerate() {
-            if f.bound.load(Relaxed) == ENOUGH {
-                f.bound.store(0, Relaxed);
+            if f.bound() == ENOUGH {
+                f.set_bound(0);
                 i.loud(id);
             }
         }

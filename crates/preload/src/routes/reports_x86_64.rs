@@ -7,12 +7,11 @@ use super::callbacks::{self, CallbackRecord};
 use super::handles;
 use super::instances::{Function, Instance};
 use super::kernel_name_x86_64::kernel_name_macro;
-use super::quiet;
 use crate::capture::quick::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
 use crate::slots::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
 use crate::slots::thunks_x86_64::THUNKS;
 use crate::thread::block::{self, Block, DEPTH, ONE_STACK, OpenCall};
-use crate::thread::counts::REPORTED;
+use crate::thread::counts::{REPORTED, ROOM_FOR_REPORTED};
 use crate::thread::{fork, record, stack};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -56,8 +55,6 @@ global_asm!(
     ".endm",
     // A report of a function that is known, and that no profiler wants.
     ".macro cutap_ours",
-    "  test rsi, rsi",
-    "  jz cutap_on_callback",
     "  cmp edi, [r8 + {count}]",
     "  jae cutap_on_callback",
     "  mov r9, [r8 + {driver_flags}]",
@@ -74,41 +71,41 @@ global_asm!(
     "  mov r10, [rip + cutap_tls@GOTTPOFF]",
     "  cmp rax, [rip + CUTAP_FORK + {counted}]",
     "  jne 3f",
-    "  cutap_ours",
+    "  test rsi, rsi",
+    "  jz cutap_on_callback",
     "  mov r10, fs:[r10]",
     "  cmp r10, 1",
     "  jbe cutap_on_callback",
     "  cmp dword ptr [rsi + {phase}], 0",
-    "  jne 2f", // where calls are counted, none is open but in `reported`
+    "  jne 2f",
+    "  cutap_ours",
     "  cmp byte ptr [r10 + {inside}], 0",
     "  jne cutap_on_callback",
     "  mov rax, [r10 + {depth}]",
     "  or rax, [r10 + {asked}]",
     "  jne cutap_on_callback",
+    "  mov ecx, edi",
+    "  shl ecx, 6",
+    "  mov eax, [r8 + rcx + {function_counted}]",
+    "  sub eax, {thunks}", // none, or nobody wants it: beyond all that have room
+    "  cmp eax, [r10 + {room_for_numbers}]",
+    "  jae cutap_on_callback",
     "  mov r9, [r10 + {numbers}]",
-    "  test r9, r9",
-    "  jz cutap_on_callback",
-    "  shl edi, 6",
-    "  add rdi, r8",
-    "  cmp dword ptr [rdi + {bound}], {enough}",
-    "  jb 4f",
-    "  mov eax, [rdi + {slot}]",
-    "  sub eax, {thunks}", // no number, or nobody wants it: beyond all that are counted
-    "  cmp eax, [r9]",
-    "  jae 4f",
     "  inc qword ptr [r9 + 8 * rax + {head_of_counts}]",
     "  mov [r10 + {reported}], rsi",
     "  xor eax, eax",
     "  ret",
-    "2: mov qword ptr [r10 + {reported}], 0",
+    // The end of a call that was counted above: nothing of it is open but this.
+    "2: cmp [r10 + {reported}], rsi",
+    "  jne cutap_on_callback",
+    "  mov qword ptr [r10 + {reported}], 0",
     "  xor eax, eax",
     "  ret",
-    "4: sub rdi, r8",
-    "  shr edi, 6",
-    "  jmp cutap_on_callback",
     // ---- recorded
     "3: cmp rax, [rip + CUTAP_FORK + {recorded}]",
     "  jne cutap_on_callback",
+    "  test rsi, rsi",
+    "  jz cutap_on_callback",
     "  cutap_ours",
     "  mov r10d, edi",
     "  shl r10d, 6",
@@ -319,13 +316,13 @@ global_asm!(
     asked = const offset_of!(Block, asked.0),
     reported = const offset_of!(Block, reported),
     numbers = const REPORTED,
+    room_for_numbers = const ROOM_FOR_REPORTED,
     functions = const FUNCTIONS,
-    bound = const FUNCTIONS + offset_of!(Function, bound),
+    function_counted = const FUNCTIONS + offset_of!(Function, counted),
     slot = const offset_of!(Function, slot),
     quick = const offset_of!(Function, quick),
     usual = const offset_of!(Function, usual),
     launch = const offset_of!(Function, launch),
-    enough = const quiet::ENOUGH,
     thunks = const THUNKS,
     head_of_counts = const HEAD,
     words_at = const WORDS_AT,

@@ -1,5 +1,6 @@
 //! A slot is one function of one load of one library. Its thunk's address is what the program holds.
 
+pub mod arguments_x86_64;
 pub mod call;
 pub mod footprint_x86_64;
 mod frame_x86_64;

@@ -8,17 +8,25 @@ use crate::slots::table;
 use crate::slots::thunks_x86_64::{Frame, THUNKS};
 use crate::{start, sys};
 use core::arch::{asm, global_asm};
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::count;
 use cutap_wire::counts::{ENTRIES, FILES, HEAD, STEP};
 
 /// A thread's numbers: those of thunks, those of runtime functions.
-pub struct Counts([*mut u8; 2]);
+#[repr(C)]
+pub struct Counts {
+    at: [*mut u8; 2],
+    /// How many of runtime functions have room, here too: reports look at each call.
+    room_for_reported: u32,
+}
 /// Bytes of the mapping of a file.
 const MAPPED: usize = HEAD + ENTRIES as usize * 8;
 
 /// Where in a block the numbers of runtime functions are.
-pub const REPORTED: usize = core::mem::offset_of!(Block, counts) + size_of::<*mut u8>();
+pub const REPORTED: usize = offset_of!(Block, counts) + offset_of!(Counts, at) + size_of::<*mut u8>();
+/// See `Counts`.
+pub const ROOM_FOR_REPORTED: usize = offset_of!(Block, counts) + offset_of!(Counts, room_for_reported);
 
 global_asm!(
     ".section .tbss.cutap,\"awT\",@nobits",
@@ -34,7 +42,8 @@ global_asm!(
 impl Counts {
     /// Of a thread of a forked child's parent: its files are no longer mapped, and whose word leads there still finds no numbers.
     pub fn leave(&mut self) {
-        for at in core::mem::replace(&mut self.0, [core::ptr::null_mut(); 2]).into_iter().filter(|at| !at.is_null()) {
+        self.room_for_reported = 0;
+        for at in core::mem::replace(&mut self.at, [core::ptr::null_mut(); 2]).into_iter().filter(|at| !at.is_null()) {
             let nothing = sys::pages(MAPPED);
             if !nothing.is_null() {
                 // SAFETY: a mapping of this length; the child has none of its numbers.
@@ -47,7 +56,7 @@ impl Counts {
     /// # Safety
     /// Nobody counts in it any more.
     pub unsafe fn give_back(&mut self) {
-        for at in self.0.into_iter().filter(|at| !at.is_null()) {
+        for at in self.at.into_iter().filter(|at| !at.is_null()) {
             // SAFETY: the caller's promise.
             unsafe { sys::unmap(at, MAPPED) };
         }
@@ -75,7 +84,7 @@ pub fn forked() {
 #[inline(always)]
 pub fn add(b: &mut Block, slot: u32) {
     let (kind, n) = place_of(slot);
-    let Some(&at) = b.counts.0.get(kind) else { return };
+    let Some(&at) = b.counts.at.get(kind) else { return };
     // SAFETY: null or a mapped file, whose head says how much of it is allocated.
     unsafe {
         if at.is_null() || n >= (*at.cast::<AtomicU32>()).load(Relaxed) {
@@ -89,7 +98,7 @@ pub fn add(b: &mut Block, slot: u32) {
 /// A call that was counted a moment ago was not the program's.
 pub fn take_back(b: &mut Block, slot: u32) {
     let (kind, n) = place_of(slot);
-    if let Some(&at) = b.counts.0.get(kind)
+    if let Some(&at) = b.counts.at.get(kind)
         && value(b, slot) > 0
     {
         // SAFETY: mapped and allocated, for it has been counted there.
@@ -100,7 +109,7 @@ pub fn take_back(b: &mut Block, slot: u32) {
 /// How many calls of a slot this thread has counted.
 pub fn value(b: &Block, slot: u32) -> u64 {
     let (kind, n) = place_of(slot);
-    let Some(&at) = b.counts.0.get(kind) else { return 0 };
+    let Some(&at) = b.counts.at.get(kind) else { return 0 };
     // SAFETY: null or a mapped file, whose head says how much of it is allocated.
     unsafe {
         if at.is_null() || n >= (*at.cast::<AtomicU32>()).load(Relaxed) {
@@ -140,7 +149,7 @@ fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
     if !file.allocate(bytes) {
         return None;
     }
-    let at = b.counts.0.get_mut(kind)?;
+    let at = b.counts.at.get_mut(kind)?;
     // All of it, once; what is not allocated cannot be touched.
     let here = if at.is_null() { file.map_closed(MAPPED) } else { *at };
     if here.is_null() {
@@ -157,6 +166,9 @@ fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
     *at = here;
     // SAFETY: mapped and allocated.
     unsafe { (*at.cast::<AtomicU32>()).store(entries, Release) };
+    if kind == 1 {
+        b.counts.room_for_reported = entries;
+    }
     Some(())
 }
 
@@ -176,7 +188,7 @@ unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
             add(b, frame.slot);
         }
         // SAFETY: this thread's own word.
-        unsafe { *word() = b.counts.0.first().copied().unwrap_or(core::ptr::null_mut()) };
+        unsafe { *word() = b.counts.at.first().copied().unwrap_or(core::ptr::null_mut()) };
     }
     slot.real.load(Relaxed)
 }

@@ -85,6 +85,8 @@ fn meant(call: &Call, n: usize, value: u64) -> Option<Argument> {
     let described = call.function.described.as_ref()?;
     let ty = described.tables.types.get(usize::from(described.function.params.get(n)?.ty))?;
     Some(match *ty {
+        // Whole, as all hooks left it.
+        Type::Struct(_) => call.passed().get(n)?.clone(),
         Type::Float(4) => Argument::Single(f32::from_bits(value as u32)),
         Type::Float(8) => Argument::Double(f64::from_bits(value)),
         Type::Int { bytes: 4, signed: true } => Argument::Int((value as i32).into()),

@@ -92,13 +92,16 @@ pub fn noted(open: &mut Stack, number: u32, what: u64, value: u64, folder: &mut 
             folder.read_names(true);
         }
         folder.names.instance_by_id(value).map(|i| call.instance.set(i.clone()));
+    } else if what & 0xff == note::HOOK_ARGUMENT_WORD {
+        let word = ((what >> 16 & 0xffff) as usize, (what >> 32) as usize, value);
+        call.hooked.lock().unwrap_or_else(PoisonError::into_inner).1.push(word);
     } else if let Some(did) = Did::of_note(what, value) {
         let n = (what >> 8 & 0xff) as usize;
         if folder.names.hooks.len() <= n && folder.stale {
             folder.read_names(true);
         }
         let hook = folder.names.hooks.get(n).cloned().unwrap_or_else(|| format!("hook {n}").into());
-        let mut hooked = call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (hooked, _) = &mut *call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
         // What was written last is what there is.
         if let Did::Output(n, _) = did {
             hooked.retain(|h| h.hook != hook || !matches!(h.did, Did::Output(of, _) if of == n));

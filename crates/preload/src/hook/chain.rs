@@ -5,6 +5,7 @@
 use super::functions::{HOOKS, Info, MET};
 use super::library;
 use super::thread::{self, Around, Thread};
+use crate::start::switch;
 use crate::thread::{block, fork, record};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -92,7 +93,8 @@ impl Chain {
     pub fn begin(&mut self, info: &'static Info, at: usize) -> bool {
         self.doing = Doing::Nothing;
         self.answered = 0;
-        let Some(thread) = thread::current() else { return false };
+        // A forked child under --no-follow is as without us.
+        let Some(thread) = thread::current().filter(|_| !switch::has_left()) else { return false };
         if thread.is_inside(at) {
             return false;
         }

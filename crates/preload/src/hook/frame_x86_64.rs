@@ -7,8 +7,9 @@ use super::chain::{Chain, Doing, Home};
 use super::functions::Info;
 use super::{last_error, thread};
 use crate::slots::arguments_x86_64::{argument_macros, end_of_argument_macros};
-use crate::slots::thunks_x86_64::{Frame, STACK_WORDS};
-use crate::slots::{self, call, left};
+use crate::slots::table::Slot;
+use crate::slots::thunks_x86_64::{Frame, STACK_WORDS, frame_called};
+use crate::slots::{self, call, hooks, left};
 use crate::thread::{fork, record};
 use core::arch::global_asm;
 use core::arch::x86_64::{__m128i, _mm_loadu_si128};
@@ -36,6 +37,8 @@ pub struct Hooked {
     _pad2: u64,
     result_xmm: [u128; 2],
     chain: Chain,
+    /// What the outgoing words were: they are the function's own while it runs.
+    passed: [u64; STACK_WORDS],
 }
 
 const OUTGOING: usize = STACK_WORDS * 8;
@@ -98,21 +101,21 @@ unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
     h.chain.home = Home::Frame(h.args.as_mut_ptr(), h.xmm.as_mut_ptr(), outgoing);
     h.chain.result = h.result.as_mut_ptr();
     h.chain.result_xmm = h.result_xmm.as_mut_ptr();
-    h.chain.caller = caller(h, info);
+    h.chain.caller = caller(h);
     h.chain.number = number(info);
     if info.function.layer == RUNTIME {
         super::open::bound(&mut h.chain, info);
     }
 }
 
-/// Where the program's call returns to: in front of the stack arguments, or in the frame that records the call and
-/// passed its arguments on.
-fn caller(h: &Hooked, info: &Info) -> usize {
-    // SAFETY: a frame of the assembler's, behind the words that it passes on; or a return address.
+/// Where the program's call returns to: in front of the stack arguments, unless the frame that records the call is between, which knows
+/// it. It is not while nothing is recorded.
+fn caller(h: &Hooked) -> usize {
+    // SAFETY: a return address; and, if it is the frame's, that frame, behind the words that it passes on.
     unsafe {
-        match info.slot == h.slot {
-            true => (h.stack as *const usize).sub(1).read(),
-            false => (*(h.stack as usize as *const u8).add(OUTGOING).cast::<Frame>()).caller,
+        match (h.stack as *const usize).sub(1).read() {
+            back if back == frame_called() => (*h.stack.cast::<u8>().add(OUTGOING).cast::<Frame>()).caller,
+            back => back,
         }
     }
 }
@@ -123,12 +126,38 @@ fn number(info: &Info) -> u64 {
     open.filter(|c| c.slot == info.slot).map_or(0, |c| u64::from(c.number) + 1)
 }
 
+/// No hook has answered: the function is called next.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_hooked_call(hooked: *mut Hooked) {
+    // SAFETY: the assembler's frame.
+    let h = unsafe { &mut *hooked };
+    if let Home::Frame(args, xmm, outgoing) = h.chain.home
+        && h.chain.doing == Doing::Before
+    {
+        // SAFETY: the outgoing area, which was filled.
+        unsafe { copy(outgoing, h.passed.as_mut_ptr(), STACK_WORDS) };
+        h.chain.home = Home::Frame(args, xmm, h.passed.as_mut_ptr());
+    }
+    if let Some(outer) = outer(h) {
+        hooks::made(outer.hooks(), outer.name(), &h.args);
+    }
+}
+
+/// The slot whose frame records the calls of this one, if there is one.
+fn outer(h: &Hooked) -> Option<&'static Slot> {
+    let info = slots::slot(h.slot)?.info()?;
+    slots::slot(info.slot).filter(|_| info.slot != h.slot)
+}
+
 /// Between the call, or the answer, and the hooks after it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_hooked_turn(hooked: *mut Hooked) {
     // SAFETY: the assembler's frame.
     let h = unsafe { &mut *hooked };
     fork::check();
+    if let (Some(outer), [result, _]) = (outer(h), h.result) {
+        hooks::ended(outer.hooks(), outer.name(), &h.args, result);
+    }
     if h.chain.is_answered() {
         let [_, second] = &mut h.result;
         *second = 0;
@@ -180,7 +209,7 @@ unsafe extern "C" fn cutap_hooked_personality(
 }
 
 global_asm!(
-    ".hidden cutap_hooked, cutap_hooked_begin, cutap_hooked_turn, cutap_hooked_end, cutap_hook_step",
+    ".hidden cutap_hooked, cutap_hooked_begin, cutap_hooked_call, cutap_hooked_turn, cutap_hooked_end, cutap_hook_step",
     ".hidden cutap_hooked_personality",
     argument_macros!(),
     ".globl cutap_hooked",
@@ -213,6 +242,8 @@ global_asm!(
     "  jmp 2b",
     "3: cmp dword ptr [rsp + {chain} + 24], 0",
     "  jne 4f",
+    "  lea rdi, [rsp + 320]",
+    "  call cutap_hooked_call",
     "  cutap_give_arguments 320",
     "  call [rsp + 520]",
     "  mov [rsp + 536], rax",

@@ -134,6 +134,9 @@ pub(super) unsafe extern "C" fn read(call: *const Call, index: c_int, to: *mut c
     OK
 }
 
+/// Words of the largest argument by value, which is one of those that a frame passes on.
+const MOST_WORDS: usize = STACK_WORDS;
+
 unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, bytes: usize) -> c_int {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
@@ -148,16 +151,21 @@ unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, b
     // SAFETY: as above.
     let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_SUCH };
     let (mut from, mut rest) = (from.cast::<u8>(), bytes);
-    for (at, len) in pieces {
+    for &(at, len) in &pieces {
         let n = len.min(rest);
         // SAFETY: as in `read`.
         unsafe { core::ptr::copy_nonoverlapping(from, at, n) };
         (from, rest) = (from.wrapping_add(n), rest - n);
     }
-    let mut now = 0u64;
+    let mut now = [0u64; MOST_WORDS];
     // SAFETY: as above.
-    unsafe { read(call, index, (&raw mut now).cast(), 8) };
-    chain.tell(note::HOOK_ARGUMENT | (index as u64) << 16, now);
+    unsafe { read(call, index, now.as_mut_ptr().cast(), size_of_val(&now)) };
+    let which = (index as u64) << 16;
+    let words = pieces.map(|(_, len)| len).iter().sum::<usize>().div_ceil(8);
+    for (n, &word) in now.iter().enumerate().take(words.max(1)) {
+        let what = if n == 0 { note::HOOK_ARGUMENT } else { note::HOOK_ARGUMENT_WORD | (n as u64) << 32 };
+        chain.tell(what | which, word);
+    }
     OK
 }
 

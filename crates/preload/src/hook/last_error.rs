@@ -56,9 +56,13 @@ pub fn asks(name: &[u8]) -> bool {
     matches!(name, b"cudaGetLastError" | b"cudaPeekAtLastError")
 }
 
-/// Their result is no error code.
+/// Their result is no error code. Of those that the compiler's stubs call, launches and what leads to them return one.
 fn no_code(name: &[u8]) -> bool {
-    matches!(name, b"cudaGetErrorName" | b"cudaGetErrorString" | b"cudaCreateChannelDesc") || name.starts_with(b"__")
+    let launches = [&b"__cudaLaunchKernel"[..], b"__cudaGetKernel", b"__cudaPopCallConfiguration"];
+    match name {
+        b"cudaGetErrorName" | b"cudaGetErrorString" | b"cudaCreateChannelDesc" => true,
+        _ => name.starts_with(b"__") && !launches.iter().any(|launch| name.starts_with(launch)),
+    }
 }
 
 fn of(thread: &mut Thread, object: u32) -> Option<&mut LastError> {

@@ -191,7 +191,10 @@ fn tell(first: u32) {
 fn read() -> Option<(&'static [u8], Head, *mut u8)> {
     let mut path = Path::run();
     path.push(b"/").push(FILE.as_bytes());
-    let file = sys::open(path.bytes(), sys::Open::ReadWrite)?;
+    sys::with(path.bytes(), &[sys::Open::ReadWrite], read_file)?
+}
+
+fn read_file(file: &sys::File) -> Option<(&'static [u8], Head, *mut u8)> {
     let mut first = [0; HEAD];
     if file.read(&mut first) != HEAD {
         return None;
@@ -217,7 +220,7 @@ fn read() -> Option<(&'static [u8], Head, *mut u8)> {
         rest = rest.get_mut(n..)?;
     }
     let page = file.map(0, PAGE);
-    told::begin(&file, &head);
+    told::begin(file, &head);
     (!page.is_null()).then_some((all, head, page))
 }
 

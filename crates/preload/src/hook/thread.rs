@@ -263,12 +263,10 @@ fn make() -> Option<*mut Inside> {
     }
     let mut path = Path::process();
     path.push(b"/").push(INSIDE_FILE.as_bytes());
-    let file = sys::open(path.bytes(), sys::Open::New)?;
-    if !file.allocate(INSIDE_BYTES) {
-        return None;
-    }
-    let at = file.map(0, INSIDE_BYTES).cast::<Inside>();
-    (!at.is_null()).then_some(at)
+    let at = sys::with(path.bytes(), &[sys::Open::New], |file| {
+        file.allocate(INSIDE_BYTES).then(|| file.map(0, INSIDE_BYTES).cast::<Inside>())
+    });
+    at.flatten().filter(|at| !at.is_null())
 }
 
 /// A forked child has one thread. It may have been forked by a hook: then it still is in it, and its frames

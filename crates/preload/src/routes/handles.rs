@@ -2,25 +2,22 @@
 //! driver call of ours to be named. And module images, kept when asked for.
 
 use super::ptx;
-use crate::slots::{self, thunks_x86_64::Frame};
 use crate::start::{self, names};
 use crate::sys;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::names::{Name, kind};
 
-/// cuModuleGetFunction, cuLibraryGetKernel (handle, from, name), cuKernelGetFunction (handle, from).
-pub fn after(frame: &mut Frame) {
-    let [place, from, name, ..] = frame.args;
-    let [code, _] = frame.result;
+/// cuModuleGetFunction, cuLibraryGetKernel (handle, from, name), cuKernelGetFunction (handle, from) ended with `code`.
+pub fn ended(function: &[u8], &[place, from, name, ..]: &[u64; 6], code: u64) {
     if code as u32 != 0 || place == 0 {
         return;
     }
     // SAFETY: the driver succeeded: it wrote the handle.
     let handle = unsafe { (place as *const u64).read() };
-    if slots::name_of(frame.slot) == b"cuKernelGetFunction" {
+    if function == b"cuKernelGetFunction" {
         return function_of(handle, from);
     }
-    kind_of(handle, slots::name_of(frame.slot) == b"cuLibraryGetKernel");
+    kind_of(handle, function == b"cuLibraryGetKernel");
     // SAFETY: it read the name.
     let text = unsafe { sys::text(name as *const u8, 0xffff) };
     names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: 0, c: 0, s: text, t: &[] });
@@ -80,33 +77,28 @@ pub fn unloaded() -> u32 {
 }
 
 /// cuModuleUnload, cuLibraryUnload, and what ends a context.
-pub fn unload(_: &mut Frame) -> bool {
+pub fn unload() {
     CUTAP_UNLOADED.fetch_add(1, Relaxed);
-    true
 }
 
 /// cuModuleLoadData and its kin: the image in the argument. cuLinkAddData: PTX and its size, behind its kind.
-pub fn image(frame: &mut Frame) -> bool {
+pub fn image(function: &[u8], &[_, image, text, bytes, ..]: &[u64; 6]) {
     const PTX: u32 = 1;
-    let [_, image, text, bytes, ..] = frame.args;
-    if slots::name_of(frame.slot).starts_with(b"cuLink") {
+    if function.starts_with(b"cuLink") {
         if image as u32 == PTX {
             ptx::linked(text as usize, bytes as usize);
         }
-        return true;
+        return;
     }
     ptx::image(image as usize);
     if start::flags() & cutap_wire::control::DUMP_MODULES != 0 {
         crate::start::dump::module(image as usize);
     }
-    true
 }
 
 /// The same, where the image is the first argument.
-pub fn image_first(frame: &mut Frame) -> bool {
-    let [image, ..] = frame.args;
+pub fn image_first(&[image, ..]: &[u64; 6]) {
     crate::start::dump::module(image as usize);
-    true
 }
 
 /// Places for names by where the runtime had them, and names. `reports_x86_64` knows all that is public here.

@@ -2,6 +2,7 @@
 //! the opposite order after it. A hook may change arguments, answer without calling, or change the
 //! result. Recording is the first: it sees what the program asked and what it got.
 
+use super::table;
 use super::thunks_x86_64::Frame;
 use crate::capture::stacked;
 use crate::routes::{export_table, handles, proc_address};
@@ -43,10 +44,10 @@ static HOOKS: [Hook; 11] = [
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
     Hook { before: pass, after: nothing },
-    Hook { before: pass, after: handles::after },
-    Hook { before: handles::unload, after: nothing },
-    Hook { before: handles::image, after: nothing },
-    Hook { before: handles::image_first, after: nothing },
+    Hook { before: pass, after: ended_here },
+    Hook { before: unload, after: nothing },
+    Hook { before: made_here, after: nothing },
+    Hook { before: made_here, after: nothing },
     Hook { before: pass, after: range_on },
     Hook { before: pass, after: range_off },
     Hook { before: stacked::before, after: nothing },
@@ -56,6 +57,41 @@ fn pass(_: &mut Frame) -> bool {
     true
 }
 fn nothing(_: &mut Frame) {}
+fn unload(_: &mut Frame) -> bool {
+    handles::unload();
+    true
+}
+/// The frame of a hooked function does it, with what hooks made of the arguments.
+fn is_hooked(frame: &Frame) -> bool {
+    table::is_thunk(frame.target)
+}
+fn made_here(frame: &mut Frame) -> bool {
+    if !is_hooked(frame) {
+        made(frame.hooks, table::name_of(frame.slot), &frame.args);
+    }
+    true
+}
+fn ended_here(frame: &mut Frame) {
+    let [code, _] = frame.result;
+    if !is_hooked(frame) {
+        ended(frame.hooks, table::name_of(frame.slot), &frame.args, code);
+    }
+}
+/// What those of `set` do that keep what a function is given: it is called with these arguments.
+pub fn made(set: u32, function: &[u8], args: &[u64; 6]) {
+    if set & IMAGE != 0 {
+        handles::image(function, args);
+    }
+    if set & IMAGE_FIRST != 0 {
+        handles::image_first(args);
+    }
+}
+/// The same, of what it gave back.
+pub fn ended(set: u32, function: &[u8], args: &[u64; 6], code: u64) {
+    if set & HANDLES != 0 {
+        handles::ended(function, args, code);
+    }
+}
 fn range_on(_: &mut Frame) {
     start::switch::range(true);
 }

@@ -45,6 +45,15 @@ impl Slot {
     pub fn hooks(&self) -> u32 {
         self.hooks.load(Relaxed).into()
     }
+    /// Its function's name.
+    pub fn name(&self) -> &'static [u8] {
+        let at = self.name.load(Acquire);
+        if at.is_null() {
+            return &[];
+        }
+        // SAFETY: set once, to text in the names file's mapping, which is never given back.
+        unsafe { core::slice::from_raw_parts(at, self.name_len.load(Relaxed) as usize) }
+    }
     /// Whether its calls are wanted, by rules that are looked at again if they have changed.
     #[inline(always)]
     pub fn is_wanted(&self) -> bool {
@@ -168,13 +177,7 @@ pub fn row_of(n: u32) -> u32 {
 }
 /// A slot's name.
 pub fn name_of(n: u32) -> &'static [u8] {
-    match slot(n) {
-        Some(s) if !s.name.load(Acquire).is_null() => {
-            // SAFETY: set once, to text in the names file's mapping, which is never given back.
-            unsafe { core::slice::from_raw_parts(s.name.load(Acquire), s.name_len.load(Relaxed) as usize) }
-        }
-        _ => &[],
-    }
+    slot(n).map_or(&[], Slot::name)
 }
 
 /// The slot of a function of a load.

@@ -76,6 +76,7 @@ const _: () = {
 unsafe extern "C" {
     static cutap_thunks: u8;
     fn cutap_frame();
+    static cutap_frame_called: u8;
     fn cutap_gate();
     fn cutap_resolve();
     fn cutap_note();
@@ -94,6 +95,10 @@ pub fn gate_entry() -> usize {
 /// The frame.
 pub fn frame_entry() -> usize {
     cutap_frame as *const () as usize
+}
+/// Where what a frame calls returns to.
+pub fn frame_called() -> usize {
+    &raw const cutap_frame_called as usize
 }
 /// The stub of a word not bound yet.
 pub fn resolve_entry() -> usize {
@@ -114,11 +119,11 @@ pub unsafe fn call_through(real: usize, handle: usize, name: *const u8, version:
 }
 
 global_asm!(
-    ".hidden cutap_thunks, cutap_frame, cutap_not_on, cutap_resolve, cutap_note, cutap_call_through",
+    ".hidden cutap_thunks, cutap_frame, cutap_frame_called, cutap_not_on, cutap_resolve, cutap_note, cutap_call_through",
     ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted, cutap_counted, cutap_personality",
     ".hidden cutap_gate, CUTAP_CONTROL, CUTAP_SLOTS, CUTAP_FORK",
     argument_macros!(),
-    ".globl cutap_thunks, cutap_gate, cutap_not_on, cutap_frame, cutap_not_on, cutap_resolve, cutap_note, cutap_call_through",
+    ".globl cutap_thunks, cutap_gate, cutap_not_on, cutap_frame, cutap_frame_called, cutap_resolve, cutap_note, cutap_call_through",
     ".text",
     ".balign 64",
     ".type cutap_thunks,@function",
@@ -237,6 +242,7 @@ global_asm!(
     "  jnz 3b",
     "4: cutap_give_arguments 320",
     "  call [rsp + 528]",
+    "cutap_frame_called:",
     "  mov [rsp + 552], rax",
     "  mov [rsp + 560], rdx",
     "  movaps [rsp + 576], xmm0",

@@ -12,10 +12,10 @@ static RULES: Shared<([u8; RULES_BYTES], usize)> = Shared(UnsafeCell::new(([0; R
 pub fn start() {
     let mut path = Path::run();
     path.push(b"/").push(ARMED.as_bytes());
-    if let Some(file) = sys::open(path.bytes(), sys::Open::Read) {
-        // SAFETY: see `Shared`.
-        let (bytes, len) = unsafe { &mut *RULES.0.get() };
-        *len = file.read(bytes).min(RULES_BYTES);
+    // SAFETY: see `Shared`.
+    let (bytes, len) = unsafe { &mut *RULES.0.get() };
+    if let Some(read) = sys::with(path.bytes(), &[sys::Open::Read], |file| file.read(bytes)) {
+        *len = read.min(RULES_BYTES);
     }
 }
 

@@ -66,8 +66,8 @@ pub fn module(at: usize) {
     let _ = sys::make_folder(folder.bytes());
     folder.push(b"/").push(super::process_path()).push(b"-");
     folder.number(u64::from(NEXT.fetch_add(1, Relaxed))).push(what.ending());
-    let written = sys::open(folder.bytes(), sys::Open::New).is_some_and(|f| f.write(start, bytes));
-    if !written {
+    let written = sys::with(folder.bytes(), &[sys::Open::New], |file| file.write(start, bytes));
+    if written != Some(true) {
         count(count::MODULE_NOT_DUMPED, 1);
         return gap(count::MODULE_NOT_DUMPED, folder.bytes(), &[]);
     }

@@ -51,7 +51,7 @@ impl Identity {
 /// When a process began: the twentieth word behind its name, which is in brackets and may hold anything.
 fn began(path: &Path) -> u32 {
     let mut text = [0u8; 512];
-    let read = sys::open(path.bytes(), sys::Open::Read).map_or(0, |file| file.read(&mut text));
+    let read = sys::with(path.bytes(), &[sys::Open::Read], |file| file.read(&mut text)).unwrap_or(0);
     let text = text.get(..read).unwrap_or(&[]);
     let behind = text.iter().rposition(|b| *b == b')').map_or(0, |at| at + 2);
     text.get(behind..).unwrap_or(&[]).split(|b| *b == b' ').nth(19).map_or(0, number) as u32

@@ -136,15 +136,15 @@ fn set_up(environment: *const *const u8) -> bool {
     run.1 = path.len();
     let mut file = Path::run();
     file.push(b"/").push(control::FILE.as_bytes());
-    let Some(file) = sys::open(file.bytes(), sys::Open::ReadWrite) else { return false };
-    // A file too short would be SIGBUS, so its length is asked first.
-    let whole = file.read(&mut [0; PAGE]) == PAGE;
-    // SAFETY: the place is a page of ours that holds nothing yet.
-    if !whole || !unsafe { file.map_over(switch::CUTAP_CONTROL.at(), PAGE) } {
-        return false;
-    }
-    // Once more, for the page of switches comes to lie over the first one.
-    let page = file.map(0, PAGE).cast::<Control>();
+    let page = sys::with(file.bytes(), &[sys::Open::ReadWrite], |file| {
+        // A file too short would be SIGBUS, so its length is asked first.
+        let whole = file.read(&mut [0; PAGE]) == PAGE;
+        // SAFETY: the place is a page of ours that holds nothing yet.
+        let mapped = whole && unsafe { file.map_over(switch::CUTAP_CONTROL.at(), PAGE) };
+        // Once more, for the page of switches comes to lie over the first one.
+        mapped.then(|| file.map(0, PAGE).cast::<Control>())
+    });
+    let Some(page) = page.flatten() else { return false };
     // SAFETY: just mapped.
     let good = !page.is_null() && unsafe { (*page).magic == MAGIC && (*page).version == VERSION && followed(&*page) };
     if !good {
@@ -162,9 +162,7 @@ fn set_up(environment: *const *const u8) -> bool {
 fn keep_alive() {
     let mut path = Path::run();
     path.push(b"/").push(control::ALIVE.as_bytes());
-    if let Some(file) = sys::open(path.bytes(), sys::Open::AtOnce) {
-        file.map_closed(PAGE);
-    }
+    sys::with(path.bytes(), &[sys::Open::AtOnce], |file| file.map_closed(PAGE));
 }
 
 /// Whether this process is to be traced: under --no-follow only the first one is, through exec too.

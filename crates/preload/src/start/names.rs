@@ -16,19 +16,21 @@ static MAPPED: AtomicUsize = AtomicUsize::new(0);
 static PARENT: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 static PARENT_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-fn open(how: sys::Open) -> Option<sys::File> {
+fn with<R>(how: &[sys::Open], then: impl FnOnce(&sys::File) -> R) -> Option<R> {
     let mut path = Path::process();
     path.push(b"/").push(FILE.as_bytes());
-    sys::open(path.bytes(), how)
+    sys::with(path.bytes(), how, then)
 }
 
 /// A file with room for so many bytes: where it is mapped, and how much of that may be used some day.
 fn new_file(size: usize) -> Option<(*mut u8, usize)> {
     // A try before may have left one that is empty.
-    let file = open(sys::Open::New).or_else(|| open(sys::Open::ReadWrite)).filter(|file| file.allocate(size))?;
-    // Mapped whole, once: what lies behind the end of the file cannot be touched before it is allocated.
-    let sizes = [MAX_BYTES, size.max(MAX_BYTES / 16)];
-    let (at, mapped) = sizes.into_iter().map(|s| (file.map_closed(s), s)).find(|m| !m.0.is_null())?;
+    let (at, mapped) = with(sys::MADE, |file| {
+        // Mapped whole, once: what lies behind the end of the file cannot be touched before it is allocated.
+        let sizes = [MAX_BYTES, size.max(MAX_BYTES / 16)];
+        let allocated = file.allocate(size);
+        sizes.into_iter().filter(|_| allocated).map(|s| (file.map_closed(s), s)).find(|m| !m.0.is_null())
+    })??;
     sys::opened(at, size).then_some((at, mapped))
 }
 
@@ -140,8 +142,8 @@ fn take(bytes: usize) -> Option<*mut u8> {
     if end + GROW / 2 > allocated && allocated < MAPPED.load(Relaxed) {
         // Two threads may both grow the file: doing it twice does no harm.
         let size = (end + GROW / 2).next_multiple_of(GROW);
-        let grown = open(sys::Open::ReadWrite).is_some_and(|file| file.allocate(size)) && sys::opened(at, size);
-        if grown {
+        let grown = with(&[sys::Open::ReadWrite], |file| file.allocate(size));
+        if grown == Some(true) && sys::opened(at, size) {
             ALLOCATED.fetch_max(size, AcqRel);
         } else if end > allocated {
             return None;

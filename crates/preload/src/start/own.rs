@@ -90,10 +90,12 @@ fn take(alone: &[u32]) {
 /// Room for the flags of runtime instance `n`, in this process's file.
 pub fn flags(n: usize) -> Option<*mut u8> {
     made();
-    let file = sys::open(path(NUMBER.load(Acquire).checked_sub(1)?).bytes(), sys::Open::ReadWrite)?;
+    let path = path(NUMBER.load(Acquire).checked_sub(1)?);
     let at = FIRST + n * INSTANCE_BYTES;
-    let shared = if file.allocate(at + INSTANCE_BYTES) { file.map(at, INSTANCE_BYTES) } else { return None };
-    (!shared.is_null()).then_some(shared)
+    let shared = sys::with(path.bytes(), &[sys::Open::ReadWrite], |file| {
+        file.allocate(at + INSTANCE_BYTES).then(|| file.map(at, INSTANCE_BYTES))
+    });
+    shared.flatten().filter(|at| !at.is_null())
 }
 
 fn path(n: u32) -> Path {
@@ -106,11 +108,7 @@ fn make(alone: &[u32]) -> Option<()> {
     let run = control()?;
     NUMBER.store(0, Release);
     let n = run.own_pages.fetch_add(1, AcqRel);
-    let file = sys::open(path(n).bytes(), sys::Open::New)?;
-    let page = if file.allocate(PAGE) { file.map(0, PAGE) } else { return None };
-    if page.is_null() {
-        return None;
-    }
+    let page = sys::with(path(n).bytes(), &[sys::Open::New], |file| file.first_page())??;
     // SAFETY: a page of this layout, fresh; only its atomics and its rules are written, by us and by whoever switches.
     unsafe {
         let own = page.cast::<Control>();
@@ -186,15 +184,11 @@ unsafe fn of_process<R>(number: u32, who: u32, then: impl Fn(&Control) -> R) -> 
     let who = Identity::of(who);
     let run = control().map_or(0, |c| c.own_pages.load(SeqCst)).min(MOST);
     for n in (0..run).rev().filter(|n| *n != number) {
-        let Some(file) = sys::open(path(n).bytes(), sys::Open::ReadWrite) else { continue };
-        let mut head = [0; PAGE];
-        if file.read(&mut head) < PAGE {
-            continue;
-        }
-        let other = file.map(0, PAGE);
-        if other.is_null() {
-            continue;
-        }
+        let other = sys::with(path(n).bytes(), &[sys::Open::ReadWrite], |file| {
+            let whole = file.read(&mut [0; PAGE]) == PAGE;
+            whole.then(|| file.map(0, PAGE))
+        });
+        let Some(other) = other.flatten().filter(|at| !at.is_null()) else { continue };
         // SAFETY: a whole page of the file.
         let page = unsafe { &*other.cast::<Control>() };
         let found = (page.magic == MAGIC && who.owns(page)).then(|| then(page));

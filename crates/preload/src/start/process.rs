@@ -206,8 +206,7 @@ fn new_page(folder: &Path, (pid, ppid): (u32, u32), forked: bool, parent: &[u8])
     let mut p = folder.clone();
     p.push(b"/").push(FILE.as_bytes());
     // A try before may have left the file without a page.
-    let file = sys::open(p.bytes(), sys::Open::New).or_else(|| sys::open(p.bytes(), sys::Open::ReadWrite));
-    let page = file.filter(|file| file.allocate(PAGE))?.map(0, PAGE).cast::<Process>();
+    let page = sys::with(p.bytes(), sys::MADE, |file| file.first_page())??.cast::<Process>();
     // SAFETY: a fresh page of zeros, which nobody else has mapped yet.
     fill(unsafe { page.as_mut() }?, (pid, ppid), forked, parent);
     Some(page)
@@ -230,11 +229,8 @@ fn fill(q: &mut Process, (pid, ppid): (u32, u32), forked: bool, parent: &[u8]) {
         *to = *from;
     }
     sys::read_link(b"/proc/self/exe\0", q.exe.split_last_mut().map_or(&mut [], |(_, e)| e));
-    if let (Some(f), Some((_, line))) =
-        (sys::open(b"/proc/self/cmdline\0", sys::Open::Read), q.cmdline.split_last_mut())
-    {
-        f.read(line.split_last_mut().map_or(&mut [], |(_, l)| l));
-    }
+    let line = q.cmdline.split_last_mut().and_then(|(_, line)| line.split_last_mut());
+    sys::with(b"/proc/self/cmdline\0", &[sys::Open::Read], |file| file.read(line.map_or(&mut [], |(_, line)| line)));
 }
 
 fn page() -> Option<&'static Process> {

@@ -47,6 +47,11 @@ pub fn start() {
 pub fn leave() {
     fork::away(LEFT, true);
 }
+/// True in such a child.
+#[inline(always)]
+pub fn has_left() -> bool {
+    fork::is_away_for(LEFT)
+}
 /// cuProfilerStart or cuProfilerStop succeeded.
 pub fn range(on: bool) {
     if flags() & RANGE == 0 {

@@ -1,6 +1,7 @@
 //! The kernel and libc as the target may use them: raw system calls, which leave errno alone, and
 //! libc functions as weak references, so that the library has no DT_NEEDED and no versioned symbol.
 
+mod apart;
 pub mod libc;
 mod memory;
 pub mod x86_64;
@@ -8,6 +9,7 @@ pub mod x86_64;
 pub use memory::{read_process, readable, resident};
 
 use core::sync::atomic::AtomicU32;
+use cutap_wire::PAGE;
 use x86_64::{syscall2, syscall3, syscall4, syscall6};
 
 /// Numbers of the calls used here.
@@ -22,6 +24,9 @@ mod nr {
     pub const MREMAP: usize = 25;
     pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
+    pub const CLONE: usize = 56;
+    pub const EXIT: usize = 60;
+    pub const NEWFSTATAT: usize = 262;
     pub const NANOSLEEP: usize = 35;
     pub const GETPID: usize = 39;
     pub const SCHED_YIELD: usize = 24;
@@ -75,6 +80,9 @@ impl Drop for File {
     }
 }
 
+/// To make a file, or have one that a try before has left.
+pub const MADE: &[Open] = &[Open::New, Open::ReadWrite];
+
 /// How to open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Open {
@@ -90,8 +98,21 @@ pub enum Open {
     Write,
 }
 
-/// Opens a path that ends in a zero byte.
-pub fn open(path: &[u8], how: Open) -> Option<File> {
+/// Opens a path that ends in a zero byte, in the first of these ways that can be had, and does something with the file. `then` may be
+/// done by another thread, see `apart`.
+pub fn with<R>(path: &[u8], how: &[Open], then: impl FnOnce(&File) -> R) -> Option<R> {
+    let (mut then, mut result) = (Some(then), None);
+    apart::run(|| {
+        if let Some(file) = how.iter().find_map(|how| open(path, *how))
+            && let Some(then) = then.take()
+        {
+            result = Some(then(&file));
+        }
+    });
+    result
+}
+
+fn open(path: &[u8], how: Open) -> Option<File> {
     let flags = O_CLOEXEC
         | match how {
             Open::Read => 0,
@@ -124,6 +145,11 @@ impl File {
         let done = unsafe { syscall4(nr::FSTATFS, self.0, fs.as_mut_ptr() as usize, 0, 0) };
         let [_, block, blocks, _, free, ..] = fs;
         if done != 0 || blocks == 0 { u64::MAX } else { free.saturating_mul(block) }
+    }
+    /// Its first page, allocated and mapped.
+    pub fn first_page(&self) -> Option<*mut u8> {
+        let page = if self.allocate(PAGE) { self.map(0, PAGE) } else { core::ptr::null_mut() };
+        (!page.is_null()).then_some(page)
     }
     /// Maps part of the file, shared. Null when refused.
     pub fn map(&self, offset: usize, bytes: usize) -> *mut u8 {

@@ -143,18 +143,16 @@ fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
     }
     let mut path = b.path();
     path.push(b"/t").number(b.ring.into()).push(b".").push(FILES.get(kind)?.as_bytes());
-    let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite))?;
     let entries = (n + 1).next_multiple_of(STEP).min(ENTRIES);
     let bytes = HEAD + entries as usize * 8;
-    if !file.allocate(bytes) {
-        return None;
-    }
     let at = b.counts.at.get_mut(kind)?;
     // All of it, once; what is not allocated cannot be touched.
-    let here = if at.is_null() { file.map_closed(MAPPED) } else { *at };
-    if here.is_null() {
-        return None;
-    }
+    let here = sys::with(path.bytes(), sys::MADE, |file| match file.allocate(bytes) {
+        true if at.is_null() => file.map_closed(MAPPED),
+        true => *at,
+        false => core::ptr::null_mut(),
+    });
+    let here = here.filter(|here| !here.is_null())?;
     if !sys::opened(here, bytes) {
         // Not even the words that say how much room there is.
         if at.is_null() {

@@ -44,6 +44,12 @@ pub fn is_away() -> bool {
     CUTAP_FORK.away.load(SeqCst) != 0
 }
 
+/// Of one bit of it.
+#[inline(always)]
+pub fn is_away_for(bit: u32) -> bool {
+    CUTAP_FORK.away.load(Relaxed) & bit != 0
+}
+
 /// Sets or clears a bit of it.
 pub fn away(bit: u32, set: bool) {
     match set {

@@ -25,15 +25,8 @@ pub fn make(block: &mut Block) -> bool {
     let mut path = block.path();
     path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
     // A try before may have left the file without a header.
-    let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite));
-    let Some(file) = file else { return false };
-    if !file.allocate(PAGE) {
-        return false;
-    }
-    let header = file.map(0, PAGE).cast::<RingHeader>();
-    if header.is_null() {
-        return false;
-    }
+    let page = sys::with(path.bytes(), sys::MADE, |file| file.first_page());
+    let Some(header) = page.flatten().map(<*mut u8>::cast::<RingHeader>) else { return false };
     // SAFETY: a fresh page of our file.
     unsafe {
         (&raw mut (*header).version).write(VERSION);
@@ -303,19 +296,15 @@ fn oldest(block: &Block) -> Option<*mut u8> {
 fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> {
     let mut path = block.path();
     path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
-    let file = sys::open(path.bytes(), sys::Open::ReadWrite)?;
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
-    if n > 0 && file.room() < LAST_ROOM {
-        return None;
-    }
-    if !file.allocate(offset + bytes) {
-        return None;
-    }
-    // A thread that has filled one will fill another; most never do.
-    let p = if n == 0 { file.map(offset, bytes) } else { file.map_whole(offset, bytes) };
-    if p.is_null() {
-        return None;
-    }
+    let p = sys::with(path.bytes(), &[sys::Open::ReadWrite], |file| {
+        if n > 0 && file.room() < LAST_ROOM || !file.allocate(offset + bytes) {
+            return core::ptr::null_mut();
+        }
+        // A thread that has filled one will fill another; most never do.
+        if n == 0 { file.map(offset, bytes) } else { file.map_whole(offset, bytes) }
+    });
+    let p = p.filter(|p| !p.is_null())?;
     header.chunks.store(n + 1, Release);
     // The oldest mapping makes room: nobody frees its chunk any more, or it would have been taken.
     let place = block.mapped.iter().position(|m| m.0 == 0).unwrap_or(n as usize % MAPPED);

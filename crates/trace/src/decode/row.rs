@@ -77,16 +77,20 @@ impl<'a> Row<'a> {
 }
 
 impl Described {
-    /// Gives a parameter another value in the words of a call; of a large one the first eight bytes.
-    pub(crate) fn change(&self, words: &mut [u64], n: usize, value: u64) {
+    /// Gives a parameter another value in the words of a call; of a large one, to one word of it.
+    pub(crate) fn change(&self, words: &mut [u64], n: usize, word: usize, value: u64) {
         let Some(param) = self.function.params.get(n) else { return };
-        let first = match self.words {
-            Recorded::Block => Some(param.offset.into()),
-            Recorded::Frame(recorded) => place(param.word, self.function.shape, recorded).map(|word| word * 8),
+        let at = match self.words {
+            Recorded::Block => Some(usize::from(param.offset) + word * 8),
+            Recorded::Frame(recorded) => {
+                let (first, behind) = if word == 1 && param.second != 255 { (param.second, 0) } else { (param.word, word) };
+                place(first, self.function.shape, recorded).map(|first| (first + behind) * 8)
+            }
         };
-        let Some(first) = first else { return };
+        let Some(first) = at else { return };
         let size = Walk::new(self.tables, self.version, Memory::new(&[]), Side::Before).size_of(param.ty);
-        for (at, byte) in (first..).zip(value.to_le_bytes()).take(size) {
+        let Some(rest) = size.checked_sub(word * 8) else { return };
+        for (at, byte) in (first..).zip(value.to_le_bytes()).take(rest) {
             if let Some(word) = words.get_mut(at / 8) {
                 let mut bytes = word.to_le_bytes();
                 bytes[at % 8] = byte;

@@ -88,7 +88,8 @@ pub struct Call {
     pub(crate) judged: OnceLock<Box<[Value]>>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
-    pub(crate) hooked: Mutex<Vec<Hooked>>,
+    /// And what else they gave it of large arguments: parameter, word, value.
+    pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<(usize, usize, u64)>)>,
     pub(crate) stack: OnceLock<Stack>,
 }
 
@@ -128,15 +129,16 @@ impl Call {
     }
     /// Its words, where hooks changed some.
     pub(crate) fn given(&self) -> Option<Args> {
-        let hooked = self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (hooked, words) = &*self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changed = hooked.iter().filter_map(|h| match h.did {
-            Did::Argument(n, value) => Some((n, value)),
+            Did::Argument(n, value) => Some((n, 0, value)),
             _ => None,
         });
         let first = changed.next()?;
         let described = self.function.described?;
         let mut args = self.args.clone();
-        std::iter::once(first).chain(changed).for_each(|(n, value)| described.change(args.words_mut(), n, value));
+        let all = std::iter::once(first).chain(changed).chain(words.iter().copied());
+        all.for_each(|(n, word, value)| described.change(args.words_mut(), n, word, value));
         Some(args)
     }
     /// What it left behind, as its record has it.
@@ -158,7 +160,7 @@ impl Call {
     }
     /// What hooks did to it. Whole when the call has ended.
     pub fn hooked(&self) -> Vec<Hooked> {
-        self.hooked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.hooked.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
     /// The runtime instance that it went to. May become known a little after its beginning.
     pub fn instance(&self) -> Option<&Arc<Instance>> {
@@ -320,7 +322,7 @@ impl Exit {
     /// The same of what the function itself returned, whatever a hook told the program. A call that a hook answered is
     /// what the program was told.
     pub fn has_failed(&self) -> bool {
-        let hooked = self.call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (hooked, _) = &*self.call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
         let answered = hooked.iter().any(|h| h.did == Did::Answer);
         // The first hook that changed it found the function's.
         let was = hooked.iter().find_map(|h| match h.did {

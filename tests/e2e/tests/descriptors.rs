@@ -251,3 +251,14 @@ fn what_cannot_run_leaves_no_folder_of_a_run() {
         }
     }
 }
+
+/// What cutap opens in the program has no number there: other threads may take it for a file of theirs, and children inherit it.
+#[test]
+fn numbers_of_descriptors_are_the_programs() {
+    let folder = scratch("numbers");
+    let (file, table) = (folder.join("run.cutap"), folder.join("table"));
+    for (words, to) in [("record", &file), ("trace -C", &table)] {
+        let done = limited("-c 0", PROGRAM, &[words, text(to), text(&out().join("reused_numbers"))]);
+        assert_eq!((done.status.code(), &*done.stdout), (Some(0), "ok\n"), "{words}: {done:?}");
+    }
+}

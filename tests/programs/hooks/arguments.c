@@ -19,6 +19,10 @@ static void gemm(struct cutap_call *call) {
     cutap_set(call, "ldc", 1);
     cutap_set_at(call, 10, 2);
 }
+static void gemm_ended(struct cutap_call *call) {
+    if (cutap_signed(call, "ldc") != 1 || cutap_signed_at(call, 10) != 2 || cutap_signed_at(call, 8) == 0)
+        printf("hook: arguments are not what the call was made with\n");
+}
 static void dot(struct cutap_call *call) {
     if (cutap_signed(call, "n") != -1)
         return;
@@ -44,7 +48,7 @@ static void words(struct cutap_call *call) {
 CUTAP_HOOK {
     struct cutap_want want = {.size = sizeof want, .layers = CUTAP_LIBRARY, .library = "libcurand.so*", .name = "curandGenerateNormal*", .before = normal};
     cutap->want(&want);
-    cutap_want(CUTAP_LIBRARY, "cublasSgemm_v?", gemm, NULL);
+    cutap_want(CUTAP_LIBRARY, "cublasSgemm_v?", gemm, gemm_ended);
     cutap_want(CUTAP_LIBRARY, "cublas?dot", dot, dotted);
     cutap_want(CUTAP_LIBRARY, "curandFixtureTwoWords", words, NULL);
     /* Of other layers: none of these is called. */

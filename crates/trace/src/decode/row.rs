@@ -83,7 +83,8 @@ impl Described {
         let at = match self.words {
             Recorded::Block => Some(usize::from(param.offset) + word * 8),
             Recorded::Frame(recorded) => {
-                let (first, behind) = if word == 1 && param.second != 255 { (param.second, 0) } else { (param.word, word) };
+                let (first, behind) =
+                    if word == 1 && param.second != 255 { (param.second, 0) } else { (param.word, word) };
                 place(first, self.function.shape, recorded).map(|first| (first + behind) * 8)
             }
         };

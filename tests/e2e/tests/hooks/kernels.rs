@@ -41,9 +41,23 @@ fn the_kernel_of_a_launch_is_told_before_and_after() {
                 true => format!(" before __cudaLaunchKernel: {KERNEL}{inner} after __cudaLaunchKernel: {KERNEL}\n"),
                 false => inner,
             };
-            expected += "as compiled: 0\n";
+            expected += "as compiled: 0, last 0 0 0\n";
         }
         assert_eq!(said, expected, "{which}");
+    }
+}
+
+/// The launch that a compiler writes drops the code: the last error is how a program learns of it.
+#[test]
+fn a_launch_as_compiled_has_a_last_error() {
+    let compiled = hook("compiled");
+    for runtime in [shared("12.9"), shared("13.5")] {
+        let Some(program) = with_runtime("launches", runtime, &[]) else { continue };
+        let ways: [&[(&str, &str)]; 2] = [&[("HOOK_CODE", "719")], &[("HOOK_CODE", "719"), ("HOOK_AFTER", "1")]];
+        for set in ways {
+            let said = simulated(&[&compiled], &program, set);
+            assert!(said.ends_with("as compiled: 719, last 719 719 0\n"), "{}: {said}", runtime.version);
+        }
     }
 }
 
@@ -61,7 +75,8 @@ fn a_kernel_that_is_asked_for_is_in_no_trace() {
         let trace = std::fs::read_to_string(&file).expect("a trace");
         let count = |name: &str| trace.lines().filter(|l| l.contains(name) && !l.starts_with("cutap:")).count();
         assert_eq!((count("cudaFuncGetName"), count("cudaGetFuncBySymbol")), (0, 0), "{trace}");
-        assert_eq!((count("] cudaPeekAtLastError("), count("] cudaGetLastError(")), (5, 10), "{trace}");
+        let asked = if run.stdout.contains("as compiled") { 6 } else { 5 };
+        assert_eq!((count("] cudaPeekAtLastError("), count("] cudaGetLastError(")), (asked, 2 * asked), "{trace}");
     }
 }
 

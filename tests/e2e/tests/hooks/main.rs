@@ -6,6 +6,7 @@ mod exported;
 mod kernels;
 mod made;
 mod names;
+mod passed;
 #[allow(dead_code, reason = "shared with the tests of runtimes")]
 #[path = "../runtimes/real.rs"]
 mod real;

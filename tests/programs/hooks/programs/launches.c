@@ -31,15 +31,17 @@ __attribute__((constructor)) static void register_code(void) {
 
 /* Of what is no kernel runtimes say 98 or 400. */
 static int fails(int code) { return code == 400 ? 98 : code; }
+static void ended(const char *what, int code) {
+    int peek = cudaPeekAtLastError(), last = cudaGetLastError(), none = cudaGetLastError();
+    printf("%s: %d, last %d %d %d\n", what, fails(code), fails(peek), fails(last), none);
+}
 static void launch(const char *what, void (*function)(void), unsigned threads, int pending) {
     dim3 one = {1, 1, 1}, block = {threads, 1, 1};
     int n = 3;
     void *args[] = {&n};
     if (pending)
         cudaSetDevice(77);
-    int code = cudaLaunchKernel((void *)function, one, block, args, 0, NULL);
-    int peek = cudaPeekAtLastError(), last = cudaGetLastError(), none = cudaGetLastError();
-    printf("%s: %d, last %d %d %d\n", what, fails(code), fails(peek), fails(last), none);
+    ended(what, cudaLaunchKernel((void *)function, one, block, args, 0, NULL));
 }
 int main(void) {
     dim3 one = {1, 1, 1};
@@ -53,6 +55,6 @@ int main(void) {
     launch("answered, pending", no_kernel, 2, 1);
     printf("together: %d\n", cudaLaunchCooperativeKernel((void *)twice, one, one, args, 0, NULL));
     if (__cudaGetKernel && __cudaLaunchKernel && !__cudaGetKernel(&kernel, twice))
-        printf("as compiled: %d\n", __cudaLaunchKernel(kernel, one, one, args, 0, NULL));
+        ended("as compiled", __cudaLaunchKernel(kernel, one, one, args, 0, NULL));
     return 0;
 }

@@ -88,8 +88,7 @@ pub struct Call {
     pub(crate) judged: OnceLock<Box<[Value]>>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
-    /// And what else they gave it of large arguments: parameter, word, value.
-    pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<(usize, usize, u64)>)>,
+    pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<Further>)>,
     pub(crate) stack: OnceLock<Stack>,
 }
 
@@ -171,6 +170,9 @@ impl Call {
         self.instance()?.version.as_deref()
     }
 }
+
+/// Of a large argument that a hook changed, what is behind its first eight bytes: parameter, word, value.
+pub(crate) type Further = (usize, usize, u64);
 
 /// Something that a hook did to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]

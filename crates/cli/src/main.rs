@@ -94,7 +94,7 @@ fn run(command: Command) -> Result<(), Error> {
 
 /// Says why on standard error; nobody there to read it changes nothing.
 fn say(sentence: &str) {
-    let _ = writeln!(std::io::stderr(), "cutap: {sentence}");
+    let _ = writeln!(std::io::stderr(), "cutap: {}", cutap_collect::one_line(sentence));
 }
 
 /// Writes to standard output; a reader that has left is no failure.

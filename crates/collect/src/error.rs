@@ -101,7 +101,19 @@ pub fn reason(error: &std::io::Error) -> String {
 
 /// Says something on standard error; nobody there to read it is no reason to fail.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "cutap: {text}");
+    let _ = writeln!(std::io::stderr(), "cutap: {}", one_line(text));
+}
+
+/// A sentence for a terminal: a name in it may hold anything, and must neither break the line nor be obeyed.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => line.extend(c.escape_debug()),
+            false => line.push(c),
+        }
+    }
+    line
 }
 
 /// What helps against an error of this kind wherever it comes from; else what is said here.

@@ -52,7 +52,7 @@ mod written;
 pub use collector::{CollectorOptions, collect};
 pub use ctl::{DumpOptions, dump};
 pub use env::{EnvOptions, env};
-pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, reason};
+pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, one_line, reason};
 pub use export::{ExportOptions, Format, export};
 pub use front::Ended;
 pub use full::{Full, Size};

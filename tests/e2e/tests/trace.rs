@@ -1,7 +1,7 @@
 //! What `cutap trace`, `env` and `show` print, and that they leave the program's streams, ids and end alone.
 
 use cutap_e2e::{case, cutap, finish, normal_form, out, scratch, wait_for};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::{fs::PermissionsExt, process::ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{fs, time::Duration};
@@ -212,6 +212,27 @@ fn the_program_ends_as_without_us() {
             (traced.status.code(), traced.status.signal()),
             "{name}"
         );
+    }
+}
+
+/// A name may hold anything; what cutap says of it is one line all the same.
+#[test]
+fn names_with_control_characters() {
+    let folder = scratch("names");
+    let strange = folder.join("pro\ng\x1b[31m");
+    fs::copy("/bin/true", &strange).unwrap();
+    let may = |mode| fs::set_permissions(&strange, fs::Permissions::from_mode(mode)).unwrap();
+    let shown = r"pro\ng\u{1b}[31m";
+    for (words, doing) in [("record", "recording"), ("trace", "tracing")] {
+        let mut command = Command::new(cutap());
+        command.args([words, "--sim", "-o"]).arg(folder.join("out")).arg("--").arg(&strange);
+        let said = finish(&mut command).stderr;
+        let line = format!("cutap: {doing} {shown} on the simulated driver (launches are accepted and not executed)");
+        assert_eq!(said.lines().next(), Some(&*line), "{said}");
+        may(0o644);
+        let refused = finish(Command::new(cutap()).args([words, "--"]).arg(&strange)).stderr;
+        assert!(refused.lines().count() == 1 && refused.contains(shown), "{refused}");
+        may(0o755);
     }
 }
 

@@ -1,8 +1,9 @@
-//! What we were given at our start and have to hand on to the program unchanged: the dispositions of
+//! What we were given at our start and have to hand on to the program unchanged (timers: `orders`): the dispositions of
 //! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were closed (Rust opens
 //! `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
 //! async-signal-safe calls may be made there.
 
+use crate::orders::Orders;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
@@ -78,6 +79,8 @@ pub struct Inherited {
     pub closed: u8,
     /// Descriptors from 3 on that were open.
     pub descriptors: Vec<i32>,
+    /// Signals that the kernel is to send.
+    pub orders: Orders,
 }
 
 impl Inherited {
@@ -94,6 +97,7 @@ impl Inherited {
             child_ignored,
             closed: CLOSED.load(Ordering::Relaxed),
             descriptors: open_descriptors(),
+            orders: Orders::now(),
         }
     }
 

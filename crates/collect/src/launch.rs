@@ -1,5 +1,5 @@
 //! Starts the program: fork and exec with the signal mask, dispositions, descriptors and arguments
-//! that it would have had without us. Between fork and exec only system calls are made.
+//! that it would have had without us, and the signals that it would get. Between fork and exec only system calls are made.
 
 use crate::error::{Error, Result};
 use crate::inherited::{Inherited, restore_file_limit};
@@ -10,7 +10,7 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, IntoRawFd};
 use std::os::unix::ffi::OsStringExt;
 
-/// Starts it; its process id, once exec has worked.
+/// Starts it; its process id, once exec has worked. `mask` is the signal mask as it was: now all are blocked.
 pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Mask) -> Result<i32> {
     let strings = |all: Vec<OsString>| -> Result<Vec<CString>> {
         let text =
@@ -23,6 +23,8 @@ pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Ma
     let (argv, envp) = (pointers(&args), pointers(&env));
     let (mut failed, tell) = std::io::pipe().map_err(|e| Error::own(format!("cannot make a pipe: {e}")))?;
     let tell = tell.into_raw_fd();
+    let mut orders = given.orders;
+    orders.take();
     // SAFETY: this process has one thread, so the child may go on as a copy; until exec it makes
     // system calls only. All pointers lead to strings that live until the end of this function.
     unsafe {
@@ -43,6 +45,7 @@ pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Ma
                 }
                 restore_file_limit();
                 mask.restore();
+                orders.give();
                 libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr());
                 let errno = *libc::__errno_location();
                 libc::write(tell, (&raw const errno).cast(), size_of::<i32>());

@@ -28,6 +28,7 @@ mod lease;
 mod line;
 mod nearest;
 mod not_recorded;
+mod orders;
 mod outlive;
 mod output;
 mod pack;

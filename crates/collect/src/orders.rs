@@ -1,0 +1,90 @@
+//! What somebody had ordered from the kernel for the process that cutap became: signals when the timers of `alarm` and `setitimer` run
+//! out, and one when the parent dies. Exec leaves such orders standing and fork does not, so without this the program would never
+//! hear of them: they end here, and are given again in the child. Timers of `timer_create` had ended with our own exec.
+
+use std::mem::zeroed;
+use std::ptr::null_mut;
+
+/// Each timer and its signal.
+const TIMERS: [(libc::c_int, i32); 3] =
+    [(libc::ITIMER_REAL, libc::SIGALRM), (libc::ITIMER_VIRTUAL, libc::SIGVTALRM), (libc::ITIMER_PROF, libc::SIGPROF)];
+const REAL: usize = 0;
+
+/// The orders, on their way to the program.
+#[derive(Debug, Clone, Copy)]
+pub struct Orders {
+    /// What was left of each timer.
+    left: [libc::itimerval; 3],
+    /// Its signal had come and was blocked.
+    came: [bool; 3],
+    /// The signal at the parent's death, or 0.
+    death: i32,
+    /// The process that will be the program's parent.
+    parent: i32,
+}
+
+impl Orders {
+    /// At our start: the processor's time that we take is none of the program's. The clock on the wall goes on, and what it
+    /// ends before there is a program is cutap.
+    pub fn now() -> Orders {
+        let mut death = 0;
+        // SAFETY: the kernel writes a word of our own; getpid touches no memory.
+        let parent = unsafe {
+            libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut death);
+            libc::getpid()
+        };
+        // SAFETY: zeros are a timer that does not run.
+        let none = unsafe { zeroed() };
+        let left = [none, stop(libc::ITIMER_VIRTUAL), stop(libc::ITIMER_PROF)];
+        Orders { left, came: [false; 3], death, parent }
+    }
+
+    /// The rest of them, just before the program is started, with all signals blocked.
+    pub fn take(&mut self) {
+        self.left[REAL] = stop(libc::ITIMER_REAL);
+        for ((_, signal), came) in TIMERS.iter().zip(&mut self.came) {
+            // SAFETY: structures of our own.
+            *came = unsafe {
+                let (mut one, now): (libc::sigset_t, libc::timespec) = (zeroed(), zeroed());
+                libc::sigemptyset(&mut one);
+                libc::sigaddset(&mut one, *signal);
+                libc::sigtimedwait(&one, null_mut(), &now) == *signal
+            };
+        }
+        // One that repeats stands still until its signal is taken.
+        let real = &mut self.left[REAL];
+        if self.came[REAL] && (real.it_value.tv_sec, real.it_value.tv_usec) == (0, 0) {
+            real.it_value = real.it_interval;
+        }
+    }
+
+    /// In the child, with the program's own signal mask: system calls only.
+    pub fn give(&self) {
+        // SAFETY: structures of our own; what a signal does here it would have done to the program.
+        unsafe {
+            for (n, (which, signal)) in TIMERS.iter().enumerate() {
+                libc::setitimer(*which, &self.left[n], null_mut());
+                if self.came[n] {
+                    libc::raise(*signal);
+                }
+            }
+            if self.death != 0 {
+                libc::prctl(libc::PR_SET_PDEATHSIG, self.death);
+                // A parent that died before that is not heard of any more.
+                if libc::getppid() != self.parent {
+                    libc::raise(self.death);
+                }
+            }
+        }
+    }
+}
+
+/// Stops a timer of ours; what was left of it.
+fn stop(which: libc::c_int) -> libc::itimerval {
+    // SAFETY: structures of our own.
+    unsafe {
+        let (none, mut left) = (zeroed(), zeroed());
+        libc::setitimer(which, &none, &mut left);
+        left
+    }
+}

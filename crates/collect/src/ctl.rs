@@ -5,6 +5,7 @@ use crate::control::Page;
 use crate::error::{Error, Result, cannot, reason};
 use crate::folder::own_uid;
 use crate::record::Recorder;
+use crate::written;
 use cutap_trace::{Follow, FollowOptions, living};
 use cutap_wire::control::{ALIVE, ENV_RUN, FILE};
 use std::ffi::OsStr;
@@ -112,6 +113,7 @@ pub fn dump(options: &DumpOptions) -> Result<()> {
     let advice = "give a new file that you may write with -o FILE";
     let made = |e| cannot("write the recording to", path, &e, advice);
     let file = File::create_new(path).map_err(made)?;
+    written::lock(&file);
     let begin = || file.set_len(0).and_then(|()| (&file).rewind()).and_then(|()| file.try_clone());
     let mut recorder;
     // Who would write over a chunk waits a moment.

@@ -5,6 +5,7 @@ use crate::error::{Error, Result, cannot, say};
 use crate::filter::filter;
 use crate::output::look_at_programs;
 use crate::show::{readable, say_counted, whole};
+use crate::written;
 use cutap_report::{Chrome, Json, Output, Perfetto, end_notes};
 use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
@@ -53,13 +54,13 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     if options.output.as_os_str() == "-" {
         return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
     }
-    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&options.output).map_err(fail)?;
+    let file = open(&options.output, fail)?;
     let mut output = output(options.format, file);
     let written = write_all(&mut follow, &mut *output)?;
     let mut end = follow.end();
     look_at_programs(&mut end);
     let ended = written.and_then(|()| output.end(&end));
-    let whole = whole(&options.run, end.recording);
+    let whole = whole(&options.run, end.recording.clone());
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => return whole,
         ended => ended.map_err(fail)?,
@@ -70,6 +71,23 @@ pub fn export(options: &ExportOptions) -> Result<()> {
         say_counted(&options.run, &end);
     }
     whole
+}
+
+/// Opens the file and empties it, if nobody else is writing to it.
+fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(&fail)?;
+    // A pipe or a device has nothing that would be lost.
+    if !file.metadata().is_ok_and(|data| data.is_file()) {
+        return Ok(file);
+    }
+    if !written::lock(&file) {
+        let path = path.display();
+        return Err(Error::own(format!(
+            "cannot write the export to {path}: another cutap is writing to it; give another file"
+        )));
+    }
+    file.set_len(0).map_err(fail)?;
+    Ok(file)
 }
 
 fn output(format: Format, file: File) -> Box<dyn Output> {

@@ -48,7 +48,9 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
     let made = |e| cannot("write the recording to", path, &e, advice);
     let mut recorder = match OpenOptions::new().read(true).write(true).open(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            Recorder::begin(run, File::create_new(path).map_err(made)?, false).map_err(made)?
+            let file = File::create_new(path).map_err(made)?;
+            written::lock(&file);
+            Recorder::begin(run, file, false).map_err(made)?
         }
         Err(e) => return Err(made(e)),
         Ok(file) if !written::lock(&file) => {

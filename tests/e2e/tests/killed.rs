@@ -9,6 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+#[path = "killed/exported.rs"]
+mod exported;
 #[path = "killed/pipe.rs"]
 mod pipe;
 #[path = "killed/run.rs"]

@@ -63,7 +63,10 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
     recorder.discover();
     let done = match recorder.other_run() {
         true => Ok(false),
-        false => recorder.round(true, &mut || ()).and_then(|_| recorder.end()).map(|()| true),
+        false => {
+            recorder.unread = unread(run);
+            recorder.round(true, &mut || ()).and_then(|_| recorder.end()).map(|()| true)
+        }
     };
     match done {
         Ok(true) => {
@@ -78,10 +81,15 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
     }
 }
 
+/// Files of the folder that cannot be read. Where the look itself found no descriptors, it tells nothing of them.
+fn unread(run: &Path) -> Option<String> {
+    let unread = Look::at(run).unread();
+    unread.filter(|_| short_of(run).is_none())
+}
+
 /// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like all there was.
 fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()> {
     let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.taken(), path.display());
-    // What the look cannot open is not said to be damaged.
     let short = short_of(run);
     let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
     let size = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes >> 10) };
@@ -111,7 +119,7 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
     if before > 0 {
         lacks.push(read_by_another(before));
     }
-    match (short, Look::at(run).unread()) {
+    match (short, &recorder.unread) {
         (Some(short), _) => lacks.push(format!("{short}; what is missing is added when there is room for it")),
         (None, Some(unread)) => lacks.push(format!("what could not be read in {}: {unread}", run.display())),
         (None, None) => {}

@@ -72,7 +72,7 @@ pub fn report(options: &ReportOptions) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut recording = None;
     let mut read = |end: End| {
-        recording = end.recording;
+        recording = end.recording.clone();
         end
     };
     let written = match &options.ask {

@@ -42,7 +42,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         look_at_programs(end);
         output.end(end)
     });
-    let recording = end.as_ref().map_or_else(|| follow.opened().recording(), |end| end.recording);
+    let recording = end.as_ref().map_or_else(|| follow.opened().recording(), |end| end.recording.clone());
     let whole = whole(&options.run, recording);
     if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
         say_counted(&options.run, &end);
@@ -108,7 +108,7 @@ pub(crate) fn read_by_another(parts: u64) -> String {
 /// One that is being written is none.
 pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
     let shown = path.display();
-    let Some(Recording { cut, damaged, completed, holes, read_before }) = recording else {
+    let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.
         if let Some(short) = short_of(path) {
             return Err(Error::own(format!("{shown} was not read whole: {short}; try it again with more")));
@@ -123,6 +123,17 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
     let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
     // A block that is just being written is not cut off.
     let open = cut.why == Why::Open || cut.why == Why::CutOff && written::is_locked(path);
+    let holes = match holes {
+        0 => None,
+        1 => Some("1 part of its calls is missing".to_owned()),
+        _ => Some(format!("{holes} parts of its calls are missing")),
+    };
+    let lacks = [
+        holes,
+        (read_before > 0).then(|| read_by_another(read_before)),
+        unread.map(|files| format!("what could not be read in its run folder: {files}")),
+    ];
+    let lacks: Vec<String> = lacks.into_iter().flatten().collect();
     let sentence = match cut.why {
         Why::Ended | Why::Open if damaged > 0 => {
             format!("{shown} is damaged: {blocks} cannot be read, and the calls or names in there are missing")
@@ -136,16 +147,8 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
             };
             format!("{shown} was cut off at byte {at} before cutap recover added to it: {lost}")
         }
-        _ if holes > 0 && (open || cut.why == Why::Ended) => {
-            let parts = if holes == 1 {
-                "1 part of its calls is".to_owned()
-            } else {
-                format!("{holes} parts of its calls are")
-            };
-            format!("{shown} is not all there was: {parts} missing")
-        }
-        _ if read_before > 0 && (open || cut.why == Why::Ended) => {
-            format!("{shown} is not all there was: {}", read_by_another(read_before))
+        _ if !lacks.is_empty() && (open || cut.why == Why::Ended) => {
+            format!("{shown} is not all there was: {}", lacks.join("; "))
         }
         Why::Ended => return Ok(()),
         _ if open && written::is_locked(path) => {

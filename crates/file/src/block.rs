@@ -32,10 +32,13 @@ pub mod kind {
     pub const END: u8 = 7;
     /// `ring` chunks are missing that were there: they had stood behind byte `at`, at which the file was cut off before what follows
     /// was taken in (0: how many is not known). With 0 as `at`: they were damaged in the run folder; the last one of these counts. With [`READ_BEFORE`]: a collector had read
-    /// them for its own output before this file was begun.
+    /// them for its own output before this file was begun. With [`UNREAD`], and 0 as `ring`: what files of the run folder hold that
+    /// could not be read; the body names them, and the last one of these counts.
     pub const LACKS: u8 = 8;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
+    /// See [`LACKS`]; no block stands there.
+    pub const UNREAD: u64 = 2;
 }
 
 /// How a body stands in the file.

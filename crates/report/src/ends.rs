@@ -103,7 +103,7 @@ fn missing(end: &End, lines: &mut Vec<String>) {
 
 /// Names stood in what is damaged, which whoever reads it says in one sentence.
 fn is_damaged(end: &End) -> bool {
-    end.recording.is_some_and(|r| r.damaged > 0 || r.cut.why == Why::Damaged)
+    end.recording.as_ref().is_some_and(|r| r.damaged > 0 || r.cut.why == Why::Damaged)
 }
 
 /// Files whose frames are addresses.

@@ -204,7 +204,7 @@ fn ending(end: &End) -> Value {
         "instances": end.instances.iter().map(|i| instance(i)).collect::<Vec<_>>(),
         "without_register_calls": end.linked_in(),
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
-        "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.map(recording),
+        "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.as_ref().map(recording),
         "raw": raw, "undescribed": undescribed,
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost,
         "overwritten": end.overwritten, "records_cut": end.records_cut,
@@ -213,10 +213,10 @@ fn ending(end: &End) -> Value {
 }
 
 /// How far a recording could be read.
-fn recording(of: Recording) -> Value {
+fn recording(of: &Recording) -> Value {
     let state = match of.cut.why {
         Why::Ended | Why::Open if of.damaged > 0 => "damaged",
-        Why::Ended | Why::Open if of.completed.is_some() || of.holes + of.read_before > 0 => "incomplete",
+        Why::Ended | Why::Open if of.is_incomplete() => "incomplete",
         Why::Ended => "ended",
         Why::Open => "open",
         Why::CutOff => "cut off",

@@ -39,7 +39,7 @@ pub struct Gap {
 }
 
 /// How much of a recording could be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
     /// How far, and why not further.
     pub cut: Cut,
@@ -51,6 +51,15 @@ pub struct Recording {
     pub holes: u64,
     /// Parts of rings that a collector had read for its own output before this recording was begun.
     pub read_before: u64,
+    /// Files of the run folder that could not be read when it was made, for a sentence.
+    pub unread: Option<String>,
+}
+
+impl Recording {
+    /// It was made of what did not have all any more.
+    pub fn is_incomplete(&self) -> bool {
+        self.completed.is_some() || self.holes + self.read_before > 0 || self.unread.is_some()
+    }
 }
 
 /// What `cutap ctl` switched a run to.

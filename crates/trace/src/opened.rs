@@ -24,7 +24,8 @@ impl Opened {
         let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
         let read = recorded.as_ref().map(|r| {
             let (completed, holes, read_before) = (r.completed, r.lacks, r.read_before);
-            let recording = Recording { cut: r.cut, damaged: 0, completed, holes, read_before };
+            let recording =
+                Recording { cut: r.cut, damaged: 0, completed, holes, read_before, unread: r.unread.clone() };
             (recording, r.damaged.clone())
         });
         let store: Arc<dyn Store> = match recorded {
@@ -56,7 +57,7 @@ impl Opened {
     /// How far a recording could be read up to now; none for a run folder.
     pub fn recording(&self) -> Option<Recording> {
         let (recording, damaged) = self.recorded.as_ref()?;
-        Some(Recording { damaged: damaged.lock().map_or(0, |all| all.len() as u32), ..*recording })
+        Some(Recording { damaged: damaged.lock().map_or(0, |all| all.len() as u32), ..recording.clone() })
     }
 
     /// Ticks a second as the collector measured it, 0 if it did not.

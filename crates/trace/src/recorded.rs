@@ -16,6 +16,8 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
+/// Bytes of a text that are worth a place in a sentence.
+const MOST_TEXT: usize = 4096;
 /// Names of one process together are never longer than their file may be.
 const MOST_NAMES: usize = names::MAX_BYTES;
 
@@ -35,6 +37,8 @@ pub struct Recorded {
     pub lacks: u64,
     /// Chunks that a collector had read before it was begun.
     pub read_before: u64,
+    /// Files that could not be read when it was made.
+    pub unread: Option<String>,
     /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
     pub damaged: Damaged,
 }
@@ -66,6 +70,7 @@ impl Recorded {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = File::open(path).map_err(unreadable)?;
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
+        let mut unread = None;
         let mut processes = BTreeMap::<u32, Recordings>::new();
         let walked = walk(&file, VERSION, &mut |block, plain| {
             if block.kind == kind::CONTROL {
@@ -75,6 +80,7 @@ impl Recorded {
             match (block.kind, block.at) {
                 (kind::LACKS, 0) => lacks = block.ring.into(),
                 (kind::LACKS, kind::READ_BEFORE) => read_before = block.ring.into(),
+                (kind::LACKS, kind::UNREAD) => unread = Some(*block),
                 (kind::LACKS, at) => {
                     let (at, missing) = completed.unwrap_or((at, 0));
                     completed = Some((at, missing + u64::from(block.ring)));
@@ -115,8 +121,10 @@ impl Recorded {
             completed,
             lacks,
             read_before,
+            unread: None,
             damaged,
         };
+        recorded.unread = unread.and_then(|block| recorded.text(&block));
         let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
         for (n, name) in names {
             let name = name.and_then(|block| recorded.body(&block).ok()).unwrap_or_default();
@@ -129,7 +137,7 @@ impl Recorded {
             let pages = of.rings.values().filter_map(|ring| ring.page);
             of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages)
         });
-        let all = blocks.chain(recorded.control);
+        let all = blocks.chain(recorded.control).chain(unread);
         all.filter(|block| recorded.body(block).is_err()).for_each(|block| note(&recorded.damaged, &block));
         Ok(recorded)
     }
@@ -138,6 +146,12 @@ impl Recorded {
         let mut out = Vec::new();
         cutap_file::body(&*self.file, block, &mut out)?;
         Ok(out)
+    }
+
+    /// The beginning of a text, for a sentence.
+    fn text(&self, block: &Block) -> Option<String> {
+        let text = self.body(block).ok()?;
+        Some(String::from_utf8_lossy(&text[..text.len().min(MOST_TEXT)]).into_owned())
     }
 
     /// A page, filled up with the zeros that were left out.

@@ -134,6 +134,9 @@ fn what_the_collector_cannot_open_is_said_and_stays() {
         let left = said.split(again.split(' ').next().unwrap()).nth(1).unwrap().split_whitespace().next().unwrap();
         match words {
             "record" => {
+                let show = finish(Command::new(cutap()).arg("show").arg(&file));
+                let said = show.stderr.contains("does not end in order");
+                assert_eq!((show.status.code(), said), (Some(125), true), "{show:?}");
                 let taken = finish(Command::new(cutap()).args([again, left, "-o"]).arg(&file));
                 assert!(taken.status.success() && taken.stderr.contains("3 processes and 6 threads"), "{taken:?}");
                 assert_eq!(shown(&file), 42);

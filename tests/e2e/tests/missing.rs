@@ -138,7 +138,16 @@ fn a_damaged_run_folder() {
             assert_eq!((read.status.code(), read.stderr.contains(&said)), (Some(125), true), "{words:?}: {read:?}");
             assert!(words != ["show"] || read.stdout.contains("cuMemAlloc_v2"), "the other process is shown: {read:?}");
         }
+        // What was made of it does not forget that, packed or not, whatever becomes of the folder.
+        let taken = folder.join(format!("of_{file}"));
+        let recover = || run(&["recover"], &[&from, Path::new("-o"), &taken]);
+        assert_eq!(recover().status.code(), Some(125), "{file}");
+        let said = format!("is not all there was: what could not be read in its run folder: {name}/{file} ({why})");
+        is_said_by_all(&taken, &said, "incomplete");
+        is_said(&["show", "-C"], &taken, &said);
         fs::write(&path, good).unwrap();
+        assert!(recover().status.success() && run(&["pack"], &[&taken]).status.success(), "{file}");
+        is_said_by_all(&taken, &said, "incomplete");
     }
     let control = from.join("control");
     for bytes in [&b""[..], b"garbage"] {

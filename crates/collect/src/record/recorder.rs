@@ -6,7 +6,7 @@ use super::process::{Process, trimmed};
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::{ChunkPage, Listing, Rate, forget_short, list, read_file};
+use cutap_trace::{ChunkPage, Listing, Rate, forget_short, list, read_file, short_of};
 use cutap_wire::ring::OPEN;
 use cutap_wire::{PAGE, VERSION, control, process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +55,8 @@ pub struct Recorder {
     pub cut_at: Option<u64>,
     /// There was no file before.
     pub begun: bool,
+    /// Files of the folder that cannot be read, for a sentence.
+    pub unread: Option<String>,
 }
 
 /// What a file that is added to holds of a process already.
@@ -158,6 +160,7 @@ impl Recorder {
             rate: Rate::begin(),
             cut_at: None,
             begun: false,
+            unread: None,
         }
     }
 
@@ -227,7 +230,8 @@ impl Recorder {
         flags & control::FLIGHT != 0
     }
 
-    /// Says that the recording ended in order; and before, if it was cut off, that what came behind is not all there.
+    /// Says that the recording ended in order; and before, what of it is not there. One that lacks what could not be opened now and can
+    /// be later, with more descriptors, has no end yet.
     pub fn end(&mut self) -> io::Result<()> {
         let (missing, flight) = (self.taken().1, self.is_flight_recorder());
         if let Some(at) = self.cut_at.filter(|_| flight || missing > 0) {
@@ -241,6 +245,12 @@ impl Recorder {
         let before = self.read_before().min(u32::MAX.into()) as u32;
         if before > 0 {
             self.writer.write(Block::new(kind::LACKS, 0, before, kind::READ_BEFORE), &[], &[])?;
+        }
+        if let Some(unread) = &self.unread {
+            self.writer.write(Block::new(kind::LACKS, 0, 0, kind::UNREAD), &[], unread.as_bytes())?;
+        }
+        if short_of(&self.run).is_some() {
+            return Ok(());
         }
         self.writer.write(Block::new(kind::END, 0, 0, 0), &[], &[])
     }

@@ -134,7 +134,7 @@ fn processes_that_could_not_write_are_counted() {
 fn names_that_stood_in_a_damaged_block_are_not_said_twice() {
     let with = |damaged, why| {
         let cut = Cut { at: 100, why };
-        let recording = Recording { cut, damaged, completed: None, holes: 0, read_before: 0 };
+        let recording = Recording { cut, damaged, completed: None, holes: 0, read_before: 0, unread: None };
         end_lines(&End { nameless: 2, recording: Some(recording), ..End::default() })
     };
     let line = "2 functions without a name: their name records were not found";

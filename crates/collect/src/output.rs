@@ -1,7 +1,7 @@
 //! Which output a form means, and whether it is coloured: on a terminal only, and not with NO_COLOR.
 
 use cutap_report::{Counts, Json, Output, Quiet, Summary, Text};
-use cutap_trace::{End, Gap};
+use cutap_trace::{End, Gap, printable};
 use cutap_wire::count::STATIC_TOOLKIT;
 use std::collections::BTreeSet;
 use std::io::{BufWriter, IsTerminal, Write, stdout};
@@ -69,7 +69,7 @@ pub fn look_at_programs(end: &mut End) {
                 reason: STATIC_TOOLKIT,
                 pid: process.pid,
                 what,
-                more: format!("in {}", process.exe),
+                more: format!("in {}", printable(&process.exe)),
             }));
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::raw::raw_lines;
 use crate::switched::switched_lines;
-use cutap_trace::{Absent, End, Filtered, Why};
+use cutap_trace::{Absent, End, Filtered, Why, printable};
 use std::collections::BTreeMap;
 
 /// Names listed for one reason; the rest is a number.
@@ -124,7 +124,7 @@ fn absent(end: &End, lines: &mut Vec<String>) {
 
 fn running(end: &End, lines: &mut Vec<String>) {
     for process in &end.running {
-        lines.push(format!("process {} ({}) is still running", process.pid, process.exe));
+        lines.push(format!("process {} ({}) is still running", process.pid, printable(&process.exe)));
     }
 }
 

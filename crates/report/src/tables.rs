@@ -3,7 +3,7 @@
 
 use crate::label::Label;
 use crate::sums::Sums;
-use cutap_trace::{Calls, Counted, Done, Function, Instance, Layer, Thread};
+use cutap_trace::{Calls, Counted, Done, Function, Instance, Layer, Thread, printable};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -139,8 +139,8 @@ impl Tables {
 
     fn by_thread(&self) -> Vec<Row> {
         let name = |thread: &Thread| {
-            let exe = &thread.process.exe;
-            let program = exe.rsplit('/').next().unwrap_or(exe);
+            let exe = printable(&thread.process.exe);
+            let program = exe.rsplit('/').next().unwrap_or(&exe);
             format!("process {} thread {} ({program})", thread.process.pid, thread.tid)
         };
         let mut known = HashMap::<String, u32>::new();

@@ -44,9 +44,9 @@ pub struct Process {
     pub pid: u32,
     /// Parent's process id as it saw it itself.
     pub ppid: u32,
-    /// Path of the program.
+    /// Path of the program; for people to be made [`printable`](crate::printable).
     pub exe: Box<str>,
-    /// Command line.
+    /// Command line, as much of it as was kept; the same.
     pub arguments: Vec<String>,
     /// A forked child that never called exec.
     pub forked: bool,

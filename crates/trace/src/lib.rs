@@ -59,6 +59,7 @@ pub use follow_options::FollowOptions;
 pub use going::{Listing, is_gone, living};
 pub use handed::Handed;
 pub use held::Held;
+pub use names::printable;
 pub use noticed::noticed;
 pub use opened::Opened;
 pub use pages::{ChunkPage, RingPage};

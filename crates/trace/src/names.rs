@@ -272,9 +272,13 @@ impl Names {
     }
 }
 
-/// Text for a terminal: a name may hold anything, and must not be obeyed.
+/// Text of a name.
 pub fn clean(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
+    printable(&String::from_utf8_lossy(bytes))
+}
+
+/// Text for a terminal: a name may hold anything, and must not be obeyed.
+pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

@@ -32,7 +32,8 @@ impl ProcPage {
         if u64_at(page, offset_of!(Process, magic)) != MAGIC || u32_at(page, offset_of!(Process, version)) != VERSION {
             return None;
         }
-        let text = |at, len| clean(text_at(page, at, len));
+        // The program's own words, for whoever asks which; where people read them, they are made printable.
+        let own = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let from = offset_of!(Process, cmdline);
         let cmdline = page.get(from..(from + 1024).min(page.len())).unwrap_or(&[]);
         let arguments = cmdline.split(|b| *b == 0).take_while(|a| !a.is_empty());
@@ -51,9 +52,9 @@ impl ProcPage {
             rings: u32_at(page, offset_of!(Process, rings)),
             forked: u32_at(page, offset_of!(Process, forked)) == 1,
             counters,
-            parent: text(offset_of!(Process, parent), 64),
-            exe: text(offset_of!(Process, exe), 512),
-            arguments: arguments.map(clean).collect(),
+            parent: clean(text_at(page, offset_of!(Process, parent), 64)),
+            exe: own(text_at(page, offset_of!(Process, exe), 512)),
+            arguments: arguments.map(own).collect(),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! What `cutap trace`, `env` and `show` print, and that they leave the program's streams, ids and end alone.
 
 use cutap_e2e::{case, cutap, finish, normal_form, out, scratch, wait_for};
-use std::os::unix::{fs::PermissionsExt, process::ExitStatusExt};
+use std::ffi::OsStr;
+use std::os::unix::{ffi::OsStrExt, fs::PermissionsExt, process::ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{fs, time::Duration};
@@ -93,6 +94,36 @@ fn json_says_how_a_call_ended() {
     };
     assert_eq!(state("end_kill", "cuFixtureDie"), "unfinished");
     assert_eq!(state("longjmp", "cuFixtureCall"), "unwound");
+}
+
+/// A program's path and words may hold any bytes. JSON has them as they are; what is no text, and what a terminal would obey where people
+/// read it, is a replacement character.
+#[test]
+fn a_program_with_any_bytes_in_its_words() {
+    let folder = scratch("any-bytes");
+    let (odd, file) = (folder.join(OsStr::from_bytes(b"a\nb\xffc")), folder.join("run.cutap"));
+    fs::create_dir(&odd).unwrap();
+    let program = odd.join("last\nwords");
+    fs::copy(out().join("last_words"), &program).unwrap();
+    let words = [&b"two\nlines"[..], b"\ttab \x1b[31m", "µ \u{fffd}".as_bytes(), b"\xff\xfe"].map(OsStr::from_bytes);
+    let run = |flags: &[&OsStr]| {
+        let mut command = Command::new(cutap());
+        command.args(flags).arg("--").arg(&program).args(words).env("LD_LIBRARY_PATH", out());
+        finish(&mut command)
+    };
+    run(&["record".as_ref(), "-o".as_ref(), file.as_os_str()]);
+    let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout;
+    for text in [shown, run(&["trace".as_ref(), "--json".as_ref()]).stderr] {
+        let lines: Vec<&str> = text.lines().filter(|l| l.contains(r#""type":"process""#)).collect();
+        let [line] = lines[..] else { panic!("not one process: {text}") };
+        let process: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        let path = format!("{}/a\nb\u{fffd}c/last\nwords", folder.canonicalize().unwrap().display());
+        assert_eq!(process["exe"], path, "{line}");
+        let expected = ["two\nlines", "\ttab \u{1b}[31m", "µ \u{fffd}", "\u{fffd}\u{fffd}"];
+        assert_eq!(process["arguments"].as_array().unwrap()[1..], expected, "{line}");
+    }
+    let text = finish(Command::new(cutap()).args(["report", "--by", "thread"]).arg(&file)).stdout;
+    assert!(text.lines().any(|l| l.ends_with(" (last\u{fffd}words)")), "{text}");
 }
 
 #[test]

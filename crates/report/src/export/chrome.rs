@@ -6,7 +6,7 @@ use crate::Output;
 use crate::hooked::hooked_lines;
 use crate::stacks;
 use crate::values::write_launched;
-use cutap_trace::{Call, End, Event, Exit, Process, Thread};
+use cutap_trace::{Call, End, Event, Exit, Process, Thread, printable};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -44,7 +44,7 @@ impl<W: io::Write> Chrome<W> {
 
     /// Numbers a process and names it. In different PID namespaces two may have the same number.
     fn process(&mut self, process: &Process) -> io::Result<()> {
-        let mut name = process.exe.rsplit('/').next().unwrap_or(&process.exe).to_owned();
+        let mut name = printable(process.exe.rsplit('/').next().unwrap_or(&process.exe));
         if !self.taken.insert(process.pid) {
             self.others.insert(process.key, LARGEST.saturating_add(self.others.len() as u32).saturating_add(1));
             name = format!("{name} (process {})", process.pid);

@@ -16,7 +16,7 @@ use crate::hooked::hooked_lines;
 use crate::stacks;
 use crate::values::write_launched;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Event, Exit, Function, Process, Returned, State, Thread};
+use cutap_trace::{Call, End, Event, Exit, Function, Process, Returned, State, Thread, printable};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -120,15 +120,15 @@ impl<W: io::Write> Perfetto<W> {
 
     fn process(&mut self, process: &Process) -> io::Result<()> {
         self.begin(process)?;
-        let exe = process.exe.rsplit('/').next().unwrap_or(&process.exe);
+        let exe = printable(process.exe.rsplit('/').next().unwrap_or(&process.exe));
         self.packet(|m| {
             m.message(60, |m| {
                 m.number(1, process_track(process)).message(3, |m| {
                     m.number(1, process.pid.into());
                     for word in &process.arguments {
-                        m.text(2, word);
+                        m.text(2, &printable(word));
                     }
-                    m.text(6, exe);
+                    m.text(6, &exe);
                 });
             });
         })

@@ -62,9 +62,14 @@ impl<'a> Groups<'a> {
                 Of::Failed(status, count) => writeln!(out, "{count:>9}  {last} = {status}")?,
                 Of::Blocks(why) => {
                     let sums = &chain.sums;
+                    // Of which no call ended took no time that anybody knows.
+                    let time = |ns| if sums.times.count() > 0 { time(ns) } else { "-".to_owned() };
                     let (total, share) = (time(sums.total_ns), percent(sums.total_ns, self.all_ns));
                     let (calls, most) = (sums.calls, time(sums.times.most()));
                     writeln!(out, "{calls:>9} {total:>9} {share:>7} {most:>9}  {last}: {why}")?;
+                    if sums.open > 0 {
+                        writeln!(out, "{:>9} of them did not return", sums.open)?;
+                    }
                 }
             }
             for above in above.iter().rev() {
@@ -83,7 +88,7 @@ impl<'a> Groups<'a> {
                 Of::Failed(status, count) => json!({"type": "error", "path": path, "status": status, "calls": count}),
                 Of::Blocks(why) => json!({
                     "type": "sync", "path": path, "why": why, "calls": chain.sums.calls,
-                    "total_ns": chain.sums.total_ns, "max_ns": chain.sums.times.most(),
+                    "unfinished": chain.sums.open, "total_ns": chain.sums.total_ns, "max_ns": chain.sums.times.most(),
                     "share": share(chain.sums.total_ns, self.all_ns),
                 }),
             };

@@ -126,8 +126,9 @@ impl Filter {
     pub(crate) fn needs_end(&self) -> bool {
         !self.conditions.is_empty()
     }
-    /// Whether a call that ended like this is wanted; no error and no duration when it did not return.
-    pub(crate) fn shows_end(&self, error: bool, took_ns: u64) -> bool {
+    /// Whether a call that ended like this is wanted. One that did not return has no error, and no duration unless it is known
+    /// when it was left: it counts as longer than any.
+    pub(crate) fn shows_end(&self, error: bool, took_ns: Option<u64>) -> bool {
         self.conditions.iter().all(|c| c.holds(error, took_ns))
     }
 }
@@ -221,11 +222,24 @@ mod tests {
     fn conditions() {
         let filter = Filter::parse("error,>1ms").unwrap();
         assert!(filter.needs_end());
-        assert!(filter.shows_end(true, 1_000_001));
-        assert!(!filter.shows_end(true, 1_000_000));
-        assert!(!filter.shows_end(false, 2_000_000));
+        assert!(filter.shows_end(true, Some(1_000_001)));
+        assert!(!filter.shows_end(true, Some(1_000_000)));
+        assert!(!filter.shows_end(false, Some(2_000_000)));
         let not = Filter::parse("!error,!>1.5us").unwrap();
-        assert!(not.shows_end(false, 1_500) && !not.shows_end(false, 1_501) && !not.shows_end(true, 1));
+        assert!(
+            not.shows_end(false, Some(1_500)) && !not.shows_end(false, Some(1_501)) && !not.shows_end(true, Some(1))
+        );
+    }
+
+    #[test]
+    fn without_a_duration_it_is_longer_than_any() {
+        let shows = |text| Filter::parse(text).unwrap().shows_end(false, None);
+        for text in [">1ns", ">1s", ">99999999999999999999s", "!<1s", ">1s,!error"] {
+            assert!(shows(text), "{text}");
+        }
+        for text in ["<1ns", "<99999999999999999999s", "!>1s", ">1s,<2s", ">1s,error"] {
+            assert!(!shows(text), "{text}");
+        }
     }
 
     #[test]

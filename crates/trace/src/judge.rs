@@ -81,10 +81,9 @@ fn put(value: &mut Value, at: u64, parameters: &Value) -> bool {
     }
 }
 
-/// Whether a call that its end decides is wanted.
-pub fn wanted_at_end(exit: &Exit, open: &Open, filter: &Filter) -> bool {
-    let took = exit.duration_ns.unwrap_or(exit.end_ns.saturating_sub(exit.call.start_ns));
-    (!filter.needs_end() || filter.shows_end(exit.is_error(), took))
+/// Whether a call that its end decides is wanted; `took_ns` if that is known.
+pub fn wanted_at_end(exit: &Exit, took_ns: Option<u64>, open: &Open, filter: &Filter) -> bool {
+    (!filter.needs_end() || filter.shows_end(exit.is_error(), took_ns))
         && open.tests.as_ref().is_none_or(|tests| judge(tests, &exit.call, Some(exit)) == Some(true))
 }
 
@@ -96,7 +95,7 @@ pub fn unfinished(open: &Open, filter: &Filter, now: u64) -> Option<Exit> {
     let shown = match open.shown {
         Shown::Yes => true,
         Shown::No => false,
-        Shown::AtEnd => wanted_at_end(&exit, open, filter),
+        Shown::AtEnd => wanted_at_end(&exit, None, open, filter),
     };
     shown.then_some(exit)
 }

@@ -96,7 +96,6 @@ impl Begun for Frame {
 struct Lane<'a> {
     stack: Stack<Frame>,
     thread: Option<Arc<Thread>>,
-    last: u64,
     folder: &'a mut Folder,
     shared: &'a mut Shared,
     calls: &'a mut dyn Calls,
@@ -108,11 +107,20 @@ struct Lane<'a> {
 
 /// How a call ended, as its record says.
 struct Ending<'a> {
-    ticks: u64,
+    /// When; `None` where no record says it.
+    ticks: Option<u64>,
     result: u64,
     state: State,
+    /// It was given up before.
     late: bool,
     memory: &'a [u8],
+}
+
+impl Ending<'_> {
+    /// With no result, and no time.
+    fn plain(state: State) -> Ending<'static> {
+        Ending { ticks: None, result: 0, state, late: false, memory: &[] }
+    }
 }
 
 impl Scan {
@@ -188,17 +196,7 @@ impl Scan {
 
 impl<'a> Lane<'a> {
     fn new(folder: &'a mut Folder, shared: &'a mut Shared, calls: &'a mut dyn Calls) -> Lane<'a> {
-        Lane {
-            stack: Stack::default(),
-            thread: None,
-            last: 0,
-            folder,
-            shared,
-            calls,
-            shown: 0,
-            left_out: 0,
-            unfinished: 0,
-        }
+        Lane { stack: Stack::default(), thread: None, folder, shared, calls, shown: 0, left_out: 0, unfinished: 0 }
     }
 
     #[inline(always)]
@@ -225,12 +223,10 @@ impl<'a> Lane<'a> {
     fn record(&mut self, record: &Record<'_>) {
         match *record {
             Record::Enter { number, slot, ticks, parent, words, .. } => {
-                self.last = self.last.max(ticks);
                 self.leave(number, parent);
                 self.enter((number, slot, ticks), words);
             }
             Record::Exit { number, ticks, result, memory, output } => {
-                self.last = self.last.max(ticks);
                 let (frame, late) = match self.end(number) {
                     Ended::Now(frame) => (frame, false),
                     Ended::Late(frame) => (frame, true),
@@ -238,12 +234,11 @@ impl<'a> Lane<'a> {
                 };
                 let asked = frame.asked.as_ref().map(|asked| asked.1.args.memory(memory, output));
                 let memory = asked.as_deref().unwrap_or(&[]);
-                self.over(frame, &Ending { ticks, result, state: State::Done, late, memory });
+                self.over(frame, &Ending { ticks: Some(ticks), result, state: State::Done, late, memory });
             }
             Record::Unwound { number, ticks } => {
-                self.last = self.last.max(ticks);
                 if let Ended::Now(frame) = self.end(number) {
-                    self.give_up(vec![frame], State::Unwound);
+                    self.over(frame, &Ending { ticks: Some(ticks), ..Ending::plain(State::Unwound) });
                 }
             }
             Record::Thread { tid } => self.change(tid),
@@ -296,7 +291,7 @@ impl<'a> Lane<'a> {
         let frame = Frame { number, slot, ticks, inside: 0, place, shown, kernel, asked };
         if noted {
             // Nobody sees it return, and no call has it for a parent.
-            self.over(frame, &Ending { ticks, result: 0, state: State::Done, late: false, memory: &[] });
+            self.over(frame, &Ending { ticks: Some(ticks), ..Ending::plain(State::Done) });
         } else {
             self.stack.enter(frame);
         }
@@ -306,21 +301,26 @@ impl<'a> Lane<'a> {
     fn over(&mut self, frame: Frame, ending: &Ending<'_>) {
         let Some(known) = self.folder.names.made(frame.slot) else { return };
         let (Some(thread), function) = (&self.thread, &known.function) else { return };
-        let took = ending.ticks.saturating_sub(frame.ticks);
-        let took_ns = self.folder.span(&self.shared.clock, took);
+        let took = ending.ticks.map(|ticks| ticks.saturating_sub(frame.ticks));
+        let took_ns = took.map(|took| self.folder.span(&self.shared.clock, took));
         let returned = ending.state == State::Done && !function.noted;
+        let mut handed_out = ending.late;
         let shown = match frame.shown {
             Shown::Yes => true,
             Shown::No => false,
             Shown::AtEnd => {
-                let wanted = wanted(&self.shared.filter, &frame, function, ending, took_ns);
-                self.shown += u64::from(wanted);
+                let filter = &self.shared.filter;
+                // One that was not handed out as unwound is judged anew; one that was is not left at that.
+                handed_out &= wanted(filter, &frame, function, &Ending::plain(State::Unwound), None);
+                self.left_out = self.left_out.saturating_sub(u64::from(ending.late && !handed_out));
+                let wanted = handed_out || wanted(filter, &frame, function, ending, took_ns);
+                self.shown += u64::from(wanted && !handed_out);
                 self.left_out += u64::from(!wanted);
                 wanted
             }
         };
         if let Some(around) = self.stack.last().filter(|_| returned && !ending.late) {
-            around.inside = around.inside.saturating_add(if shown { took } else { frame.inside });
+            around.inside = around.inside.saturating_add(if shown { took.unwrap_or(0) } else { frame.inside });
         }
         if !shown {
             return;
@@ -332,11 +332,11 @@ impl<'a> Lane<'a> {
             function,
             thread,
             kernel: frame.kernel.as_ref().filter(|_| !told_above()),
-            took_ns: returned.then_some(took_ns),
+            took_ns: took_ns.filter(|_| returned),
             inside_ns: self.folder.span(&self.shared.clock, frame.inside),
             result: ending.result,
             state: ending.state,
-            late: ending.late,
+            late: handed_out,
         });
     }
 
@@ -365,8 +365,7 @@ impl<'a> Lane<'a> {
     #[cold]
     fn give_up(&mut self, gone: Vec<Frame>, state: State) {
         for frame in gone {
-            let ending = Ending { ticks: self.last, result: 0, state, late: false, memory: &[] };
-            self.over(frame, &ending);
+            self.over(frame, &Ending::plain(state));
         }
     }
 
@@ -379,8 +378,8 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// Whether a call that its end decides is wanted.
-fn wanted(filter: &Filter, frame: &Frame, function: &Function, ending: &Ending<'_>, took_ns: u64) -> bool {
+/// Whether a call that its end decides is wanted; `took_ns` if that is known.
+fn wanted(filter: &Filter, frame: &Frame, function: &Function, ending: &Ending<'_>, took_ns: Option<u64>) -> bool {
     let error = ending.state == State::Done && function.status(ending.result).is_some_and(|s| s != 0);
     let holds = !filter.needs_end() || filter.shows_end(error, took_ns);
     holds

@@ -132,7 +132,7 @@ impl Events {
         let mut left = Vec::new();
         self.stack.close(&mut |open| left.push(open.clone()));
         for open in left {
-            self.give_up(&open, filter);
+            self.give_up(&open, None, filter);
         }
     }
 
@@ -240,7 +240,10 @@ impl Events {
                 stacked::ends(&mut self.stack, number, folder, shared);
                 let (open, late) = match self.end(number, &shared.filter) {
                     Ended::Now(open) => (open, false),
-                    Ended::Late(open) => (open, true),
+                    Ended::Late(open) => {
+                        let late = self.was_handed_out(&open, &shared.filter);
+                        (open, late)
+                    }
                     Ended::Unknown => return,
                 };
                 let Some(call) = open.call.clone() else { return };
@@ -254,12 +257,13 @@ impl Events {
                     memory,
                     ..Exit::without_return(call, State::Done, end_ns)
                 };
-                self.exit(exit, &open, &shared.filter);
+                self.exit(exit, Some(took), &open, &shared.filter);
             }
             Record::Unwound { number, ticks } => {
                 self.time(folder.ns(&shared.clock, ticks), ticks);
                 if let Ended::Now(open) = self.end(number, &shared.filter) {
-                    self.give_up(&open, &shared.filter);
+                    let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
+                    self.give_up(&open, Some(took), &shared.filter);
                 }
             }
             Record::Thread { tid } => self.thread(tid, folder, shared),
@@ -279,14 +283,15 @@ impl Events {
         self.queue.push_back((self.last, event, shown, self.last_ticks));
     }
 
-    /// Ends a call; a filter that must see the end shows the call only here.
-    fn exit(&mut self, exit: Exit, open: &Open, filter: &Filter) {
+    /// Ends a call; a filter that must see the end shows the call only here, and judges it by `took_ns`.
+    fn exit(&mut self, exit: Exit, took_ns: Option<u64>, open: &Open, filter: &Filter) {
         let shown = match open.shown {
             Shown::Yes => true,
             Shown::No => false,
             Shown::AtEnd => {
-                let wanted = wanted_at_end(&exit, open, filter);
-                self.shown += u64::from(wanted);
+                // What was handed out as unwound, and counted, is not left at that.
+                let wanted = exit.late || wanted_at_end(&exit, took_ns, open, filter);
+                self.shown += u64::from(wanted && !exit.late);
                 self.left_out += u64::from(!wanted);
                 if wanted {
                     self.push(Event::Enter(exit.call.clone()), true);
@@ -299,10 +304,20 @@ impl Events {
         }
     }
 
-    fn give_up(&mut self, open: &Open, filter: &Filter) {
+    /// A call was left; `took_ns` if a record says when. Where others only show that it is gone, nobody knows.
+    fn give_up(&mut self, open: &Open, took_ns: Option<u64>, filter: &Filter) {
         let Some(call) = open.call.clone() else { return };
         let end_ns = self.last.max(call.start_ns);
-        self.exit(Exit::without_return(call, State::Unwound, end_ns), open, filter);
+        self.exit(Exit::without_return(call, State::Unwound, end_ns), took_ns, open, filter);
+    }
+
+    /// A call that was given up returns after all: whether it has been handed out as unwound. One that has not is judged anew.
+    fn was_handed_out(&mut self, open: &Open, filter: &Filter) -> bool {
+        let Some(call) = open.call.clone().filter(|_| open.shown == Shown::AtEnd) else { return true };
+        let end_ns = call.start_ns;
+        let handed_out = wanted_at_end(&Exit::without_return(call, State::Unwound, end_ns), None, open, filter);
+        self.left_out = self.left_out.saturating_sub(u64::from(!handed_out));
+        handed_out
     }
 
     /// Gives up what a call of this number and parent says is gone.
@@ -310,7 +325,7 @@ impl Events {
         let mut gone = Vec::new();
         self.stack.before_enter(number, parent, &mut |open| gone.push(open.clone()));
         for open in gone {
-            self.give_up(&open, filter);
+            self.give_up(&open, None, filter);
         }
     }
 
@@ -318,7 +333,7 @@ impl Events {
         let mut gone = Vec::new();
         let ended = self.stack.exit(number, &mut |open| gone.push(open.clone()));
         for open in gone {
-            self.give_up(&open, filter);
+            self.give_up(&open, None, filter);
         }
         ended
     }

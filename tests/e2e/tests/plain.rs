@@ -10,6 +10,7 @@ const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[
     ("end_abort", None, Some(6)),
     ("end_kill", None, Some(9)),
     ("end_segv", None, Some(11)),
+    ("hangs", None, Some(14)),
     ("busy_return", Some(7), None),
     ("busy_exit", Some(7), None),
     ("busy_now", Some(7), None),

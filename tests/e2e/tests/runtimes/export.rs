@@ -74,7 +74,7 @@ fn calls_that_their_end_decides_have_their_own_times() {
     for (program, filters) in [
         (layered, &[(">1ns", " 12 flows"), (launches, " 12 flows"), ("cu*Launch*,cublas*,>1ns", " 12 flows")][..]),
         (runtime, &[(">1ns", " 2 flows"), ("error", " 0 flows")]),
-        (out().join("end_kill"), &[(">1ns", "1 slices, 0 flows")]),
+        (out().join("end_kill"), &[(">1ns", "2 slices, 0 flows")]),
     ] {
         let sim = program.parent() != Some(out());
         let mut command = Command::new(cutap());

@@ -36,7 +36,9 @@ impl ProcPage {
         let own = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let from = offset_of!(Process, cmdline);
         let cmdline = page.get(from..(from + 1024).min(page.len())).unwrap_or(&[]);
-        let arguments = cmdline.split(|b| *b == 0).take_while(|a| !a.is_empty());
+        // Zeros fill the place up, so empty arguments at the end are not told from them.
+        let end = cmdline.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
+        let arguments = cmdline[..end].split(|b| *b == 0).filter(|_| end > 0);
         let mut counters = [0; COUNTERS];
         for (n, counter) in counters.iter_mut().enumerate() {
             *counter = u64_at(page, offset_of!(Process, counters) + n * 8);

@@ -105,7 +105,7 @@ fn a_program_with_any_bytes_in_its_words() {
     fs::create_dir(&odd).unwrap();
     let program = odd.join("last\nwords");
     fs::copy(out().join("last_words"), &program).unwrap();
-    let words = [&b"two\nlines"[..], b"\ttab \x1b[31m", "µ \u{fffd}".as_bytes(), b"\xff\xfe"].map(OsStr::from_bytes);
+    let words = [&b"two\nlines"[..], b"", b"\ttab \x1b[31m", "µ \u{fffd}".as_bytes(), b"\xff\xfe"].map(OsStr::from_bytes);
     let run = |flags: &[&OsStr]| {
         let mut command = Command::new(cutap());
         command.args(flags).arg("--").arg(&program).args(words).env("LD_LIBRARY_PATH", out());
@@ -119,7 +119,7 @@ fn a_program_with_any_bytes_in_its_words() {
         let process: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
         let path = format!("{}/a\nb\u{fffd}c/last\nwords", folder.canonicalize().unwrap().display());
         assert_eq!(process["exe"], path, "{line}");
-        let expected = ["two\nlines", "\ttab \u{1b}[31m", "µ \u{fffd}", "\u{fffd}\u{fffd}"];
+        let expected = ["two\nlines", "", "\ttab \u{1b}[31m", "µ \u{fffd}", "\u{fffd}\u{fffd}"];
         assert_eq!(process["arguments"].as_array().unwrap()[1..], expected, "{line}");
     }
     let text = finish(Command::new(cutap()).args(["report", "--by", "thread"]).arg(&file)).stdout;

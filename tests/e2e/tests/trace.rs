@@ -105,7 +105,8 @@ fn a_program_with_any_bytes_in_its_words() {
     fs::create_dir(&odd).unwrap();
     let program = odd.join("last\nwords");
     fs::copy(out().join("last_words"), &program).unwrap();
-    let words = [&b"two\nlines"[..], b"", b"\ttab \x1b[31m", "µ \u{fffd}".as_bytes(), b"\xff\xfe"].map(OsStr::from_bytes);
+    let words =
+        [&b"two\nlines"[..], b"", b"\ttab \x1b[31m", "µ \u{fffd}".as_bytes(), b"\xff\xfe"].map(OsStr::from_bytes);
     let run = |flags: &[&OsStr]| {
         let mut command = Command::new(cutap());
         command.args(flags).arg("--").arg(&program).args(words).env("LD_LIBRARY_PATH", out());

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What recording costs PyTorch, measured so that a machine that changes its speed between processes does not matter.
 
-    benches/paired.py --cutap CUTAP [--python PYTHON] [--blocks N] [--steps N] [--starts N] [--seconds N] [--program OVERHEAD]
+    benches/paired.py --cutap CUTAP [--python PYTHON] [--blocks N] [--steps N] [--starts N] [--seconds N] [--streams N] [--program OVERHEAD]
                       [--sim] [--out FILE.md] [--name MACHINE]
 
 Steps: one process under `cutap record` trains 20 small linear layers (SGD, batch 64) in blocks of steps; before each block
@@ -14,6 +14,7 @@ process itself. A timing is no test.
 """
 
 import argparse
+import concurrent.futures
 import datetime
 import json
 import math
@@ -114,18 +115,27 @@ def calls(o, work):
 
 def starts(o, work):
     file = os.path.join(work, "start.cutap")
-    recorded = [o.cutap, "record", *(["--sim"] if o.sim else []), "-o", file, "--"]
-    rows = []
-    begin = time.monotonic()
-    for n in range(o.starts):
-        if n > 1 and time.monotonic() - begin > o.seconds:
-            break
-        # Each is first as often as the other.
-        pair = [None, None]
-        for which in ((0, 1) if n % 2 else (1, 0)):
-            before = recorded if which else []
-            pair[which] = [float(w) for w in run([*before, o.python, "-c", START], "START").split()]
-        rows.append(pair)
+    rows, begin = [], time.monotonic()
+
+    def stream(n_of_stream):
+        """Pairs one after the other, on processors of their own if there are several such streams."""
+        cores = sorted(os.sched_getaffinity(0))
+        part = len(cores) // o.streams
+        alone = ",".join(str(c) for c in cores[n_of_stream * part :][:part])
+        on = ["taskset", "-c", alone] if o.streams > 1 else []
+        recorded = [o.cutap, "record", "-o", f"{file}-{n_of_stream}", "--"]
+        for n in range(o.starts):
+            if n > 1 and time.monotonic() - begin > o.seconds:
+                break
+            # Each is first as often as the other.
+            pair = [None, None]
+            for which in ((0, 1) if n % 2 else (1, 0)):
+                before = recorded if which else []
+                pair[which] = [float(w) for w in run([*on, *before, o.python, "-c", START], "START").split()]
+            rows.append(pair)
+
+    with concurrent.futures.ThreadPoolExecutor(o.streams) as pool:
+        list(pool.map(stream, range(o.streams)))
     for n, what in enumerate(("by the clock", "of its processor time")):
         plain, later = ([p[which][n] for p in rows] for which in (0, 1))
         more, median = [b - a for a, b in zip(plain, later)], statistics.median(plain)
@@ -133,6 +143,10 @@ def starts(o, work):
         # What else the machine does only makes a start longer, so the quick ones tell most.
         quick = [statistics.mean(sorted(v)[: max(1, len(v) // 4)]) for v in (plain, later)]
         yield f"- `import torch` and one tensor, {what}: {spread(plain)} ms plain; longer recorded, median of the differences: {spread(more)} ms, {statistics.median(more) / median * 100:.1f} % ({len(rows)} pairs)."
+        # By how many values lie above and below, whatever the values are distributed like.
+        out = max(0, int(len(more) / 2 - 0.98 * math.sqrt(len(more))))
+        low, high = (sorted(more)[at] / median * 100 for at in (out, len(more) - 1 - out))
+        yield f"  The median of the differences is between {low:.1f} and {high:.1f} %, 19 times of 20; of {o.streams} at once."
         yield f"  Medians differ by {part(statistics.median(later) - median)}; means of the quickest quarters ({quick[0]:.0f} ms plain) by {part(quick[1] - quick[0])}; the quickest of all ({min(plain):.0f} ms plain) by {part(min(later) - min(plain))}."
 
 
@@ -146,6 +160,7 @@ def main():
     parser.add_argument("--bursts", type=int, default=31, help="pairs of bursts of a call")
     parser.add_argument("--starts", type=int, default=11, help="pairs of starts; 0: none")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no pair of starts after these")
+    parser.add_argument("--streams", type=int, default=1, help="so many pairs of starts at once, each on cores of its own")
     parser.add_argument("--sim", action="store_true", help="steps on the simulated driver; starts need a GPU")
     parser.add_argument("--out", help="write the report there too")
     parser.add_argument("--name", default=platform.node(), help="what to call this machine")

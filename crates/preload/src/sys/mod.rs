@@ -1,15 +1,15 @@
 //! The kernel and libc as the target may use them: raw system calls, which leave errno alone, and
 //! libc functions as weak references, so that the library has no DT_NEEDED and no versioned symbol.
 
-mod apart;
+mod file;
 pub mod libc;
 mod memory;
 pub mod x86_64;
 
+pub use file::{File, MADE, Open, with};
 pub use memory::{read_process, readable, resident};
 
 use core::sync::atomic::AtomicU32;
-use cutap_wire::PAGE;
 use x86_64::{syscall2, syscall3, syscall4, syscall6};
 
 /// Numbers of the calls used here.
@@ -17,6 +17,7 @@ mod nr {
     pub const READ: usize = 0;
     pub const WRITE: usize = 1;
     pub const CLOSE: usize = 3;
+    pub const FSTAT: usize = 5;
     pub const MMAP: usize = 9;
     pub const MPROTECT: usize = 10;
     pub const MUNMAP: usize = 11;
@@ -24,8 +25,6 @@ mod nr {
     pub const MREMAP: usize = 25;
     pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
-    pub const CLONE: usize = 56;
-    pub const EXIT: usize = 60;
     pub const NEWFSTATAT: usize = 262;
     pub const NANOSLEEP: usize = 35;
     pub const GETPID: usize = 39;
@@ -36,6 +35,7 @@ mod nr {
     pub const READLINK: usize = 89;
     pub const SIGALTSTACK: usize = 131;
     pub const MKDIR: usize = 83;
+    pub const FCNTL: usize = 72;
     pub const CLOCK_GETTIME: usize = 228;
     pub const TGKILL: usize = 234;
     pub const OPENAT: usize = 257;
@@ -51,164 +51,13 @@ mod nr {
 pub const PROT_READ: usize = 1;
 /// `PROT_WRITE`
 pub const PROT_WRITE: usize = 2;
-const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
-const MAP_FIXED: usize = 0x10;
 const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
-const MAP_POPULATE: usize = 0x8000;
 const MREMAP_MAYMOVE: usize = 1;
 const MREMAP_FIXED: usize = 2;
 const MADV_WIPEONFORK: usize = 18;
-const O_RDWR: usize = 2;
-const O_WRONLY: usize = 1;
-const O_CREAT: usize = 0o100;
-const O_EXCL: usize = 0o200;
-const O_NONBLOCK: usize = 0o4000;
-const O_CLOEXEC: usize = 0o2000000;
-const AT_FDCWD: usize = -100isize as usize;
-const RLIMIT_FSIZE: usize = 1;
 const EEXIST: isize = -17;
-
-/// An open file, closed on drop.
-pub struct File(usize);
-
-impl Drop for File {
-    fn drop(&mut self) {
-        // SAFETY: the descriptor is ours.
-        unsafe { syscall2(nr::CLOSE, self.0, 0) };
-    }
-}
-
-/// To make a file, or have one that a try before has left.
-pub const MADE: &[Open] = &[Open::New, Open::ReadWrite];
-
-/// How to open.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Open {
-    /// An existing file, to read.
-    Read,
-    /// An existing file, to read and write.
-    ReadWrite,
-    /// The same, if nobody has a lease of it just now.
-    AtOnce,
-    /// A new file, to read and write.
-    New,
-    /// An existing file, to write only (`/dev/stderr` and the like).
-    Write,
-}
-
-/// Opens a path that ends in a zero byte, in the first of these ways that can be had, and does something with the file. `then` may be
-/// done by another thread, see `apart`.
-pub fn with<R>(path: &[u8], how: &[Open], then: impl FnOnce(&File) -> R) -> Option<R> {
-    let (mut then, mut result) = (Some(then), None);
-    apart::run(|| {
-        if let Some(file) = how.iter().find_map(|how| open(path, *how))
-            && let Some(then) = then.take()
-        {
-            result = Some(then(&file));
-        }
-    });
-    result
-}
-
-fn open(path: &[u8], how: Open) -> Option<File> {
-    let flags = O_CLOEXEC
-        | match how {
-            Open::Read => 0,
-            Open::ReadWrite => O_RDWR,
-            Open::AtOnce => O_RDWR | O_NONBLOCK,
-            Open::New => O_RDWR | O_CREAT | O_EXCL,
-            Open::Write => O_WRONLY,
-        };
-    debug_assert!(path.last() == Some(&0));
-    // SAFETY: the path ends in a zero byte.
-    let fd = unsafe { syscall4(nr::OPENAT, AT_FDCWD, path.as_ptr() as usize, flags, 0o600) };
-    (fd >= 0).then_some(File(fd as usize))
-}
-
-impl File {
-    /// Allocates the bytes up to `size`: a full disk is an error here and not a SIGBUS later.
-    pub fn allocate(&self, size: usize) -> bool {
-        // Beyond the limit the kernel would send SIGXFSZ, which ends the program.
-        if size as u64 > file_size_limit() {
-            return false;
-        }
-        // SAFETY: no memory is involved.
-        unsafe { syscall4(nr::FALLOCATE, self.0, 0, 0, size) == 0 }
-    }
-    /// Bytes that are free where the file is; as many as one likes if that cannot be told.
-    pub fn room(&self) -> u64 {
-        // struct statfs: type, bytes of a block, blocks, free ones, those that we may use, ...
-        let mut fs = [0u64; 16];
-        // SAFETY: the kernel writes 120 bytes.
-        let done = unsafe { syscall4(nr::FSTATFS, self.0, fs.as_mut_ptr() as usize, 0, 0) };
-        let [_, block, blocks, _, free, ..] = fs;
-        if done != 0 || blocks == 0 { u64::MAX } else { free.saturating_mul(block) }
-    }
-    /// Its first page, allocated and mapped.
-    pub fn first_page(&self) -> Option<*mut u8> {
-        let page = if self.allocate(PAGE) { self.map(0, PAGE) } else { core::ptr::null_mut() };
-        (!page.is_null()).then_some(page)
-    }
-    /// Maps part of the file, shared. Null when refused.
-    pub fn map(&self, offset: usize, bytes: usize) -> *mut u8 {
-        self.map_how(offset, bytes, MAP_SHARED)
-    }
-    /// The same for what will all be written soon: its pages are there at once, which costs a tenth of touching each.
-    pub fn map_whole(&self, offset: usize, bytes: usize) -> *mut u8 {
-        self.map_how(offset, bytes, MAP_SHARED | MAP_POPULATE)
-    }
-    fn map_how(&self, offset: usize, bytes: usize, how: usize) -> *mut u8 {
-        self.map_as(offset, bytes, PROT_READ | PROT_WRITE, how)
-    }
-    /// Maps a file that will grow, from its beginning and to more than its end. Nothing of it can be touched before [`opened`]: who
-    /// reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in each page behind the end.
-    pub fn map_closed(&self, bytes: usize) -> *mut u8 {
-        self.map_as(0, bytes, 0, MAP_SHARED)
-    }
-    fn map_as(&self, offset: usize, bytes: usize, rights: usize, how: usize) -> *mut u8 {
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let p = unsafe { syscall6(nr::MMAP, 0, bytes, rights, how, self.0, offset) };
-        if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
-    }
-    /// Maps the beginning of the file over pages that are there, shared.
-    ///
-    /// # Safety
-    /// The pages are ours, and what they hold is not needed.
-    pub unsafe fn map_over(&self, at: *mut u8, bytes: usize) -> bool {
-        let rights = PROT_READ | PROT_WRITE;
-        // SAFETY: the caller's promise.
-        unsafe { syscall6(nr::MMAP, at as usize, bytes, rights, MAP_SHARED | MAP_FIXED, self.0, 0) == at as isize }
-    }
-    /// Reads up to `to.len()` bytes.
-    pub fn read(&self, to: &mut [u8]) -> usize {
-        // SAFETY: the buffer is ours.
-        let n = unsafe { syscall3(nr::READ, self.0, to.as_mut_ptr() as usize, to.len()) };
-        n.max(0) as usize
-    }
-    /// Writes all bytes at `from`, which the caller knows to be readable; false when it could not.
-    pub fn write(&self, mut from: usize, mut len: usize) -> bool {
-        while len > 0 {
-            // SAFETY: the kernel checks the memory and answers EFAULT.
-            let n = unsafe { syscall3(nr::WRITE, self.0, from, len) };
-            if n <= 0 {
-                return false;
-            }
-            from += n as usize;
-            len -= n as usize;
-        }
-        true
-    }
-}
-
-fn file_size_limit() -> u64 {
-    let mut limit = [u64::MAX; 2];
-    // SAFETY: the kernel writes two words.
-    unsafe { syscall4(nr::PRLIMIT64, 0, RLIMIT_FSIZE, 0, limit.as_mut_ptr() as usize) };
-    let [soft, _] = limit;
-    soft
-}
 
 /// Fresh zeroed memory of this process. Null when refused.
 pub fn pages(bytes: usize) -> *mut u8 {
@@ -347,9 +196,13 @@ pub fn clock(which: usize) -> u64 {
     s.wrapping_mul(1_000_000_000).wrapping_add(ns)
 }
 
-/// Blocks every signal; gives back the mask as it was.
+/// Every signal but those that a thread causes itself: blocked, they would end the program where a handler of its own stands ready, such
+/// as a sandbox's for SIGSYS.
+pub const ALL_BUT_OWN: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 30);
+
+/// Blocks them; gives back the mask as it was.
 pub fn block_signals() -> u64 {
-    let (all, mut old) = (u64::MAX, 0u64);
+    let (all, mut old) = (ALL_BUT_OWN, 0u64);
     let (set, was) = (&raw const all as usize, &raw mut old as usize);
     // SAFETY: two words of ours. SIG_BLOCK is 0.
     unsafe { syscall4(nr::RT_SIGPROCMASK, 0, set, was, 8) };

@@ -89,8 +89,9 @@ pub unsafe extern "C" fn vfork() {
         "cmp dword ptr [rip + CUTAP_FORK], {here}",
         "je 1f",
         "call {check}",
-        // All signals.
-        "1: mov qword ptr [rsp], -1",
+        // Signals.
+        "1: movabs rax, {signals}",
+        "mov [rsp], rax",
         "mov edi, 2",
         "mov rsi, rsp",
         "lea rdx, [rsp + 8]",
@@ -178,6 +179,7 @@ pub unsafe extern "C" fn vfork() {
         "ret",
         ".cfi_endproc",
         here = const fork::RECORDED as u32,
+        signals = const sys::ALL_BUT_OWN,
         child = const CHILD,
         check = sym check,
         over = sym over,

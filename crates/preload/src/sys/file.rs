@@ -1,0 +1,216 @@
+//! Files of ours, for moments. The program's threads share the table of descriptors with us: while a file is open, another thread may close
+//! its number or give it to a file of its own (a daemon that points its standard streams elsewhere does), and what we do with the
+//! number next would be done to that file. So a file is moved at once to a number that programs do not choose, and before it is
+//! allocated, mapped or closed it is asked whether it still is the one that its path names.
+//!
+//! Must never do anything to a descriptor without that question. What cannot be helped is the moment between question and deed.
+
+use super::x86_64::{syscall2, syscall3, syscall4, syscall6};
+use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals};
+use cutap_wire::PAGE;
+
+const MAP_SHARED: usize = 1;
+const MAP_FIXED: usize = 0x10;
+const MAP_POPULATE: usize = 0x8000;
+const O_RDWR: usize = 2;
+const O_CREAT: usize = 0o100;
+const O_EXCL: usize = 0o200;
+const O_NONBLOCK: usize = 0o4000;
+const O_CLOEXEC: usize = 0o2000000;
+const AT_FDCWD: usize = -100isize as usize;
+const F_DUPFD_CLOEXEC: usize = 1030;
+const RLIMIT_FSIZE: usize = 1;
+
+/// The first number that files of ours have, where the limit allows it: below the usual limit of 1024, for a higher one makes the table longer.
+const OURS: usize = 1000;
+
+/// To make a file, or have one that a try before has left.
+pub const MADE: &[Open] = &[Open::New, Open::ReadWrite];
+
+/// How to open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// An existing file, to read.
+    Read,
+    /// An existing file, to read and write.
+    ReadWrite,
+    /// The same, if nobody has a lease of it just now.
+    AtOnce,
+    /// A new file, to read and write.
+    New,
+}
+
+/// Opens a path that ends in a zero byte, in the first of these ways that can be had, and does something with the file. A handler of
+/// the program's must not come between.
+pub fn with<R>(path: &[u8], how: &[Open], then: impl FnOnce(&File) -> R) -> Option<R> {
+    debug_assert!(path.last() == Some(&0));
+    let signals = block_signals();
+    let result = how.iter().find_map(|how| open(path, *how)).map(|file| then(&file));
+    restore_signals(signals);
+    result
+}
+
+/// Which file something is: device and number there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Identity([u64; 2]);
+
+impl Identity {
+    /// Of what a call writes to a struct stat, which begins with these.
+    fn asked(ask: impl FnOnce(usize) -> isize) -> Option<Identity> {
+        let mut stat = [0u64; 18];
+        let done = ask(stat.as_mut_ptr() as usize);
+        let [device, number, ..] = stat;
+        (done == 0).then_some(Identity([device, number]))
+    }
+    fn of_path(path: &[u8]) -> Option<Identity> {
+        // SAFETY: the path ends in a zero byte; the kernel writes 144 bytes.
+        Identity::asked(|to| unsafe { syscall4(nr::NEWFSTATAT, AT_FDCWD, path.as_ptr() as usize, to, 0) })
+    }
+    fn of_descriptor(fd: usize) -> Option<Identity> {
+        // SAFETY: as above.
+        Identity::asked(|to| unsafe { syscall2(nr::FSTAT, fd, to) })
+    }
+}
+
+fn open(path: &[u8], how: Open) -> Option<File> {
+    let flags = O_CLOEXEC
+        | match how {
+            Open::Read => 0,
+            Open::ReadWrite => O_RDWR,
+            Open::AtOnce => O_RDWR | O_NONBLOCK,
+            Open::New => O_RDWR | O_CREAT | O_EXCL,
+        };
+    // SAFETY: the path ends in a zero byte.
+    let first = unsafe { syscall4(nr::OPENAT, AT_FDCWD, path.as_ptr() as usize, flags, 0o600) };
+    if first < 0 {
+        return None;
+    }
+    // SAFETY: no memory.
+    let moved = unsafe { syscall3(nr::FCNTL, first as usize, F_DUPFD_CLOEXEC, OURS) };
+    let named = Identity::of_path(path);
+    let here = if moved < 0 { first } else { moved } as usize;
+    let identity = named.or_else(|| Identity::of_descriptor(here))?;
+    // Closed at the end if it was moved; one that is somebody else's by now is left as it is.
+    let first = File { fd: first as usize, identity };
+    if moved < 0 {
+        return (named.is_some() && first.is_ours()).then_some(first);
+    }
+    let moved = File { fd: here, identity };
+    if moved.is_ours() && named.is_some() {
+        return Some(moved);
+    }
+    // The number is new and ours, whatever was moved there.
+    moved.close();
+    core::mem::forget(moved);
+    None
+}
+
+/// An open file, closed on drop.
+pub struct File {
+    fd: usize,
+    identity: Identity,
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            self.close();
+        }
+    }
+}
+
+impl File {
+    fn close(&self) {
+        // SAFETY: the descriptor is ours.
+        unsafe { syscall2(nr::CLOSE, self.fd, 0) };
+    }
+    fn is_ours(&self) -> bool {
+        Identity::of_descriptor(self.fd) == Some(self.identity)
+    }
+    /// Allocates the bytes up to `size`: a full disk is an error here and not a SIGBUS later.
+    pub fn allocate(&self, size: usize) -> bool {
+        // Beyond the limit the kernel would send SIGXFSZ, which ends the program.
+        if size as u64 > file_size_limit() || !self.is_ours() {
+            return false;
+        }
+        // SAFETY: no memory is involved.
+        unsafe { syscall4(nr::FALLOCATE, self.fd, 0, 0, size) == 0 }
+    }
+    /// Bytes that are free where the file is; as many as one likes if that cannot be told.
+    pub fn room(&self) -> u64 {
+        // struct statfs: type, bytes of a block, blocks, free ones, those that we may use, ...
+        let mut fs = [0u64; 16];
+        // SAFETY: the kernel writes 120 bytes.
+        let done = unsafe { syscall4(nr::FSTATFS, self.fd, fs.as_mut_ptr() as usize, 0, 0) };
+        let [_, block, blocks, _, free, ..] = fs;
+        if done != 0 || blocks == 0 { u64::MAX } else { free.saturating_mul(block) }
+    }
+    /// Its first page, allocated and mapped.
+    pub fn first_page(&self) -> Option<*mut u8> {
+        let page = if self.allocate(PAGE) { self.map(0, PAGE) } else { core::ptr::null_mut() };
+        (!page.is_null()).then_some(page)
+    }
+    /// Maps part of the file, shared. Null when refused.
+    pub fn map(&self, offset: usize, bytes: usize) -> *mut u8 {
+        self.map_how(offset, bytes, MAP_SHARED)
+    }
+    /// The same for what will all be written soon: its pages are there at once, which costs a tenth of touching each.
+    pub fn map_whole(&self, offset: usize, bytes: usize) -> *mut u8 {
+        self.map_how(offset, bytes, MAP_SHARED | MAP_POPULATE)
+    }
+    fn map_how(&self, offset: usize, bytes: usize, how: usize) -> *mut u8 {
+        self.map_as(offset, bytes, PROT_READ | PROT_WRITE, how)
+    }
+    /// Maps a file that will grow, from its beginning and to more than its end. Nothing of it can be touched before [`opened`]: who
+    /// reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in each page behind the end.
+    pub fn map_closed(&self, bytes: usize) -> *mut u8 {
+        self.map_as(0, bytes, 0, MAP_SHARED)
+    }
+    fn map_as(&self, offset: usize, bytes: usize, rights: usize, how: usize) -> *mut u8 {
+        if !self.is_ours() {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let p = unsafe { syscall6(nr::MMAP, 0, bytes, rights, how, self.fd, offset) };
+        if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
+    }
+    /// Maps the beginning of the file over pages that are there, shared.
+    ///
+    /// # Safety
+    /// The pages are ours, and what they hold is not needed.
+    pub unsafe fn map_over(&self, at: *mut u8, bytes: usize) -> bool {
+        let rights = PROT_READ | PROT_WRITE;
+        // SAFETY: the caller's promise.
+        unsafe { syscall6(nr::MMAP, at as usize, bytes, rights, MAP_SHARED | MAP_FIXED, self.fd, 0) == at as isize }
+    }
+    /// Reads up to `to.len()` bytes.
+    pub fn read(&self, to: &mut [u8]) -> usize {
+        // SAFETY: the buffer is ours.
+        let n = unsafe { syscall3(nr::READ, self.fd, to.as_mut_ptr() as usize, to.len()) };
+        n.max(0) as usize
+    }
+    /// Writes all bytes at `from`, which the caller knows to be readable; false when it could not.
+    pub fn write(&self, mut from: usize, mut len: usize) -> bool {
+        if !self.is_ours() {
+            return false;
+        }
+        while len > 0 {
+            // SAFETY: the kernel checks the memory and answers EFAULT.
+            let n = unsafe { syscall3(nr::WRITE, self.fd, from, len) };
+            if n <= 0 {
+                return false;
+            }
+            from += n as usize;
+            len -= n as usize;
+        }
+        true
+    }
+}
+
+fn file_size_limit() -> u64 {
+    let mut limit = [u64::MAX; 2];
+    // SAFETY: the kernel writes two words.
+    unsafe { syscall4(nr::PRLIMIT64, 0, RLIMIT_FSIZE, 0, limit.as_mut_ptr() as usize) };
+    let [soft, _] = limit;
+    soft
+}

@@ -154,6 +154,12 @@ fn calls_after_main() {
     case("last_words").golden();
 }
 
+/// A program whose own handler does what a filter forbids the kernel: cutap's files are opened by it too.
+#[test]
+fn a_sandbox_in_the_program_opens_our_files() {
+    case("sandbox").counts();
+}
+
 #[test]
 fn call_just_below_an_unmapped_page() {
     case("guard_page").golden();

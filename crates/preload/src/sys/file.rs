@@ -161,7 +161,7 @@ impl File {
     fn map_how(&self, offset: usize, bytes: usize, how: usize) -> *mut u8 {
         self.map_as(offset, bytes, PROT_READ | PROT_WRITE, how)
     }
-    /// Maps a file that will grow, from its beginning and to more than its end. Nothing of it can be touched before [`opened`]: who
+    /// Maps a file that will grow, from its beginning and to more than its end. Nothing of it can be touched before [`opened`](super::opened): who
     /// reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in each page behind the end.
     pub fn map_closed(&self, bytes: usize) -> *mut u8 {
         self.map_as(0, bytes, 0, MAP_SHARED)

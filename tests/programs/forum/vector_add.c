@@ -1,7 +1,6 @@
 /* "Why does LD_PRELOAD / ltrace not show my cudaMalloc?" Vector addition as it is in every tutorial, and as nvcc compiles it: the
  * kernel in a fat binary that a constructor registers, <<<blocks, threads>>> as a pushed configuration and a launch. */
 #include <cuda_runtime.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +28,7 @@ void __cudaRegisterFunction(void **, const char *, char *, const char *, int, vo
 unsigned __cudaPushCallConfiguration(dim3, dim3, size_t, cudaStream_t);
 cudaError_t __cudaPopCallConfiguration(dim3 *, dim3 *, size_t *, void *);
 
-static struct {
-    uint32_t magic; uint16_t version, head; uint64_t size;
-    struct { uint16_t kind, version; uint32_t head; uint64_t size; uint32_t packed, options; uint16_t minor, major;
-             uint32_t arch, name, name_len; uint64_t flags, zero, full; } entry;
-    char text[(sizeof ptx + 7) / 8 * 8];
-} fatbin;
-static struct { uint32_t magic, version; const void *data; void *unused; } wrapper = { 0x466243b1, 1, &fatbin, NULL };
+#include "../runtimes/fatbin.h"
 static void **code;
 
 static void vectorAdd(const float *A, const float *B, float *C, int n) {
@@ -48,11 +41,7 @@ static void vectorAdd(const float *A, const float *B, float *C, int n) {
 }
 static void unregister(void) { __cudaUnregisterFatBinary(code); }
 __attribute__((constructor)) static void register_code(void) {
-    fatbin.magic = 0xba55ed50, fatbin.version = 1, fatbin.head = 16, fatbin.size = sizeof fatbin - 16;
-    fatbin.entry.kind = 1, fatbin.entry.version = 0x101, fatbin.entry.head = 64, fatbin.entry.size = sizeof fatbin.text;
-    fatbin.entry.major = 7, fatbin.entry.arch = 52, fatbin.entry.flags = 0x11;
-    memcpy(fatbin.text, ptx, sizeof ptx);
-    code = __cudaRegisterFatBinary(&wrapper);
+    code = __cudaRegisterFatBinary(fat_binary(52));
     __cudaRegisterFunction(code, (const char *)vectorAdd, "_Z9vectorAddPKfS0_Pfi", "_Z9vectorAddPKfS0_Pfi", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFatBinaryEnd(code);
     atexit(unregister);

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "cudart.h"
 #include <pthread.h>
-#include <stdint.h>
 #include <unistd.h>
 
 enum { N = 100000 };
@@ -13,23 +12,13 @@ static unsigned char in[N], out[N];
 static const char ptx[] =
     ".version 7.0\n.target sm_52\n.address_size 64\n.global .align 4 .u32 counter = 42;\n"
     ".visible .entry _Z5saxpyifPKfPf(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y)\n{ ret; }\n";
-static struct {
-    uint32_t magic; uint16_t version, head; uint64_t size;
-    struct { uint16_t kind, version; uint32_t head; uint64_t size; uint32_t packed, options; uint16_t minor, major;
-             uint32_t arch, name, name_len; uint64_t flags, zero, full; } entry;
-    char text[(sizeof ptx + 7) / 8 * 8];
-} fatbin;
-static struct { uint32_t magic, version; const void *data; void *unused; } wrapper = { 0x466243b1, 1, &fatbin, NULL };
+#include "fatbin.h"
 static void **registered;
 static int counter; /* the host's shadow of the variable */
 static void saxpy(void) {}
 
 __attribute__((constructor)) static void register_code(void) {
-    fatbin.magic = 0xba55ed50, fatbin.version = 1, fatbin.head = 16, fatbin.size = sizeof fatbin - 16;
-    fatbin.entry.kind = 1, fatbin.entry.version = 0x101, fatbin.entry.head = 64, fatbin.entry.size = sizeof fatbin.text;
-    fatbin.entry.major = 7, fatbin.entry.arch = 52, fatbin.entry.flags = 0x11;
-    memcpy(fatbin.text, ptx, sizeof ptx);
-    registered = CALL(__cudaRegisterFatBinary(&wrapper));
+    registered = CALL(__cudaRegisterFatBinary(fat_binary(52)));
     CALL(__cudaRegisterFunction(registered, (const char *)saxpy, "_Z5saxpyifPKfPf", "_Z5saxpyifPKfPf", -1, 0, 0, 0, 0, 0));
     CALL(__cudaRegisterVar(registered, (char *)&counter, "counter", "counter", 0, 4, 0, 0));
     CALL(__cudaRegisterFatBinaryEnd(registered));

@@ -1,6 +1,5 @@
 /* Launches a kernel that is registered as a compiler does it, and what is none, with errors pending and without. */
 #include "../../runtimes/cudart.h"
-#include <stdint.h>
 
 cudaError_t cudaPeekAtLastError(void);
 cudaError_t cudaLaunchCooperativeKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
@@ -9,22 +8,12 @@ __attribute__((weak)) cudaError_t __cudaLaunchKernel(void *, dim3, dim3, void **
 
 static const char ptx[] =
     ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry _Z5twicei(.param .u32 n)\n{ ret; }\n";
-static struct {
-    uint32_t magic; uint16_t version, head; uint64_t size;
-    struct { uint16_t kind, version; uint32_t head; uint64_t size; uint32_t packed, options; uint16_t minor, major;
-             uint32_t arch, name, name_len; uint64_t flags, zero, full; } entry;
-    char text[(sizeof ptx + 7) / 8 * 8];
-} fatbin;
-static struct { uint32_t magic, version; const void *data; void *unused; } wrapper = { 0x466243b1, 1, &fatbin, NULL };
+#include "../../runtimes/fatbin.h"
 static void twice(void) {}
 static void no_kernel(void) {}
 
 __attribute__((constructor)) static void register_code(void) {
-    fatbin.magic = 0xba55ed50, fatbin.version = 1, fatbin.head = 16, fatbin.size = sizeof fatbin - 16;
-    fatbin.entry.kind = 1, fatbin.entry.version = 0x101, fatbin.entry.head = 64, fatbin.entry.size = sizeof fatbin.text;
-    fatbin.entry.major = 7, fatbin.entry.arch = 52, fatbin.entry.flags = 0x11;
-    memcpy(fatbin.text, ptx, sizeof ptx);
-    void **registered = __cudaRegisterFatBinary(&wrapper);
+    void **registered = __cudaRegisterFatBinary(fat_binary(52));
     __cudaRegisterFunction(registered, (const char *)twice, "_Z5twicei", "_Z5twicei", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFatBinaryEnd(registered);
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result, cannot, say};
 use crate::filter::filter;
 use crate::output::look_at_programs;
 use crate::show::{readable, say_counted, whole};
-use crate::written;
+use crate::written::{self, is_of_a_run, same};
 use cutap_report::{Chrome, Json, Output, Perfetto, end_notes};
 use cutap_trace::{Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
@@ -75,6 +75,12 @@ pub fn export(options: &ExportOptions) -> Result<()> {
 
 /// Opens the file and empties it, if nobody else is writing to it.
 fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
+    if is_of_a_run(path) {
+        let path = path.display();
+        return Err(Error::own(format!(
+            "cannot write the export to {path}: it is a file of a run folder, which a program may be using; give another file"
+        )));
+    }
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(&fail)?;
     // A pipe or a device has nothing that would be lost.
     if !file.metadata().is_ok_and(|data| data.is_file()) {
@@ -97,11 +103,6 @@ fn output(format: Format, file: File) -> Box<dyn Output> {
         Format::Chrome => Box::new(Chrome::new(out)),
         Format::Json => Box::new(Json::new(out)),
     }
-}
-
-fn same(run: &Path, output: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    real(output).is_some_and(|output| real(run) == Some(output))
 }
 
 /// The file is, or would be, one of those in the folder.

@@ -16,7 +16,7 @@ const OF_SHOWING: [usize; 6] = [
     count::PTX_LEFT_OUT,
 ];
 
-/// What was missed or not recorded, a line each. A folder that is gone says nothing.
+/// What was missed or not recorded, a line each, by a run folder; where that is gone, by its recording.
 pub fn not_recorded(run: &Path) -> Vec<String> {
     let mut end = noticed(run).unwrap_or_default();
     end.counts.retain(|count| !OF_SHOWING.contains(&count.reason));

@@ -118,7 +118,14 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     say_vain(if in_vain { hooks::in_vain(&run.path) } else { hooks::not_called(&run.path) });
     // Of one that could not be written somebody has said so: what was not recorded is counted until it is recovered.
     if options.record && !keeper.unwritten {
-        not_recorded(&run.path).iter().for_each(|line| say(line));
+        let gone = options.output.as_deref().filter(|_| !stays && !run.path.join(cutap_wire::control::FILE).exists());
+        if let Some(file) = gone {
+            let (run, file) = (run.path.display(), file.display());
+            say(&format!(
+                "the run folder {run} was removed while the program ran: what began after that, threads and processes, is not in {file}; calls of others that could not be recorded are counted there"
+            ));
+        }
+        not_recorded(gone.unwrap_or(&run.path)).iter().for_each(|line| say(line));
     }
     hooks::last_words(&run.path, child, ended).iter().for_each(|line| say(line));
     let mut unwritten = keeper.unwritten;

@@ -42,6 +42,9 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
             "it is a pipe or a device, and a recording must be a file, as it is read again when it is packed",
         ));
     }
+    if is_of_a_run(path) {
+        return Err(refuse("it is a file of a run folder, which a program may be using"));
+    }
     let mut how = OpenOptions::new();
     how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
     let fail = |e| cannot(what, path, &e, advice);
@@ -117,6 +120,23 @@ pub fn lock(file: &File) -> bool {
     // SAFETY: a descriptor of our own. A file system without locks has none to wait for.
     let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
     taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
+}
+
+/// Whether two paths lead to one file: a link of either kind, `a/../a`.
+pub fn same(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| metadata(path).map(|data| (data.dev(), data.ino())).ok();
+    one == other || file(one).is_some_and(|one| file(other) == Some(one))
+}
+
+/// Whether a file that is there is one of a run folder: some program may have it mapped.
+pub fn is_of_a_run(path: &Path) -> bool {
+    let begins = |path: &Path| {
+        let mut first = [0; 8];
+        let read = File::open(path).and_then(|file| file.read_exact_at(&mut first, 0));
+        read.is_ok() && u64::from_le_bytes(first) == cutap_wire::MAGIC
+    };
+    let is_file = metadata(path).is_ok_and(|data| data.is_file());
+    is_file && (begins(path) || begins(&path.with_file_name(cutap_wire::process::FILE)))
 }
 
 /// Whether somebody keeps it so.

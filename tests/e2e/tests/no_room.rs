@@ -198,10 +198,13 @@ fn the_run_folder_is_removed() {
     std::thread::sleep(Duration::from_millis(300));
     fs::write(folder.join("ready.stop"), "").unwrap();
     assert_eq!(front.wait().unwrap().code(), Some(0));
-    assert_eq!(fs::read_to_string(folder.join("said")).unwrap(), "");
+    let said = fs::read_to_string(folder.join("said")).unwrap();
+    let gone = format!("cutap: the run folder {} was removed while the program ran: ", run.display());
+    assert!(said.starts_with(&gone), "{said}");
     // Threads and collector have their rings open, and go on.
     let made = sum(&fs::read_to_string(folder.join("stdout")).unwrap());
     // Where the collector did not get to run for longer than a writer waits, calls were dropped, for no chunk can be added; and counted.
     let shown = Shown::of(&file);
     assert_eq!(shown.calls() + shown.counted(&[CALL_DROPPED]), made);
+    assert_eq!(said.lines().skip(1).filter_map(not_recorded).sum::<u64>(), shown.counted(&[CALL_DROPPED]), "{said}");
 }

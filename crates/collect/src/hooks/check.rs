@@ -4,12 +4,12 @@
 use super::Hooks;
 use crate::environment::can_be_preloaded;
 use crate::error::{Error, Result, reason};
+use crate::written::same;
 use cutap_hook::contract::{INIT_SYMBOL, VERSION, VERSION_SYMBOL};
 use cutap_wire::hooks::LIBRARIES;
 use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Architecture, Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The libraries, or why one of them cannot be used.
@@ -30,6 +30,7 @@ pub fn check(paths: &[PathBuf]) -> Result<Hooks> {
             ));
         }
         one(&path).map_err(refuse)?;
+        // One file by two names is one library to the loader, which loads it under the first alone.
         if let Some(before) = hooks.0.iter().find(|before| same(before, &path)) {
             let other = if *before == path { String::new() } else { format!(" (also as {})", before.display()) };
             return Err(refuse(format!("it is given twice{other}; leave one out")));
@@ -37,12 +38,6 @@ pub fn check(paths: &[PathBuf]) -> Result<Hooks> {
         hooks.0.push(path);
     }
     Ok(hooks)
-}
-
-/// One file by two names (a link, `a/../a`) is one library to the loader, which loads it under the first alone.
-fn same(one: &Path, other: &Path) -> bool {
-    let file = |path: &Path| std::fs::metadata(path).map(|data| (data.dev(), data.ino())).ok();
-    one == other || file(one).is_some_and(|one| file(other) == Some(one))
 }
 
 fn one(path: &Path) -> std::result::Result<(), String> {

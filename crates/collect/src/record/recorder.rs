@@ -8,7 +8,7 @@ use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
 use cutap_trace::{ChunkPage, Listing, Rate, forget_short, list, read_file, short_of};
 use cutap_wire::ring::OPEN;
-use cutap_wire::{PAGE, VERSION, control, process};
+use cutap_wire::{MAGIC, PAGE, VERSION, control, process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -170,7 +170,7 @@ impl Recorder {
         if last {
             forget_short();
         }
-        let mut control = read_file(&self.run.join(control::FILE), PAGE).unwrap_or_default();
+        let mut control = self.control_page();
         // No collector has measured it: the run was made here, and so it is measured here.
         if let Some(rate) = control.get_mut(RATE).filter(|rate| last && rate.iter().all(|b| *b == 0)) {
             rate.copy_from_slice(&self.rate.per_second_of_longer().to_le_bytes());
@@ -266,12 +266,20 @@ impl Recorder {
         let _ = self.writer.out().set_len(whole);
     }
 
+    /// The control page as it is now. Where somebody has put something else in its place, the last that was this run's.
+    fn control_page(&self) -> Vec<u8> {
+        let page = read_file(&self.run.join(control::FILE), PAGE).unwrap_or_default();
+        let head = [&MAGIC.to_le_bytes()[..], &VERSION.to_le_bytes()].concat();
+        let ours = self.control.is_empty() || page.get(RUN) == Some(&padded(&self.control)[RUN]);
+        if page.starts_with(&head) && ours { page } else { self.control.clone() }
+    }
+
     /// Whether the file is of another run: its control page says so, or a process in it is another than the one of that name here.
     pub fn other_run(&self) -> bool {
         // In the file a page has no zeros at its end, and such a number may end in some.
         let of = |page: &[u8]| padded(page)[RUN].iter().fold(0, |all, b| all << 8 | u64::from(*b));
         // 0 says nothing: the page is missing, damaged, or made where there was no number.
-        let (there, here) = (of(&self.before), of(&read_file(&self.run.join(control::FILE), PAGE).unwrap_or_default()));
+        let (there, here) = (of(&self.before), of(&self.control_page()));
         if there != 0 && here != 0 && there != here {
             return true;
         }

@@ -75,6 +75,8 @@ pub struct Chain {
     pub around: Around,
     /// The program's errno.
     errno: c_int,
+    /// How many had failed when it began: see `last_error`.
+    pub failed: u32,
     /// Which process began it: a hook may fork, and its child goes on in the same call.
     generation: u32,
 }
@@ -98,6 +100,7 @@ impl Chain {
         if thread.is_inside(at) {
             return false;
         }
+        self.failed = thread.failed;
         self.thread = thread;
         self.at = at;
         self.info = Some(info);

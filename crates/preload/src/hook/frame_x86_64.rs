@@ -37,8 +37,8 @@ pub struct Hooked {
     _pad2: u64,
     result_xmm: [u128; 2],
     chain: Chain,
-    /// What the outgoing words were: they are the function's own while it runs.
-    passed: [u64; STACK_WORDS],
+    /// What the outgoing words were: they are the function's own while it runs. Copied by two at a time.
+    passed: [u128; STACK_WORDS / 2],
 }
 
 const OUTGOING: usize = STACK_WORDS * 8;
@@ -68,7 +68,7 @@ unsafe extern "C" {
 /// Copies stack words, nearly always all of them: then without a call.
 ///
 /// # Safety
-/// That many words can be read; `to` is the outgoing area.
+/// That many words can be read; `to` has room for them, and lies as two words do.
 #[inline(always)]
 unsafe fn copy(from: *const u64, to: *mut u64, words: usize) {
     if words != STACK_WORDS {
@@ -134,9 +134,10 @@ unsafe extern "C" fn cutap_hooked_call(hooked: *mut Hooked) {
     if let Home::Frame(args, xmm, outgoing) = h.chain.home
         && h.chain.doing == Doing::Before
     {
+        let passed = h.passed.as_mut_ptr().cast();
         // SAFETY: the outgoing area, which was filled.
-        unsafe { copy(outgoing, h.passed.as_mut_ptr(), STACK_WORDS) };
-        h.chain.home = Home::Frame(args, xmm, h.passed.as_mut_ptr());
+        unsafe { copy(outgoing, passed, STACK_WORDS) };
+        h.chain.home = Home::Frame(args, xmm, passed);
     }
     if let Some(outer) = outer(h) {
         hooks::made(outer.hooks(), outer.name(), &h.args);

@@ -7,6 +7,9 @@
 //! gave is forgotten (of one that the runtime had before, too: which came first is not known). Else what
 //! is to be told is told. cudaGetLastError forgets all.
 //!
+//! One call may go through two hooked functions: a launch as compiled goes through __cudaLaunchKernel and, inside, cudaLaunchKernel. What the outer
+//! one returns is then what hooks made of the inner one's error, which has said what the runtime's own is.
+//!
 //! cudaErrorNotReady is no error to a runtime: none of NVIDIA's keeps it.
 
 use super::chain::Chain;
@@ -27,6 +30,13 @@ pub struct LastError {
 impl LastError {
     /// None.
     pub const NONE: LastError = LastError { object: 0, own: 0, told: 0 };
+
+    /// A call in which another has ended returned `real`; the program gets `given`.
+    fn ended_around(&mut self, real: u32, given: u32) {
+        if given != real {
+            self.told = given;
+        }
+    }
 
     /// A call failed in the runtime with `real`, or is 0; the program gets `given`.
     fn ended(&mut self, real: u32, given: u32) {
@@ -86,8 +96,13 @@ pub fn given(chain: &mut Chain, info: &Info, real: Option<u32>, given: u32) {
         return;
     }
     // SAFETY: this thread's own entry.
-    if let Some(error) = of(unsafe { &mut *chain.thread }, info.object) {
-        error.ended(real, given);
+    let thread = unsafe { &mut *chain.thread };
+    let around = thread.failed != chain.failed;
+    thread.failed = thread.failed.wrapping_add(1);
+    match of(thread, info.object) {
+        Some(error) if around => error.ended_around(real, given),
+        Some(error) => error.ended(real, given),
+        None => {}
     }
 }
 
@@ -142,6 +157,24 @@ mod tests {
             (&[(1, 0), (0, 2)], 0, 2),
         ] {
             assert_eq!(story(ended, real), (told, told, 0), "{ended:?}, then {real}");
+        }
+    }
+
+    /// What the inner one of two functions left, and what the outer one gives.
+    #[test]
+    fn of_two_functions_the_outer_one_has_the_last_word() {
+        for (inner, (real, given), own, told) in [
+            ((400, 98), (98, 98), 400, 98),
+            ((400, 98), (98, 97), 400, 97),
+            ((400, 98), (98, 0), 400, 0),
+            ((400, 400), (400, 0), 400, 0),
+            ((0, 98), (98, 98), 0, 98),
+            ((0, 98), (98, 0), 0, 0),
+        ] {
+            let mut error = LastError::NONE;
+            error.ended(inner.0, inner.1);
+            error.ended_around(real, given);
+            assert_eq!(error.ask(own, false), told, "{inner:?}, then {real} {given}");
         }
     }
 

@@ -39,6 +39,8 @@ pub struct Thread {
     errno: *mut c_int,
     /// See `LastError`.
     pub errors: [LastError; ERRORS],
+    /// How many hooked calls have ended with errors.
+    pub failed: u32,
     /// The frame in whose hook a runtime is being asked for a kernel's name, or 0: what it reports meanwhile is nobody's call.
     pub asks: usize,
     /// The recorded call, plus one, that succeeded and whose result a hook changed: what it wrote is to be kept all the same.
@@ -71,6 +73,7 @@ static ALL: Threads = Threads(UnsafeCell::new(
             depth: 0,
             errno: core::ptr::null_mut(),
             errors: [LastError::NONE; ERRORS],
+            failed: 0,
             asks: 0,
             succeeded: 0,
         }

@@ -53,10 +53,19 @@ fn a_launch_as_compiled_has_a_last_error() {
     let compiled = hook("compiled");
     for runtime in [shared("12.9"), shared("13.5")] {
         let Some(program) = with_runtime("launches", runtime, &[]) else { continue };
-        let ways: [&[(&str, &str)]; 2] = [&[("HOOK_CODE", "719")], &[("HOOK_CODE", "719"), ("HOOK_AFTER", "1")]];
-        for set in ways {
+        let after = ("HOOK_AFTER", "1");
+        let ways: [(&[(&str, &str)], u32); 5] = [
+            (&[("HOOK_CODE", "719")], 719),
+            (&[("HOOK_CODE", "719"), after], 719),
+            // It goes through two hooked functions.
+            (&[("HOOK_INNER", "97")], 97),
+            (&[("HOOK_INNER", "97"), ("HOOK_CODE", "719"), after], 719),
+            (&[("HOOK_INNER", "97"), ("HOOK_CODE", "0"), after], 0),
+        ];
+        for (set, code) in ways {
             let said = simulated(&[&compiled], &program, set);
-            assert!(said.ends_with("as compiled: 719, last 719 719 0\n"), "{}: {said}", runtime.version);
+            let last = format!("as compiled: {code}, last {code} {code} 0\n");
+            assert!(said.ends_with(&last), "{} {set:?}: {said}", runtime.version);
         }
     }
 }

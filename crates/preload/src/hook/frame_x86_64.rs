@@ -131,8 +131,9 @@ fn number(info: &Info) -> u64 {
 unsafe extern "C" fn cutap_hooked_call(hooked: *mut Hooked) {
     // SAFETY: the assembler's frame.
     let h = unsafe { &mut *hooked };
-    if let Home::Frame(args, xmm, outgoing) = h.chain.home
-        && h.chain.doing == Doing::Before
+    // Where no hooks run nothing else of the chain is written.
+    if h.chain.doing == Doing::Before
+        && let Home::Frame(args, xmm, outgoing) = h.chain.home
     {
         let passed = h.passed.as_mut_ptr().cast();
         // SAFETY: the outgoing area, which was filled.

@@ -18,6 +18,7 @@ const O_EXCL: usize = 0o200;
 const O_NONBLOCK: usize = 0o4000;
 const O_CLOEXEC: usize = 0o2000000;
 const AT_FDCWD: usize = -100isize as usize;
+const AT_EMPTY_PATH: usize = 0x1000;
 const F_DUPFD_CLOEXEC: usize = 1030;
 const RLIMIT_FSIZE: usize = 1;
 
@@ -55,20 +56,21 @@ pub fn with<R>(path: &[u8], how: &[Open], then: impl FnOnce(&File) -> R) -> Opti
 struct Identity([u64; 2]);
 
 impl Identity {
-    /// Of what a call writes to a struct stat, which begins with these.
-    fn asked(ask: impl FnOnce(usize) -> isize) -> Option<Identity> {
+    /// By the call that libc makes behind each of its own opens, so that a sandbox that lets a file be opened knows it.
+    fn asked(fd: usize, path: &[u8], how: usize) -> Option<Identity> {
+        // A struct stat begins with these two.
         let mut stat = [0u64; 18];
-        let done = ask(stat.as_mut_ptr() as usize);
+        let to = stat.as_mut_ptr() as usize;
+        // SAFETY: the path ends in a zero byte; the kernel writes 144 bytes.
+        let done = unsafe { syscall4(nr::NEWFSTATAT, fd, path.as_ptr() as usize, to, how) };
         let [device, number, ..] = stat;
         (done == 0).then_some(Identity([device, number]))
     }
     fn of_path(path: &[u8]) -> Option<Identity> {
-        // SAFETY: the path ends in a zero byte; the kernel writes 144 bytes.
-        Identity::asked(|to| unsafe { syscall4(nr::NEWFSTATAT, AT_FDCWD, path.as_ptr() as usize, to, 0) })
+        Identity::asked(AT_FDCWD, path, 0)
     }
     fn of_descriptor(fd: usize) -> Option<Identity> {
-        // SAFETY: as above.
-        Identity::asked(|to| unsafe { syscall2(nr::FSTAT, fd, to) })
+        Identity::asked(fd, b"\0", AT_EMPTY_PATH)
     }
 }
 

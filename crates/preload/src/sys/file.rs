@@ -1,9 +1,10 @@
 //! Files of ours, for moments. The program's threads share the table of descriptors with us: while a file is open, another thread may close
 //! its number or give it to a file of its own (a daemon that points its standard streams elsewhere does), and what we do with the
-//! number next would be done to that file. So a file is moved at once to a number that programs do not choose, and before it is
-//! allocated, mapped or closed it is asked whether it still is the one that its path names.
+//! number next would be done to that file. So a file is moved at once to a number that programs do not choose, and before anything is
+//! done to it it is asked whether it still is the one that its path names.
 //!
-//! Must never do anything to a descriptor without that question. What cannot be helped is the moment between question and deed.
+//! Must never read, change, map or close a descriptor without that question. What cannot be helped is the moment between question and deed, and
+//! that the first free number is taken while the kernel opens the file: another thread's dup2 to it says EBUSY meanwhile.
 
 use super::x86_64::{syscall2, syscall3, syscall4, syscall6};
 use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals};
@@ -181,12 +182,18 @@ impl File {
     /// # Safety
     /// The pages are ours, and what they hold is not needed.
     pub unsafe fn map_over(&self, at: *mut u8, bytes: usize) -> bool {
+        if !self.is_ours() {
+            return false;
+        }
         let rights = PROT_READ | PROT_WRITE;
         // SAFETY: the caller's promise.
         unsafe { syscall6(nr::MMAP, at as usize, bytes, rights, MAP_SHARED | MAP_FIXED, self.fd, 0) == at as isize }
     }
     /// Reads up to `to.len()` bytes.
     pub fn read(&self, to: &mut [u8]) -> usize {
+        if !self.is_ours() {
+            return 0;
+        }
         // SAFETY: the buffer is ours.
         let n = unsafe { syscall3(nr::READ, self.fd, to.as_mut_ptr() as usize, to.len()) };
         n.max(0) as usize

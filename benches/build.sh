@@ -8,7 +8,7 @@ out=$1
 runtime=(-DDRIVER_ONLY)
 [ $# -lt 2 ] || runtime=("$2/libcudart_static.a")
 mkdir -p "$out"
-gcc -O2 -Wall -Wextra -o "$out/overhead" "$here/overhead.c" "${runtime[@]}" -lpthread -ldl -lrt
+gcc -O2 -Wall -Wextra -o "$out/overhead" "$here/overhead.c" "${runtime[@]}" -lpthread -ldl -lrt -lm
 gcc -O2 -Wall -Wextra -shared -fPIC -I "$here/../crates/hook/include" -o "$out/hook_nothing.so" "$here/../tests/programs/hooks/nothing.c"
 for name in flag_on cupti_overhead; do
     gcc -O2 -Wall -Wextra -shared -fPIC -o "$out/$name.so" "$here/$name.c" -ldl

@@ -1,6 +1,6 @@
 /* The column "empty runtime callback" of overhead.py: every runtime in the process gets a copy of the driver's callback table in
  * which all flags are on and the function that is called does nothing. What a runtime call then costs more is the runtime's own
- * work, which everybody pays who listens there. Nothing of cutap is in it.
+ * work, which everybody pays who listens there. Nothing of cutap is in it. `overhead --switch` switches the flags.
  *
  *   gcc -O2 -shared -fPIC -o flag_on.so flag_on.c -ldl       LD_PRELOAD=./flag_on.so ./overhead
  */
@@ -17,6 +17,12 @@ static get_address real_address;
 static uint64_t table[16];
 static uint32_t flags[4096];
 static uint64_t (*real_flags)(uint32_t **, size_t *);
+
+void flag_on_switch(int on)
+{
+    for (int i = 0; i < 4096; i++)
+        ((volatile uint32_t *)flags)[i] = on;
+}
 
 static int nothing(uint32_t id, void *data)
 {
@@ -42,8 +48,7 @@ static int our_table(const void **to, const void *uuid)
         return code;
     memcpy(table, *to, size);
     memcpy(&real_flags, &table[2], sizeof real_flags);
-    for (int i = 0; i < 4096; i++)
-        flags[i] = 1;
+    flag_on_switch(1);
     table[1] = (uint64_t)nothing;
     table[2] = (uint64_t)our_flags;
     *to = table;

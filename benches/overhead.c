@@ -1,15 +1,16 @@
 /* Times single CUDA calls in its own process: `overhead.py` runs it plain and under each tool, in turns.
  *
- *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch CUTAP]
+ *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch | --own]
  *
  * Prints one line of JSON: for each call nanoseconds in a burst (median of N bursts, with pauses between
  * them in which a collector may empty the rings) and sustained (one run without pauses), where its pointer
  * leads, and what two readings of the time stamp counter cost here. With --expect-driver it ends with 3
  * unless every driver pointer lies inside libcuda: then nothing of a tool stands in the way of a call.
  *
- * With --switch, under `cutap record`: `CUTAP ctl PID off` and `on` before bursts in turns, and for each call the median of what a
- * burst with recording on takes longer than the one before it with recording off. A clock that differs between processes, and
- * calls that take microseconds and vary by more than cutap costs, do not matter then.
+ * With --switch, under `cutap record --range profiler` or `trace -C --range profiler`: cuProfilerStart and Stop between bursts, and for each
+ * call the median of what a burst takes longer that is seen than one that is not, of pairs of neighbours, each first as often as the other.
+ * With flag_on.so its flags are switched. A clock that differs between processes does not matter then, nor do calls that take
+ * microseconds and vary by more than cutap costs. With --own it is the driver's own function, out of its symbol table, and what dlsym gives.
  *
  * Driver functions come from dlsym, those of the runtime are linked in (libcudart_static.a), unless built
  * with -DDRIVER_ONLY. The prototypes are written out: no NVIDIA header is needed. What is queued on the
@@ -18,6 +19,8 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +100,7 @@ struct call {
     void (*make)(void);
     void *pointer;
     long queue;
+    void *through; /* the pointer that is called, if it is the driver's */
 };
 
 static double seconds(void)
@@ -153,20 +157,99 @@ static void file_of(const void *address, char *name, size_t size)
         fclose(maps);
 }
 
-/* Switches recording of this process. */
-static void recording(const char *cutap, const char *word)
-{
-    char command[4096];
-    snprintf(command, sizeof command, "'%s' ctl %d %s > /dev/null", cutap, (int)getpid(), word);
-    check(system(command), command);
-}
-
 static void *function(void *driver, const char *name)
 {
     void *p = dlsym(driver, name);
     if (p == NULL)
         fail(name, -1);
     return p;
+}
+
+/* The driver's own function, whatever dlsym says: through the hash table of its symbols. */
+static void *own(void *driver, const char *name)
+{
+    struct link_map *map;
+    const ElfW(Sym) *symbols = NULL;
+    const char *names = NULL;
+    const uint32_t *table = NULL;
+    check(dlinfo(driver, RTLD_DI_LINKMAP, &map), "dlinfo");
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_SYMTAB)
+            symbols = (const void *)d->d_un.d_ptr;
+        if (d->d_tag == DT_STRTAB)
+            names = (const void *)d->d_un.d_ptr;
+        if (d->d_tag == DT_GNU_HASH)
+            table = (const void *)d->d_un.d_ptr;
+    }
+    if (symbols == NULL || names == NULL || table == NULL)
+        fail("the driver has no such table", 0);
+    uint32_t hash = 5381;
+    for (const char *c = name; *c; c++)
+        hash = hash * 33 + (unsigned char)*c;
+    /* Numbers of buckets, of the first symbol, and of the words of a filter; a word more; the filter, the buckets, the chains. */
+    const uint32_t *buckets = table + 4 + table[2] * 2, *chains = buckets + table[0] - table[1];
+    uint32_t i = buckets[hash % table[0]];
+    for (; i != 0; i++) {
+        if ((chains[i] | 1) == (hash | 1) && strcmp(names + symbols[i].st_name, name) == 0)
+            return (char *)map->l_addr + symbols[i].st_value;
+        if (chains[i] & 1)
+            break;
+    }
+    fail(name, -1);
+    return NULL;
+}
+
+/* Where what is measured is a pointer: which, and what it is when it is not and when it is seen. */
+static void *through, *pointers[2];
+
+/* Switches what is measured with --switch or --own. */
+static void seen(int on)
+{
+    if (through != NULL) {
+        memcpy(through, &pointers[on], sizeof *pointers);
+        return;
+    }
+    static void (*flags)(int);
+    static int (*range[2])(void);
+    if (range[0] == NULL) {
+        flags = (void (*)(int))dlsym(RTLD_DEFAULT, "flag_on_switch");
+        void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+        range[0] = (int (*)(void))function(driver, "cuProfilerStop");
+        range[1] = (int (*)(void))function(driver, "cuProfilerStart");
+    }
+    if (flags)
+        flags(on);
+    else
+        check(range[on](), "cuProfilerStart or cuProfilerStop");
+}
+
+/* Nanoseconds of a call in a burst that is seen, or not. */
+static double burst_of(const struct call *call, long burst, int on, double ns)
+{
+    seen(on);
+    ticks(call, 20); /* what was just switched, and what the switching pushed out of the caches */
+    return ticks(call, burst) * ns / burst;
+}
+
+/* What being seen costs a call, in pairs of bursts: median, where the middle half lies, and where the median lies 19 times of 20. */
+static void switched(const struct call *call, long burst, long pairs, double ns)
+{
+    burst *= call->queue ? 1 : 10; /* those that take nanoseconds */
+    double *more = malloc(pairs * sizeof *more), *without = malloc(pairs * sizeof *without);
+    check(more == NULL || without == NULL, "no memory");
+    burst_of(call, burst, 1, ns); /* names are told and pages are touched */
+    for (long i = 0; i < pairs; i++) {
+        double first = burst_of(call, burst, i % 2, ns), second = burst_of(call, burst, !(i % 2), ns);
+        more[i] = i % 2 ? first - second : second - first;
+        without[i] = i % 2 ? second : first;
+    }
+    long out = pairs / 2 - (long)(0.98 * sqrt(pairs));
+    out = out < 0 ? 0 : out;
+    double middle = median(more, pairs), off = median(without, pairs); /* and sorted */
+    printf("{\"more\": %.2f, \"least\": %.2f, \"most\": %.2f, \"low\": %.2f, \"high\": %.2f, \"off\": %.2f}", middle, more[pairs / 4],
+           more[pairs * 3 / 4], more[out], more[pairs - 1 - out], off);
+    free(more);
+    free(without);
 }
 
 static void call_shared_get_device(void)
@@ -216,7 +299,8 @@ int main(int argc, char **argv)
 {
     long burst = 4000, bursts = 15, sustained_ms = 150;
     int expect_driver = 0;
-    const char *only = NULL, *cutap = NULL;
+    int by_turns = 0, by_pointer = 0;
+    const char *only = NULL;
     for (int i = 1; i < argc; i++) {
         long *number = !strcmp(argv[i], "--burst") ? &burst : !strcmp(argv[i], "--bursts") ? &bursts
                      : !strcmp(argv[i], "--sustained") ? &sustained_ms : NULL;
@@ -224,31 +308,33 @@ int main(int argc, char **argv)
             *number = atol(argv[++i]);
         else if (!strcmp(argv[i], "--only") && i + 1 < argc)
             only = argv[++i];
-        else if (!strcmp(argv[i], "--switch") && i + 1 < argc)
-            cutap = argv[++i];
+        else if (!strcmp(argv[i], "--switch"))
+            by_turns = 1;
+        else if (!strcmp(argv[i], "--own"))
+            by_turns = by_pointer = 1;
         else if (!strcmp(argv[i], "--expect-driver"))
             expect_driver = 1;
         else
-            fail("usage: overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch CUTAP]", i);
+            fail("usage: overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch | --own]", i);
     }
-    if (burst < 1 || bursts < 1 || bursts > 1000 || sustained_ms < 1)
-        fail("numbers must be 1 or more, bursts at most 1000", 0);
+    if (burst < 1 || bursts < 1 || (bursts > 1000 && !by_turns) || sustained_ms < 1)
+        fail("numbers must be 1 or more, bursts at most 1000 without --switch or --own", 0);
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     if (driver == NULL)
         fail(dlerror(), 0);
     prepare(driver);
     struct call calls[] = {
-        {"cuCtxGetCurrent", call_get_current, get_current, 0},
+        {"cuCtxGetCurrent", call_get_current, get_current, 0, &get_current},
 #ifndef DRIVER_ONLY
-        {"cudaGetDevice", call_get_device, cudaGetDevice, 0},
+        {"cudaGetDevice", call_get_device, cudaGetDevice, 0, NULL},
 #endif
-        {"cudaGetDevice, shared", call_shared_get_device, shared_get_device, 0},
-        {"cuEventRecord", call_event_record, event_record, 200},
+        {"cudaGetDevice, shared", call_shared_get_device, shared_get_device, 0, NULL},
+        {"cuEventRecord", call_event_record, event_record, 200, &event_record},
 #ifndef DRIVER_ONLY
-        {"cudaLaunchKernel", call_launch, cudaLaunchKernel, 200},
+        {"cudaLaunchKernel", call_launch, cudaLaunchKernel, 200, NULL},
 #endif
-        {"cuLaunchKernel", call_driver_launch, launch_kernel, 200},
-        {"cuMemcpyAsync", call_copy, copy_async, 200},
+        {"cuLaunchKernel", call_driver_launch, launch_kernel, 200, &launch_kernel},
+        {"cuMemcpyAsync", call_copy, copy_async, 200, &copy_async},
     };
 
     /* The counter's speed, and what two readings cost. */
@@ -276,18 +362,15 @@ int main(int argc, char **argv)
         file_of(call->pointer, file, sizeof file);
         if (strncmp(call->name, "cuda", 4) != 0 && strncmp(file, "libcuda.so", 10) != 0)
             outside = 1;
-        double all[1000], first = 0;
-        for (long i = 0; cutap && i < 2 * bursts; i++) {
-            recording(cutap, i % 2 ? "on" : "off");
-            ticks(call, 200);
-            double each = ticks(call, burst) * ns / burst;
-            if (i % 2)
-                all[i / 2] = each - first;
-            first = each;
-        }
-        if (cutap) {
-            printf("%s\"%s\": {\"more\": %.2f", comma, call->name, median(all, bursts));
-            printf(", \"least\": %.2f, \"most\": %.2f}", all[bursts / 4], all[bursts * 3 / 4]); /* sorted now: the middle half */
+        double all[1000];
+        if (by_pointer && call->through == NULL)
+            continue;
+        if (by_turns) {
+            through = by_pointer ? call->through : NULL;
+            pointers[0] = by_pointer ? own(driver, call->name) : NULL;
+            pointers[1] = call->pointer;
+            printf("%s\"%s\": ", comma, call->name);
+            switched(call, burst, bursts, ns);
             comma = ", ";
             continue;
         }

@@ -20,21 +20,39 @@ const MOST_NS: u64 = 3_000_000_000;
 /// What is left of a disk is for the first chunks of threads and for names.
 const LAST_ROOM: u64 = 2 << 20;
 
-/// Makes the ring file with its first page. The first chunk is opened by the first record.
+/// Makes the ring file with its first page, and where calls are recorded with its first chunk, which the first record opens: each time that we
+/// open a file, the first free number of a descriptor is taken for a moment.
 pub fn make(block: &mut Block) -> bool {
-    let mut path = block.path();
-    path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
+    let path = path(block);
+    let bytes = start::chunk_bytes();
     // A try before may have left the file without a header.
-    let page = sys::with(path.bytes(), sys::MADE, |file| file.first_page());
-    let Some(header) = page.flatten().map(<*mut u8>::cast::<RingHeader>) else { return false };
+    let made = sys::with(path.bytes(), sys::MADE, |file| {
+        let page = file.first_page()?;
+        let (offset, bytes) = (chunk_offset(0, bytes), bytes as usize);
+        let chunk = start::recording() && file.allocate(offset + bytes);
+        Some((page, if chunk { file.map(offset, bytes) } else { core::ptr::null_mut() }))
+    });
+    let Some((page, chunk)) = made.flatten() else { return false };
+    let header = page.cast::<RingHeader>();
     // SAFETY: a fresh page of our file.
     unsafe {
         (&raw mut (*header).version).write(VERSION);
-        (&raw mut (*header).chunk_bytes).write(start::chunk_bytes());
+        (&raw mut (*header).chunk_bytes).write(bytes);
+        if !chunk.is_null() {
+            (*header).chunks.store(1, Relaxed);
+            block.mapped[0] = (1, chunk);
+        }
         (*header).magic.store(MAGIC, Release);
     }
     block.header = header;
     true
+}
+
+/// The file of a block's ring.
+fn path(block: &Block) -> start::Path {
+    let mut path = block.path();
+    path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
+    path
 }
 
 /// Makes this thread the owner: a robust mutex, which the kernel marks when the thread dies.
@@ -294,8 +312,7 @@ fn oldest(block: &Block) -> Option<*mut u8> {
 
 /// One more chunk at the end of the file, allocated before it is published.
 fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> {
-    let mut path = block.path();
-    path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
+    let path = path(block);
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
     let p = sys::with(path.bytes(), &[sys::Open::ReadWrite], |file| {
         if n > 0 && file.room() < LAST_ROOM || !file.allocate(offset + bytes) {

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""What being counted or recorded costs single calls, switched within one process.
+
+    benches/calls.py --cutap CUTAP --built DIR [--rounds N] [--pairs N] [--sim] [--out FILE.md] [--name MACHINE]
+
+DIR is what benches/build.sh made. A process times bursts of 200 calls (2000 of those that queue nothing) that are seen and that are
+not, in turns (`overhead --switch`), and gives the median of the differences of neighbours: neither a clock that differs between processes nor calls that vary
+by more than cutap costs matter then. A round is a process each: off, which is the driver's own pointer beside the one that cutap gave out
+(`--own`); counted and recorded, switched off and on; and the empty callback (flag_on.c), which is what a runtime does because
+somebody listens and is no cost of cutap's. Switched off, a linked-in runtime reports nothing, so that is in the two before as well, and is
+taken off. A timing is no test.
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import statistics
+import sys
+import tempfile
+
+from overhead import Bench, NotHere
+
+
+def measured(o, work):
+    # The last is for what --switch does not do.
+    bench = Bench(argparse.Namespace(**vars(o), program=os.path.join(o.built, "overhead"), burst=200, bursts=o.pairs, sustained=1), work)
+    in_range = ["--range", "profiler", "-o"]
+    hows = {
+        "counted": lambda: bench.run([*bench.tool("trace", "-C", *in_range, "/dev/null"), "--"], ["--switch"]),
+        "off": lambda: bench.run([*bench.tool("record", *in_range, os.path.join(work, "calls.cutap")), "--"], ["--own"]),
+        "recorded": lambda: bench.run([*bench.tool("record", *in_range, os.path.join(work, "calls.cutap")), "--"], ["--switch"]),
+        "empty": lambda: bench.run(flags=["--switch"], LD_PRELOAD=bench.library("flag_on.so")),
+    }
+    return [{column: how() for column, how in hows.items()} for _ in range(o.rounds)]
+
+
+def middle(values):
+    """Median, and all of them from least to most."""
+    return f"{statistics.median(values):.1f} ({min(values):.1f} to {max(values):.1f})"
+
+
+def table(rounds):
+    pair = statistics.median(r[c]["two_timestamps"] for r in rounds for c in r)
+    yield f"Two readings of the time stamp counter: {pair:.1f} ns (median of all processes)."
+    yield ""
+    yield "| call | alone, ns | off: more | counted: more than off | recorded: more than off | empty callback: more | counted above that | recorded above that | in pairs of readings |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for name in rounds[0]["counted"]["calls"]:
+        of = lambda column, what="more": [r[column]["calls"][name][what] for r in rounds]  # noqa: E731
+        # What reaches a shared runtime, and the driver, passes through cutap itself.
+        empty = of("empty") if name.startswith("cuda") and "shared" not in name else [0] * len(rounds)
+        above = {c: [m - e for m, e in zip(of(c), empty)] for c in ("counted", "recorded")}
+        pairs = [a / r["recorded"]["two_timestamps"] for a, r in zip(above["recorded"], rounds)]
+        alone = statistics.median(of("empty", "off"))
+        off = "" if name.startswith("cuda") else middle(of("off"))
+        yield (
+            f"| {name} | {alone:.1f} | {off} | {middle(of('counted'))} | {middle(of('recorded'))} | {middle(empty) if any(empty) else ''} | "
+            f"{middle(above['counted'])} | {middle(above['recorded'])} | {middle(pairs)} |"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cutap", required=True)
+    parser.add_argument("--built", required=True, help="folder that benches/build.sh filled")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=1000, help="pairs of bursts of each call in a process")
+    parser.add_argument("--sim", action="store_true", help="on the simulated driver")
+    parser.add_argument("--cudart", help="a shared libcudart; without it what Python has, if any")
+    parser.add_argument("--out", help="write the report there too")
+    parser.add_argument("--name", default=platform.node(), help="what to call this machine")
+    o = parser.parse_args()
+    o.cutap, o.built = os.path.abspath(o.cutap), os.path.abspath(o.built)
+    try:
+        with tempfile.TemporaryDirectory(prefix="cutap-calls.") as work:
+            rounds = measured(o, work)
+    except NotHere as why:
+        sys.exit(f"calls.py: {why}")
+    lines = [
+        f"# Calls, counted and recorded, switched within a process, {datetime.date.today().isoformat()}, {o.name}",
+        "",
+        f"{os.cpu_count()} cores, Linux {platform.release()}. {o.rounds} rounds of four processes, {o.pairs} pairs of bursts of 200 or 2000 calls; median of the",
+        "rounds, and the least and the most of them. `benches/calls.py` says how.",
+        "",
+        *table(rounds),
+    ]
+    lines += ["", "Each process, and where its median lies 19 times of 20 (nanoseconds):", ""]
+    for name in rounds[0]["counted"]["calls"]:
+        for column in rounds[0]:
+            each = [r[column]["calls"][name] for r in rounds if name in r[column]["calls"]]
+            lines += [] if not each else [f"- {name}, {column}: " + ", ".join(f"{c['more']:.1f} [{c['low']:.1f} to {c['high']:.1f}]" for c in each)]
+    text = "\n".join(lines) + "\n"
+    print(text, end="")
+    if o.out:
+        with open(o.out, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+if __name__ == "__main__":
+    main()

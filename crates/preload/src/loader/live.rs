@@ -36,6 +36,20 @@ pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
             .flatten();
     }
     let mut f = Some(f);
+    // The last look knows where it is and all of it, if it is still there and nothing was unloaded since.
+    let known = objects::with(|s| {
+        let of = |o: &&Object| o.id != 0 && address >= o.span.0 && address < o.span.1;
+        let (place, o) = s.objects().iter().enumerate().find(|(_, o)| of(o))?;
+        let mut at = 0;
+        find(|info| {
+            let here = at == place;
+            at += 1;
+            (here && s.known(info, place).is_some() && info.holds(address)).then(|| f.take().map(|f| f(o)))
+        })
+    });
+    if let Some(result) = known.flatten().flatten() {
+        return Some(result);
+    }
     find(|info| {
         if !info.holds(address) {
             return None;

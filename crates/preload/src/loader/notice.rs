@@ -57,10 +57,9 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
         if s.is_null() {
             return;
         }
-        // SAFETY: the callback's own data.
-        unsafe { iterate(list, s.cast()) };
         // SAFETY: nobody else knows of it yet.
         let snapshot = unsafe { &mut *s };
+        list(snapshot);
         if snapshot.missed() > 0 && room < 65536 {
             room = room * 2 + snapshot.missed();
             // SAFETY: nobody else knows of it.
@@ -72,7 +71,7 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
         }
         objects::with(|was| carry_over(snapshot, was, again));
         dlsym::barrier();
-        let mut rewrite = words::Rewrite { snapshot, late, numbered: false, stale: false };
+        let mut rewrite = words::Rewrite { snapshot, late, numbered: false, stale: false, place: 0 };
         // SAFETY: the callback's own data.
         unsafe { iterate(finish_one, (&raw mut rewrite).cast()) };
         if rewrite.stale {
@@ -116,8 +115,8 @@ unsafe extern "C" fn list_elsewhere(_: *const PhdrInfo, _: usize, data: *mut c_v
 fn carry_over(s: &mut Snapshot, was: &Snapshot, again: bool) {
     let unloaded = s.subs != was.subs;
     let same_epoch = !unloaded && !again;
-    for o in s.objects_mut() {
-        if let Some(old) = was.same(o) {
+    for (place, o) in s.objects_mut().iter_mut().enumerate() {
+        if let Some(old) = was.same(o, place) {
             o.done = old.done && same_epoch;
             o.id = old.id;
             // It may have been closed and opened again in the meantime.
@@ -175,10 +174,25 @@ unsafe extern "C" fn counts_now(info: *const PhdrInfo, _: usize, data: *mut c_vo
     1
 }
 
-unsafe extern "C" fn list(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
-    // SAFETY: called by the loader with our data.
-    unsafe { (*data.cast::<Snapshot>()).add(&*info) };
-    0
+/// Fills a snapshot. Most of what is there was there at the last look.
+fn list(snapshot: &mut Snapshot) {
+    struct Both<'a, 'b>(&'a mut Snapshot, Option<&'b Snapshot>);
+    unsafe extern "C" fn one(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
+        // SAFETY: called by the loader with our data.
+        unsafe {
+            let Both(snapshot, before) = &mut *data.cast::<Both>();
+            snapshot.add(&*info, *before);
+        }
+        0
+    }
+    let fill = |snapshot: &mut Snapshot, before: Option<&Snapshot>| {
+        let mut both = Both(snapshot, before);
+        // SAFETY: the callback's own data.
+        unsafe { iterate(one, (&raw mut both).cast()) };
+    };
+    if objects::with(|before| fill(snapshot, Some(before))).is_none() {
+        fill(snapshot, None);
+    }
 }
 
 unsafe extern "C" fn finish_one(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {

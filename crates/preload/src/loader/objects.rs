@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 pub const NAME: usize = 96;
 
 /// One loaded object.
+#[derive(Clone, Copy)]
 pub struct Object {
     /// Load address.
     pub base: usize,
@@ -82,11 +83,18 @@ pub struct Snapshot {
     count: usize,
     missed: usize,
     next: *mut Snapshot,
-    /// Which of them are watched, for they are few: see `owner`. More than there is room for: all are looked at.
-    watched: [u16; WATCHED],
+    /// Which of them are watched, for they are few, by where their code lies: see `owner`. More than there is room for: all are looked at.
+    watched: [Watched; WATCHED],
     watching: usize,
 }
 const WATCHED: usize = 64;
+
+/// Where the code of a watched object lies, and its place in the list.
+#[derive(Clone, Copy)]
+struct Watched {
+    text: (usize, usize),
+    place: usize,
+}
 
 static NOW: AtomicPtr<Snapshot> = AtomicPtr::new(core::ptr::null_mut());
 static RETIRED: AtomicPtr<Snapshot> = AtomicPtr::new(core::ptr::null_mut());
@@ -122,7 +130,7 @@ impl Snapshot {
                     count: 0,
                     missed: 0,
                     next: core::ptr::null_mut(),
-                    watched: [0; WATCHED],
+                    watched: [Watched { text: (0, 0), place: 0 }; WATCHED],
                     watching: 0,
                 })
             };
@@ -156,40 +164,65 @@ impl Snapshot {
         if self.watching > WATCHED {
             return self.objects().iter().find(|o| o.layer != 0 && o.has_code(address));
         }
-        let watched = self.watched.iter().take(self.watching).filter_map(|n| self.objects().get(usize::from(*n)));
-        watched.into_iter().find(|o| o.has_code(address))
+        let watched = self.watched.get(..self.watching)?;
+        let behind = watched.partition_point(|w| w.text.0 <= address);
+        let w = watched.get(behind.checked_sub(1)?)?;
+        if address < w.text.1 { self.objects().get(w.place) } else { None }
     }
-    /// The same object in an earlier snapshot.
-    pub fn same(&self, o: &Object) -> Option<&Object> {
-        self.objects().iter().find(|p| p.base == o.base && p.path == o.path && p.span == o.span && p.name() == o.name())
+    /// What an earlier snapshot knows of an object, which stands at the same place of the loader's list unless something was unloaded.
+    pub fn same(&self, o: &Object, place: usize) -> Option<&Object> {
+        let is_same = |p: &&Object| p.base == o.base && p.path == o.path && p.span == o.span && p.name() == o.name();
+        self.objects().get(place).filter(is_same).or_else(|| self.objects().iter().find(is_same))
+    }
+    /// Which object of the list `dl_iterate_phdr` tells of: mostly the one at the same place.
+    pub fn place_of(&self, info: &PhdrInfo, place: usize) -> Option<usize> {
+        let is = |o: &Object| o.base == info.addr && o.path == info.name;
+        match self.objects().get(place).is_some_and(is) {
+            true => Some(place),
+            false => self.objects().iter().position(is),
+        }
+    }
+    /// The object that `dl_iterate_phdr` tells of, if nothing was unloaded since it was looked at: then it is no other one.
+    pub fn known(&self, info: &PhdrInfo, place: usize) -> Option<&Object> {
+        let o = self.objects().get(place).filter(|_| self.subs == info.subs)?;
+        (o.base == info.addr && o.path == info.name).then_some(o)
     }
 
-    /// Adds what `dl_iterate_phdr` tells of one object.
+    /// Adds what `dl_iterate_phdr` tells of one object, of which `before` may know all.
     ///
     /// # Safety
     /// Called from its callback: the object is mapped.
-    pub unsafe fn add(&mut self, info: &PhdrInfo) {
+    pub unsafe fn add(&mut self, info: &PhdrInfo, before: Option<&Snapshot>) {
         self.adds = info.adds;
         self.subs = info.subs;
         if self.count == self.room {
             self.missed += 1;
             return;
         }
-        // SAFETY: the object is mapped, by the caller's promise.
-        let o = unsafe { describe(info) };
-        let watched = o.layer != 0;
+        let o = match before.and_then(|before| before.known(info, self.count)) {
+            Some(o) => Object { live: false, ..*o },
+            // SAFETY: the object is mapped, by the caller's promise.
+            None => unsafe { describe(info) },
+        };
+        let (watched, text) = (o.layer != 0, o.text);
         // SAFETY: there is room behind the header.
         unsafe { (&raw mut *self).add(1).cast::<Object>().add(self.count).write(o) };
         if watched {
-            match (self.watched.get_mut(self.watching), u16::try_from(self.count)) {
-                (Some(place), Ok(n)) => {
-                    *place = n;
-                    self.watching += 1;
-                }
-                _ => self.watching = usize::MAX,
-            }
+            self.watch(Watched { text, place: self.count });
         }
         self.count += 1;
+    }
+
+    fn watch(&mut self, w: Watched) {
+        let at = self.watched.get(..self.watching).map(|list| list.partition_point(|o| o.text.0 <= w.text.0));
+        match at.and_then(|at| self.watched.get_mut(at..=self.watching)) {
+            Some(later) => {
+                later.rotate_right(1);
+                later.iter_mut().take(1).for_each(|first| *first = w);
+                self.watching += 1;
+            }
+            None => self.watching = usize::MAX,
+        }
     }
 
     /// Publishes `s` unless a newer one is there, and gives back what nobody reads any more.
@@ -320,3 +353,6 @@ pub unsafe fn describe(info: &PhdrInfo) -> Object {
     o.ours = me >= o.span.0 && me < o.span.1;
     o
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,14 +30,19 @@ pub struct Rewrite<'a> {
     /// Something was unloaded since the list was made: another object may stand in its place, so the
     /// list is of no use.
     pub stale: bool,
+    /// Objects that were told of so far.
+    pub place: usize,
 }
 
 impl Rewrite<'_> {
     /// Which objects of the list are still there, and their numbers: all of them before the first
     /// word, for a word leads to an object that may come later.
     fn number(&mut self) {
+        let mut place = 0;
         live::find(|info| {
-            for o in self.snapshot.objects_mut().iter_mut().filter(|o| o.base == info.addr && o.path == info.name) {
+            let found = self.snapshot.place_of(info, place);
+            place += 1;
+            if let Some(o) = found.and_then(|at| self.snapshot.objects_mut().get_mut(at)) {
                 o.live = true;
                 if o.id == 0 {
                     o.id = live::load_id(o);
@@ -57,10 +62,9 @@ impl Rewrite<'_> {
         if self.stale {
             return;
         }
-        let Some(index) = self.snapshot.objects().iter().position(|o| o.base == info.addr && o.path == info.name)
-        else {
-            return;
-        };
+        let found = self.snapshot.place_of(info, self.place);
+        self.place += 1;
+        let Some(index) = found else { return };
         if !self.numbered {
             self.numbered = true;
             self.number();
@@ -121,8 +125,11 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
+    /// Objects have hundreds of thousands of words, and most are none of ours: what tells so stands first.
+    ///
     /// # Safety
     /// As `rewrite`.
+    #[inline(always)]
     unsafe fn word(&mut self, r: &Rela) {
         let kind = r.kind();
         if r.symbol() == 0 || !(kind == JUMP_SLOT || kind == GLOB_DAT || (kind == R_64 && r.addend == 0)) {
@@ -134,14 +141,26 @@ impl Words<'_> {
         }
         // SAFETY: a relocated word of a mapped object.
         let value = unsafe { (at as *const usize).read_volatile() };
-        if slots::is_thunk(value) {
+        // What an object has itself is no other's; most words of C++ are such.
+        let own = value >= self.o.span.0 && value < self.o.span.1;
+        if own && kind != JUMP_SLOT && !dlsym::is_replaced(value) || slots::is_thunk(value) {
             return;
         }
+        // SAFETY: the caller's promise.
+        unsafe { self.another(r, at, value, own) }
+    }
+
+    /// A word that leads out of its object, or that the loader has not bound yet.
+    ///
+    /// # Safety
+    /// As `rewrite`.
+    #[inline(never)]
+    unsafe fn another(&mut self, r: &Rela, at: usize, value: usize, own: bool) {
         // SAFETY: the index comes from the object's own relocations.
         let symbol = unsafe { &*self.o.tables.symbols.add(r.symbol()) };
         // SAFETY: the name's offset comes from the symbol.
         let name = || unsafe { self.o.tables.string(symbol.name as usize) };
-        let new = if kind == JUMP_SLOT && self.o.has_code(value) && symbol.section == 0 {
+        let new = if r.kind() == JUMP_SLOT && self.o.has_code(value) && symbol.section == 0 {
             let name = name();
             // SAFETY: as above.
             if unsafe { self.may_be_ours(name) } {
@@ -154,8 +173,6 @@ impl Words<'_> {
         } else if dlsym::is_replaced(value) {
             dlsym::replacement(value, self.o)
         } else {
-            // What an object has itself is no other's; most words of C++ are such.
-            let own = value >= self.o.span.0 && value < self.o.span.1;
             match if own { None } else { self.snapshot.owner(value) } {
                 Some(owner) if owner.live && owner.base != self.o.base => {
                     let name = name();

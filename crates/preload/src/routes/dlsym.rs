@@ -119,6 +119,8 @@ pub fn find_next() {
             if behind_us && r.next.load(Relaxed) == 0 {
                 r.next.store(address, Relaxed);
             }
+            REPLACED_SPAN.0.fetch_min(address, Relaxed);
+            REPLACED_SPAN.1.fetch_max(address, Relaxed);
             r.last.store(address, Relaxed);
         }
         let others =
@@ -132,9 +134,14 @@ pub fn find_next() {
     });
 }
 
+/// Where those lie: each word of each object is asked about.
+static REPLACED_SPAN: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
+
 /// True for the address of libc's own dlsym and its kin.
+#[inline]
 pub fn is_replaced(address: usize) -> bool {
-    address != 0 && REPLACED.iter().any(|r| r.last.load(Relaxed) == address)
+    let near = address >= REPLACED_SPAN.0.load(Relaxed) && address <= REPLACED_SPAN.1.load(Relaxed);
+    near && REPLACED.iter().any(|r| r.last.load(Relaxed) == address)
 }
 /// True for a name that we export.
 pub fn is_loader_name(name: &[u8]) -> bool {

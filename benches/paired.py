@@ -27,6 +27,8 @@ import sys
 import tempfile
 import time
 
+from overhead import Bench
+
 LOOP = """
 import json, os, subprocess, sys, time
 import torch
@@ -76,8 +78,8 @@ print("START", *(round(s * 1e3, 1) for s in (end - float(sys.argv[1]), end - beg
 """
 
 
-def run(words, marker):
-    done = subprocess.run(words, capture_output=True, text=True)
+def run(words, marker, env=None):
+    done = subprocess.run(words, capture_output=True, text=True, env=env)
     lines = [l for l in done.stdout.splitlines() if l.startswith(marker)]
     if done.returncode != 0 or not lines:
         sys.exit(f"paired.py: {' '.join(words[:3])} ... gave exit {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
@@ -105,7 +107,9 @@ def steps(o, work):
 def starts(o, work):
     file = os.path.join(work, "start.cutap")
     rows, begin = [], time.monotonic()
-    holder = subprocess.Popen([o.python, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    bench = Bench(argparse.Namespace(cutap=o.cutap, program=None, sim=o.sim, built=None, burst=0, bursts=0, sustained=0, cudart=None), work)
+    environments = [bench.environment(), None]
+    holder = subprocess.Popen([o.python, "-c", HOLDER], env=environments[0], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     holder.stdout.readline()
     try:
         for n in range(o.starts):
@@ -114,8 +118,8 @@ def starts(o, work):
             # Each is first as often as the other.
             pair = [None, None]
             for which in ((0, 1) if n % 2 else (1, 0)):
-                before = [o.cutap, "record", "-o", file, "--"] if which else []
-                pair[which] = [float(w) for w in run([*before, o.python, "-c", START, str(time.perf_counter())], "START").split()]
+                words = [*([*bench.tool("record", "-o", file), "--"] if which else []), o.python, "-c", START, str(time.perf_counter())]
+                pair[which] = [float(w) for w in run(words, "START", environments[which]).split()]
             # The first finds files that nobody has read yet.
             if n:
                 rows.append(pair)
@@ -152,14 +156,14 @@ def main():
     parser.add_argument("--starts", type=int, default=11, help="pairs of starts; 0: none")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no pair of starts after these")
     parser.add_argument("--raw", help="write the single starts there: plain and recorded, each from the command on, from the import on, and processor time, in ms")
-    parser.add_argument("--sim", action="store_true", help="steps on the simulated driver; starts need a GPU")
+    parser.add_argument("--sim", action="store_true", help="on the simulated driver")
     parser.add_argument("--out", help="write the report there too")
     parser.add_argument("--name", default=platform.node(), help="what to call this machine")
     o = parser.parse_args()
     o.cutap = os.path.abspath(o.cutap)
     head = f"# What recording costs PyTorch, in pairs, {datetime.date.today().isoformat()}, {o.name}\n\n{os.cpu_count()} cores, Linux {platform.release()}. `benches/paired.py` says how.\n"
     with tempfile.TemporaryDirectory(prefix="cutap-paired.") as work:
-        lines = [*(steps(o, work) if o.blocks else []), *(starts(o, work) if o.starts and not o.sim else [])]
+        lines = [*(steps(o, work) if o.blocks else []), *(starts(o, work) if o.starts else [])]
     text = head + "\n" + "\n".join(lines) + "\n"
     print(text, end="")
     if o.out:

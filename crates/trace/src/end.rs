@@ -143,6 +143,8 @@ pub struct End {
     pub overwritten: u64,
     /// Chunks that were written over, or whose bytes made no sense.
     pub chunks_lost: u64,
+    /// Those of them that are damaged, to which nobody writes any more.
+    pub damaged: u64,
     /// Processes that could not make their folder: nothing of them was recorded.
     pub failed: u32,
     /// The filter, if there was one.
@@ -219,16 +221,19 @@ impl End {
     /// and are not any more have been read by a collector, for only then does their writer take them again.
     pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, opened: &Opened) {
         let drained = !ring.consume && ring.passed > 0 && opened.is_drained();
-        // Nobody took those that are there without their heads.
-        let headless = ring.headless();
-        let passed = ring.passed.saturating_sub(headless);
-        self.chunks_lost += headless;
-        self.chunks_taken += ring.taken.saturating_sub(headless.saturating_sub(ring.passed));
+        // Nobody took those that are there without heads that make sense, nor what is missing between others.
+        let heads = ring.heads_damaged(opened.reuse());
+        let numbers = heads.numbers.max(heads.damaged);
+        let passed = ring.passed.saturating_sub(numbers);
+        let damaged = heads.damaged.saturating_add(ring.lost);
+        self.chunks_lost += damaged;
+        // While it is written, a reader says no more than that something is missing.
+        self.damaged += if ring.quiet { damaged } else { 0 };
+        self.chunks_taken += ring.taken.saturating_sub(numbers.saturating_sub(ring.passed));
         *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += passed;
         // A collector that has read all of it leaves nothing but their numbers.
         self.chunks_taken += if !ring.consume && opened.is_drained() { ring.given_back() } else { 0 };
         self.overwritten += ring.calls_taken;
-        self.chunks_lost += ring.lost;
         self.records_cut += ring.cut;
         if !self.running.contains(process) && !ring.abandoned() {
             self.running.push(process.clone());

@@ -5,6 +5,7 @@ use crate::bytes::read_at;
 use crate::clock::{Clock, Pair};
 use crate::event::Process;
 use crate::going::living;
+use crate::named::all_named;
 use crate::names::{Known, Names};
 use crate::names_file::NamesFile;
 use crate::pages::ProcPage;
@@ -34,20 +35,35 @@ pub struct Folder {
     /// Names may have been added since they were last read to the end.
     pub stale: bool,
     opened: Vec<bool>,
+    /// Whether no name can be missing, once somebody has asked.
+    all_named: Option<bool>,
 }
 
 impl Folder {
-    /// The function of a slot. A name is written before any record refers to it, so one that is missing
-    /// after reading all names is lost.
+    /// The function of a slot. A name is written before any record refers to it, so one that is missing after reading all names is
+    /// lost; where none can be lost, there is no such function, and `None` says that the record makes no sense.
     pub fn known(&mut self, shared: &mut Shared, slot: u32) -> Option<Known> {
         if let Some(known) = self.names.known(slot, shared) {
             return Some(known.clone());
         }
-        self.read_names(true);
+        let may_be = self.may_be_called(slot, shared.live);
         if let Some(known) = self.names.known(slot, shared) {
             return Some(known.clone());
         }
-        self.names.nameless(slot, shared).cloned()
+        if may_be { self.names.nameless(slot, shared).cloned() } else { None }
+    }
+
+    /// Whether this slot has a name, or may have had one. A reader who takes chunks away has no time for that, and shows what is there.
+    pub fn may_be_called(&mut self, slot: u32, live: bool) -> bool {
+        if self.names.is_named(slot) {
+            return true;
+        }
+        self.read_names(true);
+        if live || self.names.is_named(slot) {
+            return true;
+        }
+        let (store, page) = (&self.store, &self.page);
+        !*self.all_named.get_or_insert_with(|| all_named(&**store, &self.process.folder, page))
     }
 
     /// Opens a process folder; `None` while its page is not finished.
@@ -81,6 +97,7 @@ impl Folder {
             names_file: None,
             stale: true,
             opened: Vec::new(),
+            all_named: None,
         })
     }
 
@@ -129,6 +146,7 @@ impl Folder {
                     }
                     self.opened[k as usize] = true;
                     let mut ring = Ring::new(file, consume);
+                    ring.quiet = !self.may_go_on();
                     if self.page.tsc && !consume {
                         ring.heads(|head| clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic }));
                     }

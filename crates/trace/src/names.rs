@@ -179,6 +179,11 @@ impl Names {
         self.known.iter().flatten()
     }
 
+    /// Whether the slot has a name, or was given one.
+    pub fn is_named(&self, slot: u32) -> bool {
+        self.slots.get(slot as usize).is_some_and(Option::is_some)
+    }
+
     /// A function for a slot whose name is lost.
     pub fn nameless(&mut self, slot: u32, shared: &mut Shared) -> Option<&Known> {
         let n = slot as usize;

@@ -5,6 +5,7 @@ use crate::ahead::Damaged;
 use crate::end::{Recording, Switched, SwitchedTo};
 use crate::error::Error;
 use crate::recorded::Recorded;
+use crate::ring::Reuse;
 use crate::store::{Disk, Store};
 use cutap_wire::{MAGIC, VERSION, control};
 use std::mem::offset_of;
@@ -125,6 +126,15 @@ impl Opened {
         let page = self.store.control().unwrap_or_default();
         let collector = crate::bytes::u32_at(&page, offset_of!(control::Control, collector));
         self.recorded.is_none() && collector != control::COLLECTOR_NEVER && self.forgotten().is_none()
+    }
+
+    /// Who takes chunks of its rings again. Without a control page nobody knows.
+    pub(crate) fn reuse(&self) -> Reuse {
+        match (self.forgotten().is_some(), self.store.control().is_err() || self.is_drained()) {
+            (true, _) => Reuse::Any,
+            (false, true) => Reuse::Read,
+            (false, false) => Reuse::Never,
+        }
     }
 
     /// Of a flight recorder, whose older calls were written over by newer ones: the calls of processes that are not here any more.

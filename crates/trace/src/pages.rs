@@ -4,7 +4,7 @@ use crate::bytes::{text_at, u32_at, u64_at};
 use crate::names::clean;
 use cutap_wire::count::COUNTERS;
 use cutap_wire::process::{CLOCK_TSC, Process};
-use cutap_wire::ring::{ChunkHeader, OWNER_DIED, OWNER_TID, RingHeader};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OWNER_DIED, OWNER_TID, RingHeader};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use std::mem::offset_of;
 
@@ -117,7 +117,12 @@ pub struct ChunkPage {
     pub calls: u32,
     /// Enter records before this chunk.
     pub first_call: u32,
+    /// There is something where no writer writes anything.
+    pub strange: bool,
 }
+
+/// Fewest bytes of an enter record.
+const SHORTEST_CALL: u32 = 16;
 
 impl ChunkPage {
     /// Reads it; what is not there is 0, and sequence 0 is no chunk.
@@ -132,6 +137,21 @@ impl ChunkPage {
             reserved: word as u32,
             calls: (word >> 32) as u32,
             first_call: u32_at(head, offset_of!(ChunkHeader, first_call)),
+            strange: head.iter().take(CHUNK_HEADER).skip(offset_of!(ChunkHeader, first_call) + 4).any(|b| *b != 0),
         }
+    }
+
+    /// It is none yet, or none any more: a writer was just opening it.
+    pub fn is_being_opened(&self) -> bool {
+        self.sequence == 0 && !self.strange && self.state <= FULL
+    }
+
+    /// Whether a writer may have written it, of a ring with chunks of this size. One that is read while it is opened anew may look as if not.
+    pub fn makes_sense(&self, chunk_bytes: u32) -> bool {
+        !self.strange
+            && self.state <= FULL
+            && (CHUNK_HEADER as u32..=chunk_bytes).contains(&self.reserved)
+            && self.reserved.is_multiple_of(8)
+            && self.calls.wrapping_sub(self.first_call) <= chunk_bytes / SHORTEST_CALL
     }
 }

@@ -6,7 +6,7 @@ use crate::ahead::{Ahead, Damaged, Unpacker, note};
 use crate::error::Error;
 use crate::index::Index;
 use crate::store::{Bytes, Store};
-use cutap_file::{Block, Cut, kind, walk};
+use cutap_file::{Block, Cut, Why, kind, walk};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, RingHeader, chunk_offset};
 use cutap_wire::{PAGE, VERSION, names, process};
 use std::collections::{BTreeMap, VecDeque};
@@ -214,6 +214,14 @@ impl Store for Recorded {
         let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone(), self.damaged.clone())).clone();
         let heads = Heads { file: self.file.clone(), chunks, last: VecDeque::new() };
         Ok(Box::new(Chunks { page, chunk_bytes, heads: heads.into(), records: Ahead::new(unpacker).into() }))
+    }
+
+    fn may_lack_names(&self) -> bool {
+        // The text is for people, and names few files: what it does not name may be among the others.
+        let unread = self.unread.as_ref().is_some_and(|files| files.contains("/names (") || files.contains(" more"));
+        let blocks = || self.processes.values().flat_map(|of| &of.names);
+        let damaged = || blocks().any(|block| self.damaged.lock().is_ok_and(|all| all.contains(&block.start())));
+        unread || !matches!(self.cut.why, Why::Ended | Why::Open) || damaged()
     }
 }
 

@@ -13,6 +13,9 @@ use std::collections::VecDeque;
 use std::mem::offset_of;
 
 mod found;
+mod heads;
+
+pub use heads::{Reuse, in_order};
 
 /// Bytes read at a time.
 const PIECE: usize = 64 * 1024;
@@ -36,6 +39,8 @@ struct Current {
     place: u32,
     page: ChunkPage,
     cursor: Cursor,
+    /// Something in it made no sense, which is counted.
+    damaged: bool,
 }
 
 /// One ring file.
@@ -63,6 +68,10 @@ pub struct Ring {
     stuck_since: Option<u64>,
     /// Step over what is not committed, up to the next record.
     skip: bool,
+    /// What was stepped over is a record that was cut off, unless what follows makes no sense: then it is none.
+    cut_here: bool,
+    /// Nobody writes to it, as far as is known: what makes no sense stays so.
+    pub quiet: bool,
     /// It could be opened the last time.
     pub ready: bool,
     /// Chunks before the first one that was found: another reader had given them back.
@@ -71,7 +80,7 @@ pub struct Ring {
     pub calls_taken: u64,
     /// Chunks that were not there any more when their turn came: written over, or given back by another reader.
     pub passed: u64,
-    /// Chunks that made no sense.
+    /// Chunks that make no sense from some byte on, or whose bytes are not there.
     pub lost: u64,
     /// Records that were never finished.
     pub cut: u64,
@@ -94,6 +103,8 @@ impl Ring {
             end: None,
             stuck_since: None,
             skip: false,
+            cut_here: false,
+            quiet: false,
             ready: true,
             taken: 0,
             calls_taken: 0,
@@ -132,8 +143,9 @@ impl Ring {
         self.end = last.map(|(page, _)| (page.sequence, page.reserved));
     }
 
-    /// Hands out up to `most` items. `now` is CLOCK_MONOTONIC. False when there is nothing more for now.
-    pub fn read(&mut self, now: u64, most: usize, sink: &mut impl FnMut(Item<'_>)) -> bool {
+    /// Hands out up to `most` items. `now` is CLOCK_MONOTONIC. False when there is nothing more for now. Where `sink` says of a record
+    /// that no writer can have written it (false), the rest of its chunk is damaged.
+    pub fn read(&mut self, now: u64, most: usize, sink: &mut impl FnMut(Item<'_>) -> bool) -> bool {
         // What cannot be read for want of a descriptor would look as if it were gone.
         self.ready = self.file.ready().is_ok();
         if !self.ready {
@@ -159,11 +171,11 @@ impl Ring {
     }
 
     /// Hands out records that are already in the buffer.
-    fn decode(&mut self, most: usize, sink: &mut impl FnMut(Item<'_>)) -> usize {
+    fn decode(&mut self, most: usize, sink: &mut impl FnMut(Item<'_>) -> bool) -> usize {
         let Some(current) = &mut self.current else { return 0 };
         let Some(offset) = current.cursor.offset.checked_sub(self.start) else { return 0 };
         let mut cursor = Cursor { offset, ..current.cursor };
-        let mut count = 0;
+        let (mut count, mut refused) = (0, false);
         while count < most {
             // One that is not there yet must be read again from where it begins.
             let before = cursor;
@@ -171,12 +183,33 @@ impl Ring {
                 cursor = before;
                 break;
             };
-            sink(Item::Record(record));
-            self.skip = false;
             count += 1;
+            if !sink(Item::Record(record)) {
+                refused = true;
+                break;
+            }
+            self.skip = false;
+            if self.cut_here {
+                self.cut_here = false;
+                self.cut += 1;
+            }
         }
         current.cursor = Cursor { offset: cursor.offset + self.start, ..cursor };
+        if refused {
+            let page = current.page;
+            self.damaged(&page);
+        }
         count
+    }
+
+    /// Nothing is read of the rest of the chunk: it makes no sense, or is not there.
+    fn damaged(&mut self, page: &ChunkPage) {
+        let reserved = self.reserved(page);
+        (self.skip, self.cut_here, self.stuck_since) = (false, false, None);
+        if let Some(current) = &mut self.current {
+            self.lost += u64::from(!std::mem::replace(&mut current.damaged, true));
+            current.cursor = Cursor { offset: reserved, calls: page.calls, ..current.cursor };
+        }
     }
 
     /// What stands at the cursor, and the cursor behind it.
@@ -216,8 +249,7 @@ impl Ring {
             return true;
         }
         if damaged {
-            self.lost += 1;
-            self.set(Cursor { offset: reserved, calls: page.calls, ..cursor });
+            self.damaged(&page);
             return true;
         }
         self.unfinished(&page, now)
@@ -228,26 +260,40 @@ impl Ring {
         let dead = self.file.still() || self.refresh().is_none_or(|p| p.abandoned);
         let since = *self.stuck_since.get_or_insert(now);
         self.skip = true;
-        let others_behind = matches!(self.peek(), Some((Step::Record(_), _)));
+        let (others_behind, damaged_behind) = match self.peek() {
+            Some((Step::Record(_), _)) => (true, false),
+            Some((step, _)) => (false, step == Step::Damaged),
+            None => (false, false),
+        };
         self.skip = dead || (others_behind && now.saturating_sub(since) > STUCK_NS);
         if self.skip {
             // Of a block that is damaged nothing was read: it is lost, and no thread was stopped there.
-            self.cut += u64::from(!self.buffer.is_empty());
+            self.cut_here |= !self.buffer.is_empty();
             self.stuck_since = None;
             let at = self.current.as_ref().map(|c| c.cursor);
             if let (Some(at), Some((Step::Pending, behind))) = (at, self.peek())
                 && at.offset == behind.offset
             {
                 // Its bytes cannot be read, and never will be.
-                self.lost += 1;
-                self.set(Cursor { offset: self.reserved(page), calls: page.calls, ..at });
+                self.damaged(page);
+                return true;
             }
+        } else if self.quiet && (damaged_behind || self.buffer.is_empty()) {
+            // The thread's mutex does not say that it has ended, but its process has.
+            self.damaged(page);
+            return true;
         }
         self.skip
     }
 
     /// All of the chunk was read: goes to the next one if its writer has left it.
     fn at_end(&mut self, page: &ChunkPage) -> bool {
+        // The head counts the calls up to where it says that the chunk ends.
+        let counted = self.current.as_ref().is_none_or(|c| c.cursor.calls == page.calls);
+        if !counted && self.reserved(page) == page.reserved as usize {
+            self.damaged(page);
+        }
+        self.cut += u64::from(std::mem::take(&mut self.cut_here));
         if self.end.is_some_and(|(sequence, _)| sequence <= page.sequence) {
             return false;
         }
@@ -333,8 +379,8 @@ impl Ring {
                 self.calls_taken = page.first_call.into();
             }
             let cursor = Cursor::new(page.base_ticks, page.first_call);
-            self.current = Some(Current { place, page, cursor });
-            (self.start, self.skip, self.stuck_since) = (CHUNK_HEADER, false, None);
+            self.current = Some(Current { place, page, cursor, damaged: false });
+            (self.start, self.skip, self.stuck_since, self.cut_here) = (CHUNK_HEADER, false, None, false);
             self.buffer.clear();
             return Some(page);
         }

@@ -199,14 +199,16 @@ impl<'a> Lane<'a> {
         Lane { stack: Stack::default(), thread: None, folder, shared, calls, shown: 0, left_out: 0, unfinished: 0 }
     }
 
+    /// False: no writer can have written it.
     #[inline(always)]
-    fn item(&mut self, item: Item<'_>) {
+    fn item(&mut self, item: Item<'_>) -> bool {
         match item {
             Item::Chunk(page) if self.thread.as_ref().is_none_or(|t| t.tid != page.tid) => self.change(page.tid),
             Item::Chunk(_) => {}
-            Item::Record(record) => self.record(&record),
+            Item::Record(record) => return self.record(&record),
             Item::Reread => self.folder.stale = true,
         }
+        true
     }
 
     /// What follows is this thread's.
@@ -220,9 +222,12 @@ impl<'a> Lane<'a> {
     }
 
     #[inline(always)]
-    fn record(&mut self, record: &Record<'_>) {
+    fn record(&mut self, record: &Record<'_>) -> bool {
         match *record {
             Record::Enter { number, slot, ticks, parent, words, .. } => {
+                if self.folder.names.made(slot).is_none() && self.folder.known(self.shared, slot).is_none() {
+                    return false;
+                }
                 self.leave(number, parent);
                 self.enter((number, slot, ticks), words);
             }
@@ -230,7 +235,7 @@ impl<'a> Lane<'a> {
                 let (frame, late) = match self.end(number) {
                     Ended::Now(frame) => (frame, false),
                     Ended::Late(frame) => (frame, true),
-                    Ended::Unknown => return,
+                    Ended::Unknown => return true,
                 };
                 let asked = frame.asked.as_ref().map(|asked| asked.1.args.memory(memory, output));
                 let memory = asked.as_deref().unwrap_or(&[]);
@@ -253,13 +258,11 @@ impl<'a> Lane<'a> {
             }
             Record::Note { .. } | Record::Lookup(_) | Record::Stack(_) => {}
         }
+        true
     }
 
     fn enter(&mut self, (number, slot, ticks): (u32, u32, u64), words: Words<'_>) {
         let around = self.stack.last().map_or(0, |frame| frame.place);
-        if self.folder.names.made(slot).is_none() {
-            self.folder.known(self.shared, slot);
-        }
         let names = &self.folder.names;
         let (Some(thread), Some(known)) = (&self.thread, names.made(slot)) else { return };
         let (words, memory) = words.split(known.words);

@@ -87,9 +87,15 @@ impl Source {
     pub fn fill(&mut self, folder: &mut Folder, shared: &mut Shared, now: u64, most: usize) -> bool {
         let events = &mut self.events;
         let more = self.ring.read(now, most, &mut |item| match item {
-            Item::Chunk(page) => events.chunk(&page, folder, shared),
+            Item::Chunk(page) => {
+                events.chunk(&page, folder, shared);
+                true
+            }
             Item::Record(record) => events.record(&record, folder, shared),
-            Item::Reread => folder.stale = true,
+            Item::Reread => {
+                folder.stale = true;
+                true
+            }
         });
         self.read_out = !more && self.ring.ready;
         self.read.extend(self.ring.done().map(|n| (n, events.pushed, events.last_ticks)));
@@ -196,12 +202,13 @@ impl Events {
         self.thread = Some(Arc::new(Thread { key, tid, process: folder.process.clone() }));
     }
 
-    fn record(&mut self, record: &Record<'_>, folder: &mut Folder, shared: &mut Shared) {
+    /// False: no writer can have written it.
+    fn record(&mut self, record: &Record<'_>, folder: &mut Folder, shared: &mut Shared) -> bool {
         match *record {
             Record::Enter { number, slot, ticks, caller, parent, words } => {
+                let Some(known) = folder.known(shared, slot) else { return false };
                 let ns = self.begins(folder.ns(&shared.clock, ticks), ticks);
                 self.leave(number, parent, &shared.filter);
-                let Some(known) = folder.known(shared, slot) else { return };
                 let at_end = shared.filter.needs_end();
                 // Calls that are shown at their end stand alone.
                 let depth = if at_end { 0 } else { self.stack.depth() };
@@ -244,9 +251,9 @@ impl Events {
                         let late = self.was_handed_out(&open, &shared.filter);
                         (open, late)
                     }
-                    Ended::Unknown => return,
+                    Ended::Unknown => return true,
                 };
-                let Some(call) = open.call.clone() else { return };
+                let Some(call) = open.call.clone() else { return true };
                 let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
                 let kept = shared.decode || open.tests.is_some();
                 let memory = if kept { call.left(memory, output).into() } else { Box::default() };
@@ -276,6 +283,7 @@ impl Events {
                 }
             }
         }
+        true
     }
 
     fn push(&mut self, event: Event, shown: bool) {

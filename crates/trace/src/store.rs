@@ -18,6 +18,8 @@ pub trait Store: Debug + Send + Sync {
     fn processes(&self) -> io::Result<Vec<String>>;
     /// A file of a process; with `write`, one whose chunks are to be given back.
     fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>>;
+    /// Names that were there once may be missing, however whole their files look.
+    fn may_lack_names(&self) -> bool;
 }
 
 /// One file of a run.
@@ -104,5 +106,9 @@ impl Store for Disk {
 
     fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>> {
         Ok(Box::new(Held::open(&self.0.join(process).join(file), write)?))
+    }
+
+    fn may_lack_names(&self) -> bool {
+        false
     }
 }

@@ -28,6 +28,7 @@ pub mod names;
 pub mod process;
 pub mod record;
 pub mod ring;
+mod shape;
 pub mod stack;
 mod words;
 

@@ -10,8 +10,8 @@
 //! Times are whole by what came before: a record lies within 2^31 ticks of the one before it, or a
 //! TIME record stands in between (a signal handler's records may be later than the one behind them).
 
+use crate::shape::{fits, makes_sense};
 use crate::stack::StackPiece;
-
 use crate::words::word;
 pub use crate::words::{FRAGMENT_WORDS, Fragment, Fragments, OUTPUT_LEN, OUTPUT_WORD, Output, Words};
 
@@ -213,7 +213,7 @@ pub enum Step<'a> {
     Record(Record<'a>),
     /// Nothing more is committed; the cursor stands where it stood.
     Pending,
-    /// The bytes make no sense; the cursor stands where it stood.
+    /// The bytes make no sense; the cursor stands in front of them.
     Damaged,
 }
 
@@ -235,7 +235,11 @@ impl Cursor {
                 return Step::Pending;
             }
             let Some(body) = rest.get(..words * 8).filter(|b| !b.is_empty()) else { return Step::Damaged };
-            let kind = (first & 0xf) as u8;
+            let (kind, meta) = ((first & 0xf) as u8, (first >> 13) as u32 & META_MAX);
+            if !fits(kind, words, meta) || first & COMMITTED != 0 && !makes_sense(kind, first, body) {
+                return Step::Damaged;
+            }
+            let before = *self;
             self.offset += words * 8;
             if kind == kind::ENTER {
                 self.calls = self.calls.wrapping_add(1);
@@ -251,7 +255,11 @@ impl Cursor {
             self.last = self.last.wrapping_add_signed(i64::from(step));
             match self.decode(kind, first, body) {
                 Some(record) => return Step::Record(record),
-                None => continue,
+                None if passes(kind, meta) => continue,
+                None => {
+                    *self = before;
+                    return Step::Damaged;
+                }
             }
         }
     }
@@ -318,5 +326,14 @@ impl Cursor {
             META_MAX => word(body, body.len() / 8 - 1).map(|n| n as u32),
             back => Some(last.wrapping_sub(back)),
         }
+    }
+}
+
+/// Whether a committed record is one to step over: given up, or of a kind that came later.
+fn passes(of: u8, meta: u32) -> bool {
+    match of {
+        kind::ENTER => meta == META_MAX,
+        kind::SKIP => true,
+        _ => of > kind::EXIT_OUTPUT,
     }
 }

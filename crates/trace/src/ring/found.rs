@@ -2,6 +2,7 @@
 //! one after the other, for there are many and nothing changes.
 
 use super::Ring;
+use super::heads::in_order;
 use crate::pages::ChunkPage;
 use cutap_wire::PAGE;
 use cutap_wire::ring::{CHUNK_HEADER, FREE};
@@ -17,7 +18,6 @@ impl Ring {
         for _ in 0..2 {
             let mut found: Vec<(u64, u32)> = self.chunks().into_iter().map(|(page, n)| (page.sequence, n)).collect();
             found.retain(|(sequence, _)| *sequence > self.sequence);
-            found.sort_unstable();
             let first = found.first().map_or(0, |f| f.0);
             let whole = found.iter().zip(0u64..).take_while(|(f, n)| f.0 == first.wrapping_add(*n)).count();
             found.truncate(whole);
@@ -41,44 +41,39 @@ impl Ring {
 
     /// Chunks behind the last one that was read, which another reader has given back.
     pub fn given_back(&mut self) -> u64 {
-        let newest =
-            (0..self.places()).filter_map(|n| self.head(n)).filter(|p| p.state == FREE).map(|p| p.sequence).max();
+        let size = self.page.map_or(0, |p| p.chunk_bytes);
+        let heads = (0..self.places()).filter_map(|n| self.head(n)).filter(|p| p.makes_sense(size));
+        let newest = heads.filter(|p| p.state == FREE).map(|p| p.sequence).max();
         // More than this cannot have been written; the number is damaged.
         newest.map_or(0, |newest| newest.saturating_sub(self.sequence).min(1 << 32))
     }
 
-    /// Heads of all chunks that hold something, with their places.
+    /// Heads of all chunks that hold something, with their places, in the order of their numbers.
     pub(super) fn chunks(&mut self) -> Vec<(ChunkPage, u32)> {
         let there = self.places();
-        (0..there).filter_map(|n| self.held(n)).collect()
+        let mut found = (0..there).filter_map(|n| self.held(n)).collect();
+        in_order(&mut found);
+        found
     }
 
     /// Places for chunks in the file.
     pub(super) fn places(&mut self) -> u32 {
         let Some(page) = self.refresh() else { return 0 };
         let bytes = self.file.length().unwrap_or(0).saturating_sub(PAGE as u64);
-        bytes.div_ceil(u64::from(page.chunk_bytes)).min(u64::from(page.chunks)) as u32
+        let there = bytes.div_ceil(u64::from(page.chunk_bytes));
+        let mut places = there.min(u64::from(page.chunks)) as u32;
+        // The file grows before its page says so, and by one; a page that says less is damaged.
+        while u64::from(places) < there && self.held(places).is_some() {
+            places += 1;
+        }
+        places
     }
 
     /// The head of a chunk that holds something, with its place.
     pub(super) fn held(&self, n: u32) -> Option<(ChunkPage, u32)> {
-        self.head(n).filter(|page| page.sequence != 0 && page.state != FREE).map(|page| (page, n))
-    }
-
-    /// Chunks that have records and no head.
-    pub(crate) fn headless(&mut self) -> u64 {
-        if self.file.still() {
-            return 0;
-        }
-        let there = self.places();
-        let is = |n: &u32| {
-            let (mut bytes, mut again) = ([0; CHUNK_HEADER + 8], [0; CHUNK_HEADER]);
-            let read = self.exact(&mut bytes, self.place(*n)).and_then(|()| self.exact(&mut again, self.place(*n)));
-            let (head, records) = bytes.split_at(CHUNK_HEADER);
-            // One that was opened a moment ago has its head by now.
-            read.is_some() && head.iter().chain(&again).all(|b| *b == 0) && records.iter().any(|b| *b != 0)
-        };
-        (0..there).filter(is).count() as u64
+        let size = self.page.map_or(0, |p| p.chunk_bytes);
+        let holds = |page: &ChunkPage| page.sequence != 0 && page.state != FREE && page.makes_sense(size);
+        self.head(n).filter(holds).map(|page| (page, n))
     }
 
     /// A chunk's head: state and number as they were before the rest. `None` when it was opened anew

@@ -1,0 +1,33 @@
+//! How many parts of a run folder's rings are damaged: what whoever shows the folder counts while it reads, for those that read nothing
+//! else of it. It only reads, and understands nothing but which slots have names.
+
+use crate::clock::{Clock, monotonic};
+use crate::end::End;
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::opened::Opened;
+use crate::ring::Item;
+use cutap_wire::record::Record;
+use std::path::Path;
+
+/// Parts that are damaged and to which nobody writes any more.
+pub fn damaged(run: &Path) -> Result<u64, Error> {
+    let opened = Opened::new(run)?;
+    let mut clock = Clock::of(opened.ticks_per_second(), false);
+    let names = opened.store.processes().unwrap_or_default();
+    let mut end = End::of(&opened);
+    for name in names {
+        let Some(mut folder) = Folder::open(&opened.store, &name, &mut clock) else { continue };
+        folder.read_names(true);
+        for mut ring in folder.new_rings(false, &mut clock) {
+            ring.end_here();
+            let mut sink = |item: Item<'_>| match item {
+                Item::Record(Record::Enter { slot, .. }) => folder.may_be_called(slot, false),
+                _ => true,
+            };
+            while ring.read(monotonic(), 1 << 20, &mut sink) {}
+            end.ring(&mut ring, &folder.process, &opened);
+        }
+    }
+    Ok(end.damaged)
+}

@@ -1,0 +1,39 @@
+//! Whether the names of a process are all there, so that a slot without one can only be damage. Where that is not sure they are not:
+//! calls whose names are lost must still be shown.
+
+use crate::bytes::read_at;
+use crate::pages::ProcPage;
+use crate::store::Store;
+use cutap_wire::count::NAME_DROPPED;
+use cutap_wire::names::{self, CELL, Cell, GROW, MAX_BYTES, cell};
+
+/// Whether they are.
+pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
+    if store.may_lack_names() || page.counters.get(NAME_DROPPED).is_none_or(|dropped| *dropped > 0) {
+        return false;
+    }
+    let Ok(file) = store.open(process, names::FILE, false) else { return false };
+    let Ok(length) = file.length() else { return false };
+    // On disk it grows by so much; a recording leaves out what is empty at its end.
+    if length > MAX_BYTES as u64 || !file.still() && !length.is_multiple_of(GROW as u64) {
+        return false;
+    }
+    let mut bytes = Vec::new();
+    if read_at(&*file, 0, length as usize, &mut bytes).is_err() || bytes.len() as u64 != length {
+        return false;
+    }
+    let (mut at, mut found) = (0, false);
+    while let Some(rest) = bytes.get(at..at + CELL) {
+        at += match cell(&bytes, at) {
+            Cell::Name(_, length) => {
+                found = true;
+                length
+            }
+            // One that was not finished was never called, but nothing is sure behind it.
+            Cell::Pending(_) => return false,
+            Cell::Empty | Cell::End if rest.iter().any(|b| *b != 0) => return false,
+            Cell::Empty | Cell::End => CELL,
+        };
+    }
+    found
+}

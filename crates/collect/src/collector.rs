@@ -144,7 +144,11 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         }),
         None if damaged > 0 => Err(Error {
             code: UNWRITTEN,
-            sentence: format!("the recording is not all there was: {}", damaged_parts(damaged, &options.run)),
+            sentence: format!(
+                "the recording is not all there was: {} in {}",
+                damaged_parts(damaged),
+                options.run.display()
+            ),
         }),
         None => Ok(()),
         Some(e) => Err(Error {

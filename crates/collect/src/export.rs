@@ -60,7 +60,7 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     let mut end = follow.end();
     look_at_programs(&mut end);
     let ended = written.and_then(|()| output.end(&end));
-    let whole = whole(&options.run, end.recording.clone());
+    let whole = whole(&options.run, end.recording.clone(), end.damaged);
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => return whole,
         ended => ended.map_err(fail)?,

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, cannot, reason, say};
 use crate::record::{Look, Recorder};
 use crate::show::{read_by_another, readable};
 use crate::written;
-use cutap_trace::{Follow, FollowOptions, short_of};
+use cutap_trace::{Follow, FollowOptions, damaged, short_of};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,11 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
         true => Ok(false),
         false => {
             recorder.unread = unread(run);
-            recorder.round(true, &mut || ()).and_then(|_| recorder.end()).map(|()| true)
+            recorder.round(true, &mut || ()).and_then(|_| {
+                // What whoever shows the folder counts: both say the same number.
+                recorder.looked_damaged = damaged(run).ok();
+                recorder.end().map(|()| true)
+            })
         }
     };
     match done {
@@ -113,7 +117,7 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
     }
     let damaged = recorder.damaged();
     if damaged > 0 {
-        lacks.push(damaged_parts(damaged, run));
+        lacks.push(format!("{} in {}", damaged_parts(damaged), run.display()));
     }
     let before = recorder.read_before();
     if before > 0 {
@@ -130,9 +134,11 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
     }
 }
 
-/// Parts of rings whose heads are damaged.
-pub(crate) fn damaged_parts(damaged: u64, run: &Path) -> String {
-    let parts =
-        if damaged == 1 { "1 part of its calls is".to_owned() } else { format!("{damaged} parts of its calls are") };
-    format!("{parts} damaged in {}", run.display())
+/// Parts of rings that are damaged.
+pub(crate) fn damaged_parts(damaged: u64) -> String {
+    if damaged == 1 {
+        "1 part of its calls is damaged".to_owned()
+    } else {
+        format!("{damaged} parts of its calls are damaged")
+    }
 }

@@ -70,9 +70,9 @@ pub fn report(options: &ReportOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     readable(&options.run)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-    let mut recording = None;
+    let (mut recording, mut damaged) = (None, 0);
     let mut read = |end: End| {
-        recording = end.recording.clone();
+        (recording, damaged) = (end.recording.clone(), end.damaged);
         end
     };
     let written = match &options.ask {
@@ -129,7 +129,7 @@ pub fn report(options: &ReportOptions) -> Result<()> {
         Err(e) if e.raw_os_error() != Some(libc::EPIPE) => {
             Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e))))
         }
-        _ => whole(&options.run, recording),
+        _ => whole(&options.run, recording, damaged),
     }
 }
 

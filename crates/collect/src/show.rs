@@ -7,6 +7,7 @@ use crate::filter::filter;
 use crate::hooks;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Look;
+use crate::recover::damaged_parts;
 use crate::written;
 use cutap_trace::{End, Follow, FollowOptions, Recording, Why, open_file, short_of};
 use std::io::ErrorKind;
@@ -43,7 +44,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         output.end(end)
     });
     let recording = end.as_ref().map_or_else(|| follow.opened().recording(), |end| end.recording.clone());
-    let whole = whole(&options.run, recording);
+    let whole = whole(&options.run, recording, end.as_ref().map_or(0, |end| end.damaged));
     if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
         say_counted(&options.run, &end);
     }
@@ -105,8 +106,8 @@ pub(crate) fn read_by_another(parts: u64) -> String {
 }
 
 /// Whether a recording, or a run folder, could be read whole: else what is missing of it, as a failure of the command that read it.
-/// One that is being written is none.
-pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
+/// One that is being written is none. Of a folder, `parts` are those that were found damaged while it was read.
+pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()> {
     let shown = path.display();
     let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.
@@ -114,11 +115,13 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>) -> Result<()> {
             return Err(Error::own(format!("{shown} was not read whole: {short}; try it again with more")));
         }
         let unread = Look::at(path).unread().filter(|_| path.is_dir());
-        return unread.map_or(Ok(()), |files| {
-            Err(Error::own(format!(
-                "{shown} is damaged, and all else in it was read: what could not be read is {files}"
-            )))
-        });
+        let unread = unread.map(|files| format!("what could not be read is {files}"));
+        let lacks: Vec<String> = (parts > 0).then(|| damaged_parts(parts)).into_iter().chain(unread).collect();
+        if lacks.is_empty() {
+            return Ok(());
+        }
+        let lacks = lacks.join("; ");
+        return Err(Error::own(format!("{shown} is damaged, and all else in it was read: {lacks}")));
     };
     let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
     // A block that is just being written is not cut off.

@@ -6,7 +6,8 @@ use cutap_trace::{Held, RingPage, list, living, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
 use cutap_wire::ring::chunk_offset;
-use cutap_wire::{PAGE, names, process};
+use cutap_wire::{PAGE, control, names, process};
+use std::collections::BTreeMap;
 use std::fs;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
@@ -21,6 +22,8 @@ pub struct Look {
     pub rings: usize,
     /// Files that cannot be read, or not whole, with the reason.
     unread: Vec<String>,
+    /// Folders that children name, and the first of them.
+    parents: BTreeMap<String, String>,
 }
 
 impl Look {
@@ -32,7 +35,20 @@ impl Look {
         for name in names.iter().filter(|n| n.starts_with('p')) {
             look.process(run, name);
         }
+        if !trims(run) {
+            look.parents(&names);
+        }
         look
+    }
+
+    /// Folders that are gone as wholes: a forked child names its parent's, which was there when it began.
+    fn parents(&mut self, names: &[String]) {
+        for (parent, child) in &self.parents {
+            if !names.contains(parent) {
+                let why = format!("it is not there, and {child} names it as that of its parent");
+                self.unread.push(format!("the folder {parent} ({why})"));
+            }
+        }
     }
 
     /// The files that cannot be read, for a sentence.
@@ -63,6 +79,11 @@ impl Look {
             }
             return;
         };
+        let parent = page[offset_of!(process::Process, parent)..].iter().take(64).take_while(|b| **b != 0).copied();
+        let parent = String::from_utf8(parent.collect()).unwrap_or_default();
+        if parent.starts_with('p') {
+            self.parents.entry(parent).or_insert_with(|| name.to_owned());
+        }
         let count = rings(&page);
         let counted = |n: usize| page[offset_of!(process::Process, counters) + n * 8..][..8] != [0; 8];
         if count > 0 && !counted(NAME_DROPPED) {
@@ -83,6 +104,13 @@ impl Look {
         self.processes += 1;
         self.rings += whole;
     }
+}
+
+/// Of a flight recorder the folders of processes that have ended are removed, as many as are too many.
+fn trims(run: &Path) -> bool {
+    let page = read_file(&run.join(control::FILE), PAGE).unwrap_or_default();
+    let flags = page.get(offset_of!(control::Control, flags)..).and_then(|b| b.first_chunk());
+    flags.is_some_and(|flags| u64::from_le_bytes(*flags) & control::FLIGHT != 0)
 }
 
 /// Why names cannot be read, or not all of them, if so. There is one at least, as no record refers to a name that is not there yet.

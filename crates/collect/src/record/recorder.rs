@@ -57,6 +57,8 @@ pub struct Recorder {
     pub begun: bool,
     /// Files of the folder that cannot be read, for a sentence.
     pub unread: Option<String>,
+    /// Parts of the folder that are damaged, where somebody has looked at all of it.
+    pub looked_damaged: Option<u64>,
 }
 
 /// What a file that is added to holds of a process already.
@@ -161,6 +163,7 @@ impl Recorder {
             cut_at: None,
             begun: false,
             unread: None,
+            looked_damaged: None,
         }
     }
 
@@ -201,7 +204,8 @@ impl Recorder {
 
     /// Chunks that are damaged in the folder.
     pub fn damaged(&self) -> u64 {
-        self.rings().map(|ring| ring.damaged(self.is_flight_recorder())).sum()
+        let taken = || self.rings().map(|ring| ring.damaged(self.is_flight_recorder())).sum();
+        self.looked_damaged.unwrap_or_else(taken)
     }
 
     /// Chunks of which this new file has nothing, for a collector had read them for its own output. What a flight recorder has no

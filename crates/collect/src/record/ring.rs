@@ -2,7 +2,7 @@
 //! `trace/ring.rs` does, with the same rule: what says that something is finished is taken from a read
 //! before the one that it is taken from.
 
-use cutap_trace::{Bytes, ChunkPage, Held, RingPage};
+use cutap_trace::{Bytes, ChunkPage, Held, RingPage, in_order};
 use cutap_wire::PAGE;
 use cutap_wire::record::COMMITTED;
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
@@ -91,18 +91,29 @@ impl Ring {
             return Vec::new();
         }
         let Some(page) = self.page else { return Vec::new() };
-        let mut found: Vec<(u64, u32)> = (0..page.chunks)
-            .map_while(|n| Some((self.head(n)?, n)))
-            .filter(|(head, _)| head.sequence > self.sequence && (head.state == FULL || last && head.state != FREE))
-            .map(|(head, n)| (head.sequence, n))
-            .collect();
-        found.sort_unstable();
+        let wanted = |head: &ChunkPage| {
+            head.sequence > self.sequence
+                && (head.state == FULL || last && head.state != FREE)
+                && head.makes_sense(page.chunk_bytes)
+        };
+        let places = if last { self.places() } else { page.chunks };
+        let heads = (0..places).map_while(|n| Some((self.head(n)?, n)));
+        let mut found: Vec<(ChunkPage, u32)> = heads.filter(|(head, _)| wanted(head)).collect();
+        in_order(&mut found);
+        let mut found: Vec<(u64, u32)> = found.into_iter().map(|(head, n)| (head.sequence, n)).collect();
         if !last {
             let next = self.sequence.saturating_add(1);
             let whole = found.iter().zip(0u64..).take_while(|(f, n)| f.0 == next.wrapping_add(*n)).count();
             found.truncate(whole);
         }
         found
+    }
+
+    /// Places for chunks; a page that says fewer than there are is damaged.
+    fn places(&self) -> u32 {
+        let Some(page) = self.page else { return 0 };
+        let held = |n: u32| self.head(n).is_some_and(|head| head.sequence != 0 && head.makes_sense(page.chunk_bytes));
+        (page.chunks..).find(|n| !held(*n)).unwrap_or(page.chunks)
     }
 
     /// Reads one of them. False when it is not finished, or another chunk by now.
@@ -124,9 +135,15 @@ impl Ring {
         let reserved = (head.reserved.min(page.chunk_bytes) as usize & !7).max(CHUNK_HEADER);
         let place = chunk_offset(n, page.chunk_bytes) as u64;
         let Chunk { before, bytes, .. } = chunk;
-        before.resize(reserved, 0);
-        bytes.resize(reserved, 0);
-        if self.file.read_exact_at(before, place).is_err() || self.file.read_exact_at(bytes, place).is_err() {
+        // Of a file that is cut off, what is there; it says itself that it is not all.
+        let there = if last { self.file.length().unwrap_or(0).saturating_sub(place) } else { u64::MAX };
+        let there = reserved.min(usize::try_from(there).unwrap_or(reserved) & !7);
+        before.resize(there, 0);
+        bytes.resize(there, 0);
+        if there < CHUNK_HEADER
+            || self.file.read_exact_at(before, place).is_err()
+            || self.file.read_exact_at(bytes, place).is_err()
+        {
             return false;
         }
         // The head as it was when all that it counts was there.
@@ -165,13 +182,14 @@ impl Ring {
 
     /// Chunks that there were and that were not taken. A number that no writer can have reached is damage.
     pub fn missing(&self) -> u64 {
-        let heads = (0..self.page.map_or(0, |p| p.chunks)).filter_map(|n| self.head(n));
+        let size = self.page.map_or(0, |p| p.chunk_bytes);
+        let heads = (0..self.places()).map_while(|n| self.head(n)).filter(|head| head.makes_sense(size));
         let newest = heads.map(|head| head.sequence).filter(|n| *n < 1 << 32).max().unwrap_or(0);
         self.skipped.min(1 << 32) + newest.saturating_sub(self.sequence)
     }
 
-    /// Chunks that were there and are damaged: a number is missing between two that were taken (not of a flight recorder, which may
-    /// have written over any), or there are records and no head.
+    /// Chunks of which whoever takes them away sees that they are damaged: a number is missing between two that were taken (not of a
+    /// flight recorder, which may have written over any), or there are records and no head.
     pub fn damaged(&self, flight: bool) -> u64 {
         let headless = |n: &u32| {
             let place = chunk_offset(*n, self.page.map_or(0, |p| p.chunk_bytes)) as u64;

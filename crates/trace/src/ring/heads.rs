@@ -43,6 +43,8 @@ pub fn in_order(found: &mut Vec<(ChunkPage, u32)>) -> usize {
     let before = found.len();
     found.truncate(from + kept);
     found.drain(..from);
+    // Of two with one number only one can have it; nothing tells which.
+    found.dedup_by_key(|(page, _)| page.sequence);
     before - found.len()
 }
 

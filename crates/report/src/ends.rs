@@ -75,7 +75,8 @@ fn missing(end: &End, lines: &mut Vec<String>) {
             "part of the trace not here: a collector has read it for its own output",
         ),
         (
-            end.chunks_lost,
+            // Of those that are damaged a sentence of its own tells.
+            end.chunks_lost.saturating_sub(end.damaged),
             "parts of the trace lost: written over before they were read, or damaged",
             "part of the trace lost: written over before it was read, or damaged",
         ),

@@ -234,7 +234,7 @@ impl End {
         // A collector that has read all of it leaves nothing but their numbers.
         self.chunks_taken += if !ring.consume && opened.is_drained() { ring.given_back() } else { 0 };
         self.overwritten += ring.calls_taken;
-        self.records_cut += ring.cut;
+        self.records_cut += ring.cut();
         if !self.running.contains(process) && !ring.abandoned() {
             self.running.push(process.clone());
         }
@@ -244,13 +244,22 @@ impl End {
     /// noted (of a child by a bare clone, of a program that went on unrecorded) looks in it as if it lived.
     pub(crate) fn recorded(&mut self, opened: &Opened) {
         self.recording = opened.recording();
+        let flight = opened.forgotten().is_some();
         if let Some(recording) = &mut self.recording {
             self.running.clear();
+            // Its own sentence says them all.
+            self.damaged = 0;
             // A flight recorder's thread may have written over any of them.
-            let holes = if opened.forgotten().is_some() { 0 } else { self.chunks_lost };
-            recording.holes = recording.holes.max(holes);
-            let before = if opened.forgotten().is_some() { 0 } else { self.chunks_taken };
-            recording.read_before = recording.read_before.max(before.saturating_sub(recording.holes));
+            recording.holes = recording.holes.max(if flight { 0 } else { self.chunks_lost });
+            // What was damaged at the beginning of a ring nobody has read.
+            let unseen = recording.holes.saturating_sub(self.chunks_lost);
+            let damaged = unseen.min(self.chunks_taken.saturating_sub(recording.read_before));
+            if !flight {
+                self.chunks_taken -= damaged;
+                self.chunks_lost = recording.holes;
+            }
+            let before = if flight { 0 } else { self.chunks_taken };
+            recording.read_before = recording.read_before.max(before);
         }
     }
 

@@ -146,7 +146,7 @@ impl Folder {
                     }
                     self.opened[k as usize] = true;
                     let mut ring = Ring::new(file, consume);
-                    ring.quiet = !self.may_go_on();
+                    ring.quiet = !consume && !self.may_go_on();
                     if self.page.tsc && !consume {
                         ring.heads(|head| clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic }));
                     }

@@ -8,10 +8,11 @@ use crate::pages::{ChunkPage, RING_PAGE, RingPage};
 use crate::short::is_short;
 use crate::store::Bytes;
 use cutap_wire::record::{COMMITTED, Cursor, Record, Step};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, chunk_offset};
 use std::collections::VecDeque;
 use std::mem::offset_of;
 
+mod end_of;
 mod found;
 mod heads;
 
@@ -68,8 +69,8 @@ pub struct Ring {
     stuck_since: Option<u64>,
     /// Step over what is not committed, up to the next record.
     skip: bool,
-    /// What was stepped over is a record that was cut off, unless what follows makes no sense: then it is none.
-    cut_here: bool,
+    /// Records of this chunk that were cut off, unless it turns out to be damaged: then they are none.
+    cut_here: u64,
     /// Nobody writes to it, as far as is known: what makes no sense stays so.
     pub quiet: bool,
     /// It could be opened the last time.
@@ -82,8 +83,8 @@ pub struct Ring {
     pub passed: u64,
     /// Chunks that make no sense from some byte on, or whose bytes are not there.
     pub lost: u64,
-    /// Records that were never finished.
-    pub cut: u64,
+    /// Records of chunks before this one that were never finished.
+    cut: u64,
 }
 
 impl Ring {
@@ -103,7 +104,7 @@ impl Ring {
             end: None,
             stuck_since: None,
             skip: false,
-            cut_here: false,
+            cut_here: 0,
             quiet: false,
             ready: true,
             taken: 0,
@@ -120,6 +121,11 @@ impl Ring {
             Err(e) if is_short(&e) => false,
             _ => self.refresh().is_none_or(|p| p.abandoned),
         }
+    }
+
+    /// Records that were never finished.
+    pub fn cut(&self) -> u64 {
+        self.cut + self.cut_here
     }
 
     /// Nothing is expected of it: its file is closed until it is read again.
@@ -189,10 +195,6 @@ impl Ring {
                 break;
             }
             self.skip = false;
-            if self.cut_here {
-                self.cut_here = false;
-                self.cut += 1;
-            }
         }
         current.cursor = Cursor { offset: cursor.offset + self.start, ..cursor };
         if refused {
@@ -202,109 +204,12 @@ impl Ring {
         count
     }
 
-    /// Nothing is read of the rest of the chunk: it makes no sense, or is not there.
-    fn damaged(&mut self, page: &ChunkPage) {
-        let reserved = self.reserved(page);
-        (self.skip, self.cut_here, self.stuck_since) = (false, false, None);
-        if let Some(current) = &mut self.current {
-            self.lost += u64::from(!std::mem::replace(&mut current.damaged, true));
-            current.cursor = Cursor { offset: reserved, calls: page.calls, ..current.cursor };
-        }
-    }
-
     /// What stands at the cursor, and the cursor behind it.
     fn peek(&self) -> Option<(Step<'_>, Cursor)> {
         let at = self.current.as_ref()?.cursor;
         let mut cursor = Cursor { offset: at.offset.checked_sub(self.start)?, ..at };
         let step = cursor.step(&self.buffer, self.buffer.len(), self.skip);
         Some((step, Cursor { offset: cursor.offset + self.start, ..cursor }))
-    }
-
-    /// The buffer has no more records: reads on, steps over what will never be finished, or goes to the
-    /// next chunk. False when there is nothing more for now.
-    fn go_on(&mut self, now: u64) -> bool {
-        let Some(at) = self.current.as_ref().map(|c| c.cursor.offset) else { return true };
-        let Some(page) = self.fill() else {
-            // The writer took the chunk again before it was read whole.
-            self.passed += 1;
-            self.current = None;
-            return true;
-        };
-        let (damaged, cursor) = match self.peek() {
-            Some((Step::Record(_), _)) => {
-                self.stuck_since = None;
-                return true;
-            }
-            Some((step, cursor)) => (step == Step::Damaged, cursor),
-            None => return false,
-        };
-        let reserved = self.reserved(&page);
-        if cursor.offset >= reserved {
-            self.set(cursor);
-            return self.at_end(&page);
-        }
-        if cursor.offset > at {
-            // Stepped over records that are nobody's, up to the end of what was read.
-            self.set(cursor);
-            return true;
-        }
-        if damaged {
-            self.damaged(&page);
-            return true;
-        }
-        self.unfinished(&page, now)
-    }
-
-    /// A record is being written, or its writer will never come back to it.
-    fn unfinished(&mut self, page: &ChunkPage, now: u64) -> bool {
-        let dead = self.file.still() || self.refresh().is_none_or(|p| p.abandoned);
-        let since = *self.stuck_since.get_or_insert(now);
-        self.skip = true;
-        let (others_behind, damaged_behind) = match self.peek() {
-            Some((Step::Record(_), _)) => (true, false),
-            Some((step, _)) => (false, step == Step::Damaged),
-            None => (false, false),
-        };
-        self.skip = dead || (others_behind && now.saturating_sub(since) > STUCK_NS);
-        if self.skip {
-            // Of a block that is damaged nothing was read: it is lost, and no thread was stopped there.
-            self.cut_here |= !self.buffer.is_empty();
-            self.stuck_since = None;
-            let at = self.current.as_ref().map(|c| c.cursor);
-            if let (Some(at), Some((Step::Pending, behind))) = (at, self.peek())
-                && at.offset == behind.offset
-            {
-                // Its bytes cannot be read, and never will be.
-                self.damaged(page);
-                return true;
-            }
-        } else if self.quiet && (damaged_behind || self.buffer.is_empty()) {
-            // The thread's mutex does not say that it has ended, but its process has.
-            self.damaged(page);
-            return true;
-        }
-        self.skip
-    }
-
-    /// All of the chunk was read: goes to the next one if its writer has left it.
-    fn at_end(&mut self, page: &ChunkPage) -> bool {
-        // The head counts the calls up to where it says that the chunk ends.
-        let counted = self.current.as_ref().is_none_or(|c| c.cursor.calls == page.calls);
-        if !counted && self.reserved(page) == page.reserved as usize {
-            self.damaged(page);
-        }
-        self.cut += u64::from(std::mem::take(&mut self.cut_here));
-        if self.end.is_some_and(|(sequence, _)| sequence <= page.sequence) {
-            return false;
-        }
-        if page.state != FULL {
-            return false;
-        }
-        if let Some(current) = self.current.take().filter(|_| self.consume) {
-            self.done.push(current.place);
-        }
-        self.skip = false;
-        true
     }
 
     /// Chunks that were read whole since the last time; in consume mode they are to be given back.
@@ -380,7 +285,8 @@ impl Ring {
             }
             let cursor = Cursor::new(page.base_ticks, page.first_call);
             self.current = Some(Current { place, page, cursor, damaged: false });
-            (self.start, self.skip, self.stuck_since, self.cut_here) = (CHUNK_HEADER, false, None, false);
+            self.cut += std::mem::take(&mut self.cut_here);
+            (self.start, self.skip, self.stuck_since) = (CHUNK_HEADER, false, None);
             self.buffer.clear();
             return Some(page);
         }

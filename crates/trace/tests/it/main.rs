@@ -2,6 +2,7 @@
 
 mod bytes;
 mod common;
+mod damage;
 mod files;
 mod fuzz;
 mod names;

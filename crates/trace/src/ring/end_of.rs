@@ -3,7 +3,7 @@
 
 use super::{Ring, STUCK_NS};
 use crate::pages::ChunkPage;
-use cutap_wire::record::{Cursor, Step};
+use cutap_wire::record::{Cursor, MAX_WORDS, Step};
 use cutap_wire::ring::FULL;
 
 impl Ring {
@@ -47,9 +47,12 @@ impl Ring {
         let dead = self.file.still() || self.refresh().is_none_or(|p| p.abandoned);
         let since = *self.stuck_since.get_or_insert(now);
         self.skip = true;
+        // A record at the end of what was read may only look too long.
+        let read = self.start + self.buffer.len();
+        let surely = |at: Cursor| at.offset + MAX_WORDS as usize * 8 <= read || read >= self.reserved(page);
         let (others_behind, damaged_behind) = match self.peek() {
             Some((Step::Record(_), _)) => (true, false),
-            Some((step, _)) => (false, step == Step::Damaged),
+            Some((step, at)) => (false, step == Step::Damaged && surely(at)),
             None => (false, false),
         };
         self.skip = dead || (others_behind && now.saturating_sub(since) > STUCK_NS);

@@ -187,16 +187,19 @@ impl End {
         let counters = folder.page.counters.into_iter().enumerate();
         // Who waits and has not ended goes on.
         for (reason, count) in counters.filter(|c| c.1 > 0 && (c.0 != reason::CALL_WAITED || !waits)) {
-            match self.counts.iter_mut().find(|c| c.reason == reason) {
-                Some(sum) => sum.count = sum.count.saturating_add(count),
-                None => self.counts.push(Count { reason, text: self.reason(reason), count }),
-            }
+            self.count(reason, count);
         }
-        self.counts.sort_by_key(|c| c.reason);
         self.processes.push(folder.process.clone());
         self.gaps.append(&mut folder.names.gaps);
         self.instances.extend(folder.names.instances());
         self.nameless += folder.names.nameless;
+    }
+
+    fn count(&mut self, reason: usize, count: u64) {
+        match self.counts.binary_search_by_key(&reason, |c| c.reason) {
+            Ok(at) => self.counts[at].count = self.counts[at].count.saturating_add(count),
+            Err(at) => self.counts.insert(at, Count { reason, text: self.reason(reason), count }),
+        }
     }
 
     /// Of launches whose parameters are not known those that a filter on what is recorded left out are not counted:
@@ -235,6 +238,10 @@ impl End {
         self.chunks_taken += if !ring.consume && opened.is_drained() { ring.given_back() } else { 0 };
         self.overwritten += ring.calls_taken;
         self.records_cut += ring.cut();
+        match ring.footprint() {
+            0 => {}
+            calls => self.count(reason::FOOTPRINT, calls),
+        }
         if !self.running.contains(process) && !ring.abandoned() {
             self.running.push(process.clone());
         }

@@ -72,6 +72,8 @@ pub struct RingPage {
     pub tid: u32,
     /// No live thread owns it.
     pub abandoned: bool,
+    /// Calls that only happened because we watch.
+    pub footprint: u64,
 }
 
 /// Bytes of a ring's first page that matter.
@@ -94,6 +96,7 @@ impl RingPage {
             chunks: u32_at(page, offset_of!(RingHeader, chunks)),
             tid: u32_at(page, offset_of!(RingHeader, tid)),
             abandoned: owner & OWNER_DIED != 0 || owner & OWNER_TID == 0,
+            footprint: u64_at(page, offset_of!(RingHeader, footprint)),
         })
     }
 }

@@ -128,6 +128,11 @@ impl Ring {
         self.cut + self.cut_here
     }
 
+    /// Calls of its threads that only happened because we watch.
+    pub fn footprint(&mut self) -> u64 {
+        self.refresh().map_or(0, |p| p.footprint)
+    }
+
     /// Nothing is expected of it: its file is closed until it is read again.
     pub fn let_go(&self) {
         self.file.let_go();

@@ -13,7 +13,7 @@ use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::Control;
 use cutap_wire::count;
-use cutap_wire::process::Process;
+use cutap_wire::ring::RingHeader;
 
 unsafe extern "C" {
     fn cutap_footprint();
@@ -26,7 +26,7 @@ pub fn entry() -> usize {
 
 global_asm!(
     ".hidden cutap_footprint, cutap_is_footprint, cutap_frame, cutap_quick_2, CUTAP_CONTROL, CUTAP_FORK",
-    ".hidden CUTAP_ASKING, CUTAP_QUIET, CUTAP_PAGE, cutap_tls",
+    ".hidden CUTAP_ASKING, CUTAP_QUIET, cutap_tls",
     ".globl cutap_footprint",
     ".type cutap_footprint,@function",
     ".text",
@@ -68,10 +68,11 @@ global_asm!(
     "  mov rax, [rax + 8]",
     "  cmp dword ptr [rax], 0",
     "  je 5f", // the runtime reports no launches now
-    "  mov rax, [rip + CUTAP_PAGE]",
-    "  test rax, rax",
-    "  jz 5f",
-    "  lock inc qword ptr [rax + {counter}]",
+    // Counted in this thread's own ring: a number of the whole process would be fought for at each launch.
+    "  mov rax, [rip + cutap_tls@GOTTPOFF]",
+    "  mov rax, fs:[rax]",
+    "  mov rax, [rax + {header}]",
+    "  inc qword ptr [rax + {counter}]",
     "  pop rcx",
     ".cfi_adjust_cfa_offset -8",
     "  pop rax",
@@ -159,7 +160,8 @@ global_asm!(
     first = const FIRST,
     reported = const offset_of!(Block, reported),
     asked = const offset_of!(Block, asked.0),
-    counter = const offset_of!(Process, counters) + 8 * count::FOOTPRINT,
+    header = const offset_of!(Block, header),
+    counter = const offset_of!(RingHeader, footprint),
 );
 
 /// Answers of `cutap_is_footprint`. `BY_QUICK` is for functions of two words.

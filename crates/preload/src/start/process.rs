@@ -16,9 +16,8 @@ use cutap_wire::{MAGIC, PAGE, VERSION};
 
 /// `NONE`, `MADE`, `FAILED`, or the thread that is making it.
 static STATE: AtomicU32 = AtomicU32::new(NONE);
-/// `footprint_x86_64` counts there, too.
-#[unsafe(no_mangle)]
-static CUTAP_PAGE: AtomicPtr<Process> = AtomicPtr::new(core::ptr::null_mut());
+/// The page of this process.
+static HERE: AtomicPtr<Process> = AtomicPtr::new(core::ptr::null_mut());
 /// What was counted before there was a page.
 static EARLY: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 
@@ -145,7 +144,7 @@ pub fn settled() -> bool {
 
 /// The page is whole; what was counted elsewhere comes along.
 fn show(page: *mut Process) {
-    let before = CUTAP_PAGE.swap(page, AcqRel);
+    let before = HERE.swap(page, AcqRel);
     // SAFETY: null or mapped for ever, both; the new one was just made.
     let (page, before) = unsafe { (&*page, before.as_ref().map_or(&EARLY, |b| &b.counters)) };
     for (to, from) in page.counters.iter().zip(before) {
@@ -235,7 +234,7 @@ fn fill(q: &mut Process, (pid, ppid): (u32, u32), forked: bool, parent: &[u8]) {
 
 fn page() -> Option<&'static Process> {
     // SAFETY: null or mapped for ever.
-    unsafe { CUTAP_PAGE.load(Acquire).as_ref() }
+    unsafe { HERE.load(Acquire).as_ref() }
 }
 
 /// Counts what was not done, by its reason.
@@ -277,6 +276,6 @@ pub fn forked() {
     }
     WITHOUT.store(false, Relaxed);
     SETTLING.store(0, Relaxed);
-    CUTAP_PAGE.store(core::ptr::null_mut(), Release);
+    HERE.store(core::ptr::null_mut(), Release);
     STATE.store(NONE, Release);
 }

@@ -1,6 +1,7 @@
 //! NVIDIA's real runtimes under cutap, linked in and shared, on the simulated driver: every runtime call by name, once, with its
 //! instance; the program and a profiler undisturbed.
 
+mod asked;
 mod every;
 mod export;
 mod forum;

@@ -1,0 +1,35 @@
+//! What a runtime asks the driver only because its launches are watched: each thread counts it in its own ring.
+
+use crate::FOOTPRINT;
+use crate::real::{linked, program, text};
+use cutap_e2e::{cutap, finish, scratch};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Each thread counts its own: the number is exact however many there are, whoever gets their rings, and though the process was killed; in
+/// the run folder, in the recording and where calls are only counted.
+#[test]
+fn what_a_runtime_asks_because_we_watch_is_counted_by_each_thread() {
+    let Some(program) = program("asked", linked("13.0"), &[]) else { return };
+    let folder = scratch("asked");
+    let (file, run) = (folder.join("run.cutap"), folder.join("run"));
+    let cutap = |words: &[&str], paths: &[&Path]| finish(Command::new(cutap()).args(words).args(paths));
+    let asked = |json: &str| {
+        let lines = json.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let end = lines.filter(|l| l["type"] == "end").last().expect("an end");
+        let counts = end["counts"].as_array().expect("a list").iter().filter(|c| text(c, "text").contains(FOOTPRINT));
+        counts.map(|c| c["count"].as_u64().expect("a number")).sum::<u64>()
+    };
+    let recorded = cutap(&["record", "--sim", "-o"], &[&file, Path::new("--"), &program]);
+    assert!(!recorded.status.success(), "{}", recorded.stderr);
+    assert_eq!(asked(&cutap(&["show", "-c", "--json"], &[&file]).stdout), 4000);
+    for flags in [&["-c"][..], &["-C"]] {
+        let words = [&["trace", "--sim", "--json", "-o", "/dev/null"], flags, &["--run"]].concat();
+        cutap(&words, &[&run, Path::new("--"), &program]);
+        let shown = cutap(&[&["show", "--json"], flags].concat(), &[&run]);
+        assert_eq!(asked(&shown.stdout), 4000, "{flags:?} {}", shown.stderr);
+        fs::remove_dir_all(&run).expect("a folder of ours");
+    }
+}

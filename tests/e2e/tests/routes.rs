@@ -221,6 +221,16 @@ fn opened_while_others_look_up() {
 }
 
 #[test]
+fn opened_with_what_it_needs_while_others_look_up() {
+    case("opened_with_its_own").counts();
+}
+
+#[test]
+fn libraries_come_back_while_another_namespace_hides_that_they_were_gone() {
+    case("another_namespace").counts();
+}
+
+#[test]
 fn constructors_look_up_while_others_open_and_close() {
     case("constructor_lookup").counts();
 }
@@ -239,6 +249,11 @@ fn forks_while_others_look_up() {
 #[test]
 fn forks_while_others_open_and_close() {
     case("fork_while_open").counts();
+}
+
+#[test]
+fn forked_children_open_while_others_look_up() {
+    case("fork_then_open").counts();
 }
 
 /// What is not wanted keeps the pointers that the program has without us, whichever way it asks; what is wanted has none of them.

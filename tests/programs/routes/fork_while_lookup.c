@@ -1,9 +1,10 @@
-/* 300 forks while threads look symbols up, and in the second program also open and close; each child looks up and calls too. A
- * child that inherits a lock in a taken state hangs: it is then ended by its alarm, and the parent says so. dlopen and dlclose hold
- * the lock that dl_iterate_phdr takes and dlsym does not: without us no child hangs in either program. */
+/* 300 forks while threads look symbols up, and in the second program also open and close; each child looks up and calls too, and in the
+ * third opens a library. A child that inherits a lock in a taken state hangs: it is then ended by its alarm, and the parent says so. dlopen and dlclose hold
+ * the lock that dl_iterate_phdr takes and dlsym does not: without us no child hangs in any of them. */
 //: lib libforked.so -DLIBRARY -l:libcuda.so.1
 //: exe fork_while_lookup -DOTHERS=looks_up -l:libcuda.so.1
 //: exe fork_while_open -DOTHERS=opens -l:libcuda.so.1
+//: exe fork_then_open -DOTHERS=looks_up -DCHILD_OPENS -l:libcuda.so.1
 #include "fixture.h"
 #include <pthread.h>
 #include <signal.h>
@@ -42,6 +43,10 @@ int main(void) {
         pid_t child = fork();
         if (!child) {
             alarm(5);
+#ifdef CHILD_OPENS
+            void *h = dlopen("libforked.so", RTLD_NOW | RTLD_LOCAL);
+            CHECK(h && ((int (*)(void))dlsym(h, "work"))() == 0);
+#endif
             _exit(look_up_and_call() || cuInit(0));
         }
         CHECK(child > 0 && waitpid(child, &status, 0) == child);

@@ -36,15 +36,13 @@ pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
             .flatten();
     }
     let mut f = Some(f);
-    // The last look knows where it is and all of it, if it is still there and nothing was unloaded since.
+    // The last look knows where it is and all of it, if nothing was loaded since, anywhere: then what is still there is the same.
     let known = objects::with(|s| {
         let of = |o: &&Object| o.id != 0 && address >= o.span.0 && address < o.span.1;
-        let (place, o) = s.objects().iter().enumerate().find(|(_, o)| of(o))?;
-        let mut at = 0;
+        let o = s.objects().iter().find(of)?;
         find(|info| {
-            let here = at == place;
-            at += 1;
-            (here && s.known(info, place).is_some() && info.holds(address)).then(|| f.take().map(|f| f(o)))
+            let here = o.base == info.addr && o.path == info.name && s.adds == info.adds;
+            (here && info.holds(address)).then(|| f.take().map(|f| f(o)))
         })
     });
     if let Some(result) = known.flatten().flatten() {

@@ -9,13 +9,20 @@ use crate::routes::{dlsym, quiet};
 use crate::sys::libc::PhdrInfo;
 use crate::{start, sys, thread};
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use cutap_wire::count;
 
 /// Our own calls inside the loader's list: where the lock itself is not known, a child forked while it
 /// was not zero must never make one.
 static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
 static OFF: AtomicBool = AtomicBool::new(false);
+/// Forks that libc has told of and that are not over, and the thread that makes the last of them. The list's lock is not made new in a
+/// child, which would hang in its next dlopen: so nobody of us is inside while libc forks, as nobody is who calls dlsym without us.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+static FORKER: AtomicU32 = AtomicU32::new(0);
+/// How often one waits for the other, 50 microseconds each time, a second or two together: a first look takes its time, and so does the fork
+/// of a large process, but nobody may wait for good.
+const TURNS: u32 = 20_000;
 /// The loader bound a word behind our back: all words are to be looked at again.
 static AGAIN: AtomicBool = AtomicBool::new(false);
 
@@ -51,7 +58,11 @@ fn look_if_changed(late: usize) {
     }
 }
 
+/// How often a list is made anew because another thread has loaded something meanwhile.
+const PATIENCE: u32 = 16;
+
 fn look(mut room: usize, late: Option<usize>, again: bool) {
+    let mut tries = 0;
     loop {
         let s = Snapshot::new(room);
         if s.is_null() {
@@ -71,12 +82,14 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
         }
         objects::with(|was| carry_over(snapshot, was, again));
         dlsym::barrier();
-        let mut rewrite = words::Rewrite { snapshot, late, numbered: false, stale: false, place: 0 };
+        let mut rewrite =
+            words::Rewrite { snapshot, late, numbered: false, stale: false, place: 0, hurry: tries >= PATIENCE };
         // SAFETY: the callback's own data.
         unsafe { iterate(finish_one, (&raw mut rewrite).cast()) };
         if rewrite.stale {
             // SAFETY: nobody else knows of it.
             unsafe { snapshot.free() };
+            tries += 1;
             continue;
         }
         // SAFETY: made above, and not used after.
@@ -113,7 +126,7 @@ unsafe extern "C" fn list_elsewhere(_: *const PhdrInfo, _: usize, data: *mut c_v
 /// What was looked at stays so, until something was unloaded: then an address may belong to another
 /// library now.
 fn carry_over(s: &mut Snapshot, was: &Snapshot, again: bool) {
-    let unloaded = s.subs != was.subs;
+    let unloaded = s.subs != was.subs || !s.is_alone() || !was.is_alone();
     let same_epoch = !unloaded && !again;
     for (place, o) in s.objects_mut().iter_mut().enumerate() {
         if let Some(old) = was.same(o, place) {
@@ -149,6 +162,41 @@ pub fn forked() {
     loaded::forked();
 }
 
+/// Called by libc before a fork: those that are inside the list come out.
+pub fn before_fork() {
+    FORKER.store(sys::gettid(), SeqCst);
+    FORKS.fetch_add(1, SeqCst);
+    // Who forks inside the list itself keeps the others waiting there.
+    let mut turns = if lock::is_mine() { 0 } else { TURNS };
+    while turns > 0 && IN_FLIGHT.load(SeqCst) != 0 {
+        sys::sleep_us(50);
+        turns -= 1;
+    }
+}
+
+/// Called by libc in the parent.
+pub fn after_fork() {
+    FORKS.fetch_sub(1, SeqCst);
+}
+
+/// Called by libc in the child.
+pub fn after_fork_in_child() {
+    FORKS.store(0, SeqCst);
+}
+
+/// This thread goes inside the list; further inside, if it is there already, for then a fork waits for it.
+fn go_in() {
+    for _ in 0..TURNS {
+        IN_FLIGHT.fetch_add(1, SeqCst);
+        if FORKS.load(SeqCst) == 0 || lock::is_mine() || FORKER.load(SeqCst) == sys::gettid() {
+            return;
+        }
+        IN_FLIGHT.fetch_sub(1, SeqCst);
+        sys::sleep_us(50);
+    }
+    IN_FLIGHT.fetch_add(1, SeqCst);
+}
+
 /// Lists through the loader, counted.
 ///
 /// # Safety
@@ -160,7 +208,7 @@ pub unsafe fn iterate(f: crate::sys::libc::PhdrCallback, data: *mut c_void) {
     if let Some(call) = dlsym::loaders_list() {
         // A handler that left by siglongjmp would leave the loader's lock taken.
         let signals = sys::block_signals();
-        IN_FLIGHT.fetch_add(1, SeqCst);
+        go_in();
         // SAFETY: the caller's promise.
         unsafe { call(f, data) };
         IN_FLIGHT.fetch_sub(1, SeqCst);
@@ -190,7 +238,9 @@ fn list(snapshot: &mut Snapshot) {
         // SAFETY: the callback's own data.
         unsafe { iterate(one, (&raw mut both).cast()) };
     };
-    if objects::with(|before| fill(snapshot, Some(before))).is_none() {
+    let knew = objects::with(|before| fill(snapshot, Some(before))).is_some();
+    if !knew || !snapshot.is_alone() {
+        snapshot.clear();
         fill(snapshot, None);
     }
 }

@@ -182,10 +182,19 @@ impl Snapshot {
             false => self.objects().iter().position(is),
         }
     }
-    /// The object that `dl_iterate_phdr` tells of, if nothing was unloaded since it was looked at: then it is no other one.
-    pub fn known(&self, info: &PhdrInfo, place: usize) -> Option<&Object> {
-        let o = self.objects().get(place).filter(|_| self.subs == info.subs)?;
+    /// Whether what was unloaded is told by `subs`: where there are other namespaces, glibc's is a number of something else.
+    pub fn is_alone(&self) -> bool {
+        self.missed == 0 && self.adds.wrapping_sub(self.subs) == self.count as u64
+    }
+    /// The object that `dl_iterate_phdr` tells of, if nothing was unloaded since it was looked at: then it is no other one. That
+    /// holds if the list that is being made turns out to be alone too.
+    fn known(&self, info: &PhdrInfo, place: usize) -> Option<&Object> {
+        let o = self.objects().get(place).filter(|_| self.subs == info.subs && self.is_alone())?;
         (o.base == info.addr && o.path == info.name).then_some(o)
+    }
+    /// Begins anew.
+    pub fn clear(&mut self) {
+        (self.count, self.missed, self.watching) = (0, 0, 0);
     }
 
     /// Adds what `dl_iterate_phdr` tells of one object, of which `before` may know all.

@@ -6,8 +6,8 @@
 //! own lock is the only mutual exclusion.
 
 use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela, is_function};
-use super::live;
 use super::objects::{Object, Snapshot};
+use super::{live, notice};
 use crate::routes::{dlsym, first_call, quiet};
 use crate::sys::{self, PROT_READ, PROT_WRITE, libc::PhdrInfo};
 use crate::{slots, start};
@@ -27,9 +27,11 @@ pub struct Rewrite<'a> {
     pub late: Option<usize>,
     /// The objects have their numbers.
     pub numbered: bool,
-    /// Something was unloaded since the list was made: another object may stand in its place, so the
-    /// list is of no use.
+    /// Something was unloaded since the list was made, so that another object may stand in its place, or loaded: a plugin may have been
+    /// listed without what it needs, and its words lead there. The list is of no use.
     pub stale: bool,
+    /// What is loaded all the time is looked at the next time.
+    pub hurry: bool,
     /// Objects that were told of so far.
     pub place: usize,
 }
@@ -58,9 +60,13 @@ impl Rewrite<'_> {
     /// # Safety
     /// `info` is what `dl_iterate_phdr` gave: the object is mapped.
     pub unsafe fn object(&mut self, info: &PhdrInfo) {
-        self.stale |= info.subs != self.snapshot.subs;
+        let more = info.adds != self.snapshot.adds;
+        self.stale |= info.subs != self.snapshot.subs || more && !self.hurry;
         if self.stale {
             return;
+        }
+        if more {
+            notice::look_again();
         }
         let found = self.snapshot.place_of(info, self.place);
         self.place += 1;

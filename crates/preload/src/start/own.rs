@@ -8,6 +8,7 @@
 
 use super::identity::Identity;
 use super::{Path, control, switch};
+use crate::loader::notice;
 use crate::routes::instances;
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering::*};
@@ -45,12 +46,21 @@ pub fn watch_forks() {
         && let Some(register) = sys::libc::register_atfork()
     {
         // SAFETY: functions of ours, which stay.
-        unsafe { register(Some(before_fork), None, Some(in_child), core::ptr::null_mut()) };
+        unsafe { register(Some(before_fork), Some(in_parent), Some(in_child), core::ptr::null_mut()) };
     }
 }
 
 /// Called by libc. Looks once after each time that some process was switched alone.
 unsafe extern "C" fn before_fork() {
+    look_before_fork();
+    notice::before_fork();
+}
+
+unsafe extern "C" fn in_parent() {
+    notice::after_fork();
+}
+
+fn look_before_fork() {
     static LOOKED: AtomicU32 = AtomicU32::new(0);
     let alone = control().map_or(0, |c| c.alone.load(SeqCst));
     if OWNER.load(Acquire) != 0 || LOOKED.swap(alone, AcqRel) == alone {
@@ -64,6 +74,7 @@ unsafe extern "C" fn before_fork() {
 
 /// Called by libc in a forked child. One that was made without libc takes its page at its first call that is recorded.
 unsafe extern "C" fn in_child() {
+    notice::after_fork_in_child();
     let signals = sys::block_signals();
     take(&[]);
     sys::restore_signals(signals);

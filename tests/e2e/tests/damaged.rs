@@ -190,19 +190,61 @@ fn names_that_are_missing_take_no_calls_away() {
     }
 }
 
+/// Nothing is said of damage.
+fn is_good(from: &Path, when: &str) {
+    let export = from.with_extension("exported");
+    for words in [&["show"][..], &["report"], &["report", "--leaks"], &["export", "--json"]] {
+        let paths: &[&Path] = if words[0] == "export" { &[&export, from] } else { &[from] };
+        let read = run(words, paths);
+        let bad = read.stderr.contains("damaged") || read.stderr.contains("parts of its calls");
+        assert_eq!((read.status.code(), bad), (Some(0), false), "{when}, {words:?}: {}", read.stderr);
+        assert!(!both(&read).contains("slot "), "{when}, {words:?}");
+    }
+}
+
+/// A thread that is killed while it makes its ring leaves it empty, or its first page without its first word, and no calls.
+#[test]
+fn a_ring_that_was_just_being_made_is_not_damaged() {
+    let folder = scratch("damage_making");
+    let (from, file) = (folder.join("run"), folder.join("new.cutap"));
+    let mut program = under_env(&from, "steady").spawn().unwrap();
+    let ring = || from.is_dir() && fs::read_dir(&from).unwrap().flatten().any(|e| e.path().join("t1.ring").exists());
+    wait_for("calls", LONG, ring);
+    std::thread::sleep(Duration::from_millis(100));
+    program.kill().unwrap();
+    program.wait().unwrap();
+    is_good(&from, "killed");
+    let ring = process(&from).join("t1.ring");
+    let good = fs::read(&ring).unwrap();
+    let finished = [&good[..16], &[1, 0, 0, 0], &good[20..PAGE], &[0; CHUNK]].concat();
+    let begun = [&[0; 8], &good[8..16], &[1, 0, 0, 0], &[0; PAGE - 20], &[0; CHUNK]].concat();
+    let mut thread = begun.clone();
+    thread[PAGE + CHUNK - 1] = 1;
+    let made = [
+        ("empty", vec![]),
+        ("a page", vec![0; PAGE]),
+        ("with room for calls", vec![0; PAGE + CHUNK]),
+        ("a page without its first word", begun),
+        ("a page and no call", finished),
+    ];
+    for (what, bytes) in made {
+        fs::write(&ring, bytes).unwrap();
+        is_good(&from, what);
+        let _ = fs::remove_file(&file);
+        let recovered = run(&["recover"], &[&from, Path::new("-o"), &file]);
+        assert!(recovered.status.success(), "{what}: {recovered:?}");
+        is_good(&file, what);
+    }
+    // What has anything behind its first page was more than that.
+    for (what, bytes) in [("not a page", vec![0; PAGE - 1]), ("something in it", thread)] {
+        fs::write(&ring, bytes).unwrap();
+        is_said_alike(&from, &file, what, None, Some("t1.ring (its head is damaged)"));
+    }
+}
+
 /// Nothing of what a program leaves in any way is damage.
 #[test]
 fn what_is_killed_or_lives_is_not_damaged() {
-    let is_good = |from: &Path, when: &str| {
-        let export = from.with_extension("exported");
-        for words in [&["show"][..], &["report"], &["report", "--leaks"], &["export", "--json"]] {
-            let paths: &[&Path] = if words[0] == "export" { &[&export, from] } else { &[from] };
-            let read = run(words, paths);
-            let bad = read.stderr.contains("damaged") || read.stderr.contains("parts of its calls");
-            assert_eq!((read.status.code(), bad), (Some(0), false), "{when}, {words:?}: {}", read.stderr);
-            assert!(!both(&read).contains("slot "), "{when}, {words:?}");
-        }
-    };
     for times in [40, 250, 700, 1300] {
         let folder = scratch(&format!("damage_killed{times}"));
         let (from, file) = (folder.join("run"), folder.join("new.cutap"));

@@ -5,7 +5,7 @@ use super::process::{MOST_RINGS, read_page, rings};
 use cutap_trace::{Held, RingPage, list, living, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
-use cutap_wire::ring::chunk_offset;
+use cutap_wire::ring::{RingHeader, chunk_offset};
 use cutap_wire::{PAGE, control, names, process};
 use std::collections::BTreeMap;
 use std::fs;
@@ -94,11 +94,12 @@ impl Look {
         for k in 0..count.min(MOST_RINGS) {
             let file = format!("t{k}.ring");
             match state(&folder.join(&file)) {
-                Ok(None) => whole += 1,
-                Ok(Some(why)) => bad(&file, &why),
+                State::Whole => whole += 1,
+                State::BeingMade => {}
+                State::Bad(why) => bad(&file, &why),
                 // A number whose ring could not be made is nobody's, and counted.
-                Err(()) if counted(NO_RING) => {}
-                Err(()) => bad(&file, "it is not there or cannot be opened"),
+                State::Absent if counted(NO_RING) => {}
+                State::Absent => bad(&file, "it is not there or cannot be opened"),
             }
         }
         self.processes += 1;
@@ -144,12 +145,41 @@ fn names_state(path: &Path, forked: bool) -> Option<&'static str> {
     (file.len() % GROW != 0).then_some("it is cut off, so functions may have no names")
 }
 
-/// Why a ring cannot be read whole, if it cannot. An error: there is none.
-fn state(path: &Path) -> Result<Option<String>, ()> {
-    let file = open_file(path, false).map_err(|_| ())?;
+/// A ring.
+enum State {
+    Whole,
+    /// Its thread was killed while it made it, before its first call.
+    BeingMade,
+    /// Why it cannot be read whole.
+    Bad(String),
+    Absent,
+}
+
+fn state(path: &Path) -> State {
+    let Ok(file) = open_file(path, false) else { return State::Absent };
+    let Ok(length) = file.metadata().map(|data| data.len()) else { return State::Absent };
     let mut head = vec![0; PAGE];
     let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
-    let Some(page) = page else { return Ok(Some("its head is damaged".into())) };
-    let length = file.metadata().map_err(|_| ())?.len();
-    Ok((length < chunk_offset(page.chunks, page.chunk_bytes) as u64).then(|| format!("it is cut off at byte {length}")))
+    match page {
+        Some(page) if length < chunk_offset(page.chunks, page.chunk_bytes) as u64 => {
+            State::Bad(format!("it is cut off at byte {length}"))
+        }
+        Some(_) => State::Whole,
+        None if is_being_made(path, length) => State::BeingMade,
+        None => State::Bad("its head is damaged".into()),
+    }
+}
+
+/// Empty, or without the word that its writer stores last, and nothing behind what it stores before that. It has one chunk at most.
+fn is_being_made(path: &Path, length: u64) -> bool {
+    if length == 0 {
+        return true;
+    }
+    let most = PAGE + cutap_file::MOST_BYTES;
+    if !(PAGE as u64..=most as u64).contains(&length) {
+        return false;
+    }
+    let bytes = read_file(path, most).unwrap_or_default();
+    let zero = |part: Option<&[u8]>| part.is_some_and(|part| part.iter().all(|b| *b == 0));
+    zero(bytes.get(..offset_of!(RingHeader, version))) && zero(bytes.get(offset_of!(RingHeader, tid)..))
 }

@@ -200,5 +200,6 @@ impl Folder {
 fn read_page(file: &dyn Bytes) -> Option<ProcPage> {
     let mut bytes = Vec::new();
     read_at(file, 0, PAGE, &mut bytes).ok()?;
-    ProcPage::parse(&bytes)
+    // Of one that is cut short nobody knows what is missing.
+    ProcPage::parse(&bytes).filter(|_| bytes.len() == PAGE)
 }

@@ -190,6 +190,48 @@ fn names_that_are_missing_take_no_calls_away() {
     }
 }
 
+/// Says 125 and this, whoever reads the folder and whoever takes it into a file, and as many lines of calls are in both.
+fn says_of_file(from: &Path, file: &Path, what: &str, said: &str) -> (Finished, Finished) {
+    let _ = fs::remove_file(file);
+    let export = from.with_extension("exported");
+    for words in [&["report"][..], &["show", "-c"], &["export", "--json"], &["recover"]] {
+        let paths: &[&Path] = match words[0] {
+            "export" => &[&export, from],
+            "recover" => &[from, Path::new("-o"), file],
+            _ => &[from],
+        };
+        let read = run(words, paths);
+        assert_eq!(
+            (read.status.code(), read.stderr.matches(said).count()),
+            (Some(125), 1),
+            "{what}, {words:?}: {read:?}"
+        );
+        assert!(!read.stderr.contains("of its calls"), "{what}, {words:?}: {}", read.stderr);
+    }
+    let (of_folder, of_file) = (run(&["show"], &[from]), run(&["show"], &[file]));
+    assert_eq!((of_folder.status.code(), of_file.status.code()), (Some(125), Some(125)), "{what}: {of_file:?}");
+    assert!(of_file.stderr.contains(said) && !of_file.stderr.contains("of its calls"), "{what}: {}", of_file.stderr);
+    let calls = |read: &Finished| read.stdout.lines().filter(|line| line.contains('(')).count();
+    assert_eq!(calls(&of_folder), calls(&of_file), "{what}");
+    (of_folder, of_file)
+}
+
+/// Of a process whose page is cut short nothing is read, by nobody.
+#[test]
+fn a_page_of_a_process_that_is_cut_short() {
+    let folder = scratch("damage_page");
+    let (from, file) = (folder.join("run"), folder.join("new.cutap"));
+    assert!(finish(&mut under_env(&from, "layers")).status.success());
+    let page = process(&from).join("proc");
+    let good = fs::read(&page).unwrap();
+    for length in [0, 12, 62, 63, 100, 1000, 4095] {
+        fs::write(&page, &good[..length]).unwrap();
+        let said = "/proc (it is damaged or not there, so nothing of this process can be read)";
+        let (shown, taken) = says_of_file(&from, &file, &format!("{length} bytes"), said);
+        assert!(!shown.stdout.contains("cuInit") && !taken.stdout.contains("cuInit"), "{length} bytes");
+    }
+}
+
 /// Nothing is said of damage.
 fn is_good(from: &Path, when: &str) {
     let export = from.with_extension("exported");

@@ -62,6 +62,7 @@ pub use follow_options::FollowOptions;
 pub use going::{Listing, is_gone, living};
 pub use handed::Handed;
 pub use held::Held;
+pub use named::is_whole;
 pub use names::printable;
 pub use noticed::noticed;
 pub use opened::Opened;

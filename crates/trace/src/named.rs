@@ -1,11 +1,11 @@
 //! Whether the names of a process are all there, so that a slot without one can only be damage. Where that is not sure they are not:
 //! calls whose names are lost must still be shown.
 
-use crate::bytes::read_at;
+use crate::bytes::{read_at, u64_at};
 use crate::pages::ProcPage;
 use crate::store::Store;
 use cutap_wire::count::NAME_DROPPED;
-use cutap_wire::names::{self, CELL, Cell, GROW, MAX_BYTES, cell};
+use cutap_wire::names::{self, CELL, Cell, GROW, MAX_BYTES, Name, cell, kind};
 
 /// Whether they are.
 pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
@@ -25,6 +25,8 @@ pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
     let (mut at, mut found) = (0, false);
     while let Some(rest) = bytes.get(at..at + CELL) {
         at += match cell(&bytes, at) {
+            // What stood behind one that is cut off is gone too.
+            Cell::Name(name, length) if !is_whole(rest, &name, length) => return false,
             Cell::Name(_, length) => {
                 found = true;
                 length
@@ -36,4 +38,17 @@ pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
         };
     }
     found
+}
+
+/// Whether all of a name is there: it begins at the beginning of these bytes and takes so many. Where the rest of a file is zeros, the
+/// last name ends in them.
+pub fn is_whole(bytes: &[u8], name: &Name<'_>, length: usize) -> bool {
+    let said = u64_at(bytes, 0) >> 32;
+    let text = name.t.last().or(name.s.last());
+    // Numbers may end in zeros, but a cell of them does not consist of them.
+    let binary = matches!(name.kind, kind::KERNEL_PARAMETERS | kind::LOADED);
+    let last = bytes.get(length.saturating_sub(CELL)..length).unwrap_or(&[]);
+    said == (names::FIXED + name.s.len() + name.t.len()) as u64
+        && (binary || text != Some(&0))
+        && last.iter().any(|b| *b != 0)
 }

@@ -232,6 +232,26 @@ fn a_page_of_a_process_that_is_cut_short() {
     }
 }
 
+/// Zeros from the middle of a name on take the names behind it, too: calls of those are shown.
+#[test]
+fn names_that_end_within_one() {
+    let folder = scratch("damage_half_names");
+    let (from, file) = (folder.join("run"), folder.join("new.cutap"));
+    assert!(finish(&mut under_env(&from, "layers")).status.success());
+    let names = process(&from).join("names");
+    let good = fs::read(&names).unwrap();
+    let at = good.windows(10).position(|w| w == b"cudaMalloc").expect("a name") + 3;
+    for at in [at, at.next_multiple_of(64) + 41, at.next_multiple_of(64) + 48, at.next_multiple_of(64) + 51] {
+        let mut bytes = good.clone();
+        bytes[at..].fill(0);
+        fs::write(&names, bytes).unwrap();
+        let said = "/names (it is damaged, so functions may have no names)";
+        let (shown, taken) = says_of_file(&from, &file, &format!("zeros from {at}"), said);
+        let nameless = |read: &Finished| read.stdout.matches("slot ").count();
+        assert!(nameless(&shown) > 0 && nameless(&shown) == nameless(&taken), "zeros from {at}: {shown:?}");
+    }
+}
+
 /// Nothing is said of damage.
 fn is_good(from: &Path, when: &str) {
     let export = from.with_extension("exported");

@@ -2,7 +2,7 @@
 //! never says that of a process that lives, which may be making the file just now.
 
 use super::process::{MOST_RINGS, read_page, rings};
-use cutap_trace::{Held, RingPage, list, living, open_file, read_file};
+use cutap_trace::{Held, RingPage, is_whole, list, living, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
 use cutap_wire::ring::{RingHeader, chunk_offset};
@@ -127,8 +127,9 @@ fn names_state(path: &Path, forked: bool) -> Option<&'static str> {
     let (mut at, mut found, mut strange) = (0, false, false);
     while at + CELL <= file.len() {
         at += match cell(&file, at) {
-            Cell::Name(_, bytes) => {
+            Cell::Name(name, bytes) => {
                 found = true;
+                strange |= !is_whole(&file[at..], &name, bytes);
                 bytes
             }
             Cell::Pending(bytes) => bytes,

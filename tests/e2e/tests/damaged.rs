@@ -252,6 +252,29 @@ fn names_that_end_within_one() {
     }
 }
 
+/// A page that counts fewer rings than there are: those beyond are not read, which is said if they have calls.
+#[test]
+fn a_page_that_counts_too_few_rings() {
+    let folder = scratch("damage_count");
+    let (from, file) = (folder.join("run"), folder.join("new.cutap"));
+    assert!(finish(&mut under_env(&from, "steady")).status.success());
+    let (page, ring) = (process(&from).join("proc"), process(&from).join("t2.ring"));
+    let (good, whole) = (fs::read(&page).unwrap(), fs::read(&ring).unwrap());
+    assert_eq!(good[56..60], [3, 0, 0, 0], "rings are counted where this test takes them to be");
+    for count in [0, 1, 2] {
+        fs::write(&page, [&good[..56], &[count], &good[57..]].concat()).unwrap();
+        let said = format!(
+            "/proc (it is damaged: it counts {count} rings, so that t{count}.ring, which has calls, is not read)"
+        );
+        says_of_file(&from, &file, &format!("{count} counted"), &said);
+    }
+    // A thread that was killed before it counted its ring has made no call.
+    fs::write(&ring, [&whole[..16], &[1, 0, 0, 0], &whole[20..PAGE], &[0; CHUNK]].concat()).unwrap();
+    is_good(&from, "made and not counted");
+    let _ = fs::remove_file(&file);
+    assert!(run(&["recover"], &[&from, Path::new("-o"), &file]).status.success());
+}
+
 /// Nothing is said of damage.
 fn is_good(from: &Path, when: &str) {
     let export = from.with_extension("exported");

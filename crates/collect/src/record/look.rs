@@ -2,10 +2,10 @@
 //! never says that of a process that lives, which may be making the file just now.
 
 use super::process::{MOST_RINGS, read_page, rings};
-use cutap_trace::{Held, RingPage, is_whole, list, living, open_file, read_file};
+use cutap_trace::{ChunkPage, Held, RingPage, is_whole, list, living, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
-use cutap_wire::ring::{RingHeader, chunk_offset};
+use cutap_wire::ring::{CHUNK_HEADER, FREE, RingHeader, chunk_offset};
 use cutap_wire::{PAGE, control, names, process};
 use std::collections::BTreeMap;
 use std::fs;
@@ -102,9 +102,44 @@ impl Look {
                 State::Absent => bad(&file, "it is not there or cannot be opened"),
             }
         }
+        if let Some(file) = (!lives).then(|| beyond(&folder, count)).flatten() {
+            bad(
+                process::FILE,
+                &format!("it is damaged: it counts {count} rings, so that {file}, which has calls, is not read"),
+            );
+        }
         self.processes += 1;
         self.rings += whole;
     }
+}
+
+/// A ring with records that the page does not count. One without may have been made just before its thread was killed.
+fn beyond(folder: &Path, count: u32) -> Option<String> {
+    let number = |name: &str| name.strip_prefix('t')?.strip_suffix(".ring")?.parse().ok();
+    let names = list(folder).unwrap_or_default();
+    let mut rings: Vec<u32> = names.iter().filter_map(|name| number(name)).filter(|n| *n >= count).collect();
+    rings.sort_unstable();
+    rings.into_iter().map(|n| format!("t{n}.ring")).find(|name| has_records(&folder.join(name)))
+}
+
+/// A chunk of this ring has some that nobody has taken.
+fn has_records(path: &Path) -> bool {
+    let Ok(file) = open_file(path, false) else { return false };
+    let mut head = [0; PAGE];
+    let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
+    let Some(page) = page else { return false };
+    let mut head = [0; CHUNK_HEADER];
+    (0..page.chunks)
+        .map_while(|n| {
+            file.read_exact_at(&mut head, chunk_offset(n, page.chunk_bytes) as u64).ok()?;
+            Some(ChunkPage::parse(&head))
+        })
+        .any(|chunk| {
+            chunk.makes_sense(page.chunk_bytes)
+                && chunk.sequence != 0
+                && chunk.state != FREE
+                && chunk.reserved > CHUNK_HEADER as u32
+        })
 }
 
 /// Of a flight recorder the folders of processes that have ended are removed, as many as are too many.

@@ -75,6 +75,11 @@ fn missing(end: &End, lines: &mut Vec<String>) {
             "part of the trace not here: a collector has read it for its own output",
         ),
         (
+            end.chunks_unknown,
+            "parts of the trace not here: nobody knows whether they were read or written over, as the control page is missing",
+            "part of the trace not here: nobody knows whether it was read or written over, as the control page is missing",
+        ),
+        (
             // Of those that are damaged a sentence of its own tells.
             end.chunks_lost.saturating_sub(end.damaged),
             "parts of the trace lost: written over before they were read, or damaged",

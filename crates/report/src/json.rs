@@ -206,7 +206,7 @@ fn ending(end: &End) -> Value {
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
         "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.as_ref().map(recording),
         "raw": raw, "undescribed": undescribed,
-        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost,
+        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown, "chunks_lost": end.chunks_lost,
         "overwritten": end.overwritten, "records_cut": end.records_cut,
         "switched": switched_json(end), "counted": end.counted.iter().map(|c| c.calls).sum::<u64>(),
     })

@@ -92,11 +92,16 @@ pub fn raw_report(end: &End) -> String {
     };
     list("raw arguments, by function and parameter:", "no raw arguments", &known);
     list("calls of functions without a description:", "no calls of functions without a description", &unknown);
-    if end.chunks_taken > 0 {
-        text.push_str(
-            "parts of the trace are not here (a collector has read them for its own output), and with them the allocations: \
+    if end.chunks_taken + end.chunks_unknown > 0 {
+        let why = if end.chunks_taken > 0 {
+            "a collector has read them for its own output"
+        } else {
+            "nor is the control page, which says why"
+        };
+        text.push_str(&format!(
+            "parts of the trace are not here ({why}), and with them the allocations: \
              addresses of memory are not listed; trace without --run, or record, for the whole list\n",
-        );
+        ));
     }
     text
 }

@@ -139,6 +139,8 @@ pub struct End {
     pub nameless: u64,
     /// Chunks that a collector had read and given back before this reader came.
     pub chunks_taken: u64,
+    /// Chunks that were given back or written over: which of the two the control page told, and it is missing.
+    pub chunks_unknown: u64,
     /// Calls that a flight recorder has written over by newer ones.
     pub overwritten: u64,
     /// Chunks that were written over, or whose bytes made no sense.
@@ -252,6 +254,7 @@ impl End {
     pub(crate) fn recorded(&mut self, opened: &Opened) {
         self.recording = opened.recording();
         let flight = opened.forgotten().is_some();
+        let untold = !opened.has_control();
         if let Some(recording) = &mut self.recording {
             self.running.clear();
             // Its own sentence says them all.
@@ -265,17 +268,17 @@ impl End {
                 self.chunks_taken -= damaged;
                 self.chunks_lost = recording.holes;
             }
-            let before = if flight { 0 } else { self.chunks_taken };
+            let before = if flight || untold { 0 } else { self.chunks_taken };
             recording.read_before = recording.read_before.max(before);
         }
     }
 
     /// What is missing at the beginning of rings was written over, or a collector has taken it.
-    /// `forgotten` is of a flight recorder.
-    pub(crate) fn settle(&mut self, forgotten: Option<u64>) {
-        match forgotten {
+    pub(crate) fn settle(&mut self, opened: &Opened) {
+        match opened.forgotten() {
             Some(calls) => (self.chunks_taken, self.overwritten) = (0, self.overwritten.saturating_add(calls)),
-            None => self.overwritten = 0,
+            None if opened.has_control() => self.overwritten = 0,
+            None => (self.chunks_unknown, self.chunks_taken, self.overwritten) = (self.chunks_taken, 0, 0),
         }
     }
 

@@ -195,7 +195,7 @@ impl Follow {
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.absent = self.shared.files.absent();
         end.recorded(&self.opened);
-        end.settle(self.opened.forgotten());
+        end.settle(&self.opened);
         end.filtered = self.filtered(now);
         end.launches_of_shown();
         end.counted = counted(&mut self.folders, &mut self.shared);

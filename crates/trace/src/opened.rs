@@ -121,6 +121,11 @@ impl Opened {
         (flags & control::LOSSY != 0, flags & control::RANGE != 0)
     }
 
+    /// Its control page is there.
+    pub(crate) fn has_control(&self) -> bool {
+        self.store.control().is_ok()
+    }
+
     /// It is a run folder whose chunks a collector reads, or has read, and gives back.
     pub(crate) fn is_drained(&self) -> bool {
         let page = self.store.control().unwrap_or_default();
@@ -130,7 +135,7 @@ impl Opened {
 
     /// Who takes chunks of its rings again. Without a control page nobody knows.
     pub(crate) fn reuse(&self) -> Reuse {
-        match (self.forgotten().is_some(), self.store.control().is_err() || self.is_drained()) {
+        match (self.forgotten().is_some(), !self.has_control() || self.is_drained()) {
             (true, _) => Reuse::Any,
             (false, true) => Reuse::Read,
             (false, false) => Reuse::Never,

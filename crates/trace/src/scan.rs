@@ -183,7 +183,7 @@ impl Scan {
             end.folder(folder);
         }
         end.recorded(&self.opened);
-        end.settle(self.opened.forgotten());
+        end.settle(&self.opened);
         end.open = open;
         end.counted = counted(&mut folders, shared);
         end.filtered = Filtered::new(&shared.filter, (self.shown, self.left_out), &folders);

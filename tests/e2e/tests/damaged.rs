@@ -275,6 +275,33 @@ fn a_page_that_counts_too_few_rings() {
     assert!(run(&["recover"], &[&from, Path::new("-o"), &file]).status.success());
 }
 
+/// Without its control page a flight recorder's folder does not tell why parts are missing: it is said alike of the folder and of its
+/// file, and not taken for what a collector has.
+#[test]
+fn a_flight_recorder_without_its_control_page() {
+    let folder = scratch("damage_flight");
+    let (from, file) = (folder.join("run"), folder.join("new.cutap"));
+    let script = r#"set -e; eval "$("$0" env --flight-recorder 256K -o "$1")"; exec "$2""#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(cutap()).arg(&from).arg(out().join("steady")).env("LD_LIBRARY_PATH", out());
+    assert!(finish(&mut shell).status.success());
+    fs::remove_file(from.join("control")).unwrap();
+    let recovered = run(&["recover"], &[&from, Path::new("-o"), &file]);
+    assert!(recovered.status.success(), "{recovered:?}");
+    for path in [&from, &file] {
+        for words in [&["show"][..], &["report"]] {
+            let read = run(words, &[path]);
+            assert!(read.status.success() && !both(&read).contains("a collector"), "{words:?}: {}", read.stderr);
+            assert!(
+                both(&read).contains(" of the trace not here: nobody knows whether "),
+                "{words:?}: {}",
+                read.stderr
+            );
+        }
+        is_good(path, "without a control page");
+    }
+}
+
 /// Nothing is said of damage.
 fn is_good(from: &Path, when: &str) {
     let export = from.with_extension("exported");

@@ -153,6 +153,7 @@ fn one_is_not_told_as_many() {
         nameless: 1,
         overwritten: 1,
         chunks_taken: 1,
+        chunks_unknown: 1,
         chunks_lost: 1,
         records_cut: 1,
         absent: vec![absent],
@@ -170,6 +171,7 @@ fn one_is_not_told_as_many() {
             "1 function without a name: its name record was not found",
             "1 call older than what the flight recorder kept",
             "1 part of the trace not here: a collector has read it for its own output",
+            "1 part of the trace not here: nobody knows whether it was read or written over, as the control page is missing",
             "1 part of the trace lost: written over before it was read, or damaged",
             "1 event cut off: its thread was stopped while writing it",
         ]

@@ -233,7 +233,7 @@ fn both_killed_and_recovered() {
     assert!(done.stderr.contains("not in the run folder any more"), "{done:?}");
     // Files of the run folder that are damaged.
     let process = fs::read_dir(&run).unwrap().flatten().map(|e| e.path()).find(|p| p.is_dir()).unwrap();
-    let head = |name: &str| fs::write(process.join(name), [0; 4096]).unwrap();
+    let head = |name: &str| fs::write(process.join(name), [9; 4096]).unwrap();
     let damages: [(&dyn Fn(), &str); 4] = [
         (
             &|| fs::File::options().write(true).open(process.join("t1.ring")).unwrap().set_len(70_000).unwrap(),

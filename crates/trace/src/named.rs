@@ -23,7 +23,7 @@ pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
         return false;
     }
     let (mut at, mut found) = (0, false);
-    while let Some(rest) = bytes.get(at..at + CELL) {
+    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= CELL) {
         at += match cell(&bytes, at) {
             // What stood behind one that is cut off is gone too.
             Cell::Name(name, length) if !is_whole(rest, &name, length) => return false,
@@ -33,7 +33,7 @@ pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
             }
             // One that was not finished was never called, but nothing is sure behind it.
             Cell::Pending(_) => return false,
-            Cell::Empty | Cell::End if rest.iter().any(|b| *b != 0) => return false,
+            Cell::Empty | Cell::End if rest.iter().take(CELL).any(|b| *b != 0) => return false,
             Cell::Empty | Cell::End => CELL,
         };
     }

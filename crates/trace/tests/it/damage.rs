@@ -176,7 +176,7 @@ fn calls_whose_names_are_lost_are_calls() {
     control(folder.path(), false);
     let run = Run::new(folder.path());
     let mut process = run.process(GONE, "/bin/prog");
-    process.driver(&["f0"]);
+    process.driver(&["f0_whose_name_is_longer_than_what_a_cell_has_room_for_and_takes_two"]);
     let mut thread = process.thread(101, 4);
     (0..20).for_each(|n| thread.call(u32::from(n == 9) * 5, &[], 10, 0));
     thread.end();

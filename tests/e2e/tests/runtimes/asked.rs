@@ -17,8 +17,8 @@ fn what_a_runtime_asks_because_we_watch_is_counted_by_each_thread() {
     let (file, run) = (folder.join("run.cutap"), folder.join("run"));
     let cutap = |words: &[&str], paths: &[&Path]| finish(Command::new(cutap()).args(words).args(paths));
     let asked = |json: &str| {
-        let lines = json.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
-        let end = lines.filter(|l| l["type"] == "end").last().expect("an end");
+        let mut lines = json.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let end = lines.rfind(|l| l["type"] == "end").expect("an end");
         let counts = end["counts"].as_array().expect("a list").iter().filter(|c| text(c, "text").contains(FOOTPRINT));
         counts.map(|c| c["count"].as_u64().expect("a number")).sum::<u64>()
     };

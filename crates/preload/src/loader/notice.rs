@@ -176,7 +176,7 @@ pub fn before_fork() {
 
 /// Called by libc in the parent.
 pub fn after_fork() {
-    FORKS.fetch_sub(1, SeqCst);
+    let _ = FORKS.fetch_update(SeqCst, SeqCst, |forks| forks.checked_sub(1));
 }
 
 /// Called by libc in the child.
@@ -194,6 +194,8 @@ fn go_in() {
         IN_FLIGHT.fetch_sub(1, SeqCst);
         sys::sleep_us(50);
     }
+    // A handler may have left the fork by siglongjmp: nobody waits for that one again.
+    FORKS.store(0, SeqCst);
     IN_FLIGHT.fetch_add(1, SeqCst);
 }
 

@@ -44,6 +44,8 @@ pub struct Process {
     pub exe: [u8; 512],
     /// Command line, arguments separated by zero bytes, two zeros at the end.
     pub cmdline: [u8; 1024],
+    /// Ring files that were finished: a thread may be killed between taking a number of `rings` and making that file.
+    pub finished: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Process>() <= crate::PAGE);

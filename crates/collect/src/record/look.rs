@@ -1,7 +1,7 @@
 //! What a run folder has, and which of its files cannot be read: asked when nobody will come back to it. It reads heads only, and
 //! never says that of a process that lives, which may be making the file just now.
 
-use super::process::{MOST_RINGS, read_page, rings};
+use super::process::{MOST_RINGS, finished, read_page, rings};
 use cutap_trace::{ChunkPage, Held, RingPage, is_whole, list, living, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
@@ -90,17 +90,25 @@ impl Look {
             let forked = page[offset_of!(process::Process, forked)] == 1;
             names_state(&folder.join(names::FILE), forked).into_iter().for_each(|why| bad(names::FILE, why));
         }
-        let mut whole = 0;
+        let (mut whole, mut there, mut absent) = (0, 0, Vec::new());
         for k in 0..count.min(MOST_RINGS) {
             let file = format!("t{k}.ring");
             match state(&folder.join(&file)) {
-                State::Whole => whole += 1,
+                State::Whole => (whole, there) = (whole + 1, there + 1),
                 State::BeingMade => {}
-                State::Bad(why) => bad(&file, &why),
+                State::Bad(why) => {
+                    there += 1;
+                    bad(&file, &why);
+                }
                 // A number whose ring could not be made is nobody's, and counted.
                 State::Absent if counted(NO_RING) => {}
-                State::Absent => bad(&file, "it is not there or cannot be opened"),
+                State::Absent => absent.push(file),
             }
+        }
+        // A thread that was killed when it had taken its number has made none.
+        let finished = finished(&page);
+        if finished == 0 || there < finished {
+            absent.iter().for_each(|file| bad(file, "it is not there or cannot be opened"));
         }
         if let Some(file) = (!lives).then(|| beyond(&folder, count)).flatten() {
             bad(

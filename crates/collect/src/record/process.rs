@@ -160,13 +160,20 @@ pub(super) fn read_page(file: &Held) -> Option<Vec<u8>> {
 
 /// Its number, as it sees it itself.
 fn pid(page: &[u8]) -> u32 {
-    let at = offset_of!(process::Process, pid);
-    page[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
+    number(page, offset_of!(process::Process, pid))
 }
 
 /// Ring files that the process has made.
 pub(super) fn rings(page: &[u8]) -> u32 {
-    let at = offset_of!(process::Process, rings);
+    number(page, offset_of!(process::Process, rings))
+}
+
+/// Those of them that were finished; 0 where that was not counted.
+pub(super) fn finished(page: &[u8]) -> u32 {
+    number(page, offset_of!(process::Process, finished))
+}
+
+fn number(page: &[u8], at: usize) -> u32 {
     page[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
 }
 

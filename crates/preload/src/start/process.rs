@@ -248,10 +248,11 @@ pub fn count(reason: usize, n: u64) {
     }
 }
 
-/// Rings made so far.
+/// Rings made so far; one more is finished.
 pub fn rings_made(n: u32) {
     if let Some(p) = page() {
         p.rings.fetch_max(n, AcqRel);
+        p.finished.fetch_add(1, AcqRel);
     }
 }
 

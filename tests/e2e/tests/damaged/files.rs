@@ -88,6 +88,22 @@ fn a_page_that_counts_too_few_rings() {
     assert!(run(&["recover"], &[&from, Path::new("-o"), &file]).status.success());
 }
 
+/// A thread that is killed when it has taken a ring's number leaves no file; one that was there and is removed is missed.
+#[test]
+fn a_ring_whose_number_was_taken_and_that_was_never_made() {
+    let folder = scratch("damage_number");
+    let (from, file) = (folder.join("run"), folder.join("new.cutap"));
+    assert!(finish(&mut under_env(&from, "steady")).status.success());
+    let page = process(&from).join("proc");
+    let good = fs::read(&page).unwrap();
+    assert_eq!((&good[56..60], &good[2048..2052]), (&[3, 0, 0, 0][..], &[3, 0, 0, 0][..]), "three made and finished");
+    fs::write(&page, [&good[..56], &[5], &good[57..]].concat()).unwrap();
+    is_good(&from, "two numbers without a ring");
+    assert!(run(&["recover"], &[&from, Path::new("-o"), &file]).status.success());
+    fs::remove_file(process(&from).join("t1.ring")).unwrap();
+    says_of_file(&from, &file, "one removed", "/t1.ring (it is not there or cannot be opened)");
+}
+
 /// Without its control page a flight recorder's folder does not tell why parts are missing: it is said alike of the folder and of its
 /// file, and not taken for what a collector has.
 #[test]

@@ -1,6 +1,6 @@
 /* Times single CUDA calls in its own process: `overhead.py` runs it plain and under each tool, in turns.
  *
- *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch | --own]
+ *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch [--beside-empty] | --own]
  *
  * Prints one line of JSON: for each call nanoseconds in a burst (median of N bursts, with pauses between
  * them in which a collector may empty the rings) and sustained (one run without pauses), where its pointer
@@ -10,7 +10,8 @@
  * With --switch, under `cutap record --range profiler` or `trace -C --range profiler`: cuProfilerStart and Stop between bursts, and for each
  * call the median of what a burst takes longer that is seen than one that is not, of pairs of neighbours, each first as often as the other.
  * With flag_on.so its flags are switched. A clock that differs between processes does not matter then, nor do calls that take
- * microseconds and vary by more than cutap costs. With --own it is the driver's own function, out of its symbol table, and what dlsym gives.
+ * microseconds and vary by more than cutap costs. With --beside-empty the linked-in runtime reports to a function that does nothing while
+ * cutap is off: the difference is what cutap adds to the runtime's own work, in one process. With --own it is the driver's own function, out of its symbol table, and what dlsym gives.
  *
  * Driver functions come from dlsym, those of the runtime are linked in (libcudart_static.a), unless built
  * with -DDRIVER_ONLY. The prototypes are written out: no NVIDIA header is needed. What is queued on the
@@ -202,6 +203,44 @@ static void *own(void *driver, const char *name)
 /* Where what is measured is a pointer: which, and what it is when it is not and when it is seen. */
 static void *through, *pointers[2];
 
+#ifndef DRIVER_ONLY
+/* The runtime's copy of the driver's callback table, which cutap gave it, and its flags; and whom it reports to when cutap is on. */
+static volatile uint64_t *callbacks;
+static volatile uint32_t *flags_of_it;
+static size_t number_of_flags;
+static uint64_t cutaps;
+
+static int nothing(uint32_t id, void *data)
+{
+    (void)id, (void)data;
+    return 0;
+}
+
+static void find_callbacks(void *driver)
+{
+    static const unsigned char uuid[16] = {0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66};
+    const void *table;
+    check(((int (*)(const void **, const void *))function(driver, "cuGetExportTable"))(&table, uuid), "cuGetExportTable");
+    callbacks = (volatile uint64_t *)table;
+    ((uint64_t (*)(volatile uint32_t **, size_t *))callbacks[2])(&flags_of_it, &number_of_flags);
+    cutaps = callbacks[1];
+    char file[4096];
+    file_of((void *)cutaps, file, sizeof file);
+    if (strncmp(file, "libcuda.so", 10) == 0)
+        fail("--beside-empty is for a process under cutap", 0);
+}
+
+/* The empty callback stands where cutap's does, or not. */
+static void empty(int on)
+{
+    if (callbacks == NULL)
+        return;
+    callbacks[1] = on ? (uint64_t)nothing : cutaps;
+    for (size_t i = 0; on && i < number_of_flags; i++)
+        flags_of_it[i] = 1;
+}
+#endif
+
 /* Switches what is measured with --switch or --own. */
 static void seen(int on)
 {
@@ -217,10 +256,18 @@ static void seen(int on)
         range[0] = (int (*)(void))function(driver, "cuProfilerStop");
         range[1] = (int (*)(void))function(driver, "cuProfilerStart");
     }
-    if (flags)
+    if (flags) {
         flags(on);
-    else
-        check(range[on](), "cuProfilerStart or cuProfilerStop");
+        return;
+    }
+#ifndef DRIVER_ONLY
+    empty(0);
+#endif
+    check(range[on](), "cuProfilerStart or cuProfilerStop");
+#ifndef DRIVER_ONLY
+    if (!on)
+        empty(1);
+#endif
 }
 
 /* Nanoseconds of a call in a burst that is seen, or not. */
@@ -299,7 +346,7 @@ int main(int argc, char **argv)
 {
     long burst = 4000, bursts = 15, sustained_ms = 150;
     int expect_driver = 0;
-    int by_turns = 0, by_pointer = 0;
+    int by_turns = 0, by_pointer = 0, beside_empty = 0;
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
         long *number = !strcmp(argv[i], "--burst") ? &burst : !strcmp(argv[i], "--bursts") ? &bursts
@@ -312,10 +359,13 @@ int main(int argc, char **argv)
             by_turns = 1;
         else if (!strcmp(argv[i], "--own"))
             by_turns = by_pointer = 1;
+        else if (!strcmp(argv[i], "--beside-empty"))
+            beside_empty = 1;
         else if (!strcmp(argv[i], "--expect-driver"))
             expect_driver = 1;
         else
-            fail("usage: overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch | --own]", i);
+            fail("usage: overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] "
+                 "[--switch [--beside-empty] | --own]", i);
     }
     if (burst < 1 || bursts < 1 || (bursts > 1000 && !by_turns) || sustained_ms < 1)
         fail("numbers must be 1 or more, bursts at most 1000 without --switch or --own", 0);
@@ -323,6 +373,13 @@ int main(int argc, char **argv)
     if (driver == NULL)
         fail(dlerror(), 0);
     prepare(driver);
+    if (beside_empty) {
+#ifdef DRIVER_ONLY
+        fail("--beside-empty: there is no runtime in this program", 0);
+#else
+        find_callbacks(driver);
+#endif
+    }
     struct call calls[] = {
         {"cuCtxGetCurrent", call_get_current, get_current, 0, &get_current},
 #ifndef DRIVER_ONLY

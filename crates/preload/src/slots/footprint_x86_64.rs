@@ -11,7 +11,7 @@ use crate::thread::{block, fork};
 use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
-use cutap_wire::control::Control;
+use cutap_wire::control::{Control, RECORDING_ON};
 use cutap_wire::count;
 use cutap_wire::ring::RingHeader;
 
@@ -97,8 +97,20 @@ global_asm!(
     ".cfi_adjust_cfa_offset -8",
     "  jmp cutap_quick_2",
     ".cfi_adjust_cfa_offset 16",
-    // Off, another process, other rules.
-    "6: pop rcx",
+    // Off, as the common gate has it; another process, other rules.
+    "6: cmp dword ptr [rip + CUTAP_FORK + 4], 0",
+    "  jne 8f",
+    "  cmp ecx, {on}",
+    "  jae 7f",
+    "  cmp dword ptr [rip + CUTAP_FORK], {here}",
+    "  jne 7f",
+    "8: pop rcx",
+    ".cfi_adjust_cfa_offset -8",
+    "  pop rax",
+    ".cfi_adjust_cfa_offset -8",
+    "  jmp [r11]",
+    ".cfi_adjust_cfa_offset 16",
+    "7: pop rcx",
     ".cfi_adjust_cfa_offset -8",
     "  pop rax",
     ".cfi_adjust_cfa_offset -8",
@@ -147,6 +159,8 @@ global_asm!(
     ".cfi_endproc",
     ".size cutap_footprint, . - cutap_footprint",
     recording = const offset_of!(Control, recording),
+    on = const RECORDING_ON,
+    here = const fork::RECORDED as u32,
     on_word = const fork::ON_WORD,
     count_word = const fork::COUNT_WORD,
     function = const FUNCTION,

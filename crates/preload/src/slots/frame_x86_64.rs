@@ -3,7 +3,7 @@
 //! what it has done.
 
 /// Defines the macros, in front of what uses them. `cutap_head` is the gate, as in `thunks_x86_64`, and the fields of `QuickFrame`, with the
-/// slot's address in r11; where the call is not recorded by this process it goes to label 8. `cutap_fork` is that label.
+/// slot's address in r11. What is not recorded by this process leaves it at once, in the frame's first line of code.
 /// `cutap_arguments` brings the argument registers back.
 macro_rules! frame_macros {
     () => {
@@ -12,8 +12,11 @@ macro_rules! frame_macros {
   cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}
   jne cutap_not_on
   cmp qword ptr [rip + CUTAP_FORK], {recorded}
-  jne 8f
-  push rbp
+  je 9f
+  cmp dword ptr [rip + CUTAP_FORK], {here}
+  jne cutap_frame // a forked child that nobody has noticed
+  jmp [r11]
+9: push rbp
 .cfi_def_cfa_offset 16
 .cfi_offset rbp, -16
   mov rbp, rsp
@@ -27,12 +30,6 @@ macro_rules! frame_macros {
   push r11
   push rax
   sub rsp, 32
-.endm
-.macro cutap_fork
-.cfi_restore rbp
-8: cmp dword ptr [rip + CUTAP_FORK], {here}
-  jne cutap_frame
-  jmp [r11]
 .endm
 .macro cutap_arguments
   mov rdi, [rbp - 8]
@@ -120,7 +117,6 @@ macro_rules! end_of_frame_macros {
     () => {
         "
 .purgem cutap_head
-.purgem cutap_fork
 .purgem cutap_arguments
 "
     };

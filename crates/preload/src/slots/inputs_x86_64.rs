@@ -107,8 +107,6 @@ global_asm!(
     "  js 9f",
     "  jmp cutap_frame",
     "9: jmp [r11]",
-    // Not recorded, or a forked child that nobody has noticed.
-    "  cutap_fork",
     ".cfi_endproc",
     ".size cutap_inputs, . - cutap_inputs",
     end_of_frame_macros!(),

@@ -114,8 +114,6 @@ global_asm!(
     "  leave",
     ".cfi_def_cfa rsp, 8",
     "  jmp cutap_frame",
-    // Not recorded, or a forked child that nobody has noticed.
-    "  cutap_fork",
     ".cfi_endproc",
     ".size \\name, . - \\name",
     ".endm",

@@ -255,8 +255,6 @@ global_asm!(
     "  leave",
     ".cfi_def_cfa rsp, 8",
     "  jmp cutap_inputs",
-    // Not recorded, or a forked child that nobody has noticed.
-    "  cutap_fork",
     ".cfi_endproc",
     ".size \\name, . - \\name",
     ".endm",

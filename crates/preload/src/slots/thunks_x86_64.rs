@@ -154,11 +154,15 @@ global_asm!(
     // Behind the comparison above: off, or counted: a number of this thread and slot, if it has one, and this is the process that it
     // belongs to.
     ".type cutap_not_on,@function",
-    ".balign 32",
+    ".balign 64",
     "cutap_not_on:",
     ".cfi_startproc",
-    "  jb 6f",
-    "  push rax",
+    "  ja 6f",
+    // Off. A child that nobody has noticed may have been switched alone.
+    "  cmp dword ptr [rip + CUTAP_FORK], {here}",
+    "  jne cutap_frame",
+    "  jmp [r11]",
+    "6: push rax",
     ".cfi_adjust_cfa_offset 8",
     "  push rcx",
     ".cfi_adjust_cfa_offset 8",
@@ -183,10 +187,6 @@ global_asm!(
     "  pop rax",
     ".cfi_adjust_cfa_offset -8",
     "5: jmp [r11]",
-    // Off. A child that nobody has noticed may have been switched alone.
-    "6: cmp dword ptr [rip + CUTAP_FORK], {here}",
-    "  je 5b",
-    "  jmp cutap_frame",
     ".cfi_adjust_cfa_offset 16",
     "3: pop rcx",
     ".cfi_adjust_cfa_offset -8",

@@ -48,7 +48,8 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
         say_counted(&options.run, &end);
     }
-    hooks::not_called(&options.run).iter().for_each(|line| say(line));
+    let of_hooks = hooks::not_called(&options.run).into_iter().chain(hooks::last_words(&options.run, None));
+    of_hooks.for_each(|line| say(&line));
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => whole,
         Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),

@@ -127,7 +127,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         }
         not_recorded(gone.unwrap_or(&run.path)).iter().for_each(|line| say(line));
     }
-    hooks::last_words(&run.path, child, ended).iter().for_each(|line| say(line));
+    hooks::last_words(&run.path, Some((child, ended))).iter().for_each(|line| say(line));
     let mut unwritten = keeper.unwritten;
     if let Some(why) = keeper.spoilt().filter(|_| !unwritten) {
         say(&why);

@@ -7,7 +7,7 @@ use crate::units::bytes;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{hands_out, resets};
 use cutap_trace::decode::{Devices, Value};
-use cutap_trace::{Event, Exit, Function};
+use cutap_trace::{Event, Exit, Function, Layer};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -22,6 +22,8 @@ pub struct Leaks {
     /// Kinds of handles that some function ends.
     ended: BTreeSet<&'static str>,
     alive: HashMap<Thing, Made>,
+    /// When the driver last made something for each thread.
+    latest: HashMap<u32, u64>,
     /// By the function's key: whether it ends all, and whether it hands out what others made.
     functions: Vec<Option<Behaviour>>,
     /// Contexts of each process.
@@ -82,6 +84,7 @@ impl Default for Leaks {
             nest: Nest::default(),
             ended: ended(&cutap_calls::generated::known::TABLES),
             alive: HashMap::new(),
+            latest: HashMap::new(),
             functions: Vec::new(),
             devices: HashMap::new(),
             ways: Vec::new(),
@@ -121,8 +124,11 @@ impl Leaks {
         if resets {
             return;
         }
+        // Of what a call inside has made, a hook has told the program something else.
+        let inside = self.latest.get(&exit.call.thread.key).is_some_and(|made| *made > exit.call.start_ns);
+        let told = |n: u8| inside && function.layer != Layer::Driver && exit.call.was_told(n.into());
         if !hands_out {
-            for (n, value) in &exit.outputs {
+            for (n, value) in exit.outputs.iter().filter(|(n, _)| !told(*n)) {
                 // What it also reads was there before.
                 if function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
                     for (kind, value) in handles(value) {
@@ -137,7 +143,7 @@ impl Leaks {
             match *effect {
                 // A module's variable ends with the module.
                 Effect::Allocates { memory: Memory::Mapped, .. } => {}
-                Effect::Allocates { at, by_value, memory, .. } if !hands_out => {
+                Effect::Allocates { at, by_value, memory, .. } if !hands_out && !told(at) => {
                     let input = exit.call.passed().get(usize::from(at));
                     let value = if by_value { input } else { exit.output(at.into()) };
                     if let Some(address) = value.and_then(address) {
@@ -213,6 +219,9 @@ impl Leaks {
     /// Something was made. A call around the one that made it tells of it again, and is no other; else what was there has ended.
     fn make(&mut self, thing: Thing, exit: &Exit, bytes: Option<u64>) {
         let thread = exit.call.thread.key;
+        if exit.call.function.layer == Layer::Driver {
+            self.latest.insert(thread, exit.end_ns);
+        }
         let before = self.alive.get(&thing);
         if before.is_some_and(|before| before.thread == thread && before.since > exit.call.start_ns) {
             return;

@@ -1,4 +1,4 @@
-/* Ends the program in the place that HOOK_WHERE names: init, constructor, aborts (a constructor that calls abort), leaves (a constructor that calls _exit), exits (one that calls exit), destructor, late (the last one to run), left (a destructor that calls _exit), before, after, met; together: before a call, when 64 threads are there. The call
+/* Ends the program in the place that HOOK_WHERE names: init, constructor, aborts (a constructor that calls abort), leaves (a constructor that calls _exit), exits (one that calls exit), destructor, late (the last one to run), left (a destructor that calls _exit), before, after, met; together: before a call, when 64 threads are there; ends: before a call, by _exit. The call
  * is one of HOOK_NAME. */
 #include "cutap_hook.h"
 #include <stdatomic.h>
@@ -18,6 +18,10 @@ static void together(struct cutap_call *call) {
     static atomic_int there;
     if (atomic_fetch_add(&there, 1) == 63) crash(call);
     for (;;) pause();
+}
+static void ends(struct cutap_call *call) {
+    (void)call;
+    _exit(9);
 }
 static void met(const struct cutap_function *function, void *user) {
     (void)user;
@@ -53,6 +57,8 @@ CUTAP_HOOK {
         want.after = crash;
     else if (!strcmp(where, "together"))
         want.before = together;
+    else if (!strcmp(where, "ends"))
+        want.before = ends;
     else if (!strcmp(where, "exit"))
         exit(9);
     else if (!strcmp(where, "met"))

@@ -8,21 +8,17 @@ use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, Place, outside};
 use cutap_wire::names::{self, Cell, cell, kind};
 use std::path::Path;
 
-/// A sentence for each place in a hook that threads of a dead process were in. `main` is the program's own process, and how it
-/// ended.
-pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
+/// A sentence for each place in a hook that threads of a dead process were in. `program` is the program's own process, and how it
+/// ended, where that is known.
+pub fn last_words(run: &Path, program: Option<(i32, Ended)>) -> Vec<String> {
     let mut all = Vec::new();
     for folder in std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path()) {
         let Ok(words) = read_file(&folder.join(INSIDE_FILE), hooks::INSIDE_BYTES) else { continue };
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
-        if pid != main && Path::new("/proc").join(pid.to_string()).exists() {
+        // A program that ends well while a thread is in a hook is none that died in it.
+        let Some(how) = how(pid, program).filter(|_| !matches!(program, Some((p, Ended::Code(0))) if p == pid)) else {
             continue;
-        }
-        let how = match ended {
-            Ended::Signal(signal) if pid == main => format!("the program died of {}", signal_name(signal)),
-            Ended::Code(_) if pid == main => continue,
-            _ => format!("process {pid} ended"),
         };
         let names = read_file(&folder.join(names::FILE), names::MAX_BYTES).unwrap_or_default();
         let mut here = Vec::new();
@@ -38,9 +34,21 @@ pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
         }
         all.extend(each_once(here).map(|place| format!("{place} when {how}")));
     }
-    all.extend(asking(run, main, ended));
+    all.extend(asking(run, program));
     all.sort();
     all
+}
+
+/// How a process ended; none where it lives.
+fn how(pid: i32, program: Option<(i32, Ended)>) -> Option<String> {
+    match program {
+        Some((main, Ended::Signal(signal))) if pid == main => {
+            Some(format!("the program died of {}", signal_name(signal)))
+        }
+        Some((main, Ended::Code(code))) if pid == main => Some(format!("the program ended with exit code {code}")),
+        _ if Path::new("/proc").join(pid.to_string()).exists() => None,
+        _ => Some(format!("process {pid} ended")),
+    }
 }
 
 /// The same places once, with the number of threads that were there.
@@ -54,16 +62,11 @@ fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
 }
 
 /// The library in whose entry point, constructors or destructors the program died.
-fn asking(run: &Path, main: i32, ended: Ended) -> Option<String> {
+fn asking(run: &Path, program: Option<(i32, Ended)>) -> Option<String> {
     let file = read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok()?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
     let (pid, n, place) = hooks::asked(word).map(|(pid, n, place)| (pid as i32, n, place))?;
-    let how = match ended {
-        Ended::Signal(signal) if pid == main => format!("the program died of {}", signal_name(signal)),
-        Ended::Code(code) if pid == main => format!("the program ended with exit code {code}"),
-        _ if Path::new("/proc").join(pid.to_string()).exists() => return None,
-        _ => format!("process {pid} ended"),
-    };
+    let how = how(pid, program)?;
     let library = super::wants::library(&file, &Head::read(&file)?, n);
     let place = match place {
         Place::Init => "cutap_hook_init",

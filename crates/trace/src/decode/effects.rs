@@ -11,7 +11,7 @@ use super::scalar::signed;
 use super::state::{State, Told};
 use super::value::Value;
 use super::walk::{Side, Walk, word};
-use crate::event::{Call, Exit};
+use crate::event::{Call, Exit, Layer};
 use cutap_calls::known::{self, Effect, Rule, Type};
 
 /// Applies what the description says.
@@ -28,6 +28,8 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
     walk.before = Memory::new(&call.memory);
     for effect in described.function.effects {
         match *effect {
+            // What the driver's call inside has made is known by that.
+            Effect::Allocates { at, .. } if call.function.layer != Layer::Driver && call.was_told(at.into()) => {}
             Effect::Allocates { at, by_value, bytes, memory } => {
                 let address = if by_value { raw(&walk, row, at) } else { walk.behind(row, at) };
                 if let Some(address) = address {

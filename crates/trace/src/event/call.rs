@@ -161,6 +161,11 @@ impl Call {
     pub fn hooked(&self) -> Vec<Hooked> {
         self.hooked.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
+    /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the function made.
+    pub fn was_told(&self, parameter: usize) -> bool {
+        let (hooked, _) = &*self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        hooked.iter().any(|h| matches!(h.did, Did::Output(of, _) if of == parameter))
+    }
     /// The runtime instance that it went to. May become known a little after its beginning.
     pub fn instance(&self) -> Option<&Arc<Instance>> {
         self.function.instance.as_ref().or_else(|| self.instance.get())

@@ -33,6 +33,30 @@ fn leaks_are_what_calls_really_made() {
     }
 }
 
+/// What the driver made in a call of whose result a hook told the program another address is one thing, and not two.
+#[test]
+fn what_a_hook_told_otherwise_is_left_once() {
+    let shifts = hook("shifts");
+    for runtime in [linked("12.9"), shared("13.5")] {
+        let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
+        for (filter, by) in
+            [("runtime", "cudaMalloc"), ("driver", "cuMemAlloc_v2"), ("runtime,driver", "cuMemAlloc_v2")]
+        {
+            let folder = scratch("told");
+            let file = folder.join("run.cutap");
+            let words = ["record", "--sim", "-e", filter, "-o", text(&file)];
+            let run = under(&words, &[&shifts], &[text(&program)], &[]);
+            assert!(run.stdout.contains("15 bytes: 0\n"), "{run:?}");
+            let leaks = finish(Command::new(cutap()).args(["report", "--leaks"]).arg(&file)).stdout;
+            let made: Vec<&str> = leaks.lines().filter(|l| l.contains("made by")).map(str::trim).collect();
+            let memory: Vec<&&str> = made.iter().filter(|l| l.contains("device memory")).collect();
+            let right =
+                matches!(memory[..], [one] if one.contains(&format!("5 pieces of device memory, 157 B  made by {by}")));
+            assert!(right, "{} {filter}: {leaks}", runtime.version);
+        }
+    }
+}
+
 /// An error that a hook made a success of has made nothing.
 #[test]
 fn what_failed_is_no_leak() {

@@ -110,6 +110,21 @@ fn a_library_that_says_no_is_listed() {
     assert!(said.contains("1 hook library that took no part in a process\ncutap:   libarguments.so"), "{said}");
 }
 
+/// Nobody waits for a program that `cutap env` let in: whoever shows its folder says in which hook it died.
+#[test]
+fn a_hook_that_crashes_under_env_is_named_by_show() {
+    let (crashes, program, folder) = (hook("crashes"), fixed("fixed"), scratch("dies"));
+    let run = folder.join("run");
+    let script = r#"eval "$("$0" env --hook "$1" -o "$2")"; exec "$3" 5"#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, text(cutap()), text(&crashes), text(&run), text(&program)]);
+    let died = finish(shell.env("HOOK_WHERE", "before").env("LD_LIBRARY_PATH", cutap_e2e::out()));
+    assert_eq!(died.status.signal(), Some(11), "{died:?}");
+    let shown = finish(Command::new(cutap()).arg("show").arg(&run));
+    let said = "crashes.so was in before(cuMemAlloc_v2) when process ";
+    assert!(shown.status.success() && shown.stderr.contains(said), "{shown:?}");
+}
+
 #[test]
 fn a_hook_that_ends_the_program_is_named() {
     let (crashes, program) = (hook("crashes"), fixed("fixed"));
@@ -159,6 +174,12 @@ fn a_hook_that_ends_the_program_is_named() {
     assert_eq!(run.status.code(), Some(9), "{run:?}");
     assert!(
         run.stderr.contains("crashes.so was in cutap_hook_init when the program ended with exit code 9"),
+        "{run:?}"
+    );
+    let run = under(&["run"], &[&crashes], &[text(&program), "5"], &[("HOOK_WHERE", "ends")]);
+    assert_eq!(run.status.code(), Some(9), "{run:?}");
+    assert!(
+        run.stderr.contains("crashes.so was in before(cuMemAlloc_v2) when the program ended with exit code 9"),
         "{run:?}"
     );
     // That nothing was called says nothing then.

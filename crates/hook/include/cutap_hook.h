@@ -44,8 +44,8 @@ extern "C" {
 
 /* Kinds of parameters. */
 #define CUTAP_OTHER 0    /* a struct by value, ... : read and write its bytes */
-#define CUTAP_UNSIGNED 1 /* also enums, flags and handles that are numbers */
-#define CUTAP_SIGNED 2
+#define CUTAP_UNSIGNED 1 /* also flags and truth values */
+#define CUTAP_SIGNED 2 /* also enums, and handles that are numbers (CUdevice) */
 #define CUTAP_POINTER 3 /* also handles and device pointers */
 #define CUTAP_FLOAT 4
 

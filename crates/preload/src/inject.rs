@@ -2,7 +2,7 @@
 //! more: no CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are
 //! unversioned, which satisfies references to every version of them.
 
-use crate::routes::dlsym::{ask, describe, next_dlsym, next_dlvsym};
+use crate::routes::dlsym::{ask, ask_once, describe, next_dlsym, next_dlvsym};
 use crate::{slots, start};
 use core::arch::naked_asm;
 use core::ffi::c_int;
@@ -114,6 +114,9 @@ pub unsafe extern "C" fn dladdr1(address: usize, info: usize, extra: usize, flag
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
     slots::set_exports(own_exports());
     start::begin(environment);
+    if start::running() {
+        ask_once();
+    }
     start::own::watch_forks();
 }
 

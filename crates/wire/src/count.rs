@@ -95,7 +95,7 @@ reasons! {
     /// Whoever wrote them down could not go on.
     NOT_WRITTEN = 44, "calls not recorded: the recording could not be written any more", one: "call not recorded: the recording could not be written any more";
     /// Added where it begins to wait, taken off where it goes on: what is left ended with its process.
-    CALL_WAITED = 45, "calls that never began: they waited for room in their thread's ring when the process ended", one: "call that never began: it waited for room in its thread's ring when the process ended";
+    CALL_WAITED = 45, "calls that never began: they waited for room in their thread's ring when the process ended, or were left while they waited (by longjmp, a thread's end)", one: "call that never began: it waited for room in its thread's ring when the process ended, or was left while it waited (by longjmp, a thread's end)";
     /// --count: a number could not be kept.
     NOT_COUNTED = 46, "calls not counted: no room in the run folder", one: "call not counted: no room in the run folder";
     /// Opened by dlmopen, with whatever calls they make.

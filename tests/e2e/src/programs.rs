@@ -58,6 +58,10 @@ pub fn programs() -> Vec<String> {
     all
 }
 
+/// Programs that need arguments, or somebody who ends them, or whose words are numbers.
+pub const NOT_ALONE: &[&str] =
+    &["until_killed", "clones", "clone_waits", "children", "many_rings", "moments", "without_ring", "outlives"];
+
 struct Target {
     kind: String,
     name: String,

@@ -81,6 +81,7 @@ fn signal_handler_calls_inside_a_call() {
     case("signal_storm").counts();
     case("signal_stack").counts();
     case("alternate_stack").counts();
+    case("first_in_handler").counts();
 }
 
 #[test]

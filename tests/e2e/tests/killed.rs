@@ -271,6 +271,7 @@ fn a_daemon_that_outlives_its_parent_and_the_collector() {
             assert_eq!((refused.status.code(), refused.stderr.lines().count()), (Some(125), 1), "{refused:?}");
             assert!(refused.stderr.contains("a collector is at work on it"), "{refused:?}");
         }
+        fs::write(run.folder.join("go"), "").unwrap();
         wait_for("the daemon's end", LONG, || run.folder.join("counts.over").exists());
         if alone {
             let done = finish(Command::new(cutap()).arg("recover").arg(run.folder.join("run")).arg("-o").arg(&file));

@@ -1,6 +1,6 @@
 //! The programs themselves, without cutap: each does what it says it does. Needs no cutap and no GPU.
 
-use cutap_e2e::{case, programs};
+use cutap_e2e::{NOT_ALONE, case, programs};
 use std::os::unix::process::ExitStatusExt;
 
 /// Programs that end in another way than by saying `ok`: exit code, signal.
@@ -20,10 +20,6 @@ const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[
     ("busy_segv", None, Some(11)),
     ("busy_kill", None, Some(9)),
 ];
-
-/// Programs that need arguments, or somebody who ends them, or whose words are numbers.
-const NOT_ALONE: &[&str] =
-    &["until_killed", "clones", "clone_waits", "children", "many_rings", "moments", "without_ring", "outlives"];
 
 #[test]
 fn every_program_says_ok() {

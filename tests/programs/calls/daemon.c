@@ -1,5 +1,5 @@
-/* A child that outlives its parent by a second and calls then: one that called before, and one that makes its first call then. The
- * file COUNTS.over says that it is over. */
+/* A child that outlives its parent by a second, or until there is a file FIXTURE_GO, and calls then: one that called before, and one that
+ * makes its first call then. The file COUNTS.over says that it is over. */
 //: exe daemon -DFIRST=1 -l:libcuda.so.1
 //: exe daemon_late -DFIRST=0 -l:libcuda.so.1
 #include "fixture.h"
@@ -14,7 +14,8 @@ int main(void) {
     CHECK(setsid() > 0);
     if (FIRST) CHECK(cuMemFree_v2(1) == 0);
     while (getppid() == parent) usleep(1000);
-    usleep(1000000);
+    const char *go = getenv("FIXTURE_GO");
+    for (int i = 0; i < (go ? 12000 : 100) && (!go || access(go, F_OK)); i++) usleep(10000);
     for (int i = 0; i < 5000; i++) CHECK(cuMemAlloc_v2(&p, 64) == 0);
     char path[512];
     snprintf(path, sizeof path, "%s.over", getenv("FIXTURE_COUNTS") ?: "/dev/null");

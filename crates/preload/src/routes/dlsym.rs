@@ -13,7 +13,7 @@ use crate::sys::{self, x86_64::shadow_stack};
 use crate::thread::record;
 use crate::{slots, start};
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use cutap_wire::count;
 use cutap_wire::names::{layer, route};
 use cutap_wire::record::{PASSED_ON, lookup};
@@ -57,6 +57,31 @@ pub fn loaders_own() -> (usize, usize) {
     find_next();
     let last = |which: usize| REPLACED.get(which).map_or(0, |r| r.last.load(Relaxed));
     (last(DLSYM), last(DLVSYM))
+}
+
+/// glibc before 2.34: the loader's own dlsym lies in libdl and allocates at its first call in each thread.
+static ALLOCATES: AtomicBool = AtomicBool::new(false);
+
+/// Makes that first call for this thread, while no signal handler can stand in the middle of another allocation: a handler's first call
+/// of a lazy word asks dlsym too, where the loader's own binding would allocate nothing.
+pub fn ask_once() {
+    let (dlsym, _) = loaders_own();
+    if dlsym != 0 && ALLOCATES.load(Relaxed) {
+        // SAFETY: the loader's function of that name.
+        let dlsym = unsafe { core::mem::transmute::<usize, extern "C" fn(usize, *const u8) -> usize>(dlsym) };
+        dlsym(RTLD_DEFAULT, c"dlsym".as_ptr().cast());
+    }
+}
+
+/// The same for another thread, which was not met before: no handler comes in between.
+pub fn without_signals<T>(ask: impl FnOnce() -> T) -> T {
+    if !ALLOCATES.load(Relaxed) {
+        return ask();
+    }
+    let signals = sys::block_signals();
+    let answer = ask();
+    sys::restore_signals(signals);
+    answer
 }
 
 /// libc's own `dl_iterate_phdr`, whoever has one of that name in front of it.
@@ -122,6 +147,10 @@ pub fn find_next() {
             REPLACED_SPAN.0.fetch_min(address, Relaxed);
             REPLACED_SPAN.1.fetch_max(address, Relaxed);
             r.last.store(address, Relaxed);
+            // Since 2.34 it is libc's.
+            if r.name == b"dlsym" {
+                ALLOCATES.store(function(b"dl_iterate_phdr") == 0, Relaxed);
+            }
         }
         let others =
             [(&ITERATE, "dl_iterate_phdr"), (&MUTEX_INIT, "pthread_mutex_init"), (&MUTEX_LOCK, "pthread_mutex_lock")];

@@ -64,7 +64,7 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     // SAFETY: the object is running, so its strings are mapped.
     let text = unsafe { crate::sys::text(name, 4096) };
     // SAFETY: the gate lies in the calling object.
-    let ask = |handle| unsafe { as_the_loader(handle, text, name, version, gate) };
+    let ask = |handle| dlsym::without_signals(|| unsafe { as_the_loader(handle, text, name, version, gate) });
     let mut found = ask(0);
     if found >= span.0 && found < span.1 {
         // A non-PIE program answers with its own PLT.

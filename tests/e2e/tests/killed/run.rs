@@ -23,6 +23,7 @@ impl Run {
         let mut command = Command::new(cutap());
         command.args(words).arg("--run").arg(folder.join("run")).arg("-o").arg(folder.join("out"));
         command.arg("--").arg(out().join(program)).env("LD_LIBRARY_PATH", out());
+        command.env("FIXTURE_GO", folder.join("go"));
         command.env("FIXTURE_COUNTS", folder.join("counts")).stdin(Stdio::null());
         command.stdout(fs::File::create(folder.join("stdout")).unwrap());
         command.stderr(fs::File::create(folder.join("said")).unwrap());

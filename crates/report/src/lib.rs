@@ -13,6 +13,7 @@ mod hooked;
 mod json;
 mod label;
 mod leaks;
+mod length;
 mod nest;
 mod paths;
 mod quiet;

@@ -96,11 +96,12 @@ unsafe fn as_the_loader(handle: usize, text: &[u8], name: *const u8, version: *c
     if version.is_null() {
         return any;
     }
+    // Asked first: of what is not there dlvsym would make an error text, and a signal handler may not allocate.
+    // SAFETY: under the loader's lock.
+    let unversioned = live::at(any, |o| unsafe { o.tables.find(text, |_, i| o.tables.is_unversioned(i)) });
+    if unversioned == Some(true) {
+        return any;
+    }
     // SAFETY: the caller's promise.
-    let exact = unsafe { call_through(dlvsym, handle, name, version, gate) };
-    let unversioned = || {
-        // SAFETY: under the loader's lock.
-        live::at(any, |o| unsafe { o.tables.find(text, |_, i| o.tables.is_unversioned(i)) }) == Some(true)
-    };
-    if any != exact && unversioned() { any } else { exact }
+    unsafe { call_through(dlvsym, handle, name, version, gate) }
 }

@@ -63,6 +63,8 @@ def main():
         environment = dict(re.findall(r"^export (\w+)='([^']*)'", text, re.M))
         objects, functions = counted(o.python, work, environment)
         own, total = objects["libcutap_preload.so"], sum(objects.values())
+        if own == total:
+            sys.exit(f"start_instructions.py: nothing of Python was counted: {o.python} is a script around one; name the interpreter and set PYTHONPATH")
         print(f"{own / 1e6:.1f} of {total / 1e6:.0f} million instructions are cutap's: {own / (total - own) * 100:.2f} % more than without")
         if o.plain:
             _, alone = counted(o.python, work, {"LD_LIBRARY_PATH": environment["LD_LIBRARY_PATH"]})

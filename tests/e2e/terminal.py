@@ -5,12 +5,16 @@
 import os
 import pty
 import select
+import signal
 import sys
 import time
 
 command = sys.argv[1]
 shell, terminal = pty.fork()
 if shell == 0:
+    # What runs in the background of a shell ignores Ctrl-C, and so does what it starts.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     os.environ.update(PS1="", TERM="dumb", NO_COLOR="1")
     os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 

@@ -11,7 +11,7 @@
  * call the median of what a burst takes longer that is seen than one that is not, of pairs of neighbours, each first as often as the other.
  * With flag_on.so its flags are switched. A clock that differs between processes does not matter then, nor do calls that take
  * microseconds and vary by more than cutap costs. With --beside-empty the linked-in runtime reports to a function that does nothing while
- * cutap is off: the difference is what cutap adds to the runtime's own work, in one process. With --own it is the driver's own function, out of its symbol table, and what dlsym gives.
+ * cutap is off (built without one, there is nothing to do): the difference is what cutap adds to the runtime's own work, in one process. With --own it is the driver's own function, out of its symbol table, and what dlsym gives.
  *
  * Driver functions come from dlsym, those of the runtime are linked in (libcudart_static.a), unless built
  * with -DDRIVER_ONLY. The prototypes are written out: no NVIDIA header is needed. What is queued on the
@@ -37,13 +37,14 @@ typedef struct { unsigned x, y, z; } dim3;
 static int (*get_current)(void **), (*event_record)(void *, void *), (*synchronize)(void *);
 static int (*copy_async)(device_pointer, device_pointer, size_t, void *);
 static int (*shared_get_device)(int *);
-static void *event, *stream, *kernel;
+static void *event, *stream;
 static device_pointer to, from;
 
 static int (*launch_kernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 static void *driver_kernel;
 
 #ifndef DRIVER_ONLY
+static void *kernel;
 int cudaGetDevice(int *);
 int cudaSetDevice(int);
 int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
@@ -374,9 +375,7 @@ int main(int argc, char **argv)
         fail(dlerror(), 0);
     prepare(driver);
     if (beside_empty) {
-#ifdef DRIVER_ONLY
-        fail("--beside-empty: there is no runtime in this program", 0);
-#else
+#ifndef DRIVER_ONLY
         find_callbacks(driver);
 #endif
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, process};
 
-/// Programs whose calls cannot all be seen anywhere (routes.rs says why): what is missing must be listed.
+/// Programs whose calls cannot all be seen anywhere (routes.rs, descriptors.rs and record.rs say why): what is missing must be listed.
 const LISTED: &[(&str, &str)] = &[
     // Before glibc 2.34 libpthread asks to be first too, and the last to ask is.
     ("constructor_waits", "asked to be first"),

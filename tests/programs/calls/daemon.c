@@ -15,7 +15,7 @@ int main(void) {
     if (FIRST) CHECK(cuMemFree_v2(1) == 0);
     while (getppid() == parent) usleep(1000);
     const char *go = getenv("FIXTURE_GO");
-    for (int i = 0; i < (go ? 12000 : 100) && (!go || access(go, F_OK)); i++) usleep(10000);
+    for (int left = go ? 12000 : 100; left > 0 && !(go && access(go, F_OK) == 0); left--) usleep(10000);
     for (int i = 0; i < 5000; i++) CHECK(cuMemAlloc_v2(&p, 64) == 0);
     char path[512];
     snprintf(path, sizeof path, "%s.over", getenv("FIXTURE_COUNTS") ?: "/dev/null");

@@ -17,9 +17,10 @@ pub fn last_words(run: &Path, program: Option<(i32, Ended)>) -> Vec<String> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
         // A program that ends well while a thread is in a hook is none that died in it.
-        let Some(how) = how(pid, program).filter(|_| !matches!(program, Some((p, Ended::Code(0))) if p == pid)) else {
+        if matches!(program, Some((main, Ended::Code(0))) if main == pid) {
             continue;
-        };
+        }
+        let Some(how) = how(pid, program) else { continue };
         let names = read_file(&folder.join(names::FILE), names::MAX_BYTES).unwrap_or_default();
         let mut here = Vec::new();
         for word in words.chunks_exact(16).filter_map(|e| e.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w)) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What being counted or recorded costs single calls, switched within one process.
 
-    benches/calls.py --cutap CUTAP --built DIR [--rounds N] [--pairs N] [--sim] [--out FILE.md] [--name MACHINE]
+    benches/calls.py --cutap CUTAP --built DIR [--around [--fenced]] [--rounds N] [--pairs N] [--sim] [--out FILE.md] [--name MACHINE]
 
 DIR is what benches/build.sh made. A process times bursts of 200 calls (2000 of those that queue nothing) that are seen and that are
 not, in turns (`overhead --switch`), and gives the median of the differences of neighbours: neither a clock that differs between processes nor calls that vary
@@ -12,6 +12,7 @@ an empty callback while cutap is off (`--beside-empty`), in one process too. A t
 """
 
 import argparse
+import ctypes
 import datetime
 import os
 import platform
@@ -22,9 +23,39 @@ import tempfile
 from overhead import Bench, NotHere
 
 
+def driver_path():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError as why:
+        raise NotHere(f"no driver: {why}") from why
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        return next(line.split(maxsplit=5)[5].strip() for line in maps if "/libcuda.so" in line)
+
+
+class Around(Bench):
+    """Behind the driver that notes when it is entered and left."""
+
+    def __init__(self, options, work):
+        super().__init__(options, work)
+        self.driver = os.path.join(self.libraries, "libcuda.so.1") if self.libraries else driver_path()
+        self.noting = os.path.dirname(self.library("noting/libcuda.so.1"))
+        self.flags = ["--around", *(["--fenced"] if options.fenced else [])]
+
+    def environment(self, **more):
+        env = super().environment(NOTING_DRIVER=self.driver, **more)
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, (self.noting, env.get("LD_LIBRARY_PATH"))))
+        return env
+
+    def run(self, before=(), flags=(), **env):
+        return super().run(before, [*flags, *self.flags], **env)
+
+    def tool(self, *words):
+        return [self.cutap, *words]  # the simulated driver is behind this one already
+
+
 def measured(o, work):
     # The last is for what --switch does not do.
-    bench = Bench(argparse.Namespace(**vars(o), program=os.path.join(o.built, "overhead"), burst=200, bursts=o.pairs, sustained=1), work)
+    bench = (Around if o.around else Bench)(argparse.Namespace(**vars(o), program=os.path.join(o.built, "overhead"), burst=200, bursts=o.pairs, sustained=1), work)
     in_range = ["--range", "profiler", "-o"]
     beside = ["--switch", "--beside-empty"]
     hows = {
@@ -43,7 +74,7 @@ def middle(values):
 
 def table(rounds):
     pair = statistics.median(r[c]["two_timestamps"] for r in rounds for c in r)
-    yield f"Two readings of the time stamp counter: {pair:.1f} ns (median of all processes)."
+    yield f"Two readings of the time stamp counter: {pair:.1f} ns (median of all processes at their start; pairs of readings below are those between the bursts)."
     yield ""
     yield "| call | alone, ns | off: more | counted: more than off | recorded: more than off | in pairs of readings | empty callback: more |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
@@ -51,7 +82,7 @@ def table(rounds):
         of = lambda column, what="more": [r[column]["calls"][name][what] for r in rounds]  # noqa: E731
         runtime = name.startswith("cuda")
         linked_in = runtime and "shared" not in name
-        pairs = [m / r["recorded"]["two_timestamps"] for m, r in zip(of("recorded"), rounds)]
+        pairs = [more / pair for more, pair in zip(of("recorded"), of("recorded", "pair"))]
         yield (
             f"| {name}{' *' if linked_in else ''} | {statistics.median(of('empty', 'off')):.1f} | {'' if runtime else middle(of('off'))} | "
             f"{middle(of('counted'))} | {middle(of('recorded'))} | {middle(pairs)} | {middle(of('empty')) if linked_in else ''} |"
@@ -66,6 +97,8 @@ def main():
     parser.add_argument("--built", required=True, help="folder that benches/build.sh filled")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pairs", type=int, default=1000, help="pairs of bursts of each call in a process")
+    parser.add_argument("--around", action="store_true", help="leave out what the driver's own launch or copy takes")
+    parser.add_argument("--fenced", action="store_true", help="with --around: each reading waits for all before it")
     parser.add_argument("--sim", action="store_true", help="on the simulated driver")
     parser.add_argument("--cudart", help="a shared libcudart; without it what Python has, if any")
     parser.add_argument("--out", help="write the report there too")
@@ -77,8 +110,9 @@ def main():
             rounds = measured(o, work)
     except NotHere as why:
         sys.exit(f"calls.py: {why}")
+    how = (", around the driver" if o.around else "") + (", fenced" if o.fenced else "")
     lines = [
-        f"# Calls, counted and recorded, switched within a process, {datetime.date.today().isoformat()}, {o.name}",
+        f"# Calls, counted and recorded, switched within a process{how}, {datetime.date.today().isoformat()}, {o.name}",
         "",
         f"{os.cpu_count()} cores, Linux {platform.release()}. {o.rounds} rounds of four processes, {o.pairs} pairs of bursts of 200 or 2000 calls; median of the",
         "rounds, and the least and the most of them. `benches/calls.py` says how.",

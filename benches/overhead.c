@@ -1,6 +1,6 @@
 /* Times single CUDA calls in its own process: `overhead.py` runs it plain and under each tool, in turns.
  *
- *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch [--beside-empty] | --own]
+ *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] [--switch [--beside-empty] | --own] [--around [--fenced]]
  *
  * Prints one line of JSON: for each call nanoseconds in a burst (median of N bursts, with pauses between
  * them in which a collector may empty the rings) and sustained (one run without pauses), where its pointer
@@ -13,23 +13,23 @@
  * microseconds and vary by more than cutap costs. With --beside-empty the linked-in runtime reports to a function that does nothing while
  * cutap is off (built without one, there is nothing to do): the difference is what cutap adds to the runtime's own work, in one process. With --own it is the driver's own function, out of its symbol table, and what dlsym gives.
  *
+ * With --around, behind noting_driver.c, what the driver's own launch or copy takes is left out of each call, and only these calls are made:
+ * what is left is the tool's two sides, to a tenth of a nanosecond. With --fenced each reading waits until all before it is done: more
+ * than the sides cost a program, for the processor goes on with the driver's work, or the program's, meanwhile.
+ *
  * Driver functions come from dlsym, those of the runtime are linked in (libcudart_static.a), unless built
  * with -DDRIVER_ONLY. The prototypes are written out: no NVIDIA header is needed. What is queued on the
  * device (launches, events, copies) is waited for outside the time, before a queue can be full.
  * OVERHEAD_CUDART in the environment is a shared libcudart: its cudaGetDevice is timed too, by the pointer that dlsym gives.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <link.h>
+#include "noting.h"
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 typedef unsigned long long device_pointer;
 typedef struct { unsigned x, y, z; } dim3;
@@ -123,16 +123,35 @@ static double median(double *values, int n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+/* With --around: where it is noted when the driver's function was entered and left. */
+static volatile struct noted *noted;
+
+static uint64_t ticks_around(const struct call *call, long calls)
+{
+    uint64_t sum = 0;
+    int fenced = noted->fenced;
+    for (long i = 0; i < calls; i++) {
+        uint64_t begin = now(fenced);
+        call->make();
+        sum += now(fenced) - begin - (noted->left - noted->entered);
+    }
+    return sum;
+}
+
 /* Ticks of `calls` calls, without what waits for the device. */
 static uint64_t ticks(const struct call *call, long calls)
 {
     uint64_t sum = 0;
     while (calls > 0) {
         long some = call->queue && call->queue < calls ? call->queue : calls;
-        uint64_t begin = __rdtsc();
-        for (long i = 0; i < some; i++)
-            call->make();
-        sum += __rdtsc() - begin;
+        if (noted) {
+            sum += ticks_around(call, some);
+        } else {
+            uint64_t begin = __rdtsc();
+            for (long i = 0; i < some; i++)
+                call->make();
+            sum += __rdtsc() - begin;
+        }
         calls -= some;
         if (call->queue)
             synchronize(stream);
@@ -165,40 +184,6 @@ static void *function(void *driver, const char *name)
     if (p == NULL)
         fail(name, -1);
     return p;
-}
-
-/* The driver's own function, whatever dlsym says: through the hash table of its symbols. */
-static void *own(void *driver, const char *name)
-{
-    struct link_map *map;
-    const ElfW(Sym) *symbols = NULL;
-    const char *names = NULL;
-    const uint32_t *table = NULL;
-    check(dlinfo(driver, RTLD_DI_LINKMAP, &map), "dlinfo");
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-        if (d->d_tag == DT_SYMTAB)
-            symbols = (const void *)d->d_un.d_ptr;
-        if (d->d_tag == DT_STRTAB)
-            names = (const void *)d->d_un.d_ptr;
-        if (d->d_tag == DT_GNU_HASH)
-            table = (const void *)d->d_un.d_ptr;
-    }
-    if (symbols == NULL || names == NULL || table == NULL)
-        fail("the driver has no such table", 0);
-    uint32_t hash = 5381;
-    for (const char *c = name; *c; c++)
-        hash = hash * 33 + (unsigned char)*c;
-    /* Numbers of buckets, of the first symbol, and of the words of a filter; a word more; the filter, the buckets, the chains. */
-    const uint32_t *buckets = table + 4 + table[2] * 2, *chains = buckets + table[0] - table[1];
-    uint32_t i = buckets[hash % table[0]];
-    for (; i != 0; i++) {
-        if ((chains[i] | 1) == (hash | 1) && strcmp(names + symbols[i].st_name, name) == 0)
-            return (char *)map->l_addr + symbols[i].st_value;
-        if (chains[i] & 1)
-            break;
-    }
-    fail(name, -1);
-    return NULL;
 }
 
 /* Where what is measured is a pointer: which, and what it is when it is not and when it is seen. */
@@ -271,6 +256,17 @@ static void seen(int on)
 #endif
 }
 
+/* What two readings of the counter cost, of so many. */
+static double pair_of(long pairs, double ns)
+{
+    uint64_t start = __rdtsc(), sum = 0;
+    for (long k = 0; k < pairs; k++) {
+        sum += __rdtsc();
+        sum ^= __rdtsc();
+    }
+    return (__rdtsc() - start + (sum & 0)) * ns / pairs;
+}
+
 /* Nanoseconds of a call in a burst that is seen, or not. */
 static double burst_of(const struct call *call, long burst, int on, double ns)
 {
@@ -283,19 +279,21 @@ static double burst_of(const struct call *call, long burst, int on, double ns)
 static void switched(const struct call *call, long burst, long pairs, double ns)
 {
     burst *= call->queue ? 1 : 10; /* those that take nanoseconds */
-    double *more = malloc(pairs * sizeof *more), *without = malloc(pairs * sizeof *without);
-    check(more == NULL || without == NULL, "no memory");
+    double *more = malloc(pairs * sizeof *more), *without = malloc(pairs * sizeof *without), *readings = malloc(pairs * sizeof *readings);
+    check(more == NULL || without == NULL || readings == NULL, "no memory");
     burst_of(call, burst, 1, ns); /* names are told and pages are touched */
     for (long i = 0; i < pairs; i++) {
         double first = burst_of(call, burst, i % 2, ns), second = burst_of(call, burst, !(i % 2), ns);
         more[i] = i % 2 ? first - second : second - first;
         without[i] = i % 2 ? second : first;
+        readings[i] = pair_of(200, ns); /* the clock changes within a process, too */
     }
     long out = pairs / 2 - (long)(0.98 * sqrt(pairs));
     out = out < 0 ? 0 : out;
     double middle = median(more, pairs), off = median(without, pairs); /* and sorted */
-    printf("{\"more\": %.2f, \"least\": %.2f, \"most\": %.2f, \"low\": %.2f, \"high\": %.2f, \"off\": %.2f}", middle, more[pairs / 4],
-           more[pairs * 3 / 4], more[out], more[pairs - 1 - out], off);
+    printf("{\"more\": %.2f, \"least\": %.2f, \"most\": %.2f, \"low\": %.2f, \"high\": %.2f, \"off\": %.2f, \"pair\": %.2f}", middle,
+           more[pairs / 4], more[pairs * 3 / 4], more[out], more[pairs - 1 - out], off, median(readings, pairs));
+    free(readings);
     free(more);
     free(without);
 }
@@ -347,7 +345,7 @@ int main(int argc, char **argv)
 {
     long burst = 4000, bursts = 15, sustained_ms = 150;
     int expect_driver = 0;
-    int by_turns = 0, by_pointer = 0, beside_empty = 0;
+    int by_turns = 0, by_pointer = 0, beside_empty = 0, around = 0, fenced = 0;
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
         long *number = !strcmp(argv[i], "--burst") ? &burst : !strcmp(argv[i], "--bursts") ? &bursts
@@ -362,11 +360,15 @@ int main(int argc, char **argv)
             by_turns = by_pointer = 1;
         else if (!strcmp(argv[i], "--beside-empty"))
             beside_empty = 1;
+        else if (!strcmp(argv[i], "--around"))
+            around = 1;
+        else if (!strcmp(argv[i], "--fenced"))
+            fenced = 1;
         else if (!strcmp(argv[i], "--expect-driver"))
             expect_driver = 1;
         else
             fail("usage: overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL] "
-                 "[--switch [--beside-empty] | --own]", i);
+                 "[--switch [--beside-empty] | --own] [--around [--fenced]]", i);
     }
     if (burst < 1 || bursts < 1 || (bursts > 1000 && !by_turns) || sustained_ms < 1)
         fail("numbers must be 1 or more, bursts at most 1000 without --switch or --own", 0);
@@ -374,6 +376,10 @@ int main(int argc, char **argv)
     if (driver == NULL)
         fail(dlerror(), 0);
     prepare(driver);
+    if (around) {
+        noted = function(driver, "noted");
+        noted->fenced = fenced;
+    }
     if (beside_empty) {
 #ifndef DRIVER_ONLY
         find_callbacks(driver);
@@ -399,20 +405,16 @@ int main(int argc, char **argv)
     while (seconds() - begin < 0.02)
         ;
     double ns = (seconds() - begin) * 1e9 / (__rdtsc() - begin_ticks);
-    for (int i = 0; i < 101; i++) {
-        uint64_t start = __rdtsc(), sum = 0;
-        for (int k = 0; k < 1000; k++) {
-            sum += __rdtsc();
-            sum ^= __rdtsc();
-        }
-        pairs[i] = (__rdtsc() - start + (sum & 0)) * ns / 1000;
-    }
+    for (int i = 0; i < 101; i++)
+        pairs[i] = pair_of(1000, ns);
     printf("{\"two_timestamps\": %.2f, \"calls\": {", median(pairs, 101));
     const char *comma = "";
     int outside = 0;
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
         const struct call *call = &calls[c];
         if ((only && strcmp(only, call->name)) || call->pointer == NULL)
+            continue;
+        if (around && strstr(call->name, "Launch") == NULL && strstr(call->name, "Memcpy") == NULL)
             continue;
         char file[4096];
         file_of(call->pointer, file, sizeof file);
@@ -424,6 +426,8 @@ int main(int argc, char **argv)
         if (by_turns) {
             through = by_pointer ? call->through : NULL;
             pointers[0] = by_pointer ? own(driver, call->name) : NULL;
+            if (by_pointer && pointers[0] == NULL)
+                fail("the driver has no such symbol", 0);
             pointers[1] = call->pointer;
             printf("%s\"%s\": ", comma, call->name);
             switched(call, burst, bursts, ns);

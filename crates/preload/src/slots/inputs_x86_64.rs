@@ -148,7 +148,7 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     let Some(number) = launched.unwrap_or_else(|| by_steps(b, call, caller, row, words, slot)) else {
         return NOT_RECORDED;
     };
-    frame.number = number.into();
+    frame.entered(number, b);
     // Launches are the driver's, whose functions take the same arguments for ever. That there are none is what the quick frame believes.
     let passed = if quick & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
     1 + passed as i32

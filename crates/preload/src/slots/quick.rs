@@ -8,6 +8,7 @@ use super::{inputs_x86_64, launch_x86_64, left, quick_x86_64, small_x86_64, tabl
 use crate::capture::{self, quick};
 use crate::loader::objects::Object;
 use crate::sys::x86_64::load8;
+use crate::thread::block::Block;
 use crate::thread::{clock, record};
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -19,7 +20,7 @@ use cutap_wire::record::{first_word, kind};
 /// A call as it stands in its frame, from its stack pointer up. The assembler knows these offsets.
 #[repr(C)]
 pub struct QuickFrame {
-    /// rax, rdx as the function left them.
+    /// On the way in: the thread's block and its chunk, where it has both. On the way out: rax, rdx as the function left them.
     result: [u64; 2],
     /// The record's second word on the way in, the first on the way out.
     word: u64,
@@ -38,11 +39,18 @@ pub struct QuickFrame {
 pub const BYTES: usize = offset_of!(QuickFrame, behind);
 const _: () = assert!(BYTES == 96 && offset_of!(QuickFrame, slot) + 56 == BYTES);
 /// Fields that the assembler names.
+pub const BLOCK: usize = offset_of!(QuickFrame, result);
+/// See `BLOCK`.
 pub const WORD: usize = offset_of!(QuickFrame, word);
-/// See `WORD`.
+/// See `BLOCK`.
 pub const NUMBER: usize = offset_of!(QuickFrame, number);
 
 impl QuickFrame {
+    /// Its call is recorded under a number, by a thread with this block.
+    pub fn entered(&mut self, number: u32, b: &Block) {
+        self.number = number.into();
+        self.result = [&raw const *b as u64, b.writer.chunk as u64];
+    }
     /// Where the caller's stack words would be.
     pub fn at(&self) -> usize {
         &raw const *self as usize + size_of::<QuickFrame>()

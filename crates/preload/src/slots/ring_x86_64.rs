@@ -47,9 +47,15 @@ macro_rules! ring_macros {
   cmpxchg [r8], rdx
   jne \\otherwise
   mov rax, rcx
+.if \\delta <= 0x7fffffff
+  add rcx, \\delta
+.else
   movabs r9, \\delta
   add rcx, r9
+.endif
+.ifnc \\more,0
   lea rcx, [rcx + \\more]
+.endif
   cmpxchg [rdi + {head}], rcx
   jne \\otherwise
   lea rax, [\\at]

@@ -303,6 +303,7 @@ global_asm!(
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
     bytes = const quick::BYTES,
+    block = const quick::BLOCK,
     word = const quick::WORD,
     number = const quick::NUMBER,
 );

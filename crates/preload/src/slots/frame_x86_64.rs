@@ -44,12 +44,16 @@ macro_rules! frame_macros {
     };
 }
 
-/// The same for `cutap_open`, which opens a call, whose block is in rsi and whose chunk is in rdi, both of which the frame keeps: the
+/// The same for `cutap_open`, which opens a call, whose block is in rsi and whose chunk is in rdi: the
 /// head comes to rcx, the first word of its record to edx, the second to the frame; rax, r8 and r9 are lost. Where anything is not as
-/// usual it goes `otherwise`, with nothing done.
+/// usual it goes `otherwise`, with nothing done. And for `cutap_keep_block`, which keeps block and chunk in the frame for the way out.
 macro_rules! open_macro {
     () => {
         "
+.macro cutap_keep_block
+  mov [rbp - {bytes} + {block}], rsi
+  mov [rbp - {bytes} + {block} + 8], rdi
+.endm
 .macro cutap_open otherwise
   mov rax, [rip + CUTAP_CONTROL + {recording}] // and the number of the rules
   cmp byte ptr [rsi + {inside}], 0
@@ -93,8 +97,6 @@ macro_rules! open_macro {
   or r8, r9
   mov [rbp - {bytes} + {word}], r8
   mov [rbp - {bytes} + {number}], rax
-  mov [rbp - {bytes} + {block}], rsi
-  mov [rbp - {bytes} + {block} + 8], rdi
   // It is open before its record is there, so that a signal handler's call finds its parent.
   lea r8, [rdx + 2 * rdx]
   lea r8, [rsi + 8 * r8]

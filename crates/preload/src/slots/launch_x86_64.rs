@@ -139,6 +139,7 @@ global_asm!(
     "  cutap_open 7f",
     "  lea edx, [rdx + 4 * rbx + 32 * ({words} - 8)]",
     "  cutap_reserve 8*{words}+rbx, 0x100000000+8*{words}, rbx, rbp+16, 6f",
+    "  cutap_keep_block",
     "  lea ecx, [rbx + 8*{words} - {line}]",
     "1: prefetchw [r8 + rcx + {ahead}]", // all of its lines
     "  sub ecx, {line}",
@@ -228,6 +229,7 @@ global_asm!(
     end_of_ring_macros!(),
     end_of_frame_macros!(),
     ".purgem cutap_open",
+    ".purgem cutap_keep_block",
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
     recorded = const RECORDED,

@@ -201,6 +201,7 @@ global_asm!(
     "  prefetchw [r8 + {ahead} + {line}]", // it takes two lines
     "  mov rax, [rbp - {bytes} + {word}]",
     "  mov r10, [rbp - {bytes}]",
+    "  cutap_keep_block",
     "  mov [r8 + 8], rax",
     ".irp register, 0, 1, 2, 3, 4, 5",
     "  .if \\register < \\n",
@@ -265,6 +266,7 @@ global_asm!(
     end_of_ring_macros!(),
     end_of_frame_macros!(),
     ".purgem cutap_open",
+    ".purgem cutap_keep_block",
     ".purgem cutap_input",
     ".purgem cutap_small",
     outgoing = const OUTGOING,

@@ -29,7 +29,7 @@ macro_rules! frame_macros {
   push r9
   push r11
   push rax
-  sub rsp, 32
+  sub rsp, 48
 .endm
 .macro cutap_arguments
   mov rdi, [rbp - 8]
@@ -53,6 +53,10 @@ macro_rules! open_macro {
 .macro cutap_keep_block
   mov [rbp - {bytes} + {block}], rsi
   mov [rbp - {bytes} + {block} + 8], rdi
+  mov rax, [rip + cutap_tls@GOTTPOFF]
+  mov rcx, [r11 + {quick}]
+  mov [rbp - {bytes} + {thread}], rax
+  mov [rbp - {bytes} + {thread} + 8], rcx
 .endm
 .macro cutap_open otherwise
   mov rax, [rip + CUTAP_CONTROL + {recording}] // and the number of the rules

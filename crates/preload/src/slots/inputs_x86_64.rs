@@ -7,7 +7,7 @@
 
 use super::frame_x86_64::{end_of_frame_macros, frame_macros};
 use super::left;
-use super::quick::QuickFrame;
+use super::quick::{self, QuickFrame};
 use super::table::{self, QUICK, Slot};
 use crate::capture::quick::{EXITS, LAUNCH, UNWANTED};
 use crate::capture::{self, Call, Words, launch};
@@ -41,7 +41,7 @@ pub fn entry(row: &Row) -> Option<usize> {
 
 global_asm!(
     ".hidden cutap_inputs, cutap_inputs_before, cutap_inputs_personality, cutap_quick_end, cutap_quick_end_by_steps",
-    ".hidden cutap_frame, cutap_not_on, CUTAP_CONTROL, CUTAP_FORK",
+    ".hidden cutap_frame, cutap_not_on, cutap_tls, CUTAP_CONTROL, CUTAP_FORK",
     ".text",
     frame_macros!(),
     ".globl cutap_inputs",
@@ -80,6 +80,10 @@ global_asm!(
     "  mov r11, [rbp - 56]",
     "  test eax, eax",
     "  jle 5f",
+    "  mov rcx, [rip + cutap_tls@GOTTPOFF]",
+    "  mov rdx, [r11 + {quick}]",
+    "  mov [rbp - {bytes} + {thread}], rcx",
+    "  mov [rbp - {bytes} + {thread} + 8], rdx",
     "  mov ecx, eax",
     "  dec ecx",
     "  jz 2f",
@@ -116,6 +120,8 @@ global_asm!(
     here = const fork::RECORDED as u32,
     outgoing = const OUTGOING,
     quick = const QUICK,
+    bytes = const quick::BYTES,
+    thread = const quick::THREAD,
     exits = const EXITS,
 );
 

@@ -65,6 +65,9 @@ global_asm!(
     ".cfi_offset rbx, -{cfa_below} + {kept}",
     "  mov [rsp + {kept} + 8], r12",
     ".cfi_offset r12, -{cfa_below} + {kept} + 8",
+    "  cutap_thread 7f",
+    "  mov rdx, [rsi + {chunk}]",
+    "  prefetchw [rdx + {head}]",
     // The kernel.
     "  mov rax, rdi",
     "  shr rax, 4",
@@ -99,10 +102,6 @@ global_asm!(
     "  mov rdi, [rbp + 16 + 24]",
     "  cmp qword ptr [rbp + 16 + 32], 0",
     "  jne 7f",
-    "  mov rsi, [rip + cutap_tls@GOTTPOFF]",
-    "  mov rsi, fs:[rsi]",
-    "  cmp rsi, 1",
-    "  jbe 7f",
     "  mov r8, [rsi + {low}]",
     "  mov rcx, [rsi + {high}]",
     "  sub rcx, r8",
@@ -135,7 +134,7 @@ global_asm!(
     "  add ebx, 7",
     "  and ebx, -8",
     // The record.
-    "  cutap_block 7f",
+    "  cutap_chunk 7f",
     "  cutap_open 7f",
     "  lea edx, [rdx + 4 * rbx + 32 * ({words} - 8)]",
     "  cutap_reserve 8*{words}+rbx, 0x100000000+8*{words}, rbx, rbp+16, 6f",
@@ -273,6 +272,7 @@ global_asm!(
     open_reported = const OPEN + offset_of!(OpenCall, reported),
     bytes = const quick::BYTES,
     block = const quick::BLOCK,
+    thread = const quick::THREAD,
     word = const quick::WORD,
     number = const quick::NUMBER,
 );

@@ -26,6 +26,9 @@ pub struct QuickFrame {
     word: u64,
     /// Number of the call in its ring.
     pub number: u64,
+    /// Where the thread's word lies from its thread pointer; the slot's `quick`.
+    thread: u64,
+    quick: u64,
     /// rax at entry.
     rax: u64,
     /// Address of the slot.
@@ -37,9 +40,11 @@ pub struct QuickFrame {
 }
 /// Bytes of what lies below rbp.
 pub const BYTES: usize = offset_of!(QuickFrame, behind);
-const _: () = assert!(BYTES == 96 && offset_of!(QuickFrame, slot) + 56 == BYTES);
+const _: () = assert!(BYTES == 112 && offset_of!(QuickFrame, slot) + 56 == BYTES);
 /// Fields that the assembler names.
 pub const BLOCK: usize = offset_of!(QuickFrame, result);
+/// See `BLOCK`.
+pub const THREAD: usize = offset_of!(QuickFrame, thread);
 /// See `BLOCK`.
 pub const WORD: usize = offset_of!(QuickFrame, word);
 /// See `BLOCK`.

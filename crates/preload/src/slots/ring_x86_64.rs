@@ -9,16 +9,22 @@
 macro_rules! ring_macros {
     () => {
         "
-.macro cutap_block otherwise
+.macro cutap_thread otherwise
   mov rsi, [rip + cutap_tls@GOTTPOFF]
   mov rsi, fs:[rsi]
   cmp rsi, 1
   jbe \\otherwise
+.endm
+.macro cutap_chunk otherwise
   cmp qword ptr [rsi + {writing}], 0
   jne \\otherwise
   mov rdi, [rsi + {chunk}]
   test rdi, rdi
   jz \\otherwise
+.endm
+.macro cutap_block otherwise
+  cutap_thread \\otherwise
+  cutap_chunk \\otherwise
 .endm
 .macro cutap_reserve bytes, delta, more, at, otherwise
   mov r9d, edx
@@ -102,6 +108,8 @@ macro_rules! end_of_ring_macros {
     () => {
         "
 .purgem cutap_block
+.purgem cutap_thread
+.purgem cutap_chunk
 .purgem cutap_reserve
 .purgem cutap_place
 .purgem cutap_commit

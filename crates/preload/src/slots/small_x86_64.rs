@@ -306,6 +306,7 @@ global_asm!(
     open_reported = const OPEN + offset_of!(OpenCall, reported),
     bytes = const quick::BYTES,
     block = const quick::BLOCK,
+    thread = const quick::THREAD,
     word = const quick::WORD,
     number = const quick::NUMBER,
 );

@@ -46,7 +46,7 @@ macro_rules! frame_macros {
 
 /// The same for `cutap_open`, which opens a call, whose block is in rsi and whose chunk is in rdi: the
 /// head comes to rcx, the first word of its record to edx, the second to the frame; rax, r8 and r9 are lost. Where anything is not as
-/// usual it goes `otherwise`, with nothing done. And for `cutap_keep_block`, which keeps block and chunk in the frame for the way out.
+/// usual it goes `otherwise`, with nothing done. And for `cutap_keep_block`, which keeps in the frame what the way out needs; rax and rcx are lost.
 macro_rules! open_macro {
     () => {
         "

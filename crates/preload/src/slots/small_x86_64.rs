@@ -199,9 +199,9 @@ global_asm!(
     "  lea edx, [rdx + 4 * r10 - 32*(\\n+2)]",
     "  cutap_reserve r10, 0x100000000, r10, rbp+16, 6f",
     "  prefetchw [r8 + {ahead} + {line}]", // it takes two lines
-    "  mov rax, [rbp - {bytes} + {word}]",
     "  mov r10, [rbp - {bytes}]",
     "  cutap_keep_block",
+    "  mov rax, [rbp - {bytes} + {word}]",
     "  mov [r8 + 8], rax",
     ".irp register, 0, 1, 2, 3, 4, 5",
     "  .if \\register < \\n",

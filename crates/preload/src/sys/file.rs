@@ -7,12 +7,13 @@
 //! that the first free number is taken while the kernel opens the file: another thread's dup2 to it says EBUSY meanwhile.
 
 use super::x86_64::{syscall2, syscall3, syscall4, syscall6};
-use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals};
+use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals, unmap};
 use cutap_wire::PAGE;
 
 const MAP_SHARED: usize = 1;
 const MAP_FIXED: usize = 0x10;
 const MAP_POPULATE: usize = 0x8000;
+const MADV_POPULATE_WRITE: usize = 23;
 const O_RDWR: usize = 2;
 const O_CREAT: usize = 0o100;
 const O_EXCL: usize = 0o200;
@@ -155,14 +156,20 @@ impl File {
     }
     /// Maps part of the file, shared. Null when refused.
     pub fn map(&self, offset: usize, bytes: usize) -> *mut u8 {
-        self.map_how(offset, bytes, MAP_SHARED)
+        self.map_as(offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED)
     }
-    /// The same for what will all be written soon: its pages are there at once, which costs a tenth of touching each.
+    /// The same for what will all be written soon: its pages are there at once and may be written, which costs four fifths of touching each.
+    /// Of a file on a disk a first write would be another fault if they were only there.
     pub fn map_whole(&self, offset: usize, bytes: usize) -> *mut u8 {
-        self.map_how(offset, bytes, MAP_SHARED | MAP_POPULATE)
-    }
-    fn map_how(&self, offset: usize, bytes: usize, how: usize) -> *mut u8 {
-        self.map_as(offset, bytes, PROT_READ | PROT_WRITE, how)
+        let p = self.map(offset, bytes);
+        // SAFETY: what was just mapped, and is given back where Linux is older than 5.14 and does not know the word.
+        unsafe {
+            if p.is_null() || syscall3(nr::MADVISE, p as usize, bytes, MADV_POPULATE_WRITE) == 0 {
+                return p;
+            }
+            unmap(p, bytes);
+        }
+        self.map_as(offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE)
     }
     /// Maps a file that will grow, from its beginning and to more than its end. Nothing of it can be touched before [`opened`](super::opened): who
     /// reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in each page behind the end.

@@ -92,6 +92,8 @@ reasons! {
     CALL_DROPPED = 42, "calls not recorded: no room in the run folder", one: "call not recorded: no room in the run folder";
     /// Its enter record is there.
     END_DROPPED = 43, "ends of calls not recorded (these are shown as unfinished): no room in the run folder", one: "end of a call not recorded (this is shown as unfinished): no room in the run folder";
+    /// A frame's number is one of another thread's ring.
+    END_ELSEWHERE = 30, "calls that ended in another thread than they began in (fibres): shown as unfinished", one: "call that ended in another thread than it began in (a fibre): shown as unfinished";
     /// Whoever wrote them down could not go on.
     NOT_WRITTEN = 44, "calls not recorded: the recording could not be written any more", one: "call not recorded: the recording could not be written any more";
     /// Added where it begins to wait, taken off where it goes on: what is left ended with its process.

@@ -1,6 +1,6 @@
 //! What a call carries and how it ends: arguments, registers, threads, forks, signals, exceptions, deaths.
 
-use cutap_e2e::{case, cutap, finish, out};
+use cutap_e2e::{case, cutap, finish, out, scratch};
 use std::process::Command;
 
 #[test]
@@ -169,6 +169,33 @@ fn call_just_below_an_unmapped_page() {
 #[test]
 fn fibres() {
     case("fibres").counts();
+}
+
+/// A call that ends in another thread than it began in has no end, is counted, and is not taken for a call of that thread.
+#[test]
+fn fibre_ends_a_call_in_another_thread() {
+    let text = case("fibre_moves").text(&["--json"]);
+    let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let calls = lines.iter().filter(|l| l["type"] == "call" && l["name"] == "cuFixtureCall");
+    let mut states: Vec<&str> = calls.map(|l| l["state"].as_str().unwrap()).collect();
+    states.sort_unstable();
+    assert_eq!(states, ["done", "unfinished"], "{text}");
+    let counts = lines.last().unwrap()["counts"].as_array().unwrap().clone();
+    let elsewhere = counts.iter().find(|c| c["text"].as_str().unwrap().contains("in another thread"));
+    assert_eq!(elsewhere.map(|c| c["count"].as_u64()), Some(Some(1)), "{text}");
+}
+
+/// Nobody reads: the ring grows, and chunks that are not mapped any more must not be missed by a call that a handler interrupted.
+#[test]
+fn handler_that_makes_more_calls_than_are_mapped() {
+    for _ in 0..6 {
+        let run = scratch("long_handler");
+        let script = r#"eval "$("$0" env -o "$1/run")" && exec "$2""#;
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(cutap()).arg(&*run).arg(out().join("long_handler"));
+        let done = finish(command.env("LD_LIBRARY_PATH", out()));
+        assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+    }
 }
 
 #[test]

@@ -127,11 +127,11 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
 /// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not closed. Its result
 /// is given back by the assembler.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32) {
-    // SAFETY: the assembler's frame.
-    let frame = unsafe { &*frame };
+unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, began: *const Block) {
+    // SAFETY: the assembler's frame, and the block of the thread in which the call began; blocks live for ever.
+    let (frame, began) = unsafe { (&*frame, &*began) };
     match recorded {
-        0 => record::after_quick(frame),
+        0 => record::after_quick(frame, began),
         _ => record::ended_quick(frame),
     }
 }

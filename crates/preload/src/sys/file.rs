@@ -7,12 +7,13 @@
 //! that the first free number is taken while the kernel opens the file: another thread's dup2 to it says EBUSY meanwhile.
 
 use super::x86_64::{syscall2, syscall3, syscall4, syscall6};
-use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals, unmap};
+use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals};
 use cutap_wire::PAGE;
 
 const MAP_SHARED: usize = 1;
 const MAP_FIXED: usize = 0x10;
 const MAP_POPULATE: usize = 0x8000;
+const READ_WRITE: usize = PROT_READ | PROT_WRITE;
 const MADV_POPULATE_WRITE: usize = 23;
 const O_RDWR: usize = 2;
 const O_CREAT: usize = 0o100;
@@ -156,45 +157,49 @@ impl File {
     }
     /// Maps part of the file, shared. Null when refused.
     pub fn map(&self, offset: usize, bytes: usize) -> *mut u8 {
-        self.map_as(offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED)
+        // SAFETY: not over anything.
+        unsafe { self.map_as(core::ptr::null_mut(), offset, bytes, READ_WRITE, MAP_SHARED) }
     }
-    /// The same for what will all be written soon: its pages are there at once and may be written, which costs four fifths of touching each.
-    /// Of a file on a disk a first write would be another fault if they were only there.
-    pub fn map_whole(&self, offset: usize, bytes: usize) -> *mut u8 {
-        let p = self.map(offset, bytes);
-        // SAFETY: what was just mapped, and is given back where Linux is older than 5.14 and does not know the word.
+    /// The same for what will all be written soon, over a mapping of this length if `over` is not null. Its pages are there at once and may be
+    /// written, which costs four fifths of touching each: of a file on a disk a first write would be another fault if they were only there.
+    ///
+    /// # Safety
+    /// What is mapped over is ours, and what it holds is not needed.
+    pub unsafe fn map_whole(&self, offset: usize, bytes: usize, over: *mut u8) -> *mut u8 {
+        let fixed = |at: *mut u8| if at.is_null() { MAP_SHARED } else { MAP_SHARED | MAP_FIXED };
+        // SAFETY: the caller's promise, and what was just mapped.
         unsafe {
-            if p.is_null() || syscall3(nr::MADVISE, p as usize, bytes, MADV_POPULATE_WRITE) == 0 {
-                return p;
+            let p = self.map_as(over, offset, bytes, READ_WRITE, fixed(over));
+            // Linux before 5.14 does not know it.
+            if !p.is_null() && syscall3(nr::MADVISE, p as usize, bytes, MADV_POPULATE_WRITE) != 0 {
+                self.map_as(p, offset, bytes, READ_WRITE, fixed(p) | MAP_POPULATE);
             }
-            unmap(p, bytes);
+            p
         }
-        self.map_as(offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE)
     }
     /// Maps a file that will grow, from its beginning and to more than its end. Nothing of it can be touched before [`opened`](super::opened): who
     /// reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in each page behind the end.
     pub fn map_closed(&self, bytes: usize) -> *mut u8 {
-        self.map_as(0, bytes, 0, MAP_SHARED)
-    }
-    fn map_as(&self, offset: usize, bytes: usize, rights: usize, how: usize) -> *mut u8 {
-        if !self.is_ours() {
-            return core::ptr::null_mut();
-        }
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let p = unsafe { syscall6(nr::MMAP, 0, bytes, rights, how, self.fd, offset) };
-        if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
+        // SAFETY: not over anything.
+        unsafe { self.map_as(core::ptr::null_mut(), 0, bytes, 0, MAP_SHARED) }
     }
     /// Maps the beginning of the file over pages that are there, shared.
     ///
     /// # Safety
     /// The pages are ours, and what they hold is not needed.
     pub unsafe fn map_over(&self, at: *mut u8, bytes: usize) -> bool {
-        if !self.is_ours() {
-            return false;
-        }
-        let rights = PROT_READ | PROT_WRITE;
         // SAFETY: the caller's promise.
-        unsafe { syscall6(nr::MMAP, at as usize, bytes, rights, MAP_SHARED | MAP_FIXED, self.fd, 0) == at as isize }
+        unsafe { self.map_as(at, 0, bytes, READ_WRITE, MAP_SHARED | MAP_FIXED) == at }
+    }
+    /// # Safety
+    /// With `MAP_FIXED`, what is at `at` is ours, and what it holds is not needed.
+    unsafe fn map_as(&self, at: *mut u8, offset: usize, bytes: usize, rights: usize, how: usize) -> *mut u8 {
+        if !self.is_ours() {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: the caller's promise; else a new mapping at an address of the kernel's choice.
+        let p = unsafe { syscall6(nr::MMAP, at as usize, bytes, rights, how, self.fd, offset) };
+        if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
     }
     /// Reads up to `to.len()` bytes.
     pub fn read(&self, to: &mut [u8]) -> usize {

@@ -101,6 +101,7 @@ fn word() -> *mut *mut Block {
 }
 
 const MAX: usize = 16384;
+const _: () = assert!(MAX < 1 << 16);
 static BLOCKS: [AtomicPtr<Block>; MAX] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX];
 static COUNT: AtomicU32 = AtomicU32::new(0);
 /// In `tid`: a new thread is taking the block over, and its mutex is still the dead one's.
@@ -302,6 +303,10 @@ impl Block {
         let mut path = start::Path::run();
         path.push(b"/p").number(self.tid.load(Relaxed).into()).push(b"-").number(self.folder.into());
         path
+    }
+    /// What a call's frame keeps of the ring that its record is in: never 0.
+    pub fn identity(&self) -> u32 {
+        self.generation << 16 | (self.ring + 1) & 0xffff
     }
     /// Forgets the calls that this stack has left (by an exception, longjmp): those whose frames are
     /// not above `frame`. Frames far away are on another stack (fibres, signal stacks): nothing can be

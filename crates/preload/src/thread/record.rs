@@ -48,7 +48,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     };
     if let Some(number) = number {
         frame.number = number;
-        frame.recorded = 1;
+        frame.recorded = b.identity();
     }
 }
 
@@ -86,13 +86,23 @@ pub fn after(frame: &mut Frame) {
     if frame.recorded == 0 {
         return;
     }
-    let (Some(b), Some(slot)) = (block::current(), table::slot(frame.slot)) else { return };
+    let (b, Some(slot)) = (block::existing(), table::slot(frame.slot)) else { return };
+    let Some(b) = b.filter(|b| b.identity() == frame.recorded) else { return ended_elsewhere(frame.recorded) };
     let [result, _] = frame.result;
     let call = Ended { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
     let succeeded = result as u32 == 0;
     let hidden = !succeeded && hook::thread::succeeded(frame.number);
     if hidden || !quick::exit(slot.quick.load(Relaxed), b, &call) {
         exit_by_steps(b, frame, succeeded || hidden);
+    }
+}
+
+/// A call ends in another thread than it began in (a fibre), or in a child that was forked in it: its number says nothing in this ring, and
+/// of the child's copy nobody asked.
+#[cold]
+fn ended_elsewhere(began: u32) {
+    if began >> 16 == fork::generation() & 0xffff {
+        start::count(count::END_ELSEWHERE, 1);
     }
 }
 
@@ -110,9 +120,10 @@ fn exit_by_steps(b: &mut Block, frame: &Frame, succeeded: bool) {
 
 /// A call through the quick frame ends, and not in the usual way.
 #[cold]
-pub fn after_quick(quick: &QuickFrame) {
+pub fn after_quick(quick: &QuickFrame, began: &Block) {
     fork::check();
     let mut frame = quick.frame();
+    frame.recorded = began.identity();
     after(&mut frame);
 }
 

@@ -314,24 +314,24 @@ fn oldest(block: &Block) -> Option<*mut u8> {
 fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> {
     let path = path(block);
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
+    // The oldest mapping makes room: nobody frees its chunk any more, or it would have been taken.
+    let place = block.mapped.iter().position(|m| m.0 == 0).unwrap_or(n as usize % MAPPED);
+    // A record that a signal handler interrupted may be waiting for its words there. A frame that one interrupted may only have
+    // the chunk's address: there must be a chunk at any moment, full or not.
+    let waiting = |at: *mut u8| (block.writing.0 as usize).wrapping_sub(at as usize) < bytes;
+    let oldest = block.mapped.get(place).filter(|m| m.0 != 0 && m.1.cast() != block.writer.chunk && !waiting(m.1));
+    let over = oldest.map_or(core::ptr::null_mut(), |m| m.1);
     let p = sys::with(path.bytes(), &[sys::Open::ReadWrite], |file| {
         if n > 0 && file.room() < LAST_ROOM || !file.allocate(offset + bytes) {
             return core::ptr::null_mut();
         }
         // A thread that has filled one will fill another; most never do.
-        if n == 0 { file.map(offset, bytes) } else { file.map_whole(offset, bytes) }
+        // SAFETY: a full chunk's mapping that only this block knows.
+        if n == 0 { file.map(offset, bytes) } else { unsafe { file.map_whole(offset, bytes, over) } }
     });
     let p = p.filter(|p| !p.is_null())?;
     header.chunks.store(n + 1, Release);
-    // The oldest mapping makes room: nobody frees its chunk any more, or it would have been taken.
-    let place = block.mapped.iter().position(|m| m.0 == 0).unwrap_or(n as usize % MAPPED);
     if let Some(m) = block.mapped.get_mut(place) {
-        // A record that a signal handler interrupted may be waiting for its words there.
-        let waiting = (block.writing.0 as usize).wrapping_sub(m.1 as usize) < bytes;
-        if m.0 != 0 && m.1.cast() != block.writer.chunk && !waiting {
-            // SAFETY: a full chunk's mapping that only this block knows.
-            unsafe { sys::unmap(m.1, bytes) };
-        }
         *m = (n + 1, p);
     }
     Some(p)

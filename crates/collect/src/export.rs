@@ -81,6 +81,7 @@ fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
             "cannot write the export to {path}: it is a file of a run folder, which a program may be using; give another file"
         )));
     }
+    let _first = written::reader_of(path, "it is written when somebody does");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(&fail)?;
     // A pipe or a device has nothing that would be lost.
     if !file.metadata().is_ok_and(|data| data.is_file()) {

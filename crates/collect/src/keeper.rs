@@ -11,17 +11,20 @@ use crate::written;
 use cutap_wire::control::COLLECTOR_GONE;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
 
 /// Collectors that are started in place of others; what kills this many will kill the next one too.
 const MOST: u32 = 5;
 /// A collector that is stopped is replaced when its heartbeat is older.
 const STOPPED_NS: u64 = 1_000_000_000;
+/// How often a collector that is not ready yet is looked at.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// The collector as the front sees it.
 #[derive(Debug)]
@@ -194,14 +197,29 @@ impl Keeper {
     }
 }
 
-/// Says that it may begin, as all else is there, and waits until it drains.
+/// Says that it may begin, as all else is there, and waits until it drains. One that is stopped meanwhile never would.
 pub fn ready(mut collector: Collector) -> Result<Collector> {
     collector.tell("g");
-    match collector.line.read_exact(&mut [0]) {
-        Ok(()) => Ok(collector),
-        Err(_) => {
-            let _ = collector.process.wait();
-            Err(Error::own("the collector did not start (its reason stands above); the program was not run"))
+    let _ = collector.line.set_read_timeout(Some(GLANCE));
+    let mut stopped = Duration::ZERO;
+    loop {
+        match collector.line.read(&mut [0]) {
+            Ok(1) => {
+                let _ = collector.line.set_read_timeout(None);
+                return Ok(collector);
+            }
+            Err(e) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&e.kind()) => {
+                stopped = if collector.is_stopped() { stopped + GLANCE } else { Duration::ZERO };
+                if stopped >= Duration::from_nanos(STOPPED_NS) {
+                    collector.discard();
+                    return Err(Error::own("the collector was stopped before it was ready; the program was not run"));
+                }
+            }
+            _ => {
+                let _ = collector.process.wait();
+                let text = "the collector did not start (its reason stands above); the program was not run";
+                return Err(Error::own(text));
+            }
         }
     }
 }

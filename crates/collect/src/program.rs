@@ -6,9 +6,9 @@ use crate::elf::{self, Facts};
 use crate::error::{Error, Result, reason};
 use crate::nearest;
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// What exec gets.
@@ -105,7 +105,7 @@ fn may_run(path: &Path) -> Result<()> {
 fn check(program: &mut Program, search: &OsStr) -> Result<()> {
     let mut path = program.path.clone();
     for _ in 0..4 {
-        let Ok(file) = File::open(&path) else {
+        let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path) else {
             // It may be run but not read: nothing can be said about it, so nothing is refused.
             return Ok(());
         };

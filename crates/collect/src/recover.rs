@@ -47,8 +47,10 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
     }
     let made = |e| cannot("write the recording to", path, &e, advice);
     let mut recorder = match OpenOptions::new().read(true).write(true).open(path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            let file = File::create_new(path).map_err(made)?;
+        Err(not_there) if not_there.kind() == ErrorKind::NotFound => {
+            // A link that leads nowhere is there, and what it leads to is not.
+            let file = File::create_new(path)
+                .map_err(|e| made(if e.kind() == ErrorKind::AlreadyExists { not_there } else { e }))?;
             written::lock(&file);
             Recorder::begin(run, file, false).map_err(made)?
         }

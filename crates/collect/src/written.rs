@@ -48,12 +48,7 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
     let mut how = OpenOptions::new();
     how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
     let fail = |e| cannot(what, path, &e, advice);
-    // Opening a pipe waits for its reader: that must not look as if nothing happened.
-    let fifo = there.as_ref().is_some_and(|m| m.file_type().is_fifo());
-    let first = fifo.then(|| OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path));
-    if matches!(&first, Some(Err(e)) if e.raw_os_error() == Some(libc::ENXIO)) {
-        say(&format!("nobody reads {} yet; the program is started when somebody does", path.display()));
-    }
+    let _first = reader_of(path, "the program is started when somebody does");
     let file = how.open(path).map_err(fail)?;
     if special {
         return Ok(file);
@@ -63,6 +58,17 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
         return Err(refuse("another cutap is writing to it"));
     }
     Ok(file)
+}
+
+/// Opening a pipe waits for its reader: that must not look as if nothing happened. What is given back is kept until the pipe is open, for a reader
+/// that sees its only writer go takes it for the end.
+pub fn reader_of(path: &Path, then: &str) -> Option<File> {
+    metadata(path).ok().filter(|m| m.file_type().is_fifo())?;
+    let first = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
+    if matches!(&first, Err(e) if e.raw_os_error() == Some(libc::ENXIO)) {
+        say(&format!("nobody reads {} yet; {then}", path.display()));
+    }
+    first.ok()
 }
 
 /// Which of our streams, which are the program's too, goes to this file.

@@ -6,10 +6,13 @@ use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::read::{ReadCache, ReadCacheRange};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// See `Image::open`.
+const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 
 /// What the loader would know.
 #[derive(Debug, Default)]
@@ -68,10 +71,14 @@ type Elf<'a> = ElfFile64<'a, Endianness, ReadCacheRange<'a, File>>;
 impl Image {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let read = |error| Error::Read { path: path.to_owned(), error };
-        let file = File::open(path).map_err(read)?;
+        // Not to wait for somebody who writes: a path that a recording names may be a pipe by now.
+        let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path).map_err(read)?;
         let metadata = file.metadata().map_err(read)?;
         if metadata.is_dir() {
             return Err(read(std::io::ErrorKind::IsADirectory.into()));
+        }
+        if !metadata.is_file() {
+            return Err(read(std::io::Error::other("it is a pipe or a device")));
         }
         let mut head = [0; 256];
         let length = file.read_at(&mut head, 0).map_err(read)?;
@@ -90,7 +97,7 @@ impl Image {
             let damaged = |error| Error::Damaged { path: path.to_owned(), error };
             let elf = ElfFile64::parse(cache.range(0, metadata.len())).map_err(damaged)?;
             gather(&elf, &mut facts).map_err(damaged)?;
-            parts = mapped_parts(&elf);
+            parts = inside(mapped_parts(&elf), metadata.len());
         }
         Ok(Self { path: path.to_owned(), file, parts, facts })
     }
@@ -106,6 +113,22 @@ impl Image {
         }
         Ok(())
     }
+}
+
+/// The parts as far as they lie in the file, each byte once for what it holds: neither the kernel nor the loader looks at what sections say.
+fn inside(mut parts: Vec<Part>, length: u64) -> Vec<Part> {
+    parts.sort_by_key(|part| (part.executable, part.offset));
+    let (mut executable, mut from) = (false, 0);
+    for part in &mut parts {
+        if part.executable != executable {
+            (executable, from) = (part.executable, 0);
+        }
+        let end = part.offset.saturating_add(part.size).min(length);
+        part.offset = part.offset.max(from).min(length);
+        part.size = end.saturating_sub(part.offset);
+        from = from.max(end);
+    }
+    parts
 }
 
 /// As the kernel reads them: setgid without execution by the group means something else.

@@ -2,9 +2,11 @@
 //! address and length in hexadecimal, and its name. The file may be another process's of the same number, so one that is much
 //! older than what is known of the process does not count.
 
+use crate::file::open;
 use crate::symbols::demangle;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -22,8 +24,8 @@ impl PerfMap {
     pub fn read(pid: u32, began: u64) -> PerfMap {
         let path = format!("/tmp/perf-{pid}.map");
         let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(began).saturating_sub(BEFORE);
-        let Ok(file) = std::fs::File::open(path) else { return PerfMap::default() };
-        let ours = file.metadata().is_ok_and(|m| m.is_file() && m.modified().is_ok_and(|at| at >= began));
+        let Some(file) = open(Path::new(&path)) else { return PerfMap::default() };
+        let ours = file.metadata().is_ok_and(|m| m.modified().is_ok_and(|at| at >= began));
         if ours { PerfMap::parse(BufReader::new(file.take(MOST))) } else { PerfMap::default() }
     }
 

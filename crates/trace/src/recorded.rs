@@ -72,9 +72,17 @@ impl Recorded {
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
         let mut unread = None;
         let mut processes = BTreeMap::<u32, Recordings>::new();
+        let (mut body, damaged) = (Vec::new(), Damaged::default());
+        // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
+        let mut newer = |place: &mut Option<Block>, block: &Block| {
+            let older = place.replace(*block);
+            older
+                .filter(|older| cutap_file::body(&file, older, &mut body).is_err())
+                .inspect(|older| note(&damaged, older));
+        };
         let walked = walk(&file, VERSION, &mut |block, plain| {
             if block.kind == kind::CONTROL {
-                control = Some(*block);
+                newer(&mut control, block);
                 return;
             }
             match (block.kind, block.at) {
@@ -92,10 +100,10 @@ impl Recorded {
             }
             let of = processes.entry(block.process).or_default();
             match block.kind {
-                kind::PROCESS => of.name = Some(*block),
-                kind::PAGE => of.page = Some(*block),
+                kind::PROCESS => newer(&mut of.name, block),
+                kind::PAGE => newer(&mut of.page, block),
                 kind::NAMES => of.names.push(*block),
-                kind::RING => of.rings.entry(block.ring).or_default().page = Some(*block),
+                kind::RING => newer(&mut of.rings.entry(block.ring).or_default().page, block),
                 _ => {
                     if plain.len() == CHUNK_HEADER {
                         let ring = of.rings.entry(block.ring).or_default();
@@ -111,9 +119,8 @@ impl Recorded {
             cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), found },
             cutap_file::Error::Unreadable(source) => unreadable(source),
         })?;
-        let (file, damaged) = (file.into(), Damaged::default());
         let mut recorded = Recorded {
-            file,
+            file: file.into(),
             unpacker: OnceLock::new(),
             control,
             processes,

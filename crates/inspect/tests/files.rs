@@ -249,3 +249,40 @@ fn json_has_every_field() {
     }
     assert_eq!(json["kind"], "program");
 }
+
+/// The kernel and the loader do not look at sections: a program may say anything of them and run.
+#[test]
+fn sections_that_lie() {
+    let at = folder("lying");
+    driver(&at);
+    let program = gcc(&at, "program", CALLS, &["libcuda.so.1"]);
+    let good = std::fs::read(&program).unwrap();
+    let word = |at: usize| u64::from_le_bytes(good[at..at + 8].try_into().unwrap()) as usize;
+    let (table, sections) = (word(0x28), usize::from(good[0x3c]));
+    for size in [0xffff_ffff_ffffu64, 0xffff_ffff_ffff_fff8, 0x7fff_ffff] {
+        for section in 1..sections {
+            let mut bytes = good.clone();
+            let field = table + 64 * section + 0x20;
+            bytes[field..field + 8].copy_from_slice(&size.to_le_bytes());
+            let lying = at.join("lying");
+            std::fs::write(&lying, &bytes).unwrap();
+            // Either it can be looked at, or there is a reason: no end, and no memory that the file does not have.
+            match inspect(&lying) {
+                Ok(report) => assert!(report.links.len() <= 2, "section {section}: {report}"),
+                Err(why) => assert!(matches!(why, Error::Damaged { .. }), "section {section}: {why}"),
+            }
+            assert_eq!(static_toolkits(&lying), Vec::<String>::new(), "section {section}");
+        }
+    }
+}
+
+/// What a recording names may be a pipe by now that nobody writes to.
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let pipe = folder("pipe").join("pipe");
+    let _ = std::fs::remove_file(&pipe);
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert_eq!(static_toolkits(&pipe), Vec::<String>::new());
+    let why = inspect(&pipe).unwrap_err().to_string();
+    assert!(why.contains("it is a pipe or a device"), "{why}");
+}

@@ -66,4 +66,15 @@ mod tests {
         assert_eq!(at(0x200f), Some(("g".into(), 15)));
         assert_eq!((at(0x2010), at(0xfff)), (None, None));
     }
+
+    /// Anybody may put one there.
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let pid = u32::MAX - std::process::id();
+        let path = format!("/tmp/perf-{pid}.map");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let map = PerfMap::read(pid, 0);
+        std::fs::remove_file(&path).unwrap();
+        assert!(map.at(1).is_none());
+    }
 }

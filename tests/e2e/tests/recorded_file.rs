@@ -32,6 +32,9 @@ fn cut_off_and_damaged() {
         bytes
     };
     let (chunk, names) = (flipped(6), flipped(4));
+    // The page of the run, which stands there again: nothing is missing of it, and it is said all the same.
+    let control = flipped(1);
+    assert!(blocks(&whole).into_iter().filter(|(at, _)| whole[at + 4] == 1).count() > 1);
     let mut damaged = whole.clone();
     let end = damaged.len() - 30;
     damaged[end] ^= 1;
@@ -43,6 +46,7 @@ fn cut_off_and_damaged() {
         (&damaged[..], "damaged", "is damaged at byte"),
         (&chunk[..], "damaged", "is damaged: 1 block cannot be read"),
         (&names[..], "damaged", "is damaged: 1 block cannot be read"),
+        (&control[..], "damaged", "is damaged: 1 block cannot be read"),
         (&whole[..], "ended", ""),
     ] {
         fs::write(&file, bytes).unwrap();

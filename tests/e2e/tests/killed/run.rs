@@ -38,10 +38,13 @@ impl Run {
         self.collector_now()
     }
     pub fn collector_now(&self) -> String {
+        self.collector_if_any().expect("the collector is a child of the front")
+    }
+    pub fn collector_if_any(&self) -> Option<String> {
         let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.front.id())).unwrap();
         let named =
             |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|w| w.windows(9).any(|w| w == b"__collect"));
-        children.split_whitespace().find(|pid| named(pid)).expect("the collector is a child of the front").to_owned()
+        children.split_whitespace().find(|pid| named(pid)).map(str::to_owned)
     }
     pub fn said(&self) -> String {
         fs::read_to_string(self.folder.join("said")).unwrap()

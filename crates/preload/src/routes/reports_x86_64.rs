@@ -289,8 +289,7 @@ global_asm!(
     "  cutap_reserve 16, 16, 0, r11, 7f",
     "  mov [r8 + 8], rbx",
     "  cutap_commit",
-    // It is closed: the innermost one, as above, or a handler has changed that.
-    "  mov rcx, [rsi + {depth}]",
+    "  mov rcx, [rsi + {depth}]", // it is closed: the innermost one, as above, or a handler has changed that
     "  dec rcx",
     "  lea rdx, [rcx + 2 * rcx]",
     "  mov eax, [rsi + 8 * rdx + {open_number}]",
@@ -301,8 +300,7 @@ global_asm!(
     "8: mov edi, [rsp]",
     "  call cutap_report_closed",
     "  jmp 5b",
-    // Not as usual, and nothing has happened yet.
-    "6: dec qword ptr [rsi + {depth}]",
+    "6: dec qword ptr [rsi + {depth}]", // not as usual, and nothing has happened yet
     "7: mov rdi, [rbp - 24]",
     "  mov rdx, [rbp - 32]",
     "  mov r8, [rbp - 40]",
@@ -383,6 +381,7 @@ global_asm!(
     line = const LINE,
     committed = const COMMITTED,
 );
+
 /// A launch has its record: the kernel's name, where it is not known already.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_report_launched(number: u32, data: *const CallbackRecord) {

@@ -7,7 +7,6 @@ use cutap_e2e::{
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 #[path = "killed/exported.rs"]
 mod exported;

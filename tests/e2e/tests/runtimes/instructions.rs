@@ -14,12 +14,12 @@ const RUSTC: &str = "rustc 1.95";
 /// Function, and instructions of a recorded call: one word; one word and an output; four words; two outputs; an input of 24 bytes, where the
 /// call fails; eleven words, five of them on the stack, and two parameters of a kernel.
 const NUMBERS: [(&str, u64); 6] = [
-    ("cuCtxSetCurrent", 189),
-    ("cuCtxGetCurrent", 221),
-    ("cuMemcpyDtoDAsync_v2", 211),
-    ("cuMemGetInfo_v2", 290),
-    ("cuArrayCreate_v2", 300),
-    ("cuLaunchKernel", 371),
+    ("cuCtxSetCurrent", 192),
+    ("cuCtxGetCurrent", 226),
+    ("cuMemcpyDtoDAsync_v2", 213),
+    ("cuMemGetInfo_v2", 292),
+    ("cuArrayCreate_v2", 299),
+    ("cuLaunchKernel", 373),
 ];
 
 /// Instructions of a whole run of the program with so many calls.

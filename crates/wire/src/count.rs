@@ -70,8 +70,8 @@ reasons! {
     INPUTS_REFUSED = 24, "processes in which memory that arguments point to could not be read (process_vm_readv refused)", one: "process in which memory that arguments point to could not be read (process_vm_readv refused)";
     /// cuFuncGetParamInfo, once for each kernel.
     PARAMETERS_ASKED = 25, "kernels whose parameters' sizes the driver was asked for (calls of our own, not shown)", one: "kernel whose parameters' sizes the driver was asked for (calls of our own, not shown)";
-    /// No answer: a driver before 12.4, or no room.
-    PARAMETERS_UNKNOWN = 26, "launches whose parameters are not shown: the driver does not tell their sizes", one: "launch whose parameters are not shown: the driver does not tell their sizes";
+    /// No answer: a driver before 12.4; or no room for another kernel.
+    PARAMETERS_UNKNOWN = 26, "launches whose parameters are not shown: the driver does not tell their sizes, or there are too many kernels", one: "launch whose parameters are not shown: the driver does not tell their sizes, or there are too many kernels";
     /// Longer than a name may be, or more than a process keeps.
     PTX_LEFT_OUT = 35, "parameter lists of kernels in PTX that were left out: too long, or too many; their parameters are shown without names", one: "parameter list of a kernel in PTX that was left out: too long, or too many; its parameters are shown without names";
     /// The loader passed over it, or it is of another version, or its entry point said no.

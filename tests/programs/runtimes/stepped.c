@@ -1,5 +1,9 @@
 /* A signal at every single instruction of a driver's or a linked-in runtime's call: the child stops in front of each call, the parent lets it go one instruction
- * further than the time before, and then sends a signal whose handler makes a call of its own. Prints how many of each were made. */
+ * further than the time before, and then sends a signal whose handler makes a call of its own. Prints how many of each were made.
+ *
+ *   stepped FUNCTION [STEPS]
+ *
+ * With STEPS a second signal comes so many instructions behind the end of the first one's handler, which returns meanwhile. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -14,6 +18,7 @@
 static int (*outer)(), (*inner)(int *);
 static volatile long over; /* the parent writes it: a whole call was stepped through */
 static volatile long inners;
+static long again;
 
 /* A launch whose parameters are locals, as compilers put them. */
 static int (*launch_kernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
@@ -40,6 +45,7 @@ static void handler(int number) {
     int device = -1;
     if (inner(&device) || device != 0) _exit(10);
     inners++;
+    if (again) __asm__ volatile("int3"); /* the parent knows where it is */
 }
 
 /* Its caller is found by rbp. */
@@ -94,7 +100,7 @@ static int step(pid_t pid, enum __ptrace_request how, int number, int *code) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 2 || !dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) return 2;
+    if (count < 2 || count > 3 || !dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) return 2;
 #ifdef RUNTIME
     extern int cudaGetDevice(int *);
     outer = (int (*)())cudaGetDevice; /* of the runtime that is linked in */
@@ -104,6 +110,7 @@ int main(int count, char **arguments) {
 #endif
     inner = (int (*)(int *))dlsym(RTLD_DEFAULT, "cuCtxGetDevice");
     if (!outer || !inner) return 3;
+    again = count == 3 ? atol(arguments[2]) : 0;
     pid_t pid = fork();
     if (pid == 0) _exit(child());
     int status, code, number = 0;
@@ -121,6 +128,15 @@ int main(int count, char **arguments) {
         /* The signal stops the child before it is delivered. */
         status = SIGUSR1 << 8 | 0x7f;
         while (step(pid, PTRACE_CONT, 0, &code) != SIGUSR1) {}
+        if (!again || done) continue;
+        if (step(pid, PTRACE_CONT, SIGUSR1, &code) != SIGTRAP || code != SI_KERNEL) return 13;
+        status = 0;
+        int next = 0; /* the call is over before */
+        for (long n = 0; n < again && !next; n++) next = step(pid, PTRACE_SINGLESTEP, 0, &code) == SIGTRAP && code == SI_KERNEL;
+        if (next) continue;
+        kill(pid, SIGUSR1);
+        while (step(pid, PTRACE_CONT, 0, &code) != SIGUSR1) {}
+        if (step(pid, PTRACE_CONT, SIGUSR1, &code) != SIGTRAP || code != SI_KERNEL) return 14;
     }
     for (;;) {
         step(pid, PTRACE_CONT, number ? 0 : SIGUSR1, &code);

@@ -107,7 +107,9 @@ pub const NAME_PLACES: usize = 4096;
 pub const NAMES: usize = 65536;
 /// What an address, less its lowest bits, is multiplied by for its place: the product's lowest bits.
 pub const NAME_MIX: usize = 0x1e37_79b9;
-/// Id of the name last met whose pointer hashes to this place.
+/// Names of one place that are looked at: more are told again.
+const MOST_BEHIND: usize = 64;
+/// Id of the name that was met last of those whose pointers hash to this place.
 #[unsafe(no_mangle)]
 static CUTAP_NAME_PLACES: [AtomicU32; NAME_PLACES] = [const { AtomicU32::new(0) }; NAME_PLACES];
 static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -118,6 +120,8 @@ static NEXT: AtomicU32 = AtomicU32::new(1);
 struct Known {
     pointer: AtomicUsize,
     unloaded: AtomicU32,
+    /// Id of the one that had this one's place before; 0: none.
+    next: AtomicU32,
     text: AtomicPtr<u8>,
     len: AtomicU32,
 }
@@ -131,6 +135,7 @@ static CUTAP_KERNEL_NAMES: [Known; NAMES] = [const {
     Known {
         pointer: AtomicUsize::new(0),
         unloaded: AtomicU32::new(0),
+        next: AtomicU32::new(0),
         text: AtomicPtr::new(core::ptr::null_mut()),
         len: AtomicU32::new(0),
     }
@@ -171,20 +176,24 @@ pub(super) fn kernel_name(name: *const u8) -> u32 {
     let Some(place) = CUTAP_NAME_PLACES.get((name as usize >> 3).wrapping_mul(NAME_MIX) % NAME_PLACES) else {
         return 0;
     };
-    let id = place.load(Acquire);
-    if id != 0
-        && let Some(known) = CUTAP_KERNEL_NAMES.get(id as usize)
-        && known.pointer.load(Relaxed) == name as usize
-    {
-        if known.unloaded.load(Relaxed) == epoch {
-            return id;
+    let mut id = place.load(Acquire);
+    for _ in 0..MOST_BEHIND {
+        let Some(known) = CUTAP_KERNEL_NAMES.get(id as usize).filter(|_| id != 0) else { break };
+        if known.pointer.load(Relaxed) == name as usize {
+            if known.unloaded.load(Relaxed) == epoch {
+                return id;
+            }
+            let (text, len) = (known.text.load(Relaxed), known.len.load(Relaxed));
+            // SAFETY: our copy in the names file, which stays mapped.
+            let copy = unsafe { core::slice::from_raw_parts(text, len as usize) };
+            if name_at(name) == Some(copy) {
+                known.unloaded.store(epoch, Relaxed);
+                return id;
+            }
+            // Another's by now.
+            known.pointer.store(0, Relaxed);
         }
-        // SAFETY: our copy in the names file, which stays mapped.
-        let copy = unsafe { core::slice::from_raw_parts(known.text.load(Relaxed), known.len.load(Relaxed) as usize) };
-        if name_at(name) == Some(copy) {
-            known.unloaded.store(epoch, Relaxed);
-            return id;
-        }
+        id = known.next.load(Relaxed);
     }
     let Some(text) = name_at(name) else { return 0 };
     let id = NEXT.fetch_add(1, Relaxed);
@@ -196,7 +205,10 @@ pub(super) fn kernel_name(name: *const u8) -> u32 {
         known.unloaded.store(epoch, Relaxed);
         known.text.store(copy.cast_mut(), Relaxed);
         known.len.store(text.len() as u32, Relaxed);
-        place.store(id, Release);
+        let _ = place.fetch_update(AcqRel, Acquire, |before| {
+            known.next.store(before, Relaxed);
+            Some(id)
+        });
     }
     id
 }

@@ -170,6 +170,7 @@ global_asm!(
     "  lea r8, [rdx + 2 * rdx]",
     "  lea r8, [rsi + 8 * r8]",
     "  mov [rsp + 16], eax",
+    "  mov [rsp + 20], edx",
     "  mov [r8 + {open_number}], eax",
     "  mov [r8 + {open_frame}], r11",
     "  mov [r8 + {open_reported}], r11",
@@ -301,7 +302,9 @@ global_asm!(
     "  ja 7f",
     "  cutap_output 7f",
     "  jmp 22b",
-    "6: dec qword ptr [rsi + {depth}]", // not as usual, and nothing has happened yet
+    // Not as usual, and nothing has happened yet. Handlers may have closed what they found half theirs.
+    "6: mov eax, [rsp + 20]",
+    "  mov [rsi + {depth}], rax",
     "7: mov rdi, [rbp - 24]",
     "  mov rdx, [rbp - 32]",
     "  mov r8, [rbp - 40]",

@@ -213,7 +213,7 @@ global_asm!(
     // Not as usual, and nothing has happened yet.
     ".cfi_offset rbx, -{cfa_below} + {kept}",
     ".cfi_offset r12, -{cfa_below} + {kept} + 8",
-    "6: dec qword ptr [rsi + {depth}]",
+    "6: cutap_not_opened",
     "7: mov rbx, [rsp + {kept}]",
     ".cfi_restore rbx",
     "  mov r12, [rsp + {kept} + 8]",
@@ -228,6 +228,7 @@ global_asm!(
     end_of_ring_macros!(),
     end_of_frame_macros!(),
     ".purgem cutap_open",
+    ".purgem cutap_not_opened",
     ".purgem cutap_keep_block",
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,

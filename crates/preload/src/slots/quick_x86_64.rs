@@ -110,7 +110,7 @@ global_asm!(
     ".endif",
     "  jmp cutap_quick_end",
     // Not as usual, and nothing has happened yet.
-    "6: dec qword ptr [rsi + {depth}]",
+    "6: cutap_not_opened",
     "7: cutap_arguments",
     "  leave",
     ".cfi_def_cfa rsp, 8",
@@ -302,6 +302,7 @@ global_asm!(
     ".purgem cutap_output",
     end_of_frame_macros!(),
     ".purgem cutap_open",
+    ".purgem cutap_not_opened",
     ".purgem cutap_keep_block",
     bytes = const quick::BYTES,
     recording = const offset_of!(Control, recording),

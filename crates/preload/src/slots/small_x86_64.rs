@@ -251,7 +251,7 @@ global_asm!(
     "  jnz cutap_quick_end",
     "  jmp cutap_quick_end_by_steps",
     // Not as usual, and nothing has happened yet.
-    "6: dec qword ptr [rsi + {depth}]",
+    "6: cutap_not_opened",
     "7: cutap_arguments",
     "  leave",
     ".cfi_def_cfa rsp, 8",
@@ -266,6 +266,7 @@ global_asm!(
     end_of_ring_macros!(),
     end_of_frame_macros!(),
     ".purgem cutap_open",
+    ".purgem cutap_not_opened",
     ".purgem cutap_keep_block",
     ".purgem cutap_input",
     ".purgem cutap_small",

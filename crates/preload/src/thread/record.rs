@@ -203,10 +203,12 @@ fn begin_opened(
         return None;
     };
     let number = pending.reserved.number;
+    // Handlers' calls came in between, and one that came while this was put there has written over it.
     if number != expected
         && let Some(mine) = b.open.get_mut(place)
     {
-        mine.number = number;
+        *mine = OpenCall { number, ..call };
+        b.depth = place + 1;
     }
     let back = if place == 0 { NO_PARENT } else { parent(b, place, number) };
     // SAFETY: `length` words are reserved.

@@ -2,9 +2,9 @@
 //! time that a kernel is met and later.
 
 use crate::forum::build_in;
-use crate::real::build;
+use crate::real::{build, linked, program};
 use crate::stepped::stand_in;
-use cutap_e2e::{cutap, finish, scratch};
+use cutap_e2e::{blocks, cutap, finish, scratch};
 use serde_json::Value;
 use std::process::Command;
 
@@ -48,6 +48,26 @@ fn handles_that_are_given_out_again() {
         };
         assert!(as_passed && launch["result"] == 0, "{launch}");
     }
+}
+
+/// Two names that share a place of ours are told once each, however often their kernels are launched in turn.
+#[test]
+fn names_of_one_place() {
+    let Some(program) = program("one_place", linked("13.5"), &[]) else { return };
+    let folder = scratch("one_place");
+    let file = folder.join("run.cutap");
+    let run = finish(Command::new(cutap()).args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program));
+    assert!(run.status.success(), "{run:?}");
+    let report = finish(Command::new(cutap()).args(["report", "--by", "kernel", "--json"]).arg(&file)).stdout;
+    for name in run.stdout.split_whitespace() {
+        let of_it = |l: &Value| l["name"] == name && l["calls"] == 10_000;
+        assert!(report.lines().any(|l| of_it(&serde_json::from_str(l).expect("JSON"))), "{name}: {report}");
+    }
+    let bytes = std::fs::read(&file).expect("a recording");
+    let names = blocks(&bytes).into_iter().filter(|(at, _)| bytes[at + 4] == 4);
+    let told: u32 =
+        names.map(|(at, _)| u32::from_le_bytes(bytes[at + 24..at + 28].try_into().expect("four bytes"))).sum();
+    assert!(told < 1 << 20, "{told} bytes of names");
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn may_run(path: &Path) -> Result<()> {
 fn check(program: &mut Program, search: &OsStr) -> Result<()> {
     let mut path = program.path.clone();
     for _ in 0..4 {
+        // What a script names may be a pipe that nobody writes to.
         let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path) else {
             // It may be run but not read: nothing can be said about it, so nothing is refused.
             return Ok(());

@@ -75,10 +75,11 @@ impl Recorded {
         let (mut body, damaged) = (Vec::new(), Damaged::default());
         // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
         let mut newer = |place: &mut Option<Block>, block: &Block| {
-            let older = place.replace(*block);
-            older
-                .filter(|older| cutap_file::body(&file, older, &mut body).is_err())
-                .inspect(|older| note(&damaged, older));
+            if let Some(older) = place.replace(*block)
+                && cutap_file::body(&file, &older, &mut body).is_err()
+            {
+                note(&damaged, &older);
+            }
         };
         let walked = walk(&file, VERSION, &mut |block, plain| {
             if block.kind == kind::CONTROL {

@@ -1,4 +1,4 @@
-/* Two kernels whose names lie where cutap has one place for both, launched in turn. Prints how often each was. */
+/* Two kernels whose names lie where cutap has one place for both, launched in turn, each as often as the other. Prints their names. */
 #include "cudart.h"
 #include <stdint.h>
 

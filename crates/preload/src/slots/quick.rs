@@ -77,8 +77,8 @@ impl QuickFrame {
         // SAFETY: this frame.
         core::array::from_fn(|n| unsafe { load8(place(n)) })
     }
-    /// The same call as it would stand in the common frame.
-    pub fn frame(&self) -> Frame {
+    /// The same call as it would stand in the common frame, begun by a thread with this block.
+    pub fn frame(&self, began: &Block) -> Frame {
         let slot = self.slot();
         Frame {
             args: self.args(),
@@ -94,7 +94,7 @@ impl QuickFrame {
             stack_words: capture::of(table::row_of(slot)).map_or(0, |row| row.stack.into()),
             result: self.result,
             result_xmm: [0; 2],
-            recorded: 1,
+            recorded: began.identity(),
             hooks: RECORD,
             word: 0,
         }

@@ -54,7 +54,7 @@ pub struct Frame {
     pub result: [u64; 2],
     /// Result: xmm0 and xmm1.
     pub result_xmm: [u128; 2],
-    /// Set when the call was recorded on the way in.
+    /// Which ring the call was recorded in on the way in (`Block::identity`); 0: in none.
     pub recorded: u32,
     /// Hooks that ran before.
     pub hooks: u32,

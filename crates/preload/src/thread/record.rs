@@ -122,9 +122,7 @@ fn exit_by_steps(b: &mut Block, frame: &Frame, succeeded: bool) {
 #[cold]
 pub fn after_quick(quick: &QuickFrame, began: &Block) {
     fork::check();
-    let mut frame = quick.frame();
-    frame.recorded = began.identity();
-    after(&mut frame);
+    after(&mut quick.frame(began));
 }
 
 /// A call through the quick frame has its record, and is not the innermost open one.

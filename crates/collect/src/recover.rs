@@ -126,7 +126,7 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
         lacks.push(read_by_another(before));
     }
     match (short, &recorder.unread) {
-        (Some(short), _) => lacks.push(format!("{short}; what is missing is added when there is room for it")),
+        (Some(short), _) => lacks.push(format!("{short}; what is missing is added when that is mended")),
         (None, Some(unread)) => lacks.push(format!("what could not be read in {}: {unread}", run.display())),
         (None, None) => {}
     }

@@ -113,7 +113,7 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Re
     let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.
         if let Some(short) = short_of(path) {
-            return Err(Error::own(format!("{shown} was not read whole: {short}; try it again with more")));
+            return Err(Error::own(format!("{shown} was not read whole: {short}; mend that and try it again")));
         }
         let unread = Look::at(path).unread().filter(|_| path.is_dir());
         let unread = unread.map(|files| format!("what could not be read is {files}"));

@@ -292,7 +292,8 @@ CUTAP_INLINE const char *cutap_kernel(const struct cutap_call *call) { return cu
 /* Where the call returns to. NULL if that is not known: of a runtime's call that its callback reports. */
 CUTAP_INLINE const void *cutap_caller(const struct cutap_call *call) { return cutap->caller(call); }
 /* 1 when a driver function is called by a runtime that is starting. It compares what the driver says of versions and devices
- * with a keyed digest of the driver's own: what is changed there makes all its later calls fail with error 103. */
+ * with a keyed digest of the driver's own: what is changed there makes all its later calls fail with error 103. 0 for what it asks before it
+ * asks for its callback table: cuInit, cuDriverGetVersion, cuGetProcAddress, cuGetExportTable, which are to be left as they are. */
 CUTAP_INLINE int cutap_starting(const struct cutap_call *call) { return cutap->starting(call); }
 
 #endif /* CUTAP_HOOK_PLAIN */

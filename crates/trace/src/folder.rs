@@ -10,7 +10,7 @@ use crate::names::{Known, Names};
 use crate::names_file::NamesFile;
 use crate::pages::ProcPage;
 use crate::ring::Ring;
-use crate::short::is_short;
+use crate::short::may_be_there;
 use crate::source::Shared;
 use crate::store::{Bytes, Store};
 use cutap_wire::{PAGE, names, process};
@@ -153,7 +153,7 @@ impl Folder {
                     rings.push(ring);
                 }
                 // It may well be there, and so may all others.
-                Err(e) if is_short(&e) => {}
+                Err(e) if may_be_there(&e) => {}
                 Err(_) => missing += 1,
             }
             if missing > TRIED_AHEAD {

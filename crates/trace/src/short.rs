@@ -1,5 +1,5 @@
-//! What of a run could not be opened because descriptors or memory ran out, which says nothing of what is there. It is tried again;
-//! what fails at the end is told, for a table without it would look like all there was.
+//! What of a run could not be opened because descriptors or memory ran out, or because its mode does not allow it, which says nothing of
+//! what is there. It is tried again; what fails at the end is told, for a table without it would look like all there was.
 
 use crate::held::let_last_go;
 use std::collections::BTreeMap;
@@ -18,6 +18,16 @@ static SHORT: Mutex<BTreeMap<PathBuf, i32>> = Mutex::new(BTreeMap::new());
 /// How often somebody else may still be waited for, who is to close a file.
 static PATIENCE: AtomicU32 = AtomicU32::new(25);
 
+/// It is there, as far as one can tell, and may not be opened.
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// It may well be there: it failed for want of descriptors, memory or permission.
+pub fn may_be_there(error: &io::Error) -> bool {
+    is_short(error) || is_denied(error)
+}
+
 /// True when it failed for want of descriptors or memory.
 pub fn is_short(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(MFILE | NFILE | NOMEM))
@@ -30,16 +40,24 @@ pub(crate) fn open<T>(path: &Path, mut open: impl FnMut() -> io::Result<T>) -> i
             Err(e) if is_short(&e) && !let_last_go() => {
                 let left = PATIENCE.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1));
                 if left.is_err() {
-                    let mut short = SHORT.lock().unwrap_or_else(PoisonError::into_inner);
-                    short.insert(path.to_owned(), e.raw_os_error().unwrap_or(0));
+                    note(path, &e);
                     return Err(e);
                 }
                 std::thread::sleep(Duration::from_millis(2));
             }
             Err(e) if is_short(&e) => {}
+            Err(e) if is_denied(&e) => {
+                note(path, &e);
+                return Err(e);
+            }
             done => return done,
         }
     }
+}
+
+fn note(path: &Path, error: &io::Error) {
+    let mut short = SHORT.lock().unwrap_or_else(PoisonError::into_inner);
+    short.insert(path.to_owned(), error.raw_os_error().unwrap_or(0));
 }
 
 /// The folders of a run's processes, and what else it holds, by name.
@@ -78,7 +96,8 @@ pub fn short_of(run: &Path) -> Option<String> {
     let why = match **why {
         NOMEM => "there is no memory for it",
         NFILE => "too many files are open on this machine",
-        _ => "too many files are open (ulimit -n)",
+        MFILE => "too many files are open (ulimit -n)",
+        _ => "its permissions do not allow it (a umask, another user?)",
     };
     Some(format!("{what} could not be opened, as {why}"))
 }

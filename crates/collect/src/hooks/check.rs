@@ -7,8 +7,8 @@ use crate::error::{Error, Result, reason};
 use crate::written::same;
 use cutap_hook::contract::{INIT_SYMBOL, VERSION, VERSION_SYMBOL};
 use cutap_wire::hooks::LIBRARIES;
-use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN};
-use object::read::elf::{ElfFile64, FileHeader};
+use object::elf::{DF_1_PIE, DT_FLAGS_1, EM_AARCH64, EM_X86_64, ET_DYN, PT_LOAD};
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Architecture, Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,26 @@ pub fn check(paths: &[PathBuf]) -> Result<Hooks> {
         hooks.0.push(path);
     }
     Ok(hooks)
+}
+
+/// What its program headers say, which are all that the loader looks at.
+fn loads_as_library<'a>(
+    file: &ElfFile64<'a, Endianness, &'a ReadCache<std::fs::File>>,
+    bytes: &'a ReadCache<std::fs::File>,
+    build: &str,
+) -> std::result::Result<(), String> {
+    let endian = file.endian();
+    let headers = file.elf_program_headers();
+    let dynamic = headers.iter().find_map(|h| h.dynamic(endian, bytes).ok().flatten());
+    let (Some(dynamic), true) = (dynamic, headers.iter().any(|h| h.p_type(endian) == PT_LOAD)) else {
+        return Err("the file is damaged (it has nothing to load); build it again".into());
+    };
+    // It has the type of a library, and the loader loads none of these.
+    let flags = dynamic.iter().find(|d| d.tag(endian) == DT_FLAGS_1).map_or(0, |d| d.val(endian));
+    match flags & DF_1_PIE.0 {
+        0 => Ok(()),
+        _ => Err(format!("it is a program, not a shared library; {build}")),
+    }
 }
 
 fn one(path: &Path) -> std::result::Result<(), String> {
@@ -71,6 +91,7 @@ fn one(path: &Path) -> std::result::Result<(), String> {
     if file.elf_header().e_type(file.endian()) != ET_DYN || file.dynamic_symbol_table().is_none() {
         return Err(format!("it is no shared library; {build}"));
     }
+    loads_as_library(&file, bytes, build)?;
     let symbol = |name: &str| {
         let all = file.dynamic_symbol_table()?.symbols();
         all.filter(|s| s.is_definition()).find(|s| s.name() == Ok(name)).map(|s| (s.address(), s.section_index()))

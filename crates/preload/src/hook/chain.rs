@@ -151,6 +151,10 @@ impl Chain {
             unsafe { (*self.thread).succeeded = self.number };
         }
     }
+    /// The thread that asks is the call's: what another one did would be in no trace.
+    pub fn is_ours(&self) -> bool {
+        thread::existing().is_some_and(|t| core::ptr::eq(t, self.thread))
+    }
     /// A hook answered.
     pub fn answer(&mut self) {
         self.answered = 1;

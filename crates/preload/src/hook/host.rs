@@ -145,7 +145,8 @@ unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, b
     if usize::try_from(index).ok().and_then(|n| parameters(&info.function).get(n)).is_none() {
         return NO_SUCH;
     }
-    if chain.doing != Doing::Before || chain.is_answered() || info.function.can & CAN_ARGUMENTS == 0 {
+    if !chain.is_ours() || chain.doing != Doing::Before || chain.is_answered() || info.function.can & CAN_ARGUMENTS == 0
+    {
         return CANNOT;
     }
     // SAFETY: as above.
@@ -179,7 +180,7 @@ unsafe extern "C" fn output(call: *mut Call, index: c_int, from: *const c_void, 
     // SAFETY: as above, and a variable of ours.
     let found = unsafe { read(call, index, (&raw mut to).cast(), size_of::<usize>()) };
     let may = parameter.kind == kind::POINTER && parameter.place & INPUT == 0;
-    if found != OK || to == 0 || !may || !matches!(chain.doing, Doing::Before | Doing::After) {
+    if found != OK || to == 0 || !may || !chain.is_ours() || !matches!(chain.doing, Doing::Before | Doing::After) {
         return CANNOT;
     }
     let mut now = 0u64;
@@ -217,7 +218,7 @@ unsafe extern "C" fn word(call: *const Call, n: c_int, to: *mut u64) -> c_int {
 unsafe fn may_answer<'a>(call: *mut Call) -> Option<&'a mut Chain> {
     // SAFETY: the caller's promise.
     let chain = unsafe { &mut *call.cast::<Chain>() };
-    let info = chain.info.filter(|_| chain.doing == Doing::Before)?;
+    let info = chain.info.filter(|_| chain.doing == Doing::Before && chain.is_ours())?;
     // The hook may have forked, and what is counted is of one process.
     fork::check();
     if info.function.can & CAN_ANSWER == 0 {
@@ -272,7 +273,7 @@ unsafe extern "C" fn set_result(call: *mut Call, result: u64) -> c_int {
     unsafe {
         let chain = &mut *call.cast::<Chain>();
         let may = chain.info.is_some_and(|i| i.function.can & CAN_RESULT != 0);
-        if chain.doing != Doing::After || !may {
+        if chain.doing != Doing::After || !may || !chain.is_ours() {
             return CANNOT;
         }
         let was = core::mem::replace(&mut *chain.result, result);

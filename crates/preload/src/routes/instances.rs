@@ -275,7 +275,7 @@ pub fn forked() {
 
 /// The table for the runtime that lives in `object`; `None`: the driver's own.
 pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
-    if !start::armed::holds_layer(layer::RUNTIME) && !hooked() {
+    if !start::armed::holds_layer(layer::RUNTIME) && !hooked() && !asked_whether_it_starts() {
         return None;
     }
     for (n, i) in ALL.iter().enumerate() {
@@ -303,6 +303,18 @@ pub fn starting(caller: usize) -> bool {
     let known = ALL.iter().take_while(|i| i.object.load(Acquire) != 0);
     let mut waiting = known.filter(|i| i.introduced.load(Acquire) != 2);
     waiting.any(|i| i.holds(caller))
+}
+
+/// Hooks of the driver's functions ask whether a runtime is starting, which ends with the first call that it reports.
+fn asked_whether_it_starts() -> bool {
+    crate::hook::library::any(cutap_hook::contract::DRIVER)
+}
+
+/// An instance has made its first call. What was reported for no other reason is not any more.
+pub fn started(i: &Instance) {
+    if asked_whether_it_starts() && !hooked() && !PROFILER.load(Relaxed) {
+        (0..CALLBACKS).for_each(|id| i.arm(id, FOLLOWS));
+    }
 }
 
 /// Hooks want runtime functions.
@@ -342,7 +354,8 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         start::announce(object);
         let _ = i.share(n);
         // A hook looks at each function when it is called.
-        let armed = if PROFILER.load(Relaxed) || hooked() { ALWAYS } else { FOLLOWS };
+        let always = PROFILER.load(Relaxed) || hooked() || asked_whether_it_starts();
+        let armed = if always { ALWAYS } else { FOLLOWS };
         (0..CALLBACKS).for_each(|id| i.arm(id, armed));
         // Somebody may have switched in between.
         i.follow();

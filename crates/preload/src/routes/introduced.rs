@@ -2,7 +2,7 @@
 //! first call of that. It asks the instance's own tables and writes names; it never records a call.
 
 use super::callbacks::{CallbackRecord, block_words, is_launch};
-use super::instances::{Function, Instance, ListedName};
+use super::instances::{self, Function, Instance, ListedName};
 use crate::capture::{self, quick, stacked};
 use crate::loader::objects::{self, NAME, Object};
 use crate::start::{self, names};
@@ -113,5 +113,6 @@ pub fn introduce(i: &Instance, n: u32, r: &CallbackRecord) {
         s: &[],
         t: &[],
     });
+    instances::started(i);
     i.introduced.store(2, Release);
 }

@@ -24,6 +24,7 @@ const AT_FDCWD: usize = -100isize as usize;
 const AT_EMPTY_PATH: usize = 0x1000;
 const F_DUPFD_CLOEXEC: usize = 1030;
 const RLIMIT_FSIZE: usize = 1;
+const EEXIST: isize = -17;
 
 /// The first number that files of ours have, where the limit allows it: below the usual limit of 1024, for a higher one makes the table longer.
 const OURS: usize = 1000;
@@ -54,26 +55,49 @@ pub fn with<R>(path: &[u8], how: &[Open], then: impl FnOnce(&File) -> R) -> Opti
     result
 }
 
+/// A struct stat as words: device, number there, links, mode in the lower half of the fourth. By the call that libc makes behind each of its
+/// own opens, so that a sandbox that lets a file be opened knows it.
+fn stat(fd: usize, path: &[u8], how: usize) -> Option<[u64; 18]> {
+    let mut stat = [0u64; 18];
+    let to = stat.as_mut_ptr() as usize;
+    // SAFETY: the path ends in a zero byte; the kernel writes 144 bytes.
+    let done = unsafe { syscall4(nr::NEWFSTATAT, fd, path.as_ptr() as usize, to, how) };
+    (done == 0).then_some(stat)
+}
+
+/// Gives what was just made its mode, if the program's umask has taken rights of its owner's: the collector, which is the same user, and
+/// we open it again by its path.
+fn allow_owner(path: &[u8], found: &[u64; 18], mode: u32) {
+    let [_, _, _, now, ..] = found;
+    if *now as u32 & mode != mode {
+        // SAFETY: the path ends in a zero byte.
+        unsafe { syscall2(nr::CHMOD, path.as_ptr() as usize, mode as usize) };
+    }
+}
+
+/// Makes a folder of mode 0700; `Err(true)` when the name is taken.
+pub fn make_folder(path: &[u8]) -> Result<(), bool> {
+    debug_assert!(path.last() == Some(&0));
+    // SAFETY: the path ends in a zero byte.
+    match unsafe { syscall2(nr::MKDIR, path.as_ptr() as usize, 0o700) } {
+        0 => {
+            stat(AT_FDCWD, path, 0).iter().for_each(|found| allow_owner(path, found, 0o700));
+            Ok(())
+        }
+        e => Err(e == EEXIST),
+    }
+}
+
 /// Which file something is: device and number there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Identity([u64; 2]);
 
 impl Identity {
-    /// By the call that libc makes behind each of its own opens, so that a sandbox that lets a file be opened knows it.
-    fn asked(fd: usize, path: &[u8], how: usize) -> Option<Identity> {
-        // A struct stat begins with these two.
-        let mut stat = [0u64; 18];
-        let to = stat.as_mut_ptr() as usize;
-        // SAFETY: the path ends in a zero byte; the kernel writes 144 bytes.
-        let done = unsafe { syscall4(nr::NEWFSTATAT, fd, path.as_ptr() as usize, to, how) };
-        let [device, number, ..] = stat;
-        (done == 0).then_some(Identity([device, number]))
-    }
-    fn of_path(path: &[u8]) -> Option<Identity> {
-        Identity::asked(AT_FDCWD, path, 0)
+    fn of([device, number, ..]: [u64; 18]) -> Identity {
+        Identity([device, number])
     }
     fn of_descriptor(fd: usize) -> Option<Identity> {
-        Identity::asked(fd, b"\0", AT_EMPTY_PATH)
+        stat(fd, b"\0", AT_EMPTY_PATH).map(Identity::of)
     }
 }
 
@@ -92,7 +116,9 @@ fn open(path: &[u8], how: Open) -> Option<File> {
     }
     // SAFETY: no memory.
     let moved = unsafe { syscall3(nr::FCNTL, first as usize, F_DUPFD_CLOEXEC, OURS) };
-    let named = Identity::of_path(path);
+    let named = stat(AT_FDCWD, path, 0);
+    named.iter().filter(|_| how == Open::New).for_each(|found| allow_owner(path, found, 0o600));
+    let named = named.map(Identity::of);
     let here = if moved < 0 { first } else { moved } as usize;
     let identity = named.or_else(|| Identity::of_descriptor(here))?;
     // Closed at the end if it was moved; one that is somebody else's by now is left as it is.

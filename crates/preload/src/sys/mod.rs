@@ -6,7 +6,7 @@ pub mod libc;
 mod memory;
 pub mod x86_64;
 
-pub use file::{File, MADE, Open, with};
+pub use file::{File, MADE, Open, make_folder, with};
 pub use memory::{read_process, readable, resident};
 
 use core::sync::atomic::AtomicU32;
@@ -34,6 +34,7 @@ mod nr {
     pub const READLINK: usize = 89;
     pub const SIGALTSTACK: usize = 131;
     pub const MKDIR: usize = 83;
+    pub const CHMOD: usize = 90;
     pub const FCNTL: usize = 72;
     pub const CLOCK_GETTIME: usize = 228;
     pub const TGKILL: usize = 234;
@@ -56,7 +57,6 @@ const MAP_NORESERVE: usize = 0x4000;
 const MREMAP_MAYMOVE: usize = 1;
 const MREMAP_FIXED: usize = 2;
 const MADV_WIPEONFORK: usize = 18;
-const EEXIST: isize = -17;
 
 /// Fresh zeroed memory of this process. Null when refused.
 pub fn pages(bytes: usize) -> *mut u8 {
@@ -105,16 +105,6 @@ pub unsafe fn move_over(from: *mut u8, to: *mut u8, bytes: usize) -> bool {
 pub fn wipe_on_fork(at: *mut u8, bytes: usize) -> bool {
     // SAFETY: advice on a mapping of ours.
     unsafe { syscall3(nr::MADVISE, at as usize, bytes, MADV_WIPEONFORK) == 0 }
-}
-
-/// Makes a folder of mode 0700; `Err(true)` when the name is taken.
-pub fn make_folder(path: &[u8]) -> Result<(), bool> {
-    debug_assert!(path.last() == Some(&0));
-    // SAFETY: the path ends in a zero byte.
-    match unsafe { syscall2(nr::MKDIR, path.as_ptr() as usize, 0o700) } {
-        0 => Ok(()),
-        e => Err(e == EEXIST),
-    }
 }
 
 /// Makes a symbolic link.

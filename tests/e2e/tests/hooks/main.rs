@@ -202,6 +202,15 @@ fn threads_and_recursion() {
     }
 }
 
+/// What another thread did to a call would be in no trace: it may read it, and is refused the rest.
+#[test]
+fn only_its_own_thread_changes_a_call() {
+    let (printed, told) =
+        traced(&["-e", "cuMemAlloc_v2"], &[&hook("another_thread")], &[text(&fixed("fixed")), "64"], &[]);
+    assert!(printed.contains("64 bytes: 1 1 1 1\n64 bytes: 1 1 1 1\n"), "{printed}");
+    assert!(!told.contains("another_thread.so"), "{told}");
+}
+
 #[test]
 fn exceptions_leave_hooks() {
     let run = under(&["run"], &[&hook("throws")], &[text(&fixed("caught"))], &[]);

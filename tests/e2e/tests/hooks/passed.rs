@@ -30,6 +30,24 @@ fn hooks_do_the_same_where_nothing_is_recorded() {
     }
 }
 
+/// A hook of the driver alone, which asks whether a runtime is starting: it is told so whatever is recorded of runtimes.
+#[test]
+fn a_runtime_that_starts_is_told_from_the_program() {
+    let alone = hook("driver_alone");
+    for runtime in runtimes() {
+        let Some(program) = with_runtime("large", runtime, &[]) else { continue };
+        let folder = scratch("starting");
+        let drivers = ["trace", "-e", "driver"].map(str::to_owned).to_vec();
+        for words in not_recorded(&folder).into_iter().chain([drivers, vec!["run".to_owned()]]) {
+            let words: Vec<&str> = words.iter().map(String::as_str).chain(["--sim"]).collect();
+            let run = under(&words, &[&alone], &[text(&program)], &[("CUTAP_SIM_DEVICES", "3")]);
+            let which = format!("{words:?} {} shared {}", runtime.version, runtime.shared);
+            assert!(run.stdout.starts_with("cudaMalloc: 0 "), "{which}: {run:?}");
+            assert!(run.stdout.contains("\ncuDeviceGetCount: 0 1\n"), "{which}: {run:?}");
+        }
+    }
+}
+
 #[test]
 fn the_caller_is_known_where_nothing_is_recorded() {
     let callers = hook("callers");

@@ -38,6 +38,13 @@ fn libraries_that_cannot_be_used() {
     assert_eq!(sentence(&put("empty.so", b"")), format!("it is no shared library; {build}"));
     assert_eq!(sentence(&put("arm.so", &with(18, 183))), format!("it is built for aarch64; {build}"));
     assert_eq!(sentence(&put("small.so", &with(4, 1))), format!("it is a 32-bit library; {build}"));
+    // Sections alone load nothing, and a program is of a library's type.
+    assert_eq!(
+        sentence(&put("sections.so", &with(56, 0))),
+        "the file is damaged (it has nothing to load); build it again"
+    );
+    let program = fixed("fixed");
+    assert_eq!(sentence(&program), format!("it is a program, not a shared library; {build}"));
     assert_eq!(sentence(&put("a b.so", &bytes)), SPLIT);
     assert_eq!(sentence(&put("a:b.so", &bytes)), SPLIT);
     for len in [16, 40, 64, 200, 1000] {

@@ -10,6 +10,7 @@ use crate::record::Look;
 use crate::recover::damaged_parts;
 use crate::written;
 use cutap_trace::{End, Follow, FollowOptions, Recording, Why, open_file, short_of};
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +70,10 @@ pub(crate) fn readable(run: &Path) -> Result<()> {
                 "cannot read {run}: it is a pipe or a device, and a recording is not read from front to back; put it into a file"
             )));
         }
+        Ok(data) if data.is_file() && data.len() == 0 && written::is_locked(run) => {
+            let run = run.display();
+            return Err(Error::own(format!("{run} is being written, and nothing stands in it yet; read it again later")));
+        }
         _ => {}
     }
     let unusable =
@@ -106,6 +111,12 @@ pub(crate) fn read_by_another(parts: u64) -> String {
     format!("{parts} of its calls had been read by a collector for its own output, which alone has {them}")
 }
 
+/// Whether a recording ends in order by now: a collector has written its end since it was read.
+fn has_its_end(path: &Path) -> bool {
+    let walked = File::open(path).map(|file| cutap_file::walk(&file, cutap_wire::VERSION, &mut |_, _| ()));
+    walked.is_ok_and(|walked| walked.is_ok_and(|cut| cut.why == cutap_file::Why::Ended))
+}
+
 /// Whether a recording, or a run folder, could be read whole: else what is missing of it, as a failure of the command that read it.
 /// One that is being written is none. Of a folder, `parts` are those that were found damaged while it was read.
 pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()> {
@@ -125,8 +136,10 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Re
         return Err(Error::own(format!("{shown} is damaged, and all else in it was read: {lacks}")));
     };
     let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
+    let unended = matches!(cut.why, Why::Open | Why::CutOff);
+    let in_writing = unended && (written::is_locked(path) || has_its_end(path));
     // A block that is just being written is not cut off.
-    let open = cut.why == Why::Open || cut.why == Why::CutOff && written::is_locked(path);
+    let open = cut.why == Why::Open || in_writing;
     let holes = match holes {
         0 => None,
         1 => Some("1 part of its calls is missing".to_owned()),
@@ -155,7 +168,7 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Re
             format!("{shown} is not all there was: {}", lacks.join("; "))
         }
         Why::Ended => return Ok(()),
-        _ if open && written::is_locked(path) => {
+        _ if in_writing => {
             say(&format!("{shown} is being written: what stood there by now was read"));
             return Ok(());
         }

@@ -59,6 +59,7 @@ pub static HANDS_OUT: &[&str] = &[
     "cuEGLStream*Frame",
     "cuGraphAdd*",
     "cuGraphExec*Update*",
+    "cuMemImportFromShareableHandle",
     "cudaEGLStream*Frame",
     "cudaGraphAdd*",
     "cudaGraphExec*Update*",

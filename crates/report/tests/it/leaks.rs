@@ -168,9 +168,8 @@ fn an_allocation_is_left_until_each_reference_is_released() {
     let retained = |released: usize| {
         left(|c| {
             c.writes("cuMemCreate", &[0x10, 4096, 0, 0], 0xa00010);
-            for _ in 0..2 {
-                c.writes("cuMemRetainAllocationHandle", &[0x10, AT], 0xa00010);
-            }
+            c.writes("cuMemRetainAllocationHandle", &[0x10, AT], 0xa00010);
+            c.writes("cuMemImportFromShareableHandle", &[0x10, 7, 1], 0xa00010);
             for _ in 0..released {
                 c.driver("cuMemRelease", &[0xa00010], &[], &[]);
             }
@@ -180,6 +179,8 @@ fn an_allocation_is_left_until_each_reference_is_released() {
         assert_eq!(retained(released), ["1 allocation 0 cuMemCreate"], "released {released} times");
     }
     assert!(retained(3).is_empty(), "{:?}", retained(3));
+    let imported = left(|c| c.writes("cuMemImportFromShareableHandle", &[0x10, 7, 1], 0xa00010));
+    assert_eq!(imported, ["1 allocation 0 cuMemImportFromShareableHandle"]);
     // Mapped memory keeps an allocation to which nobody has a reference.
     let again = |released: bool| {
         left(|c| {

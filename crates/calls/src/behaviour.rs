@@ -53,6 +53,7 @@ mod tests {
         assert!(blocks("cudaMemcpy").is_some() && blocks("cudaMemcpyAsync").is_none());
         assert!(hands_out("cuCtxGetCurrent") && !hands_out("cuCtxCreate_v2"));
         assert!(hands_out("cuCtxPopCurrent_v2") && !hands_out("cuExternalMemoryGetMappedBuffer"));
+        assert!(!hands_out("cusparseSpMatConvertDescrCreate"));
         assert!(begins_capture("cuStreamBeginCapture_v2_ptsz") && !begins_capture("cuStreamEndCapture"));
         assert!(ends_capture("cudaStreamEndCapture_ptsz") && !ends_capture("cudaStreamBeginCapture"));
         assert!(resets("cuCtxDestroy_v2") && !resets("cuCtxCreate_v2"));

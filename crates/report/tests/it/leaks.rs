@@ -11,11 +11,16 @@ const STREAM: u64 = 0x50_0010;
 
 /// What these calls left, each with its kind, its bytes and the calls that made it.
 fn left(calls: impl FnOnce(&mut Calls)) -> Vec<String> {
+    left_of(12090, calls)
+}
+
+/// The same with a runtime of this version.
+fn left_of(version: u64, calls: impl FnOnce(&mut Calls)) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
     process.driver(&[]);
-    process.runtime(2, "prog", 12090, 10, &[]);
+    process.runtime(2, "prog", version, 10, &[]);
     let thread = process.thread(100, 8);
     let mut all = Calls { process, thread, slots: 20 };
     calls(&mut all);
@@ -23,7 +28,8 @@ fn left(calls: impl FnOnce(&mut Calls)) -> Vec<String> {
     let mut leaks = cutap_report::Leaks::default();
     let mut follow = Follow::open(folder.path(), FollowOptions::default()).unwrap();
     follow.poll(true, &mut |e| leaks.event(e)).unwrap();
-    let name = |way: &[String]| way.join(" > ").replace(" [prog, runtime 12.9]", "");
+    let plain = |call: &String| call.split(' ').next().unwrap_or_default().to_owned();
+    let name = |way: &[String]| way.iter().map(plain).collect::<Vec<_>>().join(" > ");
     let mut left: Vec<_> =
         leaks.groups().iter().map(|g| format!("{} {} {} {}", g.count, g.kind, g.bytes, name(&g.way))).collect();
     left.sort();
@@ -83,6 +89,16 @@ fn the_context_of_a_green_one_ends_with_it() {
     };
     assert!(green(true).is_empty(), "{:?}", green(true));
     assert_eq!(green(false), ["1 greenContext 0 cuGreenCtxCreate"]);
+    let runtime = |ends: bool| {
+        left_of(13050, |c| {
+            c.runtime("cudaGreenCtxCreate", &[0x10, 0, 0, 0], &[], &[(0x10, &word(0x6c0010))]);
+            if ends {
+                c.runtime("cudaExecutionCtxDestroy", &[0x6c0010], &[], &[]);
+            }
+        })
+    };
+    assert!(runtime(true).is_empty(), "{:?}", runtime(true));
+    assert_eq!(runtime(false), ["1 greenContext 0 cudaGreenCtxCreate"]);
 }
 
 /// A capture into a graph that was there gives back that one, of which somebody else says when it ends.

@@ -104,7 +104,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cudaEventRecordWithFlags_ptsz", 0, NOW, t_cudaError_t_status, &[p("event", t_cudaEvent_t, 0, 0, One), p("stream", t_cudaStream_t, 1, 8, One), p("flags", t_cudaEventRecordFlags_in4, 2, 16, One)], "Records an event in a stream.", (3, 0, 0), &[]),
     f("cudaEventRecord_ptsz", 0, NOW, t_cudaError_t_status, &[p("event", t_cudaEvent_t, 0, 0, One), p("stream", t_cudaStream_t, 1, 8, One)], "Records an event in a stream.", (2, 0, 0), &[]),
     f("cudaEventSynchronize", 0, NOW, t_cudaError_t_status, &[p("event", t_cudaEvent_t, 0, 0, One)], "Waits for all work that an event recorded.", (1, 0, 0), &[]),
-    f("cudaExecutionCtxDestroy", 13010, NOW, t_cudaError_t_status, &[p("ctx", t_cudaExecutionContext_t, 0, 0, One)], "Ends a green context.", (1, 0, 0), &[]),
+    f("cudaExecutionCtxDestroy", 13010, NOW, t_cudaError_t_status, &[p("ctx", t_cudaExecutionContext_t, 0, 0, One)], "Ends a green context.", (1, 0, 0), &[Destroys(0)]),
     f("cudaExecutionCtxGetDevResource", 13010, NOW, t_cudaError_t_status, &[p("ctx", t_cudaExecutionContext_t, 0, 0, One), p("resource", t_P_cudaDevResource, 1, 8, One).out(), p("type", t_cudaDevResourceType, 2, 16, One)], "The resources (SMs, work queues) of an execution context.", (3, 0, 0), &[]),
     f("cudaExecutionCtxGetDevice", 13010, NOW, t_cudaError_t_status, &[p("device", t_P_i32, 0, 0, One).out(), p("ctx", t_cudaExecutionContext_t, 1, 8, One)], "The device of an execution context.", (2, 0, 0), &[]),
     f("cudaExecutionCtxGetId", 13010, NOW, t_cudaError_t_status, &[p("ctx", t_cudaExecutionContext_t, 0, 0, One), p("ctxId", t_P_u64, 1, 8, One).out()], "The number that tells an execution context from all others.", (2, 0, 0), &[]),

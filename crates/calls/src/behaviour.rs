@@ -1,7 +1,7 @@
 //! What functions do beside what their prototypes tell, by exported name: a fact that is known of one
 //! form of a function is known of all (`_v2`, `_ptds`, `_ptsz`).
 
-use crate::generated::behaviour::{BLOCKS, HANDS_OUT, RESETS};
+use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, ENDS_CAPTURE, HANDS_OUT, RESETS};
 use crate::glob;
 
 /// Why a call of this function may make the host wait for a device; `None` for one that does not.
@@ -18,7 +18,19 @@ pub fn resets(name: &str) -> bool {
 /// Whether a handle that this function writes is of something that was there before, or that ends with
 /// what it is a part of: nobody has to end it.
 pub fn hands_out(name: &str) -> bool {
-    HANDS_OUT.iter().any(|pattern| glob(pattern.as_bytes(), name.as_bytes()))
+    let fits = |pattern: &str| glob(pattern.as_bytes(), name.as_bytes());
+    let none = |pattern: &&str| pattern.strip_prefix('!').is_some_and(fits);
+    HANDS_OUT.iter().any(|pattern| fits(pattern)) && !HANDS_OUT.iter().any(none)
+}
+
+/// Whether a call of this function says into which graph a stream's work goes from now on: the one that it is given, or a new one.
+pub fn begins_capture(name: &str) -> bool {
+    BEGINS_CAPTURE.binary_search(&plain(name)).is_ok()
+}
+
+/// Whether a call of this function writes that graph.
+pub fn ends_capture(name: &str) -> bool {
+    ENDS_CAPTURE.binary_search(&plain(name)).is_ok()
 }
 
 /// The name without what its forms add.
@@ -40,6 +52,10 @@ mod tests {
         assert_eq!(blocks("cuMemcpyDtoH_v2_ptds"), blocks("cuMemcpyDtoH"));
         assert!(blocks("cudaMemcpy").is_some() && blocks("cudaMemcpyAsync").is_none());
         assert!(hands_out("cuCtxGetCurrent") && !hands_out("cuCtxCreate_v2"));
+        assert!(hands_out("cuCtxPopCurrent_v2") && !hands_out("cuExternalMemoryGetMappedBuffer"));
+        assert!(!hands_out("cusparseSpMatConvertDescrCreate"));
+        assert!(begins_capture("cuStreamBeginCapture_v2_ptsz") && !begins_capture("cuStreamEndCapture"));
+        assert!(ends_capture("cudaStreamEndCapture_ptsz") && !ends_capture("cudaStreamBeginCapture"));
         assert!(resets("cuCtxDestroy_v2") && !resets("cuCtxCreate_v2"));
     }
 }

@@ -13,7 +13,7 @@ mod glob;
 pub mod known;
 mod lookup;
 
-pub use behaviour::{blocks, hands_out, resets};
+pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, resets};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PROFILERS, WATCHED};

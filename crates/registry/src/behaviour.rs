@@ -1,4 +1,4 @@
-//! `api/behaviour.toml`: functions that may make the host wait, and those that end all there is.
+//! `api/behaviour.toml`: functions that may make the host wait, those that end all there is, and those that make nothing.
 
 use crate::error::{Error, Source};
 use serde::Deserialize;
@@ -12,6 +12,8 @@ struct Raw {
     blocks: Vec<Blocks>,
     resets: Vec<Group>,
     hands_out: Vec<Group>,
+    begins_capture: Vec<Group>,
+    ends_capture: Vec<Group>,
 }
 
 #[derive(Deserialize)]
@@ -36,13 +38,15 @@ pub(crate) struct Behaviour {
     pub(crate) resets: BTreeSet<String>,
     /// Patterns of names.
     pub(crate) hands_out: BTreeSet<String>,
+    pub(crate) begins_capture: BTreeSet<String>,
+    pub(crate) ends_capture: BTreeSet<String>,
 }
 
 /// Reads it; `known` are the names that exist.
 pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, Error> {
     let source = Source::read(path)?;
     let raw: Raw = source.parse()?;
-    let (mut blocks, mut resets) = (BTreeMap::new(), BTreeSet::new());
+    let mut blocks = BTreeMap::new();
     for group in raw.blocks {
         said(&source, &group.source)?;
         for name in &group.functions {
@@ -53,19 +57,27 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, E
             }
         }
     }
-    for group in raw.resets {
-        said(&source, &group.source)?;
-        for name in &group.functions {
-            check(&source, name, known)?;
-            resets.insert(name.get_ref().clone());
-        }
-    }
+    let [resets, begins_capture, ends_capture] =
+        [raw.resets, raw.begins_capture, raw.ends_capture].map(|groups| names(&source, groups, known));
     let mut hands_out = BTreeSet::new();
     for group in raw.hands_out {
         said(&source, &group.source)?;
         hands_out.extend(group.functions.into_iter().map(Spanned::into_inner));
     }
-    Ok(Behaviour { blocks, resets, hands_out })
+    Ok(Behaviour { blocks, resets: resets?, hands_out, begins_capture: begins_capture?, ends_capture: ends_capture? })
+}
+
+/// The functions of these groups, each of which exists.
+fn names(source: &Source, groups: Vec<Group>, known: &BTreeSet<String>) -> Result<BTreeSet<String>, Error> {
+    let mut names = BTreeSet::new();
+    for group in groups {
+        said(source, &group.source)?;
+        for name in group.functions {
+            check(source, &name, known)?;
+            names.insert(name.into_inner());
+        }
+    }
+    Ok(names)
 }
 
 fn said(source: &Source, from: &Spanned<String>) -> Result<(), Error> {
@@ -92,7 +104,7 @@ mod tests {
     #[test]
     fn names_that_do_not_exist_are_errors() {
         let folder = std::env::temp_dir().join(format!("cutap-behaviour-{}.toml", std::process::id()));
-        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n";
+        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n[[begins_capture]]\nsource = \"s\"\nfunctions = []\n[[ends_capture]]\nsource = \"s\"\nfunctions = []\n";
         std::fs::write(&folder, text).unwrap();
         let known = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
         assert_eq!(read(&folder, &known(&["cuA", "cuB_v2"])).ok().map(|b| b.blocks.len()), Some(2));

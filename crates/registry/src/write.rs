@@ -37,8 +37,12 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     }
     out.push_str("];\n");
     list(&mut out, "RESETS", "Functions that end all that a process had on a device; sorted.", behaviour.resets.iter());
-    let about = "Names of functions whose handles are of something that was there before, with `*`.";
+    let about =
+        "Names of functions whose handles are of something that was there before, with `*`; not those with `!`.";
     list(&mut out, "HANDS_OUT", about, behaviour.hands_out.iter());
+    let about = "Functions that say into which graph a stream's work goes; sorted.";
+    list(&mut out, "BEGINS_CAPTURE", about, behaviour.begins_capture.iter());
+    list(&mut out, "ENDS_CAPTURE", "Functions that write that graph; sorted.", behaviour.ends_capture.iter());
     out
 }
 

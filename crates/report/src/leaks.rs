@@ -4,9 +4,10 @@
 use crate::label::Label;
 use crate::length::length;
 use crate::nest::Nest;
+use crate::things::{address, handles, plural, word, written};
 use crate::units::bytes;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
-use cutap_calls::{hands_out, resets};
+use cutap_calls::{begins_capture, ends_capture, hands_out, resets};
 use cutap_trace::decode::{Devices, Value};
 use cutap_trace::{Event, Exit, Function, Layer};
 use serde_json::json;
@@ -29,6 +30,8 @@ pub struct Leaks {
     functions: Vec<Option<Behaviour>>,
     /// Contexts of each process.
     devices: HashMap<u32, Devices>,
+    /// The graph that a stream's work goes into, where its capture was given one: by process and stream.
+    captured: HashMap<(u32, u64), u64>,
     /// Chains of calls, each once.
     ways: Vec<Vec<String>>,
     numbers: HashMap<Vec<String>, u32>,
@@ -41,6 +44,8 @@ pub struct Leaks {
 struct Behaviour {
     resets: bool,
     hands_out: bool,
+    begins_capture: bool,
+    ends_capture: bool,
     /// It may change a thread's context.
     devices: bool,
 }
@@ -58,6 +63,8 @@ struct Made {
     bytes: Option<u64>,
     /// The context that it was made in, if the driver's calls tell.
     context: Option<u64>,
+    /// How often it has to be ended.
+    references: u32,
 }
 
 /// What one chain of calls left.
@@ -73,7 +80,7 @@ pub struct Group {
 }
 
 /// What does not end with a context.
-const OF_NO_CONTEXT: [&str; 6] = ["allocation", "reserved addresses", "pool", "library", "context", "greenCtx"];
+const OF_NO_CONTEXT: [&str; 6] = ["allocation", "reserved addresses", "pool", "library", "context", "greenContext"];
 /// Kinds of memory that a call frees by its address.
 const FREED: [Memory; 5] = [Memory::Device, Memory::Host, Memory::Managed, Memory::Reserved, Memory::External];
 /// Addresses that a group names.
@@ -88,6 +95,7 @@ impl Default for Leaks {
             latest: HashMap::new(),
             functions: Vec::new(),
             devices: HashMap::new(),
+            captured: HashMap::new(),
             ways: Vec::new(),
             numbers: HashMap::new(),
             beyond: 0,
@@ -115,7 +123,7 @@ impl Leaks {
         let function = &exit.call.function;
         let Some(described) = function.described else { return };
         let process = exit.call.thread.process.key;
-        let Behaviour { resets, hands_out, devices } = self.behaviour(function);
+        let Behaviour { resets, hands_out, begins_capture, ends_capture, devices } = self.behaviour(function);
         if resets {
             self.reset(exit);
         }
@@ -125,6 +133,11 @@ impl Leaks {
         if resets {
             return;
         }
+        let stream = (process, stream(exit));
+        if begins_capture {
+            self.captures(stream, exit);
+        }
+        let given = if ends_capture { self.captured.get(&stream).copied() } else { None };
         // Of what a call inside has made, a hook has told the program something else.
         let inside = self.latest.get(&exit.call.thread.key).is_some_and(|made| *made > exit.call.start_ns);
         let told = |n: u8| inside && function.layer != Layer::Driver && exit.call.was_told(n.into());
@@ -133,7 +146,7 @@ impl Leaks {
                 // What it also reads was there before.
                 if function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
                     for (kind, value) in handles(value) {
-                        if self.ended.contains(kind) {
+                        if self.ended.contains(kind) && given != Some(value) {
                             self.make((process, kind, value), exit, None);
                         }
                     }
@@ -146,8 +159,9 @@ impl Leaks {
                 Effect::Allocates { memory: Memory::Mapped, .. } => {}
                 Effect::Allocates { at, by_value, memory, .. } if !hands_out && !told(at) => {
                     let input = exit.call.passed().get(usize::from(at));
-                    let value = if by_value { input } else { exit.output(at.into()) };
-                    if let Some(address) = value.and_then(address) {
+                    let address =
+                        if by_value { input.and_then(address) } else { exit.output(at.into()).and_then(written) };
+                    if let Some(address) = address {
                         let bytes = length(exit);
                         self.make((process, word(memory), address), exit, bytes);
                     }
@@ -163,6 +177,11 @@ impl Leaks {
                         for memory in FREED {
                             self.end((process, word(memory), address), exit);
                         }
+                    }
+                }
+                Effect::Creates(n) if hands_out && !told(n) => {
+                    for (kind, value) in exit.output(n.into()).map(handles).unwrap_or_default() {
+                        self.retain((process, kind, value), exit);
                     }
                 }
                 Effect::Allocates { .. } | Effect::Creates(_) => {}
@@ -206,14 +225,36 @@ impl Leaks {
         *self.functions[key].get_or_insert_with(|| Behaviour {
             resets: resets(&function.name),
             hands_out: hands_out(&function.name),
+            begins_capture: begins_capture(&function.name),
+            ends_capture: ends_capture(&function.name),
             devices: Devices::concerned_by(&function.name),
         })
     }
 
-    /// A call has ended something. What another thread was given in its place meanwhile is not what was meant.
+    /// The work of a stream goes into a graph from now on: the one that the call was given, or else a new one.
+    fn captures(&mut self, stream: (u32, u64), exit: &Exit) {
+        let given = exit.call.passed().iter().flat_map(handles).find(|(kind, _)| *kind == "graph");
+        match given {
+            Some((_, graph)) if self.captured.len() < MOST => drop(self.captured.insert(stream, graph)),
+            _ => drop(self.captured.remove(&stream)),
+        }
+    }
+
+    /// A call has ended something, or given back one reference of it. What another thread was given in its place meanwhile is not
+    /// what was meant.
     fn end(&mut self, thing: Thing, exit: &Exit) {
-        if self.alive.get(&thing).is_some_and(|made| made.since <= exit.call.start_ns) {
+        let Some(made) = self.alive.get_mut(&thing).filter(|made| made.since <= exit.call.start_ns) else { return };
+        made.references -= 1;
+        if made.references == 0 {
             self.alive.remove(&thing);
+        }
+    }
+
+    /// A call has handed out one reference more of something. It is a new one where nobody had a reference any more.
+    fn retain(&mut self, thing: Thing, exit: &Exit) {
+        match self.alive.get_mut(&thing) {
+            Some(made) => made.references = made.references.saturating_add(1),
+            None => self.make(thing, exit, None),
         }
     }
 
@@ -240,7 +281,7 @@ impl Leaks {
             self.ways.push(way);
         }
         let context = self.devices.get(&thing.0).and_then(|d| d.context(thread));
-        self.alive.insert(thing, Made { way: number, since: exit.end_ns, thread, bytes, context });
+        self.alive.insert(thing, Made { way: number, since: exit.end_ns, thread, bytes, context, references: 1 });
     }
 
     /// What is left: the largest first, then what is most.
@@ -320,48 +361,10 @@ fn ended(tables: &'static Tables) -> BTreeSet<&'static str> {
     of.collect()
 }
 
-/// The handles in a value: itself, what it points to, or each of an array.
-fn handles(value: &Value) -> Vec<(&'static str, u64)> {
-    match value {
-        // One with a name is always there.
-        Value::Handle { value, kind, .. } if kind.special.iter().any(|(v, _)| v == value) => Vec::new(),
-        Value::Handle { value, kind, .. } if *value != 0 => vec![(kind.short, *value)],
-        Value::To(_, to) => handles(to),
-        Value::Array(items) => items.values.iter().flat_map(handles).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The address that a value is, or that it points to.
-fn address(value: &Value) -> Option<u64> {
-    match value {
-        Value::Address(address, _) | Value::Opaque(address) | Value::Hex(address) | Value::Uint(address) => {
-            Some(*address).filter(|a| *a != 0)
-        }
-        Value::To(at, to) => address(to).or(Some(*at)),
-        _ => None,
-    }
-}
-
-fn word(memory: Memory) -> &'static str {
-    match memory {
-        Memory::Device => "device memory",
-        Memory::Host => "host memory",
-        Memory::Managed => "managed memory",
-        Memory::Reserved => "reserved addresses",
-        Memory::External => "external memory",
-        Memory::Mapped | Memory::Graph | Memory::Unknown => "memory",
-    }
-}
-
-fn plural(kind: &str, count: u64) -> String {
-    match (kind, count) {
-        (memory, n) if memory.ends_with("memory") => {
-            format!("{} of {memory}", if n == 1 { "piece" } else { "pieces" })
-        }
-        (kind, 1) => kind.to_owned(),
-        (kind, _) if kind.ends_with('s') => kind.to_owned(),
-        (library, _) if library.ends_with('y') => format!("{}ies", &library[..library.len() - 1]),
-        (kind, _) => format!("{kind}s"),
+/// The stream that a call was given first; 0: the default one.
+fn stream(exit: &Exit) -> u64 {
+    match exit.call.passed().first() {
+        Some(Value::Handle { value, .. }) => *value,
+        _ => 0,
     }
 }

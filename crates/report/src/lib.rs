@@ -27,6 +27,7 @@ mod switched;
 mod table_text;
 mod tables;
 mod text;
+mod things;
 mod tree;
 mod units;
 mod values;

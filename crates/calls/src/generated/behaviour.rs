@@ -43,15 +43,37 @@ pub static BLOCKS: &[(&str, &str)] = &[
 /// Functions that end all that a process had on a device; sorted.
 pub static RESETS: &[&str] = &["cuCtxDestroy", "cuDevicePrimaryCtxReset", "cudaDeviceReset", "cudaThreadExit"];
 
-/// Names of functions whose handles are of something that was there before, with `*`.
+/// Names of functions whose handles are of something that was there before, with `*`; not those with `!`.
 pub static HANDS_OUT: &[&str] = &[
-    "*Convert*",
+    "!cuExternalMemoryGetMapped*",
+    "!cudaExternalMemoryGetMapped*",
     "*Enumerate*",
     "*FindInClone*",
     "*Get*",
     "*Query*",
     "*Retain*",
+    "__cudaPopCallConfiguration",
+    "cuCtxAttach",
+    "cuCtxFromGreenCtx",
+    "cuCtxPopCurrent*",
+    "cuEGLStream*Frame",
     "cuGraphAdd*",
+    "cuGraphExec*Update*",
+    "cuMemImportFromShareableHandle",
+    "cudaEGLStream*Frame",
     "cudaGraphAdd*",
     "cudaGraphExec*Update*",
 ];
+
+/// Functions that say into which graph a stream's work goes; sorted.
+pub static BEGINS_CAPTURE: &[&str] = &[
+    "cuStreamBeginCapture",
+    "cuStreamBeginCaptureToGraph",
+    "cuStreamBeginRecaptureToGraph",
+    "cudaStreamBeginCapture",
+    "cudaStreamBeginCaptureToGraph",
+    "cudaStreamBeginRecaptureToGraph",
+];
+
+/// Functions that write that graph; sorted.
+pub static ENDS_CAPTURE: &[&str] = &["cuStreamEndCapture", "cudaStreamEndCapture"];

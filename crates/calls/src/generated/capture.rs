@@ -23456,7 +23456,7 @@ pub static STEPS: [Step; 2711] = [
     s(0, 1, 255, 8, 253, 1, 16, 16), // cuGraphHostNodeGetParams
     s(0, 0, 255, 8, 253, 1, 16, 16), // cuGraphHostNodeSetParams
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphInstantiate
-    s(0, 1, 255, 16, 253, 1, 8, 8), // cuGraphInstantiate
+    s(0, 2, 255, 16, 253, 1, 8, 8), // cuGraphInstantiate
     s(1, 1, 255, 24, 253, 1, 1, 256), // cuGraphInstantiate
     s(0, 0, 255, 16, 253, 1, 32, 32), // cuGraphInstantiateWithParams
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphInstantiateWithParams

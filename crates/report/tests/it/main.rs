@@ -8,6 +8,7 @@ mod ends;
 mod following;
 mod golden;
 mod launches;
+mod leaks;
 mod libraries;
 mod live;
 mod memory;

@@ -1,6 +1,6 @@
 //! What `cutap report` says of a recording, on a program that leaves things behind, fails and waits, with NVIDIA's real runtime.
 
-use super::real::{linked, program};
+use super::real::{linked, program, shared};
 use cutap_e2e::{Finished, Scratch, cutap, finish, scratch};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -151,5 +151,30 @@ fn what_threads_keep_is_counted_exactly() {
         let wrong = used.stdout.lines().find(|l| l.contains("[freed") || l.contains("[destroyed]"));
         assert_eq!((wrong, used.stdout.contains("cuMemsetD8")), (None, true));
         fs::remove_file(&file).expect("it was written");
+    }
+}
+
+/// What the driver and the runtime hand out again is left once, by who made it, with runtimes that push and pop contexts at a launch too.
+#[test]
+fn what_is_handed_out_again_is_left_once() {
+    for runtime in [shared("11.8"), shared("12.9"), linked("12.9"), shared("13.0")] {
+        let Some(program) = program("handed_out", runtime, &[]) else { continue };
+        let folder = scratch("handed-out");
+        let file = folder.join("run.cutap");
+        let run = finish(Command::new(cutap()).args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program));
+        assert_eq!(run.status.code(), Some(0), "{}", run.stderr);
+        let said = report(&file, &["--leaks", "--json"]).stdout;
+        let lines = said.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let mut left: Vec<_> = lines
+            .filter(|l| l["type"] == "leak")
+            .map(|l| {
+                let outermost = l["path"][0].as_str().expect("a call").split(' ').next().unwrap_or_default();
+                format!("{} {outermost} {}\n", l["kind"].as_str().expect("a word"), l["count"])
+            })
+            .collect();
+        left.sort();
+        assert_eq!(left.concat(), run.stdout, "{}: {said}", program.display());
+        let text = report(&file, &["--leaks"]).stdout;
+        assert!(text.contains("        2 arrays  made by "), "{text}");
     }
 }

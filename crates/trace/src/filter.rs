@@ -18,7 +18,7 @@ mod wanted;
 use crate::event::Layer;
 use arguments::Term;
 use condition::Condition;
-pub(crate) use verdict::{Judged, Tests};
+pub(crate) use verdict::{Judged, Tests, Told};
 pub use wanted::{Wanted, wanted};
 
 /// What is wanted. [`Filter::default`] wants every call.
@@ -261,6 +261,16 @@ mod tests {
         ] {
             assert!(refused(text).contains(why), "{text}: {}", refused(text));
         }
+    }
+
+    #[test]
+    fn of_calls_that_were_only_counted_no_condition_holds() {
+        let wants = |text: &str| {
+            let filter = Filter::parse_with(text, KNOWN).unwrap();
+            filter.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none_or(|tests| tests.wants_unknown())
+        };
+        assert!(wants("!cuInit[Flags=0]") && wants("cuInit[Flags=0],driver") && wants("!driver[kernel=x]"));
+        assert!(!wants("cuInit[Flags=0]") && !wants("cuInit[Flags!=0]"));
     }
 
     #[test]

@@ -91,7 +91,14 @@ struct Frame {
     /// Launches inside it that are over, as long as it may have to do with them.
     launched: Vec<KernelCall>,
     /// For conditions on its arguments, or on those of the call around it.
-    asked: Option<Box<(Option<Arc<Tests>>, Arc<Call>)>>,
+    asked: Option<Box<Asked>>,
+}
+
+/// A call with its arguments, and what the filter asks of them.
+#[derive(Debug, Clone)]
+struct Asked {
+    tests: Option<Arc<Tests>>,
+    call: Arc<Call>,
 }
 
 impl Begun for Frame {
@@ -230,7 +237,7 @@ impl<'a> Lane<'a> {
                     Ended::Late(frame) => (frame, true),
                     Ended::Unknown => return true,
                 };
-                let asked = frame.asked.as_ref().map(|asked| asked.1.args.memory(memory, output));
+                let asked = frame.asked.as_ref().map(|asked| asked.call.args.memory(memory, output));
                 let memory = asked.as_deref().unwrap_or(&[]);
                 self.over(frame, &mut [], &Ending { ticks: Some(ticks), result, state: State::Done, late, memory });
             }
@@ -244,7 +251,7 @@ impl<'a> Lane<'a> {
                 let name = self.folder.names.kernels.by_id(value);
                 if let Some(frame) = self.stack.find_mut(number) {
                     if let (Some(asked), Some(name)) = (&frame.asked, &name) {
-                        let _ = asked.1.kernel.set(name.clone());
+                        let _ = asked.call.kernel.set(name.clone());
                     }
                     frame.kernel = name;
                 }
@@ -271,13 +278,13 @@ impl<'a> Lane<'a> {
             let mut call = Call::plain(thread.clone(), known.function.clone(), Args::from(words), memory.bytes());
             kernel.iter().for_each(|name| drop(call.kernel.set(name.clone())));
             call.ticks = ticks;
-            call.parent = self.stack.open().find_map(|frame| Some(frame.asked.as_ref()?.1.clone()));
-            Box::new((known.tests.clone(), Arc::new(call)))
+            call.parent = self.stack.open().find_map(|frame| Some(frame.asked.as_ref()?.call.clone()));
+            Box::new(Asked { tests: known.tests.clone(), call: Arc::new(call) })
         });
         if let Some(asked) = asked.as_ref().filter(|_| tells) {
-            launch(&asked.1, &self.folder.names.kernels);
+            launch(&asked.call, &self.folder.names.kernels);
         }
-        let decided = asked.as_ref().and_then(|asked| Some(judge(asked.0.as_ref()?, &asked.1, None)));
+        let decided = asked.as_ref().and_then(|asked| Some(judge(asked.tests.as_ref()?, &asked.call, None)));
         let at_end = self.shared.filter.needs_end() || decided == Some(None);
         let shown = match (known.shown, decided) {
             (false, _) | (_, Some(Some(false))) => Shown::No,

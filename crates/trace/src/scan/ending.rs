@@ -35,7 +35,7 @@ pub(super) fn wanted(
     let holds = !filter.needs_end() || filter.shows_end(error, took_ns);
     holds
         && frame.asked.as_ref().is_none_or(|asked| {
-            let (Some(tests), call) = (&asked.0, &asked.1) else { return true };
+            let (Some(tests), call) = (&asked.tests, &asked.call) else { return true };
             let mut exit = Exit::without_return(call.clone(), ending.state, call.start_ns);
             (exit.result, exit.memory) = (ending.result, ending.memory.into());
             judge(tests, call, Some(&exit)) == Some(true)

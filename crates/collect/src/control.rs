@@ -41,7 +41,8 @@ pub struct Wanted<'a> {
 
 /// The page of a new run; refused before its folder is made.
 pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
-    let rules = if wanted.only_hooks { "-* * *\n" } else { wanted.filter.rules() };
+    let recorded = wanted.filter.recorded();
+    let rules = if wanted.only_hooks { "-* * *\n" } else { &recorded };
     fits(rules)?;
     let flags = [
         (control::LOOKUPS, wanted.filter.wants_lookups() && !wanted.only_hooks),

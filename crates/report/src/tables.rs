@@ -3,7 +3,7 @@
 
 use crate::label::Label;
 use crate::sums::Sums;
-use cutap_trace::{Calls, Counted, Done, Function, Instance, Layer, Thread, printable};
+use cutap_trace::{Calls, Counted, Done, Function, Instance, KernelLaunch, Layer, Thread, printable};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -36,6 +36,9 @@ pub const WORDS: [(&str, By); 7] = [
     ("thread", By::Thread),
     ("stream", By::Stream),
 ];
+
+/// The row of launches whose kernel nothing names.
+const NOT_KNOWN: &str = "(kernel not known)";
 
 /// Adds up calls.
 #[derive(Debug)]
@@ -193,13 +196,7 @@ impl Calls for Tables {
     fn exit(&mut self, done: &Done<'_>) {
         let error = done.status().is_some_and(|s| s != 0);
         let sums = match self.by {
-            By::Kernel => match done.kernel {
-                Some(name) => {
-                    let at = Arc::as_ptr(name).cast::<u8>() as usize;
-                    &mut self.kernels.entry(at).or_insert_with(|| (name.clone(), Sums::default())).1
-                }
-                None => return,
-            },
+            By::Kernel => return,
             By::Thread => {
                 let key = done.thread.key as usize;
                 if key >= self.threads.len() {
@@ -221,6 +218,18 @@ impl Calls for Tables {
         }
         self.all_self_ns += done.took_ns.map_or(0, |took| took.saturating_sub(done.inside_ns));
         sums.add(done.took_ns, done.inside_ns, error, done.late);
+    }
+
+    fn launched(&mut self, launch: &KernelLaunch) {
+        if self.by != By::Kernel {
+            return;
+        }
+        let KernelLaunch { took_ns, inside_ns, error, late, .. } = *launch;
+        let Some(name) = &launch.kernel else { return self.named(NOT_KNOWN, took_ns, inside_ns, error, late) };
+        let at = Arc::as_ptr(name).cast::<u8>() as usize;
+        let sums = &mut self.kernels.entry(at).or_insert_with(|| (name.clone(), Sums::default())).1;
+        sums.add(took_ns, inside_ns, error, late);
+        self.all_self_ns += took_ns.map_or(0, |took| took.saturating_sub(inside_ns));
     }
 
     fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {

@@ -3,7 +3,7 @@
 use crate::calls::Stack;
 use crate::event::{Args, Call, Did, Hooked, Layer, Thread};
 use crate::folder::Folder;
-use crate::judge::launch;
+use crate::judge::{launch, tells};
 use crate::names::{Known, Launch};
 use crate::source::Shared;
 use cutap_wire::record::{Fragments, Words, note};
@@ -39,6 +39,7 @@ pub fn call(
     {
         let _ = instance.set(of_object.clone());
     }
+    let asked = known.tests.is_some() || tells(shared, known);
     let call = Arc::new(Call {
         thread: thread.clone(),
         function: known.function.clone(),
@@ -47,7 +48,7 @@ pub fn call(
         ticks: begun.ticks,
         caller: begun.caller,
         args: Args::from(begun.words),
-        memory: if shared.decode || known.tests.is_some() { begun.memory.bytes().into() } else { Box::default() },
+        memory: if shared.decode || asked { begun.memory.bytes().into() } else { Box::default() },
         parent: if known.parent { open.top().cloned() } else { None },
         inputs: OnceLock::new(),
         passed: OnceLock::new(),
@@ -59,8 +60,11 @@ pub fn call(
         hooked: Default::default(),
         stack: OnceLock::new(),
     });
-    if known.parent && shared.filter.asks_arguments() {
-        launch(&call, folder);
+    if tells(shared, known) {
+        if folder.stale && known.function.layer == Layer::Driver {
+            folder.read_names(true);
+        }
+        launch(&call, &folder.names.kernels);
     }
     call
 }

@@ -154,7 +154,12 @@ impl<O: Begun> Stack<O> {
         self.open.iter().rev().find(|o| o.number() == number)
     }
 
-    /// The same, to be changed.
+    /// The innermost open call of a kind, to be changed.
+    pub fn innermost(&mut self, is: impl Fn(&O) -> bool) -> Option<&mut O> {
+        self.open.iter_mut().rev().find(|o| is(o))
+    }
+
+    /// The one with this number, to be changed.
     pub fn find_mut(&mut self, number: u32) -> Option<&mut O> {
         self.open.iter_mut().rev().find(|o| o.number() == number)
     }

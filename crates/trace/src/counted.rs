@@ -51,7 +51,8 @@ fn of_process(folder: &mut Folder, shared: &mut Shared) -> Vec<Counted> {
         for (n, calls) in numbers.into_iter().enumerate().filter(|n| n.1 > 0) {
             let slot = n as u64 + if kind == 0 { 0 } else { FIRST_RUNTIME };
             let Some(known) = folder.names.known(slot as u32, shared) else { continue };
-            if !known.shown {
+            // No arguments are known of what was only counted.
+            if !known.shown || known.tests.as_ref().is_some_and(|tests| !tests.wants_unknown()) {
                 continue;
             }
             let (function, object) = (known.function.clone(), known.object);

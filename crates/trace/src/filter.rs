@@ -18,7 +18,7 @@ mod wanted;
 use crate::event::Layer;
 use arguments::Term;
 use condition::Condition;
-pub(crate) use verdict::{Judged, Tests};
+pub(crate) use verdict::{Judged, Tests, Told};
 pub use wanted::{Wanted, wanted};
 
 /// What is wanted. [`Filter::default`] wants every call.
@@ -28,6 +28,8 @@ pub struct Filter {
     /// The rules that come with no conditions on arguments.
     plain: String,
     arguments: Vec<Term>,
+    /// What a runtime's launch is asked the driver's launch in it tells.
+    launches: bool,
     lookups: bool,
     cxx: bool,
     conditions: Vec<Condition>,
@@ -44,8 +46,9 @@ pub struct FilterError(String);
 impl Filter {
     /// Parses.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
-        let filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
+        let mut filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
         filter.check_parameters(&cutap_calls::generated::known::TABLES)?;
+        filter.launches = filter.asks_of_launches(&cutap_calls::generated::known::TABLES);
         Ok(filter)
     }
 
@@ -96,9 +99,14 @@ impl Filter {
         self.unknown.iter().map(near).filter(|n| !n.1.is_empty()).collect()
     }
 
-    /// Text for the rules of the control page.
+    /// Which functions are wanted, as rules of the control page.
     pub fn rules(&self) -> &str {
         &self.rules
+    }
+    /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted.
+    pub fn recorded(&self) -> String {
+        let more = self.launches && self.rules.contains('+');
+        format!("{}{}", self.rules, if more { "+d * cuLaunch*\n" } else { "" })
     }
     /// Look-ups are events too.
     pub fn wants_lookups(&self) -> bool {
@@ -261,6 +269,29 @@ mod tests {
         ] {
             assert!(refused(text).contains(why), "{text}: {}", refused(text));
         }
+    }
+
+    #[test]
+    fn parameters_of_a_runtimes_launch_need_the_drivers() {
+        let recorded = |text: &str| Filter::parse(text).unwrap().recorded();
+        let launch = "+* * cudaLaunchKernel\n+* * cudaLaunchKernel_*\n";
+        assert_eq!(recorded("cudaLaunchKernel[args.n=0]"), format!("{launch}+d * cuLaunch*\n"));
+        assert_eq!(recorded("runtime,!cudaLaunchKernel[args.0=1]"), "+r * *\n+d * cuLaunch*\n");
+        for text in
+            ["cudaLaunchKernel[kernel=x]", "cudaLaunchKernel[args=NULL]", "!cudaLaunchKernel[args.0=1]", "driver"]
+        {
+            assert_eq!(recorded(text), Filter::parse(text).unwrap().rules(), "{text}");
+        }
+    }
+
+    #[test]
+    fn of_calls_that_were_only_counted_no_condition_holds() {
+        let wants = |text: &str| {
+            let filter = Filter::parse_with(text, KNOWN).unwrap();
+            filter.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none_or(|tests| tests.wants_unknown())
+        };
+        assert!(wants("!cuInit[Flags=0]") && wants("cuInit[Flags=0],driver") && wants("!driver[kernel=x]"));
+        assert!(!wants("cuInit[Flags=0]") && !wants("cuInit[Flags!=0]"));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 use crate::calls::{Open, Shown};
 use crate::decode::{Value, parameters_in, plain_inputs, plain_outputs};
 use crate::event::{Call, Exit, Layer, State};
-use crate::filter::{Filter, Judged, Tests};
-use crate::folder::Folder;
-use crate::names::Known;
+use crate::filter::{Filter, Judged, Tests, Told};
+use crate::kernels::Kernels;
+use crate::names::{Known, Launch, launch_of};
 use crate::source::Shared;
 use cutap_calls::known::{Dir, Rule};
 
@@ -16,43 +16,54 @@ pub fn judge(tests: &Tests, call: &Call, exit: Option<&Exit>) -> Option<bool> {
     let plain = if told.is_none() { plain_inputs(call, None) } else { Box::default() };
     let inputs = told.unwrap_or(&plain);
     let outputs = exit.map(|exit| plain_outputs(call, exit));
-    let mut values = |name: &str| -> Option<Value> {
+    // Of a runtime's call its driver's tells more.
+    let tells_more =
+        call.function.layer != Layer::Driver && call.function.described.is_some_and(|d| d.tells_its_caller());
+    let mut values = |name: &str| -> Option<Told> {
         let n = call.function.params().iter().position(|p| p.name == name)?;
         let param = call.function.params().get(n)?;
         // Of memory there is the address only, whoever writes it.
         use Rule::{Either, From, Host, Memory, To};
         let address = matches!(param.rule, Memory(_) | Host(_) | Either(_) | From(..) | To(..));
         let dir = if address { Dir::In } else { param.dir };
-        let input = || inputs.get(n).cloned();
-        // Nowhere to write to.
-        let null = || input().filter(|v| matches!(v, Value::Null));
-        match &outputs {
-            _ if dir == Dir::In => input(),
-            // What it will write is not known yet.
-            None => null(),
+        let input = || inputs.get(n).cloned().unwrap_or(Value::Missing);
+        Some(match &outputs {
+            None if dir == Dir::In && tells_more => Told::SoFar(input()),
+            _ if dir == Dir::In => Told::Whole(input()),
+            None => Told::SoFar(pointer(input())),
             Some(outputs) => {
                 let written = outputs.iter().find(|(of, _)| usize::from(*of) == n).map(|(_, value)| value.clone());
-                written.or_else(|| input().filter(|_| dir == Dir::InOut)).or_else(null)
+                let before = || if dir == Dir::InOut { input() } else { pointer(input()) };
+                Told::Whole(written.unwrap_or_else(before))
             }
+        })
+    };
+    let (kernel, kernel_later) = match exit {
+        Some(exit) => (exit.kernel(), false),
+        // A driver's launch has the name when it begins, or never.
+        None => (call.kernel(), launch_of(&call.function) == Launch::Told && call.function.layer == Layer::Runtime),
+    };
+    tests.judge(&mut Judged { values: &mut values, kernel: kernel.map(|k| &**k), kernel_later })
+}
+
+/// A pointer to what the call writes, before that is known: whether it is NULL can be said, and no more.
+fn pointer(value: Value) -> Value {
+    match value {
+        Value::Null => Value::Null,
+        Value::To(at, _) | Value::Address(at, _) | Value::Wild(at) | Value::Opaque(at) => {
+            Value::To(at, Box::new(Value::Missing))
         }
-    };
-    let kernel = match exit {
-        Some(exit) => exit.kernel(),
-        None => call.kernel(),
-    };
-    tests.judge(&mut Judged { values: &mut values, kernel: kernel.map(|k| &**k) })
+        _ => Value::Missing,
+    }
 }
 
 /// A launch of the driver, for conditions on its kernel's parameters; the runtime's calls around it get them
 /// too.
-pub fn launch(call: &Call, folder: &mut Folder) {
+pub fn launch(call: &Call, kernels: &Kernels) {
     if call.function.layer != Layer::Driver {
         return;
     }
-    if folder.stale {
-        folder.read_names(true);
-    }
-    let inputs = plain_inputs(call, Some(&folder.names.kernels));
+    let inputs = plain_inputs(call, Some(kernels));
     let mut found = Vec::new();
     inputs.iter().for_each(|value| parameters_in(value, &mut |at, parameters| found.push((at, parameters))));
     let mut above = call.parent.as_ref().filter(|_| !found.is_empty());
@@ -98,6 +109,11 @@ pub fn unfinished(open: &Open, filter: &Filter, now: u64) -> Option<Exit> {
         Shown::AtEnd => wanted_at_end(&exit, None, open, filter),
     };
     shown.then_some(exit)
+}
+
+/// Whether the call of this function may tell of the one around it what the filter asks.
+pub fn tells(shared: &Shared, known: &Known) -> bool {
+    known.parent && shared.filter.asks_arguments()
 }
 
 /// Whether the interpreter learns from calls that are not shown.

@@ -69,6 +69,6 @@ pub use opened::Opened;
 pub use pages::{ChunkPage, RingPage};
 pub use results::{Returned, Returns};
 pub use ring::in_order;
-pub use scan::{Calls, Done, Scan};
+pub use scan::{Calls, Done, KernelLaunch, Scan};
 pub use short::{forget_short, is_short, list, short_of};
 pub use store::{Bytes, open_file, read_file};

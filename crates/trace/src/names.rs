@@ -29,11 +29,13 @@ enum Slot {
     Runtime { instance: u64, name: Box<[u8]>, words: usize },
 }
 
-/// Which argument word of a launch is the kernel's handle.
+/// Whether a function launches a kernel, and which argument word is the kernel's handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Launch {
-    /// It launches nothing, or through the driver.
+    /// It launches nothing, or only by calling another function that does.
     No,
+    /// Its arguments have no handle: a runtime says the name, or the driver's launch in it has it.
+    Told,
     /// This word.
     Word(usize),
 }
@@ -229,7 +231,7 @@ impl Names {
             }
         };
         let shown = shared.filter.shows(function.layer, &function.library, &function.name);
-        let launch = if function.layer == Layer::Driver { launch(&function.name) } else { Launch::No };
+        let launch = launch_of(&function);
         let parent = function.described.is_some_and(|d| d.tells_its_caller());
         let tests = shared.filter.tests(function.layer, &function.library, &function.name);
         Some(Known { function, shown, launch, object, words, parent, tests: tests.map(Arc::new) })
@@ -338,14 +340,24 @@ fn function(
     })
 }
 
-/// Launch functions of the driver and where their kernel's handle is.
-fn launch(name: &str) -> Launch {
-    let plain = name.strip_suffix("_ptsz").unwrap_or(name);
-    match plain {
-        "cuLaunchKernel" | "cuLaunchCooperativeKernel" | "cuLaunch" | "cuLaunchGrid" | "cuLaunchGridAsync" => {
-            Launch::Word(0)
-        }
-        "cuLaunchKernelEx" => Launch::Word(1),
+/// Launch functions and where their kernel's handle is. Graphs launch kernels too, and name none.
+pub fn launch_of(function: &Function) -> Launch {
+    let plain = function.name.strip_suffix("_ptsz").unwrap_or(&function.name);
+    match (function.layer, plain) {
+        (
+            Layer::Driver,
+            "cuLaunchKernel" | "cuLaunchCooperativeKernel" | "cuLaunch" | "cuLaunchGrid" | "cuLaunchGridAsync",
+        ) => Launch::Word(0),
+        (Layer::Driver, "cuLaunchKernelEx") => Launch::Word(1),
+        (Layer::Driver, "cuLaunchCooperativeKernelMultiDevice")
+        | (
+            Layer::Runtime,
+            "cudaLaunchKernel"
+            | "__cudaLaunchKernel"
+            | "cudaLaunchKernelExC"
+            | "cudaLaunchCooperativeKernel"
+            | "cudaLaunchCooperativeKernelMultiDevice",
+        ) => Launch::Told,
         _ => Launch::No,
     }
 }

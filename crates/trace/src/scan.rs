@@ -2,22 +2,29 @@
 //! adds them up. Nothing is merged by time, no argument is understood and nothing is kept of a call
 //! once it is over, so that this is much faster than [`crate::Follow`] and needs no memory for each call.
 
+mod ending;
+mod launches;
+
 use crate::calls::{Begun, Ended, Shown, Stack};
 use crate::clock::{Clock, monotonic};
 use crate::counted::counted;
 use crate::end::{End, Filtered};
 use crate::error::Error;
-use crate::event::{Args, Call, Exit, Function, Instance, Layer, State, Thread};
+use crate::event::{Args, Call, Function, Instance, Layer, State, Thread};
 use crate::filter::{Filter, Tests};
 use crate::folder::Folder;
-use crate::judge::judge;
+use crate::judge::{judge, launch, tells};
 use crate::names::Launch;
 use crate::opened::Opened;
 use crate::ring::{Item, Ring};
 use crate::source::Shared;
 use cutap_wire::record::{Parent, Record, Words, note};
+use ending::{Ending, wanted};
+use launches::{KernelCall, Place};
 use std::path::Path;
 use std::sync::Arc;
+
+pub use launches::KernelLaunch;
 
 /// Who adds up.
 pub trait Calls {
@@ -25,6 +32,8 @@ pub trait Calls {
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32;
     /// A call that is shown is over.
     fn exit(&mut self, done: &Done<'_>);
+    /// A launch of a kernel is over: told once of each, however many calls it is made of.
+    fn launched(&mut self, _launch: &KernelLaunch) {}
     /// Calls of this function went to this instance. Said at the end, of each function that was called.
     fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>);
 }
@@ -38,8 +47,6 @@ pub struct Done<'a> {
     pub function: &'a Arc<Function>,
     /// Who called.
     pub thread: &'a Arc<Thread>,
-    /// The kernel that it launched, unless a call around it has been said to launch it.
-    pub kernel: Option<&'a Arc<str>>,
     /// How long it took; `None` when it did not return.
     pub took_ns: Option<u64>,
     /// How much of this the calls inside it took that are shown.
@@ -74,13 +81,24 @@ struct Frame {
     number: u32,
     slot: u32,
     ticks: u64,
-    /// Ticks of the calls inside that are shown.
+    /// Nanoseconds of the calls inside that are shown: of each as it is told, so that no part of one is lost or told twice.
     inside: u64,
     place: u32,
     shown: Shown,
+    /// It launches a kernel, perhaps inside a call that launches it too.
+    launch: Option<Place>,
     kernel: Option<Arc<str>>,
-    /// For conditions on its arguments.
-    asked: Option<Box<(Arc<Tests>, Arc<Call>)>>,
+    /// Launches inside it that are over, as long as it may have to do with them.
+    launched: Vec<KernelCall>,
+    /// For conditions on its arguments, or on those of the call around it.
+    asked: Option<Box<Asked>>,
+}
+
+/// A call with its arguments, and what the filter asks of them.
+#[derive(Debug, Clone)]
+struct Asked {
+    tests: Option<Arc<Tests>>,
+    call: Arc<Call>,
 }
 
 impl Begun for Frame {
@@ -103,24 +121,6 @@ struct Lane<'a> {
     left_out: u64,
     /// Calls that are shown and never ended.
     unfinished: u64,
-}
-
-/// How a call ended, as its record says.
-struct Ending<'a> {
-    /// When; `None` where no record says it.
-    ticks: Option<u64>,
-    result: u64,
-    state: State,
-    /// It was given up before.
-    late: bool,
-    memory: &'a [u8],
-}
-
-impl Ending<'_> {
-    /// With no result, and no time.
-    fn plain(state: State) -> Ending<'static> {
-        Ending { ticks: None, result: 0, state, late: false, memory: &[] }
-    }
 }
 
 impl Scan {
@@ -237,13 +237,13 @@ impl<'a> Lane<'a> {
                     Ended::Late(frame) => (frame, true),
                     Ended::Unknown => return true,
                 };
-                let asked = frame.asked.as_ref().map(|asked| asked.1.args.memory(memory, output));
+                let asked = frame.asked.as_ref().map(|asked| asked.call.args.memory(memory, output));
                 let memory = asked.as_deref().unwrap_or(&[]);
-                self.over(frame, &Ending { ticks: Some(ticks), result, state: State::Done, late, memory });
+                self.over(frame, &mut [], &Ending { ticks: Some(ticks), result, state: State::Done, late, memory });
             }
             Record::Unwound { number, ticks } => {
                 if let Ended::Now(frame) = self.end(number) {
-                    self.over(frame, &Ending { ticks: Some(ticks), ..Ending::plain(State::Unwound) });
+                    self.over(frame, &mut [], &Ending { ticks: Some(ticks), ..Ending::plain(State::Unwound) });
                 }
             }
             Record::Thread { tid } => self.change(tid),
@@ -251,7 +251,7 @@ impl<'a> Lane<'a> {
                 let name = self.folder.names.kernels.by_id(value);
                 if let Some(frame) = self.stack.find_mut(number) {
                     if let (Some(asked), Some(name)) = (&frame.asked, &name) {
-                        let _ = asked.1.kernel.set(name.clone());
+                        let _ = asked.call.kernel.set(name.clone());
                     }
                     frame.kernel = name;
                 }
@@ -271,14 +271,20 @@ impl<'a> Lane<'a> {
                 let by_handle = names.kernels.at(words.get(n).unwrap_or(0), ticks);
                 by_handle.or_else(|| self.stack.last().and_then(|frame| frame.kernel.clone()))
             }
-            Launch::No => None,
+            Launch::No | Launch::Told => None,
         };
-        let asked = known.tests.as_ref().map(|tests| {
-            let call = Call::plain(thread.clone(), known.function.clone(), Args::from(words), memory.bytes());
+        let tells = tells(self.shared, known);
+        let asked = (tells || known.tests.is_some()).then(|| {
+            let mut call = Call::plain(thread.clone(), known.function.clone(), Args::from(words), memory.bytes());
             kernel.iter().for_each(|name| drop(call.kernel.set(name.clone())));
-            Box::new((tests.clone(), Arc::new(call)))
+            call.ticks = ticks;
+            call.parent = self.stack.open().find_map(|frame| Some(frame.asked.as_ref()?.call.clone()));
+            Box::new(Asked { tests: known.tests.clone(), call: Arc::new(call) })
         });
-        let decided = asked.as_ref().map(|asked| judge(&asked.0, &asked.1, None));
+        if let Some(asked) = asked.as_ref().filter(|_| tells) {
+            launch(&asked.call, &self.folder.names.kernels);
+        }
+        let decided = asked.as_ref().and_then(|asked| Some(judge(asked.tests.as_ref()?, &asked.call, None)));
         let at_end = self.shared.filter.needs_end() || decided == Some(None);
         let shown = match (known.shown, decided) {
             (false, _) | (_, Some(Some(false))) => Shown::No,
@@ -291,17 +297,18 @@ impl<'a> Lane<'a> {
         self.left_out += u64::from(shown == Shown::No);
         let place = if shown == Shown::No { around } else { self.calls.enter(around, &known.function) };
         let noted = known.function.noted;
-        let frame = Frame { number, slot, ticks, inside: 0, place, shown, kernel, asked };
+        let launch = (known.launch != Launch::No).then(|| self.place_of_launch());
+        let frame = Frame { number, slot, ticks, inside: 0, place, shown, launch, kernel, launched: Vec::new(), asked };
         if noted {
             // Nobody sees it return, and no call has it for a parent.
-            self.over(frame, &Ending { ticks: Some(ticks), ..Ending::plain(State::Done) });
+            self.over(frame, &mut [], &Ending { ticks: Some(ticks), ..Ending::plain(State::Done) });
         } else {
             self.stack.enter(frame);
         }
     }
 
-    /// A call that is not on the stack any more.
-    fn over(&mut self, frame: Frame, ending: &Ending<'_>) {
+    /// A call that is not on the stack any more, nor are those `around` it that did not return either, the innermost first.
+    fn over(&mut self, frame: Frame, around: &mut [Frame], ending: &Ending<'_>) {
         let Some(known) = self.folder.names.made(frame.slot) else { return };
         let (Some(thread), function) = (&self.thread, &known.function) else { return };
         let took = ending.ticks.map(|ticks| ticks.saturating_sub(frame.ticks));
@@ -323,24 +330,26 @@ impl<'a> Lane<'a> {
             }
         };
         if let Some(around) = self.stack.last().filter(|_| returned && !ending.late) {
-            around.inside = around.inside.saturating_add(if shown { took.unwrap_or(0) } else { frame.inside });
+            around.inside = around.inside.saturating_add(if shown { took_ns.unwrap_or(0) } else { frame.inside });
         }
-        if !shown {
-            return;
-        }
-        self.unfinished += u64::from(ending.state == State::Unfinished);
-        let told_above = || self.stack.open().any(|f| f.kernel.is_some() && f.shown != Shown::No);
-        self.calls.exit(&Done {
+        let done = Done {
             place: frame.place,
             function,
             thread,
-            kernel: frame.kernel.as_ref().filter(|_| !told_above()),
             took_ns: took_ns.filter(|_| returned),
-            inside_ns: self.folder.span(&self.shared.clock, frame.inside),
+            inside_ns: frame.inside,
             result: ending.result,
             state: ending.state,
             late: handed_out,
-        });
+        };
+        if shown {
+            self.unfinished += u64::from(ending.state == State::Unfinished);
+            self.calls.exit(&done);
+        }
+        if frame.launch.is_some() {
+            let done = (function.has_named_none(done.status()), shown.then(|| KernelLaunch::of(&done)));
+            self.launched(frame, around, done, ending.late);
+        }
     }
 
     /// Gives up what a call of this number and parent says is gone.
@@ -367,8 +376,9 @@ impl<'a> Lane<'a> {
     /// Calls that did not return, the innermost first.
     #[cold]
     fn give_up(&mut self, gone: Vec<Frame>, state: State) {
-        for frame in gone {
-            self.over(frame, &Ending::plain(state));
+        let mut gone = gone.into_iter();
+        while let Some(frame) = gone.next() {
+            self.over(frame, gone.as_mut_slice(), &Ending::plain(state));
         }
     }
 
@@ -379,17 +389,4 @@ impl<'a> Lane<'a> {
         self.give_up(open, State::Unfinished);
         self.unfinished
     }
-}
-
-/// Whether a call that its end decides is wanted; `took_ns` if that is known.
-fn wanted(filter: &Filter, frame: &Frame, function: &Function, ending: &Ending<'_>, took_ns: Option<u64>) -> bool {
-    let error = ending.state == State::Done && function.status(ending.result).is_some_and(|s| s != 0);
-    let holds = !filter.needs_end() || filter.shows_end(error, took_ns);
-    holds
-        && frame.asked.as_ref().is_none_or(|asked| {
-            let (tests, call) = &**asked;
-            let mut exit = Exit::without_return(call.clone(), ending.state, call.start_ns);
-            (exit.result, exit.memory) = (ending.result, ending.memory.into());
-            judge(tests, call, Some(&exit)) == Some(true)
-        })
 }

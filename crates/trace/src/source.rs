@@ -6,7 +6,7 @@ use crate::clock::{Clock, Pair};
 use crate::event::{Answer, Call, Event, Exit, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::judge::{judge, looked_at, unfinished, wanted_at_end};
+use crate::judge::{judge, looked_at, tells, unfinished, wanted_at_end};
 use crate::names::clean;
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
@@ -214,7 +214,7 @@ impl Events {
                 let depth = if at_end { 0 } else { self.stack.depth() };
                 let (words, memory) = words.split(known.words);
                 let begun = Begun { ns, ticks, caller, depth, words, memory };
-                let call = if known.shown || looked_at(shared, &known) {
+                let call = if known.shown || looked_at(shared, &known) || tells(shared, &known) {
                     let thread = self.thread.clone();
                     thread.map(|thread| call((&thread, &self.stack), &known, &begun, shared, folder))
                 } else {

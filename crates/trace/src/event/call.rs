@@ -1,6 +1,6 @@
 //! A call, from its beginning to its end, with its arguments as words and as values.
 
-use super::{Function, Instance, Layer, Thread};
+use super::{Function, Instance, Thread};
 use crate::decode::{Text, Value};
 use crate::results::{Returned, returned};
 use cutap_calls::known::Memory;
@@ -314,13 +314,13 @@ impl Exit {
     pub fn returned(&self) -> Option<Returned> {
         (self.state == State::Done).then(|| returned(&self.call.function, self.result))
     }
-    /// The kernel that was launched. A runtime that says there is none has named none either: before 12.9 it
-    /// passes on whatever lay in the place of the name, often the name of the launch before.
+    /// The kernel that was launched.
     pub fn kernel(&self) -> Option<&Arc<str>> {
-        const INVALID_DEVICE_FUNCTION: i32 = 98;
-        let none = self.call.function.layer == Layer::Runtime
-            && matches!(self.returned(), Some(Returned::Status(INVALID_DEVICE_FUNCTION)));
-        self.call.kernel().filter(|_| !none)
+        let status = match self.returned() {
+            Some(Returned::Status(status)) => Some(status),
+            _ => None,
+        };
+        self.call.kernel().filter(|_| !self.call.function.has_named_none(status))
     }
     /// True for a status other than 0.
     pub fn is_error(&self) -> bool {

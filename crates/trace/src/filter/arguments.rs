@@ -41,6 +41,8 @@ enum Relation {
 struct Operand {
     number: Option<f64>,
     text: String,
+    /// `NULL` without quotes.
+    null: bool,
 }
 
 /// Longest first, so that `<=` is not read as `<`.
@@ -120,6 +122,7 @@ impl Comparison {
         let operand = Operand {
             number: if quoted.is_none() { number(operand) } else { None },
             text: quoted.unwrap_or(operand).to_owned(),
+            null: operand == "NULL",
         };
         let ordered = !matches!(relation, Relation::Equal | Relation::NotEqual);
         if ordered && operand.number.is_none() {
@@ -131,6 +134,10 @@ impl Comparison {
     /// Whether it holds for the first part of the path; `None` when the value does not tell.
     pub fn holds(&self, value: &Value) -> Option<bool> {
         let value = self.path.iter().skip(1).try_fold(value, |value, field| inside(value, field))?;
+        if self.operand.null {
+            // The pointer itself is meant, and not what it leads to.
+            return is_null(value).map(|null| null == (self.relation == Relation::Equal));
+        }
         let value = alone(value.target()).map_or(value, |(_, held)| held).target();
         if matches!(value, Value::Missing) {
             return None;
@@ -156,6 +163,15 @@ impl Comparison {
             Relation::NotEqual => Some(!same),
             _ => Some(false),
         }
+    }
+}
+
+/// Whether it is a null pointer, or a handle that is none; `None` when it was not recorded. Handles that are numbers begin with 0.
+fn is_null(value: &Value) -> Option<bool> {
+    match alone(value).map_or(value, |(_, held)| held) {
+        Value::Missing => None,
+        Value::Handle { value, kind, .. } => Some(*value == 0 && !kind.number),
+        value => Some(matches!(value, Value::Null)),
     }
 }
 
@@ -191,12 +207,10 @@ fn texts(value: &Value) -> Vec<&str> {
         Value::Enum(n, of) => name_of(of, *n).into_iter().collect(),
         Value::Flags(n, of) => flags_of(of, *n).0,
         Value::Text(text) => vec![&text.text],
-        Value::Null => vec!["NULL"],
         Value::Bool(true) => vec!["true"],
         Value::Bool(false) => vec!["false"],
         Value::Handle { value, kind, .. } => match kind.special.iter().find(|(v, _)| v == value) {
             Some((_, name)) => vec![*name],
-            None if *value == 0 => vec!["NULL"],
             None => Vec::new(),
         },
         _ => Vec::new(),

@@ -44,6 +44,18 @@ impl Filter {
     }
 }
 
+impl Filter {
+    /// Whether a condition asks for a kernel's parameters of a runtime's launch: of those the runtime has only the address.
+    pub(super) fn asks_of_launches(&self, tables: &'static Tables) -> bool {
+        let runtime = || tables.families.iter().filter(|f| f.name == "runtime");
+        self.arguments.iter().any(|term| {
+            let asked = |name: &str| term.comparisons.iter().any(|c| c.path.len() > 1 && c.path[0] == name);
+            let mut params = runtime().flat_map(|f| picked(f, &term.rules)).flat_map(|f| f.params);
+            params.any(|p| matches!(p.rule, Rule::KernelParams(..)) && asked(p.name))
+        })
+    }
+}
+
 /// Functions of a family that rules pick.
 fn picked(family: &'static Family, rules: &str) -> impl Iterator<Item = &'static Function> {
     let layer = match family.name {

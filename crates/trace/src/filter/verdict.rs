@@ -18,10 +18,20 @@ pub(crate) struct Tests {
 
 /// What is known of a call when it is judged.
 pub(crate) struct Judged<'a> {
-    /// Names of the parameters, and their values.
-    pub values: &'a mut dyn FnMut(&str) -> Option<Value>,
+    /// Names of the parameters, and their values; none: it has no such parameter.
+    pub values: &'a mut dyn FnMut(&str) -> Option<Told>,
     /// The kernel that it launches.
     pub kernel: Option<&'a str>,
+    /// It may launch one whose name is told later.
+    pub kernel_later: bool,
+}
+
+/// A value when a call is judged.
+pub(crate) enum Told {
+    /// Nothing more will be known of it.
+    Whole(Value),
+    /// What is missing in it may be known later.
+    SoFar(Value),
 }
 
 impl Filter {
@@ -67,16 +77,27 @@ impl Tests {
             _ => None,
         }
     }
+
+    /// Whether a call is wanted of which nobody will know the arguments.
+    pub fn wants_unknown(&self) -> bool {
+        self.judge(&mut Judged { values: &mut |_| None, kernel: None, kernel_later: false }) == Some(true)
+    }
 }
 
+/// Whether all hold; `None` when that is not known yet. Of what a call does not have, or of which nothing will be known any
+/// more, nothing holds.
 fn all(comparisons: &[Comparison], judged: &mut Judged<'_>) -> Option<bool> {
     let mut unknown = false;
     for comparison in comparisons {
         let name = comparison.path.first().map_or("", String::as_str);
         let holds = match (judged.values)(name) {
-            Some(value) => comparison.holds(&value),
-            None if name == KERNEL => judged.kernel.and_then(|kernel| comparison.text(&[kernel])),
-            None => None,
+            Some(Told::Whole(value)) => comparison.holds(&value).or(Some(false)),
+            Some(Told::SoFar(value)) => comparison.holds(&value),
+            None => match judged.kernel.filter(|_| name == KERNEL) {
+                Some(kernel) => comparison.text(&[kernel]),
+                None if name == KERNEL && judged.kernel_later => None,
+                None => Some(false),
+            },
         };
         match holds {
             Some(false) => return Some(false),

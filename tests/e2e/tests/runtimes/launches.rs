@@ -2,10 +2,11 @@
 //! time that a kernel is met and later.
 
 use crate::forum::build_in;
-use crate::real::{build, linked, program};
+use crate::real::{build, linked, program, shared};
 use crate::stepped::stand_in;
 use cutap_e2e::{blocks, cutap, finish, scratch};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::process::Command;
 
 /// The bytes of a value as JSON has it, as far as they are shown.
@@ -98,6 +99,59 @@ fn parameters_of_every_size() {
                 if shown_whole { found == hex } else { hex.starts_with(&found) && found.len() >= 64 },
                 "{said}: {launch}"
             );
+        }
+    }
+}
+
+/// Each launch is counted once by its kernel, also where nothing says the name; and all ways of asking take the same calls by
+/// conditions on arguments.
+#[test]
+fn first_launches_of_threads() {
+    for runtime in [shared("11.8"), shared("12.9"), linked("12.9"), shared("13.0"), linked("13.0")] {
+        let Some(program) = program("first_launch", runtime, &[]) else { continue };
+        let folder = scratch("first_launch");
+        let file = folder.join("run.cutap");
+        let run = finish(Command::new(cutap()).args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program));
+        assert!(run.status.success(), "{run:?}");
+        let lines = |words: &[&str], kind: &str| -> Vec<Value> {
+            let asked = finish(Command::new(cutap()).args(words).arg(&file)).stdout;
+            let lines = asked.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+            lines.filter(|l| l["type"] == kind).collect()
+        };
+        let mut kernels: Vec<String> = lines(&["report", "--by", "kernel", "--json"], "report")
+            .iter()
+            .map(|l| format!("{} {} {}", l["name"].as_str().unwrap(), l["calls"], l["errors"]))
+            .collect();
+        kernels.sort();
+        match runtime.at_least(13, 0) {
+            true => assert_eq!(kernels, ["plain 3 1"]),
+            false => assert_eq!(kernels, ["(kernel not known) 1 1", "plain 2 0"]),
+        }
+        for filter in [
+            "!driver[bytesize>1]",
+            "!cudaLaunchKernel[kernel=plain]",
+            "cudaLaunchKernel[args.0=0]",
+            "!cu*Launch*[blockDimX=32],driver",
+            "driver[device=NULL]",
+        ] {
+            let by_name = |lines: &[Value]| {
+                let mut names = BTreeMap::new();
+                for line in lines {
+                    *names.entry(line["name"].to_string()).or_insert(0) += line["calls"].as_u64().unwrap_or(1);
+                }
+                names
+            };
+            let report = by_name(&lines(&["report", "--json", "-e", filter], "report"));
+            assert_eq!(by_name(&lines(&["show", "--json", "-e", filter], "call")), report, "{filter}");
+            assert_eq!(by_name(&lines(&["show", "-c", "--json", "-e", filter], "summary")), report, "{filter}");
+            let traced = folder.join("trace");
+            let mut trace = Command::new(cutap());
+            trace.args(["trace", "--sim", "--json", "-e", filter, "-o"]).arg(&traced).arg("--").arg(&program);
+            assert!(finish(&mut trace).status.success());
+            let traced = std::fs::read_to_string(&traced).expect("a trace");
+            let traced: Vec<Value> = traced.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+            let calls: Vec<Value> = traced.into_iter().filter(|l| l["type"] == "call").collect();
+            assert_eq!(by_name(&calls), report, "{filter}");
         }
     }
 }

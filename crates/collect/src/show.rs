@@ -72,7 +72,9 @@ pub(crate) fn readable(run: &Path) -> Result<()> {
         }
         Ok(data) if data.is_file() && data.len() == 0 && written::is_locked(run) => {
             let run = run.display();
-            return Err(Error::own(format!("{run} is being written, and nothing stands in it yet; read it again later")));
+            return Err(Error::own(format!(
+                "{run} is being written, and nothing stands in it yet; read it again later"
+            )));
         }
         _ => {}
     }

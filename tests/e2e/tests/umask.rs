@@ -56,7 +56,7 @@ fn a_ring_that_may_not_be_opened_is_told() {
     let done = finish(&mut shell);
     assert_eq!(done.stdout, "ok\n", "{done:?}");
     let ring = rings(&run).into_iter().find(|ring| ring.ends_with("t1.ring")).unwrap();
-    fs::set_permissions(&ring, Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&ring, Permissions::from_mode(0o000)).unwrap();
     let told = "1 ring of a thread could not be opened, as its permissions do not allow it (a umask, another user?)";
     for words in [&["show", "-c", "--json", text(&run)][..], &["recover", text(&run), "-o", text(&file)]] {
         let done = plain_user(words);

@@ -220,10 +220,11 @@ impl Calls for Tables {
         sums.add(done.took_ns, done.inside_ns, error, done.late);
     }
 
+    fn wants_launches(&self) -> bool {
+        self.by == By::Kernel
+    }
+
     fn launched(&mut self, launch: &KernelLaunch) {
-        if self.by != By::Kernel {
-            return;
-        }
         let KernelLaunch { took_ns, inside_ns, error, late, .. } = *launch;
         let Some(name) = &launch.kernel else { return self.named(NOT_KNOWN, took_ns, inside_ns, error, late) };
         let at = Arc::as_ptr(name).cast::<u8>() as usize;

@@ -20,7 +20,7 @@ use crate::ring::{Item, Ring};
 use crate::source::Shared;
 use cutap_wire::record::{Parent, Record, Words, note};
 use ending::{Ending, wanted};
-use launches::{KernelCall, Place};
+use launches::Launching;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,6 +32,10 @@ pub trait Calls {
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32;
     /// A call that is shown is over.
     fn exit(&mut self, done: &Done<'_>);
+    /// Whether it wants to be told of launches.
+    fn wants_launches(&self) -> bool {
+        false
+    }
     /// A launch of a kernel is over: told once of each, however many calls it is made of.
     fn launched(&mut self, _launch: &KernelLaunch) {}
     /// Calls of this function went to this instance. Said at the end, of each function that was called.
@@ -85,11 +89,9 @@ struct Frame {
     inside: u64,
     place: u32,
     shown: Shown,
-    /// It launches a kernel, perhaps inside a call that launches it too.
-    launch: Option<Place>,
+    /// It launches a kernel, and somebody wants to be told.
+    launch: Option<Box<Launching>>,
     kernel: Option<Arc<str>>,
-    /// Launches inside it that are over, as long as it may have to do with them.
-    launched: Vec<KernelCall>,
     /// For conditions on its arguments, or on those of the call around it.
     asked: Option<Box<Asked>>,
 }
@@ -117,6 +119,7 @@ struct Lane<'a> {
     folder: &'a mut Folder,
     shared: &'a mut Shared,
     calls: &'a mut dyn Calls,
+    wants_launches: bool,
     shown: u64,
     left_out: u64,
     /// Calls that are shown and never ended.
@@ -196,7 +199,8 @@ impl Scan {
 
 impl<'a> Lane<'a> {
     fn new(folder: &'a mut Folder, shared: &'a mut Shared, calls: &'a mut dyn Calls) -> Lane<'a> {
-        Lane { stack: Stack::default(), thread: None, folder, shared, calls, shown: 0, left_out: 0, unfinished: 0 }
+        let (stack, wants_launches) = (Stack::default(), calls.wants_launches());
+        Lane { stack, thread: None, folder, shared, calls, wants_launches, shown: 0, left_out: 0, unfinished: 0 }
     }
 
     /// False: no writer can have written it.
@@ -297,8 +301,8 @@ impl<'a> Lane<'a> {
         self.left_out += u64::from(shown == Shown::No);
         let place = if shown == Shown::No { around } else { self.calls.enter(around, &known.function) };
         let noted = known.function.noted;
-        let launch = (known.launch != Launch::No).then(|| self.place_of_launch());
-        let frame = Frame { number, slot, ticks, inside: 0, place, shown, launch, kernel, launched: Vec::new(), asked };
+        let launch = (known.launch != Launch::No && self.wants_launches).then(|| Box::new(self.launching()));
+        let frame = Frame { number, slot, ticks, inside: 0, place, shown, launch, kernel, asked };
         if noted {
             // Nobody sees it return, and no call has it for a parent.
             self.over(frame, &mut [], &Ending { ticks: Some(ticks), ..Ending::plain(State::Done) });
@@ -346,10 +350,10 @@ impl<'a> Lane<'a> {
             self.unfinished += u64::from(ending.state == State::Unfinished);
             self.calls.exit(&done);
         }
-        if frame.launch.is_some() {
-            let done = (function.has_named_none(done.status()), shown.then(|| KernelLaunch::of(&done)));
-            self.launched(frame, around, done, ending.late);
-        }
+        let Frame { launch: Some(launch), kernel, .. } = frame else { return };
+        let kernel = kernel.filter(|_| !function.has_named_none(done.status()));
+        let done = shown.then(|| KernelLaunch::of(&done));
+        self.launched(*launch, kernel, around, done, ending.late);
     }
 
     /// Gives up what a call of this number and parent says is gone.

@@ -27,11 +27,13 @@ impl KernelLaunch {
     }
 }
 
-/// Where a call of a launch stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Outermost,
-    Inside,
+/// A call that launches a kernel, and is not over.
+#[derive(Debug, Clone)]
+pub(super) struct Launching {
+    /// Inside a call that launches it too.
+    inside: bool,
+    /// Launches inside it that are over, as long as it may have to do with them.
+    over: Vec<KernelCall>,
 }
 
 /// A call of a launch that is over.
@@ -52,47 +54,51 @@ impl KernelCall {
 }
 
 impl Lane<'_> {
-    /// Where a call stands that launches a kernel and begins now.
-    pub(super) fn place_of_launch(&self) -> Place {
-        match self.stack.open().any(|frame| frame.launch.is_some()) {
-            true => Place::Inside,
-            false => Place::Outermost,
-        }
+    /// A call that launches a kernel begins now.
+    pub(super) fn launching(&self) -> Launching {
+        Launching { inside: self.stack.open().any(|frame| frame.launch.is_some()), over: Vec::new() }
     }
 
-    /// A call of a launch is over, and what it was if it is shown. Told in its place is a call around it that launches the kernel
-    /// too, if that is shown in the end. `around` did not return either; `named_none`: the name that it said is none.
+    /// A call of a launch is over, the name that it said, and what it was if it is shown. Told in its place is a call around it that launches
+    /// the kernel too, if that is shown in the end. `around` did not return either.
     pub(super) fn launched(
         &mut self,
-        frame: Frame,
+        launch: Launching,
+        said: Option<Arc<str>>,
         around: &mut [Frame],
-        (named_none, done): (bool, Option<KernelLaunch>),
+        done: Option<KernelLaunch>,
         late: bool,
     ) {
         // What the driver's call says comes first: old runtimes say another kernel's name at times.
-        let inside = frame.launched.iter().find_map(|l| l.kernel().cloned());
-        let kernel = inside.or(frame.kernel.filter(|_| !named_none));
-        let over = match done {
-            Some(done) => vec![KernelCall::Shown(KernelLaunch { kernel, ..done })],
-            None if frame.launched.is_empty() => kernel.map(KernelCall::Hidden).into_iter().collect(),
-            None => frame.launched,
-        };
+        let kernel = launch.over.iter().find_map(|l| l.kernel().cloned()).or(said);
         // Of one that returns after all, the call around it has been told, or will be.
-        if late && frame.launch == Some(Place::Inside) {
+        if late && launch.inside {
             return;
         }
         let launches = |frame: &Frame| frame.launch.is_some();
         let around = around.iter_mut().find(|f| launches(f)).or_else(|| self.stack.innermost(launches));
-        match around.filter(|_| !late) {
-            Some(around) if around.shown == Shown::Yes && around.kernel.is_some() => {
+        let Some(around) = around.filter(|_| !late) else {
+            match done {
+                Some(done) => self.calls.launched(&KernelLaunch { kernel, ..done }),
+                None => launch.over.iter().for_each(|call| {
+                    if let KernelCall::Shown(launch) = call {
+                        self.calls.launched(launch);
+                    }
+                }),
+            }
+            return;
+        };
+        let over = match done {
+            Some(done) => vec![KernelCall::Shown(KernelLaunch { kernel, ..done })],
+            None if launch.over.is_empty() => kernel.map(KernelCall::Hidden).into_iter().collect(),
+            None => launch.over,
+        };
+        match &mut around.launch {
+            _ if around.shown == Shown::Yes && around.kernel.is_some() => {
                 around.kernel = over.iter().find_map(|l| l.kernel().cloned()).or(around.kernel.take());
             }
-            Some(around) => around.launched.extend(over),
-            None => over.iter().for_each(|call| {
-                if let KernelCall::Shown(launch) = call {
-                    self.calls.launched(launch);
-                }
-            }),
+            Some(around) => around.over.extend(over),
+            None => {}
         }
     }
 }

@@ -164,6 +164,43 @@ fn plugins_come_and_go() {
     assert_eq!(objects[1], "stacks_plugin_two.so");
 }
 
+/// One name at one place for files that differ, in a folder that the reader is not in: each call has the frames of the file that was there then.
+/// Of a file that is not what it was there are addresses, and nothing is made up.
+#[test]
+fn a_file_that_is_built_anew_and_opened_again() {
+    let folder = scratch("reloaded");
+    let files = ["one", "two"].map(|name| {
+        let file = folder.join(name);
+        std::fs::copy(out().join(format!("stacks_plugin_{name}.so")), &file).unwrap();
+        file
+    });
+    let (file, now) = (folder.join("run.cutap"), folder.join("now.so"));
+    let ran = |which: &[usize]| {
+        let mut program = command(&file, &["record", "--stack"], &out().join("stacks_reloaded"));
+        let done = finish(program.arg(&*folder).args(which.iter().map(|n| &files[*n])));
+        assert!(done.status.success(), "{}", done.everything());
+        let calls = calls(&shown(&file, &["--json"]));
+        let named: Vec<Vec<String>> =
+            calls.iter().map(|call| functions(call).into_iter().map(str::to_owned).collect()).collect();
+        assert_eq!(named.len(), which.len(), "{named:?}");
+        named
+    };
+    for (which, there) in [(&[0, 1, 0][..], 0), (&[0, 1], 1), (&[0, 0, 1], 1), (&[0, 1, 0, 1], 1)] {
+        for (names, n) in ran(which).iter().zip(which) {
+            assert_eq!(names[0], "from_plugin", "{which:?}");
+            match *n == there {
+                true => assert_eq!(
+                    (&*names[1], names.last().unwrap().as_str()),
+                    (["one_begins", "two_begins"][*n], "_start")
+                ),
+                false => assert_eq!(names[1..], ["?"], "{which:?}"),
+            }
+        }
+        let told = format!("{} (changed since)", now.canonicalize().unwrap().display());
+        assert!(shown(&file, &[]).contains(&told), "{which:?}");
+    }
+}
+
 #[test]
 fn a_filter() {
     let ran = record(&["--stack=cuMemAlloc,!cuInit"], &out().join("stacks_plugins"));

@@ -1,9 +1,10 @@
 /* Plugins whose constructors call: opened, closed, and another one in its place, with no look-up in between by which anybody would notice.
  * Each call's stack must name the plugin that was there then. The callback of a call calls too: only the outer call has a stack, unless
- * a filter says otherwise. */
+ * a filter says otherwise. And one file in a folder that the program has gone to, which is each time another plugin. */
 //: lib stacks_plugin_one.so -DBEGINS=one_begins
 //: lib stacks_plugin_two.so -DBEGINS=two_begins
 //: exe stacks_plugins -rdynamic -l:libcuda.so.1
+//: exe stacks_reloaded -rdynamic -l:libcuda.so.1 -DRELOADED
 #include "fixture.h"
 
 void from_plugin(void);
@@ -21,6 +22,18 @@ static void open_and_close(const char *file) {
     void *plugin = dlopen(file, RTLD_NOW);
     CHECK(plugin && !dlclose(plugin));
 }
+#ifdef RELOADED
+/* Built anew, as it were: each file that is named, as `now.so`. */
+int main(int n, char **files) {
+    CHECK(n > 1 && chdir(files[1]) == 0);
+    for (int i = 2; i < n; i++) {
+        unlink("now.so");
+        CHECK(link(files[i], "now.so") == 0);
+        open_and_close("./now.so");
+    }
+    puts("ok");
+}
+#else
 int main(void) {
     open_and_close("stacks_plugin_one.so");
     open_and_close("stacks_plugin_two.so");
@@ -28,4 +41,5 @@ int main(void) {
     CHECK(cuFixtureCall(called_back, 0) == 0);
     puts("ok");
 }
+#endif
 #endif

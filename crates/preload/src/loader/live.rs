@@ -82,9 +82,15 @@ pub const MAX: usize = 8192;
 /// A load's number: the same library at the same address is the same load, another one is not.
 /// Only under the loader's lock.
 pub fn load_id(o: &Object) -> u32 {
+    load_id_as(o, 0)
+}
+
+/// The number of one that came in the place of another, by what tells its file from that one's.
+pub fn load_id_as(o: &Object, file: u64) -> u32 {
     static LOADS: [(AtomicUsize, AtomicU64); MAX] = [const { (AtomicUsize::new(0), AtomicU64::new(0)) }; MAX];
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = o.name().iter().fold(0xcbf2_9ce4_8422_2325u64, |h, &c| (h ^ u64::from(c)).wrapping_mul(0x100_0000_01b3));
+    let name = name ^ file;
     let count = COUNT.load(Acquire) as usize;
     for (n, (base, hash)) in LOADS.iter().take(count).enumerate() {
         if base.load(Relaxed) == o.base && hash.load(Relaxed) == name {

@@ -24,6 +24,9 @@ static LISTED: AtomicU64 = AtomicU64::new(0);
 /// Number of the look, from 2, for in the one before it nothing was there; and for each load the last one in which it was.
 static LOOKS: AtomicU32 = AtomicU32::new(1);
 static SEEN: [AtomicU32; live::MAX + 2] = [const { AtomicU32::new(0) }; live::MAX + 2];
+/// What tells the first file of each load from any other, as a number: one that was built anew and opened again may lie in the place of the one
+/// before under its name, and between two looks.
+static FILES: [AtomicU64; live::MAX + 2] = [const { AtomicU64::new(0) }; live::MAX + 2];
 
 /// Tells the names stream what has been loaded since the last look.
 pub fn look() {
@@ -37,13 +40,22 @@ pub fn look() {
         listed = info.adds;
         // SAFETY: in the loader's callback: the object is mapped.
         let mut o = unsafe { super::objects::describe(info) };
-        o.id = live::load_id(&o);
-        start::announce(&o);
-        if let Some(seen) = SEEN.get(o.id as usize)
-            && seen.swap(look, AcqRel) != look.wrapping_sub(1)
-        {
-            tell(o.id, info);
-        }
+        identified(info, |how, s| {
+            o.id = live::load_id(&o);
+            let file = identity::hash(s) ^ how | 1;
+            let first = FILES.get(o.id as usize);
+            let before = first.and_then(|f| f.compare_exchange(0, file, AcqRel, Acquire).err()).unwrap_or(file);
+            if before != file {
+                o.id = live::load_id_as(&o, file);
+            }
+            start::announce(&o);
+            if let Some(seen) = SEEN.get(o.id as usize)
+                && seen.swap(look, AcqRel) != look.wrapping_sub(1)
+            {
+                let (a, b) = (o.id.into(), info.addr as u64);
+                names::write(&Name { kind: kind::LOADED, ticks: 0, a, b, c: how, s, t: &[] });
+            }
+        });
         None::<()>
     });
     lock::found_adds(listed);
@@ -58,7 +70,8 @@ pub fn forked() {
     LOOKS.fetch_add(1, Relaxed);
 }
 
-fn tell(id: u32, info: &PhdrInfo) {
+/// Calls `f` with what tells an object's file from any other, and how it does.
+fn identified(info: &PhdrInfo, f: impl FnOnce(u64, &[u8])) {
     // SAFETY: phdr and phnum come from the loader; the object is mapped.
     let headers = unsafe { core::slice::from_raw_parts(info.phdr, usize::from(info.phnum)) };
     let bytes_of = |h: &Phdr| -> &'static [u8] {
@@ -85,7 +98,7 @@ fn tell(id: u32, info: &PhdrInfo) {
         }
         (None, None) => (identity::NONE, &[][..]),
     };
-    names::write(&Name { kind: kind::LOADED, ticks: 0, a: id.into(), b: info.addr as u64, c: how, s, t: &[] });
+    f(how, s);
 }
 
 /// The build id among the notes of a segment.

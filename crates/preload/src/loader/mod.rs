@@ -11,5 +11,6 @@ pub mod lock;
 pub mod map;
 pub mod notice;
 pub mod objects;
+pub mod place;
 pub mod unwind;
 pub mod words;

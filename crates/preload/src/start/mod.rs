@@ -14,8 +14,8 @@ pub mod process;
 mod state;
 pub mod switch;
 
-use crate::loader::live;
 use crate::loader::objects::Object;
+use crate::loader::{live, place};
 use crate::{routes, sys, thread};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
@@ -239,7 +239,9 @@ pub fn announce(o: &Object) {
     let path = unsafe { sys::text(o.path, 4096) };
     let (name, path) = if path.is_empty() { (process::file_name(), process::exe()) } else { (o.name(), path) };
     let c = u64::from(o.layer) | ((o.span.1 - o.span.0) as u64) << 8;
-    names::write(&Name { kind: kind::OBJECT, ticks: 0, a: o.id.into(), b: o.span.0 as u64, c, s: name, t: path });
+    place::with_path(o.span.0, path, |path| {
+        names::write(&Name { kind: kind::OBJECT, ticks: 0, a: o.id.into(), b: o.span.0 as u64, c, s: name, t: path });
+    });
 }
 
 /// The same, if this process has anything to say at all.

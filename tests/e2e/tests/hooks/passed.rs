@@ -125,5 +125,6 @@ fn a_struct_that_a_hook_changed_is_told_whole() {
     assert!(shown.contains("extent={width=100, height=20, depth=3}"), "{shown}");
     assert!(shown.contains(" [extent.so: extent={width=50, height=10, depth=2}]"), "{shown}");
     let leaks = finish(Command::new(cutap()).args(["report", "--leaks"]).arg(&file)).stdout;
-    assert_eq!(leaks.matches("1 piece of device memory, 10 KiB").count(), 2, "{leaks}");
+    // Once: the runtime's call tells of what the driver's in it has made.
+    assert_eq!(leaks.matches("1 piece of device memory, 10 KiB").count(), 1, "{leaks}");
 }

@@ -1,8 +1,7 @@
 //! What `--leaks` calls left: what a call only hands out, references, memory that is none, and structs with an address in them.
 
 use crate::libraries::bytes;
-use crate::memory::{Calls, word};
-use cutap_trace::made::Run;
+use crate::memory::{self, Calls, word};
 use cutap_trace::{Follow, FollowOptions};
 
 const AT: u64 = 0x7000_0000_0000;
@@ -16,15 +15,7 @@ fn left(calls: impl FnOnce(&mut Calls)) -> Vec<String> {
 
 /// The same with a runtime of this version.
 fn left_of(version: u64, calls: impl FnOnce(&mut Calls)) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Run::new(folder.path());
-    let mut process = run.process(100, "/bin/prog");
-    process.driver(&[]);
-    process.runtime(2, "prog", version, 10, &[]);
-    let thread = process.thread(100, 8);
-    let mut all = Calls { process, thread, slots: 20 };
-    calls(&mut all);
-    drop(all);
+    let folder = memory::run(version, calls);
     let mut leaks = cutap_report::Leaks::default();
     let mut follow = Follow::open(folder.path(), FollowOptions::default()).unwrap();
     follow.poll(true, &mut |e| leaks.event(e)).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::libraries::{bytes, lines, shown};
 use cutap_trace::made::{Process, Run, Thread};
+use tempfile::TempDir;
 
 /// Calls of the driver and of a runtime.
 pub struct Calls {
@@ -36,8 +37,8 @@ pub fn of(calls: impl FnOnce(&mut Calls)) -> Vec<String> {
     of_version(12090, calls)
 }
 
-/// The same with a runtime of this version.
-pub fn of_version(version: u64, calls: impl FnOnce(&mut Calls)) -> Vec<String> {
+/// The folder of a run with these calls, and a runtime of this version.
+pub fn run(version: u64, calls: impl FnOnce(&mut Calls)) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
@@ -47,7 +48,12 @@ pub fn of_version(version: u64, calls: impl FnOnce(&mut Calls)) -> Vec<String> {
     let mut all = Calls { process, thread, slots: 20 };
     calls(&mut all);
     drop(all);
-    let text = shown(folder.path());
+    folder
+}
+
+/// The same with a runtime of this version.
+pub fn of_version(version: u64, calls: impl FnOnce(&mut Calls)) -> Vec<String> {
+    let text = shown(run(version, calls).path());
     text.lines().map(|l| l.strip_suffix(" <1us>").unwrap_or(l).to_owned()).collect()
 }
 

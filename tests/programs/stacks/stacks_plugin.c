@@ -25,7 +25,7 @@ static void open_and_close(const char *file) {
 #ifdef RELOADED
 /* Built anew, as it were: each file that is named, as `now.so`. */
 int main(int n, char **files) {
-    CHECK(n > 1 && chdir(files[1]) == 0);
+    CHECK(n < 2 || chdir(files[1]) == 0);
     for (int i = 2; i < n; i++) {
         unlink("now.so");
         CHECK(link(files[i], "now.so") == 0);

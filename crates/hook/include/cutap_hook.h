@@ -52,7 +52,8 @@ extern "C" {
 /* What the functions below return. */
 #define CUTAP_OK 0
 #define CUTAP_NO_SUCH (-1) /* no such parameter, or nothing is known of the function's parameters */
-#define CUTAP_CANNOT (-2)  /* this cannot be done with this call; cutap_function.why says why. Of a want: it has bits that are no
+#define CUTAP_CANNOT (-2)  /* this cannot be done with this call (cutap_function.why says why), or not on this thread: what changes a
+                            * call is done on the call's own. Of a want: it has bits that are no
                             * layers, no name, an empty or too long one (128 characters fit), or such a library */
 #define CUTAP_TOO_MANY (-3)
 #define CUTAP_TOO_LATE (-4) /* only in cutap_hook_init */

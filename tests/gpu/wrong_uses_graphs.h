@@ -189,6 +189,50 @@ static void nodes(void) {
     C(cuGraphRetainUserObject, "count 0", g, b, 0, 0);
 }
 
+/* What graphs can be instantiated with, and what is said of those that cannot. */
+static void instantiated(void) {
+    struct { U flags; P stream, wrong; unsigned result, rest; } how;
+    struct { P run, data; } function = { host, 0 };
+    struct { P fun; unsigned grid[3], block[3], shared; P *params, *extra, kern, context; } kernel = { 0 };
+    U want[16] = { 1, 1 };
+#define WITH(given, what) do { memset(&how, 0xff, sizeof how), how.flags = given, how.stream = NUL, x = NUL; \
+    C(cuGraphInstantiateWithParams, what, &x, g, &how); \
+    T(what ": result", (int)how.result); T(what ": node", !how.wrong ? 0 : how.wrong == node ? 1 : 2); T(what ": made", x != NUL); } while (0)
+#define NEW() DO(cuGraphCreate, &g, 0)
+    DO(cuModuleLoadData, &kernel.context, ptx);
+    DO(cuModuleGetFunction, &kernel.fun, kernel.context, "g");
+    kernel.context = NUL;
+    for (n = 0; n < 3; n++) kernel.grid[n] = kernel.block[n] = 1;
+    NEW();
+    node = NUL;
+    C(cuGraphInstantiateWithFlags, "nothing, launched from the device", &x, g, (U)4);
+    C(cuGraphInstantiateWithFlags, "nothing, freed and launched from the device", &x, g, (U)5);
+    WITH(4, "nothing, launched from the device");
+    DO(cuGraphAddKernelNode_v2, &node, g, NUL, SIZE(0), &kernel);
+    C(cuGraphInstantiateWithFlags, "a kernel, launched from the device", &x, g, (U)4);
+    C(cuGraphInstantiateWithFlags, "a kernel, freed and launched from the device", &x, g, (U)5);
+    C(cuGraphInstantiateWithFlags, "a kernel, every flag", &x, g, (U)15);
+    C(cuGraphInstantiateWithFlags, "a kernel, uploaded", &x, g, (U)2);
+    WITH(5, "a kernel, freed and launched from the device");
+    WITH(4, "a kernel, launched from the device");
+    WITH(2, "a kernel, uploaded");
+    WITH(0x100, "a kernel, flags 0x100");
+    NEW();
+    DO(cuGraphAddHostNode, &node, g, NUL, SIZE(0), &function);
+    C(cuGraphInstantiateWithFlags, "a host node, launched from the device", &x, g, (U)4);
+    WITH(4, "a host node, launched from the device");
+    NEW();
+    DO(cuGraphAddMemAllocNode, &node, g, NUL, SIZE(0), (want[13] = 4096, want));
+    WITH(4, "memory, launched from the device");
+    NEW();
+    DO(cuGraphAddEmptyNode, &list[0], g, NUL, SIZE(0));
+    WITH(4, "an empty node, launched from the device");
+    DO(cuGraphAddEmptyNode, &node, g, &list[0], SIZE(1));
+    DO(cuGraphAddDependencies, g, &node, &list[0], SIZE(1));
+    WITH(0, "a circle");
+    WITH(4, "a circle, launched from the device");
+}
+
 static void executables(void) {
     struct { P fun, data; } function = { host, 0 };
     U info[4] = { 0 };
@@ -227,6 +271,7 @@ static void executables(void) {
     C(cuDeviceGetGraphMemAttribute, "attribute 9", 0, 9, &a);
     C(cuDeviceSetGraphMemAttribute, "bytes in use", 0, 0, &a);
     C(cuDeviceGraphMemTrim, "device 99", 99);
+    instantiated();
 }
 
 /* Memory that a graph allocates: whose it is, and when it may go. */

@@ -1,6 +1,7 @@
 //! `tidy`: the rules that the compiler does not know. Each rule collects what is wrong, so that one run
 //! shows all of it.
 
+mod cycles;
 mod layers;
 mod preload;
 mod sources;
@@ -12,6 +13,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     layers::check(root, &mut wrong)?;
     sources::check(root, &mut wrong)?;
+    cycles::check(root, &mut wrong)?;
     match crate::build::preload(root) {
         Ok(path) => preload::check(&path, &mut wrong)?,
         Err(error) => wrong.push(format!("the release preload is not there to look at: {error:#}")),

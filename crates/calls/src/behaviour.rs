@@ -1,43 +1,54 @@
-//! What functions do beside what their prototypes tell, by exported name: a fact that is known of one
-//! form of a function is known of all (`_v2`, `_ptds`, `_ptsz`).
+//! Behaviour of functions that their prototypes do not show: waiting, resetting, stream capture.
+//!
+//! Looked up by exported name. A fact about one form of a function holds for all its forms (`_v2`, `_ptds`, `_ptsz`).
 
-use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, ENDS_CAPTURE, HANDS_OUT, RESETS};
+use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, CONTEXTS, ENDS_CAPTURE, HANDS_OUT, RESETS};
+use crate::generated::tracked::MEMORY;
 use crate::glob;
 
-/// Why a call of this function may make the host wait for a device; `None` for one that does not.
+/// The reason why a call may make the host wait for a device, or `None` if it does not wait.
 pub fn blocks(name: &str) -> Option<&'static str> {
     let at = BLOCKS.binary_search_by_key(&plain(name), |(name, _)| name).ok()?;
     BLOCKS.get(at).map(|(_, why)| *why)
 }
 
-/// Whether a call of this function ends a context, or the primary one of a device, with what was made in it.
+/// Whether a call destroys a context, or the primary context of a device, with everything created in it.
 pub fn resets(name: &str) -> bool {
     RESETS.binary_search(&plain(name)).is_ok()
 }
 
-/// Whether a handle that this function writes is of something that was there before, or that ends with
-/// what it is a part of: nobody has to end it.
+/// Whether annotations of addresses depend on calls of this function: it creates or frees memory, or changes the
+/// context in which memory is created.
+pub fn tells_of_memory(name: &str) -> bool {
+    MEMORY.binary_search(&name).is_ok() || CONTEXTS.binary_search(&plain(name)).is_ok()
+}
+
+/// Whether the handles that this function writes belong to existing objects, or to parts of one.
+///
+/// The caller does not have to destroy such a handle, so it is no leak.
 pub fn hands_out(name: &str) -> bool {
     let fits = |pattern: &str| glob(pattern.as_bytes(), name.as_bytes());
     let none = |pattern: &&str| pattern.strip_prefix('!').is_some_and(fits);
     HANDS_OUT.iter().any(|pattern| fits(pattern)) && !HANDS_OUT.iter().any(none)
 }
 
-/// Whether a call of this function says into which graph a stream's work goes from now on: the one that it is given, or a new one.
+/// Whether a call starts to capture a stream's work into a graph, either a given graph or a new one.
 pub fn begins_capture(name: &str) -> bool {
     BEGINS_CAPTURE.binary_search(&plain(name)).is_ok()
 }
 
-/// Whether a call of this function writes that graph.
+/// Whether a call ends a capture and writes the captured graph.
 pub fn ends_capture(name: &str) -> bool {
     ENDS_CAPTURE.binary_search(&plain(name)).is_ok()
 }
 
-/// The name without what its forms add.
+/// The name without the suffixes of its forms (`_v2`, `_ptds`, `_ptsz`).
 fn plain(name: &str) -> &str {
     let name = name.strip_suffix("_ptds").or(name.strip_suffix("_ptsz")).unwrap_or(name);
-    match name.rsplit_once("_v") {
-        Some((plain, digits)) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => plain,
+    // `rsplit_once` brings panic machinery into the target.
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    match plain.strip_suffix("_v") {
+        Some(stem) if plain.len() < name.len() => stem,
         _ => name,
     }
 }
@@ -57,5 +68,11 @@ mod tests {
         assert!(begins_capture("cuStreamBeginCapture_v2_ptsz") && !begins_capture("cuStreamEndCapture"));
         assert!(ends_capture("cudaStreamEndCapture_ptsz") && !ends_capture("cudaStreamBeginCapture"));
         assert!(resets("cuCtxDestroy_v2") && !resets("cuCtxCreate_v2"));
+        for name in ["cuMemFree_v2", "cuMemFreeAsync_ptsz", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuCtxDestroy_v2"] {
+            assert!(tells_of_memory(name), "{name}");
+        }
+        assert!(
+            !tells_of_memory("cuLaunchKernel") && !tells_of_memory("cuGraphLaunch") && !tells_of_memory("cudaFree")
+        );
     }
 }

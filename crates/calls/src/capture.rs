@@ -1,149 +1,165 @@
-//! What the target keeps of a call beside its words: a list of small steps for each function, chosen by
-//! codegen from the types and rules in `api/`. The target follows the steps blindly; what the bytes mean
-//! is told by `known.rs` outside. No names, no addresses: the tables need no relocation.
+//! Capture plans: which memory the target copies for a call in addition to its argument words.
 //!
-//! A step reads a pointer and keeps memory that it points to as a *fragment* (address, length, bytes). A
-//! pointer stands in the call's words or in a fragment that an earlier step of the same call kept.
+//! Codegen derives a list of steps for each function from the types and rules in `api/`. The target executes the
+//! steps without knowing any function; `known.rs` gives the bytes their meaning outside the target. The tables hold
+//! no pointers, so they need no relocation in the preload.
+//!
+//! A step reads a pointer and copies the memory behind it as a *fragment* (address, length, bytes). The pointer is
+//! either among the call's words or in a fragment that an earlier step of the same list copied. So `base` refers to
+//! earlier steps only, and the list can be executed in order, once.
 
-/// A function's name, and what is kept of its calls. Thousands of functions have the same row.
+/// Entry of the name index: the hash of a function's name, and its row. Thousands of functions share a row.
+///
+/// The table stores 48 bits of the hash instead of the name: 8 bytes per function and no string comparison in the
+/// target. Codegen fails if two names share these bits.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Name {
-    /// Upper 32 bits of the [`hash`] of the name, with `#12` behind it for a form of that major version,
-    /// and with `@` in front for the parameter block that a runtime's callback gives.
+    /// Bits 32 to 63 of the [`hash`] of the label.
+    ///
+    /// The label is the function's name. It is followed by `#12` for the form of major version 12, where that differs
+    /// from the newest one. It is preceded by `@` for the parameter block that a runtime passes to its callback.
     pub upper: u32,
-    /// The 16 bits below: 48 in all, of which codegen has seen that they differ.
+    /// Bits 16 to 31 of the hash.
     pub lower: u16,
-    /// Number of its row.
+    /// Index into the table of rows.
     pub row: u16,
 }
 
-/// What is kept of a call.
+/// The recorded words of a call, and its steps. A word is eight bytes.
+///
+/// A record holds the integer registers, then the vector registers, then the stack words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Row {
-    /// First of its steps in the table of steps.
+    /// Index of the first step in the table of steps.
     pub first: u16,
-    /// Number of its steps.
+    /// Number of steps.
     pub steps: u8,
-    /// Words of integer registers, or of the parameter block in all.
+    /// Number of integer registers, or of all words of a parameter block.
     pub ints: u8,
-    /// Words of vector registers.
+    /// Number of vector registers, of each its low eight bytes.
     pub vectors: u8,
-    /// Words of the stack.
+    /// Number of words on the caller's stack.
     pub stack: u8,
 }
 
-/// One step.
+/// Copies one piece of memory: `count` elements of `size` bytes behind a pointer, at most `most` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Step {
     /// One of [`kind`].
     pub kind: u8,
-    /// [`EXIT`] and other bits.
+    /// Bits: [`EXIT`], [`ALWAYS`], [`COUNT64`], [`ELSE`], [`MORE`]. Neither `EXIT` nor `ALWAYS`: before the call.
     pub flags: u8,
-    /// Where the pointer stands: [`WORDS`], [`RESULT`], or the fragment of this step of the same list.
+    /// Where the pointer is: [`WORDS`], [`RESULT`], or the index of an earlier step of this list (its fragment).
     pub base: u8,
-    /// Where the count stands, like `base`; [`NONE`]: `count` is the count itself.
+    /// Where the count is, encoded like `base`. With [`NONE`], `count` is the count itself.
     pub count_base: u8,
-    /// Byte offset of the pointer in the base.
+    /// Byte offset of the pointer in `base`.
     pub offset: u16,
-    /// Byte offset of the count in its base, or the count.
+    /// Byte offset of the count in `count_base`, or the count itself.
     pub count: u16,
     /// Bytes of one element.
     pub size: u16,
-    /// Keep no more bytes than this.
+    /// Upper limit of the copied bytes.
     pub most: u16,
 }
 
-/// Kinds of steps.
+/// Kinds of steps. Some of them use `count` and `base` in another way than [`Step`] says.
 pub mod kind {
     /// `count` elements of `size` bytes.
     pub const MEMORY: u8 = 0;
-    /// Up to and with a zero byte.
+    /// A text up to and including its zero byte.
     pub const TEXT: u8 = 1;
-    /// `count` pointers to texts: the pointers, then each text.
+    /// `count` pointers to texts: a fragment for the pointers, then one for each text.
     pub const TEXTS: u8 = 2;
-    /// `count` pointers, each to `size` bytes: the pointers, then what they lead to.
+    /// `count` pointers to `size` bytes each: a fragment for the pointers, then one for each target.
     pub const POINTERS: u8 = 3;
-    /// A kernel's parameters: the pointer is void **; the count stands for where the function handle is. One
-    /// fragment at the pointer's address, of the parameters one behind the other without gaps, in the
-    /// sizes that KERNEL_PARAMETERS names for the handle. Only in driver functions.
+    /// A kernel's parameters, passed as `void **`. Only in driver functions.
+    ///
+    /// `count_base` and `count` give the location of the function handle. The driver reports the size of each
+    /// parameter of that handle. All parameters become one fragment, without gaps, at the address of the array.
     pub const KERNEL_PARAMS: u8 = 4;
-    /// The list of `extra`, the size that it points to, and the buffer.
+    /// A launch's `extra` list, then the size that it points to, then the parameter buffer.
     pub const EXTRA: u8 = 5;
-    /// The same as KERNEL_PARAMS for each struct in the fragment of the step in `base`: of `size` bytes, the pointer at
-    /// `offset` in it, the function handle at `count`.
+    /// [`KERNEL_PARAMS`] for each struct in the fragment of step `base`. A struct has `size` bytes, its parameter
+    /// array is at `offset`, its function handle at `count`.
     pub const KERNELS: u8 = 6;
-    /// Nothing of what lies there, but whether the processor has memory there: then a fragment without bytes. Not where
-    /// [`is_programs`](super::is_programs) tells already.
+    /// Whether the host has memory at the address: if so, a fragment without bytes. Skipped where
+    /// [`is_programs`](super::is_programs) already answers this.
     pub const PRESENT: u8 = 7;
-    /// Nothing, but where the logs of a new linker are is remembered: the pointer is to its handle; the count stands for where
-    /// the pointer to the options' names is, with their number in the word before it, their values in the one behind.
+    /// Remembers where a new linker writes its logs; makes no fragment.
+    ///
+    /// The pointer leads to the new handle. `count` locates the pointer to the option names; the word before it is the
+    /// number of options, the word after it the pointer to their values.
     pub const LOGS: u8 = 8;
-    /// Of a linker's handle, which is in the place of the pointer: what the call has added to its log of the number `count`.
+    /// The text that the call appended to log number `count` of a linker; `offset` locates the linker's handle.
     pub const LOG: u8 = 9;
-    /// What the function returned in vector registers, the low eight bytes of xmm0 and of xmm1: a fragment whose address is
+    /// The result in vector registers: the low eight bytes of xmm0, then of xmm1. The fragment's address is
     /// [`RETURNED`](super::RETURNED).
     pub const FLOATS: u8 = 10;
 }
 
-/// Step bit: after the call, if it returned 0; else before it.
+/// Step flag: runs after the call, and only if the call returned 0.
 pub const EXIT: u8 = 1 << 0;
-/// Step bit: after the call whatever it returned.
+/// Step flag: runs after the call, whatever the call returned.
 pub const ALWAYS: u8 = 1 << 1;
-/// Step bit: the count has eight bytes; else four.
+/// Step flag: the count has eight bytes instead of four.
 pub const COUNT64: u8 = 1 << 2;
-/// Step bit: only if the step before kept nothing.
+/// Step flag: runs only if the previous step copied nothing.
 pub const ELSE: u8 = 1 << 3;
-
-/// Step bit: one element more than the count that was read.
+/// Step flag: copies one element more than the count.
 pub const MORE: u8 = 1 << 4;
 
-/// Base: the call's words.
+/// `base`: the recorded words of the call.
 pub const WORDS: u8 = 255;
-/// Base: the result register.
+/// `base`: the result register.
 pub const RESULT: u8 = 254;
-/// No base.
+/// `count_base`: there is none.
 pub const NONE: u8 = 253;
 
-/// In the place of the address of what a function returned in vector registers.
+/// Address of a [`kind::FLOATS`] fragment. No program has memory there.
 pub const RETURNED: u64 = 0;
 
-/// CU_JIT_INFO_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER: options of a linker that are its logs, by their number; the next option
-/// is how long each is.
+/// CU_JIT_INFO_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER, the linker options that are log buffers. The option with the
+/// next higher number is the size of that buffer.
 pub const LOG_OPTIONS: [u32; 2] = [3, 5];
 
-/// Parameters of a kernel that are kept at most.
+/// Upper limit of the copied parameters of one kernel.
 pub const PARAMETERS: usize = 64;
 
-/// Bytes that are kept of each of a kernel's parameters where they do not all fit.
+/// Upper limits in bytes for each parameter, tried in this order when a kernel's parameters do not all fit.
+///
+/// The record does not store which limit was chosen. The reader computes it from the total size, see [`cut_of`].
 pub const CUTS: [usize; 6] = [256, 128, 64, 32, 16, 8];
 
-/// Bytes of parameters of these sizes, if of each no more than `cut` are kept.
+/// Total bytes of parameters with these sizes when at most `cut` bytes of each are copied.
 pub fn kept(sizes: impl Iterator<Item = usize>, cut: usize) -> usize {
     sizes.take(PARAMETERS).fold(0, |all, size| all.saturating_add(size.min(cut)))
 }
 
-/// How many bytes of each parameter are kept, so that as many as can be fit into `room`; `usize::MAX`: all.
+/// The largest limit for each parameter with which all of them fit into `room` bytes; `usize::MAX`: no limit.
 pub fn cut(sizes: impl Iterator<Item = usize> + Clone, room: usize) -> usize {
     let fits = |cut: &usize| kept(sizes.clone(), *cut) <= room;
     if fits(&usize::MAX) { usize::MAX } else { CUTS.into_iter().find(fits).unwrap_or(8) }
 }
 
-/// The same, read off how many bytes were kept in all.
+/// The limit that [`cut`] chose, computed from the total of copied bytes. `usize::MAX` if no limit gives that total.
 pub fn cut_of(sizes: impl Iterator<Item = usize> + Clone, kept_bytes: usize) -> usize {
     let is = |cut: &usize| kept(sizes.clone(), *cut) == kept_bytes;
     if is(&usize::MAX) { usize::MAX } else { CUTS.into_iter().find(is).unwrap_or(usize::MAX) }
 }
 
-/// Whether Linux puts only a relocated program and its heap here. Drivers put theirs below or above. (Where a program that is not relocated
-/// lies, anything may lie in one that is.)
+/// Whether Linux maps only a position-independent program and its heap at this address.
+///
+/// Drivers choose addresses below or above this range. A program linked to a fixed address is not covered: in other
+/// processes any mapping may be at its addresses.
 pub const fn is_programs(address: u64) -> bool {
     address >= 0x5555_5555_0000 && address < 0x5700_0000_0000
 }
 
-/// Whether a program can have memory at this address: not on its first pages, nor in the kernel's half.
+/// Whether a program can have memory at this address: not in its first 64 KiB, nor in the kernel's half.
 pub const fn can_be(address: u64) -> bool {
     address >= 1 << 16 && address < 1 << 47
 }
@@ -153,7 +169,7 @@ pub const fn hash(name: &[u8]) -> u64 {
     extend(0xcbf2_9ce4_8422_2325, name)
 }
 
-/// Goes on with a hash.
+/// Continues an FNV-1a hash with more bytes.
 pub const fn extend(mut h: u64, mut more: &[u8]) -> u64 {
     while let [first, rest @ ..] = more {
         h = (h ^ *first as u64).wrapping_mul(0x0100_0000_01b3);
@@ -162,13 +178,13 @@ pub const fn extend(mut h: u64, mut more: &[u8]) -> u64 {
     h
 }
 
-/// The bits of a hash by which names are found.
+/// The upper 48 bits of a hash, which identify a name.
 pub const fn bits(hash: u64) -> u64 {
     hash >> 16
 }
 
 impl Name {
-    /// A name by its [`bits`].
+    /// From [`bits`] of the hash.
     pub const fn of(bits: u64, row: u16) -> Self {
         Self { upper: (bits >> 16) as u32, lower: bits as u16, row }
     }
@@ -178,13 +194,13 @@ impl Name {
     }
 }
 
-/// The number of the row of a hash.
+/// The row index of the name with this hash.
 pub fn number(names: &'static [Name], hash: u64) -> Option<usize> {
     let at = names.binary_search_by_key(&bits(hash), Name::bits).ok()?;
     names.get(at).map(|n| usize::from(n.row))
 }
 
-/// The steps of a row.
+/// The steps of a row, in the order in which they run.
 pub fn steps(all: &'static [Step], row: &Row) -> &'static [Step] {
     let first = usize::from(row.first);
     all.get(first..first + usize::from(row.steps)).unwrap_or(&[])
@@ -195,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_that_do_not_all_fit() {
+    fn kernel_parameter_limits() {
         for (sizes, room, expected) in [
             (&[4, 8, 4000][..], 5000, usize::MAX),
             (&[4, 8, 4000], 1000, 256),
@@ -207,7 +223,7 @@ mod tests {
             assert_eq!(cut(each.clone(), room), expected, "{sizes:?}");
             assert_eq!(cut_of(each.clone(), kept(each, expected)), expected, "{sizes:?}");
         }
-        // Cut off in the middle: by nobody who knew of cuts.
+        // A total that no limit gives.
         assert_eq!(cut_of([4000, 8].into_iter(), 999), usize::MAX);
     }
 }

@@ -1,11 +1,14 @@
-//! The rules text of the control page, as the library in the target applies it: once for each slot,
-//! not once for each call. One rule a line: `+` or `-`, a layer letter (`l` library, `r` runtime,
-//! `d` driver, `*` any), space, library pattern, space, name pattern.
+//! Applies the rules text of the control page. The target evaluates it once per slot, not once per call.
 //!
-//! A function is wanted when there is no `+` rule or one of them matches, and no `-` rule matches. The
-//! text is written by us; a line that is not a rule is passed over, for nobody could be told of it here.
+//! Each line is one rule: `+` or `-`, a layer letter (`l` library, `r` runtime, `d` driver, `*` any), a space, a
+//! library pattern, a space and a name pattern. A function is wanted if no `-` rule matches and either a `+` rule
+//! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
+//! report it.
+//!
+//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations of
+//! addresses depend ([`tells_of_memory`]). Readers do not show their calls.
 
-use crate::glob;
+use crate::{glob, tells_of_memory};
 
 /// Whether calls of function `name` of `library` (its SONAME) are wanted. `layer` is one of
 /// `cutap_wire::names::layer`.
@@ -24,7 +27,20 @@ pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
     plus || !any_plus
 }
 
-/// Whether anything of a layer can be wanted: false only when the rules leave it out whole.
+/// The rules by which functions are recorded for annotations only, in toolkit libraries and in the driver.
+pub const TRACKED: &str = "~l * *\n~d * *\n";
+
+/// Whether calls of a function are to be recorded: they are wanted, or annotations depend on them.
+pub fn recorded(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
+    wanted(rules, layer, library, name) || tracked(rules, layer, name)
+}
+
+fn tracked(rules: &[u8], layer: u8, name: &[u8]) -> bool {
+    let fits = |line: &[u8]| matches!(line, [b'~', letter, b' ', ..] if layer_of(*letter).is_some_and(|l| l == 0 || l == layer));
+    rules.split(|b| *b == b'\n').any(fits) && core::str::from_utf8(name).is_ok_and(tells_of_memory)
+}
+
+/// Whether any function of a layer can be wanted; false only if the rules exclude the whole layer.
 pub fn wants_layer(rules: &[u8], layer: u8) -> bool {
     let (mut any_plus, mut plus) = (false, false);
     for line in rules.split(|b| *b == b'\n') {
@@ -56,14 +72,7 @@ impl<'a> Rule<'a> {
             b'-' => false,
             _ => return None,
         };
-        let layer = match letter {
-            b'*' => 0,
-            b'l' => 1,
-            b'r' => 2,
-            b'd' => 3,
-            _ => return None,
-        };
-        Some(Self { plus, layer, library, name })
+        Some(Self { plus, layer: layer_of(*letter)?, library, name })
     }
 
     fn matches(&self, layer: u8, library: &[u8], name: &[u8]) -> bool {
@@ -71,16 +80,28 @@ impl<'a> Rule<'a> {
     }
 }
 
+/// The layer that a letter stands for; 0: any.
+fn layer_of(letter: u8) -> Option<u8> {
+    match letter {
+        b'*' => Some(0),
+        b'l' => Some(1),
+        b'r' => Some(2),
+        b'd' => Some(3),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::wanted;
+    extern crate std;
+    use super::{TRACKED, recorded, wanted};
 
     const LIBRARY: u8 = 1;
     const RUNTIME: u8 = 2;
     const DRIVER: u8 = 3;
 
     #[test]
-    fn no_rule_wants_all() {
+    fn no_rules() {
         assert!(wanted(b"", DRIVER, b"libcuda.so.1", b"cuInit"));
         assert!(wanted(b"\n\n", DRIVER, b"libcuda.so.1", b"cuInit"));
     }
@@ -96,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn minus_alone_takes_away() {
+    fn minus_without_plus() {
         let rules = b"-l libcudnn* *\n";
         assert!(!wanted(rules, LIBRARY, b"libcudnn_ops.so.9", b"cudnnCreate"));
         assert!(wanted(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
@@ -104,7 +125,20 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_rules() {
+    fn what_annotations_depend_on_is_recorded_and_not_wanted() {
+        for rules in ["+* * cudaMalloc\n", "-* * cuMem*\n+r * *\n"] {
+            let rules = [rules.as_bytes(), TRACKED.as_bytes()].concat();
+            assert!(!wanted(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
+            assert!(recorded(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
+            assert!(recorded(&rules, LIBRARY, b"libnccl.so.2", b"ncclMemFree"));
+            assert!(!recorded(&rules, DRIVER, b"libcuda.so.1", b"cuLaunchKernel"));
+            assert!(!recorded(&rules, RUNTIME, b"saxpy", b"cuMemFree_v2"));
+        }
+        assert!(!recorded(b"+* * cudaMalloc\n", DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
+    }
+
+    #[test]
+    fn malformed_lines() {
         assert!(wanted(b"hello\n+\n+x * *\n+d *\n!d * *", DRIVER, b"libcuda.so.1", b"cuInit"));
     }
 }

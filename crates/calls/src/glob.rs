@@ -1,5 +1,7 @@
-//! Patterns with `*` (any characters) and `?` (one character), on bytes. No allocation, no recursion:
-//! at a mismatch only the last star can help, so the time is at most pattern times text.
+//! Matches byte strings against patterns with `*` (any characters) and `?` (one character).
+//!
+//! After a mismatch only the last star can match differently, so no recursion is needed. The time is at most
+//! pattern length times text length.
 
 /// Whether all of `text` matches `pattern`.
 pub fn glob(pattern: &[u8], text: &[u8]) -> bool {

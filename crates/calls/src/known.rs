@@ -1,11 +1,10 @@
-//! What is known of each function, for everybody outside the target: names, types, directions, rules.
-//! Shapes only; the facts are the generated tables, made by `xtask codegen` from `api/`. The one reader
-//! that gives them meaning is the interpreter in `crates/trace`.
+//! Row types of the generated tables of functions and types, which are read outside the target only.
 //!
-//! Numbers that stand for other rows: `TypeId` is an index into [`Tables::types`]; the numbers inside a
-//! [`Type`] are indices into the tables of the same name.
+//! `xtask codegen` writes the rows from `api/`; the interpreter in `crates/trace/src/decode` applies them. Rows refer
+//! to each other by index: a [`TypeId`] is an index into [`Tables::types`], and the numbers inside a [`Type`] are
+//! indices into the table of that kind.
 
-// The registry's crate includes this file too, from its own folder.
+// The registry crate includes this file by path, so the path of the submodule must be explicit.
 #[path = "known/rules.rs"]
 mod rules;
 
@@ -14,259 +13,249 @@ pub use rules::{Count, Effect, Memory, NO_TAGS, Rule};
 /// Index into [`Tables::types`].
 pub type TypeId = u16;
 
-/// Everything that was generated.
+/// All generated tables.
 #[derive(Debug)]
 pub struct Tables {
-    /// Families of functions: `driver`, `runtime`, `cublas`, ...
+    /// `driver`, `runtime`, then the libraries by name.
     pub families: &'static [Family],
-    /// All types, each once.
+    /// Each type once.
     pub types: &'static [Type],
     /// Enums and sets of flags.
     pub enums: &'static [Enum],
-    /// Structs and unions; more than one row of a name when versions differ, oldest first and together.
+    /// Structs and unions. Layouts of different versions are adjacent rows of one name, oldest first.
     pub structs: &'static [Struct],
-    /// Kinds of handles.
     pub handles: &'static [Handle],
-    /// What a value's type is by a tag: rows for [`Rule::Tagged`].
+    /// Types of values by tag, for [`Rule::Tagged`] and similar rules.
     pub tags: &'static [Tag],
 }
 
 /// The functions of one library.
 #[derive(Debug)]
 pub struct Family {
-    /// Name as `cutap api --list` takes it.
+    /// Name as in `cutap api --list`.
     pub name: &'static str,
-    /// SONAMEs, with `*`.
+    /// Patterns of SONAMEs, where `*` matches any characters.
     pub sonames: &'static [&'static str],
     /// Sorted by name, then by version.
     pub functions: &'static [Function],
-    /// Exported names that no header declares, sorted. Not all of a library's: those that somebody listed.
+    /// Exported names that no header declares, sorted. Only those listed in `api/`; a library may export more.
     pub undeclared: &'static [&'static str],
-    /// Which exports headers make of names that programs write, by name.
+    /// Names that headers redefine, sorted.
     pub written: &'static [Written],
 }
 
-/// A name that programs write, and the export that a header makes of it (`#define cuMemAlloc cuMemAlloc_v2`).
+/// A name in source code that a header redefines to an export (`#define cuMemAlloc cuMemAlloc_v2`).
 #[derive(Debug)]
 pub struct Written {
-    /// What programs write.
+    /// The name in source code.
     pub name: &'static str,
-    /// What they call.
+    /// The exported function that is called.
     pub export: &'static str,
     /// First and last version, see [`Function::since`].
     pub span: (u32, u32),
 }
 
-/// A function, or one form of it where versions differ.
+/// A function, or one form of it where versions differ. Forms of one name are adjacent.
 #[derive(Debug)]
 pub struct Function {
     /// The exported name.
     pub name: &'static str,
-    /// First and last version with this form, as CUDA writes it: 12090. For driver and runtime the
-    /// toolkit's; for a library the number in its SONAME. 0: from the beginning; `u32::MAX`: to now.
+    /// First version with this form. Driver and runtime: the CUDA version (12090 is 12.9). A library: the number in
+    /// its SONAME. 0: no lower bound.
     pub since: u32,
-    /// See `since`.
+    /// Last version with this form, like `since`. `u32::MAX`: the newest version still has it.
     pub until: u32,
-    /// What it returns.
     pub returns: TypeId,
-    /// Its parameters.
     pub params: &'static [Param],
-    /// A sentence of our own on what it does; empty when nobody wrote one.
+    /// One sentence on what the function does, from `api/`; may be empty.
     pub about: &'static str,
-    /// Where the words of its record come from, when a frame recorded it.
+    /// Words that a frame records. A record from a runtime's callback has a parameter block instead.
     pub shape: Shape,
-    /// What it does to allocations and handles.
+    /// Changes to allocations and handles.
     pub effects: &'static [Effect],
 }
 
-/// Words that a frame records of a call: so many integer registers, vector registers (their low eight
-/// bytes), stack words, in this order.
+/// The words that a frame records of a call: integer registers, then vector registers, then stack words.
+///
+/// A word is eight bytes; of a vector register only the low eight bytes are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Of rdi, rsi, rdx, rcx, r8, r9.
+    /// How many of rdi, rsi, rdx, rcx, r8, r9.
     pub ints: u8,
-    /// Of xmm0 to xmm7.
+    /// How many of xmm0 to xmm7.
     pub vectors: u8,
-    /// Of the caller's stack.
+    /// How many words of the caller's stack.
     pub stack: u8,
 }
 
-/// A parameter, or a field of a struct.
+/// A parameter of a function, or a field of a struct.
 #[derive(Debug)]
 pub struct Param {
-    /// Its name.
     pub name: &'static str,
-    /// Its type.
     pub ty: TypeId,
-    /// A parameter: index of its first word among the recorded words of a frame; 255: not recorded.
+    /// Parameter: index of its first word in the words of [`Shape`]; 255: not recorded.
     pub word: u8,
-    /// A parameter: where its second word is when it is a struct of two registers; else 255.
+    /// Parameter: index of its second word if it is a struct in two registers; else 255.
     pub second: u8,
-    /// A parameter: its byte offset in the block that a runtime's callback gives; a field: in its struct.
+    /// Byte offset: of a parameter in the block that a runtime passes to its callback, of a field in its struct.
     pub offset: u16,
-    /// Who reads and writes what it points to.
+    /// Whether the function reads or writes the pointer's target.
     pub dir: Dir,
-    /// How what it points to is to be read.
+    /// How the pointer's target is decoded.
     pub rule: Rule,
-    /// Unit of a number.
     pub unit: Unit,
-    /// Which calls write what it points to.
+    /// Which calls write the pointer's target.
     pub written: Writes,
 }
 
 /// Which calls write an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writes {
-    /// Those that succeed.
+    /// Calls that succeed.
     Done,
-    /// All of them: it says why one failed.
+    /// All calls. A failed call writes the cause of the error, for instance.
     Always,
-    /// Those that fail, and no others.
+    /// Only calls that fail.
     Failed,
 }
 
-/// Direction of a pointer's target.
+/// Direction of a pointer's target, from the function's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dir {
-    /// Read by the function.
     In,
-    /// Written by it.
     Out,
-    /// Both.
     InOut,
 }
 
 /// Unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// None.
     None,
-    /// Bytes: `4096` is printed as it is in a call, as `4 KiB` beside an allocation.
+    /// Bytes. Printed as `4096` in a call and as `4 KiB` for an allocation.
     Bytes,
-    /// An address or a bit mask: hexadecimal.
+    /// An address or a bit mask, printed in hexadecimal.
     Hex,
     /// A CUDA version: 12090 is 12.9.
     Version,
-    /// A library's: 23203 is 2.32.3, and below 10000 2804 is 2.8.4.
+    /// A library's version: 23203 is 2.32.3. Below 10000 the minor version has one digit: 2804 is 2.8.4.
     Release,
-    /// The same of a library that writes 12500 for 12.5.0, and 131000 for 13.10.0.
+    /// A library's version with two digits for minor and patch: 12500 is 12.5.0 and 131000 is 13.10.0.
     LongRelease,
-    /// Bits of which none has a meaning yet: it must be 0.
+    /// Reserved bits, which must be 0.
     Zero,
-    /// Of a pointer to numbers: they are on a device where a handle beside it says so ([`Effect::RemembersWhen`]).
+    /// For a pointer to scalars: whether they are on the host or on a device depends on the mode of a handle that is
+    /// passed too ([`Effect::RemembersWhen`]).
     ByMode,
 }
 
 /// A type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
-    /// Nothing.
     Void,
-    /// An integer of so many bytes.
     Int {
-        /// 1, 2, 4, 8
+        /// 1, 2, 4 or 8.
         bytes: u8,
-        /// Two's complement.
         signed: bool,
     },
-    /// A character.
     Char,
-    /// A truth value of so many bytes.
+    /// A boolean of this many bytes.
     Bool(u8),
-    /// IEEE of so many bytes: 2, 4, 8.
+    /// An IEEE number of 2, 4 or 8 bytes.
     Float(u8),
-    /// bfloat16.
     BFloat16,
-    /// An enum of the table; always four bytes but where the row says other.
+    /// Index into [`Tables::enums`].
     Enum(u16),
-    /// A set of flags of the table of enums, in an integer of so many bytes.
+    /// Index into [`Tables::enums`], and the bytes of the integer that holds the flags.
     Flags(u16, u8),
-    /// A status of the table of enums: 0 is success.
+    /// Index into [`Tables::enums`]. A result code: 0 is success.
     Status(u16),
-    /// A handle of the table.
+    /// Index into [`Tables::handles`].
     Handle(u16),
-    /// CUdeviceptr and its like.
+    /// CUdeviceptr and similar types: an integer that holds an address.
     DevicePointer,
-    /// A struct of the table: the first row of its name.
+    /// Index into [`Tables::structs`]: the first row of the name.
     Struct(u16),
-    /// A union of the table: the first row of its name.
+    /// Index into [`Tables::structs`]: the first row of the name.
     Union(u16),
-    /// A pointer to a type; with true: to one that is not written.
+    /// A pointer to a type, and whether the target is const.
     Pointer(TypeId, bool),
-    /// An array inside a struct.
+    /// An array inside a struct: element type and number of elements.
     Array(TypeId, u32),
     /// A pointer to a function.
     Code,
-    /// 16 bytes of a UUID.
+    /// 16 bytes.
     Uuid,
 }
 
 /// An enum or a set of flags.
 #[derive(Debug)]
 pub struct Enum {
-    /// Its name in C.
+    /// Name in C.
     pub name: &'static str,
-    /// Bytes of a value.
+    /// Bytes of a value, usually 4.
     pub bytes: u8,
-    /// Of a set of flags: the bits that are one number among them (a kind of scheduling, a comparison), of
-    /// which each value has its own name, also 0; the other bits are flags. 0: there is no such number.
+    /// Flags only: mask of the bits that form a number (a kind of scheduling, a comparison). Each value of this number
+    /// has a name, even 0; all other bits are flags. 0: the set has no such number.
     pub number: u64,
-    /// Values of all versions, sorted; the first name of a value is the one printed.
+    /// Values of all versions, sorted. Of several names for one value the first is printed.
     pub values: &'static [(i64, &'static str)],
 }
 
 /// A struct or union of one span of versions.
 #[derive(Debug)]
 pub struct Struct {
-    /// Its name in C.
+    /// Name in C.
     pub name: &'static str,
     /// See [`Function::since`].
     pub since: u32,
-    /// See [`Function::since`].
+    /// See [`Function::until`].
     pub until: u32,
     /// Bytes.
     pub size: u32,
-    /// Fields in order; reserved ones and padding are left out.
+    /// In the order of the header, without reserved fields and padding.
     pub fields: &'static [Param],
-    /// A union: which field is meant is told by this sibling of the field that holds it (row of `tags`
-    /// whose types are numbers of fields); from [`OWN`] on by a field of its own, so many behind it. A struct: its own field that says how many bytes it has, for
-    /// programs of older headers have shorter ones. 255: not known.
+    /// Index of the field that selects the member of a union, or that holds the size of a struct. 255: none.
+    ///
+    /// Union: below [`OWN`] an index among the siblings of the field that holds the union; from `OWN` on the tag is in
+    /// the union itself, at index `tag - OWN`. Struct: an index among its fields. That field holds the struct's size in
+    /// bytes, which is smaller in programs compiled with older headers.
     pub tag: u8,
-    /// See `tag`.
+    /// Union: index into [`Tables::tags`], whose rows map tag values to field indices.
     pub tags: u16,
 }
 
-/// Of a union's tag: its own field.
+/// Lowest [`Struct::tag`] of a union that contains its own tag.
 pub const OWN: u8 = 128;
 
 /// A kind of handle.
 #[derive(Debug)]
 pub struct Handle {
-    /// Its type's name in C: `CUstream`.
+    /// Name of the type in C: `CUstream`.
     pub name: &'static str,
-    /// Short word for people: `stream`. Driver and runtime types of the same thing have the same word.
+    /// Short name for output: `stream`. The driver's and the runtime's type of one object share it.
     pub short: &'static str,
-    /// It is a number (CUdevice, nvmlEventSet...), not an address: printed as it is.
+    /// The handle is a number (CUdevice, for instance) and not an address, and is printed unchanged.
     pub number: bool,
-    /// Bytes of one: 8, or less for some numbers (CUdevice has 4).
+    /// Size: 8, or less for some numbers (CUdevice has 4).
     pub bytes: u8,
-    /// Values with a name: (1, "CU_STREAM_LEGACY").
+    /// Values with a name, such as `(1, "CU_STREAM_LEGACY")`.
     pub special: &'static [(u64, &'static str)],
-    /// Some are handed out, or end, where no recorded call shows it: nothing is said of one that nobody was
-    /// seen to make.
+    /// Some of these handles are created or destroyed without a recorded call. So an unknown handle is not reported as
+    /// invalid.
     pub elsewhere: bool,
-    /// Some are handed out where no recorded call shows it, but none ends so: one that was seen to end has ended.
+    /// Some are created without a recorded call, but all are destroyed by one. So a handle that was destroyed by a
+    /// recorded call is known to be invalid.
     pub made_elsewhere: bool,
-    /// Kinds, by their short words, with one of which it ends: of that which the call was given that wrote it, or
-    /// with `context` of the thread's.
+    /// Short names of the possible owners; the handle becomes invalid with its owner. The owner is the handle of such a
+    /// kind among the arguments of the creating call; for `context`, else the current context of the thread.
     pub of: &'static [&'static str],
 }
 
-/// Types by tag.
+/// Maps the values of a tag to types.
 #[derive(Debug)]
 pub struct Tag {
     /// The enum whose values are the tags.
     pub name: &'static str,
-    /// (value, type), sorted; in a union's tag the number of the field.
+    /// Value and type, sorted by value. For a union's tag the second number is a field index instead.
     pub rows: &'static [(i64, TypeId)],
 }

@@ -1,8 +1,7 @@
-//! What both sides must know about each call: generated tables, nothing typed by hand.
+//! Tables of all functions, types and capture plans, and the functions that look things up in them.
 //!
-//! The tables under `generated` are facts from `api/`. The few functions beside them only look things
-//! up. All of it runs in the target too: no std, no allocation, and nothing that can panic, so no
-//! indexing.
+//! The tables under `generated` come from `api/`; no fact about an interface is written by hand here.
+//! The crate also runs inside the target: no std, no allocation and no code that can panic, so no indexing.
 #![no_std]
 
 mod behaviour;
@@ -13,17 +12,17 @@ mod glob;
 pub mod known;
 mod lookup;
 
-pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, resets};
+pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, resets, tells_of_memory};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PROFILERS, WATCHED};
 pub use glob::glob;
 pub use lookup::{in_family, is_profiler, is_soname, layer_of};
 
-/// A watched library.
+/// A library whose functions are traced.
 #[derive(Debug)]
 pub struct Watched {
-    /// Its DT_SONAME; `*` stands for any characters.
+    /// DT_SONAME, where `*` matches any characters.
     pub soname: &'static str,
     /// One of `cutap_wire::names::layer`: 1 library, 2 runtime, 3 driver.
     pub layer: u8,

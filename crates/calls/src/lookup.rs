@@ -1,29 +1,32 @@
-//! Which layer a library belongs to, by its SONAME; whether it is a profiler; whether a name could be
-//! a watched function's. auditwheel puts eight hexadecimal digits into the names of the libraries that
-//! it copies into a wheel (`libcudart-d0da41ae.so.11.0`), and such a name counts as the plain one.
+//! Looks up libraries by SONAME (layer, profiler) and function names by prefix.
+//!
+//! auditwheel inserts eight hexadecimal digits into the names of libraries that it copies into a wheel
+//! (`libcudart-d0da41ae.so.11.0`). Such a name is treated like the plain one.
 
 use crate::{FAMILIES, PROFILERS, WATCHED, glob};
 
-/// 0 when the library is not watched, else one of `cutap_wire::names::layer`.
+/// One of `cutap_wire::names::layer`, or 0 when the library is not watched.
 pub fn layer_of(soname: &[u8]) -> u8 {
     WATCHED.iter().find(|w| is_soname(w.soname, soname)).map_or(0, |w| w.layer)
 }
 
-/// Whether the library is a profiler, which must get the driver's own tables.
+/// Whether the library is a profiler. A profiler must get the driver's unmodified export tables.
 pub fn is_profiler(soname: &[u8]) -> bool {
     PROFILERS.iter().any(|p| is_soname(p, soname))
 }
 
-/// Whether a function of this name could be in a watched library. Says yes too often; never too rarely
-/// but for libnvblas, which has BLAS's names. Only an address decides.
+/// Whether a watched library could export this name. This is a cheap first test: the decision is made by address.
+///
+/// A name that passes may belong to another library. The only functions that it misses are those of libnvblas,
+/// which have the names of BLAS.
 pub fn in_family(name: &[u8]) -> bool {
     FAMILIES.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
-/// Whether a SONAME is this one (`*` stands for any characters), as it is or as auditwheel renamed it.
+/// Whether a SONAME matches `pattern` (`*` matches any characters), either directly or after auditwheel renamed it.
 pub fn is_soname(pattern: &str, soname: &[u8]) -> bool {
     let pattern = pattern.as_bytes();
-    // Most names are none of ours, and each library of a process is asked about at each look.
+    // This runs for every library of the process at each scan, and most do not match: compare five bytes first.
     let begin = pattern.iter().zip(soname).take(5).take_while(|(p, _)| **p != b'*');
     if begin.into_iter().any(|(p, c)| p != c) {
         return false;
@@ -37,13 +40,13 @@ pub fn is_soname(pattern: &str, soname: &[u8]) -> bool {
     without_hash(stem).is_some_and(|plain| glob(pattern_stem, plain) && glob(pattern_rest, rest))
 }
 
-/// `libfoo` and `.so.1` of `libfoo.so.1`.
+/// Splits `libfoo.so.1` into `libfoo` and `.so.1`.
 fn split_so(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = name.windows(3).position(|w| w == b".so")?;
     name.split_at_checked(at)
 }
 
-/// `libfoo` of `libfoo-0123abcd`.
+/// Returns `libfoo` for `libfoo-0123abcd`.
 fn without_hash(stem: &[u8]) -> Option<&[u8]> {
     let (plain, hash) = stem.split_at_checked(stem.len().checked_sub(9)?)?;
     let (dash, digits) = hash.split_first()?;

@@ -1,17 +1,19 @@
-//! Directions of parameters, against what their types and functions' names tell: a guess of the importer that nobody put right is
-//! found here.
+//! Compares the directions of parameters with their types and with the names of their functions.
+//!
+//! A wrong guess of the importer that no overlay corrects is found here.
 
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::{Dir, Function, Param, Rule, Type};
 
-/// A list's room on the way in, its length on the way out.
+/// Counts that are both read and written: the capacity of a list before the call, its length after it.
 const COUNTS: [&str; 7] =
     ["count", "numNodes", "numEdges", "numRootNodes", "numDependencies", "numDependentNodes", "nr"];
 
-/// Of these the library says which version of a struct it has written.
-const OTHERS: [&str; 3] = ["nvmlDeviceGetVgpuMetadata", "nvmlVgpuInstanceGetMetadata", "nvshmem_team_get_config"];
+/// Functions that write the version field of a struct instead of reading it.
+const WRITE_VERSION: [&str; 3] =
+    ["nvmlDeviceGetVgpuMetadata", "nvmlVgpuInstanceGetMetadata", "nvshmem_team_get_config"];
 
-/// What is wrong with a parameter, as far as that can be told.
+/// Why the direction of a parameter must be wrong, if its type or the function's name contradicts it.
 fn wrong(function: &Function, param: &Param) -> Option<&'static str> {
     let Type::Pointer(to, constant) = TABLES.types[usize::from(param.ty)] else { return None };
     let to = TABLES.types[usize::from(to)];
@@ -19,7 +21,7 @@ fn wrong(function: &Function, param: &Param) -> Option<&'static str> {
     let number =
         matches!(to, Type::Int { .. } | Type::Float(_) | Type::Handle(_) | Type::DevicePointer | Type::Enum(_));
     let in_and_out = param.dir == Dir::InOut && !COUNTS.contains(&param.name);
-    // cuSOLVER's getrf and getrs are no questions, but for their letters.
+    // cuSOLVER's getrf and getrs contain "Get" only by chance.
     let asks = asks && !function.name.contains("Getr");
     if constant && param.dir != Dir::In && !matches!(to, Type::Pointer(..)) {
         return Some("is const, so it is read");
@@ -32,10 +34,10 @@ fn wrong(function: &Function, param: &Param) -> Option<&'static str> {
 }
 
 #[test]
-fn directions_are_what_types_and_names_tell() {
+fn directions_match_types_and_names() {
     let mut found = Vec::new();
     let mut looked_at = 0;
-    // NVML's structs and counts are in and out by their own rules, which its overlay has.
+    // NVML has its own conventions for structs and counts; its overlay states them.
     for family in TABLES.families.iter().filter(|f| f.name != "nvml") {
         for function in family.functions {
             for param in function.params {
@@ -48,9 +50,9 @@ fn directions_are_what_types_and_names_tell() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// A caller says which version of a struct he has: what is in it is known where the call fails, too.
+/// The caller sets the version field of a struct, so the struct is read even by a call that fails.
 #[test]
-fn structs_that_say_their_version_are_read() {
+fn versioned_structs_are_read() {
     let mut found = Vec::new();
     let mut looked_at = 0;
     for family in TABLES.families {
@@ -59,7 +61,7 @@ fn structs_that_say_their_version_are_read() {
             let Type::Struct(n) = TABLES.types[usize::from(to)] else { continue };
             if TABLES.structs[usize::from(n)].fields.first().is_some_and(|f| f.name == "version") {
                 looked_at += 1;
-                if param.dir == Dir::Out && !OTHERS.contains(&function.name) {
+                if param.dir == Dir::Out && !WRITE_VERSION.contains(&function.name) {
                     found.push(format!("{}({})", function.name, param.name));
                 }
             }
@@ -69,9 +71,9 @@ fn structs_that_say_their_version_are_read() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Structs with room for the answer to what the caller put in.
+/// Structs in which the caller sets some fields and the function writes others.
 #[test]
-fn structs_that_are_read_and_written() {
+fn inout_structs() {
     for (family, name, param) in [
         ("driver", "cuDevSmResourceSplit", "groupParams"),
         ("driver", "cuGraphInstantiateWithParams", "instantiateParams"),
@@ -90,9 +92,9 @@ fn structs_that_are_read_and_written() {
     }
 }
 
-/// Two that the header's missing const left open.
+/// Structs that are read only, although the header omits `const`.
 #[test]
-fn structs_that_are_only_read() {
+fn input_structs_without_const() {
     for (name, param) in
         [("cuCtxCreate_v4", "ctxCreateParams"), ("cuStreamBeginCaptureToCig", "streamCigCaptureParams")]
     {

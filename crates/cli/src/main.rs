@@ -2,10 +2,12 @@
 
 mod api;
 mod export_words;
+mod record_words;
 mod refusal;
 mod report_words;
 mod run_words;
 mod stack_words;
+mod when_words;
 mod words;
 
 /// Reading makes and drops a few small things for each call, on two threads; the C library's allocator takes a quarter of its time.
@@ -35,9 +37,10 @@ fn main() -> ExitCode {
     let words = match Words::try_parse() {
         Ok(words) => words,
         Err(e) => {
-            let command = std::env::args_os().nth(1).and_then(|c| c.into_string().ok());
-            let command = command.filter(|c| Words::command().find_subcommand(c).is_some());
-            match refusal::sentence(&e, command.as_deref()) {
+            let arguments: Vec<String> =
+                std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+            let command = arguments.first().filter(|c| Words::command().find_subcommand(c).is_some());
+            match refusal::sentence(&e, command.map(String::as_str), &arguments) {
                 Some(sentence) => say(&sentence),
                 None if e.use_stderr() => {
                     let _ = e.print();
@@ -94,7 +97,7 @@ fn run(command: Command) -> Result<(), Error> {
 
 /// Says why on standard error; nobody there to read it changes nothing.
 fn say(sentence: &str) {
-    let _ = writeln!(std::io::stderr(), "cutap: {}", cutap_collect::one_line(sentence));
+    let _ = writeln!(std::io::stderr(), "cutap: {}", cutap_printable::printable(sentence));
 }
 
 /// Writes to standard output; a reader that has left is no failure.

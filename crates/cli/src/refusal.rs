@@ -6,8 +6,13 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// What `cutap ctl` takes.
 const CTL: &str = "write cutap ctl PID on, off, filter FILTER, status or dump";
 
-/// The sentence; `None` for what clap prints itself. `command` is the command that was given, if any.
-pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
+fn is_of_ctl(word: &str) -> bool {
+    ["on", "off", "filter", "status", "dump"].contains(&word)
+}
+
+/// The sentence; `None` for what clap prints itself. `command` is the command that was given, if any; `arguments` are all that
+/// cutap was given.
+pub fn sentence(error: &clap::Error, command: Option<&str>, arguments: &[String]) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(s)) => Some(s.clone()),
         Some(ContextValue::Strings(all)) if !all.is_empty() => Some(all.join(", ")),
@@ -30,9 +35,12 @@ pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
             }
             None => format!("unknown flag {arg}; {}", meant(text(ContextKind::SuggestedArg))),
         },
-        ErrorKind::UnknownArgument if command == Some("ctl") => {
-            format!("{arg} is nothing that it can do; {CTL} ({help} says more)")
-        }
+        ErrorKind::UnknownArgument if command == Some("ctl") => match arguments {
+            [ctl, word, who, ..] if ctl == "ctl" && is_of_ctl(word) && !is_of_ctl(who) => {
+                format!("the process precedes the command: write cutap ctl {who} {word} ({help} says more)")
+            }
+            _ => format!("{arg} is no command of cutap ctl; {CTL} ({help} says more)"),
+        },
         ErrorKind::MissingSubcommand => format!("what is to be done is missing; {CTL} ({help} says more)"),
         ErrorKind::UnknownArgument => format!("{arg} is one word too many; leave it out ({help} says what is taken)"),
         ErrorKind::InvalidSubcommand => {

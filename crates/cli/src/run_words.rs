@@ -31,6 +31,7 @@ impl From<Run> for TraceOptions {
             record: false,
             filter: None,
             output: None,
+            force: false,
             sim: words.sim,
             no_follow: words.no_follow,
             range: false,

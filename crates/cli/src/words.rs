@@ -4,8 +4,9 @@
 use crate::export_words::Export;
 use crate::report_words::Report;
 use crate::stack_words::StackWords;
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use cutap_collect::{CollectorOptions, EnvOptions, Form, Full, RecoverOptions, ShowOptions, Size, TraceOptions};
+use crate::when_words::{Range, WhenFull};
+use clap::{Args, Parser, Subcommand};
+use cutap_collect::{CollectorOptions, EnvOptions, Form, Full, RecoverOptions, ShowOptions, TraceOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -27,7 +28,7 @@ pub enum Command {
     /// Run a program and print its calls while it runs
     Trace(Trace),
     /// Run a program and put its calls into a file, at least cost; cutap show FILE prints them
-    Record(Record),
+    Record(crate::record_words::Record),
     /// Run a program under hook libraries that change its calls, and record nothing
     Run(crate::run_words::Run),
     /// Print the environment that traces without us: eval "$(cutap env -o DIR)"
@@ -78,37 +79,12 @@ impl Looks {
     }
 }
 
-/// What a thread does that calls faster than its calls can be written down.
-#[derive(Debug, Args)]
-pub struct WhenFull {
-    /// Never wait: drop calls that do not fit, and count them
-    #[arg(long)]
-    lossy: bool,
-    /// Keep only the newest calls, SIZE (as 4M) for each thread, TOTAL for processes that have ended (1G if nothing is said), and write
-    /// them at the end or by cutap ctl PID dump
-    #[arg(long, value_name = "SIZE[,TOTAL]", conflicts_with = "lossy")]
-    flight_recorder: Option<Size>,
-}
-
-impl WhenFull {
-    fn full(&self) -> Full {
-        Full::from_words(self.lossy, self.flight_recorder)
-    }
-}
-
-/// When calls are recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Range {
-    /// Between cuProfilerStart and cuProfilerStop.
-    Profiler,
-}
-
 /// `cutap trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
     #[command(flatten)]
     looks: Looks,
-    /// Write to FILE, not to standard error
+    /// Write to FILE, not to standard error; %p, %h, %q{NAME} in it as in record
     #[arg(short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
     /// Run on the simulated driver: launches are accepted and not executed
@@ -148,68 +124,13 @@ impl From<Trace> for TraceOptions {
             record: false,
             filter: words.looks.filter,
             output: words.output,
+            force: false,
             sim: words.sim,
             no_follow: words.no_follow,
             range: words.range.is_some(),
             stacks: words.stack.stacks(),
             dump_modules: words.dump_modules,
             full: Full::from_words(words.lossy, None),
-            run: words.run,
-            hooks: words.hooks,
-            program: program.remove(0),
-            args,
-        }
-    }
-}
-
-/// `cutap record`.
-#[derive(Debug, Args)]
-pub struct Record {
-    /// The file to write
-    #[arg(short = 'o', value_name = "FILE", default_value = "run.cutap")]
-    output: PathBuf,
-    /// Record only these; as in trace (what is asked of results and durations is asked again at show)
-    #[arg(short = 'e', long = "only", value_name = "FILTER")]
-    filter: Option<String>,
-    /// Run on the simulated driver: launches are accepted and not executed
-    #[arg(long)]
-    sim: bool,
-    /// Leave child processes alone
-    #[arg(long)]
-    no_follow: bool,
-    #[command(flatten)]
-    when_full: WhenFull,
-    /// When to record: profiler, from cuProfilerStart to cuProfilerStop in each process (of the runtime too)
-    #[arg(long, value_name = "WHEN")]
-    range: Option<Range>,
-    #[command(flatten)]
-    stack: StackWords,
-    /// Use and keep this run folder
-    #[arg(long, value_name = "DIR")]
-    run: Option<PathBuf>,
-    /// Load this hook library, which may change calls; several work in this order
-    #[arg(long = "hook", value_name = "FILE")]
-    hooks: Vec<PathBuf>,
-    /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
-    program: Vec<OsString>,
-}
-
-impl From<Record> for TraceOptions {
-    fn from(words: Record) -> TraceOptions {
-        let mut program = words.program;
-        let args = program.split_off(1);
-        TraceOptions {
-            form: Form::default(),
-            record: true,
-            filter: words.filter,
-            output: Some(words.output),
-            sim: words.sim,
-            no_follow: words.no_follow,
-            range: words.range.is_some(),
-            stacks: words.stack.stacks(),
-            dump_modules: None,
-            full: words.when_full.full(),
             run: words.run,
             hooks: words.hooks,
             program: program.remove(0),

@@ -1,4 +1,4 @@
-//! The libraries inside `cutap` reach the program from a private folder, whatever the folders of the
+//! The libraries inside `cutap` reach the program from a folder of the user's own, whatever the folders of the
 //! user are like, however many starts there are at once, and whatever somebody else put there.
 
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use support::{Folder, cutap, err, is_root, out};
+use support::{Folder, cutap, err, is_root, out, refused};
 
 fn prints_preload(cache: &Path) -> Command {
     let mut command = cutap(&["trace", "--", "sh", "-c", "echo $LD_PRELOAD"]);
@@ -80,22 +80,25 @@ fn what_was_changed_is_replaced() {
 
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).unwrap();
     assert_eq!(preload(&folder.0), path);
-    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, if is_root() { 0o644 } else { 0o600 });
 }
 
+/// Only the owner may write there. What root unpacks every user may read.
 #[test]
 fn folders_are_private() {
     let folder = Folder::new("private");
     let path = preload(&folder.0);
     for part in path.ancestors().skip(1).take_while(|p| *p != folder.0) {
-        assert_eq!(std::fs::metadata(part).unwrap().permissions().mode() & 0o777, 0o700, "{}", part.display());
+        let mode = std::fs::metadata(part).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, if is_root() { 0o755 } else { 0o700 }, "{}", part.display());
     }
 }
 
 /// Another folder is taken.
 fn is_avoided(cache: &Path) {
     let path = preload(cache);
-    assert!(path.starts_with("/tmp/") && !path.starts_with(cache), "{}", path.display());
+    let elsewhere = if is_root() { "/var/cache/cutap" } else { "/tmp" };
+    assert!(path.starts_with(elsewhere) && !path.starts_with(cache), "{}", path.display());
 }
 
 #[test]
@@ -145,7 +148,8 @@ fn a_home_that_does_not_exist_is_not_made() {
     let folder = Folder::new("home");
     let home = folder.join("gone");
     let done = prints_preload(&home).env_remove("XDG_CACHE_HOME").env("HOME", &home).output().unwrap();
-    assert!(out(&done).starts_with("/tmp/cutap-"), "{} {}", out(&done), err(&done));
+    let elsewhere = if is_root() { "/var/cache/cutap/" } else { "/tmp/cutap-" };
+    assert!(out(&done).starts_with(elsewhere), "{} {}", out(&done), err(&done));
     assert!(!home.exists());
 }
 
@@ -155,6 +159,35 @@ fn cutap_cache_dir_comes_first() {
     let cache = folder.join("here");
     let done = prints_preload(&folder.join("other")).env("CUTAP_CACHE_DIR", &cache).output().unwrap();
     assert!(out(&done).starts_with(cache.to_str().unwrap()), "{} {}", out(&done), err(&done));
+}
+
+/// A folder that a person named is used or refused. No other one is used in its place.
+#[test]
+fn a_cutap_cache_dir_that_cannot_be_used_is_refused() {
+    let folder = Folder::new("unusable");
+    std::fs::write(folder.join("file"), "").unwrap();
+    std::fs::create_dir(folder.join("open")).unwrap();
+    std::fs::set_permissions(folder.join("open"), PermissionsExt::from_mode(0o777)).unwrap();
+    for (name, why) in [
+        ("file", "something that is not a folder stands there"),
+        ("file/below", "something that is not a folder stands there"),
+        ("no/such/folder", "no such file or folder"),
+        ("open", "others may write to it"),
+        ("a b", "LD_PRELOAD cannot carry a path with a space"),
+    ] {
+        let cache = folder.join(name);
+        let named = format!("cannot unpack cutap's libraries into CUTAP_CACHE_DIR={}: {why}", cache.display());
+        let done = prints_preload(&folder.join("other")).env("CUTAP_CACHE_DIR", &cache).output().unwrap();
+        refused(&done, 125, &[&named, "set CUTAP_CACHE_DIR to a private folder", "or unset it"]);
+        let run = folder.join("run");
+        let mut env = cutap(&["env", "-o", run.to_str().unwrap()]);
+        refused(&env.env("CUTAP_CACHE_DIR", &cache).output().unwrap(), 125, &[&named]);
+        assert!(!run.exists() && !folder.join("other").exists(), "{name}: something was made");
+    }
+    let relative = prints_preload(&folder.0).env("CUTAP_CACHE_DIR", "here").output().unwrap();
+    refused(&relative, 125, &["CUTAP_CACHE_DIR=here: the path does not begin with /"]);
+    let unset = prints_preload(&folder.join("other")).env("CUTAP_CACHE_DIR", "").output().unwrap();
+    assert!(unset.status.success(), "an empty variable counts as unset: {}", err(&unset));
 }
 
 /// Runs a script as root in a mount namespace of its own; `None` where that is not allowed.
@@ -179,7 +212,7 @@ fn mounts_that_are_noexec_or_read_only_are_avoided() {
     );
     let Some(done) = in_namespace(&script) else { return };
     assert!(done.status.success(), "{}", err(&done));
-    assert_eq!(out(&done).lines().filter(|l| l.starts_with("/tmp/cutap-")).count(), 2, "{}", out(&done));
+    assert_eq!(out(&done).lines().filter(|l| l.starts_with("/var/cache/cutap/")).count(), 2, "{}", out(&done));
 }
 
 #[test]
@@ -195,27 +228,56 @@ fn a_read_only_cache_that_holds_all_is_used() {
     assert!(out(&done).starts_with(folder.0.to_str().unwrap()), "{}", out(&done));
 }
 
-/// A program of root's that becomes another user still finds what it is started with.
+/// Runs a program as root that becomes another user and reads the preload and the simulated driver, with this in front.
+/// The path of the preload that it printed.
+fn as_another_user(before: &str) -> Option<String> {
+    let script = format!(
+        "unset XDG_CACHE_HOME; other() {{ $CUTAP trace --sim -- setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"; }}
+         mount -t tmpfs -o mode=755 tmpfs /mnt; mount -t tmpfs -o mode=755 tmpfs /var/cache; {before}
+         other sh -c 'umask 077; cat $LD_PRELOAD | wc -c; cat ${{LD_LIBRARY_PATH%%:*}}/libcuda.so.1 | wc -c; echo $LD_PRELOAD'"
+    );
+    let done = in_namespace(&script)?;
+    assert!(done.status.success() && !err(&done).contains("cannot be preloaded"), "{before}: {}", err(&done));
+    let lines: Vec<String> = out(&done).lines().map(str::to_owned).collect();
+    assert!(lines[..2].iter().all(|bytes| bytes.parse::<u32>().unwrap() > 100_000), "{before}: {lines:?}");
+    Some(lines[2].clone())
+}
+
+/// Whatever root's home is like: its `.cache` is closed to others, or the home itself.
 #[test]
 fn what_root_starts_as_another_user_can_read_the_libraries() {
-    let folder = Folder::new("other-user");
+    for (before, place) in [
+        ("mkdir -m 700 /mnt/home; export HOME=/mnt/home", "/var/cache/cutap/"),
+        ("mkdir -m 755 /mnt/home; export HOME=/mnt/home", "/var/cache/cutap/"),
+        ("export HOME=/", "/var/cache/cutap/"),
+        ("unset HOME", "/var/cache/cutap/"),
+        ("umask 077", "/var/cache/cutap/"),
+        // An older cutap, or one that was stopped halfway, has left it closed.
+        ("mkdir -m 700 /var/cache/cutap", "/var/cache/cutap/"),
+        ("mount -o remount,ro /var/cache; mount -t tmpfs tmpfs /var/tmp", "/var/tmp/cutap-0/"),
+        ("chmod 700 /var/cache; mount -t tmpfs tmpfs /var/tmp", "/var/tmp/cutap-0/"),
+        ("mkdir -m 700 /mnt/closed; export XDG_CACHE_HOME=/mnt/closed/cache", "/var/cache/cutap/"),
+        ("export XDG_CACHE_HOME=/mnt/cache", "/mnt/cache/cutap/"),
+        ("umask 077; export CUTAP_CACHE_DIR=/mnt/named", "/mnt/named/"),
+    ] {
+        let Some(path) = as_another_user(before) else { return };
+        assert!(path.starts_with(place), "{before}: {path}");
+    }
+}
+
+/// The shared folders refuse programs but hide nothing: the program under test may lie in one of them. A mount of its own
+/// keeps it executable there.
+#[test]
+fn with_no_folder_at_all_one_sentence_says_why_for_each() {
+    let folder = Folder::new("with a space");
     let script = format!(
-        "mount -t tmpfs tmpfs /var/cache; chmod 700 {0}; export HOME={0}; unset XDG_CACHE_HOME
-         $CUTAP trace --sim -- setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'umask 077; cat $LD_PRELOAD | wc -c'
-         umask 077; rm -r /var/cache/cutap; $CUTAP trace --sim -- setpriv --reuid 65534 --clear-groups sh -c 'echo $LD_PRELOAD'",
+        "mount --bind $CUTAP $CUTAP; for m in /tmp /var/tmp /var/cache; do mount --rbind $m $m; done
+         mount -o remount,bind,noexec /tmp; mount -o remount,bind,ro /var/tmp
+         mount -o remount,bind,ro /var/cache
+         HOME='{}' XDG_CACHE_HOME= $CUTAP trace -- echo ran",
         folder.0.display()
     );
     let Some(done) = in_namespace(&script) else { return };
-    assert!(done.status.success() && !err(&done).contains("cannot be preloaded"), "{}", err(&done));
-    let lines: Vec<String> = out(&done).lines().map(str::to_owned).collect();
-    assert!(lines[0].parse::<u32>().unwrap() > 100_000 && lines[1].starts_with("/var/cache/cutap/"), "{lines:?}");
-}
-
-#[test]
-fn with_no_folder_at_all_one_sentence_says_why_for_each() {
-    let script = "mount -t tmpfs -o noexec tmpfs /tmp; mount -t tmpfs -o ro tmpfs /var/tmp
-        mkdir '/tmp/a b'; HOME='/tmp/a b' XDG_CACHE_HOME= $CUTAP trace -- echo ran";
-    let Some(done) = in_namespace(script) else { return };
     assert_eq!((done.status.code(), out(&done).as_str()), (Some(125), ""));
     let text = err(&done);
     for part in ["no folder can hold", "with a space", "noexec", "read-only", "set CUTAP_CACHE_DIR"] {

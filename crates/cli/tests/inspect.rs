@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{cutap, err, out};
+use support::{Folder, cutap, err, out};
 
 #[test]
 fn text_json_and_wrong_input() {
@@ -28,4 +28,29 @@ fn text_json_and_wrong_input() {
         err(&script),
         "cutap: cannot read /nonexistent: no such file or folder; give a program or library that is there and may be read\n"
     );
+}
+
+/// A file says what it is called: its SONAME and its name can hold what a terminal obeys, and what turns text around.
+#[test]
+fn names_that_a_terminal_would_obey() {
+    let folder = Folder::new("inspect-names");
+    let (code, soname) = (folder.join("l.c"), "lib\u{1b}[31mred\u{202e}os.so");
+    std::fs::write(&code, "int f(void) { return 1; }\n").unwrap();
+    let library = folder.join("l\u{1b}]0;title\u{7}\u{2066}.so");
+    let mut cc = std::process::Command::new("cc");
+    let built =
+        cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&code).arg(format!("-Wl,-soname,{soname}")).output();
+    if !built.is_ok_and(|b| b.status.success()) {
+        return eprintln!("skipped: a shared library (cc does not work here)");
+    }
+    let path = library.to_str().unwrap();
+    let text = cutap(&["inspect", path]).output().unwrap();
+    let shown = "l\\u{1b}]0;title\\u{7}\\u{2066}.so: shared library for x86-64, lib\\u{1b}[31mred\\u{202e}os.so\n";
+    assert!(out(&text).contains(shown), "{:?}", out(&text));
+    assert!(!out(&text).contains(['\u{1b}', '\u{7}', '\u{202e}', '\u{2066}']), "{:?}", out(&text));
+    let json = cutap(&["inspect", "--json", path]).output().unwrap();
+    let json: serde_json::Value = serde_json::from_str(&out(&json)).unwrap();
+    assert_eq!((json["soname"].as_str(), json["path"].as_str()), (Some(soname), Some(path)));
+    let missing = cutap(&["inspect", "/no\u{1b}[2J\u{202e}"]).output().unwrap();
+    assert!(err(&missing).contains("cannot read /no\\u{1b}[2J\\u{202e}: "), "{:?}", err(&missing));
 }

@@ -296,12 +296,28 @@ fn words_that_say_nothing() {
     let folder = Folder::new("odd-words");
     let run = |words: &[&str]| cutap(words).current_dir(&folder.0).output().unwrap();
     let ctl = "write cutap ctl PID on, off, filter FILTER, status or dump";
-    refused(&run(&["ctl", "1", "sideways"]), 125, &["sideways is nothing that it can do", ctl]);
+    refused(&run(&["ctl", "1", "sideways"]), 125, &["sideways is no command of cutap ctl", ctl]);
+    refused(&run(&["ctl", "status", "7"]), 125, &["the process precedes the command: write cutap ctl 7 status"]);
+    refused(&run(&["ctl", "4294967294", "status"]), 125, &["there is no process 4294967294; give the number of"]);
     refused(&run(&["ctl", "1"]), 125, &["what is to be done is missing", ctl]);
     refused(&run(&["record", "--range", "often", "--", "true"]), 125, &["takes profiler, and not often"]);
     refused(&run(&["record", "-o", "-", "--", "echo", "ran"]), 125, &["standard output is the program's own"]);
     refused(&run(&["trace", "-o", "-", "--", "echo", "ran"]), 125, &["standard output is the program's own"]);
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
+/// A process that has ended is still listed until its parent asks how it ended.
+#[test]
+fn ctl_of_a_process_that_has_ended() {
+    let mut child = Command::new("true").spawn().unwrap();
+    let stat = format!("/proc/{}/stat", child.id());
+    while !fs::read_to_string(&stat).unwrap().contains(") Z ") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = child.id().to_string();
+    let done = cutap(&["ctl", &pid, "status"]).output().unwrap();
+    refused(&done, 125, &[&format!("process {pid} has ended; give the number of a program that runs")]);
+    child.wait().unwrap();
 }
 
 /// What is printed and cannot be written is a failure, whatever it is.

@@ -3,7 +3,7 @@
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice, reason};
+use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice_on_file, reason};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::line::Line;
@@ -181,7 +181,11 @@ fn begin(options: &CollectorOptions, line: &mut Line) -> Result<()> {
     let emptied = file.and_then(|file| if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) });
     emptied.map_err(|e| {
         let what = if options.record { "recording" } else { "trace" };
-        Error::own(format!("cannot write the {what}: {}; {}", reason(&e), advice(&e, "write to another place with -o")))
+        Error::own(format!(
+            "cannot write the {what}: {}; {}",
+            reason(&e),
+            advice_on_file(&e, "write to another place with -o")
+        ))
     })
 }
 

@@ -35,13 +35,17 @@ pub struct Wanted<'a> {
     pub range: bool,
     /// Count calls and record none.
     pub count: bool,
+    /// Times and numbers of calls are wanted, and no arguments.
+    pub summary: bool,
     /// Stacks that are kept.
     pub stacks: &'a Kept,
 }
 
 /// The page of a new run; refused before its folder is made.
 pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
-    let recorded = wanted.filter.recorded();
+    // A flight recorder keeps the calls that were asked for as long as it can: nothing else takes their room.
+    let tracked = !wanted.count && !wanted.summary && !matches!(wanted.full, Full::Overwrite(_));
+    let recorded = wanted.filter.recorded(tracked);
     let rules = if wanted.only_hooks { "-* * *\n" } else { &recorded };
     fits(rules)?;
     let flags = [

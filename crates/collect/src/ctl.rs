@@ -2,7 +2,7 @@
 //! environment, or through its memory. Nothing is sent to the program, and nothing here waits for it.
 
 use crate::control::Page;
-use crate::error::{Error, Result, cannot, reason};
+use crate::error::{Error, Result, cannot};
 use crate::folder::own_uid;
 use crate::record::Recorder;
 use crate::written;
@@ -50,6 +50,10 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
         )),
         ErrorKind::PermissionDenied => {
             Error::own(format!("process {pid} belongs to another user; run cutap ctl as that user, or as root"))
+        }
+        // It waits for its parent to ask how it ended.
+        _ if e.raw_os_error() == Some(libc::ESRCH) => {
+            Error::own(format!("process {pid} has ended; give the number of a program that runs"))
         }
         _ => cannot("look at process", Path::new(who), &e, "give the number of the program"),
     })?;
@@ -130,6 +134,6 @@ pub fn dump(options: &DumpOptions) -> Result<()> {
     page.copying(false);
     done.map_err(|e| {
         recorder.cut_back(&e);
-        Error::own(format!("cannot write the recording to {}: {}; {advice}", path.display(), reason(&e)))
+        made(e)
     })
 }

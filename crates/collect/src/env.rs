@@ -52,6 +52,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         only_hooks: options.only_hooks,
         range: false,
         count: false,
+        summary: false,
         stacks: &stacks,
     };
     let page = control::page(wanted)?;

@@ -1,6 +1,7 @@
 //! Why we did not do what we were asked: one sentence (what, why, what to do) and an exit code.
 //! Nothing here may say "failed" without saying what to do next.
 
+use cutap_printable::printable;
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
@@ -87,7 +88,8 @@ pub fn reason(error: &std::io::Error) -> String {
         Some(libc::EFBIG) => return "the file size limit is reached (ulimit -f)".into(),
         Some(libc::EROFS) => return "the file system is read-only".into(),
         Some(libc::ENAMETOOLONG) => return "the path is too long".into(),
-        Some(libc::EACCES | libc::EPERM) => return "permission denied".into(),
+        Some(libc::EACCES) => return "permission denied".into(),
+        Some(libc::EPERM) => return "operation not permitted".into(),
         Some(libc::ENOENT) => return "no such file or folder".into(),
         Some(libc::ENOTDIR) => return "a part of the path is not a folder".into(),
         Some(libc::EISDIR) => return "it is a folder".into(),
@@ -101,33 +103,36 @@ pub fn reason(error: &std::io::Error) -> String {
 
 /// Says something on standard error; nobody there to read it is no reason to fail.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "cutap: {}", one_line(text));
-}
-
-/// A sentence for a terminal: a name in it may hold anything, and must neither break the line nor be obeyed.
-pub fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() {
-            true => line.extend(c.escape_debug()),
-            false => line.push(c),
-        }
-    }
-    line
+    let _ = writeln!(std::io::stderr(), "cutap: {}", printable(text));
 }
 
 /// What helps against an error of this kind wherever it comes from; else what is said here.
-pub(crate) fn advice<'a>(error: &std::io::Error, otherwise: &'a str) -> &'a str {
+pub(crate) fn advice(error: &std::io::Error, otherwise: &str) -> String {
     match error.raw_os_error() {
-        Some(libc::EMFILE) => "raise the limit of open files (ulimit -n)",
-        Some(libc::ENFILE) => "end some programs, or raise fs.file-max",
-        Some(libc::ENOMEM) => "end some programs, or raise the limit of memory (ulimit -v)",
-        Some(libc::EAGAIN) => "end some processes, or raise their limit (ulimit -u)",
-        _ => otherwise,
+        Some(libc::EMFILE) => "raise the limit of open files (ulimit -n)".into(),
+        Some(libc::ENFILE) => "end some programs, or raise fs.file-max".into(),
+        Some(libc::ENOMEM) => "end some programs, or raise the limit of memory (ulimit -v)".into(),
+        Some(libc::EAGAIN) => "end some processes, or raise their limit (ulimit -u)".into(),
+        _ => otherwise.into(),
+    }
+}
+
+/// The same of a file that is written.
+pub(crate) fn advice_on_file(error: &std::io::Error, otherwise: &str) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC) => format!("free some space on its disk (df, df -i), or {otherwise}"),
+        Some(libc::EDQUOT) => format!("remove some of your files there, or {otherwise}"),
+        // Who may not write by the file's mode gets EACCES.
+        Some(libc::EPERM) => {
+            format!(
+                "see with lsattr whether it, or its folder, is marked i or a (chattr -ia takes the marks away), or {otherwise}"
+            )
+        }
+        _ => advice(error, otherwise),
     }
 }
 
 /// `cannot WHAT PATH: REASON; ADVICE`.
 pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error, advice: &str) -> Error {
-    Error::own(format!("cannot {what} {}: {}; {}", path.display(), reason(error), crate::error::advice(error, advice)))
+    Error::own(format!("cannot {what} {}: {}; {}", path.display(), reason(error), advice_on_file(error, advice)))
 }

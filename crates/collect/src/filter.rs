@@ -12,7 +12,9 @@ pub fn filter(text: Option<&str>) -> Result<Filter> {
 /// Rules of a control page as the text that they came from.
 pub fn text_of(rules: &str) -> String {
     let mut terms: Vec<String> = Vec::new();
-    for (rule, next) in rules.lines().filter_map(|line| Some((line, line.split_at_checked(1)?.1))) {
+    for (rule, next) in
+        rules.lines().filter(|line| !line.starts_with('~')).filter_map(|line| Some((line, line.split_at_checked(1)?.1)))
+    {
         let not = if rule.starts_with('-') { "!" } else { "" };
         let mut words = next.split(' ');
         let (layer, library, name) = (words.next(), words.next().unwrap_or("*"), words.next().unwrap_or("*"));

@@ -4,7 +4,7 @@
 
 use crate::collector::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice, reason, say};
+use crate::error::{Error, OWN_FAILURE, Result, UNREAD, UNWRITTEN, advice, reason, say};
 use crate::spool::Spool;
 use crate::sums::Sums;
 use crate::written;
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
@@ -216,11 +216,27 @@ pub fn ready(mut collector: Collector) -> Result<Collector> {
                 }
             }
             _ => {
-                let _ = collector.process.wait();
-                let text = "the collector did not start (its reason stands above); the program was not run";
-                return Err(Error::own(text));
+                return Err(Error::own(not_ready(collector.process.wait().ok())));
             }
         }
+    }
+}
+
+/// What is said of a collector that has ended instead of draining.
+fn not_ready(status: Option<ExitStatus>) -> String {
+    match status {
+        // It has said why.
+        Some(status) if status.code() == Some(OWN_FAILURE.into()) => {
+            "the collector did not start (its reason stands above); the program was not run".into()
+        }
+        Some(status) if status.signal().is_some() => format!(
+            "the collector was killed before it was ready ({status}), so the program was not run; keep others from killing it: \
+             gdb needs set follow-fork-mode parent"
+        ),
+        Some(status) => {
+            format!("the collector ended before it was ready ({status}); the program was not run, start it again")
+        }
+        None => "the collector ended before it was ready; the program was not run, start it again".into(),
     }
 }
 

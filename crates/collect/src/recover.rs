@@ -2,7 +2,7 @@
 //! was killed, or a new one. The folder is only read.
 
 use crate::control::Page;
-use crate::error::{Error, Result, cannot, reason, say};
+use crate::error::{Error, Result, cannot, say};
 use crate::record::{Look, Recorder};
 use crate::show::{read_by_another, readable};
 use crate::written;
@@ -82,7 +82,7 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
         Ok(false) => Err(Error::own(format!("{} holds another run than {}; {advice}", path.display(), run.display()))),
         Err(e) => {
             recorder.cut_back(&e);
-            Err(Error::own(format!("cannot write the recording to {}: {}; {advice}", path.display(), reason(&e))))
+            Err(made(e))
         }
     }
 }

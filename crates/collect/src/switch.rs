@@ -8,6 +8,7 @@ use crate::ctl::run_of;
 use crate::error::{Error, Result, cannot};
 use crate::filter::{filter, text_of};
 use crate::outlive::Outliving;
+use cutap_printable::printable;
 use cutap_trace::{Filter, living};
 use cutap_wire::control::{
     COLLECTOR_ATTACHED, COLLECTOR_GONE, COLLECTOR_NEVER, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON,
@@ -213,7 +214,7 @@ fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
         COLLECTOR_NEVER => "none so far: calls stay in the run folder",
         _ => "has left",
     };
-    let mut text = format!("run folder: {}\nrecording: {state}\n", run.display());
+    let mut text = format!("run folder: {}\nrecording: {state}\n", printable(&run.to_string_lossy()));
     if page.flags() & RANGE != 0 {
         text += "range: between cuProfilerStart and cuProfilerStop, in each process for itself\n";
     }
@@ -223,6 +224,8 @@ fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
     for process in processes(&run) {
         let name = process.file_name().unwrap_or_default().to_string_lossy();
         let number = name.trim_start_matches('p').split('-').next().unwrap_or("?");
+        let number = printable(number);
+        let number = &*number;
         let mapped = format!("{}/", process.display());
         let _ = match living.iter().find(|(_, maps)| maps.contains(&mapped)) {
             Some((pid, _)) => {

@@ -13,7 +13,9 @@ use crate::inherited::Inherited;
 use crate::keeper::{Keeper, ready};
 use crate::not_recorded::not_recorded;
 use crate::output::Form;
+use crate::output_name::expand;
 use crate::pack::pack_recorded;
+use crate::previous::{DEFAULT, Previous};
 use crate::stacks::{Kept, Stacks};
 use crate::unpack::{Embedded, unpack};
 use crate::written;
@@ -35,8 +37,10 @@ pub struct TraceOptions {
     pub form: Form,
     /// Do not print: put what the rings hold into a recording.
     pub record: bool,
-    /// Where to print, if not on standard error.
+    /// Where to print, if not on standard error; or where to record, if not to the default file. A pattern.
     pub output: Option<PathBuf>,
+    /// Record over a file that is no recording.
+    pub force: bool,
     /// Use the simulated driver.
     pub sim: bool,
     /// Leave children alone.
@@ -78,14 +82,24 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let started = std::iter::once(&program.path).chain(&program.interpreters).chain(&hooks.0);
     let mut used: Vec<&OsStr> = started.map(|path| path.as_os_str()).collect();
     used.extend(options.args.iter().map(|a| a.as_os_str()));
-    let named = options.output.as_deref();
+    let named = options.output.as_deref().map(expand).transpose()?;
+    let is_default = options.record && named.is_none();
+    let named = named.or(is_default.then(|| PathBuf::from(DEFAULT)));
+    let named = named.as_deref();
     let new = named.filter(|path| !path.exists());
-    let output = named.map(|path| written::open(path, options.record, &used)).transpose()?;
+    let open = |path| written::open(path, options.record, options.force, &used);
     // What was there is emptied by the collector, when all stands that is needed.
-    let mut made = written::Made(new);
+    let (mut output, mut made) = (named.map(open).transpose()?, written::Made(new));
+    // A link keeps its place: what it leads to is written over.
+    let keeps = named.filter(|path| is_default && !path.is_symlink());
+    let mut previous = None;
+    if let Some((path, there)) = keeps.zip(output.take_if(|there| keeps.is_some() && !is_empty(there))) {
+        let (kept, new) = Previous::beside(path, there, options.force)?;
+        (previous, output) = (Some(kept), Some(new));
+    }
     let run = Run::new(options, &filter, &stacks, &hooks)?;
     // It makes itself ready while the libraries are looked at.
-    let mut keeper = keeper(options, &run, output)?;
+    let mut keeper = keeper(options, &run, named.zip(output))?;
     let mut collector = keeper.begin()?;
     let unpacked = unpack(embedded, options.sim).inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
@@ -98,6 +112,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
     given.release();
     made.0 = None;
+    previous.into_iter().for_each(Previous::put_aside);
 
     // As soon as it is known: a program may run for days with a hook that nothing calls.
     let mut vain = Vec::new();
@@ -118,7 +133,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     say_vain(if in_vain { hooks::in_vain(&run.path) } else { hooks::not_called(&run.path) });
     // Of one that could not be written somebody has said so: what was not recorded is counted until it is recovered.
     if options.record && !keeper.unwritten {
-        let gone = options.output.as_deref().filter(|_| !stays && !run.path.join(cutap_wire::control::FILE).exists());
+        let gone = named.filter(|_| !stays && !run.path.join(cutap_wire::control::FILE).exists());
         if let Some(file) = gone {
             let (run, file) = (run.path.display(), file.display());
             say(&format!(
@@ -134,7 +149,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         unwritten = true;
     }
     let over = options.record && !unwritten && !keeper.keep && !stays;
-    if let Some(file) = options.output.as_deref().filter(|_| over) {
+    if let Some(file) = named.filter(|_| over) {
         unwritten = !pack_recorded(file, keeper.output());
     }
     Ok(match ended {
@@ -162,6 +177,7 @@ impl Run {
             only_hooks: options.form.quiet,
             range: options.range,
             count: options.form.counts,
+            summary: options.form.summary,
             stacks,
         };
         let page = control::page(wanted)?;
@@ -223,9 +239,10 @@ fn module_folder(path: &Path) -> Result<PathBuf> {
 }
 
 /// What starts the collectors.
-fn keeper(options: &TraceOptions, run: &Run, output: Option<File>) -> Result<Keeper> {
+fn keeper(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) -> Result<Keeper> {
+    let named = output.as_ref().map(|(path, _)| path.to_path_buf());
     let output: OwnedFd = match output {
-        Some(file) => file.into(),
+        Some((_, file)) => file.into(),
         None => std::io::stderr()
             .as_fd()
             .try_clone_to_owned()
@@ -238,9 +255,13 @@ fn keeper(options: &TraceOptions, run: &Run, output: Option<File>) -> Result<Kee
         record: options.record,
         temporary: run.temporary,
         again: false,
-        own_file: options.output.is_some(),
+        own_file: named.is_some(),
         spool: None,
         total: options.full.total().unwrap_or(0),
     };
-    Ok(Keeper::new(told, output, options.output.clone()))
+    Ok(Keeper::new(told, output, named))
+}
+
+fn is_empty(file: &File) -> bool {
+    file.metadata().is_ok_and(|data| data.len() == 0)
 }

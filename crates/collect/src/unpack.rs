@@ -1,13 +1,13 @@
-//! The libraries that travel inside `cutap`, put where the dynamic loader can find them: a private
-//! folder named after their content; root's, which others may read, for what root starts may become another user. A start looks at every byte before it uses them, replaces what
-//! differs, and uses no folder that another user owns, may write to, or that LD_PRELOAD cannot carry.
-//! Many starts at once are fine: files appear whole, by rename, and all say the same.
+//! The libraries that travel inside `cutap`, put where the dynamic loader can find them: a folder named after their content,
+//! to which only its owner may write. Other users may read what root unpacks, as a program that root starts may become one of
+//! them. A start looks at every byte before it uses them, replaces what differs, and uses no folder that another user owns,
+//! may write to, or that LD_PRELOAD cannot carry. Many starts at once are fine: files appear whole, by rename, and all say the same.
 
 use crate::environment::{PRELOAD, can_be_preloaded};
 use crate::error::{Error, Result, reason};
 use crate::folder::{own_uid, private};
 use std::ffi::CString;
-use std::fs::{DirBuilder, OpenOptions, Permissions, set_permissions};
+use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions, set_permissions};
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -37,55 +37,71 @@ pub struct Unpacked {
 
 /// Unpacks them, or finds them unpacked; the simulated driver only where it is wanted.
 pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
+    if let Some(named) = std::env::var_os(NAMED).filter(|path| !path.is_empty()) {
+        let base = Path::new(&named);
+        let why = match base.is_absolute() {
+            true => match into(base, is_open(base), embedded, sim) {
+                Ok(done) => return Ok(done),
+                Err(why) => why,
+            },
+            false => "the path does not begin with /".into(),
+        };
+        return Err(Error::own(format!(
+            "cannot unpack cutap's libraries into {NAMED}={}: {why}; set {NAMED} to a private folder where programs may run, \
+             or unset it",
+            base.display()
+        )));
+    }
     let mut refused = Vec::new();
     for base in bases() {
-        match into(&base, embedded, sim) {
+        match into(&base, base.parent().is_some_and(is_open), embedded, sim) {
             Ok(done) => return Ok(done),
             Err(why) => refused.push(format!("{} ({why})", base.display())),
         }
     }
     Err(Error::own(format!(
-        "no folder can hold cutap's libraries: {}; set CUTAP_CACHE_DIR to a private folder where programs may run",
+        "no folder can hold cutap's libraries: {}; set {NAMED} to a private folder where programs may run",
         refused.join(", ")
     )))
 }
 
-/// Root's, where its home is closed to others. Files there are for all to read.
-const OPEN: &str = "/var/cache/cutap";
+/// The environment variable that names the folder; no other one is tried then.
+const NAMED: &str = "CUTAP_CACHE_DIR";
 
-/// In the order in which they are tried. What is set to a relative path is not set.
+/// In the order in which they are tried. A variable with a relative path counts as unset.
 fn bases() -> Vec<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let mut all = Vec::new();
-    all.extend(set("CUTAP_CACHE_DIR"));
+    let uid = own_uid();
     // A home that is not there (a service's /nonexistent) is not made.
-    let home = set("HOME").filter(|home| home.is_dir());
-    // What root starts may become another user, who cannot go through root's home.
-    if own_uid() == 0 && set("XDG_CACHE_HOME").is_none() && !home.as_deref().is_none_or(is_open) {
-        all.push(PathBuf::from(OPEN));
+    let in_home = set("HOME").filter(|home| home.is_dir()).map(|home| home.join(".cache/cutap"));
+    let in_cache = set("XDG_CACHE_HOME").map(|path| path.join("cutap"));
+    let in_var = PathBuf::from(format!("/var/tmp/cutap-{uid}"));
+    let in_tmp = PathBuf::from(format!("/tmp/cutap-{uid}"));
+    if uid != 0 {
+        return [in_cache.or(in_home), Some(in_tmp), Some(in_var)].into_iter().flatten().collect();
     }
-    all.extend(set("XDG_CACHE_HOME").or_else(|| Some(home?.join(".cache"))).map(|p| p.join("cutap")));
-    all.push(PathBuf::from(format!("/tmp/cutap-{}", own_uid())));
-    all.push(PathBuf::from(format!("/var/tmp/cutap-{}", own_uid())));
+    // A program of root's may become another user, to whom root's home is closed, or a folder in it.
+    let all = [in_cache, Some("/var/cache/cutap".into()), Some(in_var), Some(in_tmp), in_home];
+    let mut all: Vec<PathBuf> = all.into_iter().flatten().collect();
+    all.sort_by_key(|base| !base.parent().is_some_and(is_open));
     all
 }
 
-/// Anybody may go through a folder.
+/// Every user may go through a folder and all that are above it; those that are not there yet are made so.
 fn is_open(folder: &Path) -> bool {
-    folder.ancestors().all(|f| f.metadata().is_ok_and(|data| data.mode() & 0o001 != 0))
+    folder.ancestors().filter_map(|f| f.metadata().ok()).all(|data| data.mode() & 0o001 != 0)
 }
 
-fn into(base: &Path, embedded: Embedded, with_sim: bool) -> std::result::Result<Unpacked, String> {
-    let (folder, others) = (base.join(embedded.name), base == Path::new(OPEN));
+/// `open`: every user may go through the folders above it.
+fn into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::result::Result<Unpacked, String> {
+    let folder = base.join(embedded.name);
     if !can_be_preloaded(&folder) {
         return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
     }
+    let others = open && own_uid() == 0;
     // One level at most: a home that does not exist is nothing to be made by us.
-    if let Some(parent) = base.parent().filter(|p| !p.is_dir()) {
-        match DirBuilder::new().mode(0o700).create(parent) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(reason(&e)),
-            _ => {}
-        }
+    if let Some(above) = base.parent().filter(|p| !p.is_dir()) {
+        own_folder(above, others)?;
     }
     let sim = folder.join("sim");
     for made in [base, &folder, &sim] {
@@ -107,8 +123,6 @@ fn into(base: &Path, embedded: Embedded, with_sim: bool) -> std::result::Result<
 fn own_folder(path: &Path, others: bool) -> std::result::Result<(), String> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists && !path.is_dir() => return Err(reason(&e)),
-        // Whatever the umask says.
-        Ok(()) if others => set_permissions(path, Permissions::from_mode(0o755)).map_err(|e| reason(&e))?,
         _ => {}
     }
     // Not followed: a link is not a folder of ours, wherever it leads.
@@ -117,13 +131,28 @@ fn own_folder(path: &Path, others: bool) -> std::result::Result<(), String> {
         () if !data.is_dir() => Err("something that is not a folder stands there".into()),
         () if data.uid() != own_uid() => Err("it belongs to another user".into()),
         () if !private(&data) => Err("others may write to it".into()),
+        () if others => {
+            open_to_readers(path, &data, 0o755);
+            Ok(())
+        }
         () => Ok(()),
+    }
+}
+
+/// Gives other users the right to read, whatever the umask says, and in what an older cutap made. On a read-only file system
+/// it stays as it is: root itself can still read it.
+fn open_to_readers(path: &Path, data: &Metadata, mode: u32) {
+    if data.mode() & mode != mode {
+        let _ = set_permissions(path, Permissions::from_mode(mode));
     }
 }
 
 /// Puts a file there, unless it is there already, byte by byte.
 fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<(), String> {
-    if is_there(path, content) {
+    if let Some(data) = there(path, content) {
+        if others {
+            open_to_readers(path, &data, 0o644);
+        }
         return Ok(());
     }
     // A name that nobody else uses: the process, and a counter for the threads of a test.
@@ -144,23 +173,24 @@ fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<()
         let _ = std::fs::remove_file(&temporary);
         return Err(reason(&e));
     }
-    match is_there(path, content) {
-        true => Ok(()),
-        false => Err("what was written there reads back differently".into()),
+    match there(path, content) {
+        Some(_) => Ok(()),
+        None => Err("what was written there reads back differently".into()),
     }
 }
 
-/// The file is ours alone and holds exactly this.
-fn is_there(path: &Path, content: &[u8]) -> bool {
-    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path) else { return false };
-    let Ok(data) = file.metadata() else { return false };
+/// The file, if it is ours alone and holds exactly this.
+fn there(path: &Path, content: &[u8]) -> Option<Metadata> {
+    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
+    let data = file.metadata().ok()?;
     let mut found = Vec::new();
-    data.is_file()
+    let same = data.is_file()
         && data.uid() == own_uid()
         && private(&data)
         && data.len() == content.len() as u64
         && file.read_to_end(&mut found).is_ok()
-        && found == content
+        && found == content;
+    same.then_some(data)
 }
 
 fn may_not_execute(folder: &Path) -> bool {

@@ -10,8 +10,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Opens it, and leaves it as it is: what can be refused later must not have cost anything. A recording must be read too by a collector that goes on with it. `used` are the program, what
-/// starts it, its arguments, and hook libraries.
-pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
+/// starts it, its arguments, and hook libraries. With `force` a recording may take the place of any file.
+pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<File> {
     let what = if record { "write the recording to" } else { "write the trace to" };
     let advice = "give a file that you may write with -o FILE";
     let there = metadata(path).ok();
@@ -57,7 +57,20 @@ pub fn open(path: &Path, record: bool, used: &[&OsStr]) -> Result<File> {
     if !lock(&file) {
         return Err(refuse("another cutap is writing to it"));
     }
+    if record && !force && !is_recording(&file) {
+        let path = path.display();
+        return Err(Error::own(format!(
+            "cannot {what} {path}: it holds something that is no recording; give another file with -o FILE, or --force to write over it"
+        )));
+    }
     Ok(file)
+}
+
+/// Whether a file is empty or begins as a recording does.
+pub fn is_recording(file: &File) -> bool {
+    let mut first = [0; 8];
+    let read = file.read_at(&mut first, 0);
+    read.is_ok_and(|bytes| cutap_file::MAGIC.to_le_bytes().starts_with(&first[..bytes]))
 }
 
 /// Opening a pipe waits for its reader: that must not look as if nothing happened. What is given back is kept until the pipe is open, for a reader

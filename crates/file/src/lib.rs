@@ -4,6 +4,7 @@
 //!
 //! Nothing here knows a call, opens a file or decides what is written when. Nothing here may panic on
 //! bytes that were cut off, damaged or made to harm.
+#![warn(missing_docs)]
 
 mod block;
 mod head;

@@ -124,6 +124,7 @@ struct cutap_host {
     const void *(*caller)(const struct cutap_call *);
     int (*starting)(const struct cutap_call *);
     int (*output)(struct cutap_call *, int index, const void *from, size_t bytes); /* of cutap whose size covers it */
+    void (*unknown)(const struct cutap_call *, const char *name, size_t length);                   /* of cutap whose size covers it */
 };
 
 #define CUTAP_EXPORT __attribute__((visibility("default")))
@@ -167,7 +168,7 @@ CUTAP_INLINE int cutap_want(uint32_t layers, const char *name, cutap_function_of
 /* A variable of the environment, or NULL. */
 CUTAP_INLINE const char *cutap_environment(const char *name) { return cutap->environment(name); }
 
-/* Number of a parameter by its name as NVIDIA's headers have it, or CUTAP_NO_SUCH. */
+/* Number of a parameter by its name as NVIDIA's headers have it, or CUTAP_NO_SUCH: ask this to find out whether a function has it. */
 CUTAP_INLINE int cutap_index(const struct cutap_call *call, const char *parameter) {
     return cutap->index(call->function, parameter);
 }
@@ -202,18 +203,25 @@ CUTAP_INLINE double cutap_float_at(const struct cutap_call *call, int index) {
     return wide;
 }
 
-/* Arguments by name. */
+/* The same for a hook that reads the argument: cutap reports a name that the function does not have, once, at the end. */
+CUTAP_INLINE int cutap_read_index(const struct cutap_call *call, const char *name) {
+    int index = cutap_index(call, name);
+    if (index == CUTAP_NO_SUCH && cutap->size >= offsetof(struct cutap_host, unknown) + sizeof cutap->unknown)
+        cutap->unknown(call, name, strlen(name));
+    return index;
+}
+/* Arguments by name. One that is not there is 0, and is reported. */
 CUTAP_INLINE uint64_t cutap_unsigned(const struct cutap_call *call, const char *name) {
-    return cutap_unsigned_at(call, cutap_index(call, name));
+    return cutap_unsigned_at(call, cutap_read_index(call, name));
 }
 CUTAP_INLINE int64_t cutap_signed(const struct cutap_call *call, const char *name) {
-    return cutap_signed_at(call, cutap_index(call, name));
+    return cutap_signed_at(call, cutap_read_index(call, name));
 }
 CUTAP_INLINE void *cutap_pointer(const struct cutap_call *call, const char *name) {
-    return cutap_pointer_at(call, cutap_index(call, name));
+    return cutap_pointer_at(call, cutap_read_index(call, name));
 }
 CUTAP_INLINE double cutap_float(const struct cutap_call *call, const char *name) {
-    return cutap_float_at(call, cutap_index(call, name));
+    return cutap_float_at(call, cutap_read_index(call, name));
 }
 
 /* Changes an integer, a handle or a pointer, in before. */

@@ -93,9 +93,21 @@ impl Call<'_> {
     pub fn word(&mut self) -> &mut u64 {
         &mut self.0.word
     }
+    /// Number of a parameter that is read. cutap reports a name that the function does not have, once, at the end;
+    /// [`Function::index`] asks without that.
+    fn read_index(&self, name: &str) -> Option<usize> {
+        let found = self.function().index(name);
+        // An older cutap has a shorter host.
+        let covers = |h: &&contract::Host| h.size as usize >= size_of::<contract::Host>();
+        if let Some(host) = host().filter(covers).filter(|_| found.is_none()) {
+            // SAFETY: the host's function, with its own call and a text of this length.
+            unsafe { (host.unknown)(self.0, name.as_ptr().cast(), name.len()) };
+        }
+        found
+    }
     /// An integer, handle or address by the parameter's name; 0 if there is no such parameter.
     pub fn unsigned(&self, name: &str) -> u64 {
-        self.function().index(name).map_or(0, |n| self.unsigned_at(n))
+        self.read_index(name).map_or(0, |n| self.unsigned_at(n))
     }
     /// The same by number.
     pub fn unsigned_at(&self, n: usize) -> u64 {
@@ -106,7 +118,7 @@ impl Call<'_> {
     }
     /// An integer with its sign.
     pub fn signed(&self, name: &str) -> i64 {
-        self.function().index(name).map_or(0, |n| self.signed_at(n))
+        self.read_index(name).map_or(0, |n| self.signed_at(n))
     }
     /// The same by number.
     pub fn signed_at(&self, n: usize) -> i64 {
@@ -124,7 +136,7 @@ impl Call<'_> {
     }
     /// A float or a double.
     pub fn float(&self, name: &str) -> f64 {
-        self.function().index(name).map_or(0.0, |n| self.float_at(n))
+        self.read_index(name).map_or(0.0, |n| self.float_at(n))
     }
     /// The same by number.
     pub fn float_at(&self, n: usize) -> f64 {
@@ -200,7 +212,8 @@ impl Call<'_> {
     /// # Safety
     /// As of [`Call::output`].
     pub unsafe fn output_at<T: Copy>(&mut self, n: usize, value: T) -> Result<(), Refused> {
-        let host = host().filter(|h| h.size as usize >= size_of::<contract::Host>()).ok_or(Refused::Cannot)?;
+        let covers = |h: &&contract::Host| h.size as usize >= core::mem::offset_of!(contract::Host, unknown);
+        let host = host().filter(covers).ok_or(Refused::Cannot)?;
         // SAFETY: the host's function, with its own call; the rest is the caller's promise.
         done(unsafe { (host.output)(self.0, n as c_int, (&raw const value).cast(), size_of::<T>()) })
     }

@@ -169,6 +169,8 @@ pub struct Host {
     pub starting: unsafe extern "C" fn(*const Call) -> c_int,
     /// Writes what a pointer of the call leads to.
     pub output: unsafe extern "C" fn(*mut Call, c_int, *const c_void, usize) -> c_int,
+    /// The hook has read an argument by this name, which is no parameter's, and is so long: it is reported at the end.
+    pub unknown: unsafe extern "C" fn(*const Call, *const c_char, usize),
 }
 
 /// The entry point.

@@ -22,6 +22,7 @@
 //! The functions of a hook run on the program's own threads, in the middle of its calls. A panic in one
 //! ends the program.
 #![no_std]
+#![warn(missing_docs)]
 
 mod call;
 pub mod contract;

@@ -1,6 +1,7 @@
 //! The report as text: facts first, then what follows from them.
 
 use crate::report::{Kind, Report};
+use cutap_printable::printable;
 use std::fmt::{Display, Formatter, Result};
 
 /// So many names of functions are shown; JSON has all.
@@ -14,9 +15,9 @@ impl Display for Report {
             Kind::Library => "shared library",
             Kind::Other => "object",
         };
-        write!(f, "{}: {kind} for {}", self.path, self.machine)?;
+        write!(f, "{}: {kind} for {}", printable(&self.path), self.machine)?;
         match &self.soname {
-            Some(soname) => writeln!(f, ", {soname}")?,
+            Some(soname) => writeln!(f, ", {}", printable(soname))?,
             None => writeln!(f)?,
         }
         for link in &self.links {
@@ -52,7 +53,7 @@ impl Display for Report {
 }
 
 fn line(f: &mut Formatter<'_>, head: &str, text: &str) -> Result {
-    writeln!(f, "  {head:<9} {text}")
+    writeln!(f, "  {head:<9} {}", printable(text))
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {

@@ -11,6 +11,7 @@ use toml::Spanned;
 struct Raw {
     blocks: Vec<Blocks>,
     resets: Vec<Group>,
+    contexts: Vec<Group>,
     hands_out: Vec<Group>,
     begins_capture: Vec<Group>,
     ends_capture: Vec<Group>,
@@ -36,6 +37,7 @@ pub(crate) struct Behaviour {
     /// Why it blocks.
     pub(crate) blocks: BTreeMap<String, String>,
     pub(crate) resets: BTreeSet<String>,
+    pub(crate) contexts: BTreeSet<String>,
     /// Patterns of names.
     pub(crate) hands_out: BTreeSet<String>,
     pub(crate) begins_capture: BTreeSet<String>,
@@ -57,14 +59,21 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, E
             }
         }
     }
-    let [resets, begins_capture, ends_capture] =
-        [raw.resets, raw.begins_capture, raw.ends_capture].map(|groups| names(&source, groups, known));
+    let [resets, contexts, begins_capture, ends_capture] =
+        [raw.resets, raw.contexts, raw.begins_capture, raw.ends_capture].map(|groups| names(&source, groups, known));
     let mut hands_out = BTreeSet::new();
     for group in raw.hands_out {
         said(&source, &group.source)?;
         hands_out.extend(group.functions.into_iter().map(Spanned::into_inner));
     }
-    Ok(Behaviour { blocks, resets: resets?, hands_out, begins_capture: begins_capture?, ends_capture: ends_capture? })
+    Ok(Behaviour {
+        blocks,
+        resets: resets?,
+        contexts: contexts?,
+        hands_out,
+        begins_capture: begins_capture?,
+        ends_capture: ends_capture?,
+    })
 }
 
 /// The functions of these groups, each of which exists.
@@ -104,7 +113,7 @@ mod tests {
     #[test]
     fn names_that_do_not_exist_are_errors() {
         let folder = std::env::temp_dir().join(format!("cutap-behaviour-{}.toml", std::process::id()));
-        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n[[begins_capture]]\nsource = \"s\"\nfunctions = []\n[[ends_capture]]\nsource = \"s\"\nfunctions = []\n";
+        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[contexts]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n[[begins_capture]]\nsource = \"s\"\nfunctions = []\n[[ends_capture]]\nsource = \"s\"\nfunctions = []\n";
         std::fs::write(&folder, text).unwrap();
         let known = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
         assert_eq!(read(&folder, &known(&["cuA", "cuB_v2"])).ok().map(|b| b.blocks.len()), Some(2));

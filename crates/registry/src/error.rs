@@ -57,3 +57,16 @@ impl Source {
         })
     }
 }
+
+/// Where something stands, for errors about it.
+#[derive(Clone, Copy)]
+pub(crate) struct Location<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) at: usize,
+}
+
+impl Location<'_> {
+    pub(crate) fn error(self, message: String) -> Error {
+        self.source.error(self.at, message)
+    }
+}

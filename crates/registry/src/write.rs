@@ -37,6 +37,8 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     }
     out.push_str("];\n");
     list(&mut out, "RESETS", "Functions that end all that a process had on a device; sorted.", behaviour.resets.iter());
+    let about = "Functions that change which context a thread works with, or make or end one; sorted.";
+    list(&mut out, "CONTEXTS", about, behaviour.contexts.iter());
     let about =
         "Names of functions whose handles are of something that was there before, with `*`; not those with `!`.";
     list(&mut out, "HANDS_OUT", about, behaviour.hands_out.iter());

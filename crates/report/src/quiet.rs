@@ -2,7 +2,9 @@
 
 use crate::Output;
 use cutap_trace::{End, Event};
-use cutap_wire::count::{HOOK_ABSENT, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT};
+use cutap_wire::count::{
+    HOOK_ABSENT, HOOK_NO_PARAMETER, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT,
+};
 use std::io;
 
 /// The output without calls.
@@ -26,7 +28,7 @@ impl<W: io::Write + Send> Output for Quiet<W> {
         Ok(())
     }
     fn end(&mut self, end: &End) -> io::Result<()> {
-        let all = [HOOK_ABSENT, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT];
+        let all = [HOOK_ABSENT, HOOK_NO_PARAMETER, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT];
         let ours = |reason| all.contains(&reason);
         for count in end.counts.iter().filter(|c| ours(c.reason)) {
             writeln!(self.out, "cutap: {}", end.counted(count.reason, count.count))?;

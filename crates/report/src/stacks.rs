@@ -1,5 +1,6 @@
 //! The stack that a call was made on: a line a frame in the text, a list in JSON.
 
+use cutap_printable::printable;
 use cutap_trace::{Call, Frame, Stack, StackEnd};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -14,7 +15,7 @@ pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
         let _ = write!(to, "+{into:#x}");
     }
     if let Some((file, line)) = &frame.source {
-        let _ = write!(to, " {}:{line}", short(file));
+        let _ = write!(to, " {}:{line}", printable(short(file)));
     }
     if let (Some(_), Some(object)) = (&frame.function, &frame.object) {
         let _ = write!(to, " [{object}]");

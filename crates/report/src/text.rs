@@ -370,7 +370,7 @@ fn tag(call: &Call, to: &mut String) {
 /// A look-up as it was asked for.
 fn asked(lookup: &Lookup) -> String {
     use cutap_trace::LookupKind::*;
-    let name = lookup.name.escape_debug();
+    let name = lookup.name.replace('"', "\\\"");
     match lookup.kind {
         Dlsym | Dlvsym => {
             let function = if lookup.kind == Dlsym { "dlsym" } else { "dlvsym" };

@@ -185,8 +185,7 @@ fn write_text(text: &Text, to: &mut String) {
         match c {
             '"' => to.push_str("\\\""),
             '\\' => to.push_str("\\\\"),
-            c if c.is_control() => to.extend(c.escape_debug()),
-            c => to.push(c),
+            c => cutap_printable::push(c, to),
         }
     }
     to.push('"');

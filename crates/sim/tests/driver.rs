@@ -65,6 +65,16 @@ fn ranges() {
     checks("ranges");
 }
 
+/// Too large for the process's own limits: an error at once, not a search of the address space.
+#[test]
+fn limited_address_space_and_data() {
+    let program = program("limited", "plain", &["-rdynamic"]);
+    for what in ["address space", "data"] {
+        let output = succeed(on_sim(&program).arg(what));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n", "{what}");
+    }
+}
+
 #[test]
 fn objects() {
     checks("objects");

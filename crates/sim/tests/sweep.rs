@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{on_sim, program, sim, succeed};
+use common::{on_sim, program, scratch, sim, succeed};
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::{Count, Dir, Function, Param, Rule, Type};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,6 +63,7 @@ fn nothing_crashes_hangs_or_takes_an_absurd_list() {
     }
     let mut child = on_sim(&program("sweep", "plain", &[]))
         .env_remove("CUTAP_SIM_REPORT")
+        .current_dir(scratch()) // a graph is printed into the file `f`
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

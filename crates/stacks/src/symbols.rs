@@ -65,7 +65,7 @@ pub fn demangle(name: &str) -> Arc<str> {
 
 /// A name goes to a terminal and must not be obeyed.
 fn clean(text: &str) -> Arc<str> {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect::<String>().into()
+    cutap_printable::printable(text).into()
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(&*demangle("_ZN3foo3barEi"), "foo::bar");
         assert_eq!(&*demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
         assert_eq!(&*demangle("memcpy@@GLIBC_2.14"), "memcpy");
-        assert_eq!(&*demangle("main\u{1b}[31m"), "main\u{fffd}[31m");
+        assert_eq!(&*demangle("main\u{1b}[31m"), "main\\u{1b}[31m");
     }
 
     #[test]

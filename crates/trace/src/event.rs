@@ -1,5 +1,6 @@
 //! What a trace is made of, once it is paired, ordered and named. Shared parts are counted
 //! references, so that handing an event on costs no copy of a name.
+#![warn(missing_docs)]
 
 mod call;
 mod lookup;

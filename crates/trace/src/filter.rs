@@ -18,6 +18,7 @@ mod wanted;
 use crate::event::Layer;
 use arguments::Term;
 use condition::Condition;
+use cutap_calls::filter::TRACKED;
 pub(crate) use verdict::{Judged, Tests, Told};
 pub use wanted::{Wanted, wanted};
 
@@ -30,6 +31,8 @@ pub struct Filter {
     arguments: Vec<Term>,
     /// What a runtime's launch is asked the driver's launch in it tells.
     launches: bool,
+    /// It wants a function that allocates: what is said of addresses depends on others too.
+    allocates: bool,
     lookups: bool,
     cxx: bool,
     conditions: Vec<Condition>,
@@ -49,6 +52,7 @@ impl Filter {
         let mut filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
         filter.check_parameters(&cutap_calls::generated::known::TABLES)?;
         filter.launches = filter.asks_of_launches(&cutap_calls::generated::known::TABLES);
+        filter.allocates = filter.wants_allocations(&cutap_calls::generated::known::TABLES);
         Ok(filter)
     }
 
@@ -103,10 +107,12 @@ impl Filter {
     pub fn rules(&self) -> &str {
         &self.rules
     }
-    /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted.
-    pub fn recorded(&self) -> String {
-        let more = self.launches && self.rules.contains('+');
-        format!("{}{}", self.rules, if more { "+d * cuLaunch*\n" } else { "" })
+    /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted. With `tracked`
+    /// also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
+    pub fn recorded(&self, tracked: bool) -> String {
+        let launches = if self.launches && self.rules.contains('+') { "+d * cuLaunch*\n" } else { "" };
+        let tracked = if tracked && self.allocates { TRACKED } else { "" };
+        format!("{}{launches}{tracked}", self.rules)
     }
     /// Look-ups are events too.
     pub fn wants_lookups(&self) -> bool {
@@ -121,6 +127,11 @@ impl Filter {
     pub(crate) fn shows(&self, of: Layer, library: &str, name: &str) -> bool {
         let of = verdict::layer_number(of);
         cutap_calls::filter::wanted(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
+    }
+    /// Of the rules of a control page: whether calls of this function are recorded.
+    pub(crate) fn records(&self, of: Layer, library: &str, name: &str) -> bool {
+        let of = verdict::layer_number(of);
+        cutap_calls::filter::recorded(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
     }
     /// Whether something else than a function's name and library decides.
     pub fn asks_calls(&self) -> bool {
@@ -273,7 +284,7 @@ mod tests {
 
     #[test]
     fn parameters_of_a_runtimes_launch_need_the_drivers() {
-        let recorded = |text: &str| Filter::parse(text).unwrap().recorded();
+        let recorded = |text: &str| Filter::parse(text).unwrap().recorded(false);
         let launch = "+* * cudaLaunchKernel\n+* * cudaLaunchKernel_*\n";
         assert_eq!(recorded("cudaLaunchKernel[args.n=0]"), format!("{launch}+d * cuLaunch*\n"));
         assert_eq!(recorded("runtime,!cudaLaunchKernel[args.0=1]"), "+r * *\n+d * cuLaunch*\n");
@@ -282,6 +293,18 @@ mod tests {
         {
             assert_eq!(recorded(text), Filter::parse(text).unwrap().rules(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_annotations_of_addresses_depend_on_is_recorded_with_what_allocates() {
+        let tracks = |text: &str| Filter::parse(text).unwrap().recorded(true).contains(TRACKED);
+        for text in ["cudaMalloc", "runtime", "!cuMemFree*", "driver,!cuMem*", "cuda*[size>1]", "libcudart", "nccl"] {
+            assert!(tracks(text), "{text}");
+        }
+        for text in ["cudaMemcpy", "lookup", "error", "libcurand", "cuLaunch*", "!cuMem*,!runtime,cuInit"] {
+            assert!(!tracks(text), "{text}");
+        }
+        assert!(!Filter::parse("cudaMalloc").unwrap().recorded(false).contains('~'));
     }
 
     #[test]
@@ -299,6 +322,38 @@ mod tests {
         let filter = Filter::parse("cxx,lookup,libcudnn*").unwrap();
         assert!(filter.wants_cxx() && filter.wants_lookups());
         assert!(!Filter::default().wants_cxx() && !Filter::default().wants_lookups());
+    }
+
+    #[test]
+    fn names_of_libraries_that_are_slips() {
+        assert_eq!(
+            refused("libcurnd"),
+            "unknown library libcurnd in the filter; did you mean libcurand? (libcurnd* takes it as it is)"
+        );
+        for slip in ["libcurnd.so.10", "!libcublsa", "libcurnd:cudaMalloc", "libcudrat", "libncl"] {
+            assert!(refused(slip).contains("; did you mean lib"), "{slip}: {}", refused(slip));
+        }
+        for taken in [
+            "libcurnd*",
+            "libcurand",
+            "libcurand.so.10",
+            "libcublas-0a1b2c3d.so.12",
+            "libnvml",
+            "libcudnn_ops.so.9",
+            "libnpp",
+            "libtorch_cuda",
+            "libmine.so.1",
+            "libgomp.so.1",
+            "lib*",
+            "vectr:cudaMalloc",
+        ] {
+            assert!(Filter::parse_with(taken, KNOWN).is_ok(), "{taken}: {}", refused(taken));
+        }
+        // Each watched library by its own name.
+        for watched in cutap_calls::WATCHED {
+            let name = watched.soname.replace('*', "1");
+            assert!(Filter::parse_with(&name, KNOWN).is_ok(), "{name}: {}", refused(&name));
+        }
     }
 
     #[test]

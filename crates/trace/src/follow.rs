@@ -3,7 +3,7 @@
 
 use crate::clock::{Clock, monotonic};
 use crate::counted::counted;
-use crate::decode::{Interpreter, Seen, all_allocations};
+use crate::decode::{Ends, Interpreter, Seen, all_allocations};
 use crate::end::{End, Filtered};
 use crate::error::Error;
 use crate::event::{Call, Event};
@@ -63,6 +63,8 @@ pub struct Follow {
     handed_out: u64,
     /// All calls that allocate are recorded.
     complete: bool,
+    /// Of which calls that end memory all are recorded.
+    ends: Ends,
     /// Kinds of handles of which all calls are recorded.
     seen: Arc<Seen>,
     /// Calls of which something has become known since the last event that was shown.
@@ -85,6 +87,7 @@ impl Follow {
         Ok(Follow {
             seen: Arc::new(Seen::new(options.tables, &recorded)),
             complete: options.decode && all_allocations(options.tables, &recorded),
+            ends: Ends::recorded(options.tables, &recorded),
             shared: Shared {
                 clock: Clock::of(opened.ticks_per_second(), options.consume),
                 filter: options.filter.clone(),
@@ -136,6 +139,9 @@ impl Follow {
         }
         if self.options.decode && self.opened.is_partial() {
             self.interpreters.iter_mut().for_each(Interpreter::incomplete);
+        }
+        if self.options.decode && self.opened.filter_changed() {
+            self.interpreters.iter_mut().for_each(Interpreter::filter_changed);
         }
         self.open_rings(last);
         if !last {
@@ -232,7 +238,7 @@ impl Follow {
             let (process, ticks) = (folder.process.clone(), folder.page.start_ticks);
             self.found.insert(process.folder.to_string());
             self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process), true, ticks)]));
-            let mut interpreter = Interpreter::new(self.complete, self.seen.clone());
+            let mut interpreter = Interpreter::new(self.complete, self.ends, self.seen.clone());
             // What a forked child has from its parent was made there.
             if folder.process.forked {
                 interpreter.incomplete();

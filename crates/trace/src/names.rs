@@ -9,8 +9,9 @@ use crate::kernels::{Kernels, demangle};
 use crate::results::{returns, returns_type};
 use crate::source::Shared;
 use cutap_calls::known::Shape;
+use cutap_printable::{is_printable, printable};
 use cutap_stacks::{Loaded, Stacks};
-use cutap_wire::names::{Name, kind, layer};
+use cutap_wire::names::{HIDDEN, Name, kind, layer};
 use cutap_wire::record::META_MAX;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ struct Object {
 /// What a slot's name record said.
 #[derive(Debug, Clone)]
 enum Slot {
-    Bound { object: u64, name: Box<[u8]>, shape: Shape },
+    Bound { object: u64, name: Box<[u8]>, shape: Shape, hidden: bool },
     Runtime { instance: u64, name: Box<[u8]>, words: usize },
 }
 
@@ -45,6 +46,8 @@ pub enum Launch {
 pub struct Known {
     pub function: Arc<Function>,
     pub shown: bool,
+    /// It was recorded only for what others say of addresses: for whoever reads, its calls are not there.
+    pub hidden: bool,
     pub launch: Launch,
     /// The object of a bound function, 0 for others.
     pub object: u64,
@@ -99,7 +102,7 @@ impl Names {
             }
             kind::SLOT => {
                 let (object, shape) = (name.b & 0xffff_ffff, shape((name.b >> 44) as u16));
-                self.slot(name.a, Slot::Bound { object, name: name.s.into(), shape });
+                self.slot(name.a, Slot::Bound { object, name: name.s.into(), shape, hidden: name.b & HIDDEN != 0 });
             }
             kind::RUNTIME_SLOT => {
                 let words = (name.c >> 32) as usize;
@@ -194,13 +197,14 @@ impl Names {
         }
         self.nameless += 1;
         let name = format!("slot {slot}");
-        let object = Slot::Bound { object: 0, name: name.as_bytes().into(), shape: UNKNOWN };
+        let object = Slot::Bound { object: 0, name: name.as_bytes().into(), shape: UNKNOWN, hidden: false };
         self.slot(u64::from(slot), object);
         let function = function(shared, Layer::Driver, "?".into(), name.as_bytes(), None, None);
         let shown = shared.filter.shows(function.layer, "?", &name);
         self.known[n] = Some(Known {
             function,
             shown,
+            hidden: false,
             launch: Launch::No,
             object: 0,
             words: words_of(UNKNOWN),
@@ -212,7 +216,7 @@ impl Names {
 
     fn make(&self, slot: &Slot, shared: &mut Shared) -> Option<Known> {
         let (function, object, words) = match slot {
-            Slot::Bound { object, name, shape } => {
+            Slot::Bound { object, name, shape, .. } => {
                 let holder = self.objects.get(object)?;
                 let layer = match holder.layer {
                     layer::RUNTIME => Layer::Runtime,
@@ -230,11 +234,12 @@ impl Names {
                 (function(shared, Layer::Runtime, library, name, Some(instance.clone()), described), 0, *words)
             }
         };
-        let shown = shared.filter.shows(function.layer, &function.library, &function.name);
+        let hidden = matches!(slot, Slot::Bound { hidden: true, .. });
+        let shown = !hidden && shared.filter.shows(function.layer, &function.library, &function.name);
         let launch = launch_of(&function);
         let parent = function.described.is_some_and(|d| d.tells_its_caller());
         let tests = shared.filter.tests(function.layer, &function.library, &function.name);
-        Some(Known { function, shown, launch, object, words, parent, tests: tests.map(Arc::new) })
+        Some(Known { function, shown, hidden, launch, object, words, parent, tests: tests.map(Arc::new) })
     }
 
     /// Whether a runtime is in the process.
@@ -246,7 +251,10 @@ impl Names {
     pub fn functions(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().flatten().filter_map(|slot| {
             let (Slot::Bound { name, .. } | Slot::Runtime { name, .. }) = slot;
-            str::from_utf8(name).ok().filter(|name| !name.contains(char::is_control))
+            if matches!(slot, Slot::Bound { hidden: true, .. }) {
+                return None;
+            }
+            str::from_utf8(name).ok().filter(|name| name.chars().all(is_printable))
         })
     }
 
@@ -281,12 +289,7 @@ impl Names {
 
 /// Text of a name.
 pub fn clean(bytes: &[u8]) -> String {
-    printable(&String::from_utf8_lossy(bytes))
-}
-
-/// Text for a terminal: a name may hold anything, and must not be obeyed.
-pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    printable(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
 /// Shape of a function without a description.

@@ -90,6 +90,12 @@ impl Opened {
             || crate::bytes::u32_at(&page, offset_of!(control::Control, rules_epoch)) != 0
     }
 
+    /// `cutap ctl` has changed what is recorded, of some process or of all.
+    pub(crate) fn filter_changed(&self) -> bool {
+        let (switched, more) = self.switched();
+        more > 0 || switched.iter().any(|s| matches!(s.to, SwitchedTo::Filter | SwitchedTo::NoFilter))
+    }
+
     /// The page says that no stacks are kept: there is none, whatever was recorded.
     pub fn keeps_no_stacks(&self) -> bool {
         let at = offset_of!(control::Control, stack_bytes);

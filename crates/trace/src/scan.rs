@@ -298,7 +298,7 @@ impl<'a> Lane<'a> {
             _ => Shown::Yes,
         };
         self.shown += u64::from(shown == Shown::Yes);
-        self.left_out += u64::from(shown == Shown::No);
+        self.left_out += u64::from(shown == Shown::No && !known.hidden);
         let place = if shown == Shown::No { around } else { self.calls.enter(around, &known.function) };
         let noted = known.function.noted;
         let launch = (known.launch != Launch::No && self.wants_launches).then(|| Box::new(self.launching()));

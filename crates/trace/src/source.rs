@@ -232,7 +232,7 @@ impl Events {
                 };
                 // A noted one has no end by which it could be wanted.
                 let shown = if shown == Shown::AtEnd && known.function.noted { Shown::No } else { shown };
-                self.left_out += u64::from(shown == Shown::No);
+                self.left_out += u64::from(shown == Shown::No && !known.hidden);
                 self.shown += u64::from(shown == Shown::Yes);
                 if let Some(call) = call.as_ref().filter(|_| shown == Shown::Yes || looked_at(shared, &known)) {
                     self.push(Event::Enter(call.clone()), shown == Shown::Yes);

@@ -21,7 +21,7 @@ macro_rules! reasons {
 
 reasons! {
     /// All slots are taken: the real pointer was handed out.
-    NO_SLOT_LEFT = 0, "functions handed out undiverted: all slots taken", one: "function handed out undiverted: all slots taken";
+    NO_SLOT_LEFT = 0, "functions handed out undiverted: all slots taken, or no memory for more", one: "function handed out undiverted: all slots taken, or no memory for more";
     /// mprotect refused: the word keeps the real pointer.
     WORD_PROTECTED = 1, "bindings left alone: page could not be made writable", one: "binding left alone: page could not be made writable";
     /// A relocated word in an executable segment (TEXTREL).
@@ -37,13 +37,13 @@ reasons! {
     /// A forked child whose parent was inside the loader never looks again.
     FORKED_IN_LOADER = 7, "children forked while a thread was inside the loader: libraries opened later are not seen", one: "child forked while a thread was inside the loader: libraries opened later are not seen";
     /// A runtime instance too many for the table.
-    NO_INSTANCE_LEFT = 8, "runtime instances beyond the table: their calls are not seen", one: "runtime instance beyond the table: its calls are not seen";
+    NO_INSTANCE_LEFT = 8, "runtime instances beyond the table, or no memory for it: their calls are not seen", one: "runtime instance beyond the table, or no memory for it: its calls are not seen";
     /// Own footprint: cuKernelGetName asked by the runtime because a launch flag is on.
     FOOTPRINT = 9, "driver calls that only happen because we watch (a kernel's name, asked at its launch): not shown", one: "driver call that only happens because we watch (a kernel's name, asked at its launch): not shown";
     /// A thread could not get a ring.
     NO_RING = 10, "calls not recorded: the thread's ring could not be made", one: "call not recorded: the thread's ring could not be made";
     /// A name record could not be written.
-    NAME_DROPPED = 11, "names not recorded: no room in the run folder, or no descriptor free", one: "name not recorded: no room in the run folder, or no descriptor free";
+    NAME_DROPPED = 11, "names not recorded: no room in the run folder or in memory, or no descriptor free", one: "name not recorded: no room in the run folder or in memory, or no descriptor free";
     /// A library opened after start whose constructors may have called before its bindings were ours.
     LATE_OBJECT = 12, "libraries opened while running: calls from their constructors were not seen", one: "library opened while running: calls from its constructors were not seen";
     /// dlsym answered with a slot although the function was not exported by name (address only).
@@ -66,8 +66,8 @@ reasons! {
     BEFORE_US = 23, "processes in which another library asked to be first: calls from constructors of needed libraries were not seen", one: "process in which another library asked to be first: calls from constructors of needed libraries were not seen";
     /// Found only by the look at the end of the process.
     NEVER_NOTICED = 21, "libraries opened after the last look-up: calls through their bindings were not seen", one: "library opened after the last look-up: calls through its bindings were not seen";
-    /// process_vm_readv was refused: most of what pointers lead to is not read.
-    INPUTS_REFUSED = 24, "processes in which memory that arguments point to could not be read (process_vm_readv refused)", one: "process in which memory that arguments point to could not be read (process_vm_readv refused)";
+    /// process_vm_readv was refused: memory behind pointers is tested, then read directly.
+    INPUTS_REFUSED = 24, "processes in which process_vm_readv was refused: memory behind arguments was tested, then read directly", one: "process in which process_vm_readv was refused: memory behind arguments was tested, then read directly";
     /// cuFuncGetParamInfo, once for each kernel.
     PARAMETERS_ASKED = 25, "kernels whose parameters' sizes the driver was asked for (calls of our own, not shown)", one: "kernel whose parameters' sizes the driver was asked for (calls of our own, not shown)";
     /// No answer: a driver before 12.4; or no room for another kernel.
@@ -84,6 +84,8 @@ reasons! {
     HOOK_TOO_MANY = 39, "functions that more than 8 wants of hooks match: the others were left out", one: "function that more than 8 wants of hooks match: the others were left out";
     /// The table of wants is full; a library that does not look at what `want` returns knows nothing of it.
     HOOK_WANT_LEFT_OUT = 29, "wants of hooks that were left out: 64 fit, of all libraries together", one: "want of a hook that was left out: 64 fit, of all libraries together";
+    /// It got 0 each time: the name is a slip, or the function has another form.
+    HOOK_NO_PARAMETER = 31, "names by which a hook read an argument and that are no parameter's: it got 0", one: "name by which a hook read an argument and that is no parameter's: it got 0";
     /// A ring of `--lossy` was full.
     CALL_DROPPED_LOSSY = 40, "calls dropped: their thread's ring was full (--lossy)", one: "call dropped: its thread's ring was full (--lossy)";
     /// The same for what is no call.

@@ -15,6 +15,7 @@
 //! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
 //! ```
 #![cfg_attr(not(any(test, feature = "loom")), no_std)]
+#![warn(missing_docs)]
 
 mod atomic;
 pub mod control;

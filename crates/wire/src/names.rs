@@ -16,15 +16,19 @@ pub const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 const TAG: u64 = 0xc7a9;
 const COMMITTED: u64 = 1 << 24;
+/// Bytes of a string at most.
+pub const LONGEST: usize = 0xffff;
 /// Bytes before the two strings.
 pub const FIXED: usize = 48;
 
 /// Kinds of names. `a`, `b`, `c` are numbers, `s` and `t` strings.
 pub mod kind {
+    /// Nothing: fills a cell that a name could not use, because a name lies within one segment of its writer's memory.
+    pub const FILLER: u8 = 0;
     /// a = object id, b = load address, c = layer (see [`super::layer`]) | watched << 8; s = SONAME or file name, t = path.
     pub const OBJECT: u8 = 1;
-    /// a = slot, b = object id | route << 32 | C++ << 40 | [`super::shape`] << 44, c = real address; s = name. A
-    /// slot of one function of one load.
+    /// a = slot, b = object id | route << 32 | C++ << 40 | [`super::HIDDEN`] | [`super::shape`] << 44, c = real address; s = name.
+    /// A slot of one function of one load.
     pub const SLOT: u8 = 2;
     /// a = instance id, b = object id, c = runtime version (12090).
     pub const INSTANCE: u8 = 3;
@@ -82,6 +86,9 @@ pub mod layer {
     pub const DRIVER: u8 = 3;
 }
 
+/// Of a slot: the run's filter does not show this function. It is recorded only because annotations depend on it.
+pub const HIDDEN: u64 = 1 << 41;
+
 /// Packs how many words of integer registers, vector registers and stack a slot's records have. With no
 /// descriptor that is six, none, none.
 pub const fn shape(ints: u8, vectors: u8, stack: u8) -> u64 {
@@ -122,7 +129,12 @@ pub struct Name<'a> {
 impl Name<'_> {
     /// Cells that it takes.
     pub fn cells(&self) -> usize {
-        (FIXED + self.s.len().min(0xffff) + self.t.len().min(0xffff)).div_ceil(CELL)
+        Name::cells_of(self.s.len().min(LONGEST) + self.t.len().min(LONGEST))
+    }
+
+    /// Cells of a name whose strings have so many bytes together.
+    pub fn cells_of(bytes: usize) -> usize {
+        (FIXED + bytes).div_ceil(CELL)
     }
 
     /// Writes it to cells that were taken for it.
@@ -130,27 +142,46 @@ impl Name<'_> {
     /// # Safety
     /// `at` points to `self.cells()` cells of mapped, allocated file memory, 8-byte aligned.
     pub unsafe fn write(&self, at: *mut u8) {
-        let (s, t) = (self.s.len().min(0xffff), self.t.len().min(0xffff));
-        let first = TAG | u64::from(self.kind) << 16 | ((FIXED + s + t) as u64) << 32;
+        let (s, t) = (self.s.len().min(LONGEST), self.t.len().min(LONGEST));
+        // SAFETY: the cells hold both strings, by the caller's promise.
+        unsafe {
+            self.write_filled(at, s + t, |text, _| {
+                for i in 0..s {
+                    text.add(i).write_volatile(self.s.as_ptr().add(i).read());
+                }
+                for i in 0..t {
+                    text.add(s + i).write_volatile(self.t.as_ptr().add(i).read());
+                }
+                s + t
+            });
+        }
+    }
+
+    /// Writes it to cells that were taken for `bytes` bytes of strings. `fill` is given where they go and `bytes`, and answers how many
+    /// it has put there: the second string as it is here, the first string before it.
+    ///
+    /// # Safety
+    /// `at` points to `Name::cells_of(bytes)` cells of mapped, allocated file memory, 8-byte aligned.
+    pub unsafe fn write_filled(&self, at: *mut u8, bytes: usize, fill: impl FnOnce(*mut u8, usize) -> usize) {
+        let first = TAG | u64::from(self.kind) << 16 | ((FIXED + bytes) as u64) << 32;
         let words = at.cast::<AtomicU64>();
-        // SAFETY: the cells hold the fixed part and both strings, by the caller's promise.
+        // SAFETY: the cells hold the fixed part and the strings, by the caller's promise.
         unsafe {
             (*words).store(first, Ordering::Release);
-            for (n, value) in [self.ticks, self.a, self.b, self.c, s as u64 | (t as u64) << 16].into_iter().enumerate()
-            {
+            for (n, value) in [self.ticks, self.a, self.b, self.c].into_iter().enumerate() {
                 (*words.add(n + 1)).store(value, Ordering::Relaxed);
             }
-            let text = at.add(FIXED);
-            for i in 0..s {
-                text.add(i).write_volatile(self.s.as_ptr().add(i).read());
-            }
-            for i in 0..t {
-                text.add(s + i).write_volatile(self.t.as_ptr().add(i).read());
-            }
+            let t = self.t.len().min(LONGEST);
+            let s = fill(at.add(FIXED), bytes).saturating_sub(t).min(LONGEST);
+            (*words.add(5)).store(s as u64 | (t as u64) << 16, Ordering::Relaxed);
             (*words).store(first | COMMITTED, Ordering::Release);
         }
     }
 }
+
+/// What fills one cell.
+pub const FILLER: Name<'static> =
+    Name { kind: kind::FILLER, ticks: 0, a: 0, b: 0, c: 0, s: &[b'.'; CELL - FIXED], t: &[] };
 
 /// What stands at one place of the names file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

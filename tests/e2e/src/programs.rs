@@ -59,8 +59,17 @@ pub fn programs() -> Vec<String> {
 }
 
 /// Programs that need arguments, or somebody who ends them, or whose words are numbers.
-pub const NOT_ALONE: &[&str] =
-    &["until_killed", "clones", "clone_waits", "children", "many_rings", "moments", "without_ring", "outlives"];
+pub const NOT_ALONE: &[&str] = &[
+    "until_killed",
+    "clones",
+    "clone_waits",
+    "children",
+    "many_rings",
+    "moments",
+    "without_ring",
+    "outlives",
+    "footprint",
+];
 
 struct Target {
     kind: String,

@@ -44,6 +44,28 @@ fn memory_that_is_taken_away_while_it_is_read() {
 }
 
 #[test]
+fn memory_of_the_programs_own_file_that_cannot_be_read() {
+    case("unreadable").golden();
+    // Where the kernel refuses to copy, readable memory is shown all the same, and the refusal is reported.
+    case("unreadable_refused").like("unreadable").golden();
+    for (name, refused) in [("unreadable", false), ("unreadable_refused", true)] {
+        let text = case(name).text(&[]);
+        for shown in ["logFileName=\"readable.log\")", "version=&13 ", "symbol=\"cuInit\", pfn=&0x"] {
+            assert!(text.contains(shown), "{name}: {shown}: {text}");
+        }
+        let said = text.contains("cutap: 1 process in which process_vm_readv was refused");
+        assert_eq!(said, refused, "{name}: {text}");
+    }
+}
+
+#[test]
+fn module_images_that_cannot_be_read() {
+    let folder = scratch("modules");
+    let text = case("unreadable").text(&["--dump-modules", folder.join("modules").to_str().unwrap()]);
+    assert!(text.contains("cutap: 4 modules not dumped"), "{text}");
+}
+
+#[test]
 fn threads_whose_rings_cannot_be_made() {
     for name in ["no_ring_files", "no_ring_folder"] {
         let text = case(name).text(&["-c", "--json"]);

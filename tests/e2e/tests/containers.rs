@@ -170,6 +170,9 @@ fn another_user_who_may_not_write() {
     let Some(setpriv) = nobody() else { return };
     let folder = for_nobody();
     let script = r#""$CUTAP" env -o run > env; chmod 644 env"#;
+    // A folder that its owner has closed to others stays so.
+    fs::create_dir(folder.join("cache")).unwrap();
+    fs::set_permissions(folder.join("cache"), Permissions::from_mode(0o700)).unwrap();
     let made = finish(shell(&[], script, &folder).env("CUTAP_CACHE_DIR", folder.join("cache")));
     assert!(made.status.success(), "{made:?}");
     let lazy = || {
@@ -232,7 +235,8 @@ fn cache_that_the_loader_cannot_carry() {
         let folder = scratch("cache");
         let script = r#"eval "$("$CUTAP" env -o "$RUN")"; exec "$PROGRAMS/lazy""#;
         let mut shell = shell(&[], script, &folder);
-        all_seen(&finish(shell.env("CUTAP_CACHE_DIR", folder.join(name)).env("HOME", folder.join(name))), &folder);
+        shell.env_remove("CUTAP_CACHE_DIR").env("XDG_CACHE_HOME", folder.join(name)).env("HOME", folder.join(name));
+        all_seen(&finish(&mut shell), &folder);
         assert!(!folder.join(name).exists(), "something was put into a cache that cannot be used");
     }
 }
@@ -243,11 +247,12 @@ fn cache_of_another_user() {
         return;
     }
     let folder = scratch("owned");
-    let cache = folder.join("cache");
+    let cache = folder.join("cutap");
     fs::create_dir(&cache).unwrap();
     chown(&cache, Some(NOBODY), Some(NOBODY)).unwrap();
     let script = r#"eval "$("$CUTAP" env -o "$RUN")"; exec "$PROGRAMS/lazy""#;
-    all_seen(&finish(shell(&[], script, &folder).env("CUTAP_CACHE_DIR", &cache)), &folder);
+    let mut shell = shell(&[], script, &folder);
+    all_seen(&finish(shell.env_remove("CUTAP_CACHE_DIR").env("XDG_CACHE_HOME", &*folder)), &folder);
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "something was put into another user's folder");
 }
 

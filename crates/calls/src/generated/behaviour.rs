@@ -43,6 +43,18 @@ pub static BLOCKS: &[(&str, &str)] = &[
 /// Functions that end all that a process had on a device; sorted.
 pub static RESETS: &[&str] = &["cuCtxDestroy", "cuDevicePrimaryCtxReset", "cudaDeviceReset", "cudaThreadExit"];
 
+/// Functions that change which context a thread works with, or make or end one; sorted.
+pub static CONTEXTS: &[&str] = &[
+    "cuCtxCreate",
+    "cuCtxDestroy",
+    "cuCtxPopCurrent",
+    "cuCtxPushCurrent",
+    "cuCtxSetCurrent",
+    "cuDevicePrimaryCtxRelease",
+    "cuDevicePrimaryCtxReset",
+    "cuDevicePrimaryCtxRetain",
+];
+
 /// Names of functions whose handles are of something that was there before, with `*`; not those with `!`.
 pub static HANDS_OUT: &[&str] = &[
     "!cuExternalMemoryGetMapped*",

@@ -5,4 +5,5 @@ pub mod capture;
 pub mod export_tables;
 pub mod functions;
 pub mod known;
+pub mod tracked;
 pub mod watched;

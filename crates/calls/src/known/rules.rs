@@ -1,200 +1,196 @@
-//! How the interpreter reads what a pointer leads to, how many there are, and what a call does to what is followed from call to call. Types
-//! of generated tables: they decide nothing.
+//! Types of the generated tables that say how pointers are decoded, how many elements there are, and which
+//! allocations and handles a call changes. Data only: `crates/trace/src/decode` interprets them.
+//!
+//! A `u8` that refers to a parameter or field is its index among its siblings: the other parameters of the function,
+//! or the other fields of the struct.
 
-/// How a pointer's target is read. A number of a parameter or field is its index among its siblings.
+/// How a pointer's target is decoded. `Memory` and the rules like it show an address; the memory is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// By its type: one of them.
+    /// One value of the pointer's type.
     One,
     /// Text that ends with a zero byte.
     Text,
-    /// So many elements of its type (for `void *`: of bytes).
+    /// An array of the pointer's type; bytes for `void *`.
     Array(Count),
-    /// An address that the call writes: so many elements lie there (for `void **`: bytes of the host, not read).
+    /// The call writes the address of an array, which is decoded too. For `void **`: host memory, not read.
     Behind(Count),
     /// Text in a buffer of this size.
     TextOf(Count),
-    /// An address of device, host or managed memory, not read; so many bytes of it are meant, if known.
+    /// An address of device, host or managed memory; the count is in bytes.
     Memory(Count),
-    /// The same, of the host unless it is known to be of an allocation.
+    /// Like `Memory`; host memory unless a known allocation contains the address.
     Host(Count),
-    /// The same, of either side: of the host where the call's record says that the processor has memory there, and no call
-    /// has allocated it.
+    /// Like `Memory`; host memory if no known allocation contains the address and the record shows that the host has
+    /// memory there (`kind::PRESENT` of the capture plan).
     Either(Count),
-    /// The same, if the cudaMemcpyKind of a sibling says that it is copied from the host.
+    /// Like `Memory`; host memory if the cudaMemcpyKind in this sibling says that the host is the source.
     From(Count, u8),
-    /// The same, if it says that it is copied to the host.
+    /// Like `Memory`; host memory if the cudaMemcpyKind in this sibling says that the host is the destination.
     To(Count, u8),
-    /// An array of addresses of memory, not read; how many bytes of each are meant stands in the array of a sibling.
+    /// An array of addresses of memory. The array in this sibling holds the number of bytes at each address.
     Addresses(Count, u8),
     /// An address that is not read: a cookie, user data, code.
     Opaque,
-    /// One or more values whose type depends on a tag: (row of `tags`, sibling that holds the tag, count).
+    /// Values whose type depends on a tag: index into [`Tables::tags`](super::Tables::tags), sibling that holds the
+    /// tag, number of values.
     Tagged(u16, u8, Count),
-    /// The kernel's parameters of the function in the first of these siblings that is not NULL.
+    /// The parameters of a kernel. The first of the two siblings that is not NULL holds the function handle.
     KernelParams(u8, u8),
     /// A list of CU_LAUNCH_PARAM_*.
     Extra,
-    /// Option values (`void *` each, the value itself or an address) of the keys in this sibling.
+    /// Values for the option keys in this sibling. Each is a `void *` that holds the value itself or its address.
     OptionValues(u8, Count),
-    /// Texts, so many.
+    /// An array of pointers to texts.
     Texts(Count),
-    /// A scalar in host or device memory; its type is that of another sibling's tag (row of `tags`). Of a
-    /// sibling that is a handle the tag is the number that [`Effect::Remembers`] gave it.
+    /// A scalar in host or device memory, whose type depends on a tag: index into `tags`, sibling that holds the tag.
+    ///
+    /// If the sibling is a handle, the tag is the number that [`Effect::Remembers`] stored for it.
     Scalar(u16, u8),
-    /// The same by the first of two siblings that tells.
+    /// Like `Scalar`, with a second tag for calls where the first one is unknown.
     ScalarOr(u16, u8, u16, u8),
-    /// A struct that lies there, or the word itself (a file descriptor), as a sibling's tag announces (row of `tags`).
+    /// Either the address of a struct, or a number in place of an address (a file descriptor). A tag selects which:
+    /// index into `tags`, sibling that holds the tag.
     Word(u16, u8),
 }
 
-/// In the place of a row of `tags`: there is none.
+/// Marks an absent index into `tags`.
 pub const NO_TAGS: u16 = u16::MAX;
 
-/// How many.
+/// A number of elements, or of bytes for [`Rule::Memory`] and similar rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
-    /// Not known.
     Unknown,
-    /// Always so many.
     Fixed(u32),
     /// The value of a sibling.
     Of(u8),
-    /// What a sibling points to, after the call.
+    /// The number that a sibling points to, after the call.
     At(u8),
-    /// The smaller of a sibling's value and what another points to after the call.
+    /// The minimum of the first sibling and the number that the second points to after the call.
     Least(u8, u8),
-    /// Product of two siblings.
+    /// The product of two siblings.
     Product(u8, u8),
-    /// A sibling's value, so many times.
+    /// A sibling times a constant.
     Times(u8, u8),
-    /// A field (by its number) of the struct that a sibling points to.
+    /// A field (by index) of the struct that a sibling points to.
     FieldAt(u8, u8),
-    /// A rectangle, from its first byte to its last: siblings that are the pitch, the width in elements of so many bytes, and the height.
+    /// The bytes of a rectangle in memory, from its first byte to its last: `pitch * (height - 1) + width * element`.
     Rows {
-        /// Bytes from one row to the next.
+        /// Sibling: bytes from one row to the next.
         pitch: u8,
-        /// Elements of a row.
+        /// Sibling: elements in a row.
         width: u8,
-        /// Bytes of an element.
+        /// Constant: bytes of an element.
         element: u8,
-        /// Rows.
+        /// Sibling: number of rows.
         height: u8,
     },
-    /// The same with the bytes of an element in a sibling.
+    /// Like `Rows`, but a sibling holds the size of an element.
     RowsBy {
         /// Bytes from one row to the next.
         pitch: u8,
-        /// Elements of a row.
+        /// Elements in a row.
         width: u8,
         /// Bytes of an element.
         element: u8,
-        /// Rows.
+        /// Number of rows.
         height: u8,
     },
-    /// Of a copy that a struct describes, from the address to the last byte: the numbers are found by the names
-    /// that all such structs have. 0: of its source, 1: of its target, 2: of what is filled.
+    /// The bytes that a copy descriptor covers, from the address to the last byte. 0: source, 1: destination,
+    /// 2: filled memory. The fields are found by name: all these structs use the same names.
     Copied(u8),
-    /// What a sibling points to after the call, times another sibling: rows of a pitch.
+    /// The number that the first sibling points to after the call, times the second: pitch and number of rows.
     AtTimes(u8, u8),
-    /// The pitch in a cudaPitchedPtr that a sibling points to after the call, times height and depth of a cudaExtent.
+    /// The pitch in the cudaPitchedPtr that the first sibling points to after the call, times height and depth in the
+    /// second, a cudaExtent.
     Volume(u8, u8),
-    /// A sibling's value less so many.
+    /// A sibling minus a constant.
     Less(u8, u8),
-    /// A sibling's value and one more: where each row begins, and where the last one ends.
+    /// A sibling plus one: row offsets of a sparse matrix, which include the end of the last row.
     OneMore(u8),
-    /// The smaller of a sibling's value and the number that a handle beside it carries
-    /// ([`Effect::Remembers`]).
+    /// The minimum of the first sibling and the number stored for the second, a handle ([`Effect::Remembers`]).
     Carried(u8, u8),
-    /// One value, or part of one, in as many bytes as a sibling says, and no more than another one (255: none) points
-    /// to after the call.
+    /// One value, possibly truncated. The first sibling is its size in bytes; the second points to the number of bytes
+    /// that the call wrote (255: none).
     Sized(u8, u8),
-    /// So many elements of a type that a sibling announces.
+    /// The bytes of elements whose type depends on a tag.
     Typed {
-        /// Elements; 255: one.
+        /// Sibling: number of elements; 255: one.
         count: u8,
-        /// Row of `tags`.
+        /// Index into `tags`.
         tags: u16,
-        /// The sibling that holds the tag.
+        /// Sibling that holds the tag.
         by: u8,
-        /// As often as the number says that this handle carries ([`Effect::Remembers`]); 255: once.
+        /// Handle whose stored number ([`Effect::Remembers`]) multiplies the count; 255: none.
         times: u8,
     },
-    /// Rows of a pitch, from the first byte to the last: width, height and pitch are found by their names. The type of a
-    /// channel is announced by a sibling (row of `tags`), or a sibling that is a cudaChannelFormatDesc has the bits (`NO_TAGS`).
+    /// The bytes of a pitched 2D resource; width, height and pitch are found by name among the siblings.
+    ///
+    /// The sibling holds a tag for the type of a channel (index into `tags`). With [`NO_TAGS`] the sibling is a
+    /// cudaChannelFormatDesc, which has the number of bits.
     Plane(u16, u8),
-    /// A tensor, whose dimensions and strides are found by their names; the type of an element is announced by a sibling.
+    /// The bytes of a tensor; dimensions and strides are found by name. A tag gives the type of an element: index into
+    /// `tags`, sibling.
     Tensor(u16, u8),
-    /// Up to an element that is zero.
+    /// The list ends with a zero element.
     ZeroEnded,
 }
 
-/// What a call does, when it succeeds, to what is followed from call to call. Numbers are parameters.
+/// A change that a successful call makes to allocations, handles and logs, which are tracked from call to call.
+///
+/// Every `u8` is the index of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Memory: `at` points to its address, or is it with `by_value`; its length is `bytes` (by rule).
+    /// Creates an allocation.
     Allocates {
-        /// Parameter that gives the address.
+        /// Points to the address; with `by_value` it is the address itself.
         at: u8,
-        /// The parameter is the address itself, not where it is written.
         by_value: bool,
-        /// How long.
         bytes: Count,
-        /// What kind.
         memory: Memory,
     },
-    /// The struct that the parameter points to has the address of new memory in a field `dptr`, its length in `bytesize`.
-    AllocatesInside {
-        /// The parameter.
-        at: u8,
-        /// What kind.
-        memory: Memory,
-    },
-    /// The memory whose address the first gives, or points to where it is written, is that of the second, a handle.
+    /// Creates an allocation whose address and length are in the fields `dptr` and `bytesize` of the struct at `at`.
+    AllocatesInside { at: u8, memory: Memory },
+    /// The memory at the first parameter (or at the address that it points to) belongs to the handle in the second.
     Belongs(u8, u8),
-    /// Memory ends: the parameter is its address.
+    /// Frees the allocation at the address in this parameter.
     Frees(u8),
-    /// What was mapped in this range is mapped no more.
-    Unmaps {
-        /// Parameter that is the address.
-        at: u8,
-        /// How long.
-        bytes: Count,
-    },
-    /// A new linker, to which the first points, writes its logs where the options in the second, with the values in the third, say.
+    /// Removes all mappings in an address range.
+    Unmaps { at: u8, bytes: Count },
+    /// Creates a linker. Its options give the log buffers that later calls write to.
     KeepsLogs {
-        /// Points to its handle.
+        /// Points to the new handle.
         of: u8,
-        /// Names of the options; their number is the parameter before.
+        /// Array of option names; the parameter before it is their number.
         keys: u8,
-        /// Their values.
+        /// Array of option values.
         values: u8,
     },
-    /// This linker may write into its logs.
+    /// May append to the logs of the linker in this parameter.
     TellsLogs(u8),
-    /// A handle ends.
+    /// Destroys a handle.
     Destroys(u8),
-    /// The parameter points to a new handle. (Every handle written by a function is introduced anyhow.)
+    /// The parameter points to a new handle. Not needed for plain output parameters: every handle that a call writes
+    /// becomes known.
     Creates(u8),
-    /// A handle, or the one that the parameter points to, carries a number from now on: what its
-    /// description says of a type.
+    /// Stores a number for a handle: the type in a descriptor, for instance, which later calls need as a tag.
     Remembers {
-        /// The handle.
+        /// The handle, or a pointer to it.
         of: u8,
         /// The number.
         value: u8,
     },
-    /// The same when an attribute is the one that is named.
+    /// Stores a number for a handle if the call sets a certain attribute.
     RemembersWhen {
-        /// The handle.
+        /// The handle, or a pointer to it.
         of: u8,
-        /// The number, or the pointer to it.
+        /// The number, or a pointer to it.
         value: u8,
-        /// The attribute; 255: always.
+        /// The attribute; 255: no condition.
         key: u8,
-        /// Which one it is to be.
+        /// The value that the attribute must have.
         is: i32,
-        /// The number says where scalars are: 0 on the host, another one on a device.
+        /// The number is a pointer mode: scalars are on the host if it is 0, else on a device.
         mode: bool,
     },
 }
@@ -202,20 +198,18 @@ pub enum Effect {
 /// Kinds of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// On a device.
     Device,
-    /// Page-locked on the host.
+    /// Page-locked host memory.
     Host,
-    /// Managed.
     Managed,
-    /// A range of addresses.
+    /// A range of reserved addresses, without memory.
     Reserved,
-    /// An allocation of device memory at addresses that were reserved.
+    /// Device memory mapped at reserved addresses.
     Mapped,
-    /// Of a graph: there from a launch on, until something frees it.
+    /// Memory of a graph, which exists from a launch until it is freed.
     Graph,
-    /// Of another interface of the machine: Vulkan, Direct3D, a file descriptor.
+    /// Memory of another interface: Vulkan, Direct3D, a file descriptor.
     External,
-    /// Of none that was seen. No call is described so.
+    /// Memory of an allocation that was not recorded. No row of the tables has this kind.
     Unknown,
 }

@@ -197,6 +197,7 @@ fn another_run_with_other_processes_is_not_added() {
             only_hooks: false,
             range: false,
             count: false,
+            summary: false,
             stacks: &Kept::default(),
         };
         // A number of which most is zero, as one in some hundred is.

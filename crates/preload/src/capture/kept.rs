@@ -45,7 +45,7 @@ pub struct Kept {
     /// Where the fragment of each step lies, in bytes, and how long it is; and which steps have one.
     fragments: [MaybeUninit<(u16, u16)>; STEPS_MAX],
     present: u32,
-    /// What is known readable.
+    /// What may be read directly.
     pub pages: Pages,
 }
 
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_fragment_is_address_lengths_bytes() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false), 0);
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none()), 0);
         kept.push(7);
         let to = kept.place();
         // SAFETY: five bytes of room.
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_room_ends() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false), 10);
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none()), 10);
         for n in 0..ROOM as u64 + 10 {
             kept.push(n);
         }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn words_and_fragments_are_read_inside_their_bounds() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false), 0);
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none()), 0);
         let call = Call { words: [&[0x1_0000_0002], &[3]], result: 9, floats: [0; 2], driver: 0 };
         let read = |kept: &Kept, base, offset, len| kept.read(base, offset, len, &call);
         assert_eq!(read(&kept, WORDS, 0, 4), Some(2));

@@ -2,12 +2,11 @@
 //! `cutap_calls::capture` say. Inputs before the call, outputs after it. No meaning is looked at here;
 //! what cannot be read is left out, what has no room is cut, and the reader sees both by the lengths.
 
-mod copy;
+pub mod copy;
 mod kept;
 pub mod kernels;
 pub mod launch;
 mod logs;
-mod program;
 pub mod quick;
 pub mod stacked;
 mod steps;
@@ -20,7 +19,6 @@ use cutap_calls::capture::{self, ALWAYS, EXIT, Row};
 use cutap_calls::generated::capture::{NAMES, ROWS, STEPS};
 use kept::Kept;
 pub use kept::{Call, Words};
-pub use program::look as look_at_program;
 use steps::run;
 
 /// Words of a call at most: registers and stack.
@@ -119,7 +117,7 @@ pub fn inputs<R>(
     then: impl FnOnce(&mut Block, [&[u64]; 3]) -> R,
 ) -> R {
     let [first, rest] = call.words;
-    let mut kept = Kept::new(Pages::new(stack, &mut b.stack, false), first.len() + rest.len());
+    let mut kept = Kept::new(Pages::new(stack, &mut b.stack), first.len() + rest.len());
     run(b, &mut kept, steps_of(row), call, 0);
     then(b, [first, rest, kept.words()])
 }
@@ -150,7 +148,7 @@ pub fn outputs<R>(
     stack: usize,
     then: impl FnOnce(&mut Block, &[u64]) -> R,
 ) -> R {
-    let mut kept = Kept::new(Pages::new(stack, &mut b.stack, succeeded), 0);
+    let mut kept = Kept::new(Pages::new(stack, &mut b.stack), 0);
     kept.push(call.result);
     let when = if succeeded { EXIT | ALWAYS } else { ALWAYS };
     run(b, &mut kept, steps_of(row), call, when);

@@ -117,28 +117,39 @@ pub fn exit(quick: u64, b: &mut Block, call: &Ended) -> bool {
             record::exit(b, call.at, call.number, &[0]);
             return true;
         }
-        let short = len == 8 || len == 4;
-        if short && (b.stack.holds(at, len) || Pages::new(call.at, &mut b.stack, true).direct(at, len)) {
-            // SAFETY: so `direct` says.
-            let value = unsafe { if len == 8 { load8(at) } else { load4(at).into() } };
-            if value >> OUTPUT_WORD == 0 {
-                let word = value | (register as u64) << OUTPUT_WORD | (len as u64) << OUTPUT_LEN;
-                record::exit_output(b, call.at, call.number, word);
-                return true;
-            }
+        if (len == 8 || len == 4)
+            && let Some(value) = short(b, call.at, at, len)
+            && value >> OUTPUT_WORD == 0
+        {
+            let word = value | (register as u64) << OUTPUT_WORD | (len as u64) << OUTPUT_LEN;
+            record::exit_output(b, call.at, call.number, word);
+            return true;
         }
     }
     several(outputs, b, call)
 }
 
+/// An output of four or eight bytes, if it can be read. `call` is where on the stack the call is.
+#[inline(always)]
+fn short(b: &mut Block, call: usize, at: usize, len: usize) -> Option<u64> {
+    if b.stack.holds(at, len) {
+        // SAFETY: this thread's own stack.
+        return Some(unsafe { if len == 8 { load8(at) } else { load4(at).into() } });
+    }
+    let mut value = 0u64;
+    // SAFETY: a word of ours.
+    let got = unsafe { Pages::new(call, &mut b.stack).copy(at, (&raw mut value).cast(), len) };
+    (got == len).then_some(value)
+}
+
 /// The same for outputs of any number and size.
 #[inline(never)]
 fn several(outputs: u64, b: &mut Block, call: &Ended) -> bool {
-    let pages = Pages::new(call.at, &mut b.stack, true);
+    let pages = Pages::new(call.at, &mut b.stack);
     let mut kept = [MaybeUninit::<u64>::uninit(); 1 + MOST * (FRAGMENT_WORDS + BYTES / 8)];
     let to = kept.as_mut_ptr().cast::<u64>();
     let (mut used, mut rest) = (1, outputs);
-    // SAFETY: at most MOST outputs of at most BYTES bytes; they may be read as they are, as `direct` says.
+    // SAFETY: at most MOST outputs of at most BYTES bytes, on this thread's own stack.
     unsafe {
         to.write(call.result);
         while rest != 0 {
@@ -148,7 +159,7 @@ fn several(outputs: u64, b: &mut Block, call: &Ended) -> bool {
             if at == 0 {
                 continue;
             }
-            if !pages.direct(at, len) {
+            if !pages.on_stack(at, len) {
                 return false;
             }
             to.add(used).write(at as u64);

@@ -66,7 +66,7 @@ fn keep(b: &mut Block, at: usize, number: u32, registers: &[u64; REGISTERS]) {
     while piece < pieces {
         let (room, words) = if piece == 0 { (FIRST, HEAD + REGISTERS) } else { (OTHER, HEAD) };
         let len = room.min(whole - done);
-        let pages = Pages::new(from, &mut b.stack, false);
+        let pages = Pages::new(from, &mut b.stack);
         let about = piece as u64 | (pieces as u64) << 16;
         let length = words + FRAGMENT_WORDS + len.div_ceil(8);
         // SAFETY: the record has that many words, the last of which are the piece's; no byte of them is left as it was before.

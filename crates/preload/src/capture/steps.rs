@@ -266,7 +266,7 @@ mod tests {
 
     /// What the steps keep, as (address, bytes meant, bytes).
     fn fragments(steps: &[Step], words: &[u64], when: u8) -> std::vec::Vec<(u64, u32, std::vec::Vec<u8>)> {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false), words.len());
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none()), words.len());
         // SAFETY: zeros are a valid block; no step here asks a driver.
         let mut block = unsafe { std::boxed::Box::<Block>::new_zeroed().assume_init() };
         let call = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };

@@ -3,7 +3,8 @@
 
 use super::chain::{Chain, Doing, Home};
 use super::functions::INPUT;
-use super::{kernel, library};
+use super::{kernel, library, unknown};
+use crate::capture::copy::program_words;
 use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::routes::instances;
@@ -39,13 +40,14 @@ pub static HOST: Host = Host {
     caller,
     starting,
     output,
+    unknown: unknown::unknown,
 };
 
 /// A string of a hook's, or of ours; empty if it is null.
 ///
 /// # Safety
 /// It ends with a zero, and stays.
-unsafe fn text<'a>(p: *const c_char) -> &'a [u8] {
+pub(super) unsafe fn text<'a>(p: *const c_char) -> &'a [u8] {
     // SAFETY: the caller's promise.
     unsafe { sys::text(p.cast(), 4096) }
 }
@@ -75,7 +77,8 @@ pub(super) unsafe extern "C" fn index(function: *const Function, name: *const c_
     at.map_or(NO_SUCH, |n| n as c_int)
 }
 
-fn parameters(f: &Function) -> &[Parameter] {
+/// The parameters of a function, as far as they are known.
+pub(super) fn parameters(f: &Function) -> &[Parameter] {
     if f.parameter.is_null() {
         return &[];
     }
@@ -203,11 +206,15 @@ unsafe extern "C" fn word(call: *const Call, n: c_int, to: *mut u64) -> c_int {
         Home::Block(at, _) if !at.is_null() && n < 40 => at.wrapping_add(n * 8).cast_mut().cast(),
         _ => return NO_SUCH,
     };
-    if matches!(chain.home, Home::Block(..)) && !sys::readable(at as usize) {
-        return NO_SUCH;
-    }
-    // SAFETY: a word of the call.
-    unsafe { *to = at.read_unaligned() };
+    // How many words a runtime's block has is not known here.
+    let word = match chain.home {
+        Home::Block(..) => program_words(at as usize).map(|[word]| word),
+        // SAFETY: a word of the frame.
+        _ => Some(unsafe { at.read_unaligned() }),
+    };
+    let Some(word) = word else { return NO_SUCH };
+    // SAFETY: the hook's variable.
+    unsafe { *to = word };
     OK
 }
 

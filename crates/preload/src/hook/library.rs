@@ -138,6 +138,13 @@ pub fn announce() {
     }
 }
 
+/// File name of a library by its number.
+pub fn file_name(n: u8) -> Option<&'static [u8]> {
+    let file = file();
+    let path = paths(file, &Head::read(file)?).nth(n.into())?;
+    path.rsplit(|&b| b == b'/').next()
+}
+
 fn names(n: usize, name: &[u8]) {
     start::names::write(&Name { kind: kind::HOOK, ticks: 0, a: n as u64, b: 0, c: 0, s: name, t: &[] });
 }

@@ -30,3 +30,4 @@ pub mod library;
 pub mod open;
 pub mod thread;
 pub mod told;
+mod unknown;

@@ -10,7 +10,7 @@
 use super::last_error::LastError;
 use super::open::OpenRuntime;
 use crate::start::{self, Path};
-use crate::sys::{self, libc::errno_location};
+use crate::sys::{self, Opened, Table, libc::errno_location};
 use core::arch::{asm, global_asm};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -59,12 +59,13 @@ impl Around {
     pub const NONE: Around = Around { at: 0, what: 0 };
 }
 
-struct Threads(UnsafeCell<[Thread; THREADS]>);
+struct Threads(Table<UnsafeCell<Thread>, THREADS>);
 // SAFETY: an entry is used by the thread whose id it has; ids are taken by compare-and-swap.
 unsafe impl Sync for Threads {}
-static ALL: Threads = Threads(UnsafeCell::new(
+#[unsafe(link_section = ".bss.cutap_tables")]
+static ALL: Threads = Threads(Table(
     [const {
-        Thread {
+        UnsafeCell::new(Thread {
             tid: AtomicU32::new(0),
             number: 0,
             at: 0,
@@ -76,9 +77,20 @@ static ALL: Threads = Threads(UnsafeCell::new(
             failed: 0,
             asks: 0,
             succeeded: 0,
-        }
+        })
     }; THREADS],
 ));
+static OPENED: Opened = Opened::all();
+
+/// At start: no thread has an entry.
+pub fn close() {
+    OPENED.close(&ALL.0);
+}
+
+/// The entries.
+fn entries() -> *mut Thread {
+    UnsafeCell::raw_get(ALL.0.as_ptr())
+}
 static USED: AtomicUsize = AtomicUsize::new(0);
 /// The process folder's file; null until a hook is entered, and where it cannot be made.
 static FILE: AtomicPtr<Inside> = AtomicPtr::new(core::ptr::null_mut());
@@ -136,10 +148,12 @@ pub fn succeeded(number: u32) -> bool {
 #[cold]
 fn take() -> Option<&'static mut Thread> {
     let me = sys::gettid();
-    let all = ALL.0.get().cast::<Thread>();
+    let all = entries();
     let fresh = USED.fetch_add(1, Relaxed);
-    // SAFETY: inside the array; only the id is looked at before it is ours.
-    let claim = |n: usize, was: u32| unsafe { (*all.add(n)).tid.compare_exchange(was, me, AcqRel, Relaxed).is_ok() };
+    let claim = |n: usize, was: u32| {
+        // SAFETY: inside the array; only the id is looked at before it is ours.
+        OPENED.reach(&ALL.0, n) && unsafe { (*all.add(n)).tid.compare_exchange(was, me, AcqRel, Relaxed).is_ok() }
+    };
     let mut found = (fresh < THREADS && claim(fresh, 0)).then_some(fresh);
     if found.is_none() {
         USED.store(THREADS, Relaxed);
@@ -280,11 +294,15 @@ pub fn forked() {
     MADE.store(false, Relaxed);
     // SAFETY: this thread's own word.
     let own = unsafe { *word() };
-    let all = ALL.0.get().cast::<Thread>();
+    let all = entries();
     let used = USED.load(Relaxed).min(THREADS);
     for n in 0..used {
         // SAFETY: the child's only thread.
-        unsafe { (*all.add(n)).tid.store(0, Relaxed) };
+        let tid = unsafe { &(*all.add(n)).tid };
+        // What was never used may not be open to be written.
+        if tid.load(Relaxed) != 0 {
+            tid.store(0, Relaxed);
+        }
     }
     if own.is_null() {
         USED.store(0, Relaxed);

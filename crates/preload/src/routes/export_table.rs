@@ -4,6 +4,7 @@
 //! replaced in place.
 
 use super::instances;
+use crate::capture::copy::program_words;
 use crate::loader::live;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{self, hooks};
@@ -16,21 +17,24 @@ use cutap_wire::{PAGE, control, count, record::lookup};
 pub fn after(frame: &mut Frame) {
     let [pointer, uuid, ..] = frame.args;
     let [code, _] = frame.result;
-    if pointer == 0 || uuid == 0 {
-        return;
+    // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
+    let Some(words) = program_words::<2>(uuid as usize).filter(|_| pointer != 0) else { return };
+    let mut uuid = [0u8; 16];
+    for (to, byte) in uuid.iter_mut().zip(words.into_iter().flat_map(u64::to_le_bytes)) {
+        *to = byte;
     }
-    // SAFETY: the driver read sixteen bytes there.
-    let uuid = unsafe { (uuid as *const [u8; 16]).read() };
     // CUPTI switches the driver's flags by a table of its own; copies of it are linked into other profilers.
     let profiler = live::at(frame.caller, |o| o.profiler) == Some(true);
     if profiler || uuid == cutap_calls::PROFILER_TABLE {
         instances::profiler_came();
     }
     let mut table = 0;
-    if code as u32 == 0 {
+    if code as u32 == 0
+        && let Some([given]) = program_words(pointer as usize)
+    {
+        table = given as usize;
         // SAFETY: the driver wrote it.
         let place = unsafe { &mut *(pointer as *mut usize) };
-        table = *place;
         if uuid == cutap_calls::CALLBACK_TABLE && table != 0 {
             *place = ours(table, frame.caller);
         }

@@ -6,6 +6,7 @@ use crate::routes::{dlsym, quiet};
 use crate::slots::table::{lead, take_number};
 use crate::slots::thunks_x86_64::{Frame, call_through, resolve_entry};
 use crate::sys::x86_64::shadow_stack;
+use crate::sys::{Opened, Table};
 use crate::{start, thread};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use cutap_wire::{count, names::route};
@@ -20,19 +21,32 @@ struct Stub {
     name: AtomicPtr<u8>,
     version: AtomicPtr<u8>,
 }
-static STUBS: [Stub; MAX] = [const {
-    Stub {
-        word: AtomicUsize::new(0),
-        first: AtomicUsize::new(0),
-        name: AtomicPtr::new(core::ptr::null_mut()),
-        version: AtomicPtr::new(core::ptr::null_mut()),
-    }
-}; MAX];
+#[unsafe(link_section = ".bss.cutap_tables")]
+static STUBS: Table<Stub, MAX> = Table(
+    [const {
+        Stub {
+            word: AtomicUsize::new(0),
+            first: AtomicUsize::new(0),
+            name: AtomicPtr::new(core::ptr::null_mut()),
+            version: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }; MAX],
+);
+static OPENED: Opened = Opened::all();
+
+/// At start: no word has a stub.
+pub fn close() {
+    OPENED.close(&STUBS);
+}
 
 /// The address to put into a lazy word. Called under the loader's lock; name and version lie in the
 /// object's own string table, which lives as long as the word does.
 pub fn stub(word: usize, first: usize, name: &[u8], version: &[u8]) -> Option<usize> {
     let n = take_number()? as usize;
+    if !OPENED.reach(&STUBS, n) {
+        start::count(count::NO_SLOT_LEFT, 1);
+        return None;
+    }
     let s = STUBS.get(n)?;
     s.word.store(word, Relaxed);
     s.first.store(first, Relaxed);

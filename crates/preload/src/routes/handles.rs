@@ -2,25 +2,26 @@
 //! driver call of ours to be named. And module images, kept when asked for.
 
 use super::ptx;
+use crate::capture::copy::{is_text, program_words, text_length};
 use crate::start::{self, names};
-use crate::sys;
+use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
-use cutap_wire::names::{Name, kind};
+use cutap_wire::names::{LONGEST, Name, kind};
 
 /// cuModuleGetFunction, cuLibraryGetKernel (handle, from, name), cuKernelGetFunction (handle, from) ended with `code`.
 pub fn ended(function: &[u8], &[place, from, name, ..]: &[u64; 6], code: u64) {
-    if code as u32 != 0 || place == 0 {
+    if code as u32 != 0 {
         return;
     }
-    // SAFETY: the driver succeeded: it wrote the handle.
-    let handle = unsafe { (place as *const u64).read() };
+    // A hook may have answered the call: then the driver has read and written nothing.
+    let Some([handle]) = program_words(place as usize) else { return };
     if function == b"cuKernelGetFunction" {
         return function_of(handle, from);
     }
     kind_of(handle, function == b"cuLibraryGetKernel");
-    // SAFETY: it read the name.
-    let text = unsafe { sys::text(name as *const u8, 0xffff) };
-    names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: 0, c: 0, s: text, t: &[] });
+    let Some(bytes) = text_length(name as usize, LONGEST, |_| true) else { return };
+    let record = Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: 0, c: 0, s: &[], t: &[] };
+    names::write_copy(&record, name as usize, bytes);
 }
 
 /// The driver has handed out `handle` as the function of `kernel`.
@@ -131,42 +132,34 @@ pub const POINTER: usize = core::mem::offset_of!(Known, pointer);
 /// See `POINTER`.
 pub const COMPARED: usize = core::mem::offset_of!(Known, unloaded);
 #[unsafe(no_mangle)]
-static CUTAP_KERNEL_NAMES: [Known; NAMES] = [const {
-    Known {
-        pointer: AtomicUsize::new(0),
-        unloaded: AtomicU32::new(0),
-        next: AtomicU32::new(0),
-        text: AtomicPtr::new(core::ptr::null_mut()),
-        len: AtomicU32::new(0),
-    }
-}; NAMES];
+#[unsafe(link_section = ".bss.cutap_tables")]
+static CUTAP_KERNEL_NAMES: Table<Known, NAMES> = Table(
+    [const {
+        Known {
+            pointer: AtomicUsize::new(0),
+            unloaded: AtomicU32::new(0),
+            next: AtomicU32::new(0),
+            text: AtomicPtr::new(core::ptr::null_mut()),
+            len: AtomicU32::new(0),
+        }
+    }; NAMES],
+);
+static OPENED: Opened = Opened::all();
 
-/// The string at `name` if it can be a kernel's name: mapped to its end, of characters that names are made
-/// of. Runtimes before 12.9 leave there what lay on the stack when what is launched is no kernel.
-fn name_at<'a>(name: *const u8) -> Option<&'a [u8]> {
-    let (mut len, mut mapped) = (0, 0);
-    loop {
-        let at = (name as usize).wrapping_add(len);
-        if at >= mapped {
-            if !sys::readable(at & !7) {
-                return None;
-            }
-            mapped = (at | 4095).wrapping_add(1);
-        }
-        // SAFETY: the kernel has just read from this page.
-        match unsafe { name.add(len).read() } {
-            0 => break,
-            b'!'..=b'~' if len < 0xffff => len += 1,
-            _ => return None,
-        }
-    }
-    // SAFETY: all of it was read above.
-    (len > 0).then(|| unsafe { core::slice::from_raw_parts(name, len) })
+/// At start: no name is known.
+pub fn close() {
+    OPENED.close(&CUTAP_KERNEL_NAMES);
+}
+
+/// The length of the string at `name` if it can be a kernel's name: of characters that names are made of. Runtimes before 12.9 leave
+/// there what lay on the stack when what is launched is no kernel.
+fn name_length(name: *const u8) -> Option<usize> {
+    text_length(name as usize, LONGEST, |c| matches!(c, b'!'..=b'~')).filter(|len| *len > 0)
 }
 
 /// Whether a kernel's name is there.
 pub fn is_name(name: *const u8) -> bool {
-    name_at(name).is_some()
+    name_length(name).is_some()
 }
 
 /// The id of a kernel's name, told to the names stream at first sight. 0: there is none, or it could not be
@@ -186,7 +179,7 @@ pub(super) fn kernel_name(name: *const u8) -> u32 {
             let (text, len) = (known.text.load(Relaxed), known.len.load(Relaxed));
             // SAFETY: our copy in the names file, which stays mapped.
             let copy = unsafe { core::slice::from_raw_parts(text, len as usize) };
-            if name_at(name) == Some(copy) {
+            if is_text(name as usize, copy) {
                 known.unloaded.store(epoch, Relaxed);
                 return id;
             }
@@ -195,16 +188,17 @@ pub(super) fn kernel_name(name: *const u8) -> u32 {
         }
         id = known.next.load(Relaxed);
     }
-    let Some(text) = name_at(name) else { return 0 };
+    let Some(len) = name_length(name) else { return 0 };
     let id = NEXT.fetch_add(1, Relaxed);
-    let record = Name { kind: kind::KERNEL_NAME, ticks: 0, a: id.into(), b: name as u64, c: 0, s: text, t: &[] };
-    let Some(copy) = names::write(&record) else { return 0 };
+    let record = Name { kind: kind::KERNEL_NAME, ticks: 0, a: id.into(), b: name as u64, c: 0, s: &[], t: &[] };
+    let Some(copy) = names::write_copy(&record, name as usize, len) else { return 0 };
     // Filled before it is published; an id beyond the table is simply told again each time.
-    if let Some(known) = CUTAP_KERNEL_NAMES.get(id as usize) {
+    let known = CUTAP_KERNEL_NAMES.get(id as usize).filter(|_| OPENED.reach(&CUTAP_KERNEL_NAMES, id as usize));
+    if let Some(known) = known {
         known.pointer.store(name as usize, Relaxed);
         known.unloaded.store(epoch, Relaxed);
         known.text.store(copy.cast_mut(), Relaxed);
-        known.len.store(text.len() as u32, Relaxed);
+        known.len.store(len as u32, Relaxed);
         let _ = place.fetch_update(AcqRel, Acquire, |before| {
             known.next.store(before, Relaxed);
             Some(id)
@@ -221,9 +215,11 @@ mod tests {
     #[test]
     fn what_is_no_name_is_not_read() {
         for garbage in [0usize, 1, 6, 7, 8, 4095, 4096, 0xffff_ffff, 0x8000_0000_0000, usize::MAX - 6, usize::MAX] {
-            assert_eq!(name_at(core::ptr::without_provenance(garbage)), None, "{garbage:#x}");
+            assert_eq!(name_length(core::ptr::without_provenance(garbage)), None, "{garbage:#x}");
         }
-        assert_eq!(name_at(c"_Z5saxpyifPKfPf".as_ptr().cast()), Some(&b"_Z5saxpyifPKfPf"[..]));
-        assert_eq!(name_at(c"a name".as_ptr().cast()), None, "no such character is in one");
+        let name = c"_Z5saxpyifPKfPf";
+        assert_eq!(name_length(name.as_ptr().cast()), Some(name.to_bytes().len()));
+        assert_eq!(name_length(c"a name".as_ptr().cast()), None, "no such character is in one");
+        assert_eq!(name_length(c"".as_ptr().cast()), None);
     }
 }

@@ -5,7 +5,7 @@
 pub use super::function::Function;
 use crate::loader::objects::Object;
 use crate::start::{self, switch};
-use crate::sys;
+use crate::sys::{self, Opened, Table};
 use core::arch::global_asm;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
@@ -157,25 +157,35 @@ pub struct ListedName {
 }
 
 /// The instances, in the order in which they asked.
-pub static ALL: [Instance; INSTANCES] = [const {
-    Instance {
-        object: AtomicU32::new(0),
-        text: (AtomicUsize::new(0), AtomicUsize::new(0)),
-        table: [const { AtomicUsize::new(0) }; TABLE_WORDS],
-        driver: AtomicUsize::new(0),
-        driver_flags: AtomicPtr::new(core::ptr::null_mut()),
-        count: AtomicUsize::new(0),
-        shared: AtomicPtr::new(core::ptr::null_mut()),
-        own: ([const { AtomicU32::new(0) }; CALLBACKS], [const { AtomicU8::new(0) }; CALLBACKS]),
-        linked: AtomicBool::new(false),
-        functions: [const { Function::new() }; CALLBACKS],
-        version: AtomicU32::new(0),
-        introduced: AtomicU32::new(0),
-        list: AtomicPtr::new(core::ptr::null_mut()),
-        listed: AtomicU32::new(0),
-        asks: [const { AtomicUsize::new(0) }; 4],
-    }
-}; INSTANCES];
+#[unsafe(link_section = ".bss.cutap_tables")]
+pub static ALL: Table<Instance, INSTANCES> = Table(
+    [const {
+        Instance {
+            object: AtomicU32::new(0),
+            text: (AtomicUsize::new(0), AtomicUsize::new(0)),
+            table: [const { AtomicUsize::new(0) }; TABLE_WORDS],
+            driver: AtomicUsize::new(0),
+            driver_flags: AtomicPtr::new(core::ptr::null_mut()),
+            count: AtomicUsize::new(0),
+            shared: AtomicPtr::new(core::ptr::null_mut()),
+            own: ([const { AtomicU32::new(0) }; CALLBACKS], [const { AtomicU8::new(0) }; CALLBACKS]),
+            linked: AtomicBool::new(false),
+            functions: [const { Function::new() }; CALLBACKS],
+            version: AtomicU32::new(0),
+            introduced: AtomicU32::new(0),
+            list: AtomicPtr::new(core::ptr::null_mut()),
+            listed: AtomicU32::new(0),
+            asks: [const { AtomicUsize::new(0) }; 4],
+        }
+    }; INSTANCES],
+);
+static OPENED: Opened = Opened::all();
+
+/// At start: there is no instance.
+pub fn close() {
+    OPENED.close(&ALL);
+}
+
 /// The instance in whose code `address` lies. Most that ask do so of the same one again.
 pub fn around(address: usize) -> Option<&'static Instance> {
     static LAST: AtomicUsize = AtomicUsize::new(0);
@@ -281,6 +291,9 @@ pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
     for (n, i) in ALL.iter().enumerate() {
         let mut is = i.object.load(Acquire);
         if is == 0 {
+            if !OPENED.reach(&ALL, n) {
+                break;
+            }
             match i.object.compare_exchange(0, object.id, AcqRel, Acquire) {
                 Ok(_) => {
                     fill(n, i, object, driver)?;

@@ -1,12 +1,13 @@
 //! cuGetProcAddress with four arguments and with five: since CUDA 11.3 the only symbol that a runtime
 //! looks up. The call runs as asked; only the pointer that it wrote is exchanged for its slot.
 
+use crate::capture::copy::{checked, program_words};
 use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::loader::objects::Object;
 use crate::slots::{self, thunks_x86_64::Frame};
+use crate::start;
 use crate::thread::record;
-use crate::{start, sys};
 use cutap_wire::names::{layer, route};
 use cutap_wire::{count, record::lookup};
 
@@ -15,23 +16,30 @@ pub fn after(frame: &mut Frame) {
     let [symbol, pointer, version, flags, status, _] = frame.args;
     let [code, _] = frame.result;
     let v2 = slots::name_of(frame.slot) == b"cuGetProcAddress_v2";
-    // SAFETY: the driver read the string and wrote the pointer, or said that it did not.
-    let name = unsafe { sys::text(symbol as *const u8, 1024) };
+    // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
+    let mut text = [0u8; 1024];
+    // SAFETY: a buffer of ours.
+    let read = unsafe { checked(symbol as usize, text.as_mut_ptr(), text.len()) };
+    let name = text.get(..read).and_then(|read| read.split(|&c| c == 0).next()).unwrap_or(&[]);
     let (mut found, mut given) = (0, 0);
-    if code as u32 == 0 && pointer != 0 && !name.is_empty() {
-        // SAFETY: as above.
-        let place = unsafe { &mut *(pointer as *mut usize) };
-        found = *place;
+    if code as u32 == 0
+        && !name.is_empty()
+        && let Some([address]) = program_words(pointer as usize)
+    {
+        found = address as usize;
         given = exchange(found, name, frame.caller);
         if given != found {
-            *place = given;
+            // SAFETY: the driver wrote it.
+            unsafe { (pointer as *mut usize).write(given) };
         }
     }
     if start::lookups() {
         let which = if v2 { lookup::GET_PROC_ADDRESS_V2 } else { lookup::GET_PROC_ADDRESS };
         let status = if v2 && status != 0 && code as u32 == 0 {
-            // SAFETY: the driver wrote it.
-            u64::from(unsafe { (status as *const u32).read() })
+            let mut word = 0u32;
+            // SAFETY: a word of ours.
+            unsafe { checked(status as usize, (&raw mut word).cast(), 4) };
+            u64::from(word)
         } else {
             0
         };

@@ -2,8 +2,8 @@
 //! that launches can be shown with the names and types that stand there. Nothing is understood here: what is
 //! kept is the text up to the closing parenthesis. Read by the kernel, so that a bad address is no fault.
 
+use crate::capture::copy::{program_words as words, window as read};
 use crate::start::{count, names};
-use crate::sys;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use cutap_calls::capture::{extend, hash};
 use cutap_wire::count;
@@ -28,54 +28,53 @@ static LAST: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
 /// Looks at an image: PTX, or a fat binary with PTX in it that is not compressed.
 pub fn image(at: usize) {
-    let pid = sys::getpid();
-    let Some(head) = words::<2>(pid, at) else { return };
+    let Some(head) = words::<2>(at) else { return };
     match head[0] as u32 {
         WRAPPER => {
-            if let Some([inner]) = words(pid, at.wrapping_add(8)) {
-                fat(pid, inner as usize);
+            if let Some([inner]) = words(at.wrapping_add(8)) {
+                fat(inner as usize);
             }
         }
-        FATBIN => fat(pid, at),
-        _ => text(pid, at, LONGEST),
+        FATBIN => fat(at),
+        _ => text(at, LONGEST),
     }
 }
 
 /// PTX of this many bytes, or up to a zero. What begins as no text is left alone.
 pub fn linked(at: usize, bytes: usize) {
-    text(sys::getpid(), at, bytes.min(LONGEST));
+    text(at, bytes.min(LONGEST));
 }
 
-fn fat(pid: u32, at: usize) {
-    let Some([head, size]) = words(pid, at) else { return };
+fn fat(at: usize) {
+    let Some([head, size]) = words(at) else { return };
     let mut place = at.wrapping_add((head >> 48) as usize);
     let end = place.saturating_add(size as usize);
     for _ in 0..PARTS {
         if head as u32 != FATBIN || place >= end {
             return;
         }
-        let Some([kind, bytes, _, _, _, flags]) = words(pid, place) else { return };
+        let Some([kind, bytes, _, _, _, flags]) = words(place) else { return };
         let Some(content) = place.checked_add((kind >> 32) as usize) else { return };
         if kind as u16 == 1 && flags & PACKED == 0 {
-            text(pid, content, (bytes as usize).min(LONGEST));
+            text(content, (bytes as usize).min(LONGEST));
         }
         place = content.saturating_add((bytes as usize).max(1));
     }
 }
 
 /// Finds each `.entry` in a text.
-fn text(pid: u32, at: usize, bytes: usize) {
+fn text(at: usize, bytes: usize) {
     let mut window = [0u8; 2048];
     let mut from = 0;
     while from + ENTRY.len() < bytes {
-        let Some(read) = read(pid, at.wrapping_add(from), &mut window, bytes - from) else { return };
+        let Some(read) = read(at.wrapping_add(from), &mut window, bytes - from) else { return };
         // An image of machine code has a zero in its head.
         let whole = read.iter().position(|&b| b == 0).unwrap_or(read.len());
         let part = read.get(..whole).unwrap_or(&[]);
         let found =
             part.windows(ENTRY.len() + 1).position(|w| w.starts_with(ENTRY) && w[ENTRY.len()].is_ascii_whitespace());
         from += match found {
-            Some(place) => place + entry(pid, at.wrapping_add(from + place), bytes - from - place),
+            Some(place) => place + entry(at.wrapping_add(from + place), bytes - from - place),
             None if whole < read.len() || whole <= ENTRY.len() => return,
             None => whole - ENTRY.len(),
         };
@@ -83,11 +82,11 @@ fn text(pid: u32, at: usize, bytes: usize) {
 }
 
 /// Tells the list that begins here, unless there is none; how many bytes to step on.
-fn entry(pid: u32, at: usize, bytes: usize) -> usize {
+fn entry(at: usize, bytes: usize) -> usize {
     let mut window = [0u8; 512];
     let (mut len, mut sum, mut name) = (0, hash(b""), 0);
     while len < bytes.min(LIST) {
-        let Some(read) = read(pid, at.wrapping_add(len), &mut window, bytes.min(LIST) - len) else { break };
+        let Some(read) = read(at.wrapping_add(len), &mut window, bytes.min(LIST) - len) else { break };
         let end = read.iter().position(|b| matches!(b, b')' | b'{' | b';' | 0));
         let part = read.get(..end.unwrap_or(read.len())).unwrap_or(&[]);
         if name == 0
@@ -116,27 +115,9 @@ fn tell(at: usize, bytes: usize, name: u64, sum: u64) {
     if KEPT.fetch_add(bytes, Relaxed) > ALL {
         return count(count::PTX_LEFT_OUT, 1);
     }
-    // SAFETY: the kernel has just read it, and the driver, which was given it, is about to.
-    let text = unsafe { core::slice::from_raw_parts(at as *const u8, bytes) };
-    names::write(&Name { kind: kind::PTX_ENTRY, ticks: 0, a: 0, b: 0, c: 0, s: text, t: &[] });
+    let record = Name { kind: kind::PTX_ENTRY, ticks: 0, a: 0, b: 0, c: 0, s: &[], t: &[] };
+    names::write_copy(&record, at, bytes);
     last.store(sum, Relaxed);
-}
-
-/// As much of the window as can be read here, at most `most` bytes; none of none.
-fn read(pid: u32, at: usize, window: &mut [u8], most: usize) -> Option<&[u8]> {
-    // What crosses into an unmapped page may not be read at all, so it is cut at the page's end.
-    let len = window.len().min(most).min(4096 - at % 4096);
-    // SAFETY: the window is that long.
-    let got = unsafe { sys::read_process(pid, window.as_mut_ptr(), len, &[(at, len)]) }.ok()?;
-    window.get(..got).filter(|w| !w.is_empty())
-}
-
-/// So many words at an address that need not be aligned.
-fn words<const N: usize>(pid: u32, at: usize) -> Option<[u64; N]> {
-    let mut words = [0u64; N];
-    // SAFETY: the words are that long.
-    let got = unsafe { sys::read_process(pid, words.as_mut_ptr().cast(), N * 8, &[(at, N * 8)]) };
-    (at != 0 && got == Ok(N * 8)).then_some(words)
 }
 
 #[cfg(test)]
@@ -173,10 +154,10 @@ mod tests {
     #[test]
     fn steps_over_a_list_to_its_end() {
         let list = b".entry k(.param .u32 n) { }\0";
-        assert_eq!(entry(sys::getpid(), list.as_ptr() as usize, list.len()), 23);
+        assert_eq!(entry(list.as_ptr() as usize, list.len()), 23);
         let none = b".entry k { ret; }\0";
-        assert_eq!(entry(sys::getpid(), none.as_ptr() as usize, none.len()), 10);
+        assert_eq!(entry(none.as_ptr() as usize, none.len()), 10);
         let long = [b'x'; LIST + 100];
-        assert_eq!(entry(sys::getpid(), long.as_ptr() as usize, long.len()), LIST);
+        assert_eq!(entry(long.as_ptr() as usize, long.len()), LIST);
     }
 }

@@ -8,9 +8,10 @@ use crate::hook;
 use crate::hook::functions::{self, Found, Info};
 use crate::loader::objects::Object;
 use crate::start::{self, names, switch};
+use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_hook::contract;
-use cutap_wire::names::{Name, kind, layer, shape};
+use cutap_wire::names::{HIDDEN, Name, kind, layer, shape};
 use cutap_wire::{control, count};
 
 /// One slot; what every call needs lies in one line of the cache.
@@ -100,21 +101,31 @@ const _: () = assert!(core::mem::offset_of!(Slot, real) == 0 && size_of::<Slot>(
 
 /// The thunks know where it lies.
 #[unsafe(no_mangle)]
-static CUTAP_SLOTS: [Slot; THUNKS] = [const {
-    Slot {
-        real: AtomicUsize::new(0),
-        entry: AtomicUsize::new(0),
-        quick: AtomicU64::new(0),
-        first: AtomicU32::new(0),
-        row: AtomicU32::new(0),
-        function: AtomicUsize::new(0),
-        info: AtomicPtr::new(core::ptr::null_mut()),
-        object: AtomicU32::new(0),
-        hooks: AtomicU16::new(0),
-        name_len: AtomicU16::new(0),
-        name: AtomicPtr::new(core::ptr::null_mut()),
-    }
-}; THUNKS];
+#[unsafe(link_section = ".bss.cutap_tables")]
+static CUTAP_SLOTS: Table<Slot, THUNKS> = Table(
+    [const {
+        Slot {
+            real: AtomicUsize::new(0),
+            entry: AtomicUsize::new(0),
+            quick: AtomicU64::new(0),
+            first: AtomicU32::new(0),
+            row: AtomicU32::new(0),
+            function: AtomicUsize::new(0),
+            info: AtomicPtr::new(core::ptr::null_mut()),
+            object: AtomicU32::new(0),
+            hooks: AtomicU16::new(0),
+            name_len: AtomicU16::new(0),
+            name: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }; THUNKS],
+);
+static OPENED: Opened = Opened::all();
+
+/// At start: no slot is in use.
+pub fn close() {
+    OPENED.close(&CUTAP_SLOTS);
+}
+
 /// Numbers given to thunks, and to functions of runtime instances, which have none.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 static NEXT_RUNTIME: AtomicU32 = AtomicU32::new(THUNKS as u32);
@@ -187,13 +198,13 @@ pub fn find(object: u32, name: &[u8]) -> Option<u32> {
 
 /// A number for a thunk.
 pub fn take_number() -> Option<u32> {
-    let n = NEXT.fetch_add(1, Relaxed);
-    if (n as usize) < THUNKS {
-        return Some(n);
+    // Before a number is taken, for none is given back: where the table cannot be opened it may be later.
+    let room = |n: u32| OPENED.reach(&CUTAP_SLOTS, n as usize);
+    let taken = room(NEXT.load(Relaxed)).then(|| NEXT.fetch_add(1, Relaxed)).filter(|n| room(*n));
+    if taken.is_none() {
+        start::count(count::NO_SLOT_LEFT, 1);
     }
-    NEXT.fetch_sub(1, Relaxed);
-    start::count(count::NO_SLOT_LEFT, 1);
-    None
+    taken
 }
 
 /// A number for a function of a runtime instance, with its name in the stream; `words` that the records of
@@ -241,7 +252,7 @@ pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option
 
 /// Asks of each slot that is recorded whether it is wanted now.
 pub fn each_recorded(wanted: impl Fn(u32, &[u8]) -> bool) {
-    for (n, s) in (0..NEXT.load(Acquire)).zip(&CUTAP_SLOTS) {
+    for (n, s) in (0..NEXT.load(Acquire)).zip(CUTAP_SLOTS.iter()) {
         if s.hooks() & super::hooks::RECORD == 0 || s.name.load(Acquire).is_null() {
             continue;
         }
@@ -269,9 +280,10 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
         return None;
     }
     let mut hooks = super::hooks::special(owner.layer, name, how);
-    if start::armed::holds(owner.layer, owner.name(), name) {
+    let shown = start::armed::shows(owner.layer, owner.name(), name);
+    if shown || start::armed::holds(owner.layer, owner.name(), name) {
         hooks |= super::hooks::RECORD;
-        if !cxx && capture::stacked::wants(owner.layer, owner.name(), name) {
+        if shown && !cxx && capture::stacked::wants(owner.layer, owner.name(), name) {
             hooks |= super::hooks::STACK;
         }
     }
@@ -288,7 +300,8 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     start::announce(owner);
     let row = if cxx { 0 } else { capture::find(name, false, owner.major()) };
     let shape = capture::of(row).map_or(shape(6, 0, 0), |r| shape(r.ints, r.vectors, r.stack));
-    let how = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40 | shape << 44;
+    let hidden = if shown { 0 } else { HIDDEN };
+    let how = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40 | hidden | shape << 44;
     let record = Name { kind: kind::SLOT, ticks: 0, a: n.into(), b: how, c: real as u64, s: name, t: &[] };
     let text = names::write(&record)?;
     let s = slot(n)?;

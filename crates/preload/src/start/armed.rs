@@ -28,6 +28,11 @@ fn rules() -> &'static [u8] {
 
 /// Whether a function may be recorded.
 pub fn holds(layer: u8, library: &[u8], name: &[u8]) -> bool {
+    cutap_calls::filter::recorded(rules(), layer, library, name)
+}
+
+/// Whether its calls are wanted, not only recorded because annotations of addresses depend on them.
+pub fn shows(layer: u8, library: &[u8], name: &[u8]) -> bool {
     cutap_calls::filter::wanted(rules(), layer, library, name)
 }
 

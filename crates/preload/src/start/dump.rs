@@ -2,6 +2,7 @@
 //! an argument; it stands in the image's own head.
 
 use super::{Path, count, gap, names};
+use crate::capture::copy::{program_words, text_length};
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cutap_wire::count;
@@ -31,36 +32,39 @@ impl Kind {
     }
 }
 
-/// Where the image begins, how long it is, and what it is.
-///
-/// # Safety
-/// `at` is what the program gives the driver as a module image.
-unsafe fn measure(at: usize) -> Option<(usize, usize, Kind)> {
-    // SAFETY: the driver reads these heads too.
-    unsafe {
-        let word = |offset: usize| ((at + offset) as *const u32).read_unaligned();
-        let long = |offset: usize| ((at + offset) as *const u64).read_unaligned() as usize;
-        match word(0) {
-            WRAPPER => measure(long(8)),
-            FATBIN => Some((at, (word(4) >> 16) as usize + long(8), Kind::Fatbin)),
-            ELF => {
-                let short = |offset: usize| ((at + offset) as *const u16).read_unaligned() as usize;
-                let sections = long(40) + short(58) * short(60);
-                let segments = long(32) + short(54) * short(56);
-                Some((at, sections.max(segments), Kind::Cubin))
-            }
-            _ => Some((at, sys::text(at as *const u8, 1 << 30).len(), Kind::Ptx)),
+/// Where the image at `at` begins, how long it is, and what it is; `None` where its head cannot be read.
+fn measure(at: usize) -> Option<(usize, usize, Kind)> {
+    let [head] = program_words(at)?;
+    match head as u32 {
+        WRAPPER => {
+            let [_, image] = program_words(at)?;
+            fatbin(image as usize)
         }
+        FATBIN => fatbin(at),
+        ELF => {
+            let [_, _, _, _, segments_at, sections_at, segment, section]: [u64; 8] = program_words(at)?;
+            let table = |at: u64, size: u64, count: u64| {
+                (at as usize).saturating_add((size as u16 as usize) * (count as u16 as usize))
+            };
+            let sections = table(sections_at, section >> 16, section >> 32);
+            let segments = table(segments_at, segment >> 48, section);
+            Some((at, sections.max(segments), Kind::Cubin))
+        }
+        _ => Some((at, text_length(at, 1 << 30, |_| true)?, Kind::Ptx)),
     }
+}
+
+fn fatbin(at: usize) -> Option<(usize, usize, Kind)> {
+    let [head, bytes] = program_words(at)?;
+    (head as u32 == FATBIN).then_some((at, ((head >> 48) as usize).saturating_add(bytes as usize), Kind::Fatbin))
 }
 
 /// Keeps one image.
 pub fn module(at: usize) {
-    if at == 0 || !sys::readable(at) || !super::process_made() || !super::settled() {
+    if at == 0 || !super::process_made() || !super::settled() {
         return;
     }
-    // SAFETY: an image that the driver is about to read.
-    let Some((start, bytes, what)) = (unsafe { measure(at) }) else { return };
+    let Some((start, bytes, what)) = measure(at) else { return count(count::MODULE_NOT_DUMPED, 1) };
     let mut folder = Path::run();
     folder.push(b"/modules");
     let _ = sys::make_folder(folder.bytes());

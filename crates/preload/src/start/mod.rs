@@ -11,6 +11,7 @@ mod identity;
 pub mod names;
 pub mod own;
 pub mod process;
+mod segments;
 mod state;
 pub mod switch;
 
@@ -107,6 +108,7 @@ pub fn begin(environment: *const *const u8) {
     if STATE.compare_exchange(NOT_YET, STARTING, AcqRel, Acquire).is_err() {
         return;
     }
+    close_tables();
     let environment = if environment.is_null() { environment::before_libc() } else { environment };
     let state = state::looked(set_up(environment));
     STATE.store(state, Release);
@@ -116,11 +118,19 @@ pub fn begin(environment: *const *const u8) {
         if control().is_some_and(|c| c.alone.load(Acquire) != 0) {
             own::made();
         }
-        crate::capture::look_at_program();
         routes::dlsym::find_next();
         crate::hook::library::load();
         crate::loader::notice::notice();
     }
+}
+
+/// Nobody has written to them yet: whoever does, starts us first.
+fn close_tables() {
+    crate::slots::table::close();
+    routes::first_call::close();
+    routes::handles::close();
+    routes::instances::close();
+    crate::hook::thread::close();
 }
 
 fn set_up(environment: *const *const u8) -> bool {
@@ -162,7 +172,7 @@ fn set_up(environment: *const *const u8) -> bool {
 fn keep_alive() {
     let mut path = Path::run();
     path.push(b"/").push(control::ALIVE.as_bytes());
-    sys::with(path.bytes(), &[sys::Open::AtOnce], |file| file.map_closed(PAGE));
+    sys::with(path.bytes(), &[sys::Open::AtOnce], |file| file.map_closed(0, PAGE));
 }
 
 /// Whether this process is to be traced: under --no-follow only the first one is, through exec too.
@@ -216,7 +226,7 @@ pub fn max_chunks() -> u32 {
 }
 /// Whether the rules want a function, of what is armed.
 pub fn wanted(layer: u8, library: &[u8], name: &[u8]) -> bool {
-    armed::holds(layer, library, name) && cutap_calls::filter::wanted(rules(switch::here()), layer, library, name)
+    armed::holds(layer, library, name) && cutap_calls::filter::recorded(rules(switch::here()), layer, library, name)
 }
 /// Bytes of a caller's stack that are kept; 0: none.
 pub fn stack_bytes() -> usize {

@@ -166,7 +166,7 @@ fn apply() {
     if c.rules_epoch.load(Acquire) == epoch {
         objects::with(|s| {
             let owner = |load: u32| s.objects().iter().find(|o| o.id == load);
-            let wanted = |o: &Object, name: &[u8]| filter::wanted(rules, o.layer, o.name(), name);
+            let wanted = |o: &Object, name: &[u8]| filter::recorded(rules, o.layer, o.name(), name);
             slots::each_recorded(|load, name| owner(load).is_none_or(|o| wanted(o, name)));
         });
         instances::ask_again();

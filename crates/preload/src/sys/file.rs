@@ -203,11 +203,11 @@ impl File {
             p
         }
     }
-    /// Maps a file that will grow, from its beginning and to more than its end. Nothing of it can be touched before [`opened`](super::opened): who
+    /// Maps part of a file that will grow, to more than its end. Nothing of it can be touched before [`opened`](super::opened): who
     /// reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in each page behind the end.
-    pub fn map_closed(&self, bytes: usize) -> *mut u8 {
+    pub fn map_closed(&self, offset: usize, bytes: usize) -> *mut u8 {
         // SAFETY: not over anything.
-        unsafe { self.map_as(core::ptr::null_mut(), 0, bytes, 0, MAP_SHARED) }
+        unsafe { self.map_as(core::ptr::null_mut(), offset, bytes, 0, MAP_SHARED) }
     }
     /// Maps the beginning of the file over pages that are there, shared.
     ///

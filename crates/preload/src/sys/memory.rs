@@ -44,8 +44,8 @@ pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, 
     // SAFETY: the kernel checks what is read; what is written is the caller's promise.
     let read = |pid| unsafe { syscall6(nr::PROCESS_VM_READV, pid as usize, local, 1, remote, count, 0) };
     let mut done = read(pid);
-    if done == ESRCH {
-        // A child that shares its parent's memory outlived it; or the first thread has ended, and has no memory.
+    if matches!(done, ESRCH | EPERM) {
+        // A child that shares its parent's memory outlived it, or may not trace it; or the first thread has ended, and has no memory.
         done = read(gettid());
     }
     match done {

@@ -4,10 +4,12 @@
 mod file;
 pub mod libc;
 mod memory;
+mod table;
 pub mod x86_64;
 
 pub use file::{File, MADE, Open, make_folder, with};
 pub use memory::{read_process, readable, resident};
+pub use table::{Opened, Table};
 
 use core::sync::atomic::AtomicU32;
 use x86_64::{syscall2, syscall3, syscall4, syscall6};
@@ -67,6 +69,14 @@ pub fn pages(bytes: usize) -> *mut u8 {
     if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
 }
 
+/// Memory of this process that reads as zeros and counts as no data until it is [`opened`]. Null when refused.
+pub fn closed_pages(bytes: usize) -> *mut u8 {
+    let how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    // SAFETY: a new mapping.
+    let p = unsafe { syscall6(nr::MMAP, 0, bytes, PROT_READ, how, usize::MAX, 0) };
+    if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
+}
+
 /// Gives a mapping back.
 ///
 /// # Safety
@@ -76,7 +86,7 @@ pub unsafe fn unmap(at: *mut u8, bytes: usize) {
     unsafe { syscall2(nr::MUNMAP, at as usize, bytes) };
 }
 
-/// Makes the beginning of what [`File::map_closed`] gave usable, as far as its file is allocated; twice does no harm.
+/// Makes the beginning of what [`File::map_closed`] or [`closed_pages`] gave usable, as far as its file is allocated; twice does no harm.
 pub fn opened(at: *mut u8, bytes: usize) -> bool {
     // SAFETY: a mapping of ours, which only gains rights.
     unsafe { protect(at as usize, bytes, PROT_READ | PROT_WRITE) }

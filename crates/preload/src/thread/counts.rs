@@ -148,7 +148,7 @@ fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
     let at = b.counts.at.get_mut(kind)?;
     // All of it, once; what is not allocated cannot be touched.
     let here = sys::with(path.bytes(), sys::MADE, |file| match file.allocate(bytes) {
-        true if at.is_null() => file.map_closed(MAPPED),
+        true if at.is_null() => file.map_closed(0, MAPPED),
         true => *at,
         false => core::ptr::null_mut(),
     });

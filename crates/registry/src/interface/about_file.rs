@@ -1,7 +1,7 @@
 //! `api/about.toml`: what each function of driver and runtime does, in a sentence of our own. A sentence that
 //! no function has is an error: it would be about something else than its writer thought.
 
-use super::world::Family;
+use super::family::Family;
 use crate::error::{Error, Source};
 use serde::Deserialize;
 use std::collections::BTreeMap;

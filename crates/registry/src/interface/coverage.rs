@@ -3,8 +3,8 @@
 
 use super::functions::FunctionRow;
 use super::known::{Rule, Type, TypeId};
-use super::rules::Member;
-use super::types::Tables;
+use super::tables::Member;
+use super::tables::Tables;
 use super::version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -66,7 +66,7 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
     let mut out = HEAD.to_owned();
     out += "| library | version | functions | parameters | values | read | memory | cookies | raw |\n";
     out += "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
-    for (family, rows) in tables.world.families.iter().zip(all) {
+    for (family, rows) in tables.api.families.iter().zip(all) {
         for text in &family.functions.versions {
             let at = version::parse(text).unwrap_or(u32::MAX);
             let rows: Vec<&FunctionRow> = rows.iter().filter(|r| r.span.contains(at)).collect();
@@ -83,7 +83,7 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
         }
     }
     out += "\n## Raw parameters and fields\n\n";
-    for (family, rows) in tables.world.families.iter().zip(all) {
+    for (family, rows) in tables.api.families.iter().zip(all) {
         let mut raw: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for row in rows {
             for param in row.params.iter().filter(|p| shown(tables, p) == Shown::Raw) {

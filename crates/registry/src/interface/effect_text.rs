@@ -2,7 +2,7 @@
 //! names here, `functions` turns them into numbers.
 
 use super::rule_text::{self, CountText};
-use super::toml_walk::Walk;
+use super::toml_node::TomlNode;
 use crate::error::Error;
 
 /// Keys of a function that are no parameters.
@@ -44,7 +44,7 @@ pub(crate) enum EffectKind {
 }
 
 /// The effects that a key tells.
-pub(crate) fn read(key: &str, value: &Walk) -> Result<Vec<EffectText>, Error> {
+pub(crate) fn read(key: &str, value: &TomlNode) -> Result<Vec<EffectText>, Error> {
     let one = match key {
         "allocates" => allocates(value)?,
         "belongs" => belongs(value)?,
@@ -65,7 +65,7 @@ pub(crate) fn read(key: &str, value: &Walk) -> Result<Vec<EffectText>, Error> {
     Ok(vec![one])
 }
 
-fn allocates(value: &Walk) -> Result<EffectText, Error> {
+fn allocates(value: &TomlNode) -> Result<EffectText, Error> {
     let (mut parameter, mut bytes, mut memory, mut inside) = (String::new(), None, String::new(), false);
     for (key, value) in value.table(&["at", "inside", "bytes", "memory"])? {
         match key {
@@ -84,13 +84,13 @@ fn allocates(value: &Walk) -> Result<EffectText, Error> {
     Ok(EffectText { at: value.at, kind, parameter })
 }
 
-fn bytes_of(value: &Walk) -> Result<CountText, Error> {
+fn bytes_of(value: &TomlNode) -> Result<CountText, Error> {
     let text = value.text()?;
     let wrong = || value.error(format!("\"{text}\" is no count; expected a number or a parameter"));
     rule_text::count(&text).ok_or_else(wrong)
 }
 
-fn belongs(value: &Walk) -> Result<EffectText, Error> {
+fn belongs(value: &TomlNode) -> Result<EffectText, Error> {
     let (mut at, mut to) = (String::new(), String::new());
     for (key, value) in value.table(&["at", "to"])? {
         match key {
@@ -104,7 +104,7 @@ fn belongs(value: &Walk) -> Result<EffectText, Error> {
     Ok(EffectText { at: value.at, kind: EffectKind::Belongs(to), parameter: at })
 }
 
-fn keeps_logs(value: &Walk) -> Result<EffectText, Error> {
+fn keeps_logs(value: &TomlNode) -> Result<EffectText, Error> {
     let [mut of, mut keys, mut values] = [const { String::new() }; 3];
     for (key, value) in value.table(&["of", "keys", "values"])? {
         match key {
@@ -119,7 +119,7 @@ fn keeps_logs(value: &Walk) -> Result<EffectText, Error> {
     Ok(EffectText { at: value.at, kind: EffectKind::KeepsLogs(keys, values), parameter: of })
 }
 
-fn unmaps(value: &Walk) -> Result<EffectText, Error> {
+fn unmaps(value: &TomlNode) -> Result<EffectText, Error> {
     let (mut at, mut bytes) = (String::new(), None);
     for (key, value) in value.table(&["at", "bytes"])? {
         match key {
@@ -135,7 +135,7 @@ fn unmaps(value: &Walk) -> Result<EffectText, Error> {
     }
 }
 
-fn remembers(value: &Walk) -> Result<EffectText, Error> {
+fn remembers(value: &TomlNode) -> Result<EffectText, Error> {
     let (mut of, mut what, mut when, mut is, mut mode) =
         (String::new(), String::new(), String::new(), String::new(), false);
     for (key, value) in value.table(&["of", "value", "when", "is", "mode"])? {

@@ -1,16 +1,15 @@
 //! The functions of the tables: each form of each prototype with its parameters' types, rules and places.
 
+use super::argument_words;
 use super::effect_text::{EffectKind, EffectText};
+use super::family::Family;
 use super::functions_file::Prototype;
 use super::known::{Count, Effect, Memory, Shape, Type, TypeId};
 use super::overlay_file::{FunctionText, MemberText};
-use super::place;
-use super::rules::{self, Member, Sibling};
-use super::structs::Extent;
-use super::types::Tables;
+use super::rules;
+use super::tables::{Extent, Member, Sibling, Tables};
 use super::version::{self, Span};
-use super::world::{Family, Place};
-use crate::error::Error;
+use crate::error::{Error, Location};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A row of a family's functions.
@@ -34,7 +33,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
 
 /// The functions of a family, sorted by name and version.
 pub(crate) fn rows(tables: &mut Tables, n: usize) -> Result<Vec<FunctionRow>, Error> {
-    let family = &tables.world.families[n];
+    let family = &tables.api.families[n];
     check_overlay(family)?;
     let mut rows = Vec::new();
     // Functions that share a prototype, and of which the same is said, have the same row.
@@ -72,16 +71,16 @@ pub(crate) fn rows(tables: &mut Tables, n: usize) -> Result<Vec<FunctionRow>, Er
 
 /// A row, or three: with the structs of another version in the middle.
 fn spans(tables: &mut Tables, n: usize, row: FunctionRow) -> Result<Vec<FunctionRow>, Error> {
-    let family = &tables.world.families[n];
+    let family = &tables.api.families[n];
     let about = |t: &&FunctionText| t.patterns.iter().any(|(pattern, _)| *pattern == row.name);
     let Some(text) = family.overlay.functions.iter().filter(about).find_map(|t| t.layouts) else {
         return Ok(vec![row]);
     };
     let versions: Vec<u32> = family.functions.versions.iter().filter_map(|v| version::parse(v)).collect();
-    let place = Place { source: &family.overlay_source, at: text.at };
+    let location = Location { source: &family.overlay_source, at: text.at };
     if ![text.first, text.last, text.of].iter().all(|v| versions.contains(v)) {
         return Err(
-            place.error(format!("expected versions of functions.toml: {}", family.functions.versions.join(", ")))
+            location.error(format!("expected versions of functions.toml: {}", family.functions.versions.join(", ")))
         );
     }
     let mut middle = row.clone();
@@ -107,14 +106,14 @@ fn check_overlay(family: &Family) -> Result<(), Error> {
     for text in &family.overlay.functions {
         let mut parameters: BTreeSet<&str> = BTreeSet::new();
         for (pattern, at) in &text.patterns {
-            let place = Place { source: &family.overlay_source, at: *at };
+            let location = Location { source: &family.overlay_source, at: *at };
             let mut found = false;
             for prototype in all.iter().filter(|p| matches(pattern, &p.name)) {
                 found = true;
                 parameters.extend(prototype.params.iter().map(|p| p.name.as_str()));
             }
             if !found {
-                return Err(place.error(format!("functions.toml has no {pattern}")));
+                return Err(location.error(format!("functions.toml has no {pattern}")));
             }
         }
         let named = text.members.iter().map(|(name, member)| (name, member.at));
@@ -122,7 +121,7 @@ fn check_overlay(family: &Family) -> Result<(), Error> {
             if !parameters.contains(name.as_str()) {
                 let known: Vec<&str> = parameters.iter().copied().collect();
                 let message = format!("no parameter {name}, expected one of {}", known.join(", "));
-                return Err(Place { source: &family.overlay_source, at }.error(message));
+                return Err(Location { source: &family.overlay_source, at }.error(message));
             }
         }
     }
@@ -142,12 +141,12 @@ struct Said<'a> {
     about: &'a str,
     effects: &'a [EffectText],
     members: BTreeMap<&'a str, MemberText>,
-    place: Place<'a>,
+    location: Location<'a>,
 }
 
 fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
-    let place = Place { source: &family.overlay_source, at: 0 };
-    let mut said = Said { about: "", effects: &[], members: BTreeMap::new(), place };
+    let location = Location { source: &family.overlay_source, at: 0 };
+    let mut said = Said { about: "", effects: &[], members: BTreeMap::new(), location };
     for (n, by_name) in texts_of(family, prototype) {
         let text = &family.overlay.functions[n];
         if !text.about.is_empty() {
@@ -164,7 +163,7 @@ fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
                 rule.siblings().iter().all(|s| prototype.params.iter().any(|p| p.name == **s))
             };
             merged.at = member.at;
-            merged.way = member.way.or(merged.way);
+            merged.dir = member.dir.or(merged.dir);
             merged.unit = member.unit.clone().or(merged.unit.take());
             merged.written = member.written.or(merged.written);
             merged.ty = member.ty.clone().or(merged.ty.take());
@@ -176,8 +175,8 @@ fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
 }
 
 fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionRow, Error> {
-    let family = &tables.world.families[n];
-    let at = |at| Place { source: &family.functions_source, at };
+    let family = &tables.api.families[n];
+    let at = |at| Location { source: &family.functions_source, at };
     let said = said(family, prototype);
     let void = tables.id(Type::Void);
     let returns = tables.resolve(n, &prototype.returns, at(prototype.returns_at))?;
@@ -187,12 +186,12 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
         let over = said.members.get(parameter.name.as_str());
         let mut ty = tables.resolve(n, &parameter.ty, at(parameter.at))?;
         if let Some((over, new)) = over.and_then(|o| o.ty.as_ref().map(|t| (o, t))) {
-            ty = tables.replaced(n, ty, new, Place { source: &family.overlay_source, at: over.at })?;
+            ty = tables.replaced(n, ty, new, Location { source: &family.overlay_source, at: over.at })?;
         }
         siblings.push(Sibling {
             name: parameter.name.clone(),
             ty,
-            way: parameter.way,
+            dir: parameter.dir,
             unit: parameter.unit.clone(),
             incomplete: tables.is_incomplete(&parameter.ty, ty),
             offset: 0,
@@ -205,10 +204,10 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
     }
     let version = prototype.span.until;
     let extents: Vec<Extent> = params.iter().map(|p| tables.extent(p.ty, version)).collect();
-    let hidden = place::is_hidden(tables.extent(returns, version), void, returns);
-    let shape = place::registers(&mut params, &extents, hidden);
-    let bytes = place::block(&mut params, &extents);
-    let effects = said.effects.iter().filter_map(|e| effect(tables, e, &params, said.place).transpose());
+    let hidden = argument_words::is_hidden(tables.extent(returns, version), void, returns);
+    let shape = argument_words::registers(&mut params, &extents, hidden);
+    let bytes = argument_words::block(&mut params, &extents);
+    let effects = said.effects.iter().filter_map(|e| effect(tables, e, &params, said.location).transpose());
     let effects = effects.collect::<Result<Vec<Effect>, Error>>()?;
     Ok(FunctionRow {
         name: prototype.name.clone(),
@@ -216,7 +215,7 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
         returns,
         params,
         about: match said.about {
-            "" => tables.world.about.of(&family.name, &prototype.name).unwrap_or("").to_owned(),
+            "" => tables.api.about.of(&family.name, &prototype.name).unwrap_or("").to_owned(),
             about => about.to_owned(),
         },
         shape,
@@ -226,14 +225,14 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
 }
 
 /// An effect with numbers for names; none where this form has not the parameter.
-fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -> Result<Option<Effect>, Error> {
+fn effect(tables: &Tables, text: &EffectText, params: &[Member], location: Location) -> Result<Option<Effect>, Error> {
     let find = |name: &String| {
         let at = match name.split_once('.') {
             Some((name, field)) => params.iter().find(|p| p.name == name).and_then(|p| field_of(tables, p.ty, field)),
             None => params.iter().position(|p| p.name == *name),
         };
         let at = at.and_then(|at| u8::try_from(at).ok());
-        at.ok_or_else(|| Place { at: text.at, ..place }.error(format!("there is no parameter {name}")))
+        at.ok_or_else(|| Location { at: text.at, ..location }.error(format!("there is no parameter {name}")))
     };
     let Ok(at) = find(&text.parameter) else { return Ok(None) };
     Ok(Some(match &text.kind {
@@ -248,7 +247,7 @@ fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -
                 None => (255, 0),
                 Some((key, name)) => {
                     let key = find(key)?;
-                    let wrong = || Place { at: text.at, ..place }.error(format!("there is no value {name}"));
+                    let wrong = || Location { at: text.at, ..location }.error(format!("there is no value {name}"));
                     let Type::Enum(n) = tables.get(params[usize::from(key)].ty) else { return Err(wrong()) };
                     let values = &tables.enums[usize::from(n)].values;
                     let value = values.iter().find(|(_, n)| n == name).ok_or_else(wrong)?;

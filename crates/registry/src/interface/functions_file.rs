@@ -2,6 +2,7 @@
 //! the types.
 
 use super::ctype::{self, CType};
+use super::known::{Dir, Unit};
 use super::version::{self, Span};
 use crate::error::{Error, Source};
 use serde::Deserialize;
@@ -71,19 +72,11 @@ struct RawParam {
     unit: Option<Spanned<String>>,
 }
 
-/// Direction of a pointer's target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    In,
-    Out,
-    InOut,
-}
-
-pub(crate) fn way(text: &str) -> Option<Way> {
+pub(crate) fn direction(text: &str) -> Option<Dir> {
     match text {
-        "in" => Some(Way::In),
-        "out" => Some(Way::Out),
-        "inout" => Some(Way::InOut),
+        "in" => Some(Dir::In),
+        "out" => Some(Dir::Out),
+        "inout" => Some(Dir::InOut),
         _ => None,
     }
 }
@@ -92,6 +85,19 @@ pub(crate) fn way(text: &str) -> Option<Way> {
 pub(crate) const UNITS: [&str; 9] =
     ["none", "bytes", "hex", "version", "release", "long_release", "zero", "one_of", "by_mode"];
 
+pub(crate) fn unit(text: &str) -> Unit {
+    match text {
+        "bytes" => Unit::Bytes,
+        "hex" => Unit::Hex,
+        "version" => Unit::Version,
+        "release" => Unit::Release,
+        "long_release" => Unit::LongRelease,
+        "zero" => Unit::Zero,
+        "by_mode" => Unit::ByMode,
+        _ => Unit::None,
+    }
+}
+
 /// A parameter as imported.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
@@ -99,7 +105,7 @@ pub(crate) struct Parameter {
     /// Byte in the file.
     pub(crate) at: usize,
     pub(crate) ty: CType,
-    pub(crate) way: Option<Way>,
+    pub(crate) dir: Option<Dir>,
     pub(crate) unit: Option<String>,
 }
 
@@ -160,9 +166,9 @@ fn prototype(source: &Source, raw: RawFunction) -> Result<Prototype, Error> {
         if params.iter().any(|other| other.name == name) {
             return Err(source.error(at, format!("{}: a second parameter {name}", raw.name.get_ref())));
         }
-        let way = match &p.dir {
+        let dir = match &p.dir {
             None => None,
-            Some(text) => Some(way(text.get_ref()).ok_or_else(|| {
+            Some(text) => Some(direction(text.get_ref()).ok_or_else(|| {
                 let message = format!("dir is \"{}\", expected in, out or inout", text.get_ref());
                 source.error(text.span().start, message)
             })?),
@@ -172,7 +178,7 @@ fn prototype(source: &Source, raw: RawFunction) -> Result<Prototype, Error> {
             return Err(source.error(unit.span().start, message));
         }
         let ty = type_at(source, &p.ty)?;
-        params.push(Parameter { name, at, ty, way, unit: p.unit.map(Spanned::into_inner) });
+        params.push(Parameter { name, at, ty, dir, unit: p.unit.map(Spanned::into_inner) });
     }
     let returns = type_at(source, &raw.returns)?;
     for form in &raw.forms {
@@ -222,10 +228,10 @@ fn shared(source: &Source, n: usize, raw: RawShared, all: &mut Vec<Prototype>) -
 /// `out bytes size_t *size`: direction and unit, where there are, then what C writes.
 fn declaration(source: &Source, text: &Spanned<String>) -> Result<Parameter, Error> {
     let (at, mut rest) = (text.span().start, text.get_ref().trim());
-    let (mut told, mut unit) = (None, None);
+    let (mut dir, mut unit) = (None, None);
     while let Some((word, after)) = rest.split_once(' ') {
-        match (way(word), UNITS.contains(&word)) {
-            (Some(found), _) if told.is_none() => told = Some(found),
+        match (direction(word), UNITS.contains(&word)) {
+            (Some(found), _) if dir.is_none() => dir = Some(found),
             (None, true) if unit.is_none() => unit = Some(word.to_owned()),
             _ => break,
         }
@@ -237,7 +243,7 @@ fn declaration(source: &Source, text: &Spanned<String>) -> Result<Parameter, Err
         let message = format!("\"{}\" is no parameter, expected one like \"out size_t *size\"", text.get_ref());
         source.error(at, message)
     })?;
-    Ok(Parameter { name: name.to_owned(), at, ty, way: told, unit })
+    Ok(Parameter { name: name.to_owned(), at, ty, dir, unit })
 }
 
 /// A C type, or an error that names its line.

@@ -1,11 +1,10 @@
 //! What a pointer leads to where nobody has said it: by its type, its direction, and the names beside it.
 //! This is what makes thousands of functions readable with no hand work; an overlay corrects the rest.
 
-use super::functions_file::Way;
+use super::functions_file;
 use super::known::{Count, Dir, Rule, Type, TypeId, Unit};
 use super::names;
-use super::rules::{self, Sibling};
-use super::types::Tables;
+use super::tables::{Sibling, Tables};
 
 /// A guess; `blind` when nothing told what is there.
 pub(crate) struct Guess {
@@ -29,19 +28,19 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
         };
         return seen(Dir::In, rule);
     };
-    let memory = tables.world.families[family].overlay.float_memory;
-    let dir = match (me.way, constant) {
-        (Some(way), _) => rules::dir(way),
+    let memory = tables.api.families[family].overlay.float_memory;
+    let dir = match (me.dir, constant) {
+        (Some(dir), _) => dir,
         (None, true) => Dir::In,
         (None, false) if field || memory => Dir::In,
         (None, false) => Dir::Out,
     };
     let many = names::count_of(tables, siblings, n, !memory);
     // As many elements as the caller says: he has made them, if nothing tells otherwise.
-    let dir = match (me.way, &many, tables.get(to)) {
+    let dir = match (me.dir, &many, tables.get(to)) {
         (None, Some(Count::Of(_)), _) | (None, _, Type::Void | Type::Code) => Dir::In,
         // The caller says which version of it he has room for.
-        (Some(Way::Out), _, to) if is_versioned(tables, to) => Dir::InOut,
+        (Some(Dir::Out), _, to) if is_versioned(tables, to) => Dir::InOut,
         _ => dir,
     };
     match tables.get(to) {
@@ -120,7 +119,7 @@ fn bytes(tables: &Tables, siblings: &[Sibling], n: usize) -> Count {
 /// The unit of a number, or of the numbers behind a pointer.
 pub(crate) fn unit(tables: &Tables, me: &Sibling, field: bool) -> Unit {
     if let Some(unit) = &me.unit {
-        return rules::named_unit(unit);
+        return functions_file::unit(unit);
     }
     let ty = match tables.get(me.ty) {
         Type::Pointer(to, _) => tables.get(to),

@@ -3,31 +3,34 @@
 //! `write_*` the text, and what stands between them knows neither.
 
 mod about_file;
+mod api_files;
+mod argument_words;
 mod budget;
 mod coverage;
 mod ctype;
 mod effect_text;
+mod family;
 mod functions;
 mod functions_file;
 mod guess;
 mod names;
 mod overlay_file;
-mod place;
 mod rule_text;
 mod rules;
 mod steps;
 mod structs;
+mod tables;
 mod tags;
 #[cfg(test)]
 mod tests;
-mod toml_walk;
+mod toml_node;
 mod type_names;
 mod types;
 mod types_file;
 mod version;
-mod world;
 mod write_capture;
 mod write_known;
+mod write_tracked;
 mod written_file;
 
 // The shapes of the tables, from where they are declared. This crate must not lean on the tables that it
@@ -47,11 +50,11 @@ use std::path::Path;
 
 /// The generated tables of functions, and the page that counts them.
 pub fn generate(root: &Path) -> Result<Vec<File>, Error> {
-    let api = root.join("api");
-    let world = world::World::read(&api)?;
-    let mut tables = types::Tables::new(&world);
+    let folder = root.join("api");
+    let api = api_files::ApiFiles::read(&folder)?;
+    let mut tables = tables::Tables::new(&api);
     let mut all = Vec::new();
-    for n in 0..world.families.len() {
+    for n in 0..api.families.len() {
         all.push(functions::rows(&mut tables, n)?);
     }
     let mut files = write_known::known(&tables, &all);
@@ -59,9 +62,10 @@ pub fn generate(root: &Path) -> Result<Vec<File>, Error> {
         Ok(text) => files.push(("crates/calls/src/generated/capture.rs".into(), text)),
         Err((one, other)) => {
             let message = format!("{one} and {other} have the same hash");
-            return Err(Error::Content { path: api, line: 0, message });
+            return Err(Error::Content { path: folder, line: 0, message });
         }
     }
+    files.push(("crates/calls/src/generated/tracked.rs".into(), write_tracked::tracked(&tables, &all)));
     files.push(("docs/coverage.md".into(), coverage::page(&tables, &all)));
     Ok(files)
 }

@@ -2,8 +2,7 @@
 //! length of the text beside it, `userData` is nobody's business.
 
 use super::known::{Count, Type};
-use super::rules::Sibling;
-use super::types::Tables;
+use super::tables::{Sibling, Tables};
 
 /// An address that only its owner understands.
 pub(crate) fn is_cookie(name: &str) -> bool {

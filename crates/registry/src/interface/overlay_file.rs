@@ -3,10 +3,10 @@
 
 use super::ctype::{self, CType};
 use super::effect_text::{self, EffectText};
-use super::functions_file::{UNITS, Way, way};
-use super::known::Writes;
+use super::functions_file::{UNITS, direction};
+use super::known::{Dir, Writes};
 use super::rule_text::{self, RuleText};
-use super::toml_walk::{self, Walk};
+use super::toml_node::{self, TomlNode};
 use super::version;
 use crate::error::{Error, Source};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub(crate) struct LayoutsText {
 pub(crate) struct MemberText {
     pub(crate) at: usize,
     pub(crate) rule: Option<RuleText>,
-    pub(crate) way: Option<Way>,
+    pub(crate) dir: Option<Dir>,
     pub(crate) unit: Option<String>,
     /// Of a parameter: which calls write it.
     pub(crate) written: Option<Writes>,
@@ -127,8 +127,8 @@ pub(crate) struct FlagsText {
 
 pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
     let mut overlay = Overlay::default();
-    let document = toml_walk::parse(source)?;
-    let file = Walk::new(source, &document);
+    let document = toml_node::parse(source)?;
+    let file = TomlNode::new(source, &document);
     let keys = ["family", "handles", "function", "struct", "type", "tags", "flags", "preferred", "numbers"];
     for (key, part) in file.table(&keys)? {
         match key {
@@ -175,7 +175,7 @@ pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
 }
 
 impl Overlay {
-    fn family(&mut self, part: &Walk) -> Result<(), Error> {
+    fn family(&mut self, part: &TomlNode) -> Result<(), Error> {
         for (key, value) in part.table(&["sonames", "float_pointers", "name"])? {
             match key {
                 "sonames" => self.sonames = value.texts()?,
@@ -186,7 +186,7 @@ impl Overlay {
         Ok(())
     }
 
-    fn functions(&mut self, part: &Walk) -> Result<(), Error> {
+    fn functions(&mut self, part: &TomlNode) -> Result<(), Error> {
         for (name, one) in part.entries()? {
             let mut function = FunctionText {
                 patterns: vec![(name.to_owned(), one.at)],
@@ -216,7 +216,7 @@ impl Overlay {
     }
 }
 
-fn handle(one: &Walk) -> Result<HandleText, Error> {
+fn handle(one: &TomlNode) -> Result<HandleText, Error> {
     let mut handle = HandleText {
         at: one.at,
         short: String::new(),
@@ -250,7 +250,7 @@ fn handle(one: &Walk) -> Result<HandleText, Error> {
     Ok(handle)
 }
 
-fn layouts(value: &Walk) -> Result<LayoutsText, Error> {
+fn layouts(value: &TomlNode) -> Result<LayoutsText, Error> {
     let mut text = LayoutsText { at: value.at, first: 0, last: 0, of: 0 };
     for (key, version) in value.table(&["first", "last", "of"])? {
         let wrong = || version.error("expected a version like \"12.9\"".into());
@@ -267,9 +267,9 @@ fn layouts(value: &Walk) -> Result<LayoutsText, Error> {
     Ok(text)
 }
 
-fn member(value: &Walk) -> Result<MemberText, Error> {
+fn member(value: &TomlNode) -> Result<MemberText, Error> {
     let mut member =
-        MemberText { at: value.at, rule: None, way: None, unit: None, written: None, ty: None, name: None };
+        MemberText { at: value.at, rule: None, dir: None, unit: None, written: None, ty: None, name: None };
     for (key, value) in value.table(&["rule", "dir", "unit", "written", "type", "name"])? {
         let text = value.text()?;
         match key {
@@ -279,7 +279,7 @@ fn member(value: &Walk) -> Result<MemberText, Error> {
             }
             "dir" => {
                 let wrong = || value.error(format!("dir is \"{text}\", expected in, out or inout"));
-                member.way = Some(way(&text).ok_or_else(wrong)?);
+                member.dir = Some(direction(&text).ok_or_else(wrong)?);
             }
             "unit" => member.unit = Some(value.one_of(&UNITS)?),
             "written" => {
@@ -294,12 +294,12 @@ fn member(value: &Walk) -> Result<MemberText, Error> {
     Ok(member)
 }
 
-fn c_type(value: &Walk) -> Result<CType, Error> {
+fn c_type(value: &TomlNode) -> Result<CType, Error> {
     let text = value.text()?;
     ctype::parse(&text).ok_or_else(|| value.error(format!("\"{text}\" is no C type that is understood")))
 }
 
-fn structure(one: &Walk) -> Result<StructText, Error> {
+fn structure(one: &TomlNode) -> Result<StructText, Error> {
     let mut structure = StructText { at: one.at, tag: None, tags: None, sized_by: None, fields: BTreeMap::new() };
     for (key, value) in one.entries()? {
         match key {
@@ -314,7 +314,7 @@ fn structure(one: &Walk) -> Result<StructText, Error> {
     Ok(structure)
 }
 
-fn type_text(one: &Walk) -> Result<TypeText, Error> {
+fn type_text(one: &TomlNode) -> Result<TypeText, Error> {
     let mut made = None;
     for (key, value) in one.table(&["is", "type"])? {
         made = Some(match key {
@@ -340,7 +340,7 @@ fn type_text(one: &Walk) -> Result<TypeText, Error> {
     made.ok_or_else(|| one.error("expected is = \"...\" or type = \"...\"".to_owned()))
 }
 
-fn tags(one: &Walk) -> Result<TagsText, Error> {
+fn tags(one: &TomlNode) -> Result<TagsText, Error> {
     let mut tags = TagsText { at: one.at, of: None, union: None, rows: Vec::new() };
     for (key, value) in one.entries()? {
         match key {
@@ -352,7 +352,7 @@ fn tags(one: &Walk) -> Result<TagsText, Error> {
     Ok(tags)
 }
 
-fn flags(one: &Walk) -> Result<FlagsText, Error> {
+fn flags(one: &TomlNode) -> Result<FlagsText, Error> {
     let mut flags = FlagsText { at: one.at, names: Vec::new(), one_of: false, bytes: 4 };
     for (key, value) in one.table(&["names", "one_of", "bytes"])? {
         match key {

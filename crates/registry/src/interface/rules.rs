@@ -2,46 +2,12 @@
 //! is silent, what `guess` makes of types and names.
 
 use super::ctype::CType;
-use super::functions_file::Way;
+use super::functions_file;
 use super::guess;
-use super::known::{Count, Dir, NO_TAGS, Rule, Type, TypeId, Unit, Writes};
-use super::overlay_file::MemberText;
+use super::known::{Count, NO_TAGS, Rule, Type, TypeId, Writes};
 use super::rule_text::{CountText, RuleText};
-use super::types::Tables;
-use super::world::Place;
-use crate::error::Error;
-
-/// A parameter or field before it has a rule.
-#[derive(Debug, Clone)]
-pub(crate) struct Sibling {
-    pub(crate) name: String,
-    pub(crate) ty: TypeId,
-    pub(crate) way: Option<Way>,
-    pub(crate) unit: Option<String>,
-    /// A pointer to a struct of which only the name is known.
-    pub(crate) incomplete: bool,
-    /// A field: its place.
-    pub(crate) offset: u32,
-    pub(crate) over: Option<MemberText>,
-}
-
-/// A parameter or field of the tables: `known::Param` with a name of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) ty: TypeId,
-    pub(crate) word: u8,
-    pub(crate) second: u8,
-    pub(crate) offset: u16,
-    pub(crate) dir: Dir,
-    pub(crate) rule: Rule,
-    pub(crate) unit: Unit,
-    pub(crate) written: Writes,
-    /// A pointer of which neither a person nor its type and name tell what it leads to.
-    pub(crate) guessed: bool,
-    /// A person has said how it is to be read.
-    pub(crate) said: bool,
-}
+use super::tables::{Member, Sibling, Tables};
+use crate::error::{Error, Location};
 
 impl Tables<'_> {
     /// Whether this is a pointer to something that has a name, and nothing else.
@@ -53,14 +19,20 @@ impl Tables<'_> {
 
     /// The type that an overlay puts in place of the imported one; a set of flags or an enum is as long as
     /// the integer that held it.
-    pub(crate) fn replaced(&mut self, family: usize, old: TypeId, new: &CType, place: Place) -> Result<TypeId, Error> {
-        let id = self.resolve(family, new, place)?;
+    pub(crate) fn replaced(
+        &mut self,
+        family: usize,
+        old: TypeId,
+        new: &CType,
+        location: Location,
+    ) -> Result<TypeId, Error> {
+        let id = self.resolve(family, new, location)?;
         Ok(match (self.get(old), self.get(id)) {
             (Type::Int { bytes, .. }, Type::Flags(n, _)) => self.id(Type::Flags(n, bytes)),
             (Type::Int { bytes, .. }, Type::Enum(n)) => self.one_of(n, bytes),
             (Type::Int { bytes, .. }, Type::Handle(n)) if self.handles[usize::from(n)].bytes != bytes => {
                 let of = &self.handles[usize::from(n)];
-                return Err(place.error(format!("{} has {} bytes, not {bytes}", of.name, of.bytes)));
+                return Err(location.error(format!("{} has {} bytes, not {bytes}", of.name, of.bytes)));
             }
             (Type::Pointer(to, constant), Type::Pointer(flags, _)) => match (self.get(to), self.get(flags)) {
                 (Type::Int { bytes, .. }, Type::Flags(n, _)) => {
@@ -92,24 +64,24 @@ impl Tables<'_> {
         (member.dir, member.rule, member.guessed) = (guess.dir, guess.rule, guess.blind);
         member.unit = guess::unit(self, me, field);
         let Some(over) = &me.over else { return Ok(member) };
-        let place = Place { source: &self.world.families[family].overlay_source, at: over.at };
-        if let Some(way) = over.way {
-            member.dir = dir(way);
+        let location = Location { source: &self.api.families[family].overlay_source, at: over.at };
+        if let Some(dir) = over.dir {
+            member.dir = dir;
         }
         member.written = over.written.unwrap_or(Writes::Done);
         if let Some(unit) = &over.unit {
-            member.unit = named_unit(unit);
+            member.unit = functions_file::unit(unit);
             if let ("one_of", Type::Flags(n, bytes)) = (unit.as_str(), self.get(member.ty)) {
                 member.ty = self.one_of(n, bytes);
             }
         }
         if let Some(rule) = &over.rule {
-            let wrong = |name: &str| place.error(format!("{owner}: {} names {name}, which is not there", me.name));
+            let wrong = |name: &str| location.error(format!("{owner}: {} names {name}, which is not there", me.name));
             let find = |name: &String| {
                 let at = siblings.iter().position(|s| s.name == *name).and_then(|at| u8::try_from(at).ok());
                 at.ok_or_else(|| wrong(name))
             };
-            member.rule = self.rule(family, rule, siblings, &find, place)?;
+            member.rule = self.rule(family, rule, siblings, &find, location)?;
             if let (Rule::Tagged(tags, by, Count::Fixed(1)), Some(sized)) = (member.rule, size_of_value(siblings)) {
                 member.rule = Rule::Tagged(tags, by, sized);
             }
@@ -124,7 +96,7 @@ impl Tables<'_> {
         text: &RuleText,
         siblings: &[Sibling],
         find: &dyn Fn(&String) -> Result<u8, Error>,
-        place: Place,
+        location: Location,
     ) -> Result<Rule, Error> {
         let count = |text: &CountText| count(text, find);
         let maybe = |text: &Option<CountText>, none| text.as_ref().map_or(Ok(none), count);
@@ -135,16 +107,16 @@ impl Tables<'_> {
             RuleText::Extra => Rule::Extra,
             RuleText::Memory(n) => Rule::Memory(maybe(n, Count::Unknown)?),
             RuleText::MemoryTyped { count, tags, by, times } => {
-                let tags = self.tag_row(family, tags, false, place)?;
+                let tags = self.tag_row(family, tags, false, location)?;
                 let maybe = |name: &Option<String>| name.as_ref().map_or(Ok(255), find);
                 Rule::Memory(Count::Typed { count: maybe(count)?, tags, by: find(by)?, times: maybe(times)? })
             }
             RuleText::MemoryPlane(tags, by) => {
-                let tags = tags.as_ref().map_or(Ok(NO_TAGS), |tags| self.tag_row(family, tags, false, place))?;
+                let tags = tags.as_ref().map_or(Ok(NO_TAGS), |tags| self.tag_row(family, tags, false, location))?;
                 Rule::Memory(Count::Plane(tags, find(by)?))
             }
             RuleText::MemoryTensor(tags, by) => {
-                Rule::Memory(Count::Tensor(self.tag_row(family, tags, false, place)?, find(by)?))
+                Rule::Memory(Count::Tensor(self.tag_row(family, tags, false, location)?, find(by)?))
             }
             RuleText::Host(n) => Rule::Host(maybe(n, Count::Unknown)?),
             RuleText::Either(n) => Rule::Either(count(n)?),
@@ -164,17 +136,18 @@ impl Tables<'_> {
             }
             RuleText::Tagged(t, s, n) => {
                 let n = maybe(n, Count::Fixed(1))?;
-                Rule::Tagged(self.tag_row(family, t, false, place)?, find(s)?, n)
+                Rule::Tagged(self.tag_row(family, t, false, location)?, find(s)?, n)
             }
             RuleText::OptionValues(k, n) => {
                 let keys = find(k)?;
-                self.tags_of_options(family, siblings[usize::from(keys)].ty, place)?;
+                self.tags_of_options(family, siblings[usize::from(keys)].ty, location)?;
                 Rule::OptionValues(keys, count(n)?)
             }
-            RuleText::Scalar(t, s) => Rule::Scalar(self.tag_row(family, t, false, place)?, find(s)?),
-            RuleText::Word(t, s) => Rule::Word(self.tag_row(family, t, false, place)?, find(s)?),
+            RuleText::Scalar(t, s) => Rule::Scalar(self.tag_row(family, t, false, location)?, find(s)?),
+            RuleText::Word(t, s) => Rule::Word(self.tag_row(family, t, false, location)?, find(s)?),
             RuleText::ScalarOr(t, s, or, other) => {
-                let (first, second) = (self.tag_row(family, t, false, place)?, self.tag_row(family, or, false, place)?);
+                let (first, second) =
+                    (self.tag_row(family, t, false, location)?, self.tag_row(family, or, false, location)?);
                 Rule::ScalarOr(first, find(s)?, second, find(other)?)
             }
         })
@@ -216,25 +189,4 @@ pub(crate) fn count(text: &CountText, find: &dyn Fn(&String) -> Result<u8, Error
         CountText::Carried(a, handle) => Count::Carried(find(a)?, find(handle)?),
         CountText::ZeroEnded => Count::ZeroEnded,
     })
-}
-
-pub(crate) fn dir(way: Way) -> Dir {
-    match way {
-        Way::In => Dir::In,
-        Way::Out => Dir::Out,
-        Way::InOut => Dir::InOut,
-    }
-}
-
-pub(crate) fn named_unit(text: &str) -> Unit {
-    match text {
-        "bytes" => Unit::Bytes,
-        "hex" => Unit::Hex,
-        "version" => Unit::Version,
-        "release" => Unit::Release,
-        "long_release" => Unit::LongRelease,
-        "zero" => Unit::Zero,
-        "by_mode" => Unit::ByMode,
-        _ => Unit::None,
-    }
 }

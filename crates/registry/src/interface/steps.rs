@@ -5,8 +5,8 @@ use super::budget;
 use super::capture::{ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, RESULT, Step, WORDS, kind};
 use super::functions::FunctionRow;
 use super::known::{Count, Dir, Effect, Rule, Type, TypeId, Writes};
-use super::rules::Member;
-use super::types::Tables;
+use super::tables::Member;
+use super::tables::Tables;
 
 /// Words of a block that are recorded.
 pub(crate) const BLOCK_WORDS: u32 = 46;

@@ -2,7 +2,7 @@
 //! something that is not written, `A64_char` is 64 characters.
 
 use super::known::Type;
-use super::types::Tables;
+use super::tables::Tables;
 use std::collections::HashSet;
 
 /// A name for each type, all different.

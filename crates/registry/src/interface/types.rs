@@ -1,135 +1,58 @@
 //! C names become the numbered types of the tables: each enum, handle, struct and type once, and only
 //! those that a function leads to.
 
+use super::api_files::Found;
 use super::ctype::CType;
-use super::functions::matches;
+use super::glob::glob;
 use super::known::{Type, TypeId};
 use super::overlay_file::{Is, TypeText};
-use super::structs::StructRow;
+use super::tables::{EnumRow, HandleRow, Tables};
 use super::types_file::Def;
-use super::world::{Found, Place, World};
-use crate::error::Error;
-use std::collections::HashMap;
-
-/// An enum or set of flags in the tables.
-pub(crate) struct EnumRow {
-    pub(crate) name: String,
-    pub(crate) bytes: u8,
-    /// It is a set of flags.
-    pub(crate) set: bool,
-    /// Of a set: the bits that are one number.
-    pub(crate) number: u64,
-    pub(crate) values: Vec<(i64, String)>,
-    /// Has a value 0 and the name of a status.
-    status: bool,
-}
-
-/// A kind of handle in the tables.
-pub(crate) struct HandleRow {
-    pub(crate) name: String,
-    pub(crate) short: String,
-    pub(crate) number: bool,
-    pub(crate) bytes: u8,
-    pub(crate) special: Vec<(u64, String)>,
-    pub(crate) elsewhere: bool,
-    pub(crate) made_elsewhere: bool,
-    pub(crate) of: Vec<String>,
-}
-
-/// Types by tag in the tables.
-pub(crate) struct TagRow {
-    pub(crate) name: String,
-    pub(crate) rows: Vec<(i64, u16)>,
-}
-
-/// The tables of types while they grow.
-pub(crate) struct Tables<'w> {
-    pub(crate) world: &'w World,
-    pub(crate) types: Vec<Type>,
-    ids: HashMap<String, TypeId>,
-    pub(crate) enums: Vec<EnumRow>,
-    enum_ids: HashMap<(usize, String), u16>,
-    pub(crate) handles: Vec<HandleRow>,
-    handle_ids: HashMap<(usize, String), u16>,
-    pub(crate) structs: Vec<StructRow>,
-    pub(crate) struct_ids: HashMap<(usize, usize), u16>,
-    pub(crate) tags: Vec<TagRow>,
-    pub(crate) tag_ids: HashMap<(usize, String, bool), u16>,
-}
+use crate::error::{Error, Location};
 
 /// A chain of typedefs longer than this leads to itself.
 const DEEPEST: u32 = 20;
 
 impl<'w> Tables<'w> {
-    pub(crate) fn new(world: &'w World) -> Self {
-        Tables {
-            world,
-            types: Vec::new(),
-            ids: HashMap::new(),
-            enums: Vec::new(),
-            enum_ids: HashMap::new(),
-            handles: Vec::new(),
-            handle_ids: HashMap::new(),
-            structs: Vec::new(),
-            struct_ids: HashMap::new(),
-            tags: Vec::new(),
-            tag_ids: HashMap::new(),
-        }
-    }
-
-    /// The number of a type.
-    pub(crate) fn id(&mut self, ty: Type) -> TypeId {
-        let next = self.types.len() as TypeId;
-        let id = *self.ids.entry(format!("{ty:?}")).or_insert(next);
-        if id == next {
-            self.types.push(ty);
-        }
-        id
-    }
-
-    pub(crate) fn get(&self, id: TypeId) -> Type {
-        self.types.get(usize::from(id)).copied().unwrap_or(Type::Void)
-    }
-
     /// What a C type of a family is.
-    pub(crate) fn resolve(&mut self, family: usize, ty: &CType, place: Place) -> Result<TypeId, Error> {
-        self.resolve_at(family, ty, place, 0)
+    pub(crate) fn resolve(&mut self, family: usize, ty: &CType, location: Location) -> Result<TypeId, Error> {
+        self.resolve_at(family, ty, location, 0)
     }
 
-    fn resolve_at(&mut self, family: usize, ty: &CType, place: Place, depth: u32) -> Result<TypeId, Error> {
+    fn resolve_at(&mut self, family: usize, ty: &CType, location: Location, depth: u32) -> Result<TypeId, Error> {
         let made = match ty {
             CType::Code => Type::Code,
-            CType::Array(of, count) => Type::Array(self.resolve_at(family, of, place, depth)?, *count),
+            CType::Array(of, count) => Type::Array(self.resolve_at(family, of, location, depth)?, *count),
             CType::Pointer(to) if self.tagged(family, to).is_some() => {
                 let name = self.tagged(family, to).unwrap_or_default();
-                return self.named(family, &name, place, depth + 1);
+                return self.named(family, &name, location, depth + 1);
             }
-            CType::Pointer(to) => Type::Pointer(self.resolve_at(family, to, place, depth)?, to.is_const()),
-            CType::Name(name, _) => return self.named(family, name, place, depth),
+            CType::Pointer(to) => Type::Pointer(self.resolve_at(family, to, location, depth)?, to.is_const()),
+            CType::Name(name, _) => return self.named(family, name, location, depth),
         };
         Ok(self.id(made))
     }
 
     /// The handle that is a pointer to this struct.
     fn tagged(&self, family: usize, to: &CType) -> Option<String> {
-        let (name, families) = (to.name()?, &self.world.families);
+        let (name, families) = (to.name()?, &self.api.families);
         let order = [family].into_iter().chain(0..families.len());
         order.filter_map(|n| families[n].types.tags.get(name)).next().cloned()
     }
 
-    fn named(&mut self, family: usize, name: &str, place: Place, depth: u32) -> Result<TypeId, Error> {
+    fn named(&mut self, family: usize, name: &str, location: Location, depth: u32) -> Result<TypeId, Error> {
         if depth > DEEPEST {
-            return Err(place.error(format!("{name} leads to itself")));
+            return Err(location.error(format!("{name} leads to itself")));
         }
-        let found = self.world.find(family, name);
+        let found = self.api.find(family, name);
         if let (Some(ty), None | Some(Found::Def(..))) = (builtin(name), found) {
             return Ok(self.id(ty));
         }
         match found {
-            Some(Found::Overlay(at, TypeText::Same(ty))) => self.resolve_at(at, ty, place, depth + 1),
+            Some(Found::Overlay(at, TypeText::Same(ty))) => self.resolve_at(at, ty, location, depth + 1),
             Some(Found::Overlay(at, TypeText::Is(is @ (Is::Flags | Is::Enum)))) => {
-                let Some(Def::Enum(n)) = self.world.families[at].types.defs.get(name) else {
-                    return Err(place.error(format!("{name} is no enum, and the overlay says that it is one")));
+                let Some(Def::Enum(n)) = self.api.families[at].types.defs.get(name) else {
+                    return Err(location.error(format!("{name} is no enum, and the overlay says that it is one")));
                 };
                 let (n, _) = self.enumeration(at, *n, Some(*is == Is::Flags));
                 let bytes = self.enums[usize::from(n)].bytes;
@@ -150,20 +73,20 @@ impl<'w> Tables<'w> {
                 Ok(self.id(ty))
             }
             Some(Found::Def(at, Def::Struct(n))) => {
-                let union = self.world.families[at].types.structs[*n].union;
+                let union = self.api.families[at].types.structs[*n].union;
                 let row = self.structure(at, *n)?;
                 Ok(self.id(if union { Type::Union(row) } else { Type::Struct(row) }))
             }
             // A typedef of a number that is a handle.
-            Some(Found::Def(at, Def::Typedef(ty))) if self.world.families[at].overlay.handles.contains_key(name) => {
-                let number = self.resolve_at(at, ty, place, depth + 1)?;
+            Some(Found::Def(at, Def::Typedef(ty))) if self.api.families[at].overlay.handles.contains_key(name) => {
+                let number = self.resolve_at(at, ty, location, depth + 1)?;
                 let bytes = self.extent(number, u32::MAX).size as u8;
                 let ty = Type::Handle(self.handle(at, name, bytes));
                 Ok(self.id(ty))
             }
-            Some(Found::Def(at, Def::Typedef(ty))) => self.resolve_at(at, ty, place, depth + 1),
+            Some(Found::Def(at, Def::Typedef(ty))) => self.resolve_at(at, ty, location, depth + 1),
             None => {
-                Err(place.error(format!("unknown type {name}; declare it in types.toml, or in overlay.toml [type]")))
+                Err(location.error(format!("unknown type {name}; declare it in types.toml, or in overlay.toml [type]")))
             }
         }
     }
@@ -178,7 +101,7 @@ impl<'w> Tables<'w> {
             Is::Void | Is::Flags | Is::Enum => Type::Void,
             Is::Handle => {
                 // Plain numbers of the header.
-                let number = self.world.families[family].overlay.handles.get(name).is_some_and(|h| h.number);
+                let number = self.api.families[family].overlay.handles.get(name).is_some_and(|h| h.number);
                 Type::Handle(self.handle(family, name, if number { 4 } else { 8 }))
             }
             Is::Opaque => {
@@ -191,17 +114,17 @@ impl<'w> Tables<'w> {
 
     /// An enum, which is a set of flags where people say so, or else the header's values look like it.
     fn enumeration(&mut self, family: usize, n: usize, said: Option<bool>) -> (u16, bool) {
-        let def = &self.world.families[family].types.enums[n];
+        let def = &self.api.families[family].types.enums[n];
         let flags = said.unwrap_or(def.flags);
         let next = self.enums.len() as u16;
         let row = *self.enum_ids.entry((family, def.name.clone())).or_insert(next);
         if row == next {
             let value = |v: i64| if flags && v < 0 { v & 0xffff_ffff } else { v };
-            let preferred = self.world.families[family].overlay.preferred.get(&def.name).map(|(_, names)| names);
+            let preferred = self.api.families[family].overlay.preferred.get(&def.name).map(|(_, names)| names);
             let mut values: Vec<_> = def.values.iter().map(|(name, v)| (value(*v), name.clone())).collect();
             // The first name of a value in the header is the one that is printed, unless people prefer another.
             values.sort_by_key(|(_, name)| !preferred.is_some_and(|names| names.contains(name)));
-            let number = self.world.families[family].overlay.numbers.get(&def.name).map_or(0, |(_, bits)| *bits);
+            let number = self.api.families[family].overlay.numbers.get(&def.name).map_or(0, |(_, bits)| *bits);
             self.enums.push(EnumRow { set: flags, number, ..EnumRow::new(&def.name, def.bytes, values) });
         }
         (row, flags)
@@ -227,17 +150,18 @@ impl<'w> Tables<'w> {
 
     /// An enum made of defines, as the overlay tells.
     fn defines(&mut self, family: usize, name: &str) -> Result<Type, Error> {
-        let home = &self.world.families[family];
+        let home = &self.api.families[family];
         let text = &home.overlay.flags[name];
         let next = self.enums.len() as u16;
         let row = *self.enum_ids.entry((family, name.to_owned())).or_insert(next);
         if row == next {
             let mut values = Vec::new();
             for pattern in &text.names {
-                let all: Vec<_> = home.types.define_names.iter().filter(|d| matches(pattern, d)).collect();
+                let all: Vec<_> =
+                    home.types.define_names.iter().filter(|d| glob(pattern.as_bytes(), d.as_bytes())).collect();
                 if all.is_empty() {
-                    let place = Place { source: &home.overlay_source, at: text.at };
-                    return Err(place.error(format!("no define of types.toml is called {pattern}")));
+                    let location = Location { source: &home.overlay_source, at: text.at };
+                    return Err(location.error(format!("no define of types.toml is called {pattern}")));
                 }
                 // The name that is listed first is printed.
                 let new = all.into_iter().map(|d| (home.types.defines[d], d.clone()));
@@ -254,7 +178,7 @@ impl<'w> Tables<'w> {
         let next = self.handles.len() as u16;
         let row = *self.handle_ids.entry((family, name.to_owned())).or_insert(next);
         if row == next {
-            let home = &self.world.families[family];
+            let home = &self.api.families[family];
             let written = home.overlay.handles.get(name);
             self.handles.push(HandleRow {
                 name: name.to_owned(),
@@ -276,17 +200,6 @@ impl<'w> Tables<'w> {
             Type::Enum(n) if self.enums[usize::from(n)].status => self.id(Type::Status(n)),
             _ => id,
         }
-    }
-}
-
-impl EnumRow {
-    fn new(name: &str, bytes: u8, mut values: Vec<(i64, String)>) -> EnumRow {
-        values.sort_by_key(|(value, _)| *value);
-        values.dedup();
-        let lower = name.to_lowercase();
-        let named = ["status", "result", "error", "return"].iter().any(|w| lower.contains(w));
-        let status = named && values.iter().any(|v| v.0 == 0);
-        EnumRow { name: name.to_owned(), bytes, set: false, number: 0, status, values }
     }
 }
 

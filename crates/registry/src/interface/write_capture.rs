@@ -3,7 +3,7 @@
 use super::capture::{self, Row, Step};
 use super::functions::FunctionRow;
 use super::steps::{self, At, BLOCK_WORDS, Form};
-use super::types::Tables;
+use super::tables::Tables;
 use super::version;
 use super::write_known::sonames;
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +19,7 @@ struct Line {
 pub(crate) fn capture(tables: &Tables, all: &[Vec<FunctionRow>]) -> Result<String, (String, String)> {
     let mut lines: BTreeMap<u64, Line> = BTreeMap::new();
     let mut steps = Steps { all: Vec::new(), known: HashMap::new() };
-    for (family, rows) in tables.world.families.iter().zip(all) {
+    for (family, rows) in tables.api.families.iter().zip(all) {
         let versions: Vec<u32> = family.functions.versions.iter().filter_map(|v| version::parse(v)).collect();
         let at = At { version: 0, driver: family.name == "driver" };
         for forms in rows.chunk_by(|a, b| a.name == b.name) {
@@ -31,7 +31,7 @@ pub(crate) fn capture(tables: &Tables, all: &[Vec<FunctionRow>]) -> Result<Strin
         }
     }
     let mut newest = BTreeMap::new();
-    for family in &tables.world.families {
+    for family in &tables.api.families {
         let last = family.functions.versions.iter().filter_map(|v| version::parse(v)).max();
         if let Some(last) = last.filter(|_| family.name != "driver") {
             newest.extend(sonames(family).into_iter().map(|soname| (soname, version::major(last))));

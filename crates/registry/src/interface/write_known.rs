@@ -2,14 +2,14 @@
 //! holds them together. A type is a constant with a C-like name, so that a line can be read and a change
 //! in one place leaves the others as they are.
 
+use super::family::Family;
 use super::functions::FunctionRow;
 use super::known::{Dir, Unit, Writes};
-use super::rules::Member;
-use super::structs::StructRow;
+use super::tables::Member;
+use super::tables::StructRow;
+use super::tables::Tables;
 use super::type_names;
-use super::types::Tables;
 use super::version::Span;
-use super::world::Family;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) fn known(tables: &Tables, all: &[Vec<FunctionRow>]) -> Vec<(PathBuf, 
     let folder = Path::new("crates/calls/src/generated/known");
     let names = type_names::names(tables);
     let mut files = vec![(folder.join("mod.rs"), module(tables)), (folder.join("types.rs"), types(tables, &names))];
-    for (family, rows) in tables.world.families.iter().zip(all) {
+    for (family, rows) in tables.api.families.iter().zip(all) {
         let shared = family.functions.prototypes.iter().any(|p| p.shared.is_some());
         let mut text = if shared { forms(&family.name, rows, &names) } else { functions(&family.name, rows, &names) };
         undeclared(&mut text, family);
@@ -40,12 +40,12 @@ fn module_name(family: &str) -> String {
 
 fn module(tables: &Tables) -> String {
     let mut out = head("What is known of each function.");
-    for family in &tables.world.families {
+    for family in &tables.api.families {
         writeln!(out, "mod {};", module_name(&family.name)).unwrap();
     }
     out.push_str("mod types;\n\nuse crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit, Writes, Written};\n\n");
     out.push_str("/// Everything that was generated.\npub static TABLES: Tables = Tables {\n    families: &[\n");
-    for family in &tables.world.families {
+    for family in &tables.api.families {
         let (name, module) = (&family.name, module_name(&family.name));
         let undeclared = if family.undeclared.is_empty() { "&[]".to_owned() } else { format!("{module}::UNDECLARED") };
         let written = if family.written.is_empty() { "&[]".to_owned() } else { format!("{module}::WRITTEN") };
@@ -291,7 +291,7 @@ fn more(p: &Member) -> &'static str {
 
 fn types(tables: &Tables, names: &[String]) -> String {
     let mut out = head("The types of all functions, each once.");
-    out.push_str("#![allow(non_upper_case_globals, missing_docs, reason = \"the names of C\")]\n#![allow(unused_imports, dead_code, reason = \"some types stand in others only\")]\n\n");
+    out.push_str("#![allow(non_upper_case_globals, reason = \"the names of C\")]\n#![allow(unused_imports, dead_code, reason = \"some types stand in others only\")]\n\n");
     out.push_str("use super::{NOW, d};\nuse crate::known::Count::*;\nuse crate::known::Rule::{Array as Many, *};\nuse crate::known::Type::{Array, Struct, Union, *};\nuse crate::known::{Enum as EnumRow, Handle as HandleRow, Struct as StructRow, Tag, Type, TypeId};\n\n");
     out.push_str("#[rustfmt::skip]\npub(super) static TYPES: &[Type] = &[\n");
     for (n, (ty, name)) in tables.types.iter().zip(names).enumerate() {

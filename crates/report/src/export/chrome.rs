@@ -6,7 +6,8 @@ use crate::Output;
 use crate::hooked::hooked_lines;
 use crate::stacks;
 use crate::values::write_launched;
-use cutap_trace::{Call, End, Event, Exit, Process, Thread, printable};
+use cutap_trace::decode::Value as Described;
+use cutap_trace::{Call, End, Event, Exit, Process, Returned, Thread, printable};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -44,7 +45,7 @@ impl<W: io::Write> Chrome<W> {
 
     /// Numbers a process and names it. In different PID namespaces two may have the same number.
     fn process(&mut self, process: &Process) -> io::Result<()> {
-        let mut name = printable(process.exe.rsplit('/').next().unwrap_or(&process.exe));
+        let mut name = printable(process.exe.rsplit('/').next().unwrap_or(&process.exe)).into_owned();
         if !self.taken.insert(process.pid) {
             self.others.insert(process.key, LARGEST.saturating_add(self.others.len() as u32).saturating_add(1));
             name = format!("{name} (process {})", process.pid);
@@ -69,9 +70,8 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
     let (function, thread): (_, &Thread) = (&call.function, &call.thread);
     let mut arguments = Map::new();
     for (n, (param, input)) in function.params().iter().zip(call.inputs()).enumerate() {
-        let mut text = String::new();
-        write_launched(exit.and_then(|e| e.output(n)).unwrap_or(input), call.launched(), &mut text);
-        arguments.insert(param.name.into(), text.into());
+        let value = exit.and_then(|e| e.output(n)).unwrap_or(input);
+        arguments.insert(param.name.into(), argument(value, call));
     }
     for log in exit.iter().flat_map(|e| &e.logs) {
         arguments.insert(log.name.into(), log.text.text.as_str().into());
@@ -82,16 +82,58 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
         ("cutap.library", Some(&*function.library)),
         ("cutap.runtime", call.runtime_version()),
         ("cutap.kernel", exit.map_or(call.kernel(), |e| e.kernel()).map(|k| &**k)),
-        ("cutap.result", exit.and_then(|e| e.status_name())),
         ("cutap.hooks", hooks.as_deref()),
         ("cutap.state", exit.filter(|e| e.duration_ns.is_none()).map(|e| e.state.word())),
     ] {
         value.map(|value| arguments.insert(key.into(), value.into()));
     }
+    if let Some(result) = exit.and_then(result) {
+        arguments.insert("cutap.result".into(), result);
+    }
     json!({
         "name": function.shown(), "cat": function.layer.word(), "ph": phase, "tid": thread.tid,
         "ts": micros(call.start_ns), "args": arguments,
     })
+}
+
+/// A value as JSON: a number where it is one, else as the trace prints it.
+fn argument(value: &Described, call: &Call) -> Value {
+    number(value).unwrap_or_else(|| {
+        let mut text = String::new();
+        write_launched(value, call.launched(), &mut text);
+        text.into()
+    })
+}
+
+/// A call's result: the name of a status, else the value.
+fn result(exit: &Exit) -> Option<Value> {
+    if let Some(name) = exit.status_name() {
+        return Some(name.into());
+    }
+    match (exit.returned()?, &exit.value) {
+        (_, Some(value)) => Some(argument(value, &exit.call)),
+        (Returned::Status(n), None) => Some(n.into()),
+        (Returned::Number(n), None) => i64::try_from(n).ok().and_then(exact),
+        (Returned::Word(n), None) => Some(format!("{n:#x}").into()),
+        _ => None,
+    }
+}
+
+/// A value that is a number, or a pointer to one, as JSON has it. Addresses, handles and masks are none: they are text.
+fn number(value: &Described) -> Option<Value> {
+    match value.target() {
+        Described::Int(n) => exact(*n),
+        Described::Uint(n) => exact(i64::try_from(*n).ok()?),
+        Described::Bool(b) => Some((*b).into()),
+        // JSON has no infinity.
+        Described::Double(f) if f.is_finite() => Some((*f).into()),
+        _ => None,
+    }
+}
+
+/// A number that readers get whole: many keep numbers as doubles, which have 53 bits.
+fn exact(n: i64) -> Option<Value> {
+    (n.unsigned_abs() <= 1 << 53).then(|| n.into())
 }
 
 /// Microseconds, to the nanosecond.

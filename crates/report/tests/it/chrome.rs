@@ -38,3 +38,23 @@ fn processes_with_one_number_are_told_apart() {
     assert_eq!(names, ["saxpy", "saxpy", "saxpy (process 1)", "saxpy (process 1)"].map(Value::from));
     drop(held);
 }
+
+/// Sizes, counts and what pointers to numbers lead to are numbers; addresses, handles, masks and names are text.
+#[test]
+fn numbers_are_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = program(&run, 100);
+    let mut thread = process.thread(100, 4);
+    let words = |all: &[u64]| all.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    thread.call_with(CU_MEM_ALLOC, &[0x7ffc, 4096], &[], 0, &[(0x7ffc, &words(&[0x7f00_0000]))]);
+    thread.call_with(CU_MEM_ALLOC, &[0x7ffc, (1 << 53) + 1], &[], 2, &[]);
+    let mut bytes = Vec::new();
+    decode(folder.path(), "", &mut Chrome::new(&mut bytes));
+    let lines: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
+    let args: Vec<&Value> = lines.iter().filter(|l| l["ph"] == "X").map(|l| &l["args"]).collect();
+    assert_eq!(args[0]["bytesize"], 4096);
+    assert!(args[0]["dptr"].as_str().is_some_and(|s| s.contains("0x7f000000")), "{}", args[0]);
+    assert_eq!(args[0]["cutap.result"], "CUDA_SUCCESS");
+    assert_eq!(args[1]["bytesize"], "9007199254740993", "a reader of doubles would round it");
+}

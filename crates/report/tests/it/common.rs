@@ -111,7 +111,7 @@ pub fn decoded_json(run: &Path, filter: &str) -> Vec<serde_json::Value> {
     lines(output.get_ref())
 }
 
-fn decode(run: &Path, filter: &str, output: &mut dyn Output) {
+pub fn decode(run: &Path, filter: &str, output: &mut dyn Output) {
     let filter = if filter.is_empty() { Filter::default() } else { Filter::parse_with(filter, &[]).unwrap() };
     let options = FollowOptions { filter, tables: &cutap_trace::made::tables::TABLES, ..FollowOptions::default() };
     let mut follow = Follow::open(run, options).unwrap();

@@ -138,7 +138,7 @@ fn lookups() {
         [
             "lookup dlsym(RTLD_DEFAULT, \"cuMemAlloc_v2\") by libcublas.so.13 = cuMemAlloc_v2 of libcuda.so.1",
             "[saxpy, runtime 12.9] cudaMalloc() {",
-            "  lookup cuGetProcAddress_v2(\"cu\\\"No\u{fffd}\", 12090, 0x0) by 0x10 = NULL",
+            "  lookup cuGetProcAddress_v2(\"cu\\\"No\\n\", 12090, 0x0) by 0x10 = NULL",
             "} cudaMalloc = cudaSuccess <0ns>",
             "lookup dlvsym(RTLD_NEXT, \"x\") by libcublas.so.13 = 0x77",
             "lookup cuGetExportTable(a094798c-2e74-2e74-93f2-0800200c0a66) by saxpy = 0x77",

@@ -46,6 +46,12 @@ fn outputs_scalars_and_results() {
         line("cuGetErrorString", &[0x2_0000_0002, 0x10], &[], 0, &[(0x10, &words(&[0x500])), (0x500, b"out of\n\0")]),
         "cuGetErrorString(error=CUDA_ERROR_OUT_OF_MEMORY, pStr=&\"out of\\n\") = CUDA_SUCCESS <1us>"
     );
+    let turned = "exe\u{202e}fdp\u{1b}[2J\u{2028}\0";
+    assert_eq!(
+        line("cuGetErrorString", &[2, 0x10], &[], 0, &[(0x10, &words(&[0x500])), (0x500, turned.as_bytes())]),
+        "cuGetErrorString(error=CUDA_ERROR_OUT_OF_MEMORY, \
+         pStr=&\"exe\\u{202e}fdp\\u{1b}[2J\\u{2028}\") = CUDA_SUCCESS <1us>"
+    );
     let uuid: Vec<u8> = (0..16).collect();
     assert_eq!(
         line("cuDeviceGetUuid", &[0x10, 0xdead_ffff_ffff, 5, 255], &[], 0, &[(0x10, &uuid)]),

@@ -3,7 +3,7 @@
 use crate::api::graph_params::{self, Batch, Host, Kernel, Kernel2};
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::graph::{Executable, Parts, known_graph};
+use crate::driver::graph::{self, Executable, Parts, known_graph};
 use crate::driver::shape::{Copy3D, Set};
 use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, World, world};
@@ -13,10 +13,17 @@ use std::sync::Arc;
 /// Free what was not freed, upload, launch from the device, priorities of nodes.
 const ALL_FLAGS: u64 = 15;
 const FREE_AT_LAUNCH: u64 = 1;
+const LAUNCH_FROM_DEVICE: u64 = 4;
+
+/// Whether these are flags, and flags that can be used together.
+fn are_flags(flags: u64) -> bool {
+    const EXCLUDE_EACH_OTHER: u64 = FREE_AT_LAUNCH | LAUNCH_FROM_DEVICE;
+    flags & !ALL_FLAGS == 0 && flags & EXCLUDE_EACH_OTHER != EXCLUDE_EACH_OTHER
+}
 
 fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
     found.check()?;
-    if flags & !ALL_FLAGS != 0 {
+    if !are_flags(flags) {
         return Err(Fault::INVALID_VALUE);
     }
     let mut world = world();
@@ -52,6 +59,16 @@ pub extern "C" fn cuGraphInstantiateWithFlags(found: Out<Handle>, graph: Handle,
     answer(|| instantiate(found, graph, flags))
 }
 
+/// CUgraphInstantiateResult: made, not made for the reason that the call returns, not a graph without a circle.
+const SUCCESS: u32 = 0;
+const ERROR: u32 = 1;
+const INVALID_STRUCTURE: u32 = 2;
+
+fn has_circle(graph: Handle) -> bool {
+    let world = world();
+    known_graph(&world, graph).is_ok() && graph::in_order(&world, graph).is_err()
+}
+
 /// CUDA_GRAPH_INSTANTIATE_PARAMS
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -65,9 +82,14 @@ pub struct Instantiation {
 pub extern "C" fn cuGraphInstantiateWithParams(found: Out<Handle>, graph: Handle, what: Out<Instantiation>) -> u32 {
     answer(|| {
         let given = what.get()?;
-        let result = instantiate(found, graph, given.flags);
-        what.put(Instantiation { wrong: Handle::NULL, result: result.is_err().into(), ..given })?;
-        result
+        let made = instantiate(found, graph, given.flags);
+        let result = match made {
+            Ok(()) => SUCCESS,
+            Err(_) if are_flags(given.flags) && has_circle(graph) => INVALID_STRUCTURE,
+            Err(_) => ERROR,
+        };
+        what.put(Instantiation { wrong: Handle::NULL, result, ..given })?;
+        made
     })
 }
 

@@ -100,7 +100,7 @@ pub fn allocate_for(world: &mut World, mut made: Allocation) -> Answer<u64> {
         *world.used.entry(made.device).or_default() += made.pages();
         address
     } else {
-        map(0, made.pages()).ok_or(Fault::OUT_OF_MEMORY)?
+        map(0, made.pages(), READ_WRITE).map_err(|_| Fault::OUT_OF_MEMORY)?
     };
     world.allocations.insert(address, made);
     Ok(address)
@@ -179,33 +179,45 @@ fn map_in_window(world: &World, device: i32, size: u64) -> Answer<u64> {
     while at + size <= start + WINDOW_SIZE {
         match world.allocations.range(..at + size).next_back() {
             Some((other, found)) if other + found.pages() > at => at = other + found.pages(),
-            _ => match map(at, size) {
-                Some(address) => {
+            _ => match map(at, size, READ_WRITE) {
+                Ok(address) => {
                     // small ones close the gap that they were put into; a large one may have left smaller ones behind
                     hint.fetch_max(if size <= PAGE { at + size } else { 0 }, Ordering::Relaxed);
                     return Ok(address);
                 }
-                None => at += 0x20_0000,
+                Err(Refused::Occupied) => at += 0x20_0000,
+                Err(Refused::NoRoom) => break,
             },
         }
     }
     Err(Fault::OUT_OF_MEMORY)
 }
 
+pub const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Why pages could not be mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// Another mapping is at that address: another address may do.
+    Occupied,
+    /// The process may have no more memory, at any address.
+    NoRoom,
+}
+
 /// Fresh zero pages, at `at` exactly unless that is 0.
-fn map(at: u64, size: u64) -> Option<u64> {
+pub fn map(at: u64, size: u64, access: i32) -> Result<u64, Refused> {
     let fixed = if at == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
-    let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: anonymous memory where nothing is mapped yet; it replaces nothing.
     let got = unsafe { libc::mmap(at as *mut libc::c_void, size as usize, access, flags, -1, 0) };
     if got == libc::MAP_FAILED {
-        return None;
+        let occupied = std::io::Error::last_os_error().raw_os_error() == Some(libc::EEXIST);
+        return Err(if occupied { Refused::Occupied } else { Refused::NoRoom });
     }
     if at != 0 && got as u64 != at {
         // SAFETY: just mapped (by a kernel that does not know MAP_FIXED_NOREPLACE) and used by nobody.
         unsafe { libc::munmap(got, size as usize) };
-        return None;
+        return Err(Refused::Occupied);
     }
-    Some(got as u64)
+    Ok(got as u64)
 }

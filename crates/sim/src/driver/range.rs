@@ -2,7 +2,7 @@
 //! The memory is a file in memory, so that it can be mapped in more than one place; a piece that may be handed to
 //! another process has a file of its own, all others share one.
 
-use super::allocation::{self, Allocation, Kind};
+use super::allocation::{self, Allocation, Kind, Refused};
 use super::config;
 use super::fault::{Answer, Fault};
 use super::world::{Handle, World};
@@ -182,7 +182,8 @@ pub fn reserve(world: &mut World, size: u64, alignment: u64, wanted: u64) -> Ans
         return Err(Fault::INVALID_VALUE);
     }
     let alignment = alignment.max(GRANULE);
-    if wanted != 0 && wanted.is_multiple_of(alignment) && map_nothing(wanted, size, libc::MAP_FIXED_NOREPLACE) {
+    let map = |at| allocation::map(at, size, libc::PROT_NONE);
+    if wanted != 0 && wanted.is_multiple_of(alignment) && map(wanted).is_ok() {
         world.reserved.insert(wanted, size);
         return Ok(wanted);
     }
@@ -191,19 +192,15 @@ pub fn reserve(world: &mut World, size: u64, alignment: u64, wanted: u64) -> Ans
         if start + size > END {
             return Err(Fault::OUT_OF_MEMORY);
         }
-        if map_nothing(start, size, libc::MAP_FIXED_NOREPLACE) {
-            world.reserved.insert(start, size);
-            return Ok(start);
+        match map(start) {
+            Ok(_) => {
+                world.reserved.insert(start, size);
+                return Ok(start);
+            }
+            Err(Refused::Occupied) => {}
+            Err(Refused::NoRoom) => return Err(Fault::OUT_OF_MEMORY),
         }
     }
-}
-
-/// Pages that nothing can be done with.
-fn map_nothing(at: u64, size: u64, how: i32) -> bool {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | how;
-    // SAFETY: where nothing is mapped yet, or what is there is a mapping of ours that ends.
-    let got = unsafe { libc::mmap(at as *mut libc::c_void, size as usize, libc::PROT_NONE, flags, -1, 0) };
-    got as u64 == at
 }
 
 pub fn free(world: &mut World, address: u64, size: u64) -> Answer {
@@ -275,11 +272,18 @@ pub fn unmap(world: &mut World, address: u64, size: u64) -> Answer {
     for start in exactly(world, address, size)? {
         if let Some(gone) = world.mappings.remove(&start) {
             world.allocations.remove(&start);
-            map_nothing(start, gone.size, libc::MAP_FIXED);
+            reserve_again(start, gone.size);
             forget(world, gone.memory);
         }
     }
     Ok(())
+}
+
+/// Pages that nothing can be done with, in the place of a mapping of ours that ends.
+fn reserve_again(at: u64, size: u64) {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: what is there is a mapping of ours that ends.
+    unsafe { libc::mmap(at as *mut libc::c_void, size as usize, libc::PROT_NONE, flags, -1, 0) };
 }
 
 /// What devices (-1: the host) may do with all mappings of a range.

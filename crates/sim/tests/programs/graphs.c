@@ -269,6 +269,34 @@ static void told_otherwise(void) {
     OK(cuGraphDestroy, g);
 }
 
+/* Memory that a launch frees cannot be a graph's that the device launches. */
+static void flags(void) {
+    P g, x = NULL, list[2];
+    struct { U flags; P stream, wrong; unsigned result; } how = { 5 };
+    OK(cuGraphCreate, &g, 0);
+    OK(cuGraphAddEmptyNode, &list[0], g, NUL, SIZE(0));
+    IS(1, cuGraphInstantiateWithFlags, &x, g, (U)5);
+    IS(1, cuGraphInstantiateWithFlags, &x, g, (U)15);
+    IS(1, cuGraphInstantiateWithParams, &x, g, &how);
+    TRUE(how.result == 1 && !how.wrong && !x);
+    for (U one = 1; one <= 2; one++) { /* upload is for the form with parameters alone */
+        how.flags = one, how.result = 7;
+        OK(cuGraphInstantiateWithParams, &x, g, &how);
+        TRUE(how.result == 0);
+        OK(cuGraphExecGetFlags, x, &how.flags);
+        TRUE(how.flags == one);
+        OK(cuGraphExecDestroy, x);
+    }
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)9);
+    OK(cuGraphExecDestroy, x);
+    OK(cuGraphAddEmptyNode, &list[1], g, &list[0], SIZE(1));
+    OK(cuGraphAddDependencies, g, &list[1], &list[0], SIZE(1));
+    how.flags = 0;
+    IS(1, cuGraphInstantiateWithParams, &x, g, &how);
+    TRUE(how.result == 2); /* the form of the graph is at fault */
+    OK(cuGraphDestroy, g);
+}
+
 static int hits;
 static void hit(void *data) { __sync_fetch_and_add(&hits, 1); }
 
@@ -317,6 +345,7 @@ int main(void) {
     destroyed_while_it_runs();
     freed_in_turn();
     told_otherwise();
+    flags();
     threads();
     puts("all is well");
     return 0;

@@ -30,6 +30,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
         match *effect {
             // What the driver's call inside has made is known by that.
             Effect::Allocates { at, .. } if call.function.layer != Layer::Driver && call.was_told(at.into()) => {}
+            Effect::Allocates { .. } if !state.places.recorded_ends.of(call.function.layer) => {}
             Effect::Allocates { at, by_value, bytes, memory } => {
                 let address = if by_value { raw(&walk, row, at) } else { walk.behind(row, at) };
                 if let Some(address) = address {
@@ -42,6 +43,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                     }
                 }
             }
+            Effect::AllocatesInside { .. } if !state.places.recorded_ends.of(call.function.layer) => {}
             Effect::AllocatesInside { at, memory } => {
                 if let Some(Node::Allocates(address, bytes)) = exit.output(at.into()).and_then(graphs::inside) {
                     state.places.insert(address, Some(bytes), memory, None, told);

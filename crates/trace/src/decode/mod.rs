@@ -10,6 +10,7 @@ mod count;
 mod device;
 mod effects;
 mod ending;
+mod ends;
 mod find;
 #[cfg(test)]
 mod fuzz;
@@ -35,9 +36,9 @@ mod walk;
 
 pub use device::Devices;
 pub(crate) use effects::known_by_name;
+pub(crate) use ends::{Ends, all_allocations};
 pub use find::Described;
 pub(crate) use find::{Recorded, find};
-pub(crate) use places::all_allocations;
 pub use raw::RawFunction;
 pub(crate) use raw::Raws;
 pub(crate) use seen::Seen;
@@ -71,10 +72,11 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    /// `complete`: all calls that allocate are recorded; `seen`: of which handles all calls are.
-    pub fn new(complete: bool, seen: Arc<Seen>) -> Interpreter {
+    /// `complete`: all calls that allocate are recorded; `ends`: which calls that end memory are; `seen`: of which handles all
+    /// calls are.
+    pub fn new(complete: bool, ends: Ends, seen: Arc<Seen>) -> Interpreter {
         let mut new = Interpreter::default();
-        new.state.places.complete = complete;
+        (new.state.places.complete, new.state.places.recorded_ends) = (complete, ends);
         new.state.handles.seen = Some(seen);
         new
     }
@@ -83,6 +85,12 @@ impl Interpreter {
     pub fn incomplete(&mut self) {
         self.state.places.complete = false;
         self.state.handles.seen = None;
+    }
+
+    /// Other calls are recorded from now on than the run began with.
+    pub fn filter_changed(&mut self) {
+        self.incomplete();
+        self.state.places.forget();
     }
 
     /// Gives an event its values. What is not shown is looked at all the same. `runtime`: one is in the process.

@@ -2,12 +2,11 @@
 //! remembered until its addresses come again. Memory is called the host's only where something says so: what
 //! the call means, or addresses at which no driver puts anything.
 
+use super::ends::Ends;
 use super::state::Told;
 use super::value::Place;
-use crate::event::Layer;
-use crate::filter::Filter;
 use cutap_calls::capture::{can_be, is_programs};
-use cutap_calls::known::{Effect, Handle, Memory, Tables};
+use cutap_calls::known::{Handle, Memory};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Allocations beyond this many are not followed.
@@ -26,6 +25,8 @@ pub struct Places {
     ends: u64,
     /// All calls of the process are recorded, so that memory nobody allocated is the host's.
     pub complete: bool,
+    /// Of which calls that end memory all are recorded: of memory that may have ended unseen nothing is said.
+    pub recorded_ends: Ends,
 }
 
 /// A handle that memory belongs to: its kind and value.
@@ -138,6 +139,11 @@ impl Places {
         }
     }
 
+    /// From now on calls that end memory may be missing: nothing is said of what was there, or comes.
+    pub fn forget(&mut self) {
+        *self = Places::default();
+    }
+
     /// Memory of a graph is there again: the graph was launched.
     pub fn again(&mut self, address: u64, told: Told<'_>) {
         if let Some((_, found)) = self.freed.remove(&address) {
@@ -190,25 +196,18 @@ impl Places {
             return (other != Else::Plain && self.complete && can_be(address)).then_some((place, None));
         };
         let Allocation { bytes: size, memory, device, owner, .. } = found;
+        if memory == Memory::Graph && !self.recorded_ends.graphs {
+            return None;
+        }
         Some((Place { memory, device, offset, bytes: meant, size, freed, of: None }, owner))
     }
-}
-
-/// Whether the filter lets all calls of the driver through that allocate: then memory that nobody
-/// allocated is the host's.
-pub fn all_allocations(tables: &Tables, filter: &Filter) -> bool {
-    let allocates = |e: &Effect| {
-        use Effect::*;
-        matches!(e, Allocates { .. } | AllocatesInside { .. } | Frees(_) | Unmaps { .. })
-    };
-    let driver = tables.families.iter().filter(|f| f.name == "driver").flat_map(|f| f.functions);
-    let mut allocating = driver.filter(|f| f.effects.iter().any(allocates));
-    filter.rules().is_empty() || allocating.all(|f| filter.shows(Layer::Driver, "libcuda.so.1", f.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::Filter;
+    use crate::made::tables::TABLES;
 
     /// A call that ends now, and began after all before it.
     fn told(now: u64) -> Told<'static> {
@@ -223,7 +222,11 @@ mod tests {
     #[test]
     fn memory_that_is_given_again_before_its_free_returns() {
         for waited_since in [5, 12] {
-            let mut places = Places { complete: true, ..Places::default() };
+            let mut places = Places {
+                complete: true,
+                recorded_ends: Ends::recorded(&TABLES, &Filter::default()),
+                ..Places::default()
+            };
             let found = |p: &Places| p.at(0x10000, None, Else::Any).map(|(f, _)| (f.freed, f.size, f.device));
             places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
             // By the free that began at 11; the runtime's call asked for another length than the driver's, and knows no device.
@@ -240,7 +243,8 @@ mod tests {
 
     #[test]
     fn memory_in_reserved_ranges_and_memory_that_was_freed_unseen() {
-        let mut places = Places { complete: true, ..Places::default() };
+        let mut places =
+            Places { complete: true, recorded_ends: Ends::recorded(&TABLES, &Filter::default()), ..Places::default() };
         let found = |p: &Places, at| p.at(at, None, Else::Plain).map(|(f, _)| (f.memory, f.offset, f.size));
         places.insert(0x1000, Some(0x1000), Memory::Reserved, None, told(0));
         places.insert(0x1000, Some(0x100), Memory::Device, Some(1), told(1));
@@ -265,7 +269,8 @@ mod tests {
 
     #[test]
     fn memory_that_was_freed() {
-        let mut places = Places { complete: true, ..Places::default() };
+        let mut places =
+            Places { complete: true, recorded_ends: Ends::recorded(&TABLES, &Filter::default()), ..Places::default() };
         let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed));
         places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
         places.remove(0x10000, 20);
@@ -295,7 +300,8 @@ mod tests {
 
     #[test]
     fn memory_that_is_mapped() {
-        let mut places = Places { complete: true, ..Places::default() };
+        let mut places =
+            Places { complete: true, recorded_ends: Ends::recorded(&TABLES, &Filter::default()), ..Places::default() };
         let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed, f.size));
         places.insert(0x100000, Some(0x40000), Memory::Reserved, None, told(10));
         places.insert(0x100000, Some(0x10000), Memory::Mapped, None, told(20));

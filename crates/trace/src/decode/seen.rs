@@ -51,7 +51,7 @@ impl Seen {
             };
             let library = family.sonames.first().map_or("", |s| s);
             for function in family.functions {
-                let recorded = || filter.rules().is_empty() || filter.shows(layer, library, function.name);
+                let recorded = || filter.rules().is_empty() || filter.records(layer, library, function.name);
                 each(tables, function, &mut |handle, made| {
                     let none =
                         Kind { made: false, ended: false, recorded: true, drivers: false, made_seen: true, of: &[] };

@@ -6,7 +6,7 @@ use super::near::{meant, nearest, there};
 use super::{Filter, FilterError};
 use cutap_calls::filter::wanted;
 use cutap_calls::glob;
-use cutap_calls::known::{self, Family, Function, Rule, Tables, Type, TypeId};
+use cutap_calls::known::{self, Effect, Family, Function, Rule, Tables, Type, TypeId};
 use cutap_wire::names::layer;
 
 /// Types lead to types; damaged tables could lead around.
@@ -53,6 +53,16 @@ impl Filter {
             let mut params = runtime().flat_map(|f| picked(f, &term.rules)).flat_map(|f| f.params);
             params.any(|p| matches!(p.rule, Rule::KernelParams(..)) && asked(p.name))
         })
+    }
+}
+
+impl Filter {
+    /// Whether it wants a function that allocates, and not all there are.
+    pub(super) fn wants_allocations(&self, tables: &'static Tables) -> bool {
+        let allocates = |f: &'static Function| {
+            f.effects.iter().any(|e| matches!(e, Effect::Allocates { .. } | Effect::AllocatesInside { .. }))
+        };
+        !self.rules.is_empty() && tables.families.iter().flat_map(|f| picked(f, &self.rules)).any(allocates)
     }
 }
 

@@ -41,6 +41,20 @@ pub(super) fn files(word: &str) -> Vec<String> {
     meant.unwrap_or_else(|| vec![stem]).into_iter().flat_map(patterns).collect()
 }
 
+/// Watched libraries that a word may have meant which is written as a file's name and is none of theirs. A library that is not
+/// watched can have a runtime inside, so that only what looks like a slip is one; a pattern is never one.
+pub(super) fn misspelt(word: &str) -> Vec<&'static str> {
+    let stem = word.split_once(".so").map_or(word, |(stem, _)| stem);
+    // As auditwheel renames it.
+    let stem = stem.split_once('-').map_or(stem, |(stem, _)| stem);
+    let stems: Vec<&str> = WATCHED.iter().map(|w| stem_of(w.soname)).collect();
+    let known = || stems.iter().any(|s| cutap_calls::glob(s.as_bytes(), stem.as_bytes()));
+    match word.contains(['*', '?']) || known() || stems_of(plain(stem)).is_some() {
+        true => Vec::new(),
+        false => nearest(stem, &stems),
+    }
+}
+
 /// The family whose functions begin as this word does: all that it exports is known by name.
 pub(super) fn listed(word: &str) -> Option<&'static Family> {
     let begins = |name: &str| word.get(..name.len()).is_some_and(|w| w.eq_ignore_ascii_case(name));
@@ -120,7 +134,7 @@ fn stem_of(soname: &'static str) -> &'static str {
     soname.split_once(".so").map_or(soname, |(stem, _)| stem)
 }
 
-fn plain(stem: &'static str) -> &'static str {
+fn plain(stem: &str) -> &str {
     stem.strip_prefix("lib").unwrap_or(stem)
 }
 

@@ -43,6 +43,7 @@ impl Filter {
             }
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
             _ if word.contains(".so") || is_library(word) => {
+                is_no_slip(word)?;
                 files(word).iter().for_each(|library| self.rule(wanted, '*', library, "*"));
             }
             _ if let Some(of) = library::named(word) => {
@@ -61,6 +62,7 @@ impl Filter {
                 "{word} in the filter is not of the form library:function; write it as libcublas:cudaMalloc or saxpy:*"
             )));
         }
+        is_no_slip(library)?;
         let mut patterns =
             if library.contains(".so") || is_library(library) { files(library) } else { vec![library.into()] };
         if let Some(of) = library::named(library).filter(|of| of.layer == 'l') {
@@ -88,6 +90,17 @@ impl Filter {
         let sign = if wanted { '+' } else { '-' };
         // Writing to a string does not fail.
         let _ = writeln!(self.rules, "{sign}{layer} {library} {name}");
+    }
+}
+
+/// Refuses the name of a file that is nearly a watched library's.
+fn is_no_slip(word: &str) -> Result<(), FilterError> {
+    match &library::misspelt(word)[..] {
+        near if near.is_empty() || !word.starts_with("lib") => Ok(()),
+        near => Err(FilterError(format!(
+            "unknown library {word} in the filter; did you mean {}? ({word}* takes it as it is)",
+            near.join(", ")
+        ))),
     }
 }
 

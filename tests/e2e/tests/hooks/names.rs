@@ -98,6 +98,22 @@ fn what_cannot_be_wanted_is_refused() {
     assert!(!run.stderr.contains("wrong.so"), "{run:?}");
 }
 
+/// A hook that reads an argument by a name that is none gets 0: each name is reported once, with those that there are. A hook that
+/// only asks for a name is not reported.
+#[test]
+fn names_that_are_no_parameters() {
+    let (misnamed, fixed) = (hook("misnamed"), fixed("fixed"));
+    let program = [text(&fixed), "5", "6", "7"];
+    let lines = "cutap: 2 names by which a hook read an argument and that are no parameter's: it got 0\n\
+                 cutap:   misnamed.so: cuMemAlloc_v2 has no parameter bytes (it has dptr, bytesize)\n\
+                 cutap:   misnamed.so: cuMemAlloc_v2 has no parameter size (it has dptr, bytesize)\n";
+    let run = under(&["run"], &[&misnamed], &program, &[]);
+    assert_eq!(run.stdout, "0 of 5\n5 bytes: 0\n0 of 6\n6 bytes: 0\n0 of 7\n7 bytes: 0\n", "{run:?}");
+    assert_eq!(run.stderr, lines);
+    let (_, trace) = traced(&[], &[&misnamed], &program, &[]);
+    assert!(trace.contains(lines), "{trace}");
+}
+
 /// All libraries together have 64; who does not look at the answer is told at the end, and each library by its name.
 #[test]
 fn wants_beyond_the_limit_are_counted_and_named() {

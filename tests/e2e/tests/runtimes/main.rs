@@ -4,6 +4,7 @@
 mod asked;
 mod every;
 mod export;
+mod filtered;
 mod forum;
 mod handler;
 mod instructions;

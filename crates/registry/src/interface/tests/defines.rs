@@ -130,7 +130,7 @@ fn defines_are_names_of_values() {
     let printed: BTreeSet<&str> = of_enums.chain(of_handles).collect();
     let mut left = Vec::new();
     let mut all = 0;
-    for family in &tables.world.families {
+    for family in &tables.api.families {
         for name in &family.types.define_names {
             all += 1;
             let decided = NO_VALUES.iter().any(|pattern| functions::matches(pattern, name));

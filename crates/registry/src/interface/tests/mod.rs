@@ -1,17 +1,17 @@
 //! Small `api/` folders, and what comes out of them: places against gcc, the tables' text, the errors.
 
+mod argument_words;
 mod defines;
 mod errors;
 mod golden;
 mod named;
-mod places;
 mod real;
 mod sets;
 mod unions;
 
+use super::api_files::ApiFiles;
 use super::functions::{self, FunctionRow};
-use super::types::Tables;
-use super::world::World;
+use super::tables::Tables;
 use crate::error::Error;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,8 +43,8 @@ impl Api {
 
     /// The rows of the library, and what `look` finds in them.
     pub(super) fn rows<T>(&self, look: impl FnOnce(&Tables, &[FunctionRow]) -> T) -> Result<T, Error> {
-        let world = World::read(&self.0.join("api"))?;
-        let mut tables = Tables::new(&world);
+        let api = ApiFiles::read(&self.0.join("api"))?;
+        let mut tables = Tables::new(&api);
         let rows = functions::rows(&mut tables, 2)?;
         Ok(look(&tables, &rows))
     }

@@ -1,11 +1,11 @@
 //! Names of values in the real `api/`: integers that are flags, modes, kinds have them, or somebody has decided
 //! that there are none; and of several names a value has the one that is not deprecated.
 
+use crate::interface::api_files::ApiFiles;
 use crate::interface::functions::{self, FunctionRow};
 use crate::interface::known::{Type, Unit};
-use crate::interface::rules::Member;
-use crate::interface::types::Tables;
-use crate::interface::world::World;
+use crate::interface::tables::Member;
+use crate::interface::tables::Tables;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -143,9 +143,9 @@ fn no_deprecated_name_is_printed() {
 /// The tables of the real `api/`; never freed, for the tables lend from the files.
 pub(super) fn tables() -> (Tables<'static>, Vec<FunctionRow>) {
     let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api");
-    let world: &'static World = Box::leak(Box::new(World::read(&api).unwrap()));
-    let mut tables = Tables::new(world);
-    let all = (0..world.families.len()).flat_map(|n| functions::rows(&mut tables, n).unwrap()).collect();
+    let api: &'static ApiFiles = Box::leak(Box::new(ApiFiles::read(&api).unwrap()));
+    let mut tables = Tables::new(api);
+    let all = (0..api.families.len()).flat_map(|n| functions::rows(&mut tables, n).unwrap()).collect();
     (tables, all)
 }
 

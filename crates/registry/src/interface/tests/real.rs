@@ -1,10 +1,10 @@
 //! What must hold for every function of the real `api/`.
 
+use crate::interface::api_files::ApiFiles;
 use crate::interface::capture::{ALWAYS, EXIT, NONE, RESULT, Step, WORDS};
 use crate::interface::functions;
 use crate::interface::steps::{self, At, Form};
-use crate::interface::types::Tables;
-use crate::interface::world::World;
+use crate::interface::tables::Tables;
 use std::path::Path;
 
 /// Bytes of a record's fragments and the words of its call that the target has room for.
@@ -17,11 +17,11 @@ fn is_after(step: &Step) -> bool {
 #[test]
 fn steps_of_all_functions() {
     let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api");
-    let world = World::read(&api).unwrap();
-    let mut tables = Tables::new(&world);
-    let all: Vec<_> = (0..world.families.len()).map(|n| functions::rows(&mut tables, n).unwrap()).collect();
+    let api = ApiFiles::read(&api).unwrap();
+    let mut tables = Tables::new(&api);
+    let all: Vec<_> = (0..api.families.len()).map(|n| functions::rows(&mut tables, n).unwrap()).collect();
     let mut looked_at = 0;
-    for (family, rows) in world.families.iter().zip(&all) {
+    for (family, rows) in api.families.iter().zip(&all) {
         let at = At { version: u32::MAX, driver: family.name == "driver" };
         for row in rows {
             assert!(row.params.iter().all(|p| p.name != "..."), "{}", row.name);

@@ -3,7 +3,7 @@
 
 use super::named::tables;
 use crate::interface::known::Type;
-use crate::interface::types::EnumRow;
+use crate::interface::tables::EnumRow;
 use std::collections::BTreeSet;
 
 /// Sets with a name for a sum: of bits of which some have no name of their own (writing without reading does not
@@ -97,7 +97,7 @@ fn what_a_scan_has_found() {
     assert_eq!(bytes(field("cudaGraphEdgeData", "type")), 1);
     assert_eq!(bytes(field("CUmemAllocationProp.allocFlags", "compressionType")), 1);
     assert_eq!(bytes(param("cuMemExportToShareableHandle", "handleType")), 4);
-    let padding = |s: &&crate::interface::structs::StructRow| s.fields.iter().any(|f| f.name.starts_with("padding"));
+    let padding = |s: &&crate::interface::tables::StructRow| s.fields.iter().any(|f| f.name.starts_with("padding"));
     assert_eq!(tables.structs.iter().find(padding).map(|s| &s.name), None, "nobody fills it");
     let Type::Flags(set, _) = param("cublasSetMathMode", "mode") else { panic!("a set") };
     assert_eq!(tables.enums[usize::from(set)].number, 15);

@@ -3,7 +3,7 @@
 
 use super::named::tables;
 use crate::interface::functions;
-use crate::interface::structs::StructRow;
+use crate::interface::tables::StructRow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Unions of which nothing tells what they hold: they are shown as words.
@@ -67,7 +67,7 @@ fn left(all: BTreeSet<String>, decided: &[&str]) -> Vec<String> {
 }
 
 /// The newest row of each union that has more than one field.
-fn unions() -> (crate::interface::types::Tables<'static>, Vec<StructRow>) {
+fn unions() -> (crate::interface::tables::Tables<'static>, Vec<StructRow>) {
     let (tables, _) = tables();
     let all = tables.structs.iter().filter(|row| row.union && row.fields.len() > 1);
     let newest: BTreeMap<String, StructRow> = all.map(|row| (row.name.clone(), row.clone())).collect();
@@ -95,7 +95,7 @@ fn tags_tell_of_each_value_and_each_field() {
                 fields.insert(format!("{} {}", union.name, field.name));
             }
         }
-        let of = tables.world.families.iter().find_map(|f| f.overlay.tags.get(&row.name)?.of.clone());
+        let of = tables.api.families.iter().find_map(|f| f.overlay.tags.get(&row.name)?.of.clone());
         let of = of.unwrap_or_else(|| row.name.clone());
         for (value, name) in tables.enums.iter().filter(|e| e.name == of).flat_map(|e| &e.values) {
             if !row.rows.iter().any(|(tag, _)| tag == value) {

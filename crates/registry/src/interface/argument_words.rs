@@ -2,8 +2,7 @@
 //! 3.2.3), and at which bytes of the block that a runtime's callback gives (a C struct of them).
 
 use super::known::{Shape, TypeId};
-use super::rules::Member;
-use super::structs::{Class, Extent};
+use super::tables::{Class, Extent, Member};
 
 const INTEGERS: u8 = 6;
 const VECTORS: u8 = 8;

@@ -4,13 +4,13 @@ use crate::error::{Error, Source};
 use toml::de::{DeTable, DeValue};
 
 /// A value and where it, or the key in front of it, stands.
-pub(crate) struct Walk<'a> {
+pub(crate) struct TomlNode<'a> {
     source: &'a Source,
     pub(crate) at: usize,
     value: &'a DeValue<'a>,
 }
 
-/// Parses the text; [`Walk::new`] walks what this returns.
+/// Parses the text; [`TomlNode::new`] walks what this returns.
 pub(crate) fn parse(source: &Source) -> Result<DeValue<'_>, Error> {
     match DeTable::parse(&source.text) {
         Ok(table) => Ok(DeValue::Table(table.into_inner())),
@@ -18,7 +18,7 @@ pub(crate) fn parse(source: &Source) -> Result<DeValue<'_>, Error> {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TomlNode<'a> {
     pub(crate) fn new(source: &'a Source, value: &'a DeValue<'a>) -> Self {
         Self { source, at: 0, value }
     }
@@ -32,11 +32,11 @@ impl<'a> Walk<'a> {
     }
 
     /// The entries of a table, in the file's order.
-    pub(crate) fn entries(&self) -> Result<Vec<(&'a str, Walk<'a>)>, Error> {
+    pub(crate) fn entries(&self) -> Result<Vec<(&'a str, TomlNode<'a>)>, Error> {
         let table = self.value.as_table().ok_or_else(|| self.is_no("a table"))?;
-        let mut all: Vec<(&str, Walk)> = Vec::new();
+        let mut all: Vec<(&str, TomlNode)> = Vec::new();
         for (key, value) in table {
-            let walk = Walk { source: self.source, at: key.span().start, value: value.get_ref() };
+            let walk = TomlNode { source: self.source, at: key.span().start, value: value.get_ref() };
             all.push((key.get_ref().as_ref(), walk));
         }
         all.sort_by_key(|(_, walk)| walk.at);
@@ -44,7 +44,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The entries of a table that has no keys but these.
-    pub(crate) fn table(&self, keys: &[&str]) -> Result<Vec<(&'a str, Walk<'a>)>, Error> {
+    pub(crate) fn table(&self, keys: &[&str]) -> Result<Vec<(&'a str, TomlNode<'a>)>, Error> {
         let entries = self.entries()?;
         match entries.iter().find(|(key, _)| !keys.contains(key)) {
             Some((key, walk)) => Err(walk.error(format!("unknown key {key}, expected {}", keys.join(", ")))),
@@ -74,7 +74,7 @@ impl<'a> Walk<'a> {
             None => Ok(vec![self.text()?]),
             Some(array) => array
                 .iter()
-                .map(|one| Walk { source: self.source, at: one.span().start, value: one.get_ref() }.text())
+                .map(|one| TomlNode { source: self.source, at: one.span().start, value: one.get_ref() }.text())
                 .collect(),
         }
     }
@@ -86,11 +86,12 @@ impl<'a> Walk<'a> {
     }
 
     /// The elements of an array, or the value itself.
-    pub(crate) fn all(&self) -> Result<Vec<Walk<'a>>, Error> {
+    pub(crate) fn all(&self) -> Result<Vec<TomlNode<'a>>, Error> {
         Ok(match self.value.as_array() {
-            None => vec![Walk { ..*self }],
+            None => vec![TomlNode { ..*self }],
             Some(array) => {
-                let one = |v: &'a toml::Spanned<DeValue<'a>>| Walk { at: v.span().start, value: v.get_ref(), ..*self };
+                let one =
+                    |v: &'a toml::Spanned<DeValue<'a>>| TomlNode { at: v.span().start, value: v.get_ref(), ..*self };
                 array.iter().map(one).collect()
             }
         })

@@ -1,8 +1,9 @@
-//! All families of `api/` as they were read, and where a name of a type leads.
+//! One family of functions (the driver, the runtime or a library): the files of its folder under `api/`.
+//!
+//! Checks what needs more than one of these files. Must not resolve types; `types` does that.
 
-use super::about_file::{self, About};
 use super::functions_file::{self, Functions};
-use super::overlay_file::{self, Overlay, TypeText};
+use super::overlay_file::{self, Overlay};
 use super::types_file::{self, Def, Types};
 use super::written_file::{self, Written};
 use crate::error::{Error, Source};
@@ -27,77 +28,9 @@ pub(crate) struct Family {
     pub(crate) written: Vec<Written>,
 }
 
-/// All families: driver, runtime, then the libraries by name.
-pub(crate) struct World {
-    pub(crate) families: Vec<Family>,
-    /// What functions of driver and runtime do.
-    pub(crate) about: About,
-}
-
-/// Where something stands, for errors about it.
-#[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    pub(crate) source: &'a Source,
-    pub(crate) at: usize,
-}
-
-impl Place<'_> {
-    pub(crate) fn error(self, message: String) -> Error {
-        self.source.error(self.at, message)
-    }
-}
-
-/// What a name is, and in which family.
-#[derive(Clone, Copy)]
-pub(crate) enum Found<'a> {
-    Overlay(usize, &'a TypeText),
-    /// An enum made of defines.
-    Flags(usize),
-    Def(usize, &'a Def),
-}
-
-impl World {
-    pub(crate) fn read(api: &Path) -> Result<World, Error> {
-        let mut families = Vec::new();
-        for name in ["driver", "runtime"] {
-            families.push(family(&api.join(name), name)?);
-        }
-        let libraries = api.join("libraries");
-        let mut folders: Vec<_> = match std::fs::read_dir(&libraries) {
-            Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect(),
-            Err(error) => return Err(Error::Read { path: libraries, error }),
-        };
-        folders.sort();
-        for folder in folders {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            families.push(family(&folder, &name)?);
-        }
-        let about = about_file::read(&Source::read(&api.join("about.toml"))?, &families)?;
-        Ok(World { families, about })
-    }
-
-    /// A name as one family's header means it: its own first, then the runtime's, the driver's, all others'.
-    /// What people wrote of another library's type is not said of one of this family with the same name.
-    pub(crate) fn find(&self, family: usize, name: &str) -> Option<Found<'_>> {
-        let shared = self.families.iter().position(|f| f.name == "runtime");
-        let order: Vec<usize> = [family].into_iter().chain(shared).chain(0..self.families.len()).collect();
-        // What people wrote wins over what was imported.
-        let written = |n: &usize| self.families[*n].overlay.types.get(name).map(|t| Found::Overlay(*n, t));
-        let flags = |n: &usize| self.families[*n].overlay.flags.contains_key(name).then_some(Found::Flags(*n));
-        let imported = |n: &usize| self.families[*n].types.defs.get(name).map(|d| Found::Def(*n, d));
-        let shared = ["driver", "runtime"].iter().filter_map(|n| self.families.iter().position(|f| f.name == *n));
-        let said = [family].into_iter().chain(shared).find_map(|n| written(&n).or_else(|| flags(&n)));
-        if let Some(own) = said.or_else(|| imported(&family)) {
-            return Some(own);
-        }
-        let found = order.iter().find_map(written).or_else(|| order.iter().find_map(flags));
-        found.or_else(|| order.iter().find_map(imported))
-    }
-}
-
 /// Reads a family. All three files are there or it is an error: tables that silently lack what one of them
 /// says would be worse than none.
-fn family(folder: &Path, name: &str) -> Result<Family, Error> {
+pub(crate) fn read(folder: &Path, name: &str) -> Result<Family, Error> {
     let functions_source = Source::read(&folder.join("functions.toml"))?;
     let types_source = Source::read(&folder.join("types.toml"))?;
     let overlay_source = Source::read(&folder.join("overlay.toml"))?;

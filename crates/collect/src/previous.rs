@@ -1,0 +1,58 @@
+//! The recording that a record without `-o` finds in its place: it is kept as `run.cutap.old`. The new one is begun under another
+//! name, and both get their names when the program has started: a start that is refused changes neither.
+
+use crate::error::{Error, Result, cannot, reason, say};
+use crate::written::{is_locked, is_recording, lock};
+use std::fs::{File, OpenOptions, metadata, remove_file, rename};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Where a recording goes that was given no name.
+pub const DEFAULT: &str = "run.cutap";
+
+/// The two files until then; the new one is removed if the program is not started.
+#[derive(Debug)]
+pub struct Previous {
+    path: PathBuf,
+    old: PathBuf,
+    new: PathBuf,
+    /// Locked as long as it has the name.
+    _there: File,
+}
+
+impl Previous {
+    /// Begins a new file beside the one that is `there`.
+    pub fn beside(path: &Path, there: File, force: bool) -> Result<(Previous, File)> {
+        let named = |more: &str| PathBuf::from(format!("{}{more}", path.display()));
+        let (old, new) = (named(".old"), named(&format!(".new-{}", std::process::id())));
+        let advice = "move one of them away, or give a file with -o FILE";
+        let what = format!("keep the recording {} as", path.display());
+        if let Ok(data) = metadata(&old) {
+            let is_old = data.is_file() && (force || File::open(&old).is_ok_and(|file| is_recording(&file)));
+            if !is_old || is_locked(&old) {
+                let why = if is_old { "another cutap is writing to that" } else { "that is there and is no recording" };
+                return Err(Error::own(format!("cannot {what} {}: {why}; {advice}", old.display())));
+            }
+        }
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o666).open(&new);
+        let file = file.map_err(|e| cannot(&what, &old, &e, advice))?;
+        lock(&file);
+        Ok((Previous { path: path.to_owned(), old, new, _there: there }, file))
+    }
+
+    /// Gives both their names. The program runs by now: what goes wrong is only said.
+    pub fn put_aside(self) {
+        if let Err(e) = rename(&self.path, &self.old).and_then(|()| rename(&self.new, &self.path)) {
+            let (path, old, new) = (self.path.display(), self.old.display(), self.new.display());
+            say(&format!("cannot keep the recording {path} as {old}: {}; the new recording is {new}", reason(&e)));
+            std::mem::forget(self);
+        }
+    }
+}
+
+impl Drop for Previous {
+    fn drop(&mut self) {
+        // Once it has been renamed there is no such file.
+        let _ = remove_file(&self.new);
+    }
+}

@@ -6,11 +6,12 @@
 //! nothing twice.
 
 use crate::control::{Page, monotonic_ns};
-use cutap_trace::{ChunkPage, RingPage, living, open_file};
+use crate::record::MOST_RINGS;
+use cutap_trace::{ChunkPage, RingFile, RingPage, living, open_file};
 use cutap_wire::count::{CALL_DROPPED, CALL_DROPPED_LOSSY};
 use cutap_wire::process::{self, Process};
 use cutap_wire::ring::{CHUNK_HEADER, FREE, chunk_offset};
-use std::fs::{self, File};
+use std::fs;
 use std::mem::offset_of;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -114,12 +115,23 @@ impl Ended {
         let (mut last, mut bytes, mut calls) = (0, 0, 0u64);
         for file in fs::read_dir(&path).ok()?.flatten() {
             bytes += file.metadata().ok()?.blocks() * 512;
-            if file.path().extension().is_some_and(|e| e == "ring") {
-                let (began, made) = ring(&open_file(&file.path(), false).ok()?)?;
-                (last, calls) = (last.max(began), calls.saturating_add(made));
-            }
         }
         let proc = open_file(&path.join(process::FILE), false).ok()?;
+        let mut rings = [0; 4];
+        proc.read_exact_at(&mut rings, offset_of!(Process, rings) as u64).ok()?;
+        let counted = u32::from_le_bytes(rings);
+        for number in 0..MOST_RINGS {
+            match RingFile::open(&path, number, false) {
+                Ok(file) => {
+                    let (began, made) = ring(&file)?;
+                    (last, calls) = (last.max(began), calls.saturating_add(made));
+                }
+                // A number may have been taken without a ring being made, and a ring is made before it is counted.
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound && number < counted => {}
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => break,
+                Err(_) => return None,
+            }
+        }
         let word = |at: usize| {
             let mut word = [0; 8];
             proc.read_exact_at(&mut word, at as u64).ok()?;
@@ -133,7 +145,7 @@ impl Ended {
 }
 
 /// When its last chunk began, and the calls in all there ever were. None: its thread may live.
-fn ring(file: &File) -> Option<(u64, u64)> {
+fn ring(file: &RingFile) -> Option<(u64, u64)> {
     let mut first = vec![0; cutap_wire::PAGE];
     file.read_exact_at(&mut first, 0).ok()?;
     let page = RingPage::parse(&first).filter(|page| page.abandoned)?;

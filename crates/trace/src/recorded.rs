@@ -5,6 +5,7 @@
 use crate::ahead::{Ahead, Damaged, Unpacker, note};
 use crate::error::Error;
 use crate::index::Index;
+use crate::ring_file::RingFile;
 use crate::store::{Bytes, Store};
 use cutap_file::{Block, Cut, Why, kind, walk};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, RingHeader, chunk_offset};
@@ -212,8 +213,7 @@ impl Store for Recorded {
         if file == names::FILE {
             return Ok(Box::new(self.names(of)));
         }
-        let ring = file.strip_prefix('t').and_then(|f| f.strip_suffix(".ring")).and_then(|n| n.parse().ok());
-        let ring = ring.and_then(|n: u32| of.rings.get(&n)).ok_or(io::ErrorKind::NotFound)?;
+        let ring = RingFile::number(file).and_then(|n| of.rings.get(&n)).ok_or(io::ErrorKind::NotFound)?;
         let mut page = self.page(ring.page.as_ref())?;
         let chunks = ring.chunks.clone();
         let count = offset_of!(RingHeader, chunks);

@@ -3,6 +3,7 @@
 //! folder must never be waited for.
 
 use crate::held::Held;
+use crate::ring_file::RingFile;
 use crate::short;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
@@ -105,7 +106,11 @@ impl Store for Disk {
     }
 
     fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>> {
-        Ok(Box::new(Held::open(&self.0.join(process).join(file), write)?))
+        let folder = self.0.join(process);
+        Ok(match RingFile::number(file) {
+            Some(ring) => Box::new(RingFile::open(&folder, ring, write)?),
+            None => Box::new(Held::open(&folder.join(file), write)?),
+        })
     }
 
     fn may_lack_names(&self) -> bool {

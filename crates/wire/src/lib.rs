@@ -13,6 +13,7 @@
 //! RUN/p<pid>-<n>/t<k>.counts, t<k>.runtimes  numbers of calls under --count (counts)
 //! RUN/s<n>                switches of one process, and of the runtimes' callbacks in it (flags)
 //! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
+//! RUN/p<pid>-<n>/h<j>.heads first pages and first chunks of later rings (ring)
 //! ```
 #![cfg_attr(not(any(test, feature = "loom")), no_std)]
 #![warn(missing_docs)]

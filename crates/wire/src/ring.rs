@@ -120,6 +120,40 @@ unsafe fn word_at(chunk: *mut ChunkHeader, offset: usize) -> *mut AtomicU64 {
     };
 }
 
+/// Rings of a process that have a file of their own from the beginning, by their numbers.
+pub const OWN_FILES: u32 = 256;
+/// Later rings share files with this many of each other: a heads file holds their first pages, then their first chunks. Further
+/// chunks of such a ring are in a file of its own, at the places that they have in every ring file.
+pub const HEADS: u32 = 64;
+
+/// Where a heads file has the first page and the first chunk of a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedHead {
+    /// Number of the file: `h<file>.heads`.
+    pub file: u32,
+    /// Number of the ring among those of the file.
+    pub number: u32,
+}
+
+/// The place of a ring's head in a heads file; `None` if the ring has a file of its own.
+pub const fn shared_head(ring: u32) -> Option<SharedHead> {
+    match ring.checked_sub(OWN_FILES) {
+        Some(n) => Some(SharedHead { file: n / HEADS, number: n % HEADS }),
+        None => None,
+    }
+}
+
+impl SharedHead {
+    /// Offset of the first page.
+    pub const fn page(self) -> usize {
+        self.number as usize * PAGE
+    }
+    /// Offset of the first chunk.
+    pub const fn chunk(self, chunk_bytes: u32) -> usize {
+        HEADS as usize * PAGE + self.number as usize * chunk_bytes as usize
+    }
+}
+
 /// Offset of chunk `n` in a ring file.
 pub const fn chunk_offset(n: u32, chunk_bytes: u32) -> usize {
     PAGE + n as usize * chunk_bytes as usize

@@ -69,6 +69,7 @@ pub const NOT_ALONE: &[&str] = &[
     "without_ring",
     "outlives",
     "footprint",
+    "live_threads",
 ];
 
 struct Target {

@@ -21,7 +21,7 @@ static void *thread(void *unused) {
     return unused;
 }
 static void threads(int n) {
-    static pthread_t t[4096];
+    static pthread_t t[32768];
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 128 * 1024);
@@ -32,7 +32,7 @@ static void threads(int n) {
 int main(int argc, char **argv) {
     int processes = argc > 3 ? atoi(argv[1]) : 2, n = argc > 3 ? atoi(argv[2]) : 3;
     if (argc > 3) calls = atoi(argv[3]);
-    CHECK(n <= 4096);
+    CHECK(n <= 32768);
     for (int i = 0; i < processes; i++) {
         int child = fork(), status;
         if (child == 0) {

@@ -2,7 +2,7 @@
 //! never says that of a process that lives, which may be making the file just now.
 
 use super::process::{MOST_RINGS, finished, read_page, rings};
-use cutap_trace::{ChunkPage, Held, RingPage, is_whole, list, living, open_file, read_file};
+use cutap_trace::{Bytes, ChunkPage, Held, RingFile, RingPage, is_whole, list, living, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
 use cutap_wire::ring::{CHUNK_HEADER, FREE, RingHeader, chunk_offset};
@@ -10,7 +10,6 @@ use cutap_wire::{PAGE, control, names, process};
 use std::collections::BTreeMap;
 use std::fs;
 use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// What was found.
@@ -93,7 +92,7 @@ impl Look {
         let (mut whole, mut there, mut absent) = (0, 0, Vec::new());
         for k in 0..count.min(MOST_RINGS) {
             let file = format!("t{k}.ring");
-            match state(&folder.join(&file)) {
+            match state(&folder, k) {
                 State::Whole => (whole, there) = (whole + 1, there + 1),
                 State::BeingMade => {}
                 State::Bad(why) => {
@@ -123,16 +122,15 @@ impl Look {
 
 /// A ring with records that the page does not count. One without may have been made just before its thread was killed.
 fn beyond(folder: &Path, count: u32) -> Option<String> {
-    let number = |name: &str| name.strip_prefix('t')?.strip_suffix(".ring")?.parse().ok();
     let names = list(folder).unwrap_or_default();
-    let mut rings: Vec<u32> = names.iter().filter_map(|name| number(name)).filter(|n| *n >= count).collect();
+    let mut rings: Vec<u32> = names.iter().filter_map(|name| RingFile::number(name)).filter(|n| *n >= count).collect();
     rings.sort_unstable();
-    rings.into_iter().map(|n| format!("t{n}.ring")).find(|name| has_records(&folder.join(name)))
+    rings.into_iter().find(|ring| has_records(folder, *ring)).map(|ring| format!("t{ring}.ring"))
 }
 
 /// A chunk of this ring has some that nobody has taken.
-fn has_records(path: &Path) -> bool {
-    let Ok(file) = open_file(path, false) else { return false };
+fn has_records(folder: &Path, ring: u32) -> bool {
+    let Ok(file) = RingFile::open(folder, ring, false) else { return false };
     let mut head = [0; PAGE];
     let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
     let Some(page) = page else { return false };
@@ -199,9 +197,9 @@ enum State {
     Absent,
 }
 
-fn state(path: &Path) -> State {
-    let Ok(file) = open_file(path, false) else { return State::Absent };
-    let Ok(length) = file.metadata().map(|data| data.len()) else { return State::Absent };
+fn state(folder: &Path, ring: u32) -> State {
+    let Ok(file) = RingFile::open(folder, ring, false) else { return State::Absent };
+    let Ok(length) = file.length() else { return State::Absent };
     let mut head = vec![0; PAGE];
     let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
     match page {
@@ -209,13 +207,13 @@ fn state(path: &Path) -> State {
             State::Bad(format!("it is cut off at byte {length}"))
         }
         Some(_) => State::Whole,
-        None if is_being_made(path, length) => State::BeingMade,
+        None if is_being_made(&file, length) => State::BeingMade,
         None => State::Bad("its head is damaged".into()),
     }
 }
 
 /// Empty, or without the word that its writer stores last, and nothing behind what it stores before that. It has one chunk at most.
-fn is_being_made(path: &Path, length: u64) -> bool {
+fn is_being_made(file: &RingFile, length: u64) -> bool {
     if length == 0 {
         return true;
     }
@@ -223,7 +221,10 @@ fn is_being_made(path: &Path, length: u64) -> bool {
     if !(PAGE as u64..=most as u64).contains(&length) {
         return false;
     }
-    let bytes = read_file(path, most).unwrap_or_default();
+    let mut bytes = vec![0; length as usize];
+    if file.read_exact_at(&mut bytes, 0).is_err() {
+        return false;
+    }
     let zero = |part: Option<&[u8]>| part.is_some_and(|part| part.iter().all(|b| *b == 0));
     zero(bytes.get(..offset_of!(RingHeader, version))) && zero(bytes.get(offset_of!(RingHeader, tid)..))
 }

@@ -14,4 +14,5 @@ mod ring;
 mod tests;
 
 pub use look::Look;
+pub(crate) use process::MOST_RINGS;
 pub use recorder::Recorder;

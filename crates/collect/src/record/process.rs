@@ -6,7 +6,7 @@ use super::names::Names;
 use super::recorder::Last;
 use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
-use cutap_trace::{Held, is_gone, living};
+use cutap_trace::{Held, RingFile, is_gone, living};
 use cutap_wire::count::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::mem::offset_of;
 use std::path::Path;
 
 /// A ring file number beyond this is damage, not a process with so many threads.
-pub(super) const MOST_RINGS: u32 = 1 << 20;
+pub(crate) const MOST_RINGS: u32 = 1 << 20;
 /// Bytes of names in one block.
 const MOST_NAMES: usize = 1 << 20;
 
@@ -97,8 +97,7 @@ impl Process {
         // All at once: somebody may remove the folder, and who waits for us has its ring open.
         for k in 0..rings(&self.page).min(MOST_RINGS) {
             if let std::collections::btree_map::Entry::Vacant(place) = self.rings.entry(k) {
-                let path = folder.join(format!("t{k}.ring"));
-                let Ok(file) = Held::open(&path, consume) else { continue };
+                let Ok(file) = RingFile::open(&folder, k, consume) else { continue };
                 place.insert((
                     {
                         let (sequence, open) = self.before.get(&k).copied().unwrap_or_default();

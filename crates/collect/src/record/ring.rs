@@ -2,7 +2,7 @@
 //! `trace/ring.rs` does, with the same rule: what says that something is finished is taken from a read
 //! before the one that it is taken from.
 
-use cutap_trace::{Bytes, ChunkPage, Held, RingPage, in_order};
+use cutap_trace::{Bytes, ChunkPage, RingFile, RingPage, in_order};
 use cutap_wire::PAGE;
 use cutap_wire::record::COMMITTED;
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
@@ -18,7 +18,7 @@ const PATIENCE: u32 = 20;
 /// A ring.
 #[derive(Debug)]
 pub struct Ring {
-    file: Held,
+    file: RingFile,
     page: Option<RingPage>,
     /// Number of the last chunk that was taken.
     pub sequence: u64,
@@ -50,7 +50,7 @@ pub struct Chunk {
 
 impl Ring {
     /// `sequence` is the last chunk that was taken before; `open` the one that was open then, and the bytes that were taken of it.
-    pub fn new(file: Held, sequence: u64, open: (u64, u64)) -> Ring {
+    pub fn new(file: RingFile, sequence: u64, open: (u64, u64)) -> Ring {
         Ring {
             file,
             page: None,

@@ -160,12 +160,16 @@ impl File {
     }
     /// Allocates the bytes up to `size`: a full disk is an error here and not a SIGBUS later.
     pub fn allocate(&self, size: usize) -> bool {
+        self.allocate_part(0, size)
+    }
+    /// Like `allocate`, for `bytes` bytes from `offset` on.
+    pub fn allocate_part(&self, offset: usize, bytes: usize) -> bool {
         // Beyond the limit the kernel would send SIGXFSZ, which ends the program.
-        if size as u64 > file_size_limit() || !self.is_ours() {
+        if (offset + bytes) as u64 > file_size_limit() || !self.is_ours() {
             return false;
         }
         // SAFETY: no memory is involved.
-        unsafe { syscall4(nr::FALLOCATE, self.fd, 0, 0, size) == 0 }
+        unsafe { syscall4(nr::FALLOCATE, self.fd, 0, offset, bytes) == 0 }
     }
     /// Bytes that are free where the file is; as many as one likes if that cannot be told.
     pub fn room(&self) -> u64 {

@@ -3,6 +3,7 @@
 
 mod file;
 pub mod libc;
+pub mod mappings;
 mod memory;
 mod table;
 pub mod x86_64;

@@ -4,7 +4,8 @@
 
 use super::counts::{self, Counts};
 use super::stack::Stack;
-use super::{fork, record, reserve, ring, vfork_x86_64};
+use super::{fork, heads, record, reserve, ring, vfork_x86_64};
+use crate::sys::{Opened, Table, mappings};
 use crate::{start, sys};
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -69,6 +70,8 @@ pub struct Block {
     pub sequence: u64,
     /// Whoever drains did not empty a chunk of this ring for too long: it is not waited for until it does.
     pub in_vain: bool,
+    /// The ring's first page and first chunk are in a heads file.
+    pub shares: bool,
     /// Of a child by vfork: the page that says so, in its own folder; else null.
     pub lent: *mut process::Process,
     /// Number of that folder among those of the child's process id.
@@ -100,10 +103,48 @@ fn word() -> *mut *mut Block {
     p
 }
 
-const MAX: usize = 16384;
-const _: () = assert!(MAX < 1 << 16);
-static BLOCKS: [AtomicPtr<Block>; MAX] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX];
+/// Blocks at most: `identity` has 16 bits for the number of one.
+const MAX: usize = 65_534;
+const _: () =
+    assert!((MAX - cutap_wire::ring::OWN_FILES as usize).div_ceil(cutap_wire::ring::HEADS as usize) <= heads::FILES);
+#[unsafe(link_section = ".bss.cutap_tables")]
+static BLOCKS: Table<AtomicPtr<Block>, MAX> = Table([const { AtomicPtr::new(core::ptr::null_mut()) }; MAX]);
+static OPENED: Opened = Opened::all();
 static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// At start: there is no block.
+pub fn close() {
+    OPENED.close(&BLOCKS);
+}
+
+/// Blocks that share a mapping.
+const SLAB: usize = 32;
+static SLABS: [AtomicPtr<Block>; MAX.div_ceil(SLAB)] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX.div_ceil(SLAB)];
+
+/// Memory for a block, by its number. It is all zero, and no other thread has the number.
+fn memory(n: u32) -> Option<*mut Block> {
+    let slab = SLABS.get(n as usize / SLAB)?;
+    let mut at = slab.load(Acquire);
+    if at.is_null() {
+        let bytes = SLAB * size_of::<Block>();
+        let fresh = if mappings::take(1) { sys::pages(bytes).cast::<Block>() } else { core::ptr::null_mut() };
+        if fresh.is_null() {
+            return None;
+        }
+        at = match slab.compare_exchange(core::ptr::null_mut(), fresh, AcqRel, Acquire) {
+            Ok(_) => fresh,
+            Err(other) => {
+                // SAFETY: just mapped, and no other thread knows of it.
+                unsafe { sys::unmap(fresh.cast(), bytes) };
+                mappings::give_back(1);
+                other
+            }
+        };
+    }
+    // SAFETY: inside the slab.
+    Some(unsafe { at.add(n as usize % SLAB) })
+}
 /// In `tid`: a new thread is taking the block over, and its mutex is still the dead one's.
 const CLAIMED: u32 = 1 << 31;
 /// Marks the word while the block is being made.
@@ -162,10 +203,19 @@ fn make() -> Option<&'static mut Block> {
     block.map(|b| unsafe { &mut *b })
 }
 
-/// A block whose thread is dead.
+/// Blocks that a new thread looks at: with thousands of live threads, a look at all of them would make each start slower.
+const LOOKS: usize = 64;
+/// Where the last look ended.
+static LOOKED: AtomicU32 = AtomicU32::new(0);
+
+/// A block whose thread is dead. With more than `LOOKS` blocks, each look goes on where the one before ended.
 fn take_over() -> Option<*mut Block> {
     let me = sys::gettid();
-    for slot in BLOCKS.iter().take(COUNT.load(Acquire) as usize) {
+    let count = (COUNT.load(Acquire) as usize).min(MAX);
+    let looks = count.min(LOOKS);
+    let from = if count > LOOKS { LOOKED.fetch_add(LOOKS as u32, Relaxed) as usize % count } else { 0 };
+    for n in (from..from + looks).map(|n| if n < count { n } else { n - count }) {
+        let Some(slot) = BLOCKS.get(n) else { continue };
         let b = slot.load(Acquire);
         if b.is_null() {
             continue;
@@ -221,28 +271,32 @@ fn new() -> Option<*mut Block> {
 }
 
 fn make_block() -> Option<*mut Block> {
-    let b = sys::pages(size_of::<Block>()).cast::<Block>();
-    if b.is_null() {
-        return None;
-    }
     let n = COUNT.fetch_add(1, AcqRel);
-    // SAFETY: fresh memory, all zero, which is a valid block.
-    let block = unsafe { &mut *b };
-    block.generation = fork::generation();
-    block.tid.store(sys::gettid(), Relaxed);
-    block.ring = n;
-    let slot = BLOCKS.get(n as usize);
-    if slot.is_none() || !ring::make(block) {
+    let b = if OPENED.reach(&BLOCKS, n as usize) { memory(n) } else { None };
+    let made = b.is_some_and(|b| {
+        // SAFETY: this number's memory, all zero, which is a valid block.
+        let block = unsafe { &mut *b };
+        block.generation = fork::generation();
+        block.tid.store(sys::gettid(), Relaxed);
+        block.ring = n;
+        let made = ring::make(block);
+        if !made {
+            // SAFETY: no other thread knows of the block; the next one with this number finds zeros.
+            unsafe { b.write_bytes(0, 1) };
+        }
+        made
+    });
+    if !made {
         // The number goes back if it is still the last; else it stays without a ring.
         let _ = COUNT.compare_exchange(n + 1, n, AcqRel, Relaxed);
-        // SAFETY: nobody else knows of the block.
-        unsafe { sys::unmap(b.cast(), size_of::<Block>()) };
         return None;
     }
+    // SAFETY: as above.
+    let block = unsafe { &mut *b? };
     ring::own(block, block.tid.load(Relaxed));
     start::rings_made(n + 1);
-    slot?.store(b, Release);
-    Some(b)
+    BLOCKS.get(n as usize)?.store(block, Release);
+    b
 }
 
 /// A block for a child that has this process's memory, with a folder of the child's own.
@@ -282,13 +336,18 @@ pub fn forked() {
     // What its parent could not do, it may.
     FAILURES.store(0, Relaxed);
     let n = COUNT.swap(0, AcqRel) as usize;
-    for slot in BLOCKS.iter().take(n.min(MAX)) {
+    for slot in BLOCKS.iter().take(n.min(MAX)).filter(|slot| !slot.load(Relaxed).is_null()) {
         // SAFETY: null or a block in memory that is the child's own since the fork; no thread of the child has written to it.
         if let Some(b) = unsafe { slot.swap(core::ptr::null_mut(), AcqRel).as_mut() } {
             b.writer.chunk = core::ptr::null_mut();
             b.counts.leave();
         }
     }
+    // Its parent's blocks stay where they are: words of threads lead to them.
+    for slab in SLABS.iter().take(n.div_ceil(SLAB)) {
+        slab.store(core::ptr::null_mut(), Release);
+    }
+    heads::forked();
     // SAFETY: this thread's own word.
     unsafe { *word() = core::ptr::null_mut() };
     counts::forked();

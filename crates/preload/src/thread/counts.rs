@@ -6,6 +6,7 @@ use super::block::Block;
 use super::fork;
 use crate::slots::table;
 use crate::slots::thunks_x86_64::{Frame, THUNKS};
+use crate::sys::mappings;
 use crate::{start, sys};
 use core::arch::{asm, global_asm};
 use core::mem::offset_of;
@@ -22,6 +23,8 @@ pub struct Counts {
 }
 /// Bytes of the mapping of a file.
 const MAPPED: usize = HEAD + ENTRIES as usize * 8;
+/// Its open part, and the rest.
+const MAPPINGS: u32 = 2;
 
 /// Where in a block the numbers of runtime functions are.
 pub const REPORTED: usize = offset_of!(Block, counts) + offset_of!(Counts, at) + size_of::<*mut u8>();
@@ -147,20 +150,22 @@ fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
     let bytes = HEAD + entries as usize * 8;
     let at = b.counts.at.get_mut(kind)?;
     // All of it, once; what is not allocated cannot be touched.
+    if at.is_null() && !mappings::take(MAPPINGS) {
+        return None;
+    }
     let here = sys::with(path.bytes(), sys::MADE, |file| match file.allocate(bytes) {
         true if at.is_null() => file.map_closed(0, MAPPED),
         true => *at,
         false => core::ptr::null_mut(),
     });
-    let here = here.filter(|here| !here.is_null())?;
-    if !sys::opened(here, bytes) {
-        // Not even the words that say how much room there is.
-        if at.is_null() {
-            // SAFETY: just mapped.
-            unsafe { sys::unmap(here, MAPPED) };
-        }
-        return None;
+    let here = here.filter(|here| !here.is_null());
+    let open = here.is_some_and(|here| sys::opened(here, bytes));
+    if !open && at.is_null() {
+        // SAFETY: just mapped. Not even the words that say how much room there is can be used.
+        here.into_iter().for_each(|here| unsafe { sys::unmap(here, MAPPED) });
+        mappings::give_back(MAPPINGS);
     }
+    let here = here.filter(|_| open)?;
     *at = here;
     // SAFETY: mapped and allocated.
     unsafe { (*at.cast::<AtomicU32>()).store(entries, Release) };

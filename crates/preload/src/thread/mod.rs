@@ -4,6 +4,7 @@ pub mod block;
 pub mod clock;
 pub mod counts;
 pub mod fork;
+pub mod heads;
 pub mod record;
 pub mod reserve;
 pub mod ring;

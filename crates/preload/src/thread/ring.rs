@@ -3,12 +3,15 @@
 //! changed; the waiting in between does not.
 
 use super::block::{Block, MAPPED};
-use super::clock;
+use super::{clock, heads};
 use crate::routes::dlsym::libcs_mutex;
+use crate::sys::mappings;
 use crate::{start, sys};
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_wire::record::kind;
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, OWNER_DIED, RingHeader, chunk_offset};
+use cutap_wire::ring::{
+    CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, OWNER_DIED, RingHeader, chunk_offset, shared_head,
+};
 use cutap_wire::{MAGIC, PAGE, VERSION, control, count};
 
 /// How long a writer believes in a collector whose heartbeat does not move.
@@ -20,19 +23,16 @@ const MOST_NS: u64 = 3_000_000_000;
 /// What is left of a disk is for the first chunks of threads and for names.
 const LAST_ROOM: u64 = 2 << 20;
 
-/// Makes the ring file with its first page, and where calls are recorded with its first chunk, which the first record opens: each time that we
-/// open a file, the first free number of a descriptor is taken for a moment.
+/// Makes the first page of a ring, and its first chunk if calls are recorded. The first record opens the chunk.
 pub fn make(block: &mut Block) -> bool {
-    let path = path(block);
     let bytes = start::chunk_bytes();
-    // A try before may have left the file without a header.
-    let made = sys::with(path.bytes(), sys::MADE, |file| {
-        let page = file.first_page()?;
-        let (offset, bytes) = (chunk_offset(0, bytes), bytes as usize);
-        let chunk = start::recording() && file.allocate(offset + bytes);
-        Some((page, if chunk { file.map(offset, bytes) } else { core::ptr::null_mut() }))
-    });
-    let Some((page, chunk)) = made.flatten() else { return false };
+    let shared = shared_head(block.ring).filter(|_| start::recording() && block.lent.is_null());
+    let made = match shared {
+        Some(head) => heads::place(head, bytes as usize),
+        None => own_file(block, bytes),
+    };
+    block.shares = shared.is_some();
+    let Some((page, chunk)) = made else { return false };
     let header = page.cast::<RingHeader>();
     // SAFETY: a fresh page of our file.
     unsafe {
@@ -46,6 +46,29 @@ pub fn make(block: &mut Block) -> bool {
     }
     block.header = header;
     true
+}
+
+/// The same in a file of the ring's own: page and chunk in one mapping. While cutap opens a file, it holds the first free
+/// descriptor for a moment, so this opens the file only once. The chunk is null if there is none.
+fn own_file(block: &Block, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)> {
+    if !mappings::take(1) {
+        return None;
+    }
+    let (offset, end) = (chunk_offset(0, chunk_bytes), chunk_offset(1, chunk_bytes));
+    // An earlier try may have left the file without a header.
+    let made = sys::with(path(block).bytes(), sys::MADE, |file| {
+        let page = if start::recording() && file.allocate(end) { file.map(0, end) } else { core::ptr::null_mut() };
+        if page.is_null() {
+            return Some((file.first_page()?, core::ptr::null_mut()));
+        }
+        // SAFETY: inside the mapping.
+        Some((page, unsafe { page.add(offset) }))
+    });
+    let made = made.flatten();
+    if made.is_none() {
+        mappings::give_back(1);
+    }
+    made
 }
 
 /// The file of a block's ring.
@@ -105,6 +128,8 @@ pub unsafe fn bury(b: *mut Block) {
         for (_, chunk) in block.mapped.into_iter().filter(|m| m.0 != 0 && !m.1.is_null()) {
             sys::unmap(chunk, header.chunk_bytes as usize);
         }
+        // The first page is in the mapping of the first chunk, if there is one.
+        mappings::give_back((block.mapped.iter().filter(|m| m.0 != 0).count() as u32).max(1));
         block.counts.give_back();
         sys::unmap(block.lent.cast(), PAGE);
         sys::unmap(block.header.cast(), PAGE);
@@ -314,25 +339,45 @@ fn oldest(block: &Block) -> Option<*mut u8> {
 fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> {
     let path = path(block);
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
-    // The oldest mapping makes room: nobody frees its chunk any more, or it would have been taken.
-    let place = block.mapped.iter().position(|m| m.0 == 0).unwrap_or(n as usize % MAPPED);
-    // A record that a signal handler interrupted may be waiting for its words there. A frame that one interrupted may only have
-    // the chunk's address: there must be a chunk at any moment, full or not.
-    let waiting = |at: *mut u8| (block.writing.0 as usize).wrapping_sub(at as usize) < bytes;
-    let oldest = block.mapped.get(place).filter(|m| m.0 != 0 && m.1.cast() != block.writer.chunk && !waiting(m.1));
-    let over = oldest.map_or(core::ptr::null_mut(), |m| m.1);
-    let p = sys::with(path.bytes(), &[sys::Open::ReadWrite], |file| {
-        if n > 0 && file.room() < LAST_ROOM || !file.allocate(offset + bytes) {
+    let place = chunk_mapping(block, bytes, n)?;
+    let over = block.mapped.get(place).filter(|m| m.0 != 0).map_or(core::ptr::null_mut(), |m| m.1);
+    // A ring that shares its head has no file before its second chunk.
+    let ways = if block.shares { sys::MADE } else { &[sys::Open::ReadWrite][..] };
+    let p = sys::with(path.bytes(), ways, |file| {
+        if n > 0 && file.room() < LAST_ROOM || !file.allocate_part(offset, bytes) {
             return core::ptr::null_mut();
         }
         // A thread that has filled one will fill another; most never do.
         // SAFETY: a full chunk's mapping that only this block knows.
         if n == 0 { file.map(offset, bytes) } else { unsafe { file.map_whole(offset, bytes, over) } }
     });
-    let p = p.filter(|p| !p.is_null())?;
+    let Some(p) = p.filter(|p| !p.is_null()) else {
+        mappings::give_back(u32::from(over.is_null()));
+        return None;
+    };
     header.chunks.store(n + 1, Release);
     if let Some(m) = block.mapped.get_mut(place) {
         *m = (n + 1, p);
     }
     Some(p)
+}
+
+/// Which entry of `mapped` the next chunk takes: an empty one, which costs a mapping, or that of the oldest chunk. No reader frees
+/// that chunk any more, or it would have been taken.
+fn chunk_mapping(block: &Block, bytes: usize, n: u32) -> Option<usize> {
+    let empty = block.mapped.iter().position(|m| m.0 == 0);
+    if let Some(place) = empty
+        && mappings::take(1)
+    {
+        return Some(place);
+    }
+    // A record that a signal handler interrupted may be waiting for its words in a chunk. A frame that a handler interrupted may
+    // only have the address of the current chunk: there must be a chunk at that address at any moment, full or not. The mapping
+    // of a shared head stays whole.
+    let waiting = |at: *mut u8| (block.writing.0 as usize).wrapping_sub(at as usize) < bytes;
+    let may_go = |place: usize| {
+        let Some(&(of, at)) = block.mapped.get(place) else { return false };
+        of != 0 && at.cast() != block.writer.chunk && !waiting(at) && !(block.shares && of == 1)
+    };
+    (0..MAPPED).map(|i| (n as usize + i) % MAPPED).find(|place| may_go(*place))
 }

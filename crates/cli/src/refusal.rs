@@ -37,7 +37,7 @@ pub fn sentence(error: &clap::Error, command: Option<&str>, arguments: &[String]
         },
         ErrorKind::UnknownArgument if command == Some("ctl") => match arguments {
             [ctl, word, who, ..] if ctl == "ctl" && is_of_ctl(word) && !is_of_ctl(who) => {
-                format!("the process precedes the command: write cutap ctl {who} {word} ({help} says more)")
+                format!("the process precedes the command; write cutap ctl {who} {word} ({help} says more)")
             }
             _ => format!("{arg} is no command of cutap ctl; {CTL} ({help} says more)"),
         },

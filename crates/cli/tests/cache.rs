@@ -265,15 +265,15 @@ fn what_root_starts_as_another_user_can_read_the_libraries() {
     }
 }
 
-/// The shared folders refuse programs but hide nothing: the program under test may lie in one of them. A mount of its own
-/// keeps it executable there.
+/// /tmp and /var/tmp refuse programs but hide nothing: the program under test may be in one of them, where a mount of its own
+/// keeps it executable. /var/cache is empty: libraries of another test in a read-only cache would be used.
 #[test]
 fn with_no_folder_at_all_one_sentence_says_why_for_each() {
     let folder = Folder::new("with a space");
     let script = format!(
-        "mount --bind $CUTAP $CUTAP; for m in /tmp /var/tmp /var/cache; do mount --rbind $m $m; done
+        "mount --bind $CUTAP $CUTAP; for m in /tmp /var/tmp; do mount --rbind $m $m; done
          mount -o remount,bind,noexec /tmp; mount -o remount,bind,ro /var/tmp
-         mount -o remount,bind,ro /var/cache
+         mount -t tmpfs -o ro tmpfs /var/cache
          HOME='{}' XDG_CACHE_HOME= $CUTAP trace -- echo ran",
         folder.0.display()
     );

@@ -297,7 +297,7 @@ fn words_that_say_nothing() {
     let run = |words: &[&str]| cutap(words).current_dir(&folder.0).output().unwrap();
     let ctl = "write cutap ctl PID on, off, filter FILTER, status or dump";
     refused(&run(&["ctl", "1", "sideways"]), 125, &["sideways is no command of cutap ctl", ctl]);
-    refused(&run(&["ctl", "status", "7"]), 125, &["the process precedes the command: write cutap ctl 7 status"]);
+    refused(&run(&["ctl", "status", "7"]), 125, &["the process precedes the command; write cutap ctl 7 status"]);
     refused(&run(&["ctl", "4294967294", "status"]), 125, &["there is no process 4294967294; give the number of"]);
     refused(&run(&["ctl", "1"]), 125, &["what is to be done is missing", ctl]);
     refused(&run(&["record", "--range", "often", "--", "true"]), 125, &["takes profiler, and not often"]);

@@ -161,7 +161,8 @@ fn folders_that_hold_no_run() {
 fn a_refused_run_leaves_the_output_as_it_was() {
     let folder = Folder::new("kept");
     let (old, new, full) = (folder.join("old.cutap"), folder.join("new.cutap"), folder.join("full"));
-    std::fs::write(&old, "what was recorded").unwrap();
+    let recorded = "CUTAPREC and what was recorded";
+    std::fs::write(&old, recorded).unwrap();
     std::fs::create_dir(&full).unwrap();
     std::fs::write(full.join("something"), "").unwrap();
     let full = full.to_str().unwrap();
@@ -177,9 +178,9 @@ fn a_refused_run_leaves_the_output_as_it_was() {
             let done = cutap(words).arg("-o").arg(file).args(["--", "echo", "ran"]).output().unwrap();
             refused(&done, 125, &[says]);
         }
-        assert_eq!(std::fs::read_to_string(&old).unwrap(), "what was recorded", "{words:?}");
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), recorded, "{words:?}");
         assert!(!new.exists(), "{words:?}");
     }
     let done = cutap(&["trace", "-o"]).arg(&old).args(["--", "true"]).output().unwrap();
-    assert!(done.status.success() && !std::fs::read_to_string(&old).unwrap().contains("what was recorded"));
+    assert!(done.status.success() && !std::fs::read_to_string(&old).unwrap().contains(recorded));
 }

@@ -17,7 +17,7 @@ fn ways(folder: &Scratch) -> Vec<Vec<String>> {
     gcc.args(["-shared", "-fPIC", "-I"]).arg(header).arg("-o").arg(&hook).arg(sources().join("hooks/nothing.c"));
     assert!(finish(&mut gcc).status.success());
     let [file, hook] = [&file, &hook].map(|path| path.to_str().unwrap());
-    let all = [&["record", "-o", file][..], &["trace", "-o", file], &["run", "--hook", hook]];
+    let all = [&["record", "--force", "-o", file][..], &["trace", "-o", file], &["run", "--hook", hook]];
     all.map(|words| [&[cutap][..], words, &["--"]].concat().into_iter().map(str::to_owned).collect()).into()
 }
 

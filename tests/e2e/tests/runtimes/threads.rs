@@ -60,9 +60,12 @@ fn a_thread_sanitizer_finds_nothing_of_ours() {
         return println!("skipped: a program with a thread sanitizer: it does not run here: {}", plain.stderr);
     }
     let folder = scratch("sanitized");
-    for flags in [&["record"] as &[&str], &["trace"], &["trace", "-C"], &["record", "--flight-recorder", "1M"]] {
+    for (n, flags) in [&["record"] as &[&str], &["trace"], &["trace", "-C"], &["record", "--flight-recorder", "1M"]]
+        .iter()
+        .enumerate()
+    {
         let mut command = Command::new(cutap());
-        command.args(flags).args(["--sim", "-o"]).arg(folder.join("out")).arg("--").arg(&program);
+        command.args(*flags).args(["--sim", "-o"]).arg(folder.join(format!("out{n}"))).arg("--").arg(&program);
         let done = finish(&mut command);
         assert_eq!((&*done.stdout, done.status), ("ok\n", plain.status), "{flags:?}: {}", done.stderr);
         assert!(!done.stderr.contains("WARNING"), "{flags:?}: {}", done.stderr);

@@ -78,10 +78,13 @@ impl Opened {
     /// Processes that were left alone because of their C library, and file names of their programs, as many as found room.
     pub(crate) fn left_alone(&self) -> (u32, BTreeSet<String>) {
         let page = self.store.control().unwrap_or_default();
+        // A page that was made before there was a place for them may have rules there.
+        if crate::bytes::u32_at(&page, offset_of!(control::Control, rules_len)) as usize > control::RULES_BYTES {
+            return (0, BTreeSet::new());
+        }
         let from = offset_of!(control::Control, left_names);
         let names = page.get(from..from + control::LEFT_NAMES_BYTES).unwrap_or_default().split(|b| *b == 0);
-        let names =
-            names.filter(|name| !name.is_empty()).map(|name| printable(&String::from_utf8_lossy(name)).into_owned());
+        let names = names.filter(|n| !n.is_empty()).map(|n| printable(&String::from_utf8_lossy(n)).into_owned());
         (crate::bytes::u32_at(&page, offset_of!(control::Control, left_alone)), names.collect())
     }
 

@@ -39,7 +39,10 @@ fn tell(page: &Control) {
     let mut path = [0; 512];
     let length = sys::read_link(b"/proc/self/exe\0", &mut path);
     let path = path.get(..length).unwrap_or(&[]);
-    let name = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
+    name(page, path.rsplit(|b| *b == b'/').next().unwrap_or(path));
+}
+
+fn name(page: &Control, name: &[u8]) {
     let name = name.get(..LONGEST).unwrap_or(name);
     let mut names = [0; LEFT_NAMES_BYTES];
     for (to, from) in names.iter_mut().zip(&page.left_names) {
@@ -50,9 +53,34 @@ fn tell(page: &Control) {
         return;
     }
     let at = page.left_names_len.fetch_add(name.len() as u32 + 1, AcqRel) as usize;
-    // What is behind it is zero.
+    // With the zero that is behind it already.
     let room = page.left_names.get(at..at + name.len() + 1).unwrap_or(&[]);
     for (to, from) in room.iter().zip(name) {
         to.store(*from, Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_program_is_named_once_and_the_rest_stays_as_it_is() {
+        // SAFETY: a page of zeros is one.
+        let page: Control = unsafe { core::mem::zeroed() };
+        let names = || page.left_names.each_ref().map(|b| b.load(Relaxed));
+        name(&page, b"make");
+        name(&page, b"cc");
+        name(&page, b"make");
+        name(&page, b"");
+        assert!(names().starts_with(b"make\0cc\0\0"));
+        for n in 0..100u8 {
+            name(&page, &[b'A' + n % 26; 90]);
+        }
+        let names = names();
+        let lengths = names.split(|b| *b == 0).filter(|name| !name.is_empty()).map(<[u8]>::len);
+        // 63 bytes and a zero, as often as they fit whole.
+        assert!(lengths.eq([4, 2, 63, 63, 63]));
+        assert_eq!(page.printed.each_ref().map(|p| p.load(Relaxed)), [0, 0]);
     }
 }

@@ -3,7 +3,6 @@
 // passes LIBRARY COMMAND: opens the library, and runs the command by vfork, posix_spawn, system and fork, in a thread too.
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -24,7 +23,6 @@ static int code(pid_t pid) {
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 static void by_vfork(const char *path, int expected) {
-    errno = 0;
     pid_t pid = vfork();
     if (pid == 0) {
         execl(path, "sh", "-c", command, (char *)0);
@@ -41,8 +39,7 @@ static void *in_thread(void *p) {
 int main(int argc, char **argv) {
     void *result, *library;
     pthread_t thread;
-    pid_t pid;
-    Dl_info info;
+    pid_t pid; Dl_info info;
     CHECK(argc == 3 && !strcmp(argv[0] + strlen(argv[0]) - 6, "passes") && getenv("CUTAP_TEST"));
     command = argv[2];
     CHECK(dlsym(RTLD_NEXT, "which") && ((int (*)(void))dlsym(RTLD_NEXT, "which"))() == 2);

@@ -20,6 +20,8 @@ pub struct Program {
     pub args: Vec<OsString>,
     /// A sanitizer's runtime that the program names: it must come before us in LD_PRELOAD.
     pub sanitizer: Option<String>,
+    /// Its loader is musl's: it runs, and is left alone.
+    pub musl: bool,
     /// The ELF file that runs: of a script, its interpreter. Empty if it cannot be read.
     pub image: PathBuf,
     /// What the first lines of scripts name, and what `env` finds for them.
@@ -41,7 +43,8 @@ pub fn find(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program> 
     may_run(&path)?;
     let (image, folders) = (PathBuf::new(), Vec::new());
     let interpreters = Vec::new();
-    let mut program = Program { path, args: vec![name.to_owned()], sanitizer: None, image, interpreters, folders };
+    let args_of = vec![name.to_owned()];
+    let mut program = Program { path, args: args_of, sanitizer: None, musl: false, image, interpreters, folders };
     program.args.extend_from_slice(args);
     check(&mut program, search)?;
     Ok(program)
@@ -120,6 +123,7 @@ fn check(program: &mut Program, search: &OsStr) -> Result<()> {
             };
             privileged(&path)?;
             program.sanitizer = facts.needed.iter().find(|n| crate::environment::is_sanitizer(n)).cloned();
+            program.musl = is_musls(facts.interpreter.as_ref().map_or(&path, Path::new));
             traceable(&path, &facts)?;
             program.folders = folders(&path, &facts);
             program.image = path;
@@ -184,6 +188,11 @@ fn folders(path: &Path, facts: &Facts) -> Vec<PathBuf> {
     named.map(|f| f.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin).into()).collect()
 }
 
+/// Whether a loader's path is that of musl's, which is also its C library.
+fn is_musls(loader: &Path) -> bool {
+    loader.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld-musl-"))
+}
+
 fn traceable(path: &Path, facts: &Facts) -> Result<()> {
     let shown = path.display();
     match facts.machine {
@@ -202,7 +211,7 @@ fn traceable(path: &Path, facts: &Facts) -> Result<()> {
             return Err(Error::not_executable(format!("cannot trace {shown}: {why}")));
         }
     }
-    let is_loader = facts.soname.as_deref().is_some_and(|n| n.starts_with("ld-"));
+    let is_loader = facts.soname.as_deref().is_some_and(|n| n.starts_with("ld-")) || is_musls(path);
     match &facts.interpreter {
         Some(loader) if !Path::new(loader).exists() => Err(Error::not_found(format!(
             "cannot run {shown}: its dynamic loader {loader} does not exist; install the C library it was built for"

@@ -16,6 +16,7 @@ use crate::output::Form;
 use crate::output_name::expand;
 use crate::pack::pack_recorded;
 use crate::previous::{DEFAULT, Previous};
+use crate::program::Program;
 use crate::stacks::{Kept, Stacks};
 use crate::unpack::{Embedded, unpack};
 use crate::written;
@@ -106,7 +107,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
 
     let mut collector = ready(collector)?;
-    say_at_start(options, &program.path, driver);
+    say_at_start(options, &program, driver);
     hooks::around(&hooks).iter().for_each(|line| say(line));
     let mask = signals::block();
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
@@ -210,8 +211,9 @@ impl Drop for Run {
 }
 
 /// Our words at the start: only what changes the meaning of all that follows.
-fn say_at_start(options: &TraceOptions, program: &Path, driver: bool) {
-    let name = program.file_name().unwrap_or(program.as_os_str()).display();
+fn say_at_start(options: &TraceOptions, program: &Program, driver: bool) {
+    let short = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = short(&program.path);
     if options.sim {
         let doing = match (options.record, options.form.quiet) {
             (true, _) => "recording",
@@ -221,6 +223,11 @@ fn say_at_start(options: &TraceOptions, program: &Path, driver: bool) {
         say(&format!("{doing} {name} on the simulated driver (launches are accepted and not executed)"));
     } else if !driver {
         say(&format!("no CUDA driver (libcuda.so.1) on this machine; --sim runs {name} on a simulated one"));
+    }
+    if program.musl {
+        let (image, others) = (short(&program.image), "; programs for glibc that it starts are traced");
+        let others = if options.no_follow { "" } else { others };
+        say(&format!("{image} is built for musl, and cutap traces programs for glibc alone: it runs untraced{others}"));
     }
 }
 

@@ -37,12 +37,23 @@ fn can_be_entered(report: &mut Report) -> bool {
             report.not_seen.push(what.to_owned());
             false
         }
+        Kind::Program if report.facts.interpreter.as_deref().is_some_and(is_musls) => {
+            let what = "all of it: it is built for musl, and cutap's library works with glibc alone: it would run untraced; \
+                        build it for glibc";
+            report.not_seen.push(what.to_owned());
+            false
+        }
         Kind::Program => {
             report.not_seen.extend(report.rights.iter().map(|mark| gains_rights(mark)));
             true
         }
         Kind::Library => true,
     }
+}
+
+/// Whether a loader's path is that of musl's.
+fn is_musls(loader: &str) -> bool {
+    loader.rsplit('/').next().is_some_and(|name| name.starts_with("ld-musl-"))
 }
 
 /// Who cannot trace a program with this mark: the loader takes nothing from the environment of
@@ -164,9 +175,6 @@ fn oddities(report: &mut Report) {
     if !facts.ifuncs.is_empty() && report.soname.as_deref().and_then(crate::report::layer).is_some() {
         let names = facts.ifuncs.join(", ");
         report.notes.push(format!("IFUNC {names}: the function that the library chose is what is traced"));
-    }
-    if facts.interpreter.as_deref().is_some_and(|i| i.contains("musl")) {
-        report.notes.push("its loader is musl's, with which cutap was never tried".to_owned());
     }
     if report.routes.is_empty() && report.not_seen.is_empty() && report.notes.is_empty() {
         let what = match report.kind {

@@ -286,3 +286,16 @@ fn a_pipe_is_not_waited_for() {
     let why = inspect(&pipe).unwrap_err().to_string();
     assert!(why.contains("it is a pipe or a device"), "{why}");
 }
+
+#[test]
+fn a_program_for_musl_is_left_alone() {
+    let at = folder("musl");
+    driver(&at);
+    let musl = ["libcuda.so.1", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"];
+    let report = look(&gcc(&at, "musl", CALLS, &musl));
+    assert_eq!((report.kind, report.routes.len()), (Kind::Program, 0));
+    assert!(report.not_seen[0].starts_with("all of it: it is built for musl"), "{:?}", report.not_seen);
+    // A folder of that name is no loader.
+    let glibc = ["libcuda.so.1", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1/ld-linux-x86-64.so.2"];
+    assert_eq!(routes(&look(&gcc(&at, "glibc", CALLS, &glibc))), ["bindings"]);
+}

@@ -111,6 +111,7 @@ pub unsafe extern "C" fn dladdr1(address: usize, info: usize, extra: usize, flag
     unsafe { describe(address, info, extra, flags, 3) as c_int }
 }
 
+/// What is passed holds under glibc alone (`start/other_libc.rs`).
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
     slots::set_exports(own_exports());
     start::begin(environment);

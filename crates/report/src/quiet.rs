@@ -3,7 +3,7 @@
 use crate::Output;
 use cutap_trace::{End, Event};
 use cutap_wire::count::{
-    HOOK_ABSENT, HOOK_NO_PARAMETER, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT,
+    HOOK_ABSENT, HOOK_NO_PARAMETER, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT, OTHER_LIBC,
 };
 use std::io;
 
@@ -28,7 +28,15 @@ impl<W: io::Write + Send> Output for Quiet<W> {
         Ok(())
     }
     fn end(&mut self, end: &End) -> io::Result<()> {
-        let all = [HOOK_ABSENT, HOOK_NO_PARAMETER, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT];
+        let all = [
+            HOOK_ABSENT,
+            HOOK_NO_PARAMETER,
+            HOOK_NOT_ANSWERED,
+            HOOK_PASSED,
+            HOOK_TOO_MANY,
+            HOOK_WANT_LEFT_OUT,
+            OTHER_LIBC,
+        ];
         let ours = |reason| all.contains(&reason);
         for count in end.counts.iter().filter(|c| ours(c.reason)) {
             writeln!(self.out, "cutap: {}", end.counted(count.reason, count.count))?;

@@ -173,7 +173,14 @@ impl End {
     /// What is known of the run beside its processes.
     pub(crate) fn of(opened: &Opened) -> End {
         let (lossy, range) = opened.is_lossy_or_range();
-        End { failed: opened.failed(), switched: opened.switched(), lossy, range, ..End::default() }
+        let mut end = End { failed: opened.failed(), switched: opened.switched(), lossy, range, ..End::default() };
+        let (left, names) = opened.left_alone();
+        if left > 0 {
+            end.count(reason::OTHER_LIBC, left.into());
+        }
+        let gap = |what| Gap { reason: reason::OTHER_LIBC, pid: 0, what, more: String::new() };
+        end.gaps.extend(names.into_iter().map(gap));
+        end
     }
 
     /// Under --range profiler nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.

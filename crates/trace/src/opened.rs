@@ -4,10 +4,12 @@
 use crate::ahead::Damaged;
 use crate::end::{Recording, Switched, SwitchedTo};
 use crate::error::Error;
+use crate::printable;
 use crate::recorded::Recorded;
 use crate::ring::Reuse;
 use crate::store::{Disk, Store};
 use cutap_wire::{MAGIC, VERSION, control};
+use std::collections::BTreeSet;
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,6 +73,19 @@ impl Opened {
     pub(crate) fn failed(&self) -> u32 {
         let page = self.store.control().unwrap_or_default();
         crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
+    }
+
+    /// Processes that were left alone because of their C library, and file names of their programs, as many as found room.
+    pub(crate) fn left_alone(&self) -> (u32, BTreeSet<String>) {
+        let page = self.store.control().unwrap_or_default();
+        // A page that was made before there was a place for them may have rules there.
+        if crate::bytes::u32_at(&page, offset_of!(control::Control, rules_len)) as usize > control::RULES_BYTES {
+            return (0, BTreeSet::new());
+        }
+        let from = offset_of!(control::Control, left_names);
+        let names = page.get(from..from + control::LEFT_NAMES_BYTES).unwrap_or_default().split(|b| *b == 0);
+        let names = names.filter(|n| !n.is_empty()).map(|n| printable(&String::from_utf8_lossy(n)).into_owned());
+        (crate::bytes::u32_at(&page, offset_of!(control::Control, left_alone)), names.collect())
     }
 
     /// What was recorded, as rules of the control page; none without a page.

@@ -2,7 +2,7 @@
 //! mapped. It says what is wanted and whether somebody drains. It must stay valid with nobody
 //! outside: a program started by `eval $(cutap env …)` finds the same page.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Name of the file in the run folder.
 pub const FILE: &str = "control";
@@ -62,7 +62,9 @@ pub const COLLECTOR_ATTACHED: u32 = 1;
 pub const COLLECTOR_GONE: u32 = 2;
 
 /// Room for the rules text behind the fixed fields.
-pub const RULES_BYTES: usize = 3072;
+pub const RULES_BYTES: usize = 2816;
+/// Room for the names of programs that are left alone.
+pub const LEFT_NAMES_BYTES: usize = 248;
 /// Bytes of a stack at most.
 pub const STACK_MOST: usize = 64 * 1024;
 /// Room for the rules of stacks.
@@ -95,6 +97,12 @@ pub struct Control {
     pub first_pid: AtomicU32,
     /// What is wanted, one rule a line (see `calls::filter`): empty means everything.
     pub rules: [u8; RULES_BYTES],
+    /// Processes that were left alone, because their C library is not glibc.
+    pub left_alone: AtomicU32,
+    /// Bytes of `left_names` that are taken; more than there are: the next name found no room.
+    pub left_names_len: AtomicU32,
+    /// File names of their programs, each once as a rule, with a zero behind each.
+    pub left_names: [AtomicU8; LEFT_NAMES_BYTES],
     /// For the collector that follows one that was killed: ticks up to which all events are
     /// printed, and the length of the output then.
     pub printed: [AtomicU64; 2],

@@ -3,7 +3,7 @@
 //! age of libc), and no exported name but those of its list.
 
 use anyhow::{Context, Result};
-use object::elf::{DT_NEEDED, DT_VERNEED};
+use object::elf::{DT_NEEDED, DT_RELR, DT_VERNEED};
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 use std::path::Path;
@@ -57,6 +57,7 @@ fn complaints(bytes: &[u8]) -> Result<Vec<String>> {
         for entry in segment.dynamic(endian, bytes)?.unwrap_or_default() {
             match entry.d_tag(endian) {
                 DT_NEEDED => wrong.push("has DT_NEEDED".to_owned()),
+                DT_RELR => wrong.push("has DT_RELR, which glibc knows since 2.36 and musl since 1.2.4".to_owned()),
                 DT_VERNEED => wrong.push("asks for versioned symbols".to_owned()),
                 _ => {}
             }

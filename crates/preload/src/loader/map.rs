@@ -3,7 +3,7 @@
 //! dlsym while they are not ready, so none of them may be called for it.
 
 use super::elf::{Dyn, Tables};
-use crate::sys::libc::r_debug;
+use crate::sys::libc::{dl_debug_addr, r_debug};
 use core::arch::asm;
 
 /// The head of the list, as debuggers find it.
@@ -60,18 +60,55 @@ pub unsafe fn elsewhere(mut f: impl FnMut(&[u8])) {
     }
 }
 
+/// True when the loader that loaded this library is glibc's: it has it in its list at `_r_debug`. That a symbol of glibc's is there says
+/// nothing: gcompat, which runs programs for glibc on musl, defines `gnu_get_libc_version`, and a fork of it `__libc_stack_end` too.
+/// musl's own list is at `*_dl_debug_addr`, and has the same form.
+pub fn is_glibcs() -> bool {
+    let (mut found, ours) = (false, own_dynamic());
+    if let Some(debug) = r_debug() {
+        walk(debug, |l| {
+            found = core::ptr::eq(l.dynamic, ours);
+            found
+        });
+    }
+    found
+}
+
 fn links(mut f: impl FnMut(&Link, &Tables, bool)) {
-    let Some(debug) = r_debug().filter(|d| !d.is_null()) else { return };
-    let ours: *const Dyn;
-    // SAFETY: the address of our own dynamic section.
-    unsafe { asm!(".hidden _DYNAMIC", "lea {}, [rip + _DYNAMIC]", out(reg) ours, options(nomem, nostack)) };
-    // SAFETY: ld.so's own list. Nobody holds it still for us; at the start nobody else changes it.
+    let ours = own_dynamic();
+    let list = if is_glibcs() {
+        r_debug()
+    } else {
+        // SAFETY: the loader's variable.
+        dl_debug_addr().map(|at| unsafe { *at })
+    };
+    if let Some(debug) = list {
+        walk(debug, |l| {
+            // SAFETY: an object that is loaded.
+            f(l, &unsafe { Tables::read(l.dynamic, l.base) }, core::ptr::eq(l.dynamic, ours));
+            false
+        });
+    }
+}
+
+/// Calls `f` with each object of a list until it says true. Nobody holds the list still for us; at the start nobody else changes it.
+fn walk(debug: *const Debug, mut f: impl FnMut(&Link) -> bool) {
+    if debug.is_null() {
+        return;
+    }
+    // SAFETY: the loader's own list.
     unsafe {
         let mut link = (*debug).first;
-        while !link.is_null() {
-            let l = &*link;
-            f(l, &Tables::read(l.dynamic, l.base), core::ptr::eq(l.dynamic, ours));
-            link = l.next;
+        while !link.is_null() && !f(&*link) {
+            link = (*link).next;
         }
     }
+}
+
+/// Our own dynamic section.
+fn own_dynamic() -> *const Dyn {
+    let ours: *const Dyn;
+    // SAFETY: computes an address.
+    unsafe { asm!(".hidden _DYNAMIC", "lea {}, [rip + _DYNAMIC]", out(reg) ours, options(nomem, nostack)) };
+    ours
 }

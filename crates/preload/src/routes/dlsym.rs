@@ -46,10 +46,11 @@ pub extern "C" fn next_dlsym() -> usize {
     find_next();
     next(DLSYM)
 }
-/// The real dlvsym, for a jump.
+/// The real dlvsym, for a jump. musl has none, and no versions: its dlsym takes the same request without one.
 pub extern "C" fn next_dlvsym() -> usize {
     find_next();
-    next(DLVSYM)
+    let real = next(DLVSYM);
+    if real == 0 { next(DLSYM) } else { real }
 }
 
 /// libc's own dlsym and dlvsym, for what the loader itself would answer: nobody's wrapper is asked.

@@ -9,6 +9,7 @@ pub mod dump;
 pub mod environment;
 mod identity;
 pub mod names;
+mod other_libc;
 pub mod own;
 pub mod process;
 mod segments;
@@ -16,7 +17,7 @@ mod state;
 pub mod switch;
 
 use crate::loader::objects::Object;
-use crate::loader::{live, place};
+use crate::loader::{live, map, place};
 use crate::{routes, sys, thread};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
@@ -103,12 +104,17 @@ impl Path {
     }
 }
 
-/// Starts, once. `environment` as the loader passes it to a constructor, or null before that.
+/// Starts, once. `environment` as glibc's loader passes it to a constructor, or null before that; of another loader anything.
 pub fn begin(environment: *const *const u8) {
     if STATE.compare_exchange(NOT_YET, STARTING, AcqRel, Acquire).is_err() {
         return;
     }
     close_tables();
+    if !map::is_glibcs() {
+        other_libc::leave();
+        STATE.store(state::looked(false), Release);
+        return;
+    }
     let environment = if environment.is_null() { environment::before_libc() } else { environment };
     let state = state::looked(set_up(environment));
     STATE.store(state, Release);
@@ -134,7 +140,8 @@ fn close_tables() {
     crate::hook::thread::close();
 }
 
-fn set_up(environment: *const *const u8) -> bool {
+/// Takes over the path of the run folder, if the environment has one.
+fn run_named(environment: *const *const u8) -> bool {
     let Some(path) = environment::find(environment, control::ENV_RUN.as_bytes()) else { return false };
     if path.is_empty() || path.len() >= RUN_PATH {
         return false;
@@ -145,20 +152,40 @@ fn set_up(environment: *const *const u8) -> bool {
         *to = *from;
     }
     run.1 = path.len();
+    true
+}
+
+/// The run's control page, as `map` maps it.
+fn mapped_page(map: impl FnOnce(&sys::File) -> Option<*mut Control>) -> Option<*mut Control> {
     let mut file = Path::run();
     file.push(b"/").push(control::FILE.as_bytes());
-    let page = sys::with(file.bytes(), &[sys::Open::ReadWrite], |file| {
-        // A file too short would be SIGBUS, so its length is asked first.
-        let whole = file.read(&mut [0; PAGE]) == PAGE;
+    // A file too short would be SIGBUS, so its length is asked first.
+    let whole = |file: &sys::File| file.read(&mut [0; PAGE]) == PAGE;
+    sys::with(file.bytes(), &[sys::Open::ReadWrite], |file| if whole(file) { map(file) } else { None }).flatten()
+}
+
+/// Whether it is a page of this version, whose run wants this process.
+///
+/// # Safety
+/// It is null or mapped.
+unsafe fn wants_us(page: *const Control) -> bool {
+    // SAFETY: the caller's promise.
+    !page.is_null() && unsafe { (*page).magic == MAGIC && (*page).version == VERSION && followed(&*page) }
+}
+
+fn set_up(environment: *const *const u8) -> bool {
+    if !run_named(environment) {
+        return false;
+    }
+    let page = mapped_page(|file| {
         // SAFETY: the place is a page of ours that holds nothing yet.
-        let mapped = whole && unsafe { file.map_over(switch::CUTAP_CONTROL.at(), PAGE) };
+        let mapped = unsafe { file.map_over(switch::CUTAP_CONTROL.at(), PAGE) };
         // Once more, for the page of switches comes to lie over the first one.
         mapped.then(|| file.map(0, PAGE).cast::<Control>())
     });
-    let Some(page) = page.flatten() else { return false };
+    let Some(page) = page else { return false };
     // SAFETY: just mapped.
-    let good = !page.is_null() && unsafe { (*page).magic == MAGIC && (*page).version == VERSION && followed(&*page) };
-    if !good {
+    if !unsafe { wants_us(page) } {
         switch::leave();
         return false;
     }

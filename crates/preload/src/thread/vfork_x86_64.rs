@@ -5,10 +5,15 @@
 //!
 //! Must never be on the stack between the two: the child returns first, and writes over it. What the real one does beyond the
 //! system call (errno, a shadow stack) is left to it. What goes wrong for the child must leave no mark in the parent.
+//!
+//! In a process that is left alone (`start/other_libc.rs`) its own vfork is jumped to at once.
 
 use super::fork;
+use crate::loader::elf::is_function;
+use crate::loader::map;
 use crate::sys;
 use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 global_asm!(
     ".section .tbss.cutap,\"awT\",@nobits",
@@ -55,6 +60,29 @@ pub fn go_without() {
     unsafe { *word() = WITHOUT };
 }
 
+/// The next object's vfork behind us; 0: the process is not left alone, or has none.
+static REAL: AtomicUsize = AtomicUsize::new(0);
+
+/// This process is left alone.
+pub fn pass_on() {
+    let mut behind_us = false;
+    map::each(|base, tables, ours| {
+        if ours || !behind_us || REAL.load(Relaxed) != 0 {
+            behind_us |= ours;
+            return;
+        }
+        // SAFETY: the object is loaded.
+        unsafe {
+            tables.find(b"vfork", |symbol, _| {
+                let address = base.wrapping_add(symbol.value);
+                let found = is_function(symbol, base, address);
+                REAL.store(if found { address } else { 0 }, Relaxed);
+                found
+            });
+        }
+    });
+}
+
 /// A forked child that nobody has noticed must be noticed before it has a child of this kind, which would do it in its name.
 #[cfg(feature = "inject")]
 extern "C" fn check() {
@@ -81,6 +109,9 @@ pub unsafe extern "C" fn vfork() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "endbr64",
+        "mov rax, [rip + {real}]",
+        "test rax, rax",
+        "jnz 6f",
         // A shadow stack is the child's too.
         "test dword ptr fs:[0x48], 2",
         "jnz 4f",
@@ -177,7 +208,9 @@ pub unsafe extern "C" fn vfork() {
         "jmp r11",
         "5: mov eax, -1",
         "ret",
+        "6: jmp rax",
         ".cfi_endproc",
+        real = sym REAL,
         here = const fork::RECORDED as u32,
         signals = const sys::ALL_BUT_OWN,
         child = const CHILD,

@@ -189,6 +189,28 @@ fn files_that_appear_late_and_vanish() {
 }
 
 #[test]
+fn processes_that_were_left_alone() {
+    use cutap_wire::control::{Control, RULES_BYTES};
+    let folder = tempfile::tempdir().unwrap();
+    let mut page = control_page(1);
+    let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
+    put(std::mem::offset_of!(Control, left_alone), &4u32.to_le_bytes());
+    put(std::mem::offset_of!(Control, left_names), b"make\0\0a\nb\xff\0make\0cc");
+    std::fs::write(folder.path().join("control"), &page).unwrap();
+    let end = cutap_trace::noticed(folder.path()).unwrap();
+    let count = |end: &cutap_trace::End| end.counts.iter().map(|c| (c.reason, c.count)).collect::<Vec<_>>();
+    assert_eq!(count(&end), [(cutap_wire::count::OTHER_LIBC, 4)]);
+    let names: Vec<&str> = end.gaps.iter().map(|gap| &*gap.what).collect();
+    assert_eq!(names, ["a\\nb\u{fffd}", "cc", "make"]);
+    // Older pages had more rules, and nothing of this.
+    let at = std::mem::offset_of!(Control, rules_len);
+    page[at..at + 4].copy_from_slice(&(RULES_BYTES as u32 + 1).to_le_bytes());
+    std::fs::write(folder.path().join("control"), &page).unwrap();
+    let end = cutap_trace::noticed(folder.path()).unwrap();
+    assert_eq!((count(&end), end.gaps.len()), (vec![], 0));
+}
+
+#[test]
 fn a_forked_child_has_its_own_copy() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());

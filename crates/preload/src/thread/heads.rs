@@ -3,7 +3,6 @@
 //!
 //! The first rings of a process have files of their own (`cutap_wire::ring::shared_head`).
 
-use crate::start;
 use crate::sys::{self, mappings};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use cutap_wire::PAGE;
@@ -26,12 +25,13 @@ struct File {
 static ALL: [File; FILES] =
     [const { File { at: AtomicPtr::new(core::ptr::null_mut()), open: AtomicUsize::new(0) } }; FILES];
 
-/// The first page and the first chunk of a ring, allocated and mapped. `None`: no room, no descriptor or no mapping.
-pub fn place(head: SharedHead, chunk_bytes: usize) -> Option<(*mut u8, *mut u8)> {
+/// The first page and the first chunk of a ring, allocated and mapped. `path` is that of the heads file. `None`: no room, no
+/// descriptor or no mapping.
+pub fn place(head: SharedHead, chunk_bytes: usize, path: &[u8]) -> Option<(*mut u8, *mut u8)> {
     let file = ALL.get(head.file as usize)?;
     let chunk = head.chunk(chunk_bytes as u32);
     let end = chunk + chunk_bytes;
-    if end > file.open.load(Acquire) && !open(file, head, chunk_bytes, end) {
+    if end > file.open.load(Acquire) && !open(file, head, chunk_bytes, end, path) {
         return None;
     }
     let at = file.at.load(Acquire);
@@ -41,12 +41,10 @@ pub fn place(head: SharedHead, chunk_bytes: usize) -> Option<(*mut u8, *mut u8)>
 
 /// Makes the file usable up to `end` at least.
 #[cold]
-fn open(file: &File, head: SharedHead, chunk_bytes: usize, end: usize) -> bool {
+fn open(file: &File, head: SharedHead, chunk_bytes: usize, end: usize, path: &[u8]) -> bool {
     let all = HEADS as usize * (PAGE + chunk_bytes);
     let ahead = (end + (STEP - 1 - head.number as usize % STEP) * chunk_bytes).min(all);
-    let mut path = start::Path::process();
-    path.push(b"/h").number(head.file.into()).push(b".heads");
-    let done = sys::with(path.bytes(), sys::MADE, |on_disk| {
+    let done = sys::with(path, sys::MADE, |on_disk| {
         let bytes = [ahead, end].into_iter().find(|bytes| on_disk.allocate(*bytes))?;
         let at = match file.at.load(Acquire) {
             at if !at.is_null() => at,

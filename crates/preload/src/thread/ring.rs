@@ -28,7 +28,11 @@ pub fn make(block: &mut Block) -> bool {
     let bytes = start::chunk_bytes();
     let shared = shared_head(block.ring).filter(|_| start::recording() && block.lent.is_null());
     let made = match shared {
-        Some(head) => heads::place(head, bytes as usize),
+        Some(head) => {
+            let mut path = block.path();
+            path.push(b"/h").number(head.file.into()).push(b".heads");
+            heads::place(head, bytes as usize, path.bytes())
+        }
         None => own_file(block, bytes),
     };
     block.shares = shared.is_some();

@@ -3,13 +3,14 @@
 
 use crate::raw::raw_lines;
 use crate::switched::switched_lines;
+use crate::unseen::unseen_lines;
 use cutap_trace::{Absent, End, Filtered, Why, printable};
 use std::collections::BTreeMap;
 
 /// Names listed for one reason; the rest is a number.
 const LISTED: usize = 20;
 /// Names in one line.
-const FEW: usize = 3;
+pub(crate) const FEW: usize = 3;
 
 /// Of a run that waited for its beginning to the end.
 const NEVER_BEGAN: &str = "nothing was recorded: with --range profiler that begins with cuProfilerStart or \
@@ -22,7 +23,7 @@ pub fn end_lines(end: &End) -> Vec<String> {
     missing(end, &mut lines);
     lines.extend(raw_lines(end));
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
-    lines.extend(end.never_began().then(|| NEVER_BEGAN.to_owned()));
+    never_began(end, &mut lines);
     running(end, &mut lines);
     lines
 }
@@ -32,13 +33,19 @@ pub fn end_notes(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     missing(end, &mut lines);
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
-    lines.extend(end.never_began().then(|| NEVER_BEGAN.to_owned()));
+    never_began(end, &mut lines);
     running(end, &mut lines);
     lines
 }
 
+/// Where nobody is known who could have called cuProfilerStart, that is said.
+fn never_began(end: &End, lines: &mut Vec<String>) {
+    lines.extend((end.never_began() && end.nobody().is_none()).then(|| NEVER_BEGAN.to_owned()));
+}
+
 /// What was not seen or not recorded, and why.
 fn missing(end: &End, lines: &mut Vec<String>) {
+    lines.extend(unseen_lines(end));
     lines.extend(switched_lines(end));
     let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
     for count in &end.counts {

@@ -7,6 +7,7 @@ use crate::filter::Filter;
 use crate::folder::Folder;
 use crate::opened::Opened;
 use crate::ring::Ring;
+use crate::unseen::Unseen;
 use cutap_calls::known::Rule;
 use cutap_file::Cut;
 use cutap_stacks::Absent;
@@ -167,13 +168,16 @@ pub struct End {
     pub range: bool,
     /// Rings that there were.
     pub rings: u64,
+    /// What tells of calls that left no record.
+    pub unseen: Unseen,
 }
 
 impl End {
     /// What is known of the run beside its processes.
     pub(crate) fn of(opened: &Opened) -> End {
         let (lossy, range) = opened.is_lossy_or_range();
-        End { failed: opened.failed(), switched: opened.switched(), lossy, range, ..End::default() }
+        let unseen = Unseen::of(opened);
+        End { failed: opened.failed(), switched: opened.switched(), lossy, range, unseen, ..End::default() }
     }
 
     /// Under --range profiler nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.
@@ -185,6 +189,7 @@ impl End {
     pub(crate) fn folder(&mut self, folder: &mut Folder) {
         folder.refresh();
         self.rings += u64::from(folder.page.rings);
+        self.unseen.process(&folder.page, &folder.process);
         let waits = folder.may_go_on();
         let counters = folder.page.counters.into_iter().enumerate();
         // Who waits and has not ended goes on.

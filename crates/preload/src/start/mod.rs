@@ -25,7 +25,9 @@ use cutap_wire::names::{Name, kind};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use state::{NOT_YET, RUNNING, STARTING};
 
-pub use process::{count, given_up_by, lend, made as process_made, path as process_path, rings_made, settled};
+pub use process::{
+    count, driver_loaded, given_up_by, lend, made as process_made, path as process_path, rings_made, settled,
+};
 pub use switch::{counting, recording};
 
 static STATE: AtomicU32 = AtomicU32::new(NOT_YET);
@@ -162,6 +164,9 @@ fn set_up(environment: *const *const u8) -> bool {
         return false;
     }
     CONTROL.store(page, Release);
+    if let Some(c) = control() {
+        c.entered.fetch_add(1, Relaxed);
+    }
     keep_alive();
     armed::start();
     switch::start();

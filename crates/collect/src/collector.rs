@@ -336,7 +336,7 @@ impl Work for Printing {
         look_at_programs(&mut end);
         // Whoever started the program says that the loader could not.
         if !crate::hooks::began(&self.run) {
-            end.filtered = None;
+            (end.filtered, end.unseen.entered) = (None, None);
         }
         self.output.end(&end)?;
         if let Some(spool) = &self.spool {

@@ -58,6 +58,7 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::RANGE, wanted.range),
         (control::COUNT, wanted.count),
         (control::STACK_OUTERMOST, wanted.stacks.outermost),
+        (control::COUNTS_ENTERED, true),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = wanted.full.chunks();
@@ -290,6 +291,10 @@ impl Page {
     /// What was wanted at the start.
     pub fn flags(&self) -> u64 {
         self.word(offset_of!(Control, flags))
+    }
+    /// Notes that another cutap was started by a program of this run.
+    pub fn one_more_inside(&self) {
+        let _ = self.raised(offset_of!(Control, inner));
     }
     /// True for the page of a run of this version.
     pub fn is_a_run(&self) -> bool {

@@ -10,6 +10,7 @@ use crate::full::Full;
 use crate::hooks;
 use crate::stacks::{Kept, Stacks};
 use crate::unpack::{Embedded, unpack};
+use crate::unseen::Outer;
 use std::path::PathBuf;
 
 /// What `cutap env` was asked.
@@ -59,6 +60,10 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     control::write(&folder::named(&run, "-o")?, &page)?;
     if !hooks.0.is_empty() {
         control::write_hooks(&run, &hooks::file(&hooks))?;
+    }
+    if let Some(outer) = Outer::here().filter(Outer::is_followed) {
+        outer.say("what is started with these variables", !options.only_hooks);
+        outer.note();
     }
     Ok(exports)
 }

@@ -50,6 +50,7 @@ mod switch;
 mod trace;
 mod trim;
 pub mod unpack;
+mod unseen;
 mod written;
 
 pub use collector::{CollectorOptions, collect};

@@ -16,9 +16,11 @@ const OF_SHOWING: [usize; 6] = [
     count::PTX_LEFT_OUT,
 ];
 
-/// What was missed or not recorded, a line each, by a run folder; where that is gone, by its recording.
-pub fn not_recorded(run: &Path) -> Vec<String> {
+/// What was missed or not recorded, a line each, by a run folder; where that is gone, by its recording. That nothing was seen at all is
+/// said of a run that `is_over`.
+pub fn not_recorded(run: &Path, is_over: bool) -> Vec<String> {
     let mut end = noticed(run).unwrap_or_default();
+    end.unseen.entered = end.unseen.entered.filter(|_| is_over);
     end.counts.retain(|count| !OF_SHOWING.contains(&count.reason));
     end.gaps.retain(|gap| !OF_SHOWING.contains(&gap.reason));
     look_at_programs(&mut end);

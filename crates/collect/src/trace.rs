@@ -19,6 +19,7 @@ use crate::previous::{DEFAULT, Previous};
 use crate::program::Program;
 use crate::stacks::{Kept, Stacks};
 use crate::unpack::{Embedded, unpack};
+use crate::unseen::{Outer, unseen};
 use crate::written;
 use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_trace::Filter;
@@ -107,11 +108,19 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
 
     let mut collector = ready(collector)?;
+<<<<<<< HEAD
     say_at_start(options, &program, driver);
+=======
+    say_at_start(options, &program.path, driver);
+    let outer = Outer::here();
+    let name = program.path.file_name().unwrap_or(program.path.as_os_str()).to_string_lossy();
+    outer.iter().for_each(|outer| outer.say(&name, !options.form.quiet));
+>>>>>>> c9871e8a89dcca874fdf6d78ccd3c5237f009ade
     hooks::around(&hooks).iter().for_each(|line| say(line));
     let mask = signals::block();
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
     given.release();
+    outer.iter().for_each(Outer::note);
     made.0 = None;
     previous.into_iter().for_each(Previous::put_aside);
 
@@ -141,7 +150,13 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
                 "the run folder {run} was removed while the program ran: what began after that, threads and processes, is not in {file}; calls of others that could not be recorded are counted there"
             ));
         }
-        not_recorded(gone.unwrap_or(&run.path)).iter().for_each(|line| say(line));
+        let is_over = !stays && missing.is_none() && gone.is_none();
+        not_recorded(gone.unwrap_or(&run.path), is_over).iter().for_each(|line| say(line));
+    }
+    // The lines of a trace are elsewhere, or for a program to read, or its collector left this to whoever knows how the program ended.
+    let elsewhere = named.is_some() || options.form.json || !hooks::began(&run.path);
+    if elsewhere && !options.record && !options.form.quiet && !stays && missing.is_none() {
+        unseen(&run.path).iter().for_each(|line| say(line));
     }
     hooks::last_words(&run.path, Some((child, ended))).iter().for_each(|line| say(line));
     let mut unwritten = keeper.unwritten;

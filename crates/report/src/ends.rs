@@ -3,6 +3,7 @@
 
 use crate::raw::raw_lines;
 use crate::switched::switched_lines;
+use crate::unseen::unseen_lines;
 use cutap_trace::{Absent, End, Filtered, Why, printable};
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub fn end_lines(end: &End) -> Vec<String> {
     missing(end, &mut lines);
     lines.extend(raw_lines(end));
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
-    lines.extend(end.never_began().then(|| NEVER_BEGAN.to_owned()));
+    never_began(end, &mut lines);
     running(end, &mut lines);
     lines
 }
@@ -32,13 +33,19 @@ pub fn end_notes(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     missing(end, &mut lines);
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
-    lines.extend(end.never_began().then(|| NEVER_BEGAN.to_owned()));
+    never_began(end, &mut lines);
     running(end, &mut lines);
     lines
 }
 
+/// A run without the driver has a line that says more.
+fn never_began(end: &End, lines: &mut Vec<String>) {
+    lines.extend((end.never_began() && end.without_driver().is_none()).then(|| NEVER_BEGAN.to_owned()));
+}
+
 /// What was not seen or not recorded, and why.
 fn missing(end: &End, lines: &mut Vec<String>) {
+    lines.extend(unseen_lines(end));
     lines.extend(switched_lines(end));
     let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
     for count in &end.counts {

@@ -207,6 +207,8 @@ fn ending(end: &End) -> Value {
         "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.as_ref().map(recording),
         "raw": raw, "undescribed": undescribed,
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown, "chunks_lost": end.chunks_lost,
+        "entered": end.unseen.entered, "inner": end.unseen.inner,
+        "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.overwritten, "records_cut": end.records_cut,
         "switched": switched_json(end), "counted": end.counted.iter().map(|c| c.calls).sum::<u64>(),
     })

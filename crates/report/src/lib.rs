@@ -30,6 +30,7 @@ mod text;
 mod things;
 mod tree;
 mod units;
+mod unseen;
 mod values;
 mod values_json;
 
@@ -49,6 +50,7 @@ pub use table_text::{write_json as write_table_json, write_text as write_table};
 pub use tables::{By, Tables, WORDS as BY};
 pub use text::Text;
 pub use tree::Tree;
+pub use unseen::unseen_lines;
 pub use values::write_value;
 
 use cutap_trace::{End, Event};

@@ -44,6 +44,9 @@ pub const COUNT: u64 = 1 << 13;
 /// Stacks are kept of calls that no other recorded call is made around; else of those that `stack_rules` want.
 pub const STACK_OUTERMOST: u64 = 1 << 15;
 
+/// For readers: this page has `entered` and `inner`; older ones may have a sixteenth switch in their place.
+pub const COUNTS_ENTERED: u64 = 1 << 16;
+
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 
@@ -52,7 +55,7 @@ pub const RULES_CHANGED: u32 = 16;
 /// In `switched`: no rules any more.
 pub const RULES_ALL: u32 = 17;
 /// Times that `switched` has room for; a program that is switched more often is only known to have been.
-pub const SWITCHES: usize = 16;
+pub const SWITCHES: usize = 15;
 
 /// Nobody drained this run so far.
 pub const COLLECTOR_NEVER: u32 = 0;
@@ -127,6 +130,12 @@ pub struct Control {
     /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values [`RULES_CHANGED`] or [`RULES_ALL`]; in
     /// the upper half of that the process that was switched alone, 0: all.
     pub switched: [[AtomicU64; 2]; SWITCHES],
+    /// Programs in which the library began its work with this page (see [`COUNTS_ENTERED`]). A forked child counts when it execs.
+    pub entered: AtomicU32,
+    /// Runs of cutap that were started by a program of this run: the programs that they start use their pages. As `entered`.
+    pub inner: AtomicU32,
+    /// 0.
+    pub unused: u64,
     /// Files `s<n>` so far (see `flags`).
     pub own_pages: AtomicU32,
     /// Not 0: somebody switched a process alone, so a new one has to look whether that is meant for it too.

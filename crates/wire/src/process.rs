@@ -46,6 +46,8 @@ pub struct Process {
     pub cmdline: [u8; 1024],
     /// Ring files that were finished: a thread may be killed between taking a number of `rings` and making that file.
     pub finished: AtomicU32,
+    /// 1 when the driver (libcuda) was loaded by this process. A forked child whose parent had it loaded says 0.
+    pub driver: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Process>() <= crate::PAGE);

@@ -298,3 +298,13 @@ fn only_what_is_wanted_is_diverted() {
         assert_eq!(run(Some(filter)), expected, "{filter}");
     }
 }
+
+/// No route hands out these addresses, so the end has to tell of the process.
+#[test]
+fn own_search_of_the_symbol_table() {
+    for name in ["elf_tables", "elf_tables_exit"] {
+        let said = format!("libcuda.so.1 was loaded in {name} (process ");
+        case(name).like("nothing").missed(&driver("cuInit"), 1, &said).golden();
+        case(name).like("nothing").missed(&driver("cuInit"), 1, &said).recorded().golden();
+    }
+}

@@ -10,7 +10,7 @@ use crate::sys::libc::PhdrInfo;
 use crate::{start, sys, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use cutap_wire::count;
+use cutap_wire::{count, names::layer};
 
 /// Our own calls inside the loader's list: where the lock itself is not known, a child forked while it
 /// was not zero must never make one.
@@ -30,6 +30,7 @@ static AGAIN: AtomicBool = AtomicBool::new(false);
 pub fn last() {
     if start::running() {
         look_if_changed(count::NEVER_NOTICED);
+        start::leave_word_of_driver();
     }
 }
 
@@ -55,6 +56,13 @@ fn look_if_changed(late: usize) {
         // Until the words are rewritten, and those of the constructors that ran before us.
         quiet::again();
         look(room, (!first).then_some(late), again);
+        if objects::with(|s| s.objects().iter().any(|o| o.layer == layer::DRIVER)) == Some(true) {
+            start::driver_loaded();
+            // One that the program is linked with has its bindings, which lead to slots.
+            if !first {
+                start::leave_word_of_driver();
+            }
+        }
     }
 }
 

@@ -31,6 +31,10 @@ static SETTLING: AtomicU32 = AtomicU32::new(0);
 static FOLDER: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
 /// This process is a forked child; its parent may have had nothing to say, and then has no folder.
 static FORKED: AtomicBool = AtomicBool::new(false);
+/// Whether the driver is loaded: not as far as is known, `LOADED_HERE`, or in the parent of this forked child.
+static DRIVER: AtomicU32 = AtomicU32::new(0);
+const LOADED_HERE: u32 = 1;
+const LOADED_IN_PARENT: u32 = 2;
 static PARENT: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
 
 /// Name of this process's folder in the run folder.
@@ -150,7 +154,28 @@ fn show(page: *mut Process) {
     for (to, from) in page.counters.iter().zip(before) {
         to.fetch_add(from.swap(0, Relaxed), Relaxed);
     }
+    page.driver.store(is_here().into(), Relaxed);
     page.magic.store(MAGIC, Release);
+}
+
+/// The driver was found among the loaded objects. That alone makes no folder: see `leave_word_of_driver`.
+pub fn driver_loaded() {
+    let _ = DRIVER.compare_exchange(0, LOADED_HERE, Relaxed, Relaxed);
+    if let (true, Some(p)) = (is_here(), page()) {
+        p.driver.store(1, Relaxed);
+    }
+}
+
+/// Makes the folder for the driver's sake. A program that calls it past all routes has no other reason for a folder, and would leave no
+/// trace.
+pub fn leave_word_of_driver() {
+    if is_here() && !super::switch::has_left() && made() {
+        driver_loaded();
+    }
+}
+
+fn is_here() -> bool {
+    DRIVER.load(Relaxed) == LOADED_HERE
 }
 
 /// This process's folder: the one that a try before has left, or a new one.
@@ -268,6 +293,9 @@ pub fn file_name() -> &'static [u8] {
 /// A forked child has a folder of its own, and its parent's is behind it.
 pub fn forked() {
     FORKED.store(true, Relaxed);
+    if DRIVER.load(Relaxed) != 0 {
+        DRIVER.store(LOADED_IN_PARENT, Relaxed);
+    }
     // SAFETY: the child's only thread.
     unsafe {
         if is_made() && !WITHOUT.load(Relaxed) {

@@ -1,0 +1,50 @@
+//! Two things that a person must read on standard error. A run saw no call, and its output is a file. Or cutap runs inside another
+//! cutap: then the program uses the inner run's folder, and the outer run sees no call of it. Neither changes an exit code.
+
+use crate::control::Page;
+use crate::error::say;
+use cutap_report::unseen_lines;
+use cutap_trace::{overview, printable};
+use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_NEVER, ENV_RUN};
+use std::path::{Path, PathBuf};
+
+/// The lines of a run that saw no call, by its folder; none if that is gone.
+pub fn unseen(run: &Path) -> Vec<String> {
+    overview(run).map(|end| unseen_lines(&end)).unwrap_or_default()
+}
+
+/// The run that this process is itself part of.
+#[derive(Debug)]
+pub struct Outer {
+    run: PathBuf,
+    page: Page,
+}
+
+impl Outer {
+    /// By the environment. None where no run is named, where it has ended, or where its folder cannot be read: in another mount
+    /// namespace it has a path that leads nowhere.
+    pub fn here() -> Option<Outer> {
+        let run = PathBuf::from(std::env::var_os(ENV_RUN).filter(|run| !run.is_empty())?);
+        let page = Page::open(&run).ok().filter(Page::is_a_run)?;
+        let goes_on = matches!(page.collector_state(), COLLECTOR_NEVER | COLLECTOR_ATTACHED);
+        goes_on.then_some(Outer { run, page })
+    }
+
+    /// A collector follows it; else somebody may have set the variables of a second run.
+    pub fn is_followed(&self) -> bool {
+        self.page.collector_state() == COLLECTOR_ATTACHED
+    }
+
+    /// Says it. Calls of `whom` come to this run, unless only hooks are wanted here.
+    pub fn say(&self, whom: &str, come_here: bool) {
+        let run = self.run.to_string_lossy();
+        let (whom, run) = (printable(whom), printable(&run));
+        let calls = if come_here { "go to this one only" } else { "do not go there" };
+        say(&format!("this cutap runs inside another one (run folder {run}): the calls of {whom} {calls}"));
+    }
+
+    /// Leaves word for the end of the outer run. Where its page cannot be written, nothing is said there.
+    pub fn note(&self) {
+        self.page.one_more_inside();
+    }
+}

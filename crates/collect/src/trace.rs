@@ -108,14 +108,10 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
 
     let mut collector = ready(collector)?;
-<<<<<<< HEAD
     say_at_start(options, &program, driver);
-=======
-    say_at_start(options, &program.path, driver);
     let outer = Outer::here();
     let name = program.path.file_name().unwrap_or(program.path.as_os_str()).to_string_lossy();
     outer.iter().for_each(|outer| outer.say(&name, !options.form.quiet));
->>>>>>> c9871e8a89dcca874fdf6d78ccd3c5237f009ade
     hooks::around(&hooks).iter().for_each(|line| say(line));
     let mask = signals::block();
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;

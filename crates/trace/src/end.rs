@@ -178,8 +178,9 @@ impl End {
     /// What is known of the run beside its processes.
     pub(crate) fn of(opened: &Opened) -> End {
         let (lossy, range) = opened.is_lossy_or_range();
-<<<<<<< HEAD
-        let mut end = End { failed: opened.failed(), switched: opened.switched(), lossy, range, ..End::default() };
+        let unseen = Unseen::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
+        let mut end =
+            End { failed: opened.failed(), switched: opened.switched(), lossy, range, unseen, ..End::default() };
         let (left, names) = opened.left_alone();
         if left > 0 {
             end.count(reason::OTHER_LIBC, left.into());
@@ -187,10 +188,6 @@ impl End {
         let gap = |what| Gap { reason: reason::OTHER_LIBC, pid: 0, what, more: String::new() };
         end.gaps.extend(names.into_iter().map(gap));
         end
-=======
-        let unseen = Unseen::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
-        End { failed: opened.failed(), switched: opened.switched(), lossy, range, unseen, ..End::default() }
->>>>>>> c9871e8a89dcca874fdf6d78ccd3c5237f009ade
     }
 
     /// Under --range profiler nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.

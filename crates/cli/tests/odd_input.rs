@@ -279,7 +279,9 @@ fn outputs_that_are_the_programs_own() {
     }
     // Lines may stand between others in a pipe; a recording may not.
     let traced = run(&["trace"], "/dev/stdout", |_, _| ());
-    assert_eq!((traced.status.code(), out(&traced).as_str()), (Some(0), "ran\n"), "{}", err(&traced));
+    let (lines, said) = (out(&traced), err(&traced));
+    assert!(traced.status.success() && lines.lines().any(|l| l == "ran"), "{lines}{said}");
+    assert!(lines.lines().all(|l| l == "ran" || l.starts_with("cutap: no CUDA call was seen")), "{lines}{said}");
     let pipe = folder.join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for name in ["/dev/stdout", pipe.to_str().unwrap(), "/dev/full", "/dev/ptmx"] {

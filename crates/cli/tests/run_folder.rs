@@ -60,7 +60,7 @@ fn on_a_small_disk(mount: &str, words: &str) -> Option<Output> {
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-c", &script]).env("DISK", &folder.0).env("CUTAP", CUTAP);
     let done = command.env_remove("LD_PRELOAD").env_remove("CUTAP_RUN").output();
-    let done = done.ok().filter(|d| !err(d).contains("unshare") && !err(d).contains("mount"));
+    let done = done.ok().filter(|d| !err(d).contains("unshare: ") && !err(d).contains("mount: "));
     if done.is_none() {
         eprintln!("skipped: a full disk (unshare -m and mount are not allowed here)");
     }

@@ -52,9 +52,11 @@ fn a_file_size_limit_is_said() {
 #[test]
 fn the_programs_own_file_size_limit_is_as_it_was() {
     let folder = Folder::new("own-limit");
-    let (to, trace) = (folder.join("out").display().to_string(), folder.join("trace").display().to_string());
+    let to = folder.join("out").display().to_string();
     let program = "grep SigIgn: /proc/self/status";
     for words in ["trace", "record"] {
+        // A trace has a line, and a file that is no recording is not recorded over.
+        let trace = folder.join(words).display().to_string();
         for before in ["trap - XFSZ", "trap '' XFSZ"] {
             let plain = bash(&format!("{before}; exec {program}"));
             let under = bash(&format!("{before}; exec {CUTAP} {words} --sim -o {trace} -- {program}"));

@@ -1,5 +1,5 @@
-//! What is said of a run that saw nothing, where that would else stand in a file alone; and of a run of cutap inside another one: its
-//! program uses the inner run's folder, so the outer one sees no call of it. Nothing here changes how a program runs or how cutap ends.
+//! Two things that a person must read on standard error. A run saw no call, and its output is a file. Or cutap runs inside another
+//! cutap: then the program uses the inner run's folder, and the outer run sees no call of it. Neither changes an exit code.
 
 use crate::control::Page;
 use crate::error::say;
@@ -8,7 +8,7 @@ use cutap_trace::{overview, printable};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_NEVER, ENV_RUN};
 use std::path::{Path, PathBuf};
 
-/// The lines of a run's end that nobody may miss, by its folder; none if that is gone.
+/// The lines of a run that saw no call, by its folder; none if that is gone.
 pub fn unseen(run: &Path) -> Vec<String> {
     overview(run).map(|end| unseen_lines(&end)).unwrap_or_default()
 }
@@ -30,7 +30,7 @@ impl Outer {
         goes_on.then_some(Outer { run, page })
     }
 
-    /// A collector follows it; else its variables may simply have been set anew.
+    /// A collector follows it; else somebody may have set the variables of a second run.
     pub fn is_followed(&self) -> bool {
         self.page.collector_state() == COLLECTOR_ATTACHED
     }

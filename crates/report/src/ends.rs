@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Names listed for one reason; the rest is a number.
 const LISTED: usize = 20;
 /// Names in one line.
-pub(crate) const FEW: usize = 3;
+const FEW: usize = 3;
 
 /// Of a run that waited for its beginning to the end.
 const NEVER_BEGAN: &str = "nothing was recorded: with --range profiler that begins with cuProfilerStart or \
@@ -38,9 +38,9 @@ pub fn end_notes(end: &End) -> Vec<String> {
     lines
 }
 
-/// Where nobody is known who could have called cuProfilerStart, that is said.
+/// A run without the driver has a line that says more.
 fn never_began(end: &End, lines: &mut Vec<String>) {
-    lines.extend((end.never_began() && end.nobody().is_none()).then(|| NEVER_BEGAN.to_owned()));
+    lines.extend((end.never_began() && end.without_driver().is_none()).then(|| NEVER_BEGAN.to_owned()));
 }
 
 /// What was not seen or not recorded, and why.

@@ -1,10 +1,10 @@
-//! The lines about calls that were made, or may have been made, and left no record: no process was reached, a process loaded the driver
-//! without a call, another cutap took the calls. Each says only as much as is known.
+//! The lines of a run that saw no call, or in which a process loaded the driver and shows no call, or in which another cutap took
+//! the calls. Each says only as much as is known.
 
-use crate::ends::FEW;
 use cutap_trace::{End, Process, printable};
-use std::sync::Arc;
 
+/// Processes in one line.
+const FEW: usize = 3;
 /// Where all of it is explained.
 const SEE: &str = "see docs/limits.md";
 
@@ -21,7 +21,7 @@ pub fn unseen_lines(end: &End) -> Vec<String> {
             "{n} cutaps were started inside this one: calls of what they started went there, and are not here"
         )),
     });
-    lines.extend(end.nobody().map(|entered| nobody(entered, end.unseen.children_left)));
+    lines.extend(end.without_driver().map(|entered| without_driver(entered, end.unseen.children_left)));
     lines.extend(without_calls(end));
     if end.filter_left_nothing() && end.filtered.is_none() {
         lines.push("nothing was recorded: no call that the filter of this run wants was seen".to_owned());
@@ -29,8 +29,8 @@ pub fn unseen_lines(end: &End) -> Vec<String> {
     lines
 }
 
-/// No call, and nobody known who could have made one.
-fn nobody(entered: u32, children_left: bool) -> String {
+/// No call, and no process with the driver.
+fn without_driver(entered: u32, children_left: bool) -> String {
     let reached = match entered {
         0 => "cutap was loaded into no program of this run".to_owned(),
         1 => "no CUDA call was seen: cutap was loaded into 1 program, which is not known to have loaded libcuda.so.1"
@@ -41,17 +41,16 @@ fn nobody(entered: u32, children_left: bool) -> String {
     };
     let children = if children_left { "; children were left alone (--no-follow)" } else { "" };
     format!(
-        "{reached}{children}; it does not get into a program that is statically linked or setuid, that is started with a cleaned environment \
+        "{reached}; cutap does not get into a program that is statically linked or setuid, that is started with a cleaned environment \
          (env -i, sudo) or another LD_PRELOAD, or that cannot write to the run folder (another user, another mount namespace, a read-only \
-         mount); {SEE}"
+         mount){children}; {SEE}"
     )
 }
 
 /// Processes with the driver and without a call.
 fn without_calls(end: &End) -> Option<String> {
     let processes = end.without_calls();
-    let name =
-        |p: &Arc<Process>| format!("{} (process {})", printable(p.exe.rsplit('/').next().unwrap_or(&p.exe)), p.pid);
+    let name = |p: &&Process| format!("{} (process {})", printable(p.exe.rsplit('/').next().unwrap_or(&p.exe)), p.pid);
     let mut names = processes.iter().take(FEW).map(name).collect::<Vec<_>>().join(", ");
     if processes.len() > FEW {
         names += &format!(" and {} more", processes.len() - FEW);
@@ -59,7 +58,7 @@ fn without_calls(end: &End) -> Option<String> {
     let they = if processes.len() == 1 { "it" } else { "they" };
     (!processes.is_empty()).then(|| {
         format!(
-            "libcuda.so.1 was loaded in {names}, and no call was seen there: {they} made none, or found the functions by an own search of \
+            "libcuda.so.1 was loaded in {names}, and no call was seen there: {they} made none, or read the addresses of the functions from \
              the library's symbol table; {SEE}"
         )
     })

@@ -168,15 +168,17 @@ pub struct End {
     pub range: bool,
     /// Rings that there were.
     pub rings: u64,
-    /// What tells of calls that left no record.
+    /// How far the run was seen at all.
     pub unseen: Unseen,
+    /// Processes that loaded the driver and of which no call was seen, for whatever reason.
+    pub silent: Vec<Arc<Process>>,
 }
 
 impl End {
     /// What is known of the run beside its processes.
     pub(crate) fn of(opened: &Opened) -> End {
         let (lossy, range) = opened.is_lossy_or_range();
-        let unseen = Unseen::of(opened);
+        let unseen = Unseen::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
         End { failed: opened.failed(), switched: opened.switched(), lossy, range, unseen, ..End::default() }
     }
 
@@ -185,11 +187,40 @@ impl End {
         self.range && self.rings == 0 && self.overwritten == 0
     }
 
+    /// No call of the run was seen, and no process is known that loaded the driver: in how many programs the library was.
+    pub fn without_driver(&self) -> Option<u32> {
+        let seen = self.rings > 0 || self.overwritten > 0 || self.failed > 0 || self.unseen.drivers > 0;
+        let entered = self.unseen.entered.filter(|entered| *entered > 0 || self.processes.is_empty());
+        entered.filter(|_| !seen && self.unseen.inner == 0)
+    }
+
+    /// Processes that loaded the driver and of which no call was seen, where no filter and no switch is the reason. One whose calls a
+    /// forked child makes is none of them: the child has the same program and the same routes.
+    pub fn without_calls(&self) -> Vec<&Process> {
+        let all = self.silent.iter().filter(|_| !self.unseen.by_filter && !self.is_partial());
+        all.filter(|p| !self.unseen.has_child_with_calls(p.pid, &p.folder)).map(|p| &**p).collect()
+    }
+
+    /// The driver was loaded, and what the run recorded by its filter is nothing.
+    pub fn filter_left_nothing(&self) -> bool {
+        self.unseen.by_filter && self.rings == 0 && !self.silent.is_empty() && !self.is_partial()
+    }
+
+    /// Calls passed unrecorded because that was asked for.
+    fn is_partial(&self) -> bool {
+        self.unseen.is_off || self.range || !self.switched.0.is_empty() || self.switched.1 > 0
+    }
+
     /// Takes over what a process counted and listed.
     pub(crate) fn folder(&mut self, folder: &mut Folder) {
         folder.refresh();
         self.rings += u64::from(folder.page.rings);
-        self.unseen.process(&folder.page, &folder.process);
+        if folder.page.driver && self.unseen.is_without_calls(folder.page.rings, &folder.page.counters) {
+            self.silent.push(folder.process.clone());
+        }
+        if folder.page.forked && folder.page.rings > 0 {
+            self.unseen.parent(folder.page.ppid, &folder.page.parent);
+        }
         let waits = folder.may_go_on();
         let counters = folder.page.counters.into_iter().enumerate();
         // Who waits and has not ended goes on.

@@ -130,12 +130,15 @@ fn other_reasons_have_their_own_lines() {
 fn the_driver_without_a_call() {
     says(&["./elf_tables"], "libcuda.so.1 was loaded in elf_tables (process ", 0);
     says(&["sh", "-c", "./elf_tables; ./elf_tables_exit"], "and no call was seen there: they made none", 0);
+    // A parent whose forked children make the calls lacks none.
+    let done = run(&["record", "-o", "/dev/null", "--", "./many_rings"]);
+    assert!(done.stdout == "60\n" && said(&done).is_empty(), "{done:?}");
     // Beside one whose calls are seen.
     let done = run(&["record", "-o", "/dev/null", "--", "sh", "-c", "./lazy; ./elf_tables"]);
     assert!(said(&done).len() == 1 && said(&done)[0].contains("was loaded in elf_tables (process "), "{done:?}");
     let json = run(&["trace", "--json", "--", "./elf_tables"]);
-    let lines = json.stderr.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
-    let end = lines.filter(|l| l["type"] == "end").last().expect("an end");
+    let mut lines = json.stderr.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
+    let end = lines.rfind(|l| l["type"] == "end").expect("an end");
     assert!(end["entered"] == 1 && end["inner"] == 0 && end["without_calls"].as_array().unwrap().len() == 1, "{end}");
 }
 

@@ -30,6 +30,7 @@ static AGAIN: AtomicBool = AtomicBool::new(false);
 pub fn last() {
     if start::running() {
         look_if_changed(count::NEVER_NOTICED);
+        start::leave_word_of_driver();
     }
 }
 
@@ -57,6 +58,10 @@ fn look_if_changed(late: usize) {
         look(room, (!first).then_some(late), again);
         if objects::with(|s| s.objects().iter().any(|o| o.layer == layer::DRIVER)) == Some(true) {
             start::driver_loaded();
+            // One that the program is linked with has its bindings, which lead to slots.
+            if !first {
+                start::leave_word_of_driver();
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The run folder as this process sees it: what is wanted, and where its own files are. The process
-//! folder is made at the first thing worth saying, so a program without CUDA leaves no trace.
+//! folder is made at the first thing worth saying, which the loaded driver is, so a program without CUDA leaves no trace but a number
+//! in the control page.
 //!
 //! With no run folder, or one that makes no sense, everything here says no, and the program runs as
 //! if we were not there.
@@ -26,7 +27,8 @@ use cutap_wire::{MAGIC, PAGE, VERSION};
 use state::{NOT_YET, RUNNING, STARTING};
 
 pub use process::{
-    count, driver_loaded, given_up_by, lend, made as process_made, path as process_path, rings_made, settled,
+    count, driver_loaded, given_up_by, leave_word_of_driver, lend, made as process_made, path as process_path,
+    rings_made, settled,
 };
 pub use switch::{counting, recording};
 

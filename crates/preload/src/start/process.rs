@@ -154,20 +154,28 @@ fn show(page: *mut Process) {
     for (to, from) in page.counters.iter().zip(before) {
         to.fetch_add(from.swap(0, Relaxed), Relaxed);
     }
-    page.driver.store((DRIVER.load(Relaxed) == LOADED_HERE).into(), Relaxed);
+    page.driver.store(is_here().into(), Relaxed);
     page.magic.store(MAGIC, Release);
 }
 
-/// The driver was found among the loaded objects. The folder is made for it: a program that calls the driver past all routes has
-/// no other reason for one, and would end unnoticed.
+/// The driver was found among the loaded objects. That alone makes no folder: see `leave_word_of_driver`.
 pub fn driver_loaded() {
-    let before = DRIVER.compare_exchange(0, LOADED_HERE, Relaxed, Relaxed);
-    if before == Err(LOADED_IN_PARENT) || super::switch::has_left() || !made() {
-        return;
-    }
-    if let Some(p) = page() {
+    let _ = DRIVER.compare_exchange(0, LOADED_HERE, Relaxed, Relaxed);
+    if let (true, Some(p)) = (is_here(), page()) {
         p.driver.store(1, Relaxed);
     }
+}
+
+/// Makes the folder for the driver's sake. A program that calls it past all routes has no other reason for a folder, and would leave no
+/// trace.
+pub fn leave_word_of_driver() {
+    if is_here() && !super::switch::has_left() && made() {
+        driver_loaded();
+    }
+}
+
+fn is_here() -> bool {
+    DRIVER.load(Relaxed) == LOADED_HERE
 }
 
 /// This process's folder: the one that a try before has left, or a new one.

@@ -177,3 +177,55 @@ fn one_is_not_told_as_many() {
         ]
     );
 }
+
+/// Nothing is said of a run whose page counts no programs, and nothing where another line says why.
+#[test]
+fn a_run_that_saw_nothing() {
+    let said = |entered, inner| {
+        let mut end = End::default();
+        (end.unseen.entered, end.unseen.inner) = (entered, inner);
+        end_lines(&end)
+    };
+    assert_eq!(said(None, 0), [""; 0]);
+    let starts = |entered, start: &str| {
+        let lines = said(Some(entered), 0);
+        assert!(lines.len() == 1 && lines[0].starts_with(start), "{lines:?}");
+    };
+    starts(0, "cutap was loaded into no program of this run; cutap does not get into a program that is statically");
+    starts(1, "no CUDA call was seen: cutap was loaded into 1 program, which is not known");
+    starts(9, "no CUDA call was seen: cutap was loaded into 9 programs, none of which is known");
+    assert!(
+        said(Some(1), 2)
+            == ["2 cutaps were started inside this one: calls of what they started went there, and are not here"]
+    );
+    for mut end in [End { failed: 1, ..End::default() }, End { rings: 1, ..End::default() }] {
+        end.unseen.entered = Some(1);
+        assert!(end.without_driver().is_none(), "{end:?}");
+    }
+}
+
+/// Processes with the driver and without a call: a few are named, of those that forked one with calls none.
+#[test]
+fn processes_with_the_driver_and_without_a_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let at = std::mem::offset_of!(cutap_wire::process::Process, driver) as u64;
+    let with_driver = |pid: u32| {
+        let process = run.process(pid, &format!("/bin/prog{pid}\x1b"));
+        let page = std::fs::File::options().write(true).open(process.path().join("proc")).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&page, &[1], at).unwrap();
+        process
+    };
+    let parent = with_driver(1);
+    let mut child = run.fork(&parent, 2);
+    child.driver(&["cuInit"]);
+    child.thread(2, 1).end();
+    let line = || end_lines(&events(folder.path(), "").1).into_iter().find(|l| l.starts_with("libcuda.so.1"));
+    assert_eq!(line(), None);
+    with_driver(3);
+    assert!(line().is_some_and(|l| l.contains("in prog3\\u{1b} (process 3), and no call was seen there: it made")));
+    (4..8).for_each(|pid| drop(with_driver(pid)));
+    let many = "in prog3\\u{1b} (process 3), prog4\\u{1b} (process 4), prog5\\u{1b} (process 5) and 2 more, and no";
+    let lines = line().unwrap_or_default();
+    assert!(lines.contains(many) && lines.contains("they made none"), "{lines}");
+}

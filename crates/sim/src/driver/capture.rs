@@ -162,9 +162,9 @@ fn keep(world: &mut World, stream: Handle, place: Place, task: &Task) -> Answer 
     Ok(())
 }
 
-/// A record of an event or a wait for one that becomes a node; INVALID_VALUE for a stream that is not captured.
+/// A record of an event or a wait for one that becomes a node; ILLEGAL_STATE for a stream that is not captured.
 pub fn keep_external(world: &mut World, stream: Handle, task: &Task) -> Answer {
-    let place = known(&world.streams, stream)?.capture.clone().ok_or(Fault::INVALID_VALUE)?;
+    let place = known(&world.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
     require_whole(world, &place)?;
     keep(world, stream, place, task)
 }

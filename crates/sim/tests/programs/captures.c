@@ -36,8 +36,8 @@ static void events_from_outside(void) {
     size_t n = 4;
     int kind;
     OK(cuEventCreate, &e, 2);
-    IS(1, cuEventRecordWithFlags, e, s, 1); /* for captures alone */
-    IS(1, cuStreamWaitEvent, s, e, 1);
+    IS(401, cuEventRecordWithFlags, e, s, 1); /* for captures alone */
+    IS(401, cuStreamWaitEvent, s, e, 1);
     OK(cuStreamBeginCapture_v2, s, 0);
     OK(cuStreamWaitEvent, s, e, 1);
     OK(cuEventRecordWithFlags, e, s, 1);

@@ -1,5 +1,5 @@
-//! A graph as text for graphviz, as an H100's driver 580 writes it. Of the flags that ask for more, those for everything,
-//! for the launches of kernels and for copies are followed; the others get the short form.
+//! A graph as text for graphviz, in the form that driver 580 wrote on an H100. The flags for everything, for launches
+//! of kernels and for copies change the text. Other flags do not.
 
 use crate::driver::abi::{Text, answer};
 use crate::driver::fault::{Answer, Fault};
@@ -81,7 +81,7 @@ fn name(world: &World, task: &Task) -> String {
     }
 }
 
-/// A word as it is shown: all of its digits.
+/// An address or a handle, with leading zeros.
 fn word(value: u64) -> String {
     format!("0x{value:016X}")
 }

@@ -21,7 +21,7 @@ fn default_pool(world: &mut World, device: i32) -> Handle {
 
 /// INVALID_VALUE for a pool that is not there.
 fn known_pool(world: &World, pool: Handle) -> Answer<&Pool> {
-    world.pools.get(&pool).ok_or(Fault::INVALID_VALUE)
+    world.pools.get(&pool).filter(|pool| !pool.destroyed).ok_or(Fault::INVALID_VALUE)
 }
 
 /// A device's current pool: the default one unless the program set another.
@@ -144,17 +144,11 @@ pub extern "C" fn cuMemPoolDestroy(pool: Handle) -> u32 {
             return Err(Fault::INVALID_VALUE);
         }
         let (gone, in_use) = world.pool(pool).ok_or(Fault::INVALID_VALUE)?;
-        let device = gone.device;
-        gone.let_go(in_use);
-        world.pools.remove(&pool);
-        world.chosen_pools.retain(|_, p| *p != pool);
-        // what is still allocated from it is so on its own from now on
-        let mut left = 0;
-        for allocation in world.allocations.values_mut().filter(|a| a.pool == pool) {
-            allocation.pool = Handle::NULL;
-            left += allocation.pages();
+        gone.destroy(in_use);
+        if gone.held == 0 {
+            world.pools.remove(&pool);
         }
-        *world.used.entry(device).or_default() += left;
+        world.chosen_pools.retain(|_, p| *p != pool);
         Ok(())
     })
 }

@@ -58,7 +58,7 @@ pub struct Array {
 }
 
 impl Allocation {
-    pub fn pages(&self) -> u64 {
+    fn pages(&self) -> u64 {
         self.size.next_multiple_of(PAGE)
     }
 

@@ -139,9 +139,9 @@ impl World {
         Handle(0x4000_0000_0000 + self.last_handle * 0x100)
     }
 
-    /// A pool, and the bytes in use of its device.
+    /// A pool that the program has, and the bytes in use of its device.
     pub fn pool(&mut self, handle: Handle) -> Option<(&mut Pool, &mut u64)> {
-        let pool = self.pools.get_mut(&handle)?;
+        let pool = self.pools.get_mut(&handle).filter(|pool| !pool.destroyed)?;
         let in_use = self.used.entry(pool.device).or_default();
         Some((pool, in_use))
     }
@@ -151,6 +151,7 @@ impl World {
         for pool in self.pools.values_mut() {
             pool.settle(self.used.entry(pool.device).or_default());
         }
+        self.pools.retain(|_, pool| !pool.destroyed || pool.held > 0);
     }
 
     /// The place of one more operation, context or allocation in the order of all.

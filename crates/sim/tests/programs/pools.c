@@ -1,4 +1,4 @@
-/* What a pool holds of the device: taken in steps, kept until the program waits; as an H100's driver 580 has it. */
+/* What a pool holds of the device: taken in steps, kept until the program waits; as driver 580 of an H100 and an H200 has it. */
 #include "check.h"
 
 #define MIB (1ull << 20)
@@ -93,21 +93,34 @@ static void exclusive(void) {
     NOW(0, 0);
 }
 
-/* A pool of the program's own that is destroyed: what is in use stays, the rest goes. */
+static U in_use(void) {
+    size_t n;
+    OK(cuMemGetInfo_v2, &n, NUL);
+    return (all - n) / MIB;
+}
+
+/* A pool that is destroyed keeps what its allocations need until the last of them is freed and the program waits. */
 static void destroyed(void) {
     unsigned props[64] = { 1, 0, 1, 0 };
     P standard = pool;
-    U a;
-    size_t n;
+    U a, b, found;
     OK(cuMemPoolCreate, &pool, props);
     OK(cuMemAllocFromPoolAsync, &a, SIZE(4 * MIB), pool, NUL);
-    NOW(32, 4 * MIB);
+    OK(cuMemAllocFromPoolAsync, &b, SIZE(40 * MIB), pool, NUL);
+    NOW(64, 44 * MIB);
+    end(b);
+    NOW(64, 4 * MIB);
     OK(cuMemPoolDestroy, pool);
-    OK(cuMemGetInfo_v2, &n, NUL);
-    TRUE(all - n == 4 * MIB);
+    IS(1, cuMemPoolGetAttribute, pool, 5, &found);
+    IS(1, cuMemAllocFromPoolAsync, &b, SIZE(MIB), pool, NUL);
+    TRUE(in_use() == 32);
+    OK(cuCtxSynchronize);
+    TRUE(in_use() == 32);
     end(a);
+    TRUE(in_use() == 32);
+    OK(cuCtxSynchronize);
+    TRUE(in_use() == 0);
     pool = standard;
-    NOW(0, 0);
 }
 
 int main(void) {

@@ -61,6 +61,16 @@ fn graphs() {
 }
 
 #[test]
+fn captures() {
+    checks("captures");
+}
+
+#[test]
+fn pools() {
+    checks("pools");
+}
+
+#[test]
 fn ranges() {
     checks("ranges");
 }

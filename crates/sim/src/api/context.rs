@@ -129,7 +129,7 @@ pub extern "C" fn cuCtxGetApiVersion(handle: Handle, version: Out<u32>) -> u32 {
 
 fn synchronize(mut world: Guard, handle: Handle) -> Answer {
     capture::forbid(&mut world)?;
-    engine::wait_for_context(world, handle).map(drop)
+    engine::wait_for_context(world, handle).map(|mut world| world.settle_pools())
 }
 
 pub extern "C" fn cuCtxSynchronize() -> u32 {

@@ -31,9 +31,12 @@ pub extern "C" fn cuEventRecord(handle: Handle, stream: Handle) -> u32 {
     cuEventRecordWithFlags(handle, stream, 0)
 }
 
+/// CU_EVENT_RECORD_EXTERNAL: not a place in a capture, but a node of its graph.
+const EXTERNAL: u32 = 1;
+
 pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: u32) -> u32 {
     answer(|| {
-        if flags & !1 != 0 {
+        if flags & !EXTERNAL != 0 {
             return Err(Fault::INVALID_VALUE);
         }
         let mut world = world();
@@ -42,7 +45,10 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
         if known(&world.events, handle)?.context != context {
             return Err(Fault::INVALID_HANDLE);
         }
-        task::put(world, stream, Task::Record(handle), false)
+        match flags {
+            EXTERNAL => capture::keep_external(&mut world, stream, &Task::Record(handle)),
+            _ => task::put(world, stream, Task::Record(handle), false),
+        }
     })
 }
 
@@ -50,7 +56,7 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
 fn not_captured(world: &mut World, handle: Handle) -> Answer {
     match known(&world.events, handle)?.captured.as_ref().map(|p| p.capture) {
         Some(id) if world.captures.get(&id).is_none_or(|c| c.broken) => Err(Fault::INVALID_VALUE),
-        Some(id) => capture::spoil(world, id, Fault::CAPTURED_EVENT).map(drop),
+        Some(id) => capture::spoil(world, id, Fault::CAPTURED_EVENT),
         None => Ok(()),
     }
 }
@@ -70,7 +76,8 @@ pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
         not_captured(&mut world, handle)?;
         capture::forbid(&mut world)?;
         let which = known(&world.events, handle)?.recorded;
-        engine::wait(world, |w| w.events.get(&handle).is_none_or(|e| e.done >= which)).map(drop)
+        engine::wait(world, |w| w.events.get(&handle).is_none_or(|e| e.done >= which))
+            .map(|mut world| world.settle_pools())
     })
 }
 

@@ -7,13 +7,34 @@ use crate::driver::graph::{self, Executable, Parts, known_graph};
 use crate::driver::shape::{Copy3D, Set};
 use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, World, world};
-use crate::driver::{context, current, ends};
+use crate::driver::{capture, context, current, ends};
 use std::sync::Arc;
 
 /// Free what was not freed, upload, launch from the device, priorities of nodes.
 const ALL_FLAGS: u64 = 15;
 const FREE_AT_LAUNCH: u64 = 1;
+const UPLOAD: u64 = 2;
 const LAUNCH_FROM_DEVICE: u64 = 4;
+
+/// CUgraphInstantiateResult: made, not made for the reason that the call returns, no order of the nodes, a node that no
+/// kernel can launch.
+const SUCCESS: u32 = 0;
+const ERROR: u32 = 1;
+const INVALID_STRUCTURE: u32 = 2;
+const OPERATION_NOT_SUPPORTED: u32 = 3;
+
+/// Why there is no executable, as cuGraphInstantiateWithParams says it too: CUgraphInstantiateResult and the node.
+struct Refusal {
+    fault: Fault,
+    result: u32,
+    node: Handle,
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Refusal { fault, result: ERROR, node: Handle::NULL }
+    }
+}
 
 /// Whether these are flags, and flags that can be used together.
 fn are_flags(flags: u64) -> bool {
@@ -21,28 +42,52 @@ fn are_flags(flags: u64) -> bool {
     flags & !ALL_FLAGS == 0 && flags & EXCLUDE_EACH_OTHER != EXCLUDE_EACH_OTHER
 }
 
-fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
+/// A kernel can launch kernels, copies, sets and graphs of these, and no empty graph.
+fn launches_from_device(parts: &Parts) -> Result<(), Refusal> {
+    if parts.0.is_empty() {
+        return Err(Fault::INVALID_VALUE.into());
+    }
+    match parts.unfit_for_device() {
+        Some(node) => Err(Refusal { fault: Fault::INVALID_VALUE, result: OPERATION_NOT_SUPPORTED, node }),
+        None => Ok(()),
+    }
+}
+
+fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refusal> {
     found.check()?;
     if !are_flags(flags) {
-        return Err(Fault::INVALID_VALUE);
+        return Err(Fault::INVALID_VALUE.into());
     }
     let mut world = world();
     current::require(&world)?;
     known_graph(&world, graph)?;
+    let in_order = |fault| Refusal { fault, result: INVALID_STRUCTURE, node: Handle::NULL };
+    graph::in_order(&world, graph).map_err(in_order)?;
     let parts = Parts::of(&world, graph)?;
+    if flags & LAUNCH_FROM_DEVICE != 0 {
+        launches_from_device(&parts)?;
+    }
     let memory = parts.allocated();
     if memory.iter().any(|address| ends::is_ready_to_launch(&world, *address)) {
-        return Err(Fault::NOT_SUPPORTED);
+        return Err(Fault::NOT_SUPPORTED.into());
     }
     ends::hold(&mut world, &memory);
     let made = world.new_handle();
     let id = world.next_order() as u32;
     world.executables.insert(made, Executable { flags, parts, id });
-    found.put(made)
+    Ok(found.put(made)?)
+}
+
+/// The same for the functions that say no more than a code. They have no stream to upload in.
+fn instantiate_only(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
+    if flags & UPLOAD != 0 {
+        return Err(Fault::INVALID_VALUE);
+    }
+    instantiate(found, graph, flags).map_err(|refusal| refusal.fault)
 }
 
 pub extern "C" fn cuGraphInstantiate(found: Out<Handle>, graph: Handle, _wrong: u64, _log: u64, _size: usize) -> u32 {
-    answer(|| instantiate(found, graph, 0))
+    answer(|| instantiate_only(found, graph, 0))
 }
 
 pub extern "C" fn cuGraphInstantiate_v2(
@@ -52,21 +97,11 @@ pub extern "C" fn cuGraphInstantiate_v2(
     _log: u64,
     _size: usize,
 ) -> u32 {
-    answer(|| instantiate(found, graph, 0))
+    answer(|| instantiate_only(found, graph, 0))
 }
 
 pub extern "C" fn cuGraphInstantiateWithFlags(found: Out<Handle>, graph: Handle, flags: u64) -> u32 {
-    answer(|| instantiate(found, graph, flags))
-}
-
-/// CUgraphInstantiateResult: made, not made for the reason that the call returns, not a graph without a circle.
-const SUCCESS: u32 = 0;
-const ERROR: u32 = 1;
-const INVALID_STRUCTURE: u32 = 2;
-
-fn has_circle(graph: Handle) -> bool {
-    let world = world();
-    known_graph(&world, graph).is_ok() && graph::in_order(&world, graph).is_err()
+    answer(|| instantiate_only(found, graph, flags))
 }
 
 /// CUDA_GRAPH_INSTANTIATE_PARAMS
@@ -83,13 +118,9 @@ pub extern "C" fn cuGraphInstantiateWithParams(found: Out<Handle>, graph: Handle
     answer(|| {
         let given = what.get()?;
         let made = instantiate(found, graph, given.flags);
-        let result = match made {
-            Ok(()) => SUCCESS,
-            Err(_) if are_flags(given.flags) && has_circle(graph) => INVALID_STRUCTURE,
-            Err(_) => ERROR,
-        };
-        what.put(Instantiation { wrong: Handle::NULL, result, ..given })?;
-        made
+        let (result, wrong) = made.as_ref().err().map_or((SUCCESS, Handle::NULL), |r| (r.result, r.node));
+        what.put(Instantiation { wrong, result, ..given })?;
+        made.map_err(|refusal| refusal.fault)
     })
 }
 
@@ -104,7 +135,8 @@ pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
         let Executable { flags, parts, .. } = known(&mut world, handle)?;
         let (flags, parts) = (*flags, parts.clone());
         let stream = context::stream(&mut world, stream)?;
-        if flags & FREE_AT_LAUNCH != 0 && world.streams[&stream].capture.is_none() {
+        capture::refuse(&mut world, stream)?;
+        if flags & FREE_AT_LAUNCH != 0 {
             ends::free_at_launch(&mut world, &parts);
         }
         task::put(world, stream, Task::Child(Handle::NULL, Arc::new(parts)), false)

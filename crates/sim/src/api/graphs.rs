@@ -1,12 +1,11 @@
 //! Graphs as wholes: made, copied, destroyed, asked what they are.
 
-use crate::driver::abi::{Out, Text, answer};
+use crate::driver::abi::{Out, answer};
 use crate::driver::fault::Fault;
 use crate::driver::graph::{self, known_graph, known_node};
 use crate::driver::object;
 use crate::driver::task::Task;
 use crate::driver::world::{Handle, world};
-use std::fmt::Write;
 
 pub extern "C" fn cuGraphCreate(found: Out<Handle>, flags: u32) -> u32 {
     answer(|| {
@@ -75,42 +74,5 @@ pub extern "C" fn cuGraphNodeGetToolsId(node: Handle, id: Out<u64>) -> u32 {
         let node = known_node(&world, node)?;
         let graph = known_graph(&world, node.graph)?.id;
         id.check()?.put(u64::from(graph) << 32 | u64::from(node.number))
-    })
-}
-
-const KINDS: [&str; 14] = [
-    "KERNEL",
-    "MEMCPY",
-    "MEMSET",
-    "HOST",
-    "GRAPH",
-    "EMPTY",
-    "WAIT_EVENT",
-    "EVENT_RECORD",
-    "EXT_SEMAS_SIGNAL",
-    "EXT_SEMAS_WAIT",
-    "MEM_ALLOC",
-    "MEM_FREE",
-    "BATCH_MEM_OP",
-    "CONDITIONAL",
-];
-
-/// A file for graphviz: nodes by number and kind, and what comes before what.
-pub extern "C" fn cuGraphDebugDotPrint(handle: Handle, path: Text, _flags: u32) -> u32 {
-    answer(|| {
-        let path = path.str()?;
-        let world = world();
-        let graph = known_graph(&world, handle)?;
-        let mut text = format!("digraph dot {{\nsubgraph cluster_{} {{\n", graph.id);
-        for node in graph.nodes.iter().map(|n| &world.nodes[n]) {
-            let kind = KINDS.get(node.task.kind() as usize).unwrap_or(&"");
-            let _ = writeln!(text, "\"graph_{}_node_{}\"[label=\"{}\\n{kind}\"];", graph.id, node.number, node.number);
-            for before in &node.after {
-                let from = world.nodes[&before.from].number;
-                let _ = writeln!(text, "\"graph_{0}_node_{from}\" -> \"graph_{0}_node_{1}\";", graph.id, node.number);
-            }
-        }
-        text.push_str("}\n}\n");
-        std::fs::write(path, text).map_err(|_| Fault(304)) // OPERATING_SYSTEM
     })
 }

@@ -12,6 +12,7 @@ pub mod copies;
 pub mod device;
 pub mod events;
 pub mod functions;
+pub mod graph_dot;
 pub mod graph_edges;
 pub mod graph_exec;
 pub mod graph_memory;

@@ -1,10 +1,11 @@
 //! Memory in the order of a stream, and the pools it comes from. It is there at once and goes in its turn.
 
 use crate::driver::abi::{In, Out, answer};
-use crate::driver::allocation::{self, Allocation, Kind, Pool};
+use crate::driver::allocation::{self, Allocation, Kind};
 use crate::driver::context::{self, device};
 use crate::driver::ends;
 use crate::driver::fault::{Answer, Fault};
+use crate::driver::pool::Pool;
 use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, World, world};
 
@@ -13,14 +14,14 @@ fn default_pool(world: &mut World, device: i32) -> Handle {
     let found = world.pools.iter().find(|(_, p)| p.default && p.device == device).map(|(handle, _)| *handle);
     found.unwrap_or_else(|| {
         let made = world.new_handle();
-        world.pools.insert(made, Pool { device, default: true, settings: [1, 1, 1, 0], ..Pool::default() });
+        world.pools.insert(made, Pool::new(device, true));
         made
     })
 }
 
 /// INVALID_VALUE for a pool that is not there.
 fn known_pool(world: &World, pool: Handle) -> Answer<&Pool> {
-    world.pools.get(&pool).ok_or(Fault::INVALID_VALUE)
+    world.pools.get(&pool).filter(|pool| !pool.destroyed).ok_or(Fault::INVALID_VALUE)
 }
 
 /// A device's current pool: the default one unless the program set another.
@@ -49,12 +50,14 @@ fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) 
             task::put(world, stream, task, false)?;
             return found.put(address);
         }
+        let (from, in_use) = world.pool(pool).ok_or(Fault::INVALID_VALUE)?;
+        from.take(size as u64, in_use)?;
         let made = Allocation { size: size as u64, kind: Kind::Device, device, context, id: 0, pool };
-        let address = allocation::allocate_for(&mut world, made)?;
-        let pool = world.pools.get_mut(&pool).ok_or(Fault::INVALID_VALUE)?;
-        pool.used += size as u64;
-        pool.used_high = pool.used_high.max(pool.used);
-        found.put(address)
+        let made = allocation::allocate_for(&mut world, made);
+        if let (Err(_), Some(pool)) = (&made, world.pools.get_mut(&pool)) {
+            pool.give(size as u64);
+        }
+        found.put(made?)
     })
 }
 
@@ -129,7 +132,7 @@ pub extern "C" fn cuMemPoolCreate(found: Out<Handle>, properties: In<Properties>
         let device = device(if properties.place == 1 { properties.id } else { 0 }).or(Err(Fault::INVALID_VALUE))?;
         let mut world = world();
         let made = world.new_handle();
-        world.pools.insert(made, Pool { device, settings: [1, 1, 1, 0], ..Pool::default() });
+        world.pools.insert(made, Pool::new(device, false));
         found.put(made)
     })
 }
@@ -140,14 +143,23 @@ pub extern "C" fn cuMemPoolDestroy(pool: Handle) -> u32 {
         if known_pool(&world, pool)?.default {
             return Err(Fault::INVALID_VALUE);
         }
-        world.pools.remove(&pool);
+        let (gone, in_use) = world.pool(pool).ok_or(Fault::INVALID_VALUE)?;
+        gone.destroy(in_use);
+        if gone.held == 0 {
+            world.pools.remove(&pool);
+        }
         world.chosen_pools.retain(|_, p| *p != pool);
         Ok(())
     })
 }
 
-pub extern "C" fn cuMemPoolTrimTo(pool: Handle, _keep: usize) -> u32 {
-    answer(|| known_pool(&world(), pool).map(drop))
+pub extern "C" fn cuMemPoolTrimTo(pool: Handle, keep: usize) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let (pool, in_use) = world.pool(pool).ok_or(Fault::INVALID_VALUE)?;
+        pool.trim(keep as u64, in_use);
+        Ok(())
+    })
 }
 
 /// 1 to 3: kinds of reuse (32 bits); 4: bytes to keep; 5 to 8: bytes held and used, now and at most.
@@ -156,8 +168,10 @@ fn get(pool: &Pool, id: u32, value: u64) -> Answer {
     match id {
         1..=3 => out::<u32>(value).put(setting(id) as u32),
         4 => out::<u64>(value).put(setting(id)),
-        5 | 7 => out::<u64>(value).put(pool.used),
-        6 | 8 => out::<u64>(value).put(pool.used_high),
+        5 => out::<u64>(value).put(pool.held),
+        6 => out::<u64>(value).put(pool.held_high),
+        7 => out::<u64>(value).put(pool.used),
+        8 => out::<u64>(value).put(pool.used_high),
         _ => Err(Fault::INVALID_VALUE),
     }
 }
@@ -178,7 +192,8 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u3
             1..=3 => pool.settings[id as usize - 1] = out::<u32>(value).get()?.into(),
             4 => pool.settings[3] = out::<u64>(value).get()?,
             // the only value that a high mark can be set to
-            6 | 8 if out::<u64>(value).get()? == 0 => pool.used_high = pool.used,
+            6 if out::<u64>(value).get()? == 0 => pool.held_high = pool.held,
+            8 if out::<u64>(value).get()? == 0 => pool.used_high = pool.used,
             _ => return Err(Fault::INVALID_VALUE),
         }
         Ok(())

@@ -63,21 +63,25 @@ pub extern "C" fn cuStreamSynchronize(handle: Handle) -> u32 {
         capture::forbid_stream(&mut world, stream)?;
         if handle.0 < 2 {
             let context = world.streams[&stream].context;
-            return engine::wait_for_blocking(world, context).map(drop);
+            return engine::wait_for_blocking(world, context).map(|mut world| world.settle_pools());
         }
-        engine::wait_for_stream(world, stream).map(drop)
+        engine::wait_for_stream(world, stream).map(|mut world| world.settle_pools())
     })
 }
+
+/// CU_EVENT_WAIT_EXTERNAL: no edge of a capture, but a node of its graph.
+const EXTERNAL: u32 = 1;
 
 pub extern "C" fn cuStreamWaitEvent(handle: Handle, event: Handle, flags: u32) -> u32 {
     answer(|| {
         let mut world = world();
         let stream = context::stream(&mut world, handle)?;
         known(&world.events, event)?;
-        if flags & !1 != 0 {
-            return Err(Fault::INVALID_VALUE);
+        match flags {
+            0 => task::put(world, stream, Task::Wait(event), false),
+            EXTERNAL => capture::keep_external(&mut world, stream, &Task::Wait(event)),
+            _ => Err(Fault::INVALID_VALUE),
         }
-        task::put(world, stream, Task::Wait(event), false)
     })
 }
 

@@ -43,16 +43,6 @@ pub struct Wishes {
     pub accessed: std::collections::BTreeSet<i32>,
 }
 
-/// A memory pool: only its counts and its settings; the memory is a device's.
-#[derive(Clone, Default)]
-pub struct Pool {
-    pub device: i32,
-    pub default: bool,
-    pub settings: [u64; 4],
-    pub used: u64,
-    pub used_high: u64,
-}
-
 /// An array or a surface of texels, kept row by row.
 #[derive(Clone, Copy)]
 pub struct Array {
@@ -90,7 +80,10 @@ pub fn allocate_for(world: &mut World, mut made: Allocation) -> Answer<u64> {
         return Err(Fault::INVALID_VALUE);
     }
     made.id = world.next_order();
-    let address = if made.on_device() {
+    let address = if made.pool != Handle::NULL {
+        // the pool has taken the room for it
+        map_in_window(world, made.device, made.pages())?
+    } else if made.on_device() {
         let used = world.used.get(&made.device).copied().unwrap_or(0);
         let free = config::config().memory.saturating_sub(used);
         if made.size > free || made.pages() > free {
@@ -139,15 +132,14 @@ pub fn release(world: &mut World, address: u64) {
     let Some(gone) = world.allocations.remove(&address) else { return };
     world.wishes.remove(&address);
     world.graph_memory.remove(&address);
-    if gone.on_device() {
+    if let Some(pool) = world.pools.get_mut(&gone.pool) {
+        pool.give(gone.size);
+    } else if gone.on_device() {
         let used = world.used.entry(gone.device).or_default();
         *used = used.saturating_sub(gone.pages());
-        if let Some(hint) = HINTS.get(gone.device as usize) {
-            hint.fetch_min(address, Ordering::Relaxed);
-        }
     }
-    if let Some(pool) = world.pools.get_mut(&gone.pool) {
-        pool.used = pool.used.saturating_sub(gone.size);
+    if let Some(hint) = HINTS.get(gone.device as usize).filter(|_| gone.on_device()) {
+        hint.fetch_min(address, Ordering::Relaxed);
     }
     if !matches!(gone.kind, Kind::Registered(_)) {
         // SAFETY: these pages were mapped by `map` for this allocation, which is no longer in the table.

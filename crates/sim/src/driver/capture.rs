@@ -66,7 +66,7 @@ pub fn end(world: &mut World, stream: Handle) -> Answer<Handle> {
     let place = known(&world.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
     let capture = world.captures.get(&place.capture).ok_or(Fault::ILLEGAL_STATE)?;
     if capture.stream != stream {
-        return Err(Fault::STREAM_CAPTURE_UNMATCHED);
+        return spoil(world, place.capture, Fault::STREAM_CAPTURE_UNMATCHED);
     }
     if capture.mode != RELAXED && capture.thread != current::thread() {
         return Err(Fault::STREAM_CAPTURE_WRONG_THREAD);
@@ -123,14 +123,10 @@ pub fn take(world: &mut World, stream: Handle, task: &Task, wait: bool) -> Answe
     let Some(place) = place else {
         return implicit(world, stream, wait).map(|()| false);
     };
-    let capture = world.captures.get(&place.capture).ok_or(Fault::STREAM_CAPTURE_INVALIDATED)?;
-    if capture.broken {
-        return Err(Fault::STREAM_CAPTURE_INVALIDATED);
-    }
+    require_whole(world, &place)?;
     if wait {
         return spoil(world, place.capture, Fault::STREAM_CAPTURE_UNSUPPORTED);
     }
-    let graph = capture.graph;
     let after = match task {
         Task::Record(event) => {
             known_mut(&mut world.events, *event)?.captured = Some(place);
@@ -145,13 +141,39 @@ pub fn take(world: &mut World, stream: Handle, task: &Task, wait: bool) -> Answe
             Some(_) => return spoil(world, place.capture, Fault::STREAM_CAPTURE_MERGE),
             None => return spoil(world, place.capture, Fault::STREAM_CAPTURE_ISOLATION),
         },
-        task => {
-            task.check(world)?;
-            vec![graph::add(world, graph, place.after, task.clone())?.into()]
-        }
+        task => return keep(world, stream, place, task).map(|()| true),
     };
     known_mut(&mut world.streams, stream)?.capture = Some(Place { capture: place.capture, after });
     Ok(true)
+}
+
+/// STREAM_CAPTURE_INVALIDATED for a capture that is of no use any more.
+fn require_whole(world: &World, place: &Place) -> Answer {
+    let whole = world.captures.get(&place.capture).is_some_and(|c| !c.broken);
+    if whole { Ok(()) } else { Err(Fault::STREAM_CAPTURE_INVALIDATED) }
+}
+
+/// A task becomes a node, after which the next one of its stream comes.
+fn keep(world: &mut World, stream: Handle, place: Place, task: &Task) -> Answer {
+    task.check(world)?;
+    let graph = world.captures.get(&place.capture).ok_or(Fault::STREAM_CAPTURE_INVALIDATED)?.graph;
+    let after = vec![graph::add(world, graph, place.after, task.clone())?.into()];
+    known_mut(&mut world.streams, stream)?.capture = Some(Place { capture: place.capture, after });
+    Ok(())
+}
+
+/// A record of an event or a wait for one that becomes a node; ILLEGAL_STATE for a stream that is not captured.
+pub fn keep_external(world: &mut World, stream: Handle, task: &Task) -> Answer {
+    let place = known(&world.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
+    require_whole(world, &place)?;
+    keep(world, stream, place, task)
+}
+
+/// For what cannot be captured: INVALIDATED or UNSUPPORTED, after which the capture is of no use.
+pub fn refuse(world: &mut World, stream: Handle) -> Answer {
+    let Some(place) = known(&world.streams, stream)?.capture.clone() else { return Ok(()) };
+    require_whole(world, &place)?;
+    spoil(world, place.capture, Fault::STREAM_CAPTURE_UNSUPPORTED)
 }
 
 /// A stream that is not captured waits for an event: it joins the capture if the event is of one.
@@ -177,7 +199,7 @@ fn implicit(world: &mut World, stream: Handle, _wait: bool) -> Answer {
         return Ok(());
     }
     match blocking_capture(world, found.context) {
-        Some(id) => spoil(world, id, Fault::STREAM_CAPTURE_IMPLICIT).map(drop),
+        Some(id) => spoil(world, id, Fault::STREAM_CAPTURE_IMPLICIT),
         None => Ok(()),
     }
 }
@@ -189,7 +211,7 @@ pub fn blocking_capture(world: &World, context: Handle) -> Option<u64> {
 }
 
 /// A capture is of no use any more.
-pub fn spoil(world: &mut World, id: u64, fault: Fault) -> Answer<bool> {
+pub fn spoil<T>(world: &mut World, id: u64, fault: Fault) -> Answer<T> {
     if let Some(capture) = world.captures.get_mut(&id) {
         capture.broken = true;
     }
@@ -205,7 +227,7 @@ pub fn forbid(world: &mut World) -> Answer {
     let own = current::capture_mode();
     let hinders = |c: &Capture| c.mode != RELAXED && (c.thread == thread || (c.mode == GLOBAL && own == GLOBAL));
     match world.captures.iter().find(|(_, c)| hinders(c)).map(|(id, _)| *id) {
-        Some(id) => spoil(world, id, Fault::STREAM_CAPTURE_UNSUPPORTED).map(drop),
+        Some(id) => spoil(world, id, Fault::STREAM_CAPTURE_UNSUPPORTED),
         None => Ok(()),
     }
 }
@@ -215,7 +237,7 @@ pub fn forbid_stream(world: &mut World, stream: Handle) -> Answer {
     let found = known(&world.streams, stream)?;
     if let Some(place) = &found.capture {
         let id = place.capture;
-        return spoil(world, id, Fault::STREAM_CAPTURE_UNSUPPORTED).map(drop);
+        return spoil(world, id, Fault::STREAM_CAPTURE_UNSUPPORTED);
     }
     forbid(world)?;
     implicit(world, stream, true)

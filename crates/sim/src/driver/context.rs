@@ -138,6 +138,7 @@ pub fn end(world: Guard, handle: Handle) -> Answer {
     for address in owned {
         allocation::release(&mut world, address);
     }
+    world.settle_pools();
     Ok(())
 }
 

@@ -128,7 +128,7 @@ pub fn duplicate(world: &mut World, graph: Handle) -> Answer<Handle> {
     for node in order {
         let (task, after) = (world.nodes[&node].task.clone(), world.nodes[&node].after.clone());
         let task = match task {
-            Task::Child(child, _) if child != Handle::NULL => owned_copy(world, child)?,
+            Task::Child(child, _) => owned_copy(world, child)?,
             other => other,
         };
         let after = after.iter().map(|e| Edge { from: copies[&e.from], data: e.data }).collect();
@@ -195,10 +195,7 @@ impl Parts {
         for handle in &order {
             let node = known(&world.nodes, *handle)?;
             let task = match &node.task {
-                // a launch that was captured brings its parts along
-                Task::Child(child, _) if *child != Handle::NULL => {
-                    Task::Child(*child, Arc::new(Parts::of(world, *child)?))
-                }
+                Task::Child(child, _) => Task::Child(*child, Arc::new(Parts::of(world, *child)?)),
                 other => other.clone(),
             };
             let place = |e: &Edge| order.iter().position(|n| *n == e.from);
@@ -252,6 +249,15 @@ impl Parts {
             old.task = new.task;
         }
         Ok(())
+    }
+
+    /// A node that no kernel can launch: all but kernels, copies, sets and graphs of these.
+    pub fn unfit_for_device(&self) -> Option<Handle> {
+        self.0.iter().find_map(|part| match &part.task {
+            Task::Kernel(_) | Task::Copy(_) | Task::Set(_) => None,
+            Task::Child(_, parts) => parts.unfit_for_device(),
+            _ => Some(part.node),
+        })
     }
 
     /// Addresses of memory that launches allocate, here and in children.

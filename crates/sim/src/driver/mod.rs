@@ -15,6 +15,7 @@ pub mod fault;
 pub mod graph;
 pub mod lifecycle;
 pub mod object;
+pub mod pool;
 pub mod range;
 pub mod shape;
 pub mod stream;

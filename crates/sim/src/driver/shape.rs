@@ -73,7 +73,25 @@ const DEVICE: u32 = 2;
 const ARRAY: u32 = 3;
 const ANY: u32 = 4;
 
+fn name(kind: u32) -> &'static str {
+    match kind {
+        HOST => "HOST",
+        DEVICE => "DEVICE",
+        ARRAY => "ARRAY",
+        _ => "UNIFIED",
+    }
+}
+
 impl Plane3D {
+    /// Its kind; for an address of any kind, which one it is.
+    fn place(&self, world: &World) -> u32 {
+        match self.kind {
+            ANY if super::allocation::find(world, self.device).is_some_and(|(_, a)| a.on_device()) => DEVICE,
+            ANY => HOST,
+            kind => kind,
+        }
+    }
+
     /// A line of bytes.
     pub fn line(side: Side, start: u64) -> Self {
         match side {
@@ -133,6 +151,28 @@ impl Copy3D {
 
     pub fn extent(&self) -> Extent {
         Extent { width: self.width, height: self.height, depth: self.depth }
+    }
+
+    /// Where it comes from and goes to, in letters: host, device, array.
+    pub fn way(&self, world: &World) -> String {
+        let [from, to] = [self.from, self.to].map(|p| match p.place(world) {
+            ARRAY => 'A',
+            HOST => 'H',
+            _ => 'D',
+        });
+        format!("{from}to{to}")
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.width.saturating_mul(self.height).saturating_mul(self.depth)
+    }
+
+    /// Of both ends: the kind as it was given and the one that it is, array, host and device address, and the place.
+    pub fn sides(&self, world: &World) -> [(&'static str, &'static str, [u64; 3], [u64; 6]); 2] {
+        [self.from, self.to].map(|p| {
+            let [x, y, z] = p.at;
+            (name(p.kind), name(p.place(world)), [p.array.0, p.host, p.device], [x, y, z, p.pitch, p.rows, p.level])
+        })
     }
 
     /// Where it goes to and comes from.

@@ -35,7 +35,7 @@ pub enum Task {
     Copy(Box<Copy3D>),
     Set(Set),
     Host(HostFunction, Data),
-    /// All of another graph: what the node owns, and the graph under which it is asked for.
+    /// All of another graph: what a node owns (NULL for a launch), and its nodes once they can be launched.
     Child(Handle, Arc<Parts>),
     Empty,
     Wait(Handle),

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::fault::{Answer, Fault};
 use super::graph::{Executable, Graph, Node};
 use super::object::Object;
+use super::pool::Pool;
 use super::range::{Mapping, Memory};
 use super::stream::{Data, Event, HostFunction, Stream};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +41,7 @@ pub struct World {
     pub modules: BTreeMap<Handle, Module>,
     pub libraries: BTreeMap<Handle, Library>,
     pub functions: BTreeMap<Handle, Function>,
-    pub pools: BTreeMap<Handle, super::allocation::Pool>,
+    pub pools: BTreeMap<Handle, Pool>,
     /// Of each device for which the program set one.
     pub chosen_pools: BTreeMap<i32, Handle>,
     pub arrays: BTreeMap<Handle, super::allocation::Array>,
@@ -136,6 +137,21 @@ impl World {
     pub fn new_handle(&mut self) -> Handle {
         self.last_handle += 1;
         Handle(0x4000_0000_0000 + self.last_handle * 0x100)
+    }
+
+    /// A pool that the program has, and the bytes in use of its device.
+    pub fn pool(&mut self, handle: Handle) -> Option<(&mut Pool, &mut u64)> {
+        let pool = self.pools.get_mut(&handle).filter(|pool| !pool.destroyed)?;
+        let in_use = self.used.entry(pool.device).or_default();
+        Some((pool, in_use))
+    }
+
+    /// The program has waited for a stream, an event or a context.
+    pub fn settle_pools(&mut self) {
+        for pool in self.pools.values_mut() {
+            pool.settle(self.used.entry(pool.device).or_default());
+        }
+        self.pools.retain(|_, pool| !pool.destroyed || pool.held > 0);
     }
 
     /// The place of one more operation, context or allocation in the order of all.

@@ -199,7 +199,7 @@ written!(cuGraphChildGraphNodeGetGraph, crate::api::graph_nodes::cuGraphChildGra
 written!(cuGraphClone, crate::api::graphs::cuGraphClone);
 written!(cuGraphConditionalHandleCreate, crate::api::graph_memory::cuGraphConditionalHandleCreate);
 written!(cuGraphCreate, crate::api::graphs::cuGraphCreate);
-written!(cuGraphDebugDotPrint, crate::api::graphs::cuGraphDebugDotPrint);
+written!(cuGraphDebugDotPrint, crate::api::graph_dot::cuGraphDebugDotPrint);
 written!(cuGraphDestroy, crate::api::graphs::cuGraphDestroy);
 written!(cuGraphDestroyNode, crate::api::graphs::cuGraphDestroyNode);
 written!(cuGraphEventRecordNodeGetEvent, crate::api::graph_nodes::cuGraphEventRecordNodeGetEvent);

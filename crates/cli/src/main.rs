@@ -18,7 +18,7 @@ use clap::{CommandFactory, Parser};
 use cutap_collect::{DumpOptions, Embedded, Error, OWN_FAILURE, Switch};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
-use words::{Command, Inspect, What, Words};
+use words::{Cli, Command, Inspect, What};
 
 /// Built and embedded by build.rs.
 const EMBEDDED: Embedded = Embedded {
@@ -34,12 +34,12 @@ const HOOK_HEADER: &str = include_str!("../../hook/include/cutap_hook.h");
 fn main() -> ExitCode {
     cutap_collect::file_size_limit_is_an_error();
     cutap_collect::raise_file_limit();
-    let words = match Words::try_parse() {
+    let words = match Cli::try_parse() {
         Ok(words) => words,
         Err(e) => {
             let arguments: Vec<String> =
                 std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
-            let command = arguments.first().filter(|c| Words::command().find_subcommand(c).is_some());
+            let command = arguments.first().filter(|c| Cli::command().find_subcommand(c).is_some());
             match refusal::sentence(&e, command.map(String::as_str), &arguments) {
                 Some(sentence) => say(&sentence),
                 None if e.use_stderr() => {
@@ -66,9 +66,9 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), Error> {
     match command {
-        Command::Trace(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
-        Command::Record(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
-        Command::Run(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
+        Command::Trace(words) => cutap_collect::trace(EMBEDDED, &words.into())?.exit_like(),
+        Command::Record(words) => cutap_collect::trace(EMBEDDED, &words.into())?.exit_like(),
+        Command::Run(words) => cutap_collect::trace(EMBEDDED, &words.into())?.exit_like(),
         Command::HookHeader => print(HOOK_HEADER),
         Command::Env(words) => {
             let exports = cutap_collect::env(EMBEDDED, &words.into())?;

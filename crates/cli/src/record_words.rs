@@ -1,9 +1,9 @@
 //! The words of `cutap record`, and what they turn into.
 
-use crate::stack_words::StackWords;
-use crate::when_words::{Range, WhenFull};
+use crate::stack_words::StackArgs;
+use crate::when_words::{OverflowArgs, Range};
 use clap::Args;
-use cutap_collect::{Form, TraceOptions};
+use cutap_collect::{OutputFormat, TraceOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -27,12 +27,12 @@ pub struct Record {
     #[arg(long)]
     no_follow: bool,
     #[command(flatten)]
-    when_full: WhenFull,
+    when_full: OverflowArgs,
     /// When to record: profiler, from cuProfilerStart to cuProfilerStop in each process (of the runtime too)
     #[arg(long, value_name = "WHEN")]
     range: Option<Range>,
     #[command(flatten)]
-    stack: StackWords,
+    stack: StackArgs,
     /// Use and keep this run folder
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
@@ -49,7 +49,7 @@ impl From<Record> for TraceOptions {
         let mut program = words.program;
         let args = program.split_off(1);
         TraceOptions {
-            form: Form::default(),
+            form: OutputFormat::default(),
             record: true,
             filter: words.filter,
             output: words.output,

@@ -1,7 +1,7 @@
 //! The words of `cutap run`, and what they turn into.
 
 use clap::Args;
-use cutap_collect::{Form, Full, TraceOptions};
+use cutap_collect::{OutputFormat, OverflowPolicy, TraceOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ impl From<Run> for TraceOptions {
         let mut program = words.program;
         let args = program.split_off(1);
         TraceOptions {
-            form: Form { quiet: true, ..Form::default() },
+            form: OutputFormat { quiet: true, ..OutputFormat::default() },
             record: false,
             filter: None,
             output: None,
@@ -36,7 +36,7 @@ impl From<Run> for TraceOptions {
             no_follow: words.no_follow,
             range: false,
             stacks: None,
-            full: Full::default(),
+            full: OverflowPolicy::default(),
             dump_modules: None,
             run: None,
             hooks: words.hooks,

@@ -8,7 +8,7 @@ const OUTERMOST: &str = "<outermost>";
 
 /// Of which calls the caller's stack is kept.
 #[derive(Debug, Args)]
-pub struct StackWords {
+pub struct StackArgs {
     /// Keep the caller's stack of these calls too, as in -e by names, layers and libraries; without FILTER of each call that
     /// the program itself makes
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = OUTERMOST)]
@@ -18,7 +18,7 @@ pub struct StackWords {
     stack_size: StackSize,
 }
 
-impl StackWords {
+impl StackArgs {
     /// What they mean.
     pub fn stacks(self) -> Option<Stacks> {
         let size = self.stack_size;

@@ -3,17 +3,19 @@
 
 use crate::export_words::Export;
 use crate::report_words::Report;
-use crate::stack_words::StackWords;
-use crate::when_words::{Range, WhenFull};
+use crate::stack_words::StackArgs;
+use crate::when_words::{OverflowArgs, Range};
 use clap::{Args, Parser, Subcommand};
-use cutap_collect::{CollectorOptions, EnvOptions, Form, Full, RecoverOptions, ShowOptions, TraceOptions};
+use cutap_collect::{
+    CollectorOptions, EnvOptions, OutputFormat, OverflowPolicy, RecoverOptions, ShowOptions, TraceOptions,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// strace + ltrace for CUDA: every call of toolkit libraries, runtimes and driver of an unmodified program.
 #[derive(Debug, Parser)]
 #[command(name = "cutap", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
-pub struct Words {
+pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -58,7 +60,7 @@ pub enum Command {
 
 /// Which events, in which form.
 #[derive(Debug, Args)]
-pub struct Looks {
+pub struct OutputArgs {
     /// Print only these: names with *, layers (library, runtime, driver, lookup), libraries, ! for not
     #[arg(short = 'e', long = "only", value_name = "FILTER")]
     filter: Option<String>,
@@ -73,9 +75,9 @@ pub struct Looks {
     json: bool,
 }
 
-impl Looks {
-    fn form(&self) -> Form {
-        Form { json: self.json, summary: self.summary, quiet: false, counts: self.counts }
+impl OutputArgs {
+    fn form(&self) -> OutputFormat {
+        OutputFormat { json: self.json, summary: self.summary, quiet: false, counts: self.counts }
     }
 }
 
@@ -83,7 +85,7 @@ impl Looks {
 #[derive(Debug, Args)]
 pub struct Trace {
     #[command(flatten)]
-    looks: Looks,
+    looks: OutputArgs,
     /// Write to FILE, not to standard error; %p, %h, %q{NAME} in it as in record
     #[arg(short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
@@ -97,7 +99,7 @@ pub struct Trace {
     #[arg(long, value_name = "WHEN")]
     range: Option<Range>,
     #[command(flatten)]
-    stack: StackWords,
+    stack: StackArgs,
     /// Keep each cubin, PTX and fatbin that the program loads in DIR
     #[arg(long, value_name = "DIR")]
     dump_modules: Option<PathBuf>,
@@ -130,7 +132,7 @@ impl From<Trace> for TraceOptions {
             range: words.range.is_some(),
             stacks: words.stack.stacks(),
             dump_modules: words.dump_modules,
-            full: Full::from_words(words.lossy, None),
+            full: OverflowPolicy::from_words(words.lossy, None),
             run: words.run,
             hooks: words.hooks,
             program: program.remove(0),
@@ -152,9 +154,9 @@ pub struct Env {
     #[arg(long)]
     sim: bool,
     #[command(flatten)]
-    when_full: WhenFull,
+    when_full: OverflowArgs,
     #[command(flatten)]
-    stack: StackWords,
+    stack: StackArgs,
     /// Load this hook library, which may change calls; several work in this order
     #[arg(long = "hook", value_name = "FILE")]
     hooks: Vec<PathBuf>,
@@ -181,7 +183,7 @@ impl From<Env> for EnvOptions {
 #[derive(Debug, Args)]
 pub struct Show {
     #[command(flatten)]
-    looks: Looks,
+    looks: OutputArgs,
     /// The run folder, or a recording
     #[arg(value_name = "DIR")]
     run: PathBuf,
@@ -284,7 +286,7 @@ pub struct Api {
 #[derive(Debug, Args)]
 pub struct Collect {
     #[command(flatten)]
-    looks: Looks,
+    looks: OutputArgs,
     #[arg(long)]
     run: PathBuf,
     #[arg(long)]
@@ -306,7 +308,7 @@ pub struct Collect {
 impl From<Collect> for CollectorOptions {
     fn from(words: Collect) -> CollectorOptions {
         CollectorOptions {
-            form: Form { quiet: words.quiet, ..words.looks.form() },
+            form: OutputFormat { quiet: words.quiet, ..words.looks.form() },
             filter: words.looks.filter,
             run: words.run,
             record: words.record,

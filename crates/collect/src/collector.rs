@@ -5,18 +5,18 @@
 use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice_on_file, reason};
 use crate::filter::filter;
-use crate::inherited::open_descriptors;
-use crate::line::Line;
-use crate::outlive::Outliving;
-use crate::output::{Form, look_at_programs, output_to};
+use crate::foreground_channel::Line;
+use crate::lingering::Outliving;
+use crate::output::{OutputFormat, output_to, scan_executables};
 use crate::record::Recorder;
 use crate::recover::damaged_parts;
-use crate::spool::{Lines, Spool};
+use crate::replayable_pipe::{Lines, Spool};
+use crate::retention::Trim;
+use crate::startup_state::open_descriptors;
 use crate::stays;
-use crate::sums::Sums;
-use crate::trim::Trim;
+use crate::summary_checkpoint::CallStats;
 use cutap_report::Output;
-use cutap_trace::{Event, Follow, FollowOptions, Rate, short_of};
+use cutap_trace::{Event, EventReader, Rate, ReaderOptions, short_of};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
 use std::fs::File;
@@ -34,7 +34,7 @@ pub struct CollectorOptions {
     /// The filter's text.
     pub filter: Option<String>,
     /// How to print.
-    pub form: Form,
+    pub form: OutputFormat,
     /// Do not print: put what the rings hold into a recording.
     pub record: bool,
     /// Remove the run folder if the front process is gone at the end.
@@ -61,13 +61,13 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         let run = options.run.display();
         return Err(Error::own(format!("another collector drains {run}; cutap show {run} prints what is there")));
     }
-    let mut work: Box<dyn Work> = match options.record {
+    let mut work: Box<dyn Drain> = match options.record {
         true => {
             begin(options, &mut line)?;
             Box::new(recording(options)?)
         }
         false => {
-            let printing = Printing::new(options, &page)?;
+            let printing = LiveTrace::new(options, &page)?;
             begin(options, &mut line)?;
             Box::new(printing)
         }
@@ -190,7 +190,7 @@ fn begin(options: &CollectorOptions, line: &mut Line) -> Result<()> {
 }
 
 /// What is done with what the rings hold.
-trait Work {
+trait Drain {
     /// Does it with what is there; with `last`, with all of it.
     fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
     /// What comes at the end.
@@ -216,8 +216,8 @@ struct Round {
 /// With the length of what was printed: it ends there.
 const OVER: u64 = 1 << 63;
 
-struct Printing {
-    follow: Follow,
+struct LiveTrace {
+    follow: EventReader,
     output: Box<dyn Output>,
     /// Where the next byte is written, if that is a file.
     file: Option<File>,
@@ -230,16 +230,16 @@ struct Printing {
     /// The run folder.
     run: PathBuf,
     /// Where sums are kept for a collector in our place.
-    sums: Option<Sums>,
+    sums: Option<CallStats>,
 }
 
-impl Printing {
-    fn new(options: &CollectorOptions, page: &Page) -> Result<Printing> {
+impl LiveTrace {
+    fn new(options: &CollectorOptions, page: &Page) -> Result<LiveTrace> {
         let filter = filter(options.filter.as_deref())?;
         let file = io::stdout().as_fd().try_clone_to_owned().map(File::from).ok();
         let file = file.filter(|f| f.metadata().is_ok_and(|m| m.is_file()));
         let mut follow =
-            FollowOptions { consume: true, filter, decode: !options.form.summary, ..FollowOptions::default() };
+            ReaderOptions { consume: true, filter, decode: !options.form.summary, ..ReaderOptions::default() };
         let mut go_on = options.again && !options.form.summary;
         if go_on {
             let (ticks, bytes) = page.printed_before();
@@ -265,13 +265,13 @@ impl Printing {
             None => Box::new(io::stdout()),
         };
         let mut output = output_to(options.form, options.again, to);
-        let sums = options.form.summary.then(|| Sums::new(&options.run));
-        let kept = sums.as_ref().filter(|_| options.again).and_then(Sums::read);
+        let sums = options.form.summary.then(|| CallStats::new(&options.run));
+        let kept = sums.as_ref().filter(|_| options.again).and_then(CallStats::read);
         if let Some((ticks, _)) = kept.filter(|(_, kept)| output.take_over(kept)) {
             (follow.printed, go_on) = (ticks, true);
         }
-        let follow = Follow::open(&options.run, follow)?;
-        let mut printing = Printing { follow, output, file, go_on, spool, over, run: options.run.clone(), sums };
+        let follow = EventReader::open(&options.run, follow)?;
+        let mut printing = LiveTrace { follow, output, file, go_on, spool, over, run: options.run.clone(), sums };
         printing.keep(true);
         Ok(printing)
     }
@@ -298,7 +298,7 @@ impl Printing {
     }
 }
 
-impl Work for Printing {
+impl Drain for LiveTrace {
     fn round(&mut self, last: bool, page: &Page) -> Result<Round> {
         let (mut round, mut beat, output) = (Round::default(), monotonic_ns(), &mut self.output);
         round.more = self.follow.poll(last, &mut |event: &Event| {
@@ -333,7 +333,7 @@ impl Work for Printing {
         if self.go_on {
             end.chunks_taken = 0;
         }
-        look_at_programs(&mut end);
+        scan_executables(&mut end);
         // Whoever started the program says that the loader could not.
         if !crate::hooks::began(&self.run) {
             (end.filtered, end.unseen.entered) = (None, None);
@@ -358,7 +358,7 @@ fn recording(options: &CollectorOptions) -> Result<Recorder> {
         .map_err(|e| Error::own(format!("cannot write the recording: {}; write to another place with -o", reason(&e))))
 }
 
-impl Work for Recorder {
+impl Drain for Recorder {
     fn round(&mut self, last: bool, page: &Page) -> Result<Round> {
         if !last && page.is_flight_recorder() {
             return Ok(Round::default());

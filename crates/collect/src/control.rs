@@ -3,8 +3,8 @@
 //! Whoever drains holds a lock on it, so that there are never two.
 
 use crate::error::{Result, cannot};
-use crate::full::Full;
-use crate::stacks::Kept;
+use crate::overflow_policy::OverflowPolicy;
+use crate::stacks::StackCapture;
 use cutap_trace::{Filter, open_file};
 use cutap_wire::control::{self, Control};
 use std::fs::{File, OpenOptions};
@@ -28,7 +28,7 @@ pub struct Wanted<'a> {
     /// Keep module images.
     pub dump_modules: bool,
     /// What a thread does whose ring is full.
-    pub full: Full,
+    pub full: OverflowPolicy,
     /// Record nothing: only hooks work.
     pub only_hooks: bool,
     /// Record between cuProfilerStart and cuProfilerStop only.
@@ -38,13 +38,13 @@ pub struct Wanted<'a> {
     /// Times and numbers of calls are wanted, and no arguments.
     pub summary: bool,
     /// Stacks that are kept.
-    pub stacks: &'a Kept,
+    pub stacks: &'a StackCapture,
 }
 
 /// The page of a new run; refused before its folder is made.
 pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     // A flight recorder keeps the calls that were asked for as long as it can: nothing else takes their room.
-    let tracked = !wanted.count && !wanted.summary && !matches!(wanted.full, Full::Overwrite(_));
+    let tracked = !wanted.count && !wanted.summary && !matches!(wanted.full, OverflowPolicy::Overwrite(_));
     let recorded = wanted.filter.recorded(tracked);
     let rules = if wanted.only_hooks { "-* * *\n" } else { &recorded };
     fits(rules)?;
@@ -53,8 +53,8 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::CXX_NAMES, wanted.filter.wants_cxx()),
         (control::NO_FOLLOW, wanted.no_follow),
         (control::DUMP_MODULES, wanted.dump_modules),
-        (control::LOSSY, wanted.full == Full::Drop),
-        (control::FLIGHT, matches!(wanted.full, Full::Overwrite(_))),
+        (control::LOSSY, wanted.full == OverflowPolicy::Drop),
+        (control::FLIGHT, matches!(wanted.full, OverflowPolicy::Overwrite(_))),
         (control::RANGE, wanted.range),
         (control::COUNT, wanted.count),
         (control::STACK_OUTERMOST, wanted.stacks.outermost),

@@ -4,9 +4,9 @@
 use crate::control::Page;
 use crate::error::{Error, Result, cannot};
 use crate::folder::own_uid;
+use crate::output_file;
 use crate::record::Recorder;
-use crate::written;
-use cutap_trace::{Follow, FollowOptions, living};
+use cutap_trace::{EventReader, ReaderOptions, living};
 use cutap_wire::control::{ALIVE, ENV_RUN, FILE};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -113,11 +113,11 @@ pub fn dump(options: &DumpOptions) -> Result<()> {
             run.display()
         )));
     }
-    drop(Follow::open(&run, FollowOptions::default())?);
+    drop(EventReader::open(&run, ReaderOptions::default())?);
     let advice = "give a new file that you may write with -o FILE";
     let made = |e| cannot("write the recording to", path, &e, advice);
     let file = File::create_new(path).map_err(made)?;
-    written::lock(&file);
+    output_file::lock(&file);
     let begin = || file.set_len(0).and_then(|()| (&file).rewind()).and_then(|()| file.try_clone());
     let mut recorder;
     // Who would write over a chunk waits a moment.

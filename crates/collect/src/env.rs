@@ -6,9 +6,9 @@ use crate::environment::Variables;
 use crate::error::Result;
 use crate::filter::filter;
 use crate::folder;
-use crate::full::Full;
 use crate::hooks;
-use crate::stacks::{Kept, Stacks};
+use crate::overflow_policy::OverflowPolicy;
+use crate::stacks::{StackCapture, Stacks};
 use crate::unpack::{Embedded, unpack};
 use crate::unseen::Outer;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct EnvOptions {
     /// Use the simulated driver.
     pub sim: bool,
     /// What a thread does whose ring is full.
-    pub full: Full,
+    pub full: OverflowPolicy,
     /// Keep stacks of these.
     pub stacks: Option<Stacks>,
     /// Hook libraries, in their order.
@@ -35,7 +35,7 @@ pub struct EnvOptions {
 /// Makes the run folder; the lines for `eval`.
 pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let filter = filter(options.filter.as_deref())?;
-    let stacks = options.stacks.as_ref().map_or(Ok(Kept::default()), Stacks::kept)?;
+    let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::kept)?;
     if options.sim {
         crate::simulated::check()?;
     }

@@ -1,13 +1,13 @@
 //! `cutap export`: a run in the format of another program. It only reads.
 
-use crate::beside::write_all;
 use crate::error::{Error, Result, cannot, say};
 use crate::filter::filter;
-use crate::output::look_at_programs;
+use crate::output::scan_executables;
+use crate::output_file::{self, is_of_a_run, same};
+use crate::reader_thread::write_all;
 use crate::show::{readable, say_counted, whole};
-use crate::written::{self, is_of_a_run, same};
 use cutap_report::{Chrome, Json, Output, Perfetto, end_notes};
-use cutap_trace::{Follow, FollowOptions};
+use cutap_trace::{EventReader, ReaderOptions};
 use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub struct ExportOptions {
 pub fn export(options: &ExportOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     readable(&options.run)?;
-    let mut follow = Follow::open(&options.run, FollowOptions { filter, ..FollowOptions::default() })?;
+    let mut follow = EventReader::open(&options.run, ReaderOptions { filter, ..ReaderOptions::default() })?;
     let advice = "give a file that you may write";
     let fail = |e| cannot("write the export to", &options.output, &e, advice);
     if same(&options.run, &options.output) {
@@ -58,7 +58,7 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     let mut output = output(options.format, file);
     let written = write_all(&mut follow, &mut *output)?;
     let mut end = follow.end();
-    look_at_programs(&mut end);
+    scan_executables(&mut end);
     let ended = written.and_then(|()| output.end(&end));
     let whole = whole(&options.run, end.recording.clone(), end.damaged);
     match ended {
@@ -81,13 +81,13 @@ fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
             "cannot write the export to {path}: it is a file of a run folder, which a program may be using; give another file"
         )));
     }
-    let _first = written::reader_of(path, "it is written when somebody does");
+    let _first = output_file::reader_of(path, "it is written when somebody does");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(&fail)?;
     // A pipe or a device has nothing that would be lost.
     if !file.metadata().is_ok_and(|data| data.is_file()) {
         return Ok(file);
     }
-    if !written::lock(&file) {
+    if !output_file::lock(&file) {
         let path = path.display();
         return Err(Error::own(format!(
             "cannot write the export to {path}: another cutap is writing to it; give another file"

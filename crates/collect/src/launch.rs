@@ -2,9 +2,9 @@
 //! that it would have had without us, and the signals that it would get. Between fork and exec only system calls are made.
 
 use crate::error::{Error, Result};
-use crate::inherited::{Inherited, restore_file_limit};
 use crate::program::Program;
 use crate::signals::Mask;
+use crate::startup_state::{Inherited, restore_file_limit};
 use std::ffi::{CString, OsString};
 use std::io::Read;
 use std::os::fd::{FromRawFd, IntoRawFd};

@@ -1,6 +1,6 @@
 //! What `record` says at its end of what is not in its file, in the words of a trace. It reads no call.
 
-use crate::output::look_at_programs;
+use crate::output::scan_executables;
 use cutap_report::end_notes;
 use cutap_trace::noticed;
 use cutap_wire::count;
@@ -23,6 +23,6 @@ pub fn not_recorded(run: &Path, is_over: bool) -> Vec<String> {
     end.unseen.entered = end.unseen.entered.filter(|_| is_over);
     end.counts.retain(|count| !OF_SHOWING.contains(&count.reason));
     end.gaps.retain(|gap| !OF_SHOWING.contains(&gap.reason));
-    look_at_programs(&mut end);
+    scan_executables(&mut end);
     end_notes(&end)
 }

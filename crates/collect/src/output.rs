@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// How to print.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Form {
+pub struct OutputFormat {
     /// One JSON object a line.
     pub json: bool,
     /// A summary of each function instead of each call.
@@ -20,7 +20,7 @@ pub struct Form {
     pub counts: bool,
 }
 
-impl Form {
+impl OutputFormat {
     /// Lines come while the program runs.
     pub fn is_live(self) -> bool {
         !(self.summary || self.quiet || self.counts)
@@ -28,12 +28,12 @@ impl Form {
 }
 
 /// The output of this form on standard output; with `again`, behind what another has written there.
-pub fn output(form: Form, again: bool) -> Box<dyn Output> {
+pub fn output(form: OutputFormat, again: bool) -> Box<dyn Output> {
     output_to(form, again, Box::new(stdout()))
 }
 
 /// The same, on its way to standard output.
-pub fn output_to(form: Form, again: bool, to: Box<dyn Write + Send>) -> Box<dyn Output> {
+pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> Box<dyn Output> {
     let colour = colour();
     let out = BufWriter::with_capacity(1 << 16, to);
     if form.quiet {
@@ -61,7 +61,7 @@ fn is_set(name: &str) -> bool {
 }
 
 /// Adds what only the programs' files can tell: toolkit libraries that were linked into them.
-pub fn look_at_programs(end: &mut End) {
+pub fn scan_executables(end: &mut End) {
     let mut seen = BTreeSet::new();
     for process in &end.processes {
         if seen.insert(process.exe.clone()) {

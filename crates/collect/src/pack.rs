@@ -2,8 +2,8 @@
 //! name and then put in its place, so that at every moment one whole file is there.
 
 use crate::error::{Error, Result, cannot, reason, say};
+use crate::output_file;
 use crate::show::without_end;
-use crate::written;
 use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, pack, walk};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -89,7 +89,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         return no("it has a second name (a hard link), which would keep the old file; copy it first");
     }
     // It would go on with a file that has no name any more.
-    if !ours && !written::lock(&file) {
+    if !ours && !output_file::lock(&file) {
         return no("a collector is at work on it; pack it when that has ended");
     }
     let mut blocks: Vec<(Block, Vec<u8>)> = Vec::new();

@@ -2,7 +2,7 @@
 //! name, and both get their names when the program has started: a start that is refused changes neither.
 
 use crate::error::{Error, Result, cannot, reason, say};
-use crate::written::{is_locked, is_recording, lock};
+use crate::output_file::{is_locked, is_recording, lock};
 use std::fs::{File, OpenOptions, metadata, remove_file, rename};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};

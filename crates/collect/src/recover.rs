@@ -3,10 +3,10 @@
 
 use crate::control::Page;
 use crate::error::{Error, Result, cannot, say};
+use crate::output_file;
 use crate::record::{Look, Recorder};
 use crate::show::{read_by_another, readable};
-use crate::written;
-use cutap_trace::{Follow, FollowOptions, damaged, short_of};
+use cutap_trace::{EventReader, ReaderOptions, damaged, short_of};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
         )));
     }
     // Whether it is a run folder at all, and of this version.
-    drop(Follow::open(run, FollowOptions::default())?);
+    drop(EventReader::open(run, ReaderOptions::default())?);
     // Two that write down the same calls would spoil each other's file. A folder that may only be read has
     // no collector of ours.
     let page = Page::open(run).ok();
@@ -51,11 +51,11 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
             // A link that leads nowhere is there, and what it leads to is not.
             let file = File::create_new(path)
                 .map_err(|e| made(if e.kind() == ErrorKind::AlreadyExists { not_there } else { e }))?;
-            written::lock(&file);
+            output_file::lock(&file);
             Recorder::begin(run, file, false).map_err(made)?
         }
         Err(e) => return Err(made(e)),
-        Ok(file) if !written::lock(&file) => {
+        Ok(file) if !output_file::lock(&file) => {
             let path = path.display();
             return Err(Error::own(format!("cannot add to {path}: another cutap is writing to it; {advice}")));
         }

@@ -2,13 +2,13 @@
 
 use crate::error::{Error, Result, reason, say};
 use crate::filter::filter;
-use crate::output::{colour, look_at_programs};
+use crate::output::{colour, scan_executables};
 use crate::show::{readable, say_counted, whole};
 use cutap_report::{
-    BY, By, Chains, Folded, Groups, Leaks, Paths, Streams, Tables, Tree, Weight, end_line, end_notes, raw_report,
-    write_table, write_table_json,
+    BY, By, CallPaths, CallTree, Folded, Groups, Leaks, Streams, Tables, Tree, Weight, end_line, end_notes,
+    undecoded_report, write_table, write_table_json,
 };
-use cutap_trace::{Calls, End, Event, Filter, Follow, FollowOptions, Scan};
+use cutap_trace::{Aggregator, CallSink, End, Event, EventReader, Filter, ReaderOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -117,10 +117,10 @@ pub fn report(options: &ReportOptions) -> Result<()> {
         }
         Ask::Raw => {
             let end = read(follow(options, filter, &mut |_| ())?);
-            out.write_all(raw_report(&end).as_bytes())
+            out.write_all(undecoded_report(&end).as_bytes())
         }
         Ask::Tree | Ask::Callers(_) | Ask::Errors | Ask::Sync => {
-            let mut paths = Paths::default();
+            let mut paths = CallTree::default();
             let end = read(scan(options, &filter, &mut paths)?);
             chains(options, &paths.chains(), &mut out)?.and_then(|()| close(options, &end, &mut out))
         }
@@ -142,7 +142,7 @@ fn table(options: &ReportOptions, tables: &Tables, end: &End, out: &mut dyn Writ
 }
 
 /// What is read off the chains of calls. The outer result is a question that has no answer.
-fn chains(options: &ReportOptions, chains: &Chains, out: &mut dyn Write) -> Result<io::Result<()>> {
+fn chains(options: &ReportOptions, chains: &CallPaths, out: &mut dyn Write) -> Result<io::Result<()>> {
     let (groups, none) = match &options.ask {
         Ask::Tree => return Ok(tree(options, &Tree::down(chains), out)),
         Ask::Callers(function) if function.is_empty() => {
@@ -179,8 +179,8 @@ fn named(asked: &str, name: &str) -> bool {
 }
 
 /// Reads all calls without their arguments.
-fn scan(options: &ReportOptions, filter: &Filter, calls: &mut dyn Calls) -> Result<End> {
-    let mut scan = Scan::open(&options.run, filter)?;
+fn scan(options: &ReportOptions, filter: &Filter, calls: &mut dyn CallSink) -> Result<End> {
+    let mut scan = Aggregator::open(&options.run, filter)?;
     let end = scan.run(calls);
     Ok(end)
 }
@@ -190,11 +190,11 @@ fn follow(options: &ReportOptions, filter: Filter, sink: &mut dyn FnMut(&Event))
     read_all(&mut open(options, filter)?, sink)
 }
 
-fn open(options: &ReportOptions, filter: Filter) -> Result<Follow> {
-    Ok(Follow::open(&options.run, FollowOptions { filter, ..FollowOptions::default() })?)
+fn open(options: &ReportOptions, filter: Filter) -> Result<EventReader> {
+    Ok(EventReader::open(&options.run, ReaderOptions { filter, ..ReaderOptions::default() })?)
 }
 
-fn read_all(follow: &mut Follow, sink: &mut dyn FnMut(&Event)) -> Result<End> {
+fn read_all(follow: &mut EventReader, sink: &mut dyn FnMut(&Event)) -> Result<End> {
     follow.poll(true, sink)?;
     let end = follow.end();
     for exit in &end.unfinished {
@@ -207,7 +207,7 @@ fn read_all(follow: &mut Follow, sink: &mut dyn FnMut(&Event)) -> Result<End> {
 fn close(options: &ReportOptions, end: &End, out: &mut dyn Write) -> io::Result<()> {
     if options.json {
         let mut end = end.clone();
-        look_at_programs(&mut end);
+        scan_executables(&mut end);
         return end_line(&end, out);
     }
     out.flush()?;

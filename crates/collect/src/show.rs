@@ -1,15 +1,15 @@
 //! `cutap show`: what the processes of a run left, in its folder or in a recording, while they run or after. It only reads: what it
 //! shows once it shows again the next time.
 
-use crate::beside::write_all;
 use crate::error::{Error, Result, cannot, not_ours, reason, say};
 use crate::filter::filter;
 use crate::hooks;
-use crate::output::{Form, look_at_programs, output};
+use crate::output::{OutputFormat, output, scan_executables};
+use crate::output_file;
+use crate::reader_thread::write_all;
 use crate::record::Look;
 use crate::recover::damaged_parts;
-use crate::written;
-use cutap_trace::{End, Follow, FollowOptions, Recording, Why, open_file, short_of};
+use cutap_trace::{End, EventReader, ReaderOptions, Recording, Why, open_file, short_of};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -22,26 +22,26 @@ pub struct ShowOptions {
     /// The filter's text; none wants all.
     pub filter: Option<String>,
     /// How to print.
-    pub form: Form,
+    pub form: OutputFormat,
 }
 
 /// Prints what is there to standard output. A reader that leaves is a clean end.
 pub fn show(options: &ShowOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     readable(&options.run)?;
-    let follow = FollowOptions {
+    let follow = ReaderOptions {
         consume: false,
         filter,
         decode: !(options.form.summary || options.form.counts),
-        ..FollowOptions::default()
+        ..ReaderOptions::default()
     };
-    let mut follow = Follow::open(&options.run, follow)?;
+    let mut follow = EventReader::open(&options.run, follow)?;
     let mut output = output(options.form, false);
     let written = write_all(&mut follow, &mut *output)?;
     let mut end = None;
     let ended = written.and_then(|()| output.tick(follow.horizon())).and_then(|()| {
         let end = end.insert(follow.end());
-        look_at_programs(end);
+        scan_executables(end);
         output.end(end)
     });
     let recording = end.as_ref().map_or_else(|| follow.opened().recording(), |end| end.recording.clone());
@@ -49,7 +49,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
         say_counted(&options.run, &end);
     }
-    let of_hooks = hooks::not_called(&options.run).into_iter().chain(hooks::last_words(&options.run, None));
+    let of_hooks = hooks::not_called(&options.run).into_iter().chain(hooks::crash_notes(&options.run, None));
     of_hooks.for_each(|line| say(&line));
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => whole,
@@ -70,7 +70,7 @@ pub(crate) fn readable(run: &Path) -> Result<()> {
                 "cannot read {run}: it is a pipe or a device, and a recording is not read from front to back; put it into a file"
             )));
         }
-        Ok(data) if data.is_file() && data.len() == 0 && written::is_locked(run) => {
+        Ok(data) if data.is_file() && data.len() == 0 && output_file::is_locked(run) => {
             let run = run.display();
             return Err(Error::own(format!(
                 "{run} is being written, and nothing stands in it yet; read it again later"
@@ -139,7 +139,7 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Re
     };
     let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
     let unended = matches!(cut.why, Why::Open | Why::CutOff);
-    let in_writing = unended && (written::is_locked(path) || has_its_end(path));
+    let in_writing = unended && (output_file::is_locked(path) || has_its_end(path));
     // A block that is just being written is not cut off.
     let open = cut.why == Why::Open || in_writing;
     let holes = match holes {

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::filter::filter;
-use crate::full::bytes;
+use crate::overflow_policy::bytes;
 use cutap_trace::Filter;
 use cutap_wire::control::{STACK_MOST, STACK_RULES_BYTES};
 use std::str::FromStr;
@@ -45,7 +45,7 @@ impl FromStr for StackSize {
 
 /// What the control page says of stacks.
 #[derive(Debug, Clone, Default)]
-pub struct Kept {
+pub struct StackCapture {
     /// Of calls that no other is made around, whatever they are.
     pub outermost: bool,
     /// Bytes; 0: none are kept.
@@ -56,12 +56,12 @@ pub struct Kept {
 
 impl Stacks {
     /// Refuses what cannot be decided in the target.
-    pub fn kept(&self) -> Result<Kept> {
+    pub fn kept(&self) -> Result<StackCapture> {
         let bytes = self.size.0;
-        let Some(text) = &self.filter else { return Ok(Kept { outermost: true, bytes, rules: String::new() }) };
+        let Some(text) = &self.filter else { return Ok(StackCapture { outermost: true, bytes, rules: String::new() }) };
         let of = filter(Some(text)).map_err(|e| Error::own(format!("--stack: {}", e.sentence)))?;
         let Some(why) = refused(&of) else {
-            return Ok(Kept { outermost: false, bytes, rules: of.rules().to_owned() });
+            return Ok(StackCapture { outermost: false, bytes, rules: of.rules().to_owned() });
         };
         Err(Error::own(format!("--stack={text}: {why}")))
     }

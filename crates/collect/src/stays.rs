@@ -2,7 +2,7 @@
 //! that nobody waits for it.
 
 use crate::error::say;
-use crate::line::Line;
+use crate::foreground_channel::Line;
 
 /// Processes of the run live on: a recording goes on until the last of them has ended.
 pub fn for_calls(line: &mut Line, names: &[String]) {

@@ -2,12 +2,12 @@
 //! flags in the run folder. Nothing is sent to the program, no right over it is needed but that to its run folder, and it takes
 //! no notice before its next call. What was not armed cannot be armed any more: pointers are fetched once.
 
-use crate::alone;
 use crate::control::{Page, ahead, fits};
 use crate::ctl::run_of;
 use crate::error::{Error, Result, cannot};
 use crate::filter::{filter, text_of};
-use crate::outlive::Outliving;
+use crate::lingering::Outliving;
+use crate::per_process_control;
 use cutap_printable::printable;
 use cutap_trace::{Filter, living};
 use cutap_wire::control::{
@@ -68,7 +68,7 @@ pub fn switch(who: &str, all: bool, what: &Switch) -> Result<String> {
     };
     // The run's first: what takes its own page meanwhile begins as that, and all others have one by now.
     let (pages, own) = match pid {
-        Some(pid) => alone::pages(&page, pid)?,
+        Some(pid) => per_process_control::pages(&page, pid)?,
         None => (vec![Page::open(&run)?].into_iter().chain(page.own_pages()).collect(), 0),
     };
     let own = (own, pid.map_or(0, ahead));
@@ -206,7 +206,7 @@ fn state_of(page: &Page) -> &'static str {
 /// How it stands with the run, and with each process that it does not stand so with; or with one process.
 fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
     let own = page.own_pages();
-    let one = pid.and_then(|pid| alone::find(&own, pid).into_iter().next());
+    let one = pid.and_then(|pid| per_process_control::find(&own, pid).into_iter().next());
     let (state, filter) =
         one.map_or_else(|| (state_of(page), text_of(&page.rules())), |p| (state_of(p), text_of(&p.rules())));
     let collector = match page.collector_state() {
@@ -233,7 +233,7 @@ fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
                     true => String::new(),
                     false => format!("{number} in its name space, "),
                 };
-                let own = alone::find(&own, *pid).into_iter().next();
+                let own = per_process_control::find(&own, *pid).into_iter().next();
                 let differs = own.filter(|p| (state_of(p), p.rules()) != (state_of(page), page.rules()));
                 let differs = differs.map(|p| format!("; {}; filter: {}", state_of(p), text_of(&p.rules())));
                 writeln!(text, "process: {pid} ({own_number}running){}", differs.unwrap_or_default())

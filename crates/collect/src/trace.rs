@@ -6,21 +6,21 @@ use crate::control::{self, Wanted};
 use crate::environment::Variables;
 use crate::error::{Error, OWN_FAILURE, Result, cannot, say};
 use crate::filter::filter;
-use crate::front::{self, Ended};
-use crate::full::Full;
+use crate::foreground::{self, ExitKind};
 use crate::hooks::{self, Hooks};
-use crate::inherited::Inherited;
-use crate::keeper::{Keeper, ready};
 use crate::not_recorded::not_recorded;
-use crate::output::Form;
+use crate::output::OutputFormat;
+use crate::output_file;
 use crate::output_name::expand;
+use crate::overflow_policy::OverflowPolicy;
 use crate::pack::pack_recorded;
 use crate::previous::{DEFAULT, Previous};
 use crate::program::Program;
-use crate::stacks::{Kept, Stacks};
+use crate::stacks::{StackCapture, Stacks};
+use crate::startup_state::Inherited;
+use crate::supervisor::{CollectorSupervisor, ready};
 use crate::unpack::{Embedded, unpack};
 use crate::unseen::{Outer, unseen};
-use crate::written;
 use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_trace::Filter;
 use std::cell::Cell;
@@ -36,7 +36,7 @@ pub struct TraceOptions {
     /// The filter's text; none wants all.
     pub filter: Option<String>,
     /// How to print.
-    pub form: Form,
+    pub form: OutputFormat,
     /// Do not print: put what the rings hold into a recording.
     pub record: bool,
     /// Where to print, if not on standard error; or where to record, if not to the default file. A pattern.
@@ -48,7 +48,7 @@ pub struct TraceOptions {
     /// Leave children alone.
     pub no_follow: bool,
     /// What a thread does whose ring is full.
-    pub full: Full,
+    pub full: OverflowPolicy,
     /// Record between cuProfilerStart and cuProfilerStop only.
     pub range: bool,
     /// Keep stacks of these.
@@ -67,7 +67,7 @@ pub struct TraceOptions {
 
 /// Runs the program to its end and says how it ended: as the program did; but if that was in order and
 /// the trace could not be written, as a failure of ours.
-pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
+pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let given = Inherited::now();
     let filter = filter(options.filter.as_deref())?;
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
@@ -80,7 +80,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     if options.stacks.is_some() && (options.form.counts || options.form.summary) {
         return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
     }
-    let stacks = options.stacks.as_ref().map_or(Ok(Kept::default()), Stacks::kept)?;
+    let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::kept)?;
     let started = std::iter::once(&program.path).chain(&program.interpreters).chain(&hooks.0);
     let mut used: Vec<&OsStr> = started.map(|path| path.as_os_str()).collect();
     used.extend(options.args.iter().map(|a| a.as_os_str()));
@@ -89,9 +89,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let named = named.or(is_default.then(|| PathBuf::from(DEFAULT)));
     let named = named.as_deref();
     let new = named.filter(|path| !path.exists());
-    let open = |path| written::open(path, options.record, options.force, &used);
+    let open = |path| output_file::open(path, options.record, options.force, &used);
     // What was there is emptied by the collector, when all stands that is needed.
-    let (mut output, mut made) = (named.map(open).transpose()?, written::Made(new));
+    let (mut output, mut made) = (named.map(open).transpose()?, output_file::NewOutput(new));
     // A link keeps its place: what it leads to is written over.
     let keeps = named.filter(|path| is_default && !path.is_symlink());
     let mut previous = None;
@@ -101,8 +101,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     }
     let run = Run::new(options, &filter, &stacks, &hooks)?;
     // It makes itself ready while the libraries are looked at.
-    let mut keeper = keeper(options, &run, named.zip(output))?;
-    let mut collector = keeper.begin()?;
+    let mut supervisor = supervisor(options, &run, named.zip(output))?;
+    let mut collector = supervisor.begin()?;
     let unpacked = unpack(embedded, options.sim).inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
@@ -127,18 +127,18 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         new.iter().for_each(|line| say(line));
         vain.extend(new);
     };
-    let glance = || say_vain(hooks::in_vain(&run.path));
-    let (ended, stays) = front::stand(child, collector, |status| keeper.ended(status), glance);
+    let glance = || say_vain(hooks::unmatched_hooks(&run.path));
+    let (ended, stays) = foreground::wait(child, collector, |status| supervisor.ended(status), glance);
     // A collector that stays removes the run folder itself.
-    if keeper.keep || stays {
+    if supervisor.keep || stays {
         run.keep();
     }
     let missing = hooks::not_started(&run.path, &hooks, &program.path, ended);
     missing.iter().for_each(|line| say(line));
-    let in_vain = stays || hooks::ended_at_start(&run.path, child);
-    say_vain(if in_vain { hooks::in_vain(&run.path) } else { hooks::not_called(&run.path) });
+    let unmatched_hooks = stays || hooks::ended_at_start(&run.path, child);
+    say_vain(if unmatched_hooks { hooks::unmatched_hooks(&run.path) } else { hooks::not_called(&run.path) });
     // Of one that could not be written somebody has said so: what was not recorded is counted until it is recovered.
-    if options.record && !keeper.unwritten {
+    if options.record && !supervisor.unwritten {
         let gone = named.filter(|_| !stays && !run.path.join(cutap_wire::control::FILE).exists());
         if let Some(file) = gone {
             let (run, file) = (run.path.display(), file.display());
@@ -154,19 +154,19 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     if elsewhere && !options.record && !options.form.quiet && !stays && missing.is_none() {
         unseen(&run.path).iter().for_each(|line| say(line));
     }
-    hooks::last_words(&run.path, Some((child, ended))).iter().for_each(|line| say(line));
-    let mut unwritten = keeper.unwritten;
-    if let Some(why) = keeper.spoilt().filter(|_| !unwritten) {
+    hooks::crash_notes(&run.path, Some((child, ended))).iter().for_each(|line| say(line));
+    let mut unwritten = supervisor.unwritten;
+    if let Some(why) = supervisor.tampered().filter(|_| !unwritten) {
         say(&why);
         unwritten = true;
     }
-    let over = options.record && !unwritten && !keeper.keep && !stays;
+    let over = options.record && !unwritten && !supervisor.keep && !stays;
     if let Some(file) = named.filter(|_| over) {
-        unwritten = !pack_recorded(file, keeper.output());
+        unwritten = !pack_recorded(file, supervisor.output());
     }
     Ok(match ended {
-        Ended::Code(0) if unwritten => Ended::Code(OWN_FAILURE.into()),
-        _ if missing.is_some() => Ended::Code(OWN_FAILURE.into()),
+        ExitKind::Code(0) if unwritten => ExitKind::Code(OWN_FAILURE.into()),
+        _ if missing.is_some() => ExitKind::Code(OWN_FAILURE.into()),
         ended => ended,
     })
 }
@@ -179,7 +179,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(options: &TraceOptions, filter: &Filter, stacks: &Kept, hooks: &Hooks) -> Result<Run> {
+    fn new(options: &TraceOptions, filter: &Filter, stacks: &StackCapture, hooks: &Hooks) -> Result<Run> {
         let modules = options.dump_modules.as_deref().map(module_folder).transpose()?;
         let wanted = Wanted {
             filter,
@@ -257,7 +257,7 @@ fn module_folder(path: &Path) -> Result<PathBuf> {
 }
 
 /// What starts the collectors.
-fn keeper(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) -> Result<Keeper> {
+fn supervisor(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) -> Result<CollectorSupervisor> {
     let named = output.as_ref().map(|(path, _)| path.to_path_buf());
     let output: OwnedFd = match output {
         Some((_, file)) => file.into(),
@@ -266,7 +266,7 @@ fn keeper(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) -> R
             .try_clone_to_owned()
             .map_err(|e| Error::own(format!("cannot write to standard error: {e}; write to a file with -o")))?,
     };
-    let told = CollectorOptions {
+    let options_of_collector = CollectorOptions {
         run: run.path.clone(),
         filter: options.filter.clone(),
         form: options.form,
@@ -277,7 +277,7 @@ fn keeper(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) -> R
         spool: None,
         total: options.full.total().unwrap_or(0),
     };
-    Ok(Keeper::new(told, output, named))
+    Ok(CollectorSupervisor::new(options_of_collector, output, named))
 }
 
 fn is_empty(file: &File) -> bool {

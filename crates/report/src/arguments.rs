@@ -33,8 +33,8 @@ pub fn inputs(call: &Call, exit: Option<&Exit>, to: &mut String) {
         to.push('=');
         match exit.and_then(|e| e.output(n)) {
             Some(output) if param.dir == Dir::InOut => changed(input, output, call, to),
-            Some(output) => write_launched(output, call.launched(), to),
-            None => write_launched(input, call.launched(), to),
+            Some(output) => write_launched(output, call.driver_args(), to),
+            None => write_launched(input, call.driver_args(), to),
         }
     }
 }
@@ -42,7 +42,7 @@ pub fn inputs(call: &Call, exit: Option<&Exit>, to: &mut String) {
 /// What an opening line could not know: `(name=value)`, or nothing. `told`: it had the kernel's parameters.
 pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     let call = &exit.call;
-    let launched = call.launched().filter(|_| !told);
+    let launched = call.driver_args().filter(|_| !told);
     let mut sign = '(';
     for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
         let shown = exit.output(n).unwrap_or(input);
@@ -52,7 +52,7 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
         to.push_str(if sign == ',' { " " } else { "" });
         to.push_str(param.name);
         to.push('=');
-        write_launched(value, call.launched(), to);
+        write_launched(value, call.driver_args(), to);
         sign = ',';
     }
     if sign == ',' {
@@ -64,10 +64,10 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
 fn changed(input: &Value, output: &Value, call: &Call, to: &mut String) {
     let (before, after) = (input.target(), output.target());
     let simple = |v: &Value| v.number().is_some() && !matches!(v, Value::Address(..));
-    if matches!(input, Value::To(..)) && simple(before) && simple(after) && before.number() != after.number() {
+    if matches!(input, Value::Pointee(..)) && simple(before) && simple(after) && before.number() != after.number() {
         write_value(input, to);
         to.push_str(" -> ");
         return write_value(after, to);
     }
-    write_launched(output, call.launched(), to);
+    write_launched(output, call.driver_args(), to);
 }

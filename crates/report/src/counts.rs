@@ -2,7 +2,7 @@
 //! one in which they were recorded. A run does one of the two, so that the numbers of both are never added up.
 
 use crate::Output;
-use crate::ends::end_lines;
+use crate::footer::end_lines;
 use crate::json::end_line;
 use crate::style::Styles;
 use cutap_trace::{Call, Counted, End, Event, Exit, Layer};
@@ -103,7 +103,7 @@ impl<W> Counts<W> {
 impl<W: io::Write + Send> Output for Counts<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::Enter(call) if call.function.noted => self.call(call),
+            Event::Enter(call) if call.function.entry_only => self.call(call),
             Event::Exit(exit) => self.exit(exit),
             _ => {}
         }

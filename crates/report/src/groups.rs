@@ -1,7 +1,7 @@
 //! Calls of interest, grouped by the chain of calls that led to them: those that failed, those that made
 //! the program wait. Under each stand its ancestors, the nearest first.
 
-use crate::paths::{Chain, Chains};
+use crate::call_tree::{CallPaths, Chain};
 use crate::table_text::{percent, share};
 use crate::units::time;
 use serde_json::json;
@@ -19,14 +19,14 @@ enum Of {
 /// Groups, the heaviest first.
 #[derive(Debug)]
 pub struct Groups<'a> {
-    chains: &'a Chains,
+    chains: &'a CallPaths,
     groups: Vec<(&'a Chain, Of)>,
     all_ns: u64,
 }
 
 impl<'a> Groups<'a> {
     /// Calls that failed.
-    pub fn failed(chains: &'a Chains) -> Groups<'a> {
+    pub fn failed(chains: &'a CallPaths) -> Groups<'a> {
         let of =
             |chain: &'a Chain| chain.failed.iter().map(move |(name, count)| (chain, Of::Failed(name.clone(), *count)));
         let mut groups: Vec<_> = chains.chains.iter().flat_map(of).collect();
@@ -37,7 +37,7 @@ impl<'a> Groups<'a> {
 
     /// Calls that block the host, each moment once: what blocks inside a call that blocks is part of it.
     /// `blocks` says why a function does.
-    pub fn blocking(chains: &'a Chains, blocks: &dyn Fn(&str) -> Option<&'static str>) -> Groups<'a> {
+    pub fn blocking(chains: &'a CallPaths, blocks: &dyn Fn(&str) -> Option<&'static str>) -> Groups<'a> {
         let why: Vec<_> = chains.labels.iter().map(|l| blocks(&l.name)).collect();
         let why = |label: &u32| why.get(*label as usize).copied().flatten();
         let outermost = |chain: &'a Chain| {

@@ -4,7 +4,7 @@ use crate::units::word;
 use crate::values::write_value;
 use cutap_calls::known::Type;
 use cutap_trace::decode::{Text, Value as Argument};
-use cutap_trace::{Call, Did, Exit, Hooked};
+use cutap_trace::{Call, Exit, HookAction, Hooked};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -32,21 +32,21 @@ pub(crate) fn hooked_lines(call: &Call) -> Option<String> {
 
 fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
     match *did {
-        Did::Answer => {
+        HookAction::Answer => {
             let _ = write!(to, "answered by {hook}");
         }
-        Did::Argument(n, value) => {
+        HookAction::Argument(n, value) => {
             let _ = write!(to, "{hook}: {}=", parameter(call, n));
             match meant(call, n, value) {
                 Some(meant) => write_value(&meant, to),
                 None => word(value, to),
             }
         }
-        Did::Result(was) => {
+        HookAction::Result(was) => {
             let _ = write!(to, "{hook}: result was ");
             word(was, to);
         }
-        Did::Output(n, _) => {
+        HookAction::Output(n, _) => {
             let _ = write!(to, "{hook}: wrote {}", parameter(call, n));
         }
     }
@@ -56,8 +56,8 @@ fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
 pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
     let call = &exit.call;
     let one = |h: Hooked| match h.did {
-        Did::Answer => json!({"hook": &*h.hook, "did": "answer"}),
-        Did::Argument(n, value) => {
+        HookAction::Answer => json!({"hook": &*h.hook, "did": "answer"}),
+        HookAction::Argument(n, value) => {
             let mut one = json!({"hook": &*h.hook, "did": "argument", "argument": parameter(call, n)});
             one["value"] = format!("{value:#x}").into();
             if let Some(meant) = meant(call, n, value) {
@@ -67,8 +67,8 @@ pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
             }
             one
         }
-        Did::Result(was) => json!({"hook": &*h.hook, "did": "result", "was": format!("{was:#x}")}),
-        Did::Output(n, value) => {
+        HookAction::Result(was) => json!({"hook": &*h.hook, "did": "result", "was": format!("{was:#x}")}),
+        HookAction::Output(n, value) => {
             json!({"hook": &*h.hook, "did": "wrote", "argument": parameter(call, n), "value": format!("{value:#x}")})
         }
     };
@@ -86,7 +86,7 @@ fn meant(call: &Call, n: usize, value: u64) -> Option<Argument> {
     let ty = described.tables.types.get(usize::from(described.function.params.get(n)?.ty))?;
     Some(match *ty {
         // Whole, as all hooks left it.
-        Type::Struct(_) => call.passed().get(n)?.clone(),
+        Type::Struct(_) => call.effective_args().get(n)?.clone(),
         Type::Float(4) => Argument::Single(f32::from_bits(value as u32)),
         Type::Float(8) => Argument::Double(f64::from_bits(value)),
         Type::Int { bytes: 4, signed: true } => Argument::Int((value as i32).into()),

@@ -2,9 +2,9 @@
 
 use crate::Output;
 use crate::hooked::hooked_json;
-use crate::raw::raw_json;
 use crate::stacks::stack_json;
 use crate::switched::switched_json;
+use crate::undecoded::raw_json;
 use crate::values_json::{self, Arguments};
 use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Recording, Returned, Why};
 use serde::Serialize;
@@ -195,7 +195,7 @@ fn ending(end: &End) -> Value {
     let gaps = end.gaps.iter().map(
         |g| json!({"reason": g.reason, "text": end.reason(g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
     );
-    let filter = end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "left_out": f.left_out}));
+    let filter = end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "left_out": f.filtered_out}));
     let (raw, undescribed) = raw_json(end);
     json!({
         "type": "end", "filter": filter, "failed": end.failed,
@@ -250,7 +250,7 @@ impl<W: io::Write + Send> Output for Json<W> {
                 line["ns"] = (*ns).into();
                 self.line(&line)
             }
-            Event::Enter(call) if call.function.noted => self.line(&call_line(call)),
+            Event::Enter(call) if call.function.entry_only => self.line(&call_line(call)),
             Event::Enter(_) => Ok(()),
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(l) => self.line(&lookup(l)),

@@ -3,8 +3,8 @@
 
 use crate::label::Label;
 use crate::length::length;
-use crate::nest::Nest;
-use crate::things::{address, handles, plural, word, written};
+use crate::open_calls::OpenCalls;
+use crate::resource_names::{address, handles, plural, word, written};
 use crate::units::bytes;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{begins_capture, ends_capture, hands_out, resets};
@@ -20,7 +20,7 @@ const MOST: usize = 1 << 22;
 /// Follows what is made and ended.
 #[derive(Debug)]
 pub struct Leaks {
-    nest: Nest,
+    nest: OpenCalls,
     /// Kinds of handles that some function ends.
     ended: BTreeSet<&'static str>,
     alive: HashMap<Thing, Made>,
@@ -89,7 +89,7 @@ const NAMED: usize = 4;
 impl Default for Leaks {
     fn default() -> Leaks {
         Leaks {
-            nest: Nest::default(),
+            nest: OpenCalls::default(),
             ended: ended(&cutap_calls::generated::known::TABLES),
             alive: HashMap::new(),
             latest: HashMap::new(),
@@ -158,7 +158,7 @@ impl Leaks {
                 // A module's variable ends with the module.
                 Effect::Allocates { memory: Memory::Mapped, .. } => {}
                 Effect::Allocates { at, by_value, memory, .. } if !hands_out && !told(at) => {
-                    let input = exit.call.passed().get(usize::from(at));
+                    let input = exit.call.effective_args().get(usize::from(at));
                     let address =
                         if by_value { input.and_then(address) } else { exit.output(at.into()).and_then(written) };
                     if let Some(address) = address {
@@ -167,13 +167,13 @@ impl Leaks {
                     }
                 }
                 Effect::Destroys(n) => {
-                    let ended = exit.call.passed().get(usize::from(n)).map(handles).unwrap_or_default();
+                    let ended = exit.call.effective_args().get(usize::from(n)).map(handles).unwrap_or_default();
                     for (kind, value) in ended {
                         self.end((process, kind, value), exit);
                     }
                 }
                 Effect::Frees(n) => {
-                    if let Some(address) = exit.call.passed().get(usize::from(n)).and_then(address) {
+                    if let Some(address) = exit.call.effective_args().get(usize::from(n)).and_then(address) {
                         for memory in FREED {
                             self.end((process, word(memory), address), exit);
                         }
@@ -197,9 +197,9 @@ impl Leaks {
         let call = &exit.call;
         let (process, thread) = (call.thread.process.key, call.thread.key);
         let devices = self.devices.entry(process).or_default();
-        let given = call.passed().iter().flat_map(handles);
+        let given = call.effective_args().iter().flat_map(handles);
         let context = given.clone().find(|(kind, _)| *kind == "context").map(|(_, value)| value);
-        let device = call.passed().first().and_then(|value| match value {
+        let device = call.effective_args().first().and_then(|value| match value {
             Value::Handle { value, kind, .. } if kind.short == "device" => u32::try_from(*value).ok(),
             _ => None,
         });
@@ -233,7 +233,7 @@ impl Leaks {
 
     /// The work of a stream goes into a graph from now on: the one that the call was given, or else a new one.
     fn captures(&mut self, stream: (u32, u64), exit: &Exit) {
-        let given = exit.call.passed().iter().flat_map(handles).find(|(kind, _)| *kind == "graph");
+        let given = exit.call.effective_args().iter().flat_map(handles).find(|(kind, _)| *kind == "graph");
         match given {
             Some((_, graph)) if self.captured.len() < MOST => drop(self.captured.insert(stream, graph)),
             _ => drop(self.captured.remove(&stream)),
@@ -363,7 +363,7 @@ fn ended(tables: &'static Tables) -> BTreeSet<&'static str> {
 
 /// The stream that a call was given first; 0: the default one.
 fn stream(exit: &Exit) -> u64 {
-    match exit.call.passed().first() {
+    match exit.call.effective_args().first() {
         Some(Value::Handle { value, .. }) => *value,
         _ => 0,
     }

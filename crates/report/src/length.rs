@@ -7,7 +7,7 @@ use cutap_trace::decode::Value;
 /// How long the memory is that the call made, as its arguments say.
 pub(crate) fn length(exit: &Exit) -> Option<u64> {
     let described = exit.call.function.described?;
-    let value = |n: u8| exit.output(n.into()).or_else(|| exit.call.passed().get(usize::from(n)));
+    let value = |n: u8| exit.output(n.into()).or_else(|| exit.call.effective_args().get(usize::from(n)));
     described.function.effects.iter().find_map(|effect| match effect {
         Effect::Allocates { bytes, .. } => count(*bytes, &value),
         _ => None,

@@ -47,11 +47,11 @@ pub(crate) fn end(stack: &Stack) -> Option<&'static str> {
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     /// By where the list lies, which is kept so that no other comes to lie there.
-    known: HashMap<(usize, StackEnd), Known>,
+    known: HashMap<(usize, StackEnd), ResolvedStack>,
 }
 
 /// A list of frames, and its lines.
-type Known = (Arc<[Frame]>, Arc<[String]>);
+type ResolvedStack = (Arc<[Frame]>, Arc<[String]>);
 
 /// More are made anew.
 const KEPT: usize = 1 << 12;

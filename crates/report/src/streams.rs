@@ -1,6 +1,6 @@
 //! The table by stream: which of a call's arguments is the stream is known once they are understood.
 
-use crate::nest::Nest;
+use crate::open_calls::OpenCalls;
 use crate::tables::{By, Tables};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Event, Exit};
@@ -8,13 +8,13 @@ use cutap_trace::{Call, Event, Exit};
 /// Adds up calls by the stream that they are given.
 #[derive(Debug)]
 pub struct Streams {
-    nest: Nest,
+    nest: OpenCalls,
     tables: Tables,
 }
 
 impl Default for Streams {
     fn default() -> Streams {
-        Streams { nest: Nest::default(), tables: Tables::new(By::Stream) }
+        Streams { nest: OpenCalls::default(), tables: Tables::new(By::Stream) }
     }
 }
 
@@ -62,7 +62,7 @@ fn within(value: &Value) -> Option<String> {
                 _ => format!("stream#{number}"),
             })
         }
-        Value::To(_, to) => within(to),
+        Value::Pointee(_, to) => within(to),
         Value::Struct(fields) => fields.values.iter().find_map(|(_, value)| within(value)),
         _ => None,
     }

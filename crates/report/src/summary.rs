@@ -2,10 +2,10 @@
 //! grows with the number of functions, never with the number of calls.
 
 use crate::Output;
-use crate::ends::end_lines;
+use crate::call_stats::CallStats;
+use crate::footer::end_lines;
 use crate::json::end_line;
 use crate::style::Styles;
-use crate::sums::Sums;
 use crate::units::time;
 use cutap_trace::{Call, End, Event, Exit, Function, Layer, State};
 use serde::Serialize;
@@ -22,17 +22,17 @@ pub struct Summary<W> {
     /// By the function's key.
     functions: Vec<Option<Row>>,
     /// What another has added up before.
-    before: Vec<Kept>,
+    before: Vec<SavedRow>,
 }
 
 /// The sums of a function, for another in our place: layer, library, version of the runtime, name.
-type Kept<L = Layer> = (L, String, Option<String>, String, Sums);
+type SavedRow<L = Layer> = (L, String, Option<String>, String, CallStats);
 
 #[derive(Debug)]
 struct Row {
     function: Arc<Function>,
     runtime: Option<Box<str>>,
-    sums: Sums,
+    sums: CallStats,
 }
 
 /// What is written for one function of one library and runtime; fields in this order.
@@ -67,7 +67,7 @@ impl<W: io::Write> Summary<W> {
         Summary { out, json: true, styles: Styles::new(false), functions: Vec::new(), before: Vec::new() }
     }
 
-    fn sums(&mut self, call: &Call) -> &mut Sums {
+    fn sums(&mut self, call: &Call) -> &mut CallStats {
         let key = call.function.key as usize;
         if key >= self.functions.len() {
             self.functions.resize_with(key + 1, || None);
@@ -75,7 +75,7 @@ impl<W: io::Write> Summary<W> {
         let row = self.functions[key].get_or_insert_with(|| Row {
             function: call.function.clone(),
             runtime: None,
-            sums: Sums::default(),
+            sums: CallStats::default(),
         });
         if row.runtime.is_none() {
             row.runtime = call.runtime_version().map(Into::into);
@@ -85,13 +85,13 @@ impl<W: io::Write> Summary<W> {
 
     fn exit(&mut self, exit: &Exit) {
         let error = exit.is_error();
-        let took = exit.duration_ns.filter(|_| exit.state == State::Done);
+        let took = exit.duration_ns.filter(|_| exit.state == State::Returned);
         self.sums(&exit.call).add(took, 0, error, exit.late);
     }
 
     /// The same function in several processes, or loaded twice, is one.
-    fn merged(&self) -> HashMap<(Layer, &str, Option<&str>, &str), Sums> {
-        let mut merged: HashMap<(Layer, &str, Option<&str>, &str), Sums> = HashMap::new();
+    fn merged(&self) -> HashMap<(Layer, &str, Option<&str>, &str), CallStats> {
+        let mut merged: HashMap<(Layer, &str, Option<&str>, &str), CallStats> = HashMap::new();
         for (layer, library, runtime, name, sums) in &self.before {
             merged.entry((*layer, library, runtime.as_deref(), name)).or_default().merge(sums);
         }
@@ -103,7 +103,7 @@ impl<W: io::Write> Summary<W> {
     }
 
     fn lines(&self) -> Vec<Line> {
-        let line = |((layer, library, runtime, name), sums): ((Layer, &str, Option<&str>, &str), Sums)| Line {
+        let line = |((layer, library, runtime, name), sums): ((Layer, &str, Option<&str>, &str), CallStats)| Line {
             r#type: "summary",
             layer: layer.word(),
             library: library.to_owned(),
@@ -179,7 +179,7 @@ impl<W> Summary<W> {
 impl<W: io::Write + Send> Output for Summary<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::Enter(call) if call.function.noted => self.sums(call).calls += 1,
+            Event::Enter(call) if call.function.entry_only => self.sums(call).calls += 1,
             Event::Exit(exit) => self.exit(exit),
             _ => {}
         }
@@ -192,7 +192,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
 
     fn kept(&self) -> Option<Vec<u8>> {
         let owned = |text: Option<&str>| text.map(str::to_owned);
-        let row = |((layer, library, runtime, name), sums): ((Layer, &str, _, &str), _)| -> Kept<String> {
+        let row = |((layer, library, runtime, name), sums): ((Layer, &str, _, &str), _)| -> SavedRow<String> {
             (layer.word().to_owned(), library.to_owned(), owned(runtime), name.to_owned(), sums)
         };
         serde_json::to_vec(&self.merged().into_iter().map(row).collect::<Vec<_>>()).ok()
@@ -201,9 +201,9 @@ impl<W: io::Write + Send> Output for Summary<W> {
     fn take_over(&mut self, kept: &[u8]) -> bool {
         let of = |word: &str| [Layer::Library, Layer::Runtime, Layer::Driver].into_iter().find(|l| l.word() == word);
         let row =
-            |(layer, library, runtime, name, sums): Kept<String>| Some((of(&layer)?, library, runtime, name, sums));
-        let before: Option<Vec<Kept<String>>> = serde_json::from_slice(kept).ok();
-        let before: Option<Vec<Kept>> = before.and_then(|rows| rows.into_iter().map(row).collect());
+            |(layer, library, runtime, name, sums): SavedRow<String>| Some((of(&layer)?, library, runtime, name, sums));
+        let before: Option<Vec<SavedRow<String>>> = serde_json::from_slice(kept).ok();
+        let before: Option<Vec<SavedRow>> = before.and_then(|rows| rows.into_iter().map(row).collect());
         before.map(|before| self.before = before).is_some()
     }
 

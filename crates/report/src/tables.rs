@@ -1,9 +1,9 @@
 //! What was called how often and how long it took, by function, layer, library, ...: one row for each.
 //! Memory grows with the number of functions, kernels and threads, never with the number of calls.
 
+use crate::call_stats::CallStats;
 use crate::label::Label;
-use crate::sums::Sums;
-use cutap_trace::{Calls, Counted, Done, Function, Instance, KernelLaunch, Layer, Thread, printable};
+use cutap_trace::{CallSink, Counted, FinishedCall, Function, Instance, KernelLaunch, Layer, Thread, printable};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -47,15 +47,15 @@ pub struct Tables {
     /// By the function's key.
     functions: Vec<Option<OfFunction>>,
     /// By the thread's key.
-    threads: Vec<Option<(Arc<Thread>, Sums)>>,
+    threads: Vec<Option<(Arc<Thread>, CallStats)>>,
     /// By the address of the name, which is kept: names are made once.
-    kernels: HashMap<usize, (Arc<str>, Sums)>,
-    named: BTreeMap<String, Sums>,
+    kernels: HashMap<usize, (Arc<str>, CallStats)>,
+    named: BTreeMap<String, CallStats>,
     all_self_ns: u64,
 }
 
 /// A function, the instance that its calls went to, and what they came to.
-type OfFunction = (Arc<Function>, Option<Arc<Instance>>, Sums);
+type OfFunction = (Arc<Function>, Option<Arc<Instance>>, CallStats);
 
 /// A row of the table.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub struct Row {
     pub name: String,
     /// Process and thread, if it is a thread.
     pub thread: Option<Arc<Thread>>,
-    pub sums: Sums,
+    pub sums: CallStats,
 }
 
 impl Tables {
@@ -96,7 +96,7 @@ impl Tables {
     pub fn named(&mut self, name: &str, took_ns: Option<u64>, inside_ns: u64, error: bool, late: bool) {
         self.all_self_ns += took_ns.map_or(0, |took| took.saturating_sub(inside_ns));
         if !self.named.contains_key(name) {
-            self.named.insert(name.to_owned(), Sums::default());
+            self.named.insert(name.to_owned(), CallStats::default());
         }
         if let Some(sums) = self.named.get_mut(name) {
             sums.add(took_ns, inside_ns, error, late);
@@ -109,7 +109,7 @@ impl Tables {
             By::Function | By::Layer | By::Library => {
                 let key = self.functions.len();
                 self.functions.resize_with(key + 1, || None);
-                let sums = Sums { calls: counted.calls, ..Sums::default() };
+                let sums = CallStats { calls: counted.calls, ..CallStats::default() };
                 self.functions[key] = Some((counted.function.clone(), counted.instance.clone(), sums));
             }
             By::Instance | By::Kernel | By::Thread | By::Stream => {}
@@ -131,12 +131,16 @@ impl Tables {
     }
 
     fn by_label(&self) -> Vec<Row> {
-        let mut merged: HashMap<Label, Sums> = HashMap::new();
+        let mut merged: HashMap<Label, CallStats> = HashMap::new();
         for (function, instance, sums) in self.functions.iter().flatten() {
             merged.entry(Label::new(function, instance.as_deref())).or_default().merge(sums);
         }
-        let row =
-            |(label, sums): (Label, Sums)| Row { name: label.name.to_string(), label: Some(label), thread: None, sums };
+        let row = |(label, sums): (Label, CallStats)| Row {
+            name: label.name.to_string(),
+            label: Some(label),
+            thread: None,
+            sums,
+        };
         merged.into_iter().map(row).collect()
     }
 
@@ -148,7 +152,7 @@ impl Tables {
         };
         let mut known = HashMap::<String, u32>::new();
         self.threads.iter().flatten().for_each(|(thread, _)| *known.entry(name(thread)).or_default() += 1);
-        let row = |(thread, sums): &(Arc<Thread>, Sums)| {
+        let row = |(thread, sums): &(Arc<Thread>, CallStats)| {
             let mut name = name(thread);
             // A process that became another program by exec keeps its numbers.
             if known.get(&name).is_some_and(|rows| *rows > 1) {
@@ -188,12 +192,12 @@ fn instance_name(instance: &Instance) -> String {
     format!("runtime {version} in {} ({how}), process {}", instance.library, instance.process.pid)
 }
 
-impl Calls for Tables {
+impl CallSink for Tables {
     fn enter(&mut self, _place: u32, _function: &Arc<Function>) -> u32 {
         0
     }
 
-    fn exit(&mut self, done: &Done<'_>) {
+    fn exit(&mut self, done: &FinishedCall<'_>) {
         let error = done.status().is_some_and(|s| s != 0);
         let sums = match self.by {
             By::Kernel => return,
@@ -202,17 +206,17 @@ impl Calls for Tables {
                 if key >= self.threads.len() {
                     self.threads.resize_with(key + 1, || None);
                 }
-                &mut self.threads[key].get_or_insert_with(|| (done.thread.clone(), Sums::default())).1
+                &mut self.threads[key].get_or_insert_with(|| (done.thread.clone(), CallStats::default())).1
             }
             _ => {
                 let key = done.function.key as usize;
                 if key >= self.functions.len() {
                     self.functions.resize_with(key + 1, || None);
                 }
-                &mut self.functions[key].get_or_insert_with(|| (done.function.clone(), None, Sums::default())).2
+                &mut self.functions[key].get_or_insert_with(|| (done.function.clone(), None, CallStats::default())).2
             }
         };
-        if done.function.noted {
+        if done.function.entry_only {
             sums.calls += 1;
             return;
         }
@@ -228,7 +232,7 @@ impl Calls for Tables {
         let KernelLaunch { took_ns, inside_ns, error, late, .. } = *launch;
         let Some(name) = &launch.kernel else { return self.named(NOT_KNOWN, took_ns, inside_ns, error, late) };
         let at = Arc::as_ptr(name).cast::<u8>() as usize;
-        let sums = &mut self.kernels.entry(at).or_insert_with(|| (name.clone(), Sums::default())).1;
+        let sums = &mut self.kernels.entry(at).or_insert_with(|| (name.clone(), CallStats::default())).1;
         sums.add(took_ns, inside_ns, error, late);
         self.all_self_ns += took_ns.map_or(0, |took| took.saturating_sub(inside_ns));
     }

@@ -4,7 +4,7 @@
 
 use crate::Output;
 use crate::arguments::{inputs, outputs, words};
-use crate::ends::end_lines;
+use crate::footer::end_lines;
 use crate::hooked::write_hooked;
 use crate::stacks;
 use crate::style::Styles;
@@ -78,7 +78,7 @@ impl<W: io::Write> Text<W> {
         self.seen(&call.thread);
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
-        if call.function.noted {
+        if call.function.entry_only {
             self.head(call, None, call.kernel());
             return self.flush_line();
         }
@@ -193,7 +193,7 @@ impl<W: io::Write> Text<W> {
     fn open_top(&mut self, thread: &Thread) -> io::Result<()> {
         let Some(open) = self.stack(thread).last_mut().filter(|o| !o.opened) else { return Ok(()) };
         open.opened = true;
-        open.told = open.call.launched().is_some();
+        open.told = open.call.driver_args().is_some();
         open.stacked = open.call.stack().is_some();
         let call = open.call.clone();
         self.head(&call, None, call.kernel());

@@ -1,7 +1,7 @@
 //! The call tree, merged by path, and the same reversed: from one function to those that call it.
 
-use crate::paths::{Chain, Chains};
-use crate::sums::Sums;
+use crate::call_stats::CallStats;
+use crate::call_tree::{CallPaths, Chain};
 use crate::table_text::{percent, share};
 use crate::units::time;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use std::io;
 /// A branch: what is below, by label.
 #[derive(Debug, Default)]
 pub struct Branch {
-    sums: Sums,
+    sums: CallStats,
     below: BTreeMap<u32, Branch>,
 }
 
@@ -27,7 +27,7 @@ pub struct Tree {
 
 impl Tree {
     /// All calls from the program down.
-    pub fn down(chains: &Chains) -> Tree {
+    pub fn down(chains: &CallPaths) -> Tree {
         let mut root = Branch::default();
         for chain in chains.chains.iter().filter(|c| c.sums.calls > 0) {
             let way = chain.labels.iter().copied();
@@ -39,7 +39,7 @@ impl Tree {
 
     /// Who calls the functions whose name matches: each chain that ends in one, from there up. `None` when
     /// there is no such call.
-    pub fn up(chains: &Chains, matches: &dyn Fn(&str) -> bool) -> Option<Tree> {
+    pub fn up(chains: &CallPaths, matches: &dyn Fn(&str) -> bool) -> Option<Tree> {
         let mut root = Branch::default();
         let is_meant = |chain: &&Chain| {
             let last = chain.labels.last().and_then(|l| chains.labels.get(*l as usize));
@@ -117,6 +117,6 @@ impl Branch {
     }
 }
 
-fn texts(chains: &Chains) -> Vec<String> {
+fn texts(chains: &CallPaths) -> Vec<String> {
     chains.labels.iter().map(|l| l.text()).collect()
 }

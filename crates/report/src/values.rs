@@ -4,7 +4,7 @@
 use crate::units::{decimal, exactly, hex, write_exactly};
 use cutap_calls::known::Memory;
 use cutap_trace::decode::{Fields, Place, Standing, Text, Value, flags_of, name_of};
-use cutap_trace::{Exit, Launched};
+use cutap_trace::{DriverArgs, Exit};
 use std::fmt::Write;
 
 /// Elements of an array that are written.
@@ -18,7 +18,7 @@ pub fn write_value(value: &Value, to: &mut String) {
 }
 
 /// Writes a value, and in the place of the pointer to a kernel's parameters what the driver was told.
-pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut String) {
+pub fn write_launched(value: &Value, launched: Option<&DriverArgs>, to: &mut String) {
     let _ = match value {
         Value::Missing => return to.push('?'),
         Value::Null => return to.push_str("NULL"),
@@ -76,7 +76,7 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
                 None => return,
             }
         }
-        Value::To(_, target) => {
+        Value::Pointee(_, target) => {
             if !matches!(**target, Value::Text(_) | Value::Array(_) | Value::List(_)) {
                 to.push('&');
             }
@@ -194,7 +194,7 @@ fn write_text(text: &Text, to: &mut String) {
     }
 }
 
-fn write_fields(fields: &Fields, launched: Option<&Launched>, to: &mut String) {
+fn write_fields(fields: &Fields, launched: Option<&DriverArgs>, to: &mut String) {
     to.push('{');
     for (n, (name, value)) in fields.named().into_iter().enumerate() {
         if n > 0 {
@@ -218,7 +218,7 @@ struct Each<'a> {
     most: usize,
     around: [char; 2],
     name: &'a dyn Fn(usize) -> Option<&'a str>,
-    launched: Option<&'a Launched>,
+    launched: Option<&'a DriverArgs>,
 }
 
 fn write_all(values: &[Value], total: u64, each: &Each<'_>, to: &mut String) {

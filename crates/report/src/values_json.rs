@@ -4,7 +4,7 @@
 use crate::values::write_value;
 use cutap_calls::known::{Dir, Memory, Param};
 use cutap_trace::decode::{Place, Standing, TypeName, Value, flags_of, name_of};
-use cutap_trace::{Call, Exit, Launched};
+use cutap_trace::{Call, DriverArgs, Exit};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
@@ -25,7 +25,7 @@ struct Argument<'a> {
 /// A value, to be written.
 pub struct Json<'a> {
     value: &'a Value,
-    launched: Option<&'a Launched>,
+    launched: Option<&'a DriverArgs>,
 }
 
 impl<'a> Json<'a> {
@@ -60,7 +60,7 @@ fn value<'a>(
     param: &Param,
     input: &'a Value,
 ) -> (Json<'a>, Option<Json<'a>>) {
-    let json = |value| Json { value, launched: call.launched() };
+    let json = |value| Json { value, launched: call.driver_args() };
     match exit.and_then(|e| e.output(n)) {
         Some(output) if param.dir == Dir::InOut => (json(output), Some(json(input))),
         Some(output) => (json(output), None),
@@ -133,7 +133,7 @@ impl Serialize for Json<'_> {
                 map.serialize_entry("address", &hex(*address))?;
                 map.end()
             }
-            Value::To(address, target) => {
+            Value::Pointee(address, target) => {
                 let mut map = to.serialize_map(Some(2))?;
                 map.serialize_entry("address", &hex(*address))?;
                 map.serialize_entry("to", &self.part(target))?;
@@ -179,7 +179,7 @@ impl Serialize for Json<'_> {
     }
 }
 
-struct Fields<'a>(&'a cutap_trace::decode::Fields, Option<&'a Launched>);
+struct Fields<'a>(&'a cutap_trace::decode::Fields, Option<&'a DriverArgs>);
 
 impl Serialize for Fields<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

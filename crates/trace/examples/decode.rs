@@ -2,7 +2,7 @@
 //! `cargo run --release -p cutap-trace --features made --example decode`.
 
 use cutap_trace::made::{Run, tables::TABLES};
-use cutap_trace::{Follow, FollowOptions};
+use cutap_trace::{EventReader, ReaderOptions};
 use std::path::Path;
 
 const CALLS: u64 = 400_000;
@@ -12,8 +12,8 @@ fn main() {
         let folder = std::env::temp_dir().join(format!("cutap-decode-{}-{kinds}", std::process::id()));
         write(&folder, kinds);
         for decode in [false, true] {
-            let options = FollowOptions { decode, tables: &TABLES, ..FollowOptions::default() };
-            let mut follow = Follow::open(&folder, options).expect("the run folder");
+            let options = ReaderOptions { decode, tables: &TABLES, ..ReaderOptions::default() };
+            let mut follow = EventReader::open(&folder, options).expect("the run folder");
             let (start, mut events) = (cpu_seconds(), 0u64);
             follow.poll(true, &mut |_| events += 1).expect("the run folder");
             let took = cpu_seconds() - start;

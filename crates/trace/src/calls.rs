@@ -36,14 +36,14 @@ pub struct Copied {
 }
 
 /// What a stack asks of what is on it.
-pub trait Begun: Clone {
+pub trait PendingCall: Clone {
     /// Its number in the ring.
     fn number(&self) -> u32;
     /// It has been shown.
     fn shown(&self) -> bool;
 }
 
-impl Begun for Open {
+impl PendingCall for Open {
     fn number(&self) -> u32 {
         self.number
     }
@@ -58,7 +58,7 @@ pub enum Shown {
     /// It has been, when it began.
     Yes,
     /// Its end decides.
-    AtEnd,
+    DecideAtExit,
     /// The filter left it out.
     No,
 }
@@ -79,7 +79,7 @@ impl<O> Default for Stack<O> {
 
 /// What an exit found.
 #[derive(Debug)]
-pub enum Ended<O = Open> {
+pub enum Closed<O = Open> {
     /// The call was open.
     Now(O),
     /// The call had been given up before.
@@ -95,7 +95,7 @@ impl Stack {
     }
 }
 
-impl<O: Begun> Stack<O> {
+impl<O: PendingCall> Stack<O> {
     /// How many open calls are shown.
     pub fn depth(&self) -> u32 {
         self.shown
@@ -129,23 +129,23 @@ impl<O: Begun> Stack<O> {
 
     /// Call `number` ends: gives up what was inside it.
     #[inline]
-    pub fn exit(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Ended<O> {
+    pub fn exit(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Closed<O> {
         // Nearly always it is the innermost.
         if self.open.last().is_some_and(|o| o.number() == number) {
-            return self.pop().map_or(Ended::Unknown, Ended::Now);
+            return self.pop().map_or(Closed::Unknown, Closed::Now);
         }
         self.exit_below(number, given_up)
     }
 
     #[cold]
-    fn exit_below(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Ended<O> {
+    fn exit_below(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Closed<O> {
         if let Some(place) = self.open.iter().rposition(|o| o.number() == number) {
             self.give_up(place + 1, given_up);
-            return self.pop().map_or(Ended::Unknown, Ended::Now);
+            return self.pop().map_or(Closed::Unknown, Closed::Now);
         }
         match self.left.iter().position(|o| o.number() == number) {
-            Some(place) => self.left.remove(place).map_or(Ended::Unknown, Ended::Late),
-            None => Ended::Unknown,
+            Some(place) => self.left.remove(place).map_or(Closed::Unknown, Closed::Late),
+            None => Closed::Unknown,
         }
     }
 
@@ -245,11 +245,11 @@ mod tests {
     fn an_exit_below_the_top_and_a_late_one() {
         let mut s = stack(&[1, 2, 3]);
         let mut gone = Vec::new();
-        assert!(matches!(s.exit(1, &mut |o| gone.push(o.number)), Ended::Now(Open { number: 1, .. })));
+        assert!(matches!(s.exit(1, &mut |o| gone.push(o.number)), Closed::Now(Open { number: 1, .. })));
         assert_eq!(gone, [3, 2]);
-        assert!(matches!(s.exit(3, &mut |_| ()), Ended::Late(Open { number: 3, .. })));
-        assert!(matches!(s.exit(3, &mut |_| ()), Ended::Unknown));
-        assert!(matches!(s.exit(7, &mut |_| ()), Ended::Unknown));
+        assert!(matches!(s.exit(3, &mut |_| ()), Closed::Late(Open { number: 3, .. })));
+        assert!(matches!(s.exit(3, &mut |_| ()), Closed::Unknown));
+        assert!(matches!(s.exit(7, &mut |_| ()), Closed::Unknown));
     }
 
     #[test]

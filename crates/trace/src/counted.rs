@@ -24,7 +24,7 @@ pub struct Counted {
 /// Layer, library, version of the runtime, name.
 type Label = (Layer, Box<str>, Option<Box<str>>, Box<str>);
 /// A function, and the runtime that it belongs to.
-type Known = (Arc<Function>, Option<Arc<Instance>>);
+type FunctionOf = (Arc<Function>, Option<Arc<Instance>>);
 
 /// All that was counted and that the filter shows, over all processes, the most often called first.
 pub(crate) fn counted(folders: &mut [Folder], shared: &mut Shared) -> Vec<Counted> {
@@ -45,7 +45,7 @@ pub(crate) fn counted(folders: &mut [Folder], shared: &mut Shared) -> Vec<Counte
 fn of_process(folder: &mut Folder, shared: &mut Shared) -> Vec<Counted> {
     // A call of a shared runtime may be counted where its pointer was handed out, and where the runtime reports it.
     let mut found: BTreeMap<(u64, Box<str>), [u64; 2]> = BTreeMap::new();
-    let mut functions: BTreeMap<(u64, Box<str>), Known> = BTreeMap::new();
+    let mut functions: BTreeMap<(u64, Box<str>), FunctionOf> = BTreeMap::new();
     for (kind, name) in FILES.iter().enumerate() {
         let numbers = numbers(folder, name);
         for (n, calls) in numbers.into_iter().enumerate().filter(|n| n.1 > 0) {

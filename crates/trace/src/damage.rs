@@ -5,14 +5,14 @@ use crate::clock::{Clock, monotonic};
 use crate::end::End;
 use crate::error::Error;
 use crate::folder::Folder;
-use crate::opened::Opened;
 use crate::ring::Item;
+use crate::run_reader::RunReader;
 use cutap_wire::record::Record;
 use std::path::Path;
 
 /// Parts that are damaged and to which nobody writes any more.
 pub fn damaged(run: &Path) -> Result<u64, Error> {
-    let opened = Opened::new(run)?;
+    let opened = RunReader::new(run)?;
     let mut clock = Clock::of(opened.ticks_per_second(), false);
     let names = opened.store.processes().unwrap_or_default();
     let mut end = End::of(&opened);

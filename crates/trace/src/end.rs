@@ -5,8 +5,8 @@ use crate::decode::RawFunction;
 use crate::event::{Exit, Instance, Process};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::opened::Opened;
 use crate::ring::Ring;
+use crate::run_reader::RunReader;
 use crate::unseen::Unseen;
 use cutap_calls::known::Rule;
 use cutap_file::Cut;
@@ -95,14 +95,14 @@ pub struct Filtered {
     /// Calls and look-ups that it let through.
     pub shown: u64,
     /// Calls that were recorded and not shown.
-    pub left_out: u64,
+    pub filtered_out: u64,
     /// Unknown names in it, with names that they may have meant.
     pub near: Vec<(String, Vec<String>)>,
 }
 
 impl Filtered {
     /// What this filter did: how many it let through, and how many not. None when there was no filter.
-    pub(crate) fn new(filter: &Filter, (shown, left_out): (u64, u64), folders: &[Folder]) -> Option<Filtered> {
+    pub(crate) fn new(filter: &Filter, (shown, filtered_out): (u64, u64), folders: &[Folder]) -> Option<Filtered> {
         if filter.text().is_empty() {
             return None;
         }
@@ -113,7 +113,7 @@ impl Filtered {
             let owned = |near: Vec<&str>| near.into_iter().map(str::to_owned).collect();
             near = filter.near(&seen).into_iter().map(|(word, near)| (word.into(), owned(near))).collect();
         }
-        Some(Filtered { text: filter.text().to_owned(), shown, left_out, near })
+        Some(Filtered { text: filter.text().to_owned(), shown, filtered_out, near })
     }
 }
 
@@ -176,7 +176,7 @@ pub struct End {
 
 impl End {
     /// What is known of the run beside its processes.
-    pub(crate) fn of(opened: &Opened) -> End {
+    pub(crate) fn of(opened: &RunReader) -> End {
         let (lossy, range) = opened.is_lossy_or_range();
         let unseen = Unseen::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
         let mut end =
@@ -251,7 +251,7 @@ impl End {
     /// Of launches whose parameters are not known those that a filter on what is recorded left out are not counted:
     /// the target does not know which they are.
     pub(crate) fn launches_of_shown(&mut self) {
-        if self.filtered.as_ref().is_none_or(|f| f.left_out == 0) {
+        if self.filtered.as_ref().is_none_or(|f| f.filtered_out == 0) {
             return;
         }
         let is_launch = |rule: Rule| matches!(rule, Rule::KernelParams(..) | Rule::Extra);
@@ -268,17 +268,17 @@ impl End {
 
     /// Takes over what was lost of a ring, and whether its thread lives. In a folder that is drained, chunks that were there
     /// and are not any more have been read by a collector, for only then does their writer take them again.
-    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, opened: &Opened) {
-        let drained = !ring.consume && ring.passed > 0 && opened.is_drained();
+    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, opened: &RunReader) {
+        let drained = !ring.consume && ring.missed > 0 && opened.is_drained();
         // Nobody took those that are there without heads that make sense, nor what is missing between others.
         let heads = ring.heads_damaged(opened.reuse());
         let numbers = heads.numbers.max(heads.damaged);
-        let passed = ring.passed.saturating_sub(numbers);
-        let damaged = heads.damaged.saturating_add(ring.lost);
+        let passed = ring.missed.saturating_sub(numbers);
+        let damaged = heads.damaged.saturating_add(ring.corrupt);
         self.chunks_lost += damaged;
         // While it is written, a reader says no more than that something is missing.
         self.damaged += if ring.quiet { damaged } else { 0 };
-        self.chunks_taken += ring.taken.saturating_sub(numbers.saturating_sub(ring.passed));
+        self.chunks_taken += ring.consumed.saturating_sub(numbers.saturating_sub(ring.missed));
         *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += passed;
         // A collector that has read all of it leaves nothing but their numbers.
         self.chunks_taken += if !ring.consume && opened.is_drained() { ring.given_back() } else { 0 };
@@ -295,7 +295,7 @@ impl End {
 
     /// Takes over how far a recording could be read. Who ran when it was made is not who runs now, and a thread whose end nobody
     /// noted (of a child by a bare clone, of a program that went on unrecorded) looks in it as if it lived.
-    pub(crate) fn recorded(&mut self, opened: &Opened) {
+    pub(crate) fn recorded(&mut self, opened: &RunReader) {
         self.recording = opened.recording();
         let flight = opened.forgotten().is_some();
         let untold = !opened.has_control();
@@ -318,7 +318,7 @@ impl End {
     }
 
     /// What is missing at the beginning of rings was written over, or a collector has taken it.
-    pub(crate) fn settle(&mut self, opened: &Opened) {
+    pub(crate) fn settle(&mut self, opened: &RunReader) {
         match opened.forgotten() {
             Some(calls) => (self.chunks_taken, self.overwritten) = (0, self.overwritten.saturating_add(calls)),
             None if opened.has_control() => self.overwritten = 0,
@@ -364,12 +364,12 @@ mod tests {
     use super::*;
 
     /// Launches whose parameters are not known: all were counted in the target, and none was shown.
-    fn left(left_out: Option<u64>) -> usize {
+    fn left(filtered_out: Option<u64>) -> usize {
         let count = |reason| Count { reason, text: "", count: 7 };
-        let filtered = |left_out| Filtered { text: "error".into(), shown: 1, left_out, near: Vec::new() };
+        let filtered = |filtered_out| Filtered { text: "error".into(), shown: 1, filtered_out, near: Vec::new() };
         let mut end = End {
             counts: [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(count).into(),
-            filtered: left_out.map(filtered),
+            filtered: filtered_out.map(filtered),
             ..End::default()
         };
         end.launches_of_shown();

@@ -7,7 +7,7 @@ mod lookup;
 
 use crate::decode::{Described, name_of};
 use crate::results::{Returned, Returns, returned, undeclared_status};
-pub use call::{Args, Call, Did, Exit, Hooked, Launched, Log, State};
+pub use call::{Args, Call, DriverArgs, Exit, HookAction, Hooked, Log, State};
 use cutap_calls::known;
 pub use lookup::{Answer, Lookup, LookupKind};
 use std::sync::Arc;
@@ -103,7 +103,7 @@ pub struct Function {
     /// The runtime instance that it belongs to, for a function that a callback reports.
     pub instance: Option<Arc<Instance>>,
     /// Only its beginning is recorded: it is jumped to, and nobody sees it return.
-    pub noted: bool,
+    pub entry_only: bool,
     /// What its result register means.
     pub returns: Returns,
     /// Its calls change what is followed in ways that only its name tells.

@@ -19,7 +19,7 @@ use crate::event::Layer;
 use arguments::Term;
 use condition::Condition;
 use cutap_calls::filter::TRACKED;
-pub(crate) use verdict::{Judged, Tests, Told};
+pub(crate) use verdict::{ArgumentValue, CallUnderTest, Tests};
 pub use wanted::{Wanted, wanted};
 
 /// What is wanted. [`Filter::default`] wants every call.

@@ -1,16 +1,16 @@
 //! The folder of one process: its page, its names, its rings, each of which may appear late, grow,
 //! stay unfinished or vanish. What cannot be read now is tried again at the next round.
 
+use crate::active_sources::living;
 use crate::bytes::read_at;
 use crate::clock::{Clock, Pair};
 use crate::event::Process;
-use crate::going::living;
+use crate::exhausted::may_be_there;
 use crate::named::all_named;
-use crate::names::{Known, Names};
+use crate::names::{KnownFunction, Names};
 use crate::names_file::NamesFile;
 use crate::pages::ProcPage;
 use crate::ring::Ring;
-use crate::short::may_be_there;
 use crate::source::Shared;
 use crate::store::{Bytes, Store};
 use cutap_wire::{PAGE, names, process};
@@ -42,7 +42,7 @@ pub struct Folder {
 impl Folder {
     /// The function of a slot. A name is written before any record refers to it, so one that is missing after reading all names is
     /// lost; where none can be lost, there is no such function, and `None` says that the record makes no sense.
-    pub fn known(&mut self, shared: &mut Shared, slot: u32) -> Option<Known> {
+    pub fn known(&mut self, shared: &mut Shared, slot: u32) -> Option<KnownFunction> {
         if let Some(known) = self.names.known(slot, shared) {
             return Some(known.clone());
         }

@@ -34,7 +34,7 @@ pub fn look(event: &Event, kernels: &mut Kernels) {
 /// The name of the file, of a call that succeeded.
 fn file_of(exit: &Exit) -> Option<PathBuf> {
     let (_, n) = FUNCTIONS.iter().find(|(name, _)| *name == &*exit.call.function.name)?;
-    match exit.call.passed().get(*n).map(Value::target) {
+    match exit.call.effective_args().get(*n).map(Value::target) {
         Some(Value::Text(text)) if !text.cut && !exit.is_error() && !text.text.is_empty() => {
             Some(text.text.clone().into())
         }

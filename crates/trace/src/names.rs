@@ -36,14 +36,14 @@ pub enum Launch {
     /// It launches nothing, or only by calling another function that does.
     No,
     /// Its arguments have no handle: a runtime says the name, or the driver's launch in it has it.
-    Told,
+    Reported,
     /// This word.
     Word(usize),
 }
 
 /// A function, and what pairing needs to know of it.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct KnownFunction {
     pub function: Arc<Function>,
     pub shown: bool,
     /// It was recorded only for what others say of addresses: for whoever reads, its calls are not there.
@@ -68,7 +68,7 @@ pub struct Names {
     /// Load addresses, to find a caller's object.
     loads: BTreeMap<u64, u64>,
     slots: Vec<Option<Slot>>,
-    known: Vec<Option<Known>>,
+    known: Vec<Option<KnownFunction>>,
     instances: HashMap<u64, Arc<Instance>>,
     instance_of_object: HashMap<u64, u64>,
     pub kernels: Kernels,
@@ -165,7 +165,7 @@ impl Names {
     }
 
     /// The function of a slot, if its name has been read.
-    pub fn known(&mut self, slot: u32, shared: &mut Shared) -> Option<&Known> {
+    pub fn known(&mut self, slot: u32, shared: &mut Shared) -> Option<&KnownFunction> {
         let n = slot as usize;
         if self.known.get(n)?.is_none() {
             let made = self.make(self.slots.get(n)?.as_ref()?, shared)?;
@@ -175,12 +175,12 @@ impl Names {
     }
 
     /// The same, if a record has asked for it before.
-    pub fn made(&self, slot: u32) -> Option<&Known> {
+    pub fn made(&self, slot: u32) -> Option<&KnownFunction> {
         self.known.get(slot as usize)?.as_ref()
     }
 
     /// All functions that a record has asked for.
-    pub fn all_made(&self) -> impl Iterator<Item = &Known> {
+    pub fn all_made(&self) -> impl Iterator<Item = &KnownFunction> {
         self.known.iter().flatten()
     }
 
@@ -190,7 +190,7 @@ impl Names {
     }
 
     /// A function for a slot whose name is lost.
-    pub fn nameless(&mut self, slot: u32, shared: &mut Shared) -> Option<&Known> {
+    pub fn nameless(&mut self, slot: u32, shared: &mut Shared) -> Option<&KnownFunction> {
         let n = slot as usize;
         if n >= META_MAX as usize {
             return None;
@@ -201,7 +201,7 @@ impl Names {
         self.slot(u64::from(slot), object);
         let function = function(shared, Layer::Driver, "?".into(), name.as_bytes(), None, None);
         let shown = shared.filter.shows(function.layer, "?", &name);
-        self.known[n] = Some(Known {
+        self.known[n] = Some(KnownFunction {
             function,
             shown,
             hidden: false,
@@ -214,7 +214,7 @@ impl Names {
         self.known[n].as_ref()
     }
 
-    fn make(&self, slot: &Slot, shared: &mut Shared) -> Option<Known> {
+    fn make(&self, slot: &Slot, shared: &mut Shared) -> Option<KnownFunction> {
         let (function, object, words) = match slot {
             Slot::Bound { object, name, shape, .. } => {
                 let holder = self.objects.get(object)?;
@@ -239,7 +239,7 @@ impl Names {
         let launch = launch_of(&function);
         let parent = function.described.is_some_and(|d| d.tells_its_caller());
         let tests = shared.filter.tests(function.layer, &function.library, &function.name);
-        Some(Known { function, shown, hidden, launch, object, words, parent, tests: tests.map(Arc::new) })
+        Some(KnownFunction { function, shown, hidden, launch, object, words, parent, tests: tests.map(Arc::new) })
     }
 
     /// Whether a runtime is in the process.
@@ -335,7 +335,7 @@ fn function(
         demangled: demangle(&name).map(Arc::from),
         instance,
         // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
-        noted: name.starts_with("_Z"),
+        entry_only: name.starts_with("_Z"),
         by_name: known_by_name(&name),
         returns: described.and_then(returns_type).unwrap_or_else(|| returns(layer, &name)),
         described,
@@ -360,7 +360,7 @@ pub fn launch_of(function: &Function) -> Launch {
             | "cudaLaunchKernelExC"
             | "cudaLaunchCooperativeKernel"
             | "cudaLaunchCooperativeKernelMultiDevice",
-        ) => Launch::Told,
+        ) => Launch::Reported,
         _ => Launch::No,
     }
 }

@@ -191,7 +191,7 @@ mod tests {
         let mut bytes = vec![0; first.len()];
         bytes.extend(second);
         std::fs::write(&path, bytes).unwrap();
-        let mut names = NamesFile::new(Box::new(crate::held::Held::open(&path, false).unwrap()));
+        let mut names = NamesFile::new(Box::new(crate::cached_file::CachedFile::open(&path, false).unwrap()));
         assert_eq!(texts(&mut names, true), ["second"]);
         names.let_go();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&first, 0).unwrap();

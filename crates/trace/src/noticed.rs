@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::end::End;
 use crate::error::Error;
 use crate::folder::Folder;
-use crate::opened::Opened;
+use crate::run_reader::RunReader;
 use std::path::Path;
 
 /// Counters and what was listed by name, of all processes; those that could not write anything; when the run was switched.
@@ -18,7 +18,7 @@ pub fn overview(run: &Path) -> Result<End, Error> {
 }
 
 fn read(run: &Path, by_name: bool) -> Result<End, Error> {
-    let opened = Opened::new(run)?;
+    let opened = RunReader::new(run)?;
     let mut clock = Clock::of(opened.ticks_per_second(), false);
     let names = opened.store.processes().unwrap_or_default();
     let mut end = End::of(&opened);

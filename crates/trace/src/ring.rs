@@ -4,8 +4,8 @@
 //! that something is finished is always taken from a read before the one that it is taken from.
 
 use crate::bytes::{read_at, u64_at};
+use crate::exhausted::is_short;
 use crate::pages::{ChunkPage, RING_PAGE, RingPage};
-use crate::short::is_short;
 use crate::store::Bytes;
 use cutap_wire::record::{COMMITTED, Cursor, Record, Step};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, chunk_offset};
@@ -76,13 +76,13 @@ pub struct Ring {
     /// It could be opened the last time.
     pub ready: bool,
     /// Chunks before the first one that was found: another reader had given them back.
-    pub taken: u64,
+    pub consumed: u64,
     /// Calls in them.
     pub calls_taken: u64,
     /// Chunks that were not there any more when their turn came: written over, or given back by another reader.
-    pub passed: u64,
+    pub missed: u64,
     /// Chunks that make no sense from some byte on, or whose bytes are not there.
-    pub lost: u64,
+    pub corrupt: u64,
     /// Records of chunks before this one that were never finished.
     cut: u64,
 }
@@ -107,10 +107,10 @@ impl Ring {
             cut_here: 0,
             quiet: false,
             ready: true,
-            taken: 0,
+            consumed: 0,
             calls_taken: 0,
-            passed: 0,
-            lost: 0,
+            missed: 0,
+            corrupt: 0,
             cut: 0,
         }
     }
@@ -280,9 +280,9 @@ impl Ring {
             // More than this cannot have been written; the number is damaged.
             let between = sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
             let first = std::mem::replace(&mut self.sequence, sequence) == 0;
-            *(if first { &mut self.taken } else { &mut self.passed }) += between;
+            *(if first { &mut self.consumed } else { &mut self.missed }) += between;
             let Some(page) = page else {
-                self.passed += 1;
+                self.missed += 1;
                 continue;
             };
             if first && between > 0 {

@@ -2,7 +2,7 @@
 //! shares with other rings (`cutap_wire::ring::shared_head`). Readers see one file in both cases.
 
 use crate::bytes::{u32_at, u64_at};
-use crate::held::Held;
+use crate::cached_file::CachedFile;
 use crate::store::Bytes;
 use cutap_wire::ring::{RingHeader, SharedHead, chunk_offset, shared_head};
 use cutap_wire::{MAGIC, PAGE};
@@ -18,14 +18,14 @@ pub struct RingFile {
     path: PathBuf,
     write: bool,
     /// Opened when it is read first: a ring that shares its head may have no file of its own.
-    own: OnceLock<Held>,
+    own: OnceLock<CachedFile>,
     shared: Option<Shared>,
 }
 
 /// The head of a ring in a heads file.
 #[derive(Debug)]
 struct Shared {
-    file: Arc<Held>,
+    file: Arc<CachedFile>,
     head: SharedHead,
     chunk_bytes: u32,
 }
@@ -64,11 +64,11 @@ impl RingFile {
         Ok(())
     }
 
-    fn own(&self) -> io::Result<&Held> {
+    fn own(&self) -> io::Result<&CachedFile> {
         if let Some(own) = self.own.get() {
             return Ok(own);
         }
-        let opened = Held::open(&self.path, self.write)?;
+        let opened = CachedFile::open(&self.path, self.write)?;
         Ok(self.own.get_or_init(|| opened))
     }
 }
@@ -143,21 +143,21 @@ impl Bytes for RingFile {
         }
     }
     fn let_go(&self) {
-        self.own.get().into_iter().for_each(Held::let_go);
+        self.own.get().into_iter().for_each(CachedFile::let_go);
         self.shared.iter().for_each(|shared| shared.file.let_go());
     }
 }
 
 /// A heads file, opened once for all rings in it.
-fn heads_file(path: &Path, write: bool) -> io::Result<Arc<Held>> {
-    static OPEN: Mutex<BTreeMap<(PathBuf, bool), Weak<Held>>> = Mutex::new(BTreeMap::new());
+fn heads_file(path: &Path, write: bool) -> io::Result<Arc<CachedFile>> {
+    static OPEN: Mutex<BTreeMap<(PathBuf, bool), Weak<CachedFile>>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (path.to_owned(), write);
     if let Some(file) = open.get(&key).and_then(Weak::upgrade) {
         return Ok(file);
     }
     open.retain(|_, file| file.strong_count() > 0);
-    let file = Arc::new(Held::open(path, write)?);
+    let file = Arc::new(CachedFile::open(path, write)?);
     open.insert(key, Arc::downgrade(&file));
     Ok(file)
 }

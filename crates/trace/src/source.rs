@@ -1,12 +1,12 @@
 //! One ring's records made into events, in the order of the ring: paired, named and timed. They wait here for earlier ones of other threads.
 
-use crate::begun::{Begun, call, noted};
-use crate::calls::{Ended, Open, Shown, Stack};
+use crate::call_builder::{EnterRecord, call, noted};
+use crate::calls::{Closed, Open, Shown, Stack};
 use crate::clock::{Clock, Pair};
+use crate::evaluate::{evaluate, looked_at, provides, unfinished, wanted_at_end};
 use crate::event::{Answer, Call, Event, Exit, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::judge::{judge, looked_at, tells, unfinished, wanted_at_end};
 use crate::names::clean;
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
@@ -66,7 +66,7 @@ pub struct Events {
     /// Calls and look-ups that the filter let through.
     pub shown: u64,
     /// Calls that it left out here; what it left out in the target was never written.
-    pub left_out: u64,
+    pub filtered_out: u64,
     /// Time of the last record; those of a signal handler may come a little out of order.
     last: u64,
     /// The same in ticks.
@@ -149,7 +149,7 @@ impl Events {
 
     /// Open calls whose end would have decided: how many are shown as unfinished, and how many are not.
     pub fn undecided(&self, filter: &Filter, now: u64) -> (u64, u64) {
-        let open = self.stack.open().filter(|open| open.shown == Shown::AtEnd);
+        let open = self.stack.open().filter(|open| open.shown == Shown::DecideAtExit);
         let (shown, not): (Vec<_>, Vec<_>) = open.partition(|open| unfinished(open, filter, now).is_some());
         (shown.len() as u64, not.len() as u64)
     }
@@ -213,32 +213,32 @@ impl Events {
                 // Calls that are shown at their end stand alone.
                 let depth = if at_end { 0 } else { self.stack.depth() };
                 let (words, memory) = words.split(known.words);
-                let begun = Begun { ns, ticks, caller, depth, words, memory };
-                let call = if known.shown || looked_at(shared, &known) || tells(shared, &known) {
+                let entered = EnterRecord { ns, ticks, caller, depth, words, memory };
+                let call = if known.shown || looked_at(shared, &known) || provides(shared, &known) {
                     let thread = self.thread.clone();
-                    thread.map(|thread| call((&thread, &self.stack), &known, &begun, shared, folder))
+                    thread.map(|thread| call((&thread, &self.stack), &known, &entered, shared, folder))
                 } else {
                     None
                 };
                 let shown = match (&call, &known.tests) {
                     _ if !known.shown => Shown::No,
-                    (Some(call), Some(tests)) => match judge(tests, call, None) {
+                    (Some(call), Some(tests)) => match evaluate(tests, call, None) {
                         Some(false) => Shown::No,
                         Some(true) if !at_end => Shown::Yes,
-                        _ => Shown::AtEnd,
+                        _ => Shown::DecideAtExit,
                     },
-                    _ if at_end => Shown::AtEnd,
+                    _ if at_end => Shown::DecideAtExit,
                     _ => Shown::Yes,
                 };
                 // A noted one has no end by which it could be wanted.
-                let shown = if shown == Shown::AtEnd && known.function.noted { Shown::No } else { shown };
-                self.left_out += u64::from(shown == Shown::No && !known.hidden);
+                let shown = if shown == Shown::DecideAtExit && known.function.entry_only { Shown::No } else { shown };
+                self.filtered_out += u64::from(shown == Shown::No && !known.hidden);
                 self.shown += u64::from(shown == Shown::Yes);
                 if let Some(call) = call.as_ref().filter(|_| shown == Shown::Yes || looked_at(shared, &known)) {
                     self.push(Event::Enter(call.clone()), shown == Shown::Yes);
                 }
                 // Nobody sees a noted one return, and no call has it for a parent.
-                if !known.function.noted {
+                if !known.function.entry_only {
                     self.stack.enter(Open { number, ticks, call, shown, tests: known.tests, raw: None });
                 }
             }
@@ -246,12 +246,12 @@ impl Events {
                 let end_ns = self.ends(number, ticks, folder, &shared.clock);
                 stacked::ends(&mut self.stack, number, folder, shared);
                 let (open, late) = match self.end(number, &shared.filter) {
-                    Ended::Now(open) => (open, false),
-                    Ended::Late(open) => {
+                    Closed::Now(open) => (open, false),
+                    Closed::Late(open) => {
                         let late = self.was_handed_out(&open, &shared.filter);
                         (open, late)
                     }
-                    Ended::Unknown => return true,
+                    Closed::Unknown => return true,
                 };
                 let Some(call) = open.call.clone() else { return true };
                 let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
@@ -262,13 +262,13 @@ impl Events {
                     result,
                     late,
                     memory,
-                    ..Exit::without_return(call, State::Done, end_ns)
+                    ..Exit::without_return(call, State::Returned, end_ns)
                 };
                 self.exit(exit, Some(took), &open, &shared.filter);
             }
             Record::Unwound { number, ticks } => {
                 self.time(folder.ns(&shared.clock, ticks), ticks);
-                if let Ended::Now(open) = self.end(number, &shared.filter) {
+                if let Closed::Now(open) = self.end(number, &shared.filter) {
                     let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
                     self.give_up(&open, Some(took), &shared.filter);
                 }
@@ -296,11 +296,11 @@ impl Events {
         let shown = match open.shown {
             Shown::Yes => true,
             Shown::No => false,
-            Shown::AtEnd => {
+            Shown::DecideAtExit => {
                 // What was handed out as unwound, and counted, is not left at that.
                 let wanted = exit.late || wanted_at_end(&exit, took_ns, open, filter);
                 self.shown += u64::from(wanted && !exit.late);
-                self.left_out += u64::from(!wanted);
+                self.filtered_out += u64::from(!wanted);
                 if wanted {
                     self.push(Event::Enter(exit.call.clone()), true);
                 }
@@ -321,10 +321,10 @@ impl Events {
 
     /// A call that was given up returns after all: whether it has been handed out as unwound. One that has not is judged anew.
     fn was_handed_out(&mut self, open: &Open, filter: &Filter) -> bool {
-        let Some(call) = open.call.clone().filter(|_| open.shown == Shown::AtEnd) else { return true };
+        let Some(call) = open.call.clone().filter(|_| open.shown == Shown::DecideAtExit) else { return true };
         let end_ns = call.start_ns;
         let handed_out = wanted_at_end(&Exit::without_return(call, State::Unwound, end_ns), None, open, filter);
-        self.left_out = self.left_out.saturating_sub(u64::from(!handed_out));
+        self.filtered_out = self.filtered_out.saturating_sub(u64::from(!handed_out));
         handed_out
     }
 
@@ -337,7 +337,7 @@ impl Events {
         }
     }
 
-    fn end(&mut self, number: u32, filter: &Filter) -> Ended {
+    fn end(&mut self, number: u32, filter: &Filter) -> Closed {
         let mut gone = Vec::new();
         let ended = self.stack.exit(number, &mut |open| gone.push(open.clone()));
         for open in gone {

@@ -2,9 +2,9 @@
 //! files held. What reads them need not know which. Nothing here understands the bytes. A pipe or device that lies in a run
 //! folder must never be waited for.
 
-use crate::held::Held;
+use crate::cached_file::CachedFile;
+use crate::exhausted;
 use crate::ring_file::RingFile;
-use crate::short;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -63,7 +63,7 @@ pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     let no_file = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     let mut how = OpenOptions::new();
     how.read(true).write(write).custom_flags(O_NONBLOCK);
-    let file = match short::open(path, || how.open(path)) {
+    let file = match exhausted::open(path, || how.open(path)) {
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => return no_file("it is a socket"),
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return no_file("it is a link that leads to itself");
@@ -94,7 +94,7 @@ impl Store for Disk {
 
     fn processes(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for name in short::list(&self.0)? {
+        for name in exhausted::list(&self.0)? {
             let digits = name.strip_prefix('p').and_then(|n| n.split_once('-'));
             let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
             if digits.is_some_and(|(pid, n)| number(pid) && number(n)) {
@@ -109,7 +109,7 @@ impl Store for Disk {
         let folder = self.0.join(process);
         Ok(match RingFile::number(file) {
             Some(ring) => Box::new(RingFile::open(&folder, ring, write)?),
-            None => Box::new(Held::open(&folder.join(file), write)?),
+            None => Box::new(CachedFile::open(&folder.join(file), write)?),
         })
     }
 

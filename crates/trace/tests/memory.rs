@@ -22,7 +22,7 @@ fn a_small_recording_takes_little_memory() {
         drop(writer);
         assert!(std::fs::metadata(&path).unwrap().len() < 16 << 10);
         let before = resident();
-        let events = cutap_trace::Follow::open(&path, cutap_trace::FollowOptions::default()).map(|mut follow| {
+        let events = cutap_trace::EventReader::open(&path, cutap_trace::ReaderOptions::default()).map(|mut follow| {
             let mut events = 0;
             follow.poll(true, &mut |_| events += 1).unwrap();
             follow.end();

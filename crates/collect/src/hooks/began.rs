@@ -2,7 +2,7 @@
 //! one of them may end the program before its first call.
 
 use super::Hooks;
-use crate::front::Ended;
+use crate::foreground::ExitKind;
 use cutap_trace::read_file;
 use cutap_wire::control::ENV_RUN;
 use cutap_wire::hooks::{self, ASKING, BEGUN, Head, Place, text};
@@ -23,9 +23,9 @@ pub fn ended_at_start(run: &Path, main: i32) -> bool {
 }
 
 /// A sentence if the loader gave up before anything of ours ran: it has said why, and not whose fault it is.
-pub fn not_started(run: &Path, hooks: &Hooks, program: &Path, ended: Ended) -> Option<String> {
+pub fn not_started(run: &Path, hooks: &Hooks, program: &Path, ended: ExitKind) -> Option<String> {
     const LOADER: i32 = 127;
-    if hooks.0.is_empty() || ended != Ended::Code(LOADER) || began(run) {
+    if hooks.0.is_empty() || ended != ExitKind::Code(LOADER) || began(run) {
         return None;
     }
     let program = program.file_name().unwrap_or(program.as_os_str()).display();

@@ -4,7 +4,7 @@
 use super::Hooks;
 use crate::environment::can_be_preloaded;
 use crate::error::{Error, Result, reason};
-use crate::written::same;
+use crate::output_file::same;
 use cutap_hook::contract::{INIT_SYMBOL, VERSION, VERSION_SYMBOL};
 use cutap_wire::hooks::LIBRARIES;
 use object::elf::{DF_1_PIE, DT_FLAGS_1, EM_AARCH64, EM_X86_64, ET_DYN, PT_LOAD};

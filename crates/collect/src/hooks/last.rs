@@ -2,7 +2,7 @@
 //! A word may also be left by a thread that was in a hook when another thread ended the program, so
 //! each is said, and none is called guilty.
 
-use crate::front::Ended;
+use crate::foreground::ExitKind;
 use cutap_trace::read_file;
 use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, Place, outside};
 use cutap_wire::names::{self, Cell, cell, kind};
@@ -10,14 +10,14 @@ use std::path::Path;
 
 /// A sentence for each place in a hook that threads of a dead process were in. `program` is the program's own process, and how it
 /// ended, where that is known.
-pub fn last_words(run: &Path, program: Option<(i32, Ended)>) -> Vec<String> {
+pub fn crash_notes(run: &Path, program: Option<(i32, ExitKind)>) -> Vec<String> {
     let mut all = Vec::new();
     for folder in std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path()) {
         let Ok(words) = read_file(&folder.join(INSIDE_FILE), hooks::INSIDE_BYTES) else { continue };
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
         // A program that ends well while a thread is in a hook is none that died in it.
-        if matches!(program, Some((main, Ended::Code(0))) if main == pid) {
+        if matches!(program, Some((main, ExitKind::Code(0))) if main == pid) {
             continue;
         }
         let Some(how) = how(pid, program) else { continue };
@@ -41,12 +41,12 @@ pub fn last_words(run: &Path, program: Option<(i32, Ended)>) -> Vec<String> {
 }
 
 /// How a process ended; none where it lives.
-fn how(pid: i32, program: Option<(i32, Ended)>) -> Option<String> {
+fn how(pid: i32, program: Option<(i32, ExitKind)>) -> Option<String> {
     match program {
-        Some((main, Ended::Signal(signal))) if pid == main => {
+        Some((main, ExitKind::Signal(signal))) if pid == main => {
             Some(format!("the program died of {}", signal_name(signal)))
         }
-        Some((main, Ended::Code(code))) if pid == main => Some(format!("the program ended with exit code {code}")),
+        Some((main, ExitKind::Code(code))) if pid == main => Some(format!("the program ended with exit code {code}")),
         _ if Path::new("/proc").join(pid.to_string()).exists() => None,
         _ => Some(format!("process {pid} ended")),
     }
@@ -63,7 +63,7 @@ fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
 }
 
 /// The library in whose entry point, constructors or destructors the program died.
-fn asking(run: &Path, program: Option<(i32, Ended)>) -> Option<String> {
+fn asking(run: &Path, program: Option<(i32, ExitKind)>) -> Option<String> {
     let file = read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok()?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
     let (pid, n, place) = hooks::asked(word).map(|(pid, n, place)| (pid as i32, n, place))?;

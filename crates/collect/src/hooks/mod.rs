@@ -11,8 +11,8 @@ mod wants;
 pub use began::{around, began, ended_at_start, not_started};
 pub use check::check;
 pub use known::file;
-pub use last::last_words;
-pub use wants::{in_vain, not_called};
+pub use last::crash_notes;
+pub use wants::{not_called, unmatched_hooks};
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

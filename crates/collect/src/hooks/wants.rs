@@ -10,7 +10,7 @@ use cutap_wire::names::layer;
 use std::path::{Path, PathBuf};
 
 /// A sentence for each want of a function that cannot be.
-pub fn in_vain(run: &Path) -> Vec<String> {
+pub fn unmatched_hooks(run: &Path) -> Vec<String> {
     read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok().and_then(|file| all(&file)).unwrap_or_default()
 }
 

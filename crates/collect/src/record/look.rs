@@ -2,7 +2,7 @@
 //! never says that of a process that lives, which may be making the file just now.
 
 use super::process::{MOST_RINGS, finished, read_page, rings};
-use cutap_trace::{Bytes, ChunkPage, Held, RingFile, RingPage, is_whole, list, living, open_file, read_file};
+use cutap_trace::{Bytes, CachedFile, ChunkPage, RingFile, RingPage, is_whole, list, living, open_file, read_file};
 use cutap_wire::count::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
 use cutap_wire::ring::{CHUNK_HEADER, FREE, RingHeader, chunk_offset};
@@ -66,7 +66,7 @@ impl Look {
                 self.unread.push(format!("{name}/{file} ({why})"));
             }
         };
-        let page = match Held::open(&folder.join(process::FILE), false) {
+        let page = match CachedFile::open(&folder.join(process::FILE), false) {
             Ok(file) => read_page(&file),
             Err(_) => None,
         };
@@ -93,15 +93,15 @@ impl Look {
         for k in 0..count.min(MOST_RINGS) {
             let file = format!("t{k}.ring");
             match state(&folder, k) {
-                State::Whole => (whole, there) = (whole + 1, there + 1),
-                State::BeingMade => {}
-                State::Bad(why) => {
+                RingState::Whole => (whole, there) = (whole + 1, there + 1),
+                RingState::BeingMade => {}
+                RingState::Bad(why) => {
                     there += 1;
                     bad(&file, &why);
                 }
                 // A number whose ring could not be made is nobody's, and counted.
-                State::Absent if counted(NO_RING) => {}
-                State::Absent => absent.push(file),
+                RingState::Absent if counted(NO_RING) => {}
+                RingState::Absent => absent.push(file),
             }
         }
         // A thread that was killed when it had taken its number has made none.
@@ -188,7 +188,7 @@ fn names_state(path: &Path, forked: bool) -> Option<&'static str> {
 }
 
 /// A ring.
-enum State {
+enum RingState {
     Whole,
     /// Its thread was killed while it made it, before its first call.
     BeingMade,
@@ -197,18 +197,18 @@ enum State {
     Absent,
 }
 
-fn state(folder: &Path, ring: u32) -> State {
-    let Ok(file) = RingFile::open(folder, ring, false) else { return State::Absent };
-    let Ok(length) = file.length() else { return State::Absent };
+fn state(folder: &Path, ring: u32) -> RingState {
+    let Ok(file) = RingFile::open(folder, ring, false) else { return RingState::Absent };
+    let Ok(length) = file.length() else { return RingState::Absent };
     let mut head = vec![0; PAGE];
     let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
     match page {
         Some(page) if length < chunk_offset(page.chunks, page.chunk_bytes) as u64 => {
-            State::Bad(format!("it is cut off at byte {length}"))
+            RingState::Bad(format!("it is cut off at byte {length}"))
         }
-        Some(_) => State::Whole,
-        None if is_being_made(&file, length) => State::BeingMade,
-        None => State::Bad("its head is damaged".into()),
+        Some(_) => RingState::Whole,
+        None if is_being_made(&file, length) => RingState::BeingMade,
+        None => RingState::Bad("its head is damaged".into()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Recorder;
 use cutap_report::{By, Output, Summary, Tables};
 use cutap_trace::made::{Run, stretch};
-use cutap_trace::{Filter, Follow, FollowOptions, Scan};
+use cutap_trace::{Aggregator, EventReader, Filter, ReaderOptions};
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -61,7 +61,7 @@ fn many_calls_in_little_memory() {
 
     let before = resident();
     let mut tables = Tables::new(By::Function);
-    let end = Scan::open(&long, &Filter::default()).unwrap().run(&mut tables);
+    let end = Aggregator::open(&long, &Filter::default()).unwrap().run(&mut tables);
     let (mut text, mut whole) = (Vec::new(), Vec::new());
     cutap_report::write_table(&tables, false, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
@@ -74,7 +74,7 @@ fn many_calls_in_little_memory() {
     assert!(scanned < before + 60, "{before} MiB before, {scanned} MiB after");
 
     // The same by the way that reads every event.
-    let mut follow = Follow::open(&long, FollowOptions { decode: false, ..FollowOptions::default() }).unwrap();
+    let mut follow = EventReader::open(&long, ReaderOptions { decode: false, ..ReaderOptions::default() }).unwrap();
     let mut summary = Summary::json(&mut whole);
     follow.poll(true, &mut |event| summary.event(event).unwrap()).unwrap();
     summary.end(&follow.end()).unwrap();

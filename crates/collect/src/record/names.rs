@@ -2,7 +2,7 @@
 //! has changed since is written: names come out of order, when a thread was slower than another. A
 //! copy of a name counts only if a copy made before it was finished (see `trace/names_file.rs`).
 
-use cutap_trace::{Bytes, Held};
+use cutap_trace::{Bytes, CachedFile};
 use cutap_wire::names::{CELL, Cell, MAX_BYTES, cell};
 use std::io;
 
@@ -12,7 +12,7 @@ const GLANCE: usize = 4096;
 /// The names of one process.
 #[derive(Debug)]
 pub struct Names {
-    file: Held,
+    file: CachedFile,
     /// What stands in the recording.
     written: Vec<u8>,
     /// All cells before are finished.
@@ -22,7 +22,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn new(file: Held) -> Names {
+    pub fn new(file: CachedFile) -> Names {
         Names { file, written: Vec::new(), finished: 0, tail: 0 }
     }
 
@@ -87,7 +87,7 @@ impl Names {
 }
 
 /// What there is from `at`, up to so many bytes.
-fn read(file: &Held, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
+fn read(file: &CachedFile, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
     let length = file.length()? as usize;
     let there = if length > MAX_BYTES { written(file)? } else { length }.saturating_sub(at);
     let mut bytes = vec![0; there.min(most.unwrap_or(usize::MAX))];
@@ -103,7 +103,7 @@ fn read(file: &Held, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
 }
 
 /// How much there is of one that somebody has made longer than it may be, perhaps by a hole: up to a piece without names.
-fn written(file: &Held) -> io::Result<usize> {
+fn written(file: &CachedFile) -> io::Result<usize> {
     let (mut piece, mut at) = (vec![0; 1 << 20], 0);
     while at < MAX_BYTES {
         match file.read_at(&mut piece, at as u64)? {
@@ -134,7 +134,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("cutap-names-{}", std::process::id()));
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         file.set_len(256 * 1024).unwrap();
-        let mut names = Names::new(Held::open(&path, false).unwrap());
+        let mut names = Names::new(CachedFile::open(&path, false).unwrap());
         let mut copy = vec![0; 256 * 1024];
         let mut blocks = 0;
         let (slow, next) = (bytes_of(&"slow".repeat(40)), bytes_of("next"));

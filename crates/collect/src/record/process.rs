@@ -6,7 +6,7 @@ use super::names::Names;
 use super::recorder::Last;
 use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
-use cutap_trace::{Held, RingFile, is_gone, living};
+use cutap_trace::{CachedFile, RingFile, is_gone, living};
 use cutap_wire::count::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const MOST_NAMES: usize = 1 << 20;
 pub(super) struct Process {
     pub number: u32,
     pub name: String,
-    page_file: Held,
+    page_file: CachedFile,
     pub page: Vec<u8>,
     /// The file knows of it.
     begun: bool,
@@ -40,7 +40,7 @@ pub(super) struct Process {
 impl Process {
     /// Opens one, of which the file has so much of its rings; none while its page is not finished.
     pub fn open(run: &Path, name: &str, number: u32, before: BTreeMap<u32, Last>) -> Option<Process> {
-        let page_file = Held::open(&run.join(name).join(process::FILE), false).ok()?;
+        let page_file = CachedFile::open(&run.join(name).join(process::FILE), false).ok()?;
         // Finished is what a read before this one says.
         let page = read_page(&page_file).and_then(|_| read_page(&page_file))?;
         let (names, rings) = (None, BTreeMap::new());
@@ -83,7 +83,7 @@ impl Process {
         }
         self.page = page;
         if self.names.is_none() {
-            self.names = Held::open(&folder.join(names::FILE), false).ok().map(Names::new);
+            self.names = CachedFile::open(&folder.join(names::FILE), false).ok().map(Names::new);
         }
         let mut names = |all, writer: &mut Writer<File>| match &mut self.names {
             Some(names) => names.read(all, &mut |at, bytes| {
@@ -151,7 +151,7 @@ impl Process {
     }
 }
 
-pub(super) fn read_page(file: &Held) -> Option<Vec<u8>> {
+pub(super) fn read_page(file: &CachedFile) -> Option<Vec<u8>> {
     let mut page = vec![0; PAGE];
     file.read_exact_at(&mut page, 0).ok()?;
     (page[..8] == MAGIC.to_le_bytes() && page[8..12] == VERSION.to_le_bytes()).then_some(page)

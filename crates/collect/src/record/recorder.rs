@@ -45,7 +45,7 @@ pub struct Recorder {
     listing: Listing,
     /// The one of those that have ended that is looked at again.
     again: usize,
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, KnownProcess>,
     /// The control page of a file that is added to.
     before: Vec<u8>,
     next: u32,
@@ -63,7 +63,7 @@ pub struct Recorder {
 
 /// What a file that is added to holds of a process already.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownProcess {
     number: u32,
     page: Vec<u8>,
     /// Of each ring.
@@ -73,8 +73,8 @@ struct Known {
 /// Number of the last whole chunk of a ring; number of the one that was open then, and its bytes.
 pub(super) type Last = (u64, (u64, u64));
 
-/// Blocks of a process in such a file: its name, its page, and the rings as in [`Known`].
-type Found = (Option<Block>, Option<Block>, BTreeMap<u32, Last>);
+/// Blocks of a process in such a file: its name, its page, and the rings as in [`KnownProcess`].
+type RecordedProcess = (Option<Block>, Option<Block>, BTreeMap<u32, Last>);
 
 impl Recorder {
     /// Begins a file. With `consume`, chunks are given back to their writers.
@@ -87,7 +87,7 @@ impl Recorder {
     pub fn go_on(run: &Path, mut file: File, path: &Path, consume: bool) -> Result<Recorder> {
         let advice = "give another file with -o";
         let refuse = |why: &str| Error::own(format!("cannot add to {}: {why}; {advice}", path.display()));
-        let mut found: BTreeMap<u32, Found> = BTreeMap::new();
+        let mut found: BTreeMap<u32, RecordedProcess> = BTreeMap::new();
         let mut control = None;
         let (mut damaged, mut unpacked) = (None, Vec::new());
         let walked = walk(&file, VERSION, &mut |block, plain| {
@@ -135,7 +135,7 @@ impl Recorder {
         };
         for (number, (name, page, rings)) in found {
             let name = String::from_utf8_lossy(&body(name)).into_owned();
-            known.insert(name, Known { number, page: body(page), rings });
+            known.insert(name, KnownProcess { number, page: body(page), rings });
             next = next.max(number.saturating_add(1));
         }
         let before = body(control);

@@ -3,10 +3,10 @@
 
 use super::Recorder;
 use crate::control::{self, Wanted};
-use crate::full::Full;
-use crate::stacks::Kept;
+use crate::overflow_policy::OverflowPolicy;
+use crate::stacks::StackCapture;
 use cutap_trace::made::{Process, Run};
-use cutap_trace::{Event, Follow, FollowOptions, Why};
+use cutap_trace::{Event, EventReader, ReaderOptions, Why};
 use cutap_wire::control::Control;
 use std::fs::{self, File, OpenOptions};
 use std::mem::offset_of;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Each call that began or ended, and what is known at the end.
 fn read(run: &Path) -> (Vec<String>, String) {
-    let mut follow = Follow::open(run, FollowOptions::default()).unwrap();
+    let mut follow = EventReader::open(run, ReaderOptions::default()).unwrap();
     let mut lines = Vec::new();
     let polled = follow.poll(true, &mut |event: &Event| match event {
         Event::Enter(call) => lines.push(format!("{} > {} {}", call.thread.tid, call.function.name, call.start_ns)),
@@ -66,7 +66,7 @@ fn of_an_unstated_rate(run: &Path, stated: u64, file: &Path) -> (Option<u64>, u6
     fs::write(run.join(cutap_wire::control::FILE), control).unwrap();
     finish(run, file);
     let (mut took, mut rate) = (None, Vec::new());
-    let mut follow = Follow::open(file, FollowOptions::default()).unwrap();
+    let mut follow = EventReader::open(file, ReaderOptions::default()).unwrap();
     let mut sink = |event: &Event| {
         if let Event::Exit(exit) = event {
             took = exit.duration_ns;
@@ -112,7 +112,7 @@ fn says_what_the_folder_says_cut_off_anywhere() {
     let mut most = 0;
     for len in (24..whole.len()).step_by(7) {
         fs::write(&file, &whole[..len]).unwrap();
-        let follow = Follow::open(&file, FollowOptions::default()).unwrap();
+        let follow = EventReader::open(&file, ReaderOptions::default()).unwrap();
         assert_ne!(follow.opened().recording().unwrap().cut.why, Why::Ended);
         let (lines, _) = read(&file);
         assert!(lines.len() >= most && lines.iter().all(|l| all.0.contains(l)), "{len}");
@@ -126,7 +126,7 @@ fn says_what_the_folder_says_cut_off_anywhere() {
         // Calls whose names are damaged have numbers.
         let (lines, end) = read(&file);
         assert!(lines.len() <= all.0.len(), "{byte}");
-        let follow = Follow::open(&file, FollowOptions::default()).unwrap();
+        let follow = EventReader::open(&file, ReaderOptions::default()).unwrap();
         let said = follow.opened().recording().unwrap().cut.why != Why::Ended
             || follow.opened().recording().unwrap().damaged > 0;
         assert!(said || (lines, end) != all || whole[byte..byte + 1] == [0], "{byte}");
@@ -193,12 +193,12 @@ fn another_run_with_other_processes_is_not_added() {
             filter: &filter,
             no_follow: false,
             dump_modules: false,
-            full: Full::Wait,
+            full: OverflowPolicy::Wait,
             only_hooks: false,
             range: false,
             count: false,
             summary: false,
-            stacks: &Kept::default(),
+            stacks: &StackCapture::default(),
         };
         // A number of which most is zero, as one in some hundred is.
         let mut page = control::page(wanted).unwrap();
@@ -224,7 +224,7 @@ fn a_recording_says_of_nobody_that_it_runs() {
     some_calls(&run, &mut run.process(100, "/bin/prog"));
     finish(&path, &file);
     for (from, running) in [(&path, 1), (&file, 0)] {
-        let mut follow = Follow::open(from, FollowOptions::default()).unwrap();
+        let mut follow = EventReader::open(from, ReaderOptions::default()).unwrap();
         follow.poll(true, &mut |_| ()).unwrap();
         assert_eq!(follow.end().running.len(), running, "{}", from.display());
     }

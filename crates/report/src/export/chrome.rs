@@ -100,7 +100,7 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
 fn argument(value: &Described, call: &Call) -> Value {
     number(value).unwrap_or_else(|| {
         let mut text = String::new();
-        write_launched(value, call.launched(), &mut text);
+        write_launched(value, call.driver_args(), &mut text);
         text.into()
     })
 }
@@ -145,7 +145,7 @@ impl<W: io::Write + Send> Output for Chrome<W> {
     fn event(&mut self, of: &Event) -> io::Result<()> {
         match of {
             Event::Process(process) => self.process(process),
-            Event::Enter(call) if call.function.noted => self.line(&self.call(call, "i", None)),
+            Event::Enter(call) if call.function.entry_only => self.line(&self.call(call, "i", None)),
             Event::Exit(exit) => self.exit(exit),
             Event::Enter(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
         }

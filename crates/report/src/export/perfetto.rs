@@ -46,7 +46,7 @@ pub struct Perfetto<W> {
     /// Numbers of what was told once, for each field.
     told: HashMap<u32, HashMap<Box<str>, u64>>,
     /// The same of each function, by its key: most of what a call needs.
-    functions: Vec<Option<Arc<Told>>>,
+    functions: Vec<Option<Arc<Interned>>>,
     /// The status that was told last, which nearly always comes again.
     status: (&'static str, Option<u64>),
     /// What the next packet tells.
@@ -60,7 +60,7 @@ pub struct Perfetto<W> {
 
 /// Numbers of a function's own names; none where there are too many.
 #[derive(Debug)]
-struct Told {
+struct Interned {
     category: Option<u64>,
     name: Option<u64>,
     library: Option<u64>,
@@ -170,13 +170,13 @@ impl<W: io::Write> Perfetto<W> {
     }
 
     /// The numbers of a function's names, told with the next packet when it is new.
-    fn told(&mut self, function: &Function) -> Arc<Told> {
+    fn told(&mut self, function: &Function) -> Arc<Interned> {
         let key = function.key as usize;
         if let Some(Some(told)) = self.functions.get(key) {
             return told.clone();
         }
         let params = function.params().iter();
-        let told = Arc::new(Told {
+        let told = Arc::new(Interned {
             category: self.number(CATEGORIES, function.layer.word()),
             name: self.number(NAMES, function.shown()),
             library: self.number(TEXTS, &function.library),
@@ -200,7 +200,7 @@ impl<W: io::Write> Perfetto<W> {
         match value {
             Value::Missing => return,
             Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_) => {}
-            _ => write_launched(value, call.launched(), &mut self.text),
+            _ => write_launched(value, call.driver_args(), &mut self.text),
         }
         to.message(4, |m| {
             name.map(|name| m.number(1, name));
@@ -244,7 +244,7 @@ impl<W: io::Write> Perfetto<W> {
     fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
         let function = &call.function;
         let mut event = Message::default();
-        event.number(9, if function.noted { INSTANT } else { BEGIN }).number(11, thread_track(&call.thread));
+        event.number(9, if function.entry_only { INSTANT } else { BEGIN }).number(11, thread_track(&call.thread));
         let told = self.told(function);
         told.category.map(|n| event.number(3, n));
         match told.name {
@@ -268,7 +268,7 @@ impl<W: io::Write> Perfetto<W> {
                 m.text(6, &self.text);
             });
         }
-        if !function.noted {
+        if !function.entry_only {
             let next = self.flows + 1;
             let given = self.track(&call.thread)?.begins(call, next, &mut event);
             self.flows = self.flows.max(given.unwrap_or(0));
@@ -289,7 +289,7 @@ impl<W: io::Write> Perfetto<W> {
             self.event(&call.thread, exit.end_ns, &event)?;
         }
         let told = self.told(&call.function);
-        if exit.state != State::Done {
+        if exit.state != State::Returned {
             let (name, text) = (self.number(ARGUMENTS, "cutap.state"), exit.state.word());
             let number = self.number(TEXTS, text);
             Self::constant(name, text, number, &mut event);

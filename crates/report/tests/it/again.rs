@@ -5,7 +5,7 @@ use crate::libraries::shown;
 use crate::memory::word;
 use cutap_report::Leaks;
 use cutap_trace::made::{Process, Run, Thread};
-use cutap_trace::{Follow, FollowOptions};
+use cutap_trace::{EventReader, ReaderOptions};
 use cutap_wire::record::note;
 use tempfile::TempDir;
 
@@ -66,7 +66,7 @@ impl Two {
         let Two { folder, threads, process, .. } = self;
         drop((threads, process));
         let mut leaks = Leaks::default();
-        let mut follow = Follow::open(folder.path(), FollowOptions::default()).unwrap();
+        let mut follow = EventReader::open(folder.path(), ReaderOptions::default()).unwrap();
         follow.poll(true, &mut |e| leaks.event(e)).unwrap();
         let left = leaks
             .groups()

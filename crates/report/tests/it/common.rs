@@ -2,7 +2,7 @@
 
 use cutap_report::{Counts, Json, Output, Summary, Text};
 use cutap_trace::made::{Process, Run};
-use cutap_trace::{End, Event, Filter, Follow, FollowOptions};
+use cutap_trace::{End, Event, EventReader, Filter, ReaderOptions};
 use cutap_wire::{count, names, record};
 use std::path::Path;
 
@@ -54,11 +54,11 @@ pub fn simple(folder: &Path) {
     thread.end();
 }
 
-pub fn follow(run: &Path, filter: &str) -> Follow {
+pub fn follow(run: &Path, filter: &str) -> EventReader {
     let filter = if filter.is_empty() { Filter::default() } else { Filter::parse(filter).unwrap() };
     // What is known of functions is not what these tests are about.
     let tables = &cutap_trace::made::tables::NOTHING;
-    Follow::open(run, FollowOptions { filter, tables, ..FollowOptions::default() }).unwrap()
+    EventReader::open(run, ReaderOptions { filter, tables, ..ReaderOptions::default() }).unwrap()
 }
 
 pub fn events(run: &Path, filter: &str) -> (Vec<Event>, End) {
@@ -90,8 +90,8 @@ pub fn decoded(run: &Path, filter: &str) -> String {
 
 /// As text, by somebody who looks at the first event only when the last one has been read.
 pub fn decoded_later(run: &Path) -> String {
-    let options = FollowOptions { tables: &cutap_trace::made::tables::TABLES, ..FollowOptions::default() };
-    let mut follow = Follow::open(run, options).unwrap();
+    let options = ReaderOptions { tables: &cutap_trace::made::tables::TABLES, ..ReaderOptions::default() };
+    let mut follow = EventReader::open(run, options).unwrap();
     let mut all = Vec::new();
     let mut keep = |handed| {
         all.push(handed);
@@ -113,8 +113,8 @@ pub fn decoded_json(run: &Path, filter: &str) -> Vec<serde_json::Value> {
 
 pub fn decode(run: &Path, filter: &str, output: &mut dyn Output) {
     let filter = if filter.is_empty() { Filter::default() } else { Filter::parse_with(filter, &[]).unwrap() };
-    let options = FollowOptions { filter, tables: &cutap_trace::made::tables::TABLES, ..FollowOptions::default() };
-    let mut follow = Follow::open(run, options).unwrap();
+    let options = ReaderOptions { filter, tables: &cutap_trace::made::tables::TABLES, ..ReaderOptions::default() };
+    let mut follow = EventReader::open(run, options).unwrap();
     follow.poll(true, &mut |e| output.event(e).unwrap()).unwrap();
     output.end(&follow.end()).unwrap();
 }

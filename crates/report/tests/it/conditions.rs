@@ -4,7 +4,7 @@ use crate::memory::{Calls, word};
 use crate::values::words;
 use cutap_report::{By, Tables};
 use cutap_trace::made::Run;
-use cutap_trace::{Event, Filter, Follow, FollowOptions, Scan};
+use cutap_trace::{Aggregator, Event, EventReader, Filter, ReaderOptions};
 use cutap_wire::{names, record::note};
 use std::path::Path;
 use tempfile::TempDir;
@@ -30,15 +30,15 @@ fn recorded(calls: impl FnOnce(&mut Calls)) -> TempDir {
 fn taken(run: &Path, filter: &str) -> String {
     let filter = Filter::parse(filter).unwrap();
     let mut tables = Tables::new(By::Function);
-    let end = Scan::open(run, &filter).unwrap().run(&mut tables);
+    let end = Aggregator::open(run, &filter).unwrap().run(&mut tables);
     let rows = tables.rows();
     let mut scanned: Vec<String> =
         rows.iter().flat_map(|row| std::iter::repeat_n(row.name.clone(), row.sums.calls as usize)).collect();
     scanned.sort();
     assert_eq!(end.filtered.unwrap().shown, scanned.len() as u64);
     for decode in [true, false] {
-        let options = FollowOptions { filter: filter.clone(), decode, ..FollowOptions::default() };
-        let mut follow = Follow::open(run, options).unwrap();
+        let options = ReaderOptions { filter: filter.clone(), decode, ..ReaderOptions::default() };
+        let mut follow = EventReader::open(run, options).unwrap();
         let mut followed = Vec::new();
         follow
             .poll(true, &mut |event| {
@@ -96,9 +96,9 @@ fn what_has_no_such_parameter_is_decided_at_once() {
         c.thread.exit(0);
     });
     for filter in ["!driver[kernel=x]", "!cuDeviceGet[device=NULL]", "!driver[bytesize>64]"] {
-        let mut follow = Follow::open(
+        let mut follow = EventReader::open(
             folder.path(),
-            FollowOptions { filter: Filter::parse(filter).unwrap(), ..FollowOptions::default() },
+            ReaderOptions { filter: Filter::parse(filter).unwrap(), ..ReaderOptions::default() },
         )
         .unwrap();
         let mut depths = Vec::new();

@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::values::words;
 use cutap_trace::made::Run;
-use cutap_trace::{Follow, FollowOptions};
+use cutap_trace::{EventReader, ReaderOptions};
 use cutap_wire::names;
 use serde_json::json;
 
@@ -85,8 +85,8 @@ fn what_was_raw_is_listed() {
         thread.enter(0, &[1, 1, 9, 7, 0x100, 0x200]);
         thread.end();
     }
-    let options = FollowOptions { tables: &cutap_trace::made::tables::TABLES, ..FollowOptions::default() };
-    let mut follow = Follow::open(folder.path(), options).unwrap();
+    let options = ReaderOptions { tables: &cutap_trace::made::tables::TABLES, ..ReaderOptions::default() };
+    let mut follow = EventReader::open(folder.path(), options).unwrap();
     follow.poll(true, &mut |_| ()).unwrap();
     let report = "\
 raw arguments, by function and parameter:
@@ -94,7 +94,7 @@ raw arguments, by function and parameter:
 calls of functions without a description:
         2  cuNobodyKnows [libcuda.so.1]
 ";
-    assert_eq!(cutap_report::raw_report(&follow.end()), report);
+    assert_eq!(cutap_report::undecoded_report(&follow.end()), report);
     let text = decoded(folder.path(), "");
     let told: Vec<_> = text.lines().filter(|l| l.starts_with("cutap: arguments")).collect();
     assert_eq!(
@@ -193,13 +193,13 @@ fn what_was_raw_where_parts_are_missing() {
         process.slot(slot as u64, 1, (6, 0, 0), name);
     }
     let mut thread = process.thread(100, 8);
-    let options = |consume| FollowOptions {
+    let options = |consume| ReaderOptions {
         consume,
         hold_back_ns: 0,
         tables: &cutap_trace::made::tables::TABLES,
-        ..FollowOptions::default()
+        ..ReaderOptions::default()
     };
-    let mut collector = Follow::open(folder.path(), options(true)).unwrap();
+    let mut collector = EventReader::open(folder.path(), options(true)).unwrap();
     thread.call_with(0, &[0x10, 16, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f_0000]))]);
     for _ in 0..200 {
         thread.call_with(1, &[0x7f_0000, 0x5555_555e_0000, 16, 0, 0, 0], &[], 0, &[]);
@@ -209,11 +209,11 @@ fn what_was_raw_where_parts_are_missing() {
     thread.call_with(2, &[0x50_0000, 0, 0, 0, 0, 0], &[], 0, &[]);
     thread.call_with(3, &[1, 1, 9, 7, 0, 0x20_0000], &[], 0, &[]);
     thread.end();
-    let mut after = Follow::open(folder.path(), options(false)).unwrap();
+    let mut after = EventReader::open(folder.path(), options(false)).unwrap();
     after.poll(true, &mut |_| ()).unwrap();
     let end = after.end();
     assert!(end.chunks_unknown > 0);
-    let report = cutap_report::raw_report(&end);
+    let report = cutap_report::undecoded_report(&end);
     assert!(
         report.starts_with("no raw arguments\nno calls of functions without a description\nparts of the trace"),
         "{report}"

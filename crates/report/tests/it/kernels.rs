@@ -3,7 +3,7 @@
 use crate::common::{CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUDA_LAUNCH_KERNEL, CUDA_MALLOC, program};
 use cutap_report::{By, Tables, write_table_json};
 use cutap_trace::made::{Run, Thread};
-use cutap_trace::{Filter, Scan};
+use cutap_trace::{Aggregator, Filter};
 use cutap_wire::{names, process::Process, record::note};
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
@@ -16,7 +16,7 @@ const OTHER: u64 = 0x5555_5560;
 fn by_kernel(run: &Path, filter: &str) -> Vec<(String, [u64; 4])> {
     let filter = if filter.is_empty() { Filter::default() } else { Filter::parse(filter).unwrap() };
     let mut tables = Tables::new(By::Kernel);
-    Scan::open(run, &filter).unwrap().run(&mut tables);
+    Aggregator::open(run, &filter).unwrap().run(&mut tables);
     let mut json = Vec::new();
     write_table_json(&tables, &mut json).unwrap();
     let lines = std::str::from_utf8(&json).unwrap().lines();
@@ -134,7 +134,7 @@ fn self_times_add_up_to_the_outermost_totals() {
     let sums = |filter: &str| {
         let filter = if filter.is_empty() { Filter::default() } else { Filter::parse(filter).unwrap() };
         let mut tables = Tables::new(By::Function);
-        Scan::open(folder.path(), &filter).unwrap().run(&mut tables);
+        Aggregator::open(folder.path(), &filter).unwrap().run(&mut tables);
         let rows = tables.rows();
         let of = |layer| rows.iter().filter(move |r| r.label.as_ref().unwrap().layer == layer).map(|r| &r.sums);
         let outermost: u64 = of(cutap_trace::Layer::Runtime).map(|s| s.total_ns).sum();

@@ -2,7 +2,7 @@
 
 use crate::libraries::bytes;
 use crate::memory::{self, Calls, word};
-use cutap_trace::{Follow, FollowOptions};
+use cutap_trace::{EventReader, ReaderOptions};
 
 const AT: u64 = 0x7000_0000_0000;
 const GRAPH: u64 = 0x96a0_0000;
@@ -17,7 +17,7 @@ fn left(calls: impl FnOnce(&mut Calls)) -> Vec<String> {
 fn left_of(version: u64, calls: impl FnOnce(&mut Calls)) -> Vec<String> {
     let folder = memory::run(version, calls);
     let mut leaks = cutap_report::Leaks::default();
-    let mut follow = Follow::open(folder.path(), FollowOptions::default()).unwrap();
+    let mut follow = EventReader::open(folder.path(), ReaderOptions::default()).unwrap();
     follow.poll(true, &mut |e| leaks.event(e)).unwrap();
     let plain = |call: &String| call.split(' ').next().unwrap_or_default().to_owned();
     let name = |way: &[String]| way.iter().map(plain).collect::<Vec<_>>().join(" > ");

@@ -3,7 +3,7 @@
 
 use cutap_report::{Output, Text};
 use cutap_trace::made::{Process, Run, Thread};
-use cutap_trace::{Follow, FollowOptions};
+use cutap_trace::{EventReader, ReaderOptions};
 use cutap_wire::names;
 use std::path::Path;
 
@@ -55,7 +55,7 @@ pub fn lines(soname: &str, calls: impl FnOnce(&mut Library)) -> Vec<String> {
 
 pub fn shown(run: &Path) -> String {
     let mut output = Text::new(Vec::new(), false);
-    let mut follow = Follow::open(run, FollowOptions::default()).unwrap();
+    let mut follow = EventReader::open(run, ReaderOptions::default()).unwrap();
     follow.poll(true, &mut |e| output.event(e).unwrap()).unwrap();
     output.end(&follow.end()).unwrap();
     String::from_utf8(output.get_ref().clone()).unwrap()

@@ -5,7 +5,7 @@ use crate::libraries::bytes;
 use crate::memory::{Calls, of, of_version, word};
 use cutap_report::Output;
 use cutap_trace::made::Run;
-use cutap_trace::{Filter, Follow, FollowOptions};
+use cutap_trace::{EventReader, Filter, ReaderOptions};
 
 /// What has ended keeps its name until it is handed out anew.
 #[test]
@@ -73,8 +73,8 @@ fn names_do_not_depend_on_what_is_shown() {
 fn filtered(run: &std::path::Path, filter: &str) -> Vec<String> {
     let mut output = cutap_report::Text::new(Vec::new(), false);
     let filter = if filter.is_empty() { Filter::default() } else { Filter::parse(filter).unwrap() };
-    let options = FollowOptions { filter, ..FollowOptions::default() };
-    Follow::open(run, options).unwrap().poll(true, &mut |e| output.event(e).unwrap()).unwrap();
+    let options = ReaderOptions { filter, ..ReaderOptions::default() };
+    EventReader::open(run, options).unwrap().poll(true, &mut |e| output.event(e).unwrap()).unwrap();
     String::from_utf8(output.get_ref().clone()).unwrap().lines().map(str::to_owned).collect()
 }
 
@@ -224,7 +224,7 @@ fn leaks_by_context() {
         end(&mut c);
         drop(c);
         let mut leaks = cutap_report::Leaks::default();
-        let mut follow = Follow::open(folder.path(), FollowOptions::default()).unwrap();
+        let mut follow = EventReader::open(folder.path(), ReaderOptions::default()).unwrap();
         follow.poll(true, &mut |e| leaks.event(e)).unwrap();
         let mut left: Vec<_> = leaks.groups().iter().map(|g| format!("{} {}", g.kind, g.bytes)).collect();
         left.sort();

@@ -62,7 +62,7 @@ impl Walk<'_> {
         let bytes = self.memory.at(address)?.bytes;
         let value = self.deeper(|w| w.param(&Row::fields(of, bytes), n.into())).unwrap_or(Value::Missing);
         let held = Value::Struct(Box::new(Fields { of, values: vec![(n, value)], cut: false, more: 0 }));
-        Some(Value::To(address, Box::new(held)))
+        Some(Value::Pointee(address, Box::new(held)))
     }
 
     /// The field that a union holds.

@@ -1,7 +1,7 @@
 //! Several of a kind: elements that lie one behind the other, at an address or at one that lies there, and addresses of memory
 //! with their lengths. No more is made of them than [`ELEMENTS`], whatever the count says.
 
-use super::places::Else;
+use super::allocations::Else;
 use super::row::Row;
 use super::value::{Items, Place, Value};
 use super::walk::{ELEMENTS, Walk, word};
@@ -51,7 +51,7 @@ impl Walk<'_> {
             _ => told.unwrap_or(u64::from(fragment.meant) / size as u64),
         };
         let value = self.items(of, fragment.bytes, total);
-        Some(Value::To(address, Box::new(value)))
+        Some(Value::Pointee(address, Box::new(value)))
     }
 
     /// The elements at the address that lies at this one.
@@ -65,7 +65,7 @@ impl Walk<'_> {
                 _ => Value::Address(at, None),
             }),
         };
-        Some(Value::To(address, Box::new(value)))
+        Some(Value::Pointee(address, Box::new(value)))
     }
 
     /// Memory of the host that the call made, of a length that only the call tells.
@@ -94,6 +94,6 @@ impl Walk<'_> {
             let meant = lengths.get(n).map(|length| u64::from_le_bytes(*length));
             values.push(self.somewhere(u64::from_le_bytes(*at), meant, Else::Any));
         }
-        Some(Value::To(address, Box::new(Value::Array(Box::new(Items { values, total })))))
+        Some(Value::Pointee(address, Box::new(Value::Array(Box::new(Items { values, total })))))
     }
 }

@@ -2,7 +2,7 @@
 //! context's device follows from which call made it, and no type says so.
 
 use super::effects::{handle, handle_in, number_in};
-use super::quick::Quick;
+use super::fast_hash::Quick;
 use crate::event::{Call, Exit};
 
 /// Contexts and devices beyond this many are not followed.

@@ -5,10 +5,10 @@ use super::find::Described;
 use super::graphs::{self, Node, Step};
 use super::logs;
 use super::memory::Memory;
-use super::owned;
+use super::ownership;
 use super::row::Row;
 use super::scalar::signed;
-use super::state::{State, Told};
+use super::state::{EffectOrigin, State};
 use super::value::Value;
 use super::walk::{Side, Walk, word};
 use crate::event::{Call, Exit, Layer};
@@ -18,12 +18,12 @@ use cutap_calls::known::{self, Effect, Rule, Type};
 pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
     match call.function.by_name {
         true => by_name(state, call, exit),
-        false => owned::belong(state, call, exit),
+        false => ownership::belong(state, call, exit),
     }
     if described.function.effects.is_empty() {
         return;
     }
-    let told = Told::new(call, exit);
+    let told = EffectOrigin::new(call, exit);
     let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
     walk.before = Memory::new(&call.memory);
     for effect in described.function.effects {
@@ -37,7 +37,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                     let bytes = walk.count(row, bytes);
                     let device = state.devices.current(call.thread.key);
                     state.places.insert(address, bytes, memory, device, told);
-                    owned::memory(state, address, memory, call);
+                    ownership::memory(state, address, memory, call);
                     if by_value && memory == known::Memory::Host {
                         state.places.registered(address);
                     }
@@ -95,9 +95,9 @@ pub fn begin(state: &mut State, row: &Row<'_>, described: Described, call: &Call
     }
     if call.function.by_name
         && cutap_calls::resets(&call.function.name)
-        && let Some(context) = owned::reset(state, call)
+        && let Some(context) = ownership::reset(state, call)
     {
-        state.ending.begins((owned::CONTEXT, context), thread, start_ns);
+        state.ending.begins((ownership::CONTEXT, context), thread, start_ns);
     }
 }
 
@@ -110,16 +110,16 @@ pub fn known_by_name(name: &str) -> bool {
 fn by_name(state: &mut State, call: &Call, exit: &Exit) {
     let name = &*call.function.name;
     // Before the thread's context is another one.
-    let reset = cutap_calls::resets(name).then(|| owned::reset(state, call)).flatten();
+    let reset = cutap_calls::resets(name).then(|| ownership::reset(state, call)).flatten();
     let released = state.devices.released(call).filter(|_| state.places.complete);
     let reset = reset.or(released);
     state.devices.follow(exit);
-    owned::belong(state, call, exit);
+    ownership::belong(state, call, exit);
     if let Some(step) = graphs::step(name) {
         graph(state, step, call, exit);
     }
     if let Some(context) = reset {
-        owned::end_context(state, context, call.start_ns);
+        ownership::end_context(state, context, call.start_ns);
     }
 }
 
@@ -139,7 +139,7 @@ fn graph(state: &mut State, step: Step, call: &Call, exit: &Exit) {
         }
         Step::Launch => {
             let (allocates, frees) = exec.map_or((&[][..], &[][..]), |exec| state.graphs.launched(exec));
-            allocates.iter().for_each(|at| state.places.again(*at, Told::new(call, exit)));
+            allocates.iter().for_each(|at| state.places.again(*at, EffectOrigin::new(call, exit)));
             frees.iter().for_each(|at| state.places.remove(*at, state.now));
         }
     }
@@ -158,7 +158,7 @@ fn destroy(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, n: u8, since: u64)
     if let Some((kind, value)) = kind_of(walk, walk.before, row, n) {
         let mut ended = Vec::new();
         state.handles.destroy(kind, value, since, &mut ended);
-        owned::end(state, &ended, since);
+        ownership::end(state, &ended, since);
     }
 }
 
@@ -219,13 +219,13 @@ pub fn handle(exit: &Exit, short: &str) -> Option<u64> {
 
 /// The same among its arguments.
 pub fn handle_in(call: &Call, short: &str) -> Option<u64> {
-    call.passed().iter().find_map(|value| of_kind(value, short))
+    call.effective_args().iter().find_map(|value| of_kind(value, short))
 }
 
 /// A plain number among its arguments: the runtime's devices are numbers.
 pub fn number_in(call: &Call, name: &str) -> Option<u64> {
     let n = call.function.params().iter().position(|p| p.name == name)?;
-    match call.passed().get(n)? {
+    match call.effective_args().get(n)? {
         Value::Int(n) => u64::try_from(*n).ok(),
         _ => None,
     }

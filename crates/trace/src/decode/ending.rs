@@ -2,8 +2,8 @@
 //! given its bits anew: that is another one, and the end of the call does not mean it.
 
 use super::handles::Key;
-use super::owned;
-use super::state::{State, Told};
+use super::ownership;
+use super::state::{EffectOrigin, State};
 use cutap_calls::hands_out;
 use cutap_calls::known::Handle;
 
@@ -14,10 +14,10 @@ const DEEP: usize = 8;
 
 /// Handles whose end has begun.
 #[derive(Debug, Default)]
-pub struct Ending(Vec<Begun>);
+pub struct Ending(Vec<StartedCall>);
 
 #[derive(Debug)]
-struct Begun {
+struct StartedCall {
     key: Key,
     thread: u32,
     start_ns: u64,
@@ -27,7 +27,7 @@ impl Ending {
     /// A call begins that is to end this handle.
     pub fn begins(&mut self, key: Key, thread: u32, start_ns: u64) {
         if self.0.len() < MOST {
-            self.0.push(Begun { key, thread, start_ns });
+            self.0.push(StartedCall { key, thread, start_ns });
         }
     }
 
@@ -39,12 +39,12 @@ impl Ending {
 
 impl State {
     /// A handle that a call wrote: its number.
-    pub fn written(&mut self, kind: &'static Handle, value: u64, told: Option<Told<'_>>) -> u32 {
+    pub fn written(&mut self, kind: &'static Handle, value: u64, told: Option<EffectOrigin<'_>>) -> u32 {
         let key = (kind.short, value);
         if !self.ending.0.is_empty() && told.is_some_and(|told| !hands_out(told.name)) && self.is_ending(key) {
             let mut ended = Vec::new();
             self.handles.end(key, self.now, &mut ended);
-            owned::end(self, &ended, self.now);
+            ownership::end(self, &ended, self.now);
         }
         self.handles.written(kind, value, self.now)
     }

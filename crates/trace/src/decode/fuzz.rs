@@ -195,7 +195,7 @@ fn tables() -> impl Strategy<Value = &'static Tables> {
 /// Values in a tree.
 fn values(value: &Value) -> u32 {
     1 + match value {
-        Value::To(_, to) => values(to),
+        Value::Pointee(_, to) => values(to),
         Value::Struct(fields) => fields.values.iter().map(|(_, v)| values(v)).sum(),
         Value::Array(items) => items.values.iter().map(values).sum(),
         Value::List(list) => list.values.iter().map(values).sum(),

@@ -2,7 +2,7 @@
 //! frees it, which the graph itself may do. Like `device`, this knows functions by name: no type says what a launch
 //! does to memory.
 
-use super::quick::Quick;
+use super::fast_hash::Quick;
 use super::value::Value;
 use crate::event::{Call, Exit};
 
@@ -91,8 +91,8 @@ pub fn node(call: &Call, exit: &Exit) -> Option<Node> {
         if name == "dptr" { address(value).map(Node::Frees) } else { None }
     };
     let written = exit.outputs.iter().find_map(|(_, value)| inside(value));
-    let given = || call.passed().iter().find_map(inside);
-    written.or_else(given).or_else(|| call.passed().iter().enumerate().find_map(freed))
+    let given = || call.effective_args().iter().find_map(inside);
+    written.or_else(given).or_else(|| call.effective_args().iter().enumerate().find_map(freed))
 }
 
 /// What a struct of a node's parameters tells, or one inside it.

@@ -1,8 +1,8 @@
 //! Handles by kind, numbered in the order in which they appear, and what has become of them. That one was
 //! never handed out is said only where every call that could have done it is recorded.
 
-use super::quick::Quick;
-use super::seen::Seen;
+use super::fast_hash::Quick;
+use super::handle_coverage::HandleCoverage;
 use super::value::Standing;
 use cutap_calls::known;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ const LOWEST_OBJECT: u64 = 1 << 16;
 /// The handles of a process.
 #[derive(Debug, Default)]
 pub struct Handles {
-    known: Quick<Key, Known>,
+    known: Quick<Key, KnownHandle>,
     last: Quick<&'static str, u32>,
     /// What a handle's description says of a type.
     carried: Quick<Key, i64>,
@@ -28,7 +28,7 @@ pub struct Handles {
     /// What ends with a handle.
     owned: Quick<Key, Vec<Key>>,
     /// Of which kinds all calls are recorded that make and end them; none: of no kind.
-    pub seen: Option<Arc<Seen>>,
+    pub seen: Option<Arc<HandleCoverage>>,
     /// Some that were destroyed are forgotten, so that no handle is called unseen any more.
     forgotten: bool,
 }
@@ -37,7 +37,7 @@ pub struct Handles {
 pub type Key = (&'static str, u64);
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct KnownHandle {
     kind: &'static known::Handle,
     number: u32,
     standing: Standing,
@@ -64,7 +64,7 @@ impl Handles {
     ) -> (&'static known::Handle, u32, Standing) {
         let key = (kind.short, value);
         match self.known.get(&key).copied() {
-            Some(Known { other: true, kind: as_kind, .. }) => {
+            Some(KnownHandle { other: true, kind: as_kind, .. }) => {
                 let other = self.known.get(&(as_kind.short, value));
                 other.map_or((kind, 0, Standing::Live), |k| (k.kind, k.number, k.standing))
             }
@@ -75,7 +75,7 @@ impl Handles {
             Some(known) => (kind, known.number, known.standing),
             None => match self.of_other_kind(value) {
                 Some(other) => {
-                    self.known.insert(key, Known { other: true, ..other });
+                    self.known.insert(key, KnownHandle { other: true, ..other });
                     (other.kind, other.number, other.standing)
                 }
                 None => {
@@ -101,7 +101,7 @@ impl Handles {
     /// A live kernel or function of this value, by its kind and number.
     pub fn kernel(&self, value: u64) -> Option<(&'static known::Handle, u32)> {
         let of = |short| self.known.get(&(short, value));
-        let live = |k: &&Known| k.made && !k.other && k.standing == Standing::Live && k.number > 0;
+        let live = |k: &&KnownHandle| k.made && !k.other && k.standing == Standing::Live && k.number > 0;
         ["kernel", "function"].into_iter().filter_map(of).find(live).map(|k| (k.kind, k.number))
     }
 
@@ -136,13 +136,13 @@ impl Handles {
         *last += 1;
         self.known.insert(
             (kind.short, value),
-            Known { kind, number: *last, standing, since, made: false, other: false, references: 0, owner: None },
+            KnownHandle { kind, number: *last, standing, since, made: false, other: false, references: 0, owner: None },
         );
         (kind, *last, standing)
     }
 
     /// A live handle of this value that is of another kind: a kernel where a function is expected.
-    fn of_other_kind(&self, value: u64) -> Option<Known> {
+    fn of_other_kind(&self, value: u64) -> Option<KnownHandle> {
         let mut of = self.last.keys().filter_map(|short| self.known.get(&(*short, value)));
         of.find(|k| k.made && !k.other && k.standing == Standing::Live && value >= LOWEST_OBJECT).copied()
     }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     fn all() -> Handles {
-        Handles { seen: Some(Arc::new(Seen::of(&["stream", "event"]))), ..Handles::default() }
+        Handles { seen: Some(Arc::new(HandleCoverage::of(&["stream", "event"]))), ..Handles::default() }
     }
 
     #[test]

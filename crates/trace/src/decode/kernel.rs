@@ -2,7 +2,7 @@
 //! kernel's name or from PTX that the program loaded, which has names too. Without either a parameter is a
 //! number by its size.
 
-use super::places::Else;
+use super::allocations::Else;
 use super::row::Row;
 use super::scalar::{half, signed};
 use super::value::{List, Value};
@@ -70,7 +70,7 @@ impl Walk<'_> {
             rest = more;
         }
         let list = self.parameters(handle, &cells, &table);
-        Some(Value::To(address, Box::new(list)))
+        Some(Value::Pointee(address, Box::new(list)))
     }
 
     /// The function, or the kernel where that is NULL. A driver that is asked for a node's kernel names both: the one whose
@@ -100,7 +100,7 @@ impl Walk<'_> {
         });
         let handle = function.and_then(|(f, or)| self.kernel_of(row, f, or)).unwrap_or(0);
         let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle, self.ticks)).cloned() else {
-            return Some(Value::To(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
+            return Some(Value::Pointee(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
         };
         // Of one that goes on behind what was kept its beginning is shown.
         let cell = |&(offset, size): &(u32, u32)| {
@@ -109,7 +109,7 @@ impl Walk<'_> {
         };
         let cells: Vec<&[u8]> = table.iter().map_while(cell).collect();
         let list = self.parameters(handle, &cells, &table);
-        Some(Value::To(address, Box::new(list)))
+        Some(Value::Pointee(address, Box::new(list)))
     }
 
     fn parameters(&mut self, handle: u64, cells: &[&[u8]], table: &[(u32, u32)]) -> Value {

@@ -4,6 +4,7 @@
 //! and followed is bounded.
 
 mod aggregate;
+mod allocations;
 mod arrays;
 mod copied;
 mod count;
@@ -11,26 +12,25 @@ mod device;
 mod effects;
 mod ending;
 mod ends;
+mod fast_hash;
 mod find;
 #[cfg(test)]
 mod fuzz;
 mod graphs;
+mod handle_coverage;
 mod handles;
 mod kernel;
 mod logs;
 mod memory;
-mod owned;
-mod places;
-mod quick;
-mod raw;
+mod ownership;
 mod row;
 mod scalar;
-mod seen;
 mod shaped;
 mod state;
 mod tagged;
 mod text;
 mod type_name;
+mod undecoded;
 mod value;
 mod walk;
 
@@ -39,20 +39,20 @@ pub(crate) use effects::known_by_name;
 pub(crate) use ends::{Ends, all_allocations};
 pub use find::Described;
 pub(crate) use find::{Recorded, find};
-pub use raw::RawFunction;
-pub(crate) use raw::Raws;
-pub(crate) use seen::Seen;
+pub(crate) use handle_coverage::HandleCoverage;
 pub use type_name::TypeName;
+pub use undecoded::RawFunction;
+pub(crate) use undecoded::Raws;
 pub use value::{Fields, Items, List, Owner, Place, Standing, Text, Value, flags_of, name_of};
 
-use crate::event::{Args, Call, Event, Exit, Launched, Layer, State as Ended};
+use crate::event::{Args, Call, DriverArgs, Event, Exit, Layer, State as Ended};
 use crate::kernels::Kernels;
 use crate::results::Returned;
 use cutap_calls::capture::RETURNED;
 use cutap_calls::known::{self, Dir, Effect, Rule, Type, Writes};
 use memory::Memory;
 use row::Row;
-use state::{State, Told};
+use state::{EffectOrigin, State};
 use std::sync::Arc;
 use walk::{Side, Walk};
 
@@ -74,7 +74,7 @@ pub(crate) struct Interpreter {
 impl Interpreter {
     /// `complete`: all calls that allocate are recorded; `ends`: which calls that end memory are; `seen`: of which handles all
     /// calls are.
-    pub fn new(complete: bool, ends: Ends, seen: Arc<Seen>) -> Interpreter {
+    pub fn new(complete: bool, ends: Ends, seen: Arc<HandleCoverage>) -> Interpreter {
         let mut new = Interpreter::default();
         (new.state.places.complete, new.state.places.recorded_ends) = (complete, ends);
         new.state.handles.seen = Some(seen);
@@ -139,7 +139,7 @@ impl Interpreter {
         let _ = call.inputs.set(inputs);
         effects::begin(&mut self.state, &row, described, call);
         if call.function.layer == Layer::Driver {
-            hand_up(call, &mut self.told);
+            propagate_to_parents(call, &mut self.told);
         }
     }
 
@@ -151,7 +151,7 @@ impl Interpreter {
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
         let passed = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
-        let _ = call.passed.set(passed);
+        let _ = call.effective_args.set(passed);
     }
 
     fn exit(&mut self, exit: &mut Exit, shown: bool, kernels: &Kernels) {
@@ -160,7 +160,7 @@ impl Interpreter {
             return self.raws.undescribed(&call, exit);
         };
         self.state.ending.over(call.thread.key, call.start_ns);
-        if exit.state != Ended::Done {
+        if exit.state != Ended::Returned {
             if shown {
                 self.left_open(exit);
             }
@@ -177,7 +177,7 @@ impl Interpreter {
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
-        walk.told = Some(Told::new(&call, exit));
+        walk.told = Some(EffectOrigin::new(&call, exit));
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.has_failed());
             if call.function.layer == Layer::Driver {
@@ -259,7 +259,7 @@ fn outputs(walk: &mut Walk<'_>, row: &Row<'_>, effects: &[Effect], failed: bool)
             value = walk.param(row, n);
             walk.new_address = 0;
         }
-        if let Value::To(..) = value {
+        if let Value::Pointee(..) = value {
             outputs.push((n as u8, value));
         }
     }
@@ -288,7 +288,7 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
 }
 
 /// A launch of the driver knows its kernel's parameters; the runtime calls around it get them too.
-fn hand_up(call: &Call, told: &mut Vec<Arc<Call>>) {
+fn propagate_to_parents(call: &Call, told: &mut Vec<Arc<Call>>) {
     let Some(parent) = &call.parent else { return };
     let mut found = told_by(call.inputs().iter());
     // Of an address that may be of either side the driver's call tells that it is the host's.
@@ -304,23 +304,25 @@ fn hand_up(call: &Call, told: &mut Vec<Arc<Call>>) {
     let mut above = Some(parent);
     while let Some(parent) = above {
         if parent.inputs().iter().any(|value| found.tells_of(value)) {
-            know(parent, &found, told);
+            set_once(parent, &found, told);
         }
         above = parent.parent.as_ref();
     }
 }
 
-fn know(call: &Arc<Call>, found: &Launched, told: &mut Vec<Arc<Call>>) {
-    if call.launched.set(found.clone()).is_ok() {
+fn set_once(call: &Arc<Call>, found: &DriverArgs, told: &mut Vec<Arc<Call>>) {
+    if call.driver_args.set(found.clone()).is_ok() {
         told.push(call.clone());
     }
 }
 
 /// All that is told of addresses in these values.
-fn told_by<'a>(values: impl Iterator<Item = &'a Value>) -> Launched {
+fn told_by<'a>(values: impl Iterator<Item = &'a Value>) -> DriverArgs {
     let mut found = Vec::new();
-    values.for_each(|value| parameters_in(value, &mut |at, to| found.push((at, Value::To(at, Box::new(to.clone()))))));
-    Launched(found.into())
+    values.for_each(|value| {
+        parameters_in(value, &mut |at, to| found.push((at, Value::Pointee(at, Box::new(to.clone())))))
+    });
+    DriverArgs(found.into())
 }
 
 /// The same of a node whose parameters were asked for: what the runtime hands on is the driver's own list.
@@ -328,7 +330,7 @@ fn hand_up_written(exit: &Exit, told: &mut Vec<Arc<Call>>) {
     let found = told_by(exit.outputs.iter().map(|(_, value)| value));
     let mut above = exit.call.parent.as_ref().filter(|_| !found.0.is_empty());
     while let Some(parent) = above {
-        know(parent, &found, told);
+        set_once(parent, &found, told);
         above = parent.parent.as_ref();
     }
 }
@@ -336,8 +338,8 @@ fn hand_up_written(exit: &Exit, told: &mut Vec<Arc<Call>>) {
 /// Kernels' parameters in a value, each with the pointer to them.
 pub(crate) fn parameters_in<'a>(value: &'a Value, each: &mut dyn FnMut(u64, &'a Value)) {
     match value {
-        Value::To(at, list) if matches!(**list, Value::List(_)) => each(*at, list),
-        Value::To(_, to) => parameters_in(to, each),
+        Value::Pointee(at, list) if matches!(**list, Value::List(_)) => each(*at, list),
+        Value::Pointee(_, to) => parameters_in(to, each),
         Value::Struct(fields) => fields.values.iter().for_each(|(_, value)| parameters_in(value, each)),
         Value::Array(items) => items.values.iter().for_each(|value| parameters_in(value, each)),
         _ => {}

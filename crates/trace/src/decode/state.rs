@@ -1,12 +1,12 @@
 //! What a process has at a moment of its trace: handles by number, allocations, each thread's device.
 //! Follows calls in the order of their time and believes what they returned.
 
+use super::allocations::Places;
 use super::device::Devices;
 use super::ending::Ending;
 use super::graphs::Graphs;
 use super::handles::Handles;
 use super::logs::Logs;
-use super::places::Places;
 use crate::event::{Call, Exit};
 use cutap_calls::hands_out;
 
@@ -25,16 +25,16 @@ pub struct State {
 
 /// A call that has told of something, at its end.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
+pub struct EffectOrigin<'a> {
     pub name: &'a str,
     pub thread: u32,
     pub start_ns: u64,
     pub now: u64,
 }
 
-impl<'a> Told<'a> {
-    pub fn new(call: &'a Call, exit: &Exit) -> Told<'a> {
-        Told { name: &call.function.name, thread: call.thread.key, start_ns: call.start_ns, now: exit.end_ns }
+impl<'a> EffectOrigin<'a> {
+    pub fn new(call: &'a Call, exit: &Exit) -> EffectOrigin<'a> {
+        EffectOrigin { name: &call.function.name, thread: call.thread.key, start_ns: call.start_ns, now: exit.end_ns }
     }
 
     /// Whether it tells of what a call of this thread told of at that time: it is around that call, or makes nothing itself.

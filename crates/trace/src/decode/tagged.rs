@@ -1,6 +1,6 @@
 //! Values whose type depends on a tag: attributes, options, scalars of a compute type.
 
-use super::places::Else;
+use super::allocations::Else;
 use super::row::Row;
 use super::scalar::signed;
 use super::value::{Items, Value};
@@ -44,7 +44,7 @@ impl Walk<'_> {
                 let size = self.element(ty) as u64;
                 let total = self.count(row, count).unwrap_or(u64::from(fragment.meant) / size);
                 let value = self.items(ty, fragment.bytes, total);
-                Some(Value::To(address, Box::new(value)))
+                Some(Value::Pointee(address, Box::new(value)))
             }
         }
     }
@@ -121,7 +121,7 @@ impl Walk<'_> {
                 Value::Array(Box::new(Items { values, total: said }))
             }
         };
-        Some(Value::To(address, Box::new(value)))
+        Some(Value::Pointee(address, Box::new(value)))
     }
 
     /// One value. As much was kept as the longest that the tags announce has: what lies behind a shorter one
@@ -131,7 +131,7 @@ impl Walk<'_> {
         let bytes = self.memory.at(address)?.bytes;
         let bytes = bytes.get(..self.size_of(ty)).unwrap_or(bytes);
         let value = self.structure(first, bytes, bytes.len() as u64);
-        Some(Value::To(address, Box::new(value)))
+        Some(Value::Pointee(address, Box::new(value)))
     }
 
     /// Values of options, each in the place of a pointer or behind it, as the key says.
@@ -185,7 +185,7 @@ impl Walk<'_> {
             let value = each(self, n, pointer);
             values.push(value.unwrap_or(if pointer == 0 { Value::Null } else { Value::Address(pointer, None) }));
         }
-        Some(Value::To(address, Box::new(Value::Array(Box::new(Items { values, total })))))
+        Some(Value::Pointee(address, Box::new(Value::Array(Box::new(Items { values, total })))))
     }
 }
 

@@ -10,7 +10,7 @@ impl Walk<'_> {
     pub fn text(&mut self, address: u64, most: Option<u64>) -> Option<Value> {
         let fragment = self.memory.at(address)?;
         let total = most.unwrap_or(fragment.meant.into());
-        Some(Value::To(address, Box::new(value(fragment.bytes, total, most.is_some()))))
+        Some(Value::Pointee(address, Box::new(value(fragment.bytes, total, most.is_some()))))
     }
 
     /// Texts at the addresses in an array.
@@ -29,10 +29,10 @@ impl Walk<'_> {
         }
         // One is no array.
         if let (Count::Fixed(1), [_]) = (count, values.as_slice()) {
-            return Some(Value::To(address, Box::new(values.remove(0))));
+            return Some(Value::Pointee(address, Box::new(values.remove(0))));
         }
         let total = if count == Count::ZeroEnded { values.len() as u64 } else { told };
-        Some(Value::To(address, Box::new(Value::Array(Box::new(Items { values, total })))))
+        Some(Value::Pointee(address, Box::new(Value::Array(Box::new(Items { values, total })))))
     }
 }
 

@@ -54,7 +54,7 @@ pub enum Value {
     /// A function.
     Code(u64),
     /// A pointer, and what it leads to.
-    To(u64, Box<Value>),
+    Pointee(u64, Box<Value>),
     /// A struct, or the field that a union holds.
     Struct(Box<Fields>),
     /// Several of a kind.
@@ -182,7 +182,7 @@ impl Value {
             Value::Handle { value, kind, .. } if kind.number => Some(value as i64 as f64),
             Value::Handle { value, .. } | Value::Address(value, _) | Value::Wild(value) => Some(value as f64),
             Value::Null => Some(0.0),
-            Value::To(_, ref to) => to.number(),
+            Value::Pointee(_, ref to) => to.number(),
             _ => None,
         }
     }
@@ -190,7 +190,7 @@ impl Value {
     /// What it leads to, if it is a pointer.
     pub fn target(&self) -> &Value {
         match self {
-            Value::To(_, to) => to,
+            Value::Pointee(_, to) => to,
             other => other,
         }
     }

@@ -2,10 +2,10 @@
 //! follows pointers no deeper than [`DEPTH`], and makes no more values than [`VALUES`] for a call,
 //! whatever the bytes say.
 
+use super::allocations::Else;
 use super::memory::Memory;
-use super::places::Else;
 use super::row::Row;
-use super::state::{State, Told};
+use super::state::{EffectOrigin, State};
 use super::value::{Items, Owner, Standing, Value};
 use crate::kernels::Kernels;
 use cutap_calls::capture::can_be;
@@ -46,7 +46,7 @@ pub struct Walk<'a> {
     /// Name of the kernel that is launched.
     pub kernel: Option<&'a str>,
     /// The call, at its end.
-    pub told: Option<Told<'a>>,
+    pub told: Option<EffectOrigin<'a>>,
     /// Addresses are those of memory that the call has made: there is nothing else to say of them.
     pub new_memory: bool,
     /// The same for one address; 0: none.
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
             && self.count(row, count) == Some(0)
         {
             let none = Items { values: Vec::new(), total: 0 };
-            return Value::To(address, Box::new(Value::Array(Box::new(none))));
+            return Value::Pointee(address, Box::new(Value::Array(Box::new(none))));
         }
         let value = self.deeper(|w| match param.rule {
             Rule::Array(count) => w.array(row, to, address, count),
@@ -274,16 +274,16 @@ impl<'a> Walk<'a> {
             Type::Char => self.text(address, None),
             Type::Struct(first) => {
                 let value = self.structure(first, fragment.bytes, fragment.meant.into());
-                Some(Value::To(address, Box::new(value)))
+                Some(Value::Pointee(address, Box::new(value)))
             }
             Type::Union(of) => {
                 let value = self.union(of, None, fragment.bytes);
-                Some(Value::To(address, Box::new(value)))
+                Some(Value::Pointee(address, Box::new(value)))
             }
             _ => {
                 let bytes = fragment.bytes.get(..self.size_of(to))?;
                 let value = self.by_type(to, bytes, unit);
-                Some(Value::To(address, Box::new(value)))
+                Some(Value::Pointee(address, Box::new(value)))
             }
         }
     }

@@ -80,12 +80,12 @@ pub struct Call {
     /// The call that it was made from; only of those that take a kernel's parameters.
     pub(crate) parent: Option<Arc<Call>>,
     pub(crate) inputs: OnceLock<Box<[Value]>>,
-    pub(crate) passed: OnceLock<Box<[Value]>>,
-    pub(crate) launched: OnceLock<Launched>,
+    pub(crate) effective_args: OnceLock<Box<[Value]>>,
+    pub(crate) driver_args: OnceLock<DriverArgs>,
     /// That may be told: its turn has come in the order of events.
     pub(crate) told: AtomicBool,
     /// Its arguments with its kernel's parameters, for a filter that may ask for them.
-    pub(crate) judged: OnceLock<Box<[Value]>>,
+    pub(crate) evaluated: OnceLock<Box<[Value]>>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
     pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<Further>)>,
@@ -106,10 +106,10 @@ impl Call {
             memory: memory.into(),
             parent: None,
             inputs: OnceLock::new(),
-            passed: OnceLock::new(),
-            launched: OnceLock::new(),
+            effective_args: OnceLock::new(),
+            driver_args: OnceLock::new(),
             told: AtomicBool::new(false),
-            judged: OnceLock::new(),
+            evaluated: OnceLock::new(),
             kernel: OnceLock::new(),
             instance: OnceLock::new(),
             hooked: Mutex::default(),
@@ -123,14 +123,14 @@ impl Call {
         self.inputs.get().map_or(&[], |values| values)
     }
     /// The arguments that the function was given: those of the program, but for what hooks changed. Whole when the call has ended.
-    pub fn passed(&self) -> &[Value] {
-        self.passed.get().map_or(self.inputs(), |values| values)
+    pub fn effective_args(&self) -> &[Value] {
+        self.effective_args.get().map_or(self.inputs(), |values| values)
     }
     /// Its words, where hooks changed some.
     pub(crate) fn given(&self) -> Option<Args> {
         let (hooked, words) = &*self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changed = hooked.iter().filter_map(|h| match h.did {
-            Did::Argument(n, value) => Some((n, 0, value)),
+            HookAction::Argument(n, value) => Some((n, 0, value)),
             _ => None,
         });
         let first = changed.next()?;
@@ -145,8 +145,8 @@ impl Call {
         self.given().as_ref().unwrap_or(&self.args).memory(memory, output)
     }
     /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is called.
-    pub fn launched(&self) -> Option<&Launched> {
-        self.launched.get().filter(|_| self.told.load(Relaxed))
+    pub fn driver_args(&self) -> Option<&DriverArgs> {
+        self.driver_args.get().filter(|_| self.told.load(Relaxed))
     }
     /// Demangled name of the kernel that it launches. May become known a little after its beginning.
     pub fn kernel(&self) -> Option<&Arc<str>> {
@@ -164,7 +164,7 @@ impl Call {
     /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the function made.
     pub fn was_told(&self, parameter: usize) -> bool {
         let (hooked, _) = &*self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
-        hooked.iter().any(|h| matches!(h.did, Did::Output(of, _) if of == parameter))
+        hooked.iter().any(|h| matches!(h.did, HookAction::Output(of, _) if of == parameter))
     }
     /// The runtime instance that it went to. May become known a little after its beginning.
     pub fn instance(&self) -> Option<&Arc<Instance>> {
@@ -185,12 +185,12 @@ pub struct Hooked {
     /// File name of the hook library.
     pub hook: Arc<str>,
     /// What.
-    pub did: Did,
+    pub did: HookAction,
 }
 
 /// What a hook did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Did {
+pub enum HookAction {
     /// It answered, and the function was not called.
     Answer,
     /// It gave this parameter another value; of a large one, its first eight bytes.
@@ -201,14 +201,14 @@ pub enum Did {
     Output(usize, u64),
 }
 
-impl Did {
+impl HookAction {
     /// What a note says that a hook did.
-    pub(crate) fn of_note(what: u64, value: u64) -> Option<Did> {
+    pub(crate) fn of_note(what: u64, value: u64) -> Option<HookAction> {
         match what & 0xff {
-            note::HOOK_ANSWER => Some(Did::Answer),
-            note::HOOK_ARGUMENT => Some(Did::Argument((what >> 16) as usize, value)),
-            note::HOOK_RESULT => Some(Did::Result(value)),
-            note::HOOK_OUTPUT => Some(Did::Output((what >> 16) as usize, value)),
+            note::HOOK_ANSWER => Some(HookAction::Answer),
+            note::HOOK_ARGUMENT => Some(HookAction::Argument((what >> 16) as usize, value)),
+            note::HOOK_RESULT => Some(HookAction::Result(value)),
+            note::HOOK_OUTPUT => Some(HookAction::Output((what >> 16) as usize, value)),
             _ => None,
         }
     }
@@ -216,9 +216,9 @@ impl Did {
 
 /// What a driver's call tells of addresses that a runtime passed on to it: kernels' parameters, memory of the host.
 #[derive(Debug, Clone)]
-pub struct Launched(pub(crate) Box<[(u64, Value)]>);
+pub struct DriverArgs(pub(crate) Box<[(u64, Value)]>);
 
-impl Launched {
+impl DriverArgs {
     /// What there is to say in the place of this address.
     pub fn instead(&self, value: &Value) -> Option<&Value> {
         let Value::Address(at, place) = value else { return None };
@@ -229,7 +229,7 @@ impl Launched {
     /// Whether a value has an address in it of which there is something to say.
     pub fn tells_of(&self, value: &Value) -> bool {
         match value {
-            Value::To(_, to) => self.tells_of(to),
+            Value::Pointee(_, to) => self.tells_of(to),
             Value::Struct(fields) => fields.values.iter().any(|(_, value)| self.tells_of(value)),
             Value::Array(items) => items.values.iter().any(|value| self.tells_of(value)),
             other => self.instead(other).is_some(),
@@ -241,7 +241,7 @@ impl Launched {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It returned.
-    Done,
+    Returned,
     /// It was left by an exception, longjmp or the end of its thread.
     Unwound,
     /// It never ended.
@@ -252,7 +252,7 @@ impl State {
     /// Its word in JSON.
     pub fn word(self) -> &'static str {
         match self {
-            State::Done => "done",
+            State::Returned => "done",
             State::Unwound => "unwound",
             State::Unfinished => "unfinished",
         }
@@ -312,7 +312,7 @@ impl Exit {
     }
     /// The result as its function means it; `None` unless it returned.
     pub fn returned(&self) -> Option<Returned> {
-        (self.state == State::Done).then(|| returned(&self.call.function, self.result))
+        (self.state == State::Returned).then(|| returned(&self.call.function, self.result))
     }
     /// The kernel that was launched.
     pub fn kernel(&self) -> Option<&Arc<str>> {
@@ -330,13 +330,13 @@ impl Exit {
     /// what the program was told.
     pub fn has_failed(&self) -> bool {
         let (hooked, _) = &*self.call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
-        let answered = hooked.iter().any(|h| h.did == Did::Answer);
+        let answered = hooked.iter().any(|h| h.did == HookAction::Answer);
         // The first hook that changed it found the function's.
         let was = hooked.iter().find_map(|h| match h.did {
-            Did::Result(was) if !answered => Some(was),
+            HookAction::Result(was) if !answered => Some(was),
             _ => None,
         });
-        let Some(was) = was.filter(|_| self.state == State::Done) else { return self.is_error() };
+        let Some(was) = was.filter(|_| self.state == State::Returned) else { return self.is_error() };
         matches!(returned(&self.call.function, was), Returned::Status(n) if n != 0)
     }
 }

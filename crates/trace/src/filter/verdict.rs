@@ -17,9 +17,9 @@ pub(crate) struct Tests {
 }
 
 /// What is known of a call when it is judged.
-pub(crate) struct Judged<'a> {
+pub(crate) struct CallUnderTest<'a> {
     /// Names of the parameters, and their values; none: it has no such parameter.
-    pub values: &'a mut dyn FnMut(&str) -> Option<Told>,
+    pub values: &'a mut dyn FnMut(&str) -> Option<ArgumentValue>,
     /// The kernel that it launches.
     pub kernel: Option<&'a str>,
     /// It may launch one whose name is told later.
@@ -27,7 +27,7 @@ pub(crate) struct Judged<'a> {
 }
 
 /// A value when a call is judged.
-pub(crate) enum Told {
+pub(crate) enum ArgumentValue {
     /// Nothing more will be known of it.
     Whole(Value),
     /// What is missing in it may be known later.
@@ -67,8 +67,8 @@ pub(super) fn layer_number(of: Layer) -> u8 {
 
 impl Tests {
     /// Whether the call is wanted; `None` when that is not known yet.
-    pub fn judge(&self, judged: &mut Judged<'_>) -> Option<bool> {
-        let mut any = |terms: &[Vec<Comparison>]| terms.iter().map(|t| all(t, judged)).fold(Some(false), or);
+    pub fn evaluate(&self, evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
+        let mut any = |terms: &[Vec<Comparison>]| terms.iter().map(|t| all(t, evaluated)).fold(Some(false), or);
         let unwanted = any(&self.unwanted);
         let wanted = if self.plain { Some(true) } else { any(&self.wanted) };
         match (wanted, unwanted) {
@@ -80,22 +80,22 @@ impl Tests {
 
     /// Whether a call is wanted of which nobody will know the arguments.
     pub fn wants_unknown(&self) -> bool {
-        self.judge(&mut Judged { values: &mut |_| None, kernel: None, kernel_later: false }) == Some(true)
+        self.evaluate(&mut CallUnderTest { values: &mut |_| None, kernel: None, kernel_later: false }) == Some(true)
     }
 }
 
 /// Whether all hold; `None` when that is not known yet. Of what a call does not have, or of which nothing will be known any
 /// more, nothing holds.
-fn all(comparisons: &[Comparison], judged: &mut Judged<'_>) -> Option<bool> {
+fn all(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
     let mut unknown = false;
     for comparison in comparisons {
         let name = comparison.path.first().map_or("", String::as_str);
-        let holds = match (judged.values)(name) {
-            Some(Told::Whole(value)) => comparison.holds(&value).or(Some(false)),
-            Some(Told::SoFar(value)) => comparison.holds(&value),
-            None => match judged.kernel.filter(|_| name == KERNEL) {
+        let holds = match (evaluated.values)(name) {
+            Some(ArgumentValue::Whole(value)) => comparison.holds(&value).or(Some(false)),
+            Some(ArgumentValue::SoFar(value)) => comparison.holds(&value),
+            None => match evaluated.kernel.filter(|_| name == KERNEL) {
                 Some(kernel) => comparison.text(&[kernel]),
-                None if name == KERNEL && judged.kernel_later => None,
+                None if name == KERNEL && evaluated.kernel_later => None,
                 None => Some(false),
             },
         };

@@ -1,7 +1,7 @@
 //! Any bytes at all, read as a recording and as a run folder: what the fuzz targets and the tests with
 //! their corpus call. Reading must end, without a panic and without memory that the bytes alone ask for.
 
-use crate::{Calls, Done, Event, Filter, Follow, FollowOptions, Function, Instance, Scan};
+use crate::{Aggregator, CallSink, Event, EventReader, Filter, FinishedCall, Function, Instance, ReaderOptions};
 use cutap_wire::PAGE;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,12 +64,12 @@ pub fn folder(bytes: &[u8]) {
 
 /// All that reads a run.
 fn read(run: &Path) {
-    if let Ok(mut follow) = Follow::open(run, FollowOptions::default()) {
+    if let Ok(mut follow) = EventReader::open(run, ReaderOptions::default()) {
         let mut text = 0;
         let _ = follow.poll(true, &mut |event: &Event| text += usize::from(matches!(event, Event::Exit(_))));
         follow.end();
     }
-    if let Ok(mut scan) = Scan::open(run, &Filter::default()) {
+    if let Ok(mut scan) = Aggregator::open(run, &Filter::default()) {
         scan.run(&mut Nothing);
     }
 }
@@ -77,11 +77,11 @@ fn read(run: &Path) {
 /// Adds nothing up.
 struct Nothing;
 
-impl Calls for Nothing {
+impl CallSink for Nothing {
     fn enter(&mut self, place: u32, _: &Arc<Function>) -> u32 {
         place.wrapping_add(1)
     }
-    fn exit(&mut self, _: &Done<'_>) {}
+    fn exit(&mut self, _: &FinishedCall<'_>) {}
     fn belongs(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
 }
 

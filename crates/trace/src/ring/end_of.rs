@@ -13,7 +13,7 @@ impl Ring {
         let Some(at) = self.current.as_ref().map(|c| c.cursor.offset) else { return true };
         let Some(page) = self.fill() else {
             // The writer took the chunk again before it was read whole.
-            self.passed += 1;
+            self.missed += 1;
             self.current = None;
             return true;
         };
@@ -101,7 +101,7 @@ impl Ring {
         let reserved = self.reserved(page);
         (self.skip, self.cut_here, self.stuck_since) = (false, 0, None);
         if let Some(current) = &mut self.current {
-            self.lost += u64::from(!std::mem::replace(&mut current.damaged, true));
+            self.corrupt += u64::from(!std::mem::replace(&mut current.damaged, true));
             current.cursor = Cursor { offset: reserved, calls: page.calls, ..current.cursor };
         }
     }

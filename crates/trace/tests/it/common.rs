@@ -1,6 +1,6 @@
 //! A trace as short lines, to compare.
 
-use cutap_trace::{Answer, End, Event, Filter, Follow, FollowOptions, State};
+use cutap_trace::{Answer, End, Event, EventReader, Filter, ReaderOptions, State};
 use std::path::Path;
 
 /// All of a run.
@@ -10,9 +10,9 @@ pub struct Read {
     pub end: End,
 }
 
-pub fn follow(run: &Path, consume: bool, filter: &str) -> Follow {
+pub fn follow(run: &Path, consume: bool, filter: &str) -> EventReader {
     let filter = if filter.is_empty() { Filter::default() } else { Filter::parse(filter).unwrap() };
-    Follow::open(run, FollowOptions { consume, filter, ..FollowOptions::default() }).unwrap()
+    EventReader::open(run, ReaderOptions { consume, filter, ..ReaderOptions::default() }).unwrap()
 }
 
 pub fn all(run: &Path) -> Read {
@@ -27,14 +27,14 @@ pub fn line(event: &Event) -> Option<String> {
     let indent = |depth: u32| "  ".repeat(depth as usize);
     match event {
         Event::Enter(call) => {
-            let noted = if call.function.noted { " noted" } else { "" };
+            let noted = if call.function.entry_only { " noted" } else { "" };
             Some(format!("{}> {}{noted}", indent(call.depth), call.function.shown()))
         }
         Event::Exit(exit) => {
             let late = if exit.late { " late" } else { "" };
             let start = format!("{}< {}", indent(exit.call.depth), exit.call.function.name);
             Some(match (exit.state, exit.duration_ns) {
-                (State::Done, Some(ns)) => format!("{start} = {} {ns}ns{late}", exit.result),
+                (State::Returned, Some(ns)) => format!("{start} = {} {ns}ns{late}", exit.result),
                 (state, _) => format!("{start} {}", state.word()),
             })
         }

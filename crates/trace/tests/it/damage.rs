@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use cutap_trace::made::Run;
-use cutap_trace::{ChunkPage, Filter, Scan, damaged, in_order};
+use cutap_trace::{Aggregator, ChunkPage, Filter, damaged, in_order};
 use cutap_wire::names::GROW;
 use cutap_wire::ring::{CHUNK_HEADER, FREE};
 use std::fs::{self, OpenOptions};
@@ -62,7 +62,7 @@ fn random(len: usize, seed: u64) -> Vec<u8> {
 fn found(folder: &Path) -> (u64, u64, usize) {
     let read = all(folder);
     let parts = damaged(folder).unwrap();
-    let scanned = Scan::open(folder, &Filter::default()).unwrap().run(&mut Nothing);
+    let scanned = Aggregator::open(folder, &Filter::default()).unwrap().run(&mut Nothing);
     assert_eq!((read.end.damaged, scanned.damaged), (parts, parts), "{:?}", read.end);
     assert_eq!((read.end.records_cut, read.end.nameless), (scanned.records_cut, scanned.nameless));
     assert!(read.lines.iter().all(|line| !line.contains("slot ")) || read.end.nameless > 0);
@@ -205,8 +205,8 @@ fn numbers_that_no_writer_reached_are_left_out() {
     };
     let kept = |all: &[u64]| {
         let mut found: Vec<_> = all.iter().zip(0..).map(|(n, place)| (head(*n), place)).collect();
-        let left_out = in_order(&mut found);
-        (found.iter().map(|(page, _)| page.sequence).collect::<Vec<_>>(), left_out)
+        let filtered_out = in_order(&mut found);
+        (found.iter().map(|(page, _)| page.sequence).collect::<Vec<_>>(), filtered_out)
     };
     assert_eq!(kept(&[]), (vec![], 0));
     assert_eq!(kept(&[3, 1, 2]), (vec![1, 2, 3], 0));

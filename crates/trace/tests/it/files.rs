@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use cutap_trace::made::Run;
-use cutap_trace::{Filter, Follow, FollowOptions};
+use cutap_trace::{EventReader, Filter, ReaderOptions};
 use cutap_wire::ring::{FREE, FULL, OPEN};
 
 #[test]
@@ -236,7 +236,7 @@ fn a_forked_child_has_its_own_copy() {
 fn folders_that_are_no_runs() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |name: &str| {
-        let refused = Follow::open(&folder.path().join(name), FollowOptions::default());
+        let refused = EventReader::open(&folder.path().join(name), ReaderOptions::default());
         refused.map(|_| ()).unwrap_err().to_string()
     };
     assert!(refused("absent").contains("cannot read the run folder"));

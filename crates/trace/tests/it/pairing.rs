@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use cutap_trace::made::Run;
-use cutap_trace::{Event, Follow, FollowOptions, State};
+use cutap_trace::{Event, EventReader, ReaderOptions, State};
 use std::ops::ControlFlow;
 
 #[test]
@@ -123,8 +123,8 @@ fn a_thread_that_is_far_ahead_of_its_reader_has_not_left_its_calls() {
     thread.exit(7);
     thread.end();
     // Nothing is handed out, so no more is read than has room in memory.
-    let options = FollowOptions { hold_back_ns: u64::MAX, ..FollowOptions::default() };
-    let mut follow = Follow::open(folder.path(), options).unwrap();
+    let options = ReaderOptions { hold_back_ns: u64::MAX, ..ReaderOptions::default() };
+    let mut follow = EventReader::open(folder.path(), options).unwrap();
     let mut lines = Vec::new();
     for last in [false, false, false, true] {
         follow.poll(last, &mut |e| lines.extend(line(e))).unwrap();

@@ -1,0 +1,96 @@
+//! `cutap` in front of the program, for the shell: it belongs to the shell's group, stops when the
+//! program is stopped, hands on what was sent to it, and ends as the program ended. It reads no
+//! event and prints none; it must never end before the program, nor outlive it by more than the
+//! collector's last round.
+
+use crate::signals::{self, Change, Taken};
+use crate::supervisor::Collector;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// How the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitKind {
+    /// With an exit code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl ExitKind {
+    /// Ends this process the same way.
+    pub fn exit_like(self) -> ! {
+        match self {
+            ExitKind::Code(code) => std::process::exit(code),
+            ExitKind::Signal(signal) => signals::die_as(signal),
+        }
+    }
+}
+
+/// So long after the program's end, a signal may still be the one that ended it.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
+/// How often the collector is looked at when nothing happens.
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// Stands in front of `child` until it has ended and the collector has printed all, or says that it
+/// stays: then true. `gone` is called when a collector ends by itself, and may give another; `glance`
+/// now and then while the program runs.
+pub fn wait(
+    child: i32,
+    mut collector: Collector,
+    mut gone: impl FnMut(ExitStatus) -> Option<Collector>,
+    mut glance: impl FnMut(),
+) -> (ExitKind, bool) {
+    let program = format!("p{child};");
+    collector.tell(&program);
+    let ended = loop {
+        let taken = signals::take(GLANCE);
+        collector.supervise(&program, &mut gone);
+        if taken.is_none() {
+            glance();
+        }
+        match taken {
+            Some(Taken { signal: libc::SIGCHLD, .. }) => match signals::change(child) {
+                Some(Change::Exited(code)) => break ExitKind::Code(code),
+                Some(Change::Killed(signal)) => break ExitKind::Signal(signal),
+                Some(Change::Stopped(signal)) => stopped(child, signal),
+                None => {}
+            },
+            // The terminal tells its whole group, so the program has heard it too; and what the
+            // program sends to its own group reaches us.
+            Some(taken) if taken.by_process && taken.sender != child => signals::send(child, taken.signal),
+            _ => {}
+        }
+    };
+    collector.tell("x");
+    let over = Instant::now();
+    let program = program + "x";
+    loop {
+        collector.supervise(&program, &mut gone);
+        let stays = collector.stays();
+        if stays || collector.ended.is_some() {
+            return (ended, stays);
+        }
+        // The program is gone: a person who presses Ctrl-C now does not want to read the rest.
+        let Some(taken) = signals::take(GLANCE / 10) else { continue };
+        let impatient = matches!(taken.signal, libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP);
+        if impatient && over.elapsed() > SAME_SIGNAL {
+            collector.discard();
+            return (ended, false);
+        }
+    }
+}
+
+/// The program was stopped: the shell must see its job stopped.
+fn stopped(child: i32, signal: i32) {
+    let exit_like = match (signal, signals::in_foreground()) {
+        (_, None) => false,
+        // Somebody stopped the program alone, by its number, and will continue it so.
+        (libc::SIGSTOP, Some(foreground)) => foreground,
+        (_, Some(_)) => true,
+    };
+    if exit_like {
+        signals::stop_as(signal);
+        signals::send(child, libc::SIGCONT);
+    }
+}

@@ -1,0 +1,164 @@
+//! The file that is named with `-o`: opened, and kept from everybody else who would write to it, before anything else is made. Never the
+//! program's own file, nor one that it is given, nor one that it prints to: those would be gone.
+
+use crate::error::{Error, Result, cannot, say};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, OpenOptions, metadata};
+use std::io::Seek;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Opens it, and leaves it as it is: what can be refused later must not have cost anything. A recording must be read too by a collector that goes on with it. `used` are the program, what
+/// starts it, its arguments, and hook libraries. With `force` a recording may take the place of any file.
+pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<File> {
+    let what = if record { "write the recording to" } else { "write the trace to" };
+    let advice = "give a file that you may write with -o FILE";
+    let there = metadata(path).ok();
+    let special = there.as_ref().is_some_and(|m| !m.is_file());
+    let refuse =
+        |why: &str| Error::own(format!("cannot {what} {}: {why}; give another file with -o FILE", path.display()));
+    let same = |other: &OsStr| {
+        let (Some(there), Ok(other)) = (&there, metadata(other)) else { return false };
+        !special && (there.dev(), there.ino()) == (other.dev(), other.ino())
+    };
+    if path.as_os_str() == "-" {
+        let why = "standard output is the program's own; give a file with -o FILE (./- for one of this name)";
+        return Err(Error::own(format!("cannot {what} -: {why}")));
+    }
+    if used.iter().any(|other| same(other)) {
+        return Err(refuse(
+            "it is the program, its interpreter, a hook library, or a file that the program is given, and would be overwritten",
+        ));
+    }
+    // Both would write from the beginning, each over the other. Lines in a pipe or on a terminal only stand between others.
+    if let Some(stream) = there.as_ref().filter(|m| m.is_file()).and_then(stream) {
+        return Err(refuse(&format!(
+            "it is the file that {stream} goes to, and what the program prints would be written over it"
+        )));
+    }
+    if record && there.as_ref().is_some_and(|m| !m.is_file() && !m.is_dir() && !is_null(m)) {
+        return Err(refuse(
+            "it is a pipe or a device, and a recording must be a file, as it is read again when it is packed",
+        ));
+    }
+    if is_of_a_run(path) {
+        return Err(refuse("it is a file of a run folder, which a program may be using"));
+    }
+    let mut how = OpenOptions::new();
+    how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
+    let fail = |e| cannot(what, path, &e, advice);
+    let _first = reader_of(path, "the program is started when somebody does");
+    let file = how.open(path).map_err(fail)?;
+    if special {
+        return Ok(file);
+    }
+    // The lock is the collectors' too, and goes with the last of them.
+    if !lock(&file) {
+        return Err(refuse("another cutap is writing to it"));
+    }
+    if record && !force && !is_recording(&file) {
+        let path = path.display();
+        return Err(Error::own(format!(
+            "cannot {what} {path}: it holds something that is no recording; give another file with -o FILE, or --force to write over it"
+        )));
+    }
+    Ok(file)
+}
+
+/// Whether a file is empty or begins as a recording does.
+pub fn is_recording(file: &File) -> bool {
+    let mut first = [0; 8];
+    let read = file.read_at(&mut first, 0);
+    read.is_ok_and(|bytes| cutap_file::MAGIC.to_le_bytes().starts_with(&first[..bytes]))
+}
+
+/// Opening a pipe waits for its reader: that must not look as if nothing happened. What is given back is kept until the pipe is open, for a reader
+/// that sees its only writer go takes it for the end.
+pub fn reader_of(path: &Path, then: &str) -> Option<File> {
+    metadata(path).ok().filter(|m| m.file_type().is_fifo())?;
+    let first = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
+    if matches!(&first, Err(e) if e.raw_os_error() == Some(libc::ENXIO)) {
+        say(&format!("nobody reads {} yet; {then}", path.display()));
+    }
+    first.ok()
+}
+
+/// Which of our streams, which are the program's too, goes to this file.
+fn stream(file: &Metadata) -> Option<&'static str> {
+    let goes =
+        |n: u8| metadata(format!("/proc/self/fd/{n}")).is_ok_and(|m| (m.dev(), m.ino()) == (file.dev(), file.ino()));
+    [(1, "standard output"), (2, "standard error")].into_iter().find(|s| goes(s.0)).map(|s| s.1)
+}
+
+/// `/dev/null`: what recording costs is measured with it.
+fn is_null(file: &Metadata) -> bool {
+    file.file_type().is_char_device() && file.rdev() == libc::makedev(1, 3)
+}
+
+/// A file that was made for this run, removed again if the program is not started.
+pub struct NewOutput<'a>(pub Option<&'a Path>);
+
+impl Drop for NewOutput<'_> {
+    fn drop(&mut self) {
+        self.0.map(std::fs::remove_file);
+    }
+}
+
+/// Whether what happens to this file while it is written is ours to tell: it is a file, and has a name.
+pub fn has_name(file: &File) -> bool {
+    file.metadata().is_ok_and(|data| data.is_file() && data.nlink() > 0)
+}
+
+/// What somebody else did to a file while it was written, where its content is gone. One that was moved is whole.
+pub fn tampered(file: &File, path: &Path) -> Option<String> {
+    let (shown, mut place) = (path.display(), file);
+    // Before the length: a collector that stays writes meanwhile.
+    let at = place.stream_position().unwrap_or(0);
+    let data = file.metadata().ok()?;
+    if data.nlink() == 0 {
+        return Some(format!(
+            "{shown} was removed while it was written, and what stood in it is gone; run the program again and leave \
+             the file alone until its end"
+        ));
+    }
+    // Whoever writes goes on where it was, whatever is in front of that: in neither of our files there is a zero at the beginning.
+    let mut first = [1];
+    let read = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).and_then(|f| f.read_at(&mut first, 0));
+    let length = data.len();
+    (length < at || length > 0 && read.is_ok() && first == [0]).then(|| {
+        format!(
+            "{shown} was cut by somebody else while it was written, and what stood in it is gone; run the program \
+             again and leave the file alone until its end"
+        )
+    })
+}
+
+/// Keeps a recording from everybody else who would write to it, as long as the file is open. False when somebody does.
+pub fn lock(file: &File) -> bool {
+    // SAFETY: a descriptor of our own. A file system without locks has none to wait for.
+    let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
+}
+
+/// Whether two paths lead to one file: a link of either kind, `a/../a`.
+pub fn same(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| metadata(path).map(|data| (data.dev(), data.ino())).ok();
+    one == other || file(one).is_some_and(|one| file(other) == Some(one))
+}
+
+/// Whether a file that is there is one of a run folder: some program may have it mapped.
+pub fn is_of_a_run(path: &Path) -> bool {
+    let begins = |path: &Path| {
+        let mut first = [0; 8];
+        let read = File::open(path).and_then(|file| file.read_exact_at(&mut first, 0));
+        read.is_ok() && u64::from_le_bytes(first) == cutap_wire::MAGIC
+    };
+    let is_file = metadata(path).is_ok_and(|data| data.is_file());
+    is_file && (begins(path) || begins(&path.with_file_name(cutap_wire::process::FILE)))
+}
+
+/// Whether somebody keeps it so.
+pub fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| !lock(&file))
+}

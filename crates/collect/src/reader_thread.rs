@@ -1,0 +1,41 @@
+//! Reads a run to its end, and writes beside it: one thread reads and understands, another makes lines of the events, in their order.
+//! What a line says depends on the events before it alone, never on how far the other thread is (`cutap_trace::Delivered`).
+
+use cutap_report::Output;
+use cutap_trace::{Delivered, Error, EventReader};
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+/// Events that are handed over together.
+const TOGETHER: usize = 512;
+/// How often so many may wait: what waits is memory.
+const WAITING: usize = 4;
+
+/// Hands all that is there to the output; what it said when it could write no more. A reader that leaves ends it soon.
+pub fn write_all(follow: &mut EventReader, output: &mut dyn Output) -> Result<io::Result<()>, Error> {
+    thread::scope(|scope| {
+        let (sender, events) = sync_channel::<Vec<Delivered>>(WAITING);
+        let writer = scope.spawn(move || -> io::Result<()> {
+            for together in events {
+                together.into_iter().try_for_each(|handed| output.event(&handed.open()))?;
+            }
+            Ok(())
+        });
+        let mut together = Vec::with_capacity(TOGETHER);
+        let read = follow.poll_while(true, &mut |handed| {
+            together.push(handed);
+            if together.len() < TOGETHER {
+                return ControlFlow::Continue(());
+            }
+            let full = std::mem::replace(&mut together, Vec::with_capacity(TOGETHER));
+            // The writer has gone when it could write no more.
+            if sender.send(full).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        let _ = sender.send(together);
+        drop(sender);
+        let written = writer.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+        read.map(|_| written)
+    })
+}

@@ -1,0 +1,193 @@
+//! Keeps a flight recorder small in a program that starts one process after the other: of those that have ended, the ones that called
+//! last are kept, up to a number of bytes, and never fewer than one. The calls of the others are a number in the control page, so
+//! that shown and older calls are still all that were made.
+//!
+//! Nothing is taken from a process that may live, nor while somebody copies the rings; a collector that is killed in the middle counts
+//! nothing twice.
+
+use crate::control::{Page, monotonic_ns};
+use crate::record::MOST_RINGS;
+use cutap_trace::{ChunkPage, RingFile, RingPage, living, open_file};
+use cutap_wire::count::{CALL_DROPPED, CALL_DROPPED_LOSSY};
+use cutap_wire::process::{self, Process};
+use cutap_wire::ring::{CHUNK_HEADER, FREE, chunk_offset};
+use std::fs;
+use std::mem::offset_of;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Who copies rings gives a sign of life more often.
+const COPIED_NS: u64 = 5_000_000_000;
+/// A folder that is about to go: `gone-CALLS-NAME`, with the number that the control page has once it is gone.
+const GONE: &str = "gone-";
+
+/// What keeps it small.
+#[derive(Debug)]
+pub struct Trim {
+    total: u64,
+    looked: Option<Instant>,
+}
+
+/// The folder of a process of which no thread lives.
+struct EndedProcess {
+    path: PathBuf,
+    /// When it started.
+    began: u64,
+    /// When it began its last chunk.
+    last: u64,
+    bytes: u64,
+    calls: u64,
+}
+
+impl Trim {
+    /// `total` bytes; 0: no bound.
+    pub fn new(run: &Path, page: &Page, total: u64) -> Trim {
+        // What a collector before this one did not bring to its end.
+        let entries = fs::read_dir(run).into_iter().flatten().flatten();
+        for (name, path) in entries.filter_map(|e| Some((e.file_name().into_string().ok()?, e.path()))) {
+            if let Some(calls) = name.strip_prefix(GONE).and_then(|rest| rest.split('-').next()?.parse().ok()) {
+                remove(page, &path, calls);
+            }
+        }
+        Trim { total, looked: None }
+    }
+
+    /// Looks, if it is time.
+    pub fn round(&mut self, run: &Path, page: &Page) {
+        if self.total == 0 || self.looked.is_some_and(|at| at.elapsed() < PAUSE) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        self.look(run, page, false);
+    }
+
+    /// When all have ended: once more, for those since. The first process, which is the program itself, stays, as it did while it ran.
+    pub fn last(&self, run: &Path, page: &Page) {
+        if self.total > 0 {
+            self.look(run, page, true);
+        }
+    }
+
+    fn look(&self, run: &Path, page: &Page, last: bool) {
+        let entries = fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path());
+        let is_process = |p: &PathBuf| p.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"p"));
+        let mut ended: Vec<EndedProcess> = entries.filter(is_process).filter_map(EndedProcess::look).collect();
+        let mut bytes: u64 = ended.iter().map(|e| e.bytes).sum();
+        if bytes <= self.total {
+            return;
+        }
+        ended.sort_by_key(|e| e.last);
+        // The one that called last is the one that is looked for after a crash.
+        ended.pop();
+        let first = ended.iter().map(|e| e.began).min().filter(|_| last);
+        ended.retain(|e| Some(e.began) != first);
+        let living = maps();
+        for one in ended {
+            let copied = monotonic_ns().saturating_sub(page.copied_at()) < COPIED_NS;
+            if bytes <= self.total || copied {
+                return;
+            }
+            if living.iter().all(|process| process.is_done_with(&one.path)) {
+                bytes -= one.bytes;
+                let calls = page.forgotten().saturating_add(one.calls);
+                let name = one.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let gone = run.join(format!("{GONE}{calls}-{name}"));
+                if fs::rename(&one.path, &gone).is_ok() {
+                    remove(page, &gone, calls);
+                }
+            }
+        }
+    }
+}
+
+/// Removes a folder whose name says how many calls are forgotten with it.
+fn remove(page: &Page, path: &Path, calls: u64) {
+    page.put_forgotten(page.forgotten().max(calls));
+    let _ = fs::remove_dir_all(path);
+}
+
+impl EndedProcess {
+    /// None: a thread of it may live, or it cannot be read.
+    fn look(path: PathBuf) -> Option<EndedProcess> {
+        let (mut last, mut bytes, mut calls) = (0, 0, 0u64);
+        for file in fs::read_dir(&path).ok()?.flatten() {
+            bytes += file.metadata().ok()?.blocks() * 512;
+        }
+        let proc = open_file(&path.join(process::FILE), false).ok()?;
+        let mut rings = [0; 4];
+        proc.read_exact_at(&mut rings, offset_of!(Process, rings) as u64).ok()?;
+        let counted = u32::from_le_bytes(rings);
+        for number in 0..MOST_RINGS {
+            match RingFile::open(&path, number, false) {
+                Ok(file) => {
+                    let (began, made) = ring(&file)?;
+                    (last, calls) = (last.max(began), calls.saturating_add(made));
+                }
+                // A number may have been taken without a ring being made, and a ring is made before it is counted.
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound && number < counted => {}
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => break,
+                Err(_) => return None,
+            }
+        }
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            proc.read_exact_at(&mut word, at as u64).ok()?;
+            Some(u64::from_le_bytes(word))
+        };
+        for counter in [CALL_DROPPED, CALL_DROPPED_LOSSY] {
+            calls = calls.saturating_add(word(offset_of!(Process, counters) + counter * 8)?);
+        }
+        Some(EndedProcess { path, began: word(offset_of!(Process, start_monotonic))?, last, bytes, calls })
+    }
+}
+
+/// When its last chunk began, and the calls in all there ever were. None: its thread may live.
+fn ring(file: &RingFile) -> Option<(u64, u64)> {
+    let mut first = vec![0; cutap_wire::PAGE];
+    file.read_exact_at(&mut first, 0).ok()?;
+    let page = RingPage::parse(&first).filter(|page| page.abandoned)?;
+    let mut newest = (0, 0, 0);
+    for n in 0..page.chunks {
+        let mut head = [0; CHUNK_HEADER];
+        file.read_exact_at(&mut head, chunk_offset(n, page.chunk_bytes) as u64).ok()?;
+        let head = ChunkPage::parse(&head);
+        if head.state != FREE {
+            newest = newest.max((head.sequence, head.base_monotonic, u64::from(head.calls)));
+        }
+    }
+    Some((newest.1, newest.2))
+}
+
+/// A process of this machine, and what it has mapped, if we may know.
+struct Living {
+    pid: String,
+    maps: Option<Vec<u8>>,
+}
+
+/// All of them.
+fn maps() -> Vec<Living> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.parse::<u32>().is_ok());
+    let maps = |pid: &str| match living(pid.parse().unwrap_or(0)) {
+        Some(folder) => fs::read(folder.join("maps")).ok(),
+        None => Some(Vec::new()),
+    };
+    pids.map(|pid| Living { maps: maps(&pid), pid }).collect()
+}
+
+impl Living {
+    /// It is not the process of this folder, between two threads that call.
+    fn is_done_with(&self, folder: &Path) -> bool {
+        let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
+        match &self.maps {
+            Some(maps) => {
+                let part = [b"/", name, b"/"].concat();
+                memchr::memmem::find(maps, &part).is_none()
+            }
+            None => !name.starts_with(format!("p{}-", self.pid).as_bytes()),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What `trace -c` has added up, kept in the run folder for a collector that goes on when this one is killed: the sums, and up to which
+//! moment all calls are in them, in one file that is exchanged whole. What they were made of is given back only behind that.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Name of the file in the run folder.
+const FILE: &str = "sums";
+/// More than any has: what is longer is none of ours.
+const LONGEST: usize = 256 << 20;
+/// Sums are kept so often, while there is room in the rings.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Chunks of a ring that wait at most: a quarter of it.
+const MOST: usize = 8;
+
+/// The file.
+#[derive(Debug)]
+pub struct CallStats {
+    path: PathBuf,
+    written: Instant,
+}
+
+impl CallStats {
+    pub fn new(run: &Path) -> CallStats {
+        CallStats { path: run.join(FILE), written: Instant::now() }
+    }
+
+    /// True where there is one: what a collector that was killed added up is not lost.
+    pub fn are_kept(run: &Path) -> bool {
+        run.join(FILE).exists()
+    }
+
+    /// Up to when (ticks), and the sums.
+    pub fn read(&self) -> Option<(u64, Vec<u8>)> {
+        let bytes = cutap_trace::read_file(&self.path, LONGEST).ok()?;
+        let (ticks, sums) = bytes.split_first_chunk()?;
+        Some((u64::from_le_bytes(*ticks), sums.to_vec()))
+    }
+
+    /// Whether it is time, with so many chunks waiting.
+    pub fn is_due(&self, waiting: usize) -> bool {
+        waiting >= MOST || waiting > 0 && self.written.elapsed() > PAUSE
+    }
+
+    /// Writes it. Where it cannot be written there is none: an old one would tell less than is gone by then.
+    pub fn write(&mut self, ticks: u64, sums: &[u8]) {
+        self.written = Instant::now();
+        let new = self.path.with_extension("new");
+        let bytes = [&ticks.to_le_bytes()[..], sums].concat();
+        if fs::write(&new, bytes).and_then(|()| fs::rename(&new, &self.path)).is_err() {
+            let _ = fs::remove_file(&new);
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

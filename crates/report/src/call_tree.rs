@@ -1,0 +1,161 @@
+//! Calls by the way that led to them: one node for each chain of functions, with what came of it. All
+//! of `--tree`, `--errors` and `--sync` is read off these nodes, so that they agree. Memory grows with
+//! the number of different chains.
+
+use crate::call_stats::CallStats;
+use crate::label::Label;
+use cutap_trace::{CallSink, FinishedCall, Function, Instance};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Nodes beyond this many are not made: what comes below counts for the node above.
+const MOST: usize = 1 << 20;
+/// The same of nodes deeper than this.
+const DEEPEST: u32 = 200;
+
+/// The nodes. Node 0 is the program.
+#[derive(Debug)]
+pub struct CallTree {
+    nodes: Vec<Node>,
+    /// Node above and function's key.
+    below: HashMap<(u32, u32), u32>,
+    /// By the function's key.
+    functions: Vec<Option<FunctionOf>>,
+    /// Statuses other than 0, by node.
+    failed: HashMap<(u32, i32), u64>,
+}
+
+/// A function, and the instance that its calls went to.
+type FunctionOf = (Arc<Function>, Option<Arc<Instance>>);
+
+#[derive(Debug, Default)]
+struct Node {
+    above: u32,
+    depth: u32,
+    function: u32,
+    /// The node that was found below it last.
+    last: (u32, u32),
+    sums: CallStats,
+}
+
+impl Default for CallTree {
+    fn default() -> CallTree {
+        CallTree { nodes: vec![Node::default()], below: HashMap::new(), functions: Vec::new(), failed: HashMap::new() }
+    }
+}
+
+/// What all calls of one chain of labels came to.
+#[derive(Debug, Clone)]
+pub struct Chain {
+    /// From the outermost call to this one.
+    pub labels: Vec<u32>,
+    pub sums: CallStats,
+    /// How often each status other than 0 was returned: its name or number.
+    pub failed: Vec<(String, u64)>,
+}
+
+/// All chains, and the labels that they are made of.
+#[derive(Debug)]
+pub struct CallPaths {
+    /// The labels, by their number.
+    pub labels: Vec<Label>,
+    /// Each chain once, in no order.
+    pub chains: Vec<Chain>,
+}
+
+impl CallTree {
+    /// Chains of labels; those that look the same are one.
+    pub fn chains(&self) -> CallPaths {
+        let (mut labels, mut numbers) = (Vec::new(), HashMap::new());
+        let mut of_function = Vec::new();
+        for known in &self.functions {
+            let number = known.as_ref().map_or(u32::MAX, |(function, instance)| {
+                let label = Label::new(function, instance.as_deref());
+                *numbers.entry(label.clone()).or_insert_with(|| {
+                    labels.push(label);
+                    labels.len() as u32 - 1
+                })
+            });
+            of_function.push(number);
+        }
+        // A node is made after the one above it.
+        let mut ways: Vec<Vec<u32>> = vec![Vec::new()];
+        let mut merged: HashMap<Vec<u32>, (CallStats, HashMap<String, u64>)> = HashMap::new();
+        for node in self.nodes.iter().skip(1) {
+            let mut way = ways[node.above as usize].clone();
+            // One of which no call was shown in the end is not in the way of those below it.
+            if node.sums.calls > 0 {
+                way.push(of_function[node.function as usize]);
+                merged.entry(way.clone()).or_default().0.merge(&node.sums);
+            }
+            ways.push(way);
+        }
+        for ((node, status), count) in &self.failed {
+            let function = self.functions[self.nodes[*node as usize].function as usize].as_ref();
+            let name = function.and_then(|(function, _)| function.status_name(*status));
+            let name = name.map_or_else(|| status.to_string(), str::to_owned);
+            if let Some((_, failed)) = merged.get_mut(&ways[*node as usize]) {
+                *failed.entry(name).or_default() += count;
+            }
+        }
+        let chain = |(labels, (sums, failed)): (Vec<u32>, (CallStats, HashMap<String, u64>))| {
+            let mut failed: Vec<(String, u64)> = failed.into_iter().collect();
+            failed.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+            Chain { labels, sums, failed }
+        };
+        CallPaths { chains: merged.into_iter().map(chain).collect(), labels }
+    }
+}
+
+impl CallPaths {
+    /// The texts of a chain, from the outermost call to the innermost.
+    pub fn way(&self, chain: &Chain) -> Vec<String> {
+        let text = |label: &u32| self.labels.get(*label as usize).map_or_else(|| "?".to_owned(), |l| l.text());
+        chain.labels.iter().map(text).collect()
+    }
+}
+
+impl CallSink for CallTree {
+    fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
+        let key = function.key;
+        let last = self.nodes[place as usize].last;
+        if last.0 == key && last.1 != 0 {
+            return last.1;
+        }
+        let (next, depth) = (self.nodes.len(), self.nodes[place as usize].depth + 1);
+        let node = match self.below.get(&(place, key)) {
+            Some(node) => *node,
+            None if next >= MOST || depth > DEEPEST => return place,
+            None => {
+                self.below.insert((place, key), next as u32);
+                self.nodes.push(Node { above: place, depth, function: key, ..Node::default() });
+                if key as usize >= self.functions.len() {
+                    self.functions.resize(key as usize + 1, None);
+                }
+                self.functions[key as usize].get_or_insert_with(|| (function.clone(), None));
+                next as u32
+            }
+        };
+        self.nodes[place as usize].last = (key, node);
+        node
+    }
+
+    fn exit(&mut self, done: &FinishedCall<'_>) {
+        let status = done.status().filter(|s| *s != 0);
+        let sums = &mut self.nodes[done.place as usize].sums;
+        if done.function.entry_only {
+            sums.calls += 1;
+            return;
+        }
+        sums.add(done.took_ns, done.inside_ns, status.is_some(), done.late);
+        if let Some(status) = status {
+            *self.failed.entry((done.place, status)).or_default() += 1;
+        }
+    }
+
+    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
+        if let Some(Some((_, of))) = self.functions.get_mut(function.key as usize) {
+            *of = Some(instance.clone());
+        }
+    }
+}

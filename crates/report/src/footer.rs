@@ -1,0 +1,187 @@
+//! The last words of a trace: which runtimes there were, what was not seen and why, what was lost.
+//! Only what happened is said; a trace with nothing to add ends without a word.
+
+use crate::switched::switched_lines;
+use crate::undecoded::raw_lines;
+use crate::unseen::unseen_lines;
+use cutap_trace::{Absent, End, Filtered, Why, printable};
+use std::collections::BTreeMap;
+
+/// Names listed for one reason; the rest is a number.
+const LISTED: usize = 20;
+/// Names in one line.
+const FEW: usize = 3;
+
+/// Of a run that waited for its beginning to the end.
+const NEVER_BEGAN: &str = "nothing was recorded: with --range profiler that begins with cuProfilerStart or \
+                           cudaProfilerStart, and no call came behind one";
+
+/// What the end has to say, a line each, without the `cutap: ` in front.
+pub fn end_lines(end: &End) -> Vec<String> {
+    let mut lines = Vec::new();
+    runtimes(end, &mut lines);
+    missing(end, &mut lines);
+    lines.extend(raw_lines(end));
+    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    never_began(end, &mut lines);
+    running(end, &mut lines);
+    lines
+}
+
+/// The same without what only a reader of single calls wants to know.
+pub fn end_notes(end: &End) -> Vec<String> {
+    let mut lines = Vec::new();
+    missing(end, &mut lines);
+    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    never_began(end, &mut lines);
+    running(end, &mut lines);
+    lines
+}
+
+/// A run without the driver has a line that says more.
+fn never_began(end: &End, lines: &mut Vec<String>) {
+    lines.extend((end.never_began() && end.without_driver().is_none()).then(|| NEVER_BEGAN.to_owned()));
+}
+
+/// What was not seen or not recorded, and why.
+fn missing(end: &End, lines: &mut Vec<String>) {
+    lines.extend(unseen_lines(end));
+    lines.extend(switched_lines(end));
+    let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
+    for count in &end.counts {
+        reasons.entry(count.reason).or_default().0 = count.count;
+    }
+    for gap in &end.gaps {
+        let more = if gap.more.is_empty() { String::new() } else { format!(" ({})", gap.more) };
+        reasons.entry(gap.reason).or_default().1.push(format!("{}{more}", gap.what));
+    }
+    for (reason, (count, mut names)) in reasons {
+        names.sort();
+        names.dedup();
+        lines.push(end.counted(reason, count.max(names.len() as u64)));
+        lines.extend(names.iter().take(LISTED).map(|name| format!("  {name}")));
+        if names.len() > LISTED {
+            lines.push(format!("  and {} more", names.len() - LISTED));
+        }
+    }
+    absent(end, lines);
+    for (count, many, one) in [
+        (
+            if is_damaged(end) { 0 } else { end.nameless },
+            "functions without a name: their name records were not found",
+            "function without a name: its name record was not found",
+        ),
+        (
+            end.overwritten,
+            "calls older than what the flight recorder kept",
+            "call older than what the flight recorder kept",
+        ),
+        (
+            end.chunks_taken,
+            "parts of the trace not here: a collector has read them for its own output",
+            "part of the trace not here: a collector has read it for its own output",
+        ),
+        (
+            end.chunks_unknown,
+            "parts of the trace not here: nobody knows whether they were read or written over, as the control page is missing",
+            "part of the trace not here: nobody knows whether it was read or written over, as the control page is missing",
+        ),
+        (
+            // Of those that are damaged a sentence of its own tells.
+            end.chunks_lost.saturating_sub(end.damaged),
+            "parts of the trace lost: written over before they were read, or damaged",
+            "part of the trace lost: written over before it was read, or damaged",
+        ),
+        (
+            end.records_cut,
+            "events cut off: their threads were stopped while writing them",
+            "event cut off: its thread was stopped while writing it",
+        ),
+    ] {
+        match count {
+            0 => {}
+            1 => lines.push(format!("1 {one}")),
+            _ => lines.push(format!("{count} {many}")),
+        }
+    }
+    if end.failed > 0 {
+        let processes = if end.failed == 1 { "process" } else { "processes" };
+        lines.push(format!(
+            "{} {processes} could not write to the run folder (disk full, file size limit, no free descriptor, another user?): nothing \
+             of them was recorded",
+            end.failed
+        ));
+    }
+}
+
+/// Names stood in what is damaged, which whoever reads it says in one sentence.
+fn is_damaged(end: &End) -> bool {
+    end.recording.as_ref().is_some_and(|r| r.damaged > 0 || r.cut.why == Why::Damaged)
+}
+
+/// Files whose frames are addresses.
+fn absent(end: &End, lines: &mut Vec<String>) {
+    if end.absent.is_empty() {
+        return;
+    }
+    lines.push(match end.absent.len() {
+        1 => "1 file that stacks lead through cannot be read as it was: its frames are addresses".to_owned(),
+        n => format!("{n} files that stacks lead through cannot be read as they were: their frames are addresses"),
+    });
+    let one = |a: &Absent| format!("  {} ({})", a.path, if a.changed { "changed since" } else { "not here" });
+    lines.extend(end.absent.iter().take(LISTED).map(one));
+    if end.absent.len() > LISTED {
+        lines.push(format!("  and {} more", end.absent.len() - LISTED));
+    }
+}
+
+fn running(end: &End, lines: &mut Vec<String>) {
+    for process in &end.running {
+        lines.push(format!("process {} ({}) is still running", process.pid, printable(&process.exe)));
+    }
+}
+
+/// A filter that left nothing is more often a slip than a wish.
+fn nothing_matched(filtered: &Filtered) -> Option<String> {
+    if filtered.shown > 0 {
+        return None;
+    }
+    let text = &filtered.text;
+    let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
+    let near: String = near.collect();
+    Some(match filtered.filtered_out {
+        0 => format!("nothing matched the filter {text}: no such call was reached{near}"),
+        1 => format!("nothing matched the filter {text}; 1 call was seen and left out{near}"),
+        n => format!("nothing matched the filter {text}; {n} calls were seen and left out{near}"),
+    })
+}
+
+/// The runtimes that were seen, and what those that are linked in cannot show.
+fn runtimes(end: &End, lines: &mut Vec<String>) {
+    let mut seen: Vec<String> = Vec::new();
+    for instance in &end.instances {
+        let version = instance.version.as_deref().unwrap_or("of unknown version");
+        let how = if instance.shared { "shared" } else { "linked in" };
+        let text = format!("{version} in {} ({how})", instance.library);
+        if !seen.contains(&text) {
+            seen.push(text);
+        }
+    }
+    if !seen.is_empty() {
+        lines.push(format!("runtimes seen: {}", seen.join(", ")));
+    }
+    let linked = end.linked_in();
+    if !linked.is_empty() {
+        // A framework brings a dozen; all of them are in the JSON form.
+        let more = match linked.len() {
+            n if n > FEW => format!(" and {} more (--json lists all)", n - FEW),
+            _ => String::new(),
+        };
+        lines.push(format!(
+            "not seen in {}{more}: __cudaRegister*, __cudaPushCallConfiguration, __cudaPopCallConfiguration (a runtime \
+             that is linked in reports no call of them), nor what is called before it is initialised (often \
+             cudaRuntimeGetVersion, cudaDriverGetVersion, cudaGetErrorString)",
+            linked[..linked.len().min(FEW)].join(", ")
+        ));
+    }
+}

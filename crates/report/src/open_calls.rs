@@ -1,0 +1,43 @@
+//! The calls around a call, for those that read events and not [`cutap_trace::Scan`]: a stack for each
+//! thread, and how long the calls inside took.
+
+use cutap_trace::{Call, Exit};
+use std::sync::Arc;
+
+/// The open calls of all threads.
+#[derive(Debug, Default)]
+pub struct OpenCalls {
+    /// By the thread's key; with each the nanoseconds of the calls inside it.
+    threads: Vec<Vec<(Arc<Call>, u64)>>,
+}
+
+impl OpenCalls {
+    /// A call begins.
+    pub fn enter(&mut self, call: &Arc<Call>) {
+        if call.function.entry_only {
+            return;
+        }
+        let key = call.thread.key as usize;
+        if key >= self.threads.len() {
+            self.threads.resize_with(key + 1, Vec::new);
+        }
+        self.threads[key].push((call.clone(), 0));
+    }
+
+    /// A call is over: nanoseconds of the calls inside it. Those around it are left.
+    pub fn exit(&mut self, exit: &Exit) -> u64 {
+        let Some(open) = self.threads.get_mut(exit.call.thread.key as usize) else { return 0 };
+        let Some(place) = open.iter().rposition(|(call, _)| Arc::ptr_eq(call, &exit.call)) else { return 0 };
+        let inside = open[place].1;
+        open.truncate(place);
+        if let Some((_, around)) = open.last_mut() {
+            *around += exit.duration_ns.unwrap_or(0);
+        }
+        inside
+    }
+
+    /// The calls around what this thread does now, the outermost first.
+    pub fn around(&self, thread: u32) -> impl DoubleEndedIterator<Item = &Arc<Call>> {
+        self.threads.get(thread as usize).into_iter().flatten().map(|(call, _)| call)
+    }
+}

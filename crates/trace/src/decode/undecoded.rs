@@ -1,0 +1,146 @@
+//! What was shown raw: a pointer or handle without a kind, a struct as an address, in functions that
+//! have a description; and functions that have none. Counted by function, for the end of a trace.
+
+use super::graphs;
+use super::value::Value;
+use crate::event::{Call, DriverArgs, Exit, Function, State};
+use cutap_calls::known::{Dir, Effect, Rule, Writes};
+use std::sync::Arc;
+
+/// A function and how often arguments of it were shown raw.
+#[derive(Debug, Clone)]
+pub struct RawFunction {
+    /// The function.
+    pub function: Arc<Function>,
+    /// Its calls that were looked at.
+    pub calls: u64,
+    /// For each parameter how often it was raw; empty for a function without a description.
+    pub params: Box<[u64]>,
+}
+
+impl RawFunction {
+    /// Names of the parameters that were raw, and how often.
+    pub fn raw(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let names = self.function.params().iter().map(|p| p.name);
+        names.zip(self.params.iter().copied()).filter(|(_, n)| *n > 0)
+    }
+}
+
+/// The functions of a process, by their key.
+#[derive(Debug, Default)]
+pub(crate) struct Raws {
+    functions: Vec<Option<RawFunction>>,
+}
+
+impl Raws {
+    /// A call of a function without a description.
+    pub fn undescribed(&mut self, call: &Call, exit: &Exit) {
+        if !exit.late && !call.function.entry_only {
+            self.row(&call.function).calls += 1;
+        }
+    }
+
+    /// A call that has ended, in whichever way. Unless `complete`, nobody can know all allocations.
+    pub fn described(&mut self, exit: &Exit, complete: bool) {
+        let call = &exit.call;
+        let failed = exit.has_failed() || exit.state != State::Returned;
+        let around = Around { complete, failed, launched: call.driver_args.get(), new: 0 };
+        let inputs = call.inputs();
+        let is_raw = |n: usize, value: &Value| -> bool {
+            let Some(param) = call.function.params().get(n) else { return false };
+            let read = exit.output(n).unwrap_or(value);
+            let effects = call.function.described.map_or(&[][..], |d| d.function.effects);
+            // A new allocation's address is all that there is to say.
+            let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
+            let inside = |e: &Effect| matches!(e, Effect::AllocatesInside { at, .. } if usize::from(*at) == n);
+            match param.rule {
+                Rule::Memory(_) | Rule::Host(_) | Rule::Either(_) | Rule::From(..) | Rule::To(..) if !complete => false,
+                // What a failed call has not written nobody can show: the place of it is all that there is.
+                _ if failed && param.dir == Dir::Out => false,
+                // Nor what only a failed call writes.
+                _ if !failed && param.written == Writes::Failed => false,
+                // A tag says what an address is.
+                Rule::Tagged(..) if param.dir == Dir::Out && matches!(read, Value::Pointee(..)) => {
+                    Around { complete: false, ..around }.raw(read)
+                }
+                _ if effects.iter().any(new) => false,
+                _ if effects.iter().any(inside) => Around { new: allocated(read), ..around }.raw(read),
+                _ => around.raw(read),
+            }
+        };
+        let found = (0..inputs.len()).filter(|n| inputs.get(*n).is_some_and(|v| is_raw(*n, v)));
+        let found: Vec<usize> = found.collect();
+        if found.is_empty() {
+            return;
+        }
+        let row = self.row(&call.function);
+        row.calls += 1;
+        for n in found {
+            if let Some(count) = row.params.get_mut(n) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// All functions that were counted.
+    pub fn all(&self) -> impl Iterator<Item = &RawFunction> {
+        self.functions.iter().flatten()
+    }
+
+    fn row(&mut self, function: &Arc<Function>) -> &mut RawFunction {
+        let key = function.key as usize;
+        if key >= self.functions.len() {
+            self.functions.resize(key + 1, None);
+        }
+        self.functions[key].get_or_insert_with(|| RawFunction {
+            function: function.clone(),
+            calls: 0,
+            params: vec![0; function.params().len()].into(),
+        })
+    }
+}
+
+/// What is known of the call whose values are looked at.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    /// All allocations are known.
+    complete: bool,
+    /// It did not succeed: what it would have written is not there.
+    failed: bool,
+    /// Addresses that are shown as what lies there: kernels' parameters.
+    launched: Option<&'a DriverArgs>,
+    /// Address of what the call has allocated, in a struct; 0: none.
+    new: u64,
+}
+
+/// The new allocation's address in a node's parameters.
+fn allocated(value: &Value) -> u64 {
+    match graphs::inside(value) {
+        Some(graphs::Node::Allocates(address, _)) => address,
+        _ => 0,
+    }
+}
+
+impl Around<'_> {
+    /// Whether some part of a value has no kind.
+    fn raw(self, value: &Value) -> bool {
+        match value {
+            Value::Address(at, None) => {
+                let told = self.launched.is_some_and(|l| l.instead(value).is_some());
+                self.complete && !told && self.new != *at
+            }
+            Value::Handle { kind, number, value, .. } => {
+                let named = kind.number || *value == 0 || kind.special.iter().any(|(v, _)| v == value);
+                !named && (*number == 0 || kind.short.is_empty())
+            }
+            Value::Pointee(_, to) => self.raw(to),
+            Value::Struct(fields) => fields.values.iter().any(|(n, v)| {
+                let dir = fields.of.fields.get(usize::from(*n)).map_or(Dir::In, |f| f.dir);
+                !(self.failed && dir == Dir::Out) && self.raw(v)
+            }),
+            Value::Array(items) => items.values.iter().any(|v| self.raw(v)),
+            Value::List(list) => list.values.iter().any(|v| self.raw(v)),
+            _ => false,
+        }
+    }
+}

@@ -13,5 +13,5 @@ gcc -O2 -Wall -Wextra -shared -fPIC -I "$here/../crates/hook/include" -o "$out/h
 for name in flag_on cupti_overhead; do
     gcc -O2 -Wall -Wextra -shared -fPIC -o "$out/$name.so" "$here/$name.c" -ldl
 done
-mkdir -p "$out/noting"
-gcc -O2 -Wall -Wextra -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$out/noting/libcuda.so.1" "$here/noting_driver.c" -ldl
+mkdir -p "$out/timestamp_shim"
+gcc -O2 -Wall -Wextra -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$out/timestamp_shim/libcuda.so.1" "$here/timestamp_shim.c" -ldl

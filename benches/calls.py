@@ -38,12 +38,12 @@ class Around(Bench):
     def __init__(self, options, work):
         super().__init__(options, work)
         self.driver = os.path.join(self.libraries, "libcuda.so.1") if self.libraries else driver_path()
-        self.noting = os.path.dirname(self.library("noting/libcuda.so.1"))
+        self.shim = os.path.dirname(self.library("timestamp_shim/libcuda.so.1"))
         self.flags = ["--around", *(["--fenced"] if options.fenced else [])]
 
     def environment(self, **more):
-        env = super().environment(NOTING_DRIVER=self.driver, **more)
-        env["LD_LIBRARY_PATH"] = ":".join(filter(None, (self.noting, env.get("LD_LIBRARY_PATH"))))
+        env = super().environment(TIMESTAMP_SHIM_DRIVER=self.driver, **more)
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, (self.shim, env.get("LD_LIBRARY_PATH"))))
         return env
 
     def run(self, before=(), flags=(), **env):

@@ -13,7 +13,7 @@
  * microseconds and vary by more than cutap costs. With --beside-empty the linked-in runtime reports to a function that does nothing while
  * cutap is off (built without one, there is nothing to do): the difference is what cutap adds to the runtime's own work, in one process. With --own it is the driver's own function, out of its symbol table, and what dlsym gives.
  *
- * With --around, behind noting_driver.c, what the driver's own launch or copy takes is left out of each call, and only these calls are made:
+ * With --around, behind timestamp_shim.c, what the driver's own launch or copy takes is left out of each call, and only these calls are made:
  * what is left is the tool's two sides, to a tenth of a nanosecond. With --fenced each reading waits until all before it is done: more
  * than the sides cost a program, for the processor goes on with the driver's work, or the program's, meanwhile.
  *
@@ -23,7 +23,7 @@
  * OVERHEAD_CUDART in the environment is a shared libcudart: its cudaGetDevice is timed too, by the pointer that dlsym gives.
  */
 #define _GNU_SOURCE
-#include "noting.h"
+#include "timestamp_shim.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

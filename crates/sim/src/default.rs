@@ -4,8 +4,8 @@
 
 use crate::driver::config::config;
 use crate::driver::context::device;
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, World, world};
 use crate::driver::{current, lifecycle};
 use crate::generated::DEFAULTS;
 use crate::stub::COUNTS;
@@ -60,7 +60,7 @@ fn known(name: &str) -> Option<&'static Function> {
 }
 
 fn check(function: &Function, words: &Words) -> Answer {
-    let world = world();
+    let world = driver_state();
     let mut without_context = false;
     for param in function.params {
         let Some(value) = words.get(function, param.word) else { continue };
@@ -107,7 +107,7 @@ fn is_empty(function: &Function, words: &Words, param: &Param) -> bool {
 }
 
 /// A handle of a kind that is followed here must be there.
-fn handle(world: &World, kind: &str, value: u64) -> Answer {
+fn handle(world: &DriverState, kind: &str, value: u64) -> Answer {
     let handle = Handle(value);
     let null = value == 0;
     let there = match kind {

@@ -1,8 +1,8 @@
 //! How often exports were called that have only the default answer: read by a debugger or cutap through
 //! CUTAP_SIM_COUNTS, or printed when the process ends, if CUTAP_SIM_REPORT=1 asks for it.
 
+use crate::driver::driver_state::driver_state;
 use crate::driver::lifecycle;
-use crate::driver::world::world;
 use crate::generated::DEFAULTS;
 use crate::stub::COUNTS;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ extern "C" fn in_use(ordinal: i32) -> i64 {
     if lifecycle::require_started().is_err() {
         return -1;
     }
-    let world = world();
+    let world = driver_state();
     let here = world.contexts.values().any(|c| c.device == ordinal);
     if here { world.used.get(&ordinal).copied().unwrap_or(0) as i64 } else { -1 }
 }

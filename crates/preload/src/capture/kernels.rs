@@ -6,7 +6,7 @@
 use crate::loader::live;
 use crate::start::count;
 use crate::start::names;
-use crate::thread::block::Block;
+use crate::thread::block::ThreadState;
 use crate::{routes, sys};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::count;
@@ -66,7 +66,7 @@ static ASK: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 const ABSENT: usize = 1;
 
 /// The parameters of a function handle; `driver` is the address of the launch function that it is given to.
-pub fn parameters(b: &mut Block, handle: u64, driver: usize) -> Option<&'static [Parameter]> {
+pub fn parameters(b: &mut ThreadState, handle: u64, driver: usize) -> Option<&'static [Parameter]> {
     let before = match remembered(handle) {
         Some((known, true)) => return Some(known),
         Some((before, false)) => before,
@@ -131,7 +131,7 @@ type Info = unsafe extern "C" fn(u64, usize, *mut usize, *mut usize) -> u32;
 
 /// Asks the driver, and tells the answer to the names stream; its place in the pool.
 #[cold]
-fn ask(b: &mut Block, handle: u64, driver: usize, before: &'static [Parameter]) -> Option<u64> {
+fn ask(b: &mut ThreadState, handle: u64, driver: usize, before: &'static [Parameter]) -> Option<u64> {
     // What was handed out where we did not see it may be no handle at all; the driver follows it.
     if !routes::handles::is_known(handle) && !sys::readable((handle & !7) as usize) {
         return None;
@@ -184,7 +184,7 @@ fn pooled(list: &[u64]) -> Option<u64> {
 const INVALID_HANDLE: u32 = 400;
 
 /// How many parameters there are; an error of the first question.
-fn query(b: &mut Block, function: Info, handle: u64, found: &mut [u64]) -> Result<usize, u32> {
+fn query(b: &mut ThreadState, function: Info, handle: u64, found: &mut [u64]) -> Result<usize, u32> {
     // What a signal handler calls meanwhile is the program's, so it waits; errno is the program's too.
     let signals = sys::block_signals();
     // SAFETY: libc's own function, and this thread's errno.

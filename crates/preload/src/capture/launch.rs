@@ -2,11 +2,11 @@
 //! and the kernel is known. They go from there into the ring. All other launches go by the steps; what is kept is the same.
 
 use super::copy::words as copy;
-use super::kept::Words;
 use super::kernels;
+use super::payload::Words;
 use super::steps_of;
 use crate::sys::x86_64::load8;
-use crate::thread::block::{Block, OpenCall};
+use crate::thread::block::{OpenCall, ThreadState};
 use crate::thread::record;
 use crate::thread::reserve::finish;
 use core::mem::MaybeUninit;
@@ -33,7 +33,7 @@ pub fn places(row: &Row) -> Option<[u16; 3]> {
 
 /// Begins a launch by a function that is one; its number, if it is recorded. `None`: nothing was done, and it must go by the steps.
 #[inline(always)]
-pub fn enter(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words) -> Option<Option<u32>> {
+pub fn enter(b: &mut ThreadState, call: OpenCall, caller: usize, row: &Row, words: Words) -> Option<Option<u32>> {
     let [parameters, extra] = steps_of(row) else { return None };
     let [first, rest] = words;
     let word = |offset: u16| {

@@ -2,7 +2,7 @@
 //! them. A driver adds to them, and keeps their lengths in the option values of the first call, so that what a call has added can be
 //! told. Of linkers that are there at a time some are remembered; of others nothing is told.
 
-use super::kept::{Call, Kept};
+use super::payload::{Call, Payload};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_calls::capture::{LOG_OPTIONS, Step};
 
@@ -34,7 +34,7 @@ impl Log {
 }
 
 /// A linker was made: its handle lies at `place`, its options in the words that the step names and in those around it.
-pub fn made(kept: &Kept, step: &Step, call: &Call, place: usize) {
+pub fn made(kept: &Payload, step: &Step, call: &Call, place: usize) {
     let word = |offset: u16, len| kept.read(step.count_base, offset.into(), len, call);
     let keys_at = step.count;
     let count = keys_at.checked_sub(8).and_then(|at| word(at, 4)).unwrap_or(0) as usize;
@@ -71,7 +71,7 @@ pub fn made(kept: &Kept, step: &Step, call: &Call, place: usize) {
 }
 
 /// What a call has added to the log of this number of a linker.
-pub fn added(kept: &mut Kept, handle: u64, which: usize, most: usize) -> Option<(u16, u16)> {
+pub fn added(kept: &mut Payload, handle: u64, which: usize, most: usize) -> Option<(u16, u16)> {
     let linker = KNOWN.iter().find(|l| l.handle.load(Acquire) == handle)?;
     let log = linker.logs.get(which)?;
     let (buffer, length_at) = (log.buffer.load(Relaxed) as usize, log.length_at.load(Relaxed) as usize);

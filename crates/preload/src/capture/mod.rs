@@ -2,23 +2,23 @@
 //! `cutap_calls::capture` say. Inputs before the call, outputs after it. No meaning is looked at here;
 //! what cannot be read is left out, what has no room is cut, and the reader sees both by the lengths.
 
+pub mod call_stack;
 pub mod copy;
-mod kept;
 pub mod kernels;
 pub mod launch;
 mod logs;
-pub mod quick;
-pub mod stacked;
+mod payload;
+pub mod plan;
 mod steps;
 
 use crate::slots::thunks_x86_64::Frame;
-use crate::thread::block::Block;
+use crate::thread::block::ThreadState;
 use copy::Pages;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, EXIT, Row};
 use cutap_calls::generated::capture::{NAMES, ROWS, STEPS};
-use kept::Kept;
-pub use kept::{Call, Words};
+use payload::Payload;
+pub use payload::{Call, Words};
 use steps::run;
 
 /// Words of a call at most: registers and stack.
@@ -101,7 +101,12 @@ fn collected<'a>(frame: &Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_W
 
 /// On the way in: the words and the inputs of a framed call.
 #[inline(never)]
-pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, [&[u64]; 3]) -> R) -> R {
+pub fn before<R>(
+    b: &mut ThreadState,
+    frame: &Frame,
+    row: &Row,
+    then: impl FnOnce(&mut ThreadState, [&[u64]; 3]) -> R,
+) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let call = Call { words: words_of(frame, row, &mut words), result: 0, floats: [0; 2], driver: driver(frame) };
     inputs(b, row, &call, frame.stack as usize, then)
@@ -110,14 +115,14 @@ pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut
 /// On the way in: the words and the inputs behind them. `stack` is an address on the stack of the call.
 #[inline(always)]
 pub fn inputs<R>(
-    b: &mut Block,
+    b: &mut ThreadState,
     row: &Row,
     call: &Call,
     stack: usize,
-    then: impl FnOnce(&mut Block, [&[u64]; 3]) -> R,
+    then: impl FnOnce(&mut ThreadState, [&[u64]; 3]) -> R,
 ) -> R {
     let [first, rest] = call.words;
-    let mut kept = Kept::new(Pages::new(stack, &mut b.stack), first.len() + rest.len());
+    let mut kept = Payload::new(Pages::new(stack, &mut b.stack), first.len() + rest.len());
     run(b, &mut kept, steps_of(row), call, 0);
     then(b, [first, rest, kept.words()])
 }
@@ -125,11 +130,11 @@ pub fn inputs<R>(
 /// On the way out: the result and the outputs of a framed call.
 #[inline(never)]
 pub fn after<R>(
-    b: &mut Block,
+    b: &mut ThreadState,
     frame: &Frame,
     row: &Row,
     succeeded: bool,
-    then: impl FnOnce(&mut Block, &[u64]) -> R,
+    then: impl FnOnce(&mut ThreadState, &[u64]) -> R,
 ) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let [result, _] = frame.result;
@@ -141,14 +146,14 @@ pub fn after<R>(
 /// On the way out: the result and the outputs behind it. `stack` is an address on the stack of the call. A call that has
 /// `succeeded` may have another result: a hook's.
 pub fn outputs<R>(
-    b: &mut Block,
+    b: &mut ThreadState,
     row: &Row,
     call: &Call,
     succeeded: bool,
     stack: usize,
-    then: impl FnOnce(&mut Block, &[u64]) -> R,
+    then: impl FnOnce(&mut ThreadState, &[u64]) -> R,
 ) -> R {
-    let mut kept = Kept::new(Pages::new(stack, &mut b.stack), 0);
+    let mut kept = Payload::new(Pages::new(stack, &mut b.stack), 0);
     kept.push(call.result);
     let when = if succeeded { EXIT | ALWAYS } else { ALWAYS };
     run(b, &mut kept, steps_of(row), call, when);

@@ -1,19 +1,19 @@
 //! The steps of a function, followed one by one: each reads a pointer and keeps what it leads to.
 
 use super::copy::words;
-use super::kept::{Call, Kept, STEPS_MAX};
+use super::payload::{Call, Payload, STEPS_MAX};
 use super::{kernels, logs};
 use crate::routes::handles;
 use crate::start;
 use crate::sys::x86_64::load8;
-use crate::thread::block::Block;
+use crate::thread::block::ThreadState;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, RETURNED, Step, WORDS, kind};
 use cutap_wire::count;
 use cutap_wire::record::FRAGMENT_WORDS;
 
 /// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
-pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8) {
+pub fn run(b: &mut ThreadState, kept: &mut Payload, steps: &[Step], call: &Call, when: u8) {
     let mut kept_before = false;
     for (n, step) in steps.iter().enumerate().take(STEPS_MAX) {
         let side = step.flags & (EXIT | ALWAYS);
@@ -41,7 +41,7 @@ pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8
     }
 }
 
-fn elements(kept: &Kept, step: &Step, call: &Call) -> usize {
+fn elements(kept: &Payload, step: &Step, call: &Call) -> usize {
     match step.count_base {
         NONE => usize::from(step.count),
         base => {
@@ -54,7 +54,7 @@ fn elements(kept: &Kept, step: &Step, call: &Call) -> usize {
 }
 
 /// One step; its fragment.
-fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> Option<(u16, u16)> {
+fn one(b: &mut ThreadState, kept: &mut Payload, step: &Step, call: &Call, at: usize) -> Option<(u16, u16)> {
     let most = usize::from(step.most).min(kept.room());
     match step.kind {
         kind::MEMORY => {
@@ -89,7 +89,7 @@ fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> O
 }
 
 /// What the call returned in vector registers.
-fn floats(kept: &mut Kept, call: &Call) {
+fn floats(kept: &mut Payload, call: &Call) {
     let len = size_of_val(&call.floats);
     if kept.room() >= len {
         // SAFETY: there is room, and words have no alignment to keep.
@@ -99,7 +99,7 @@ fn floats(kept: &mut Kept, call: &Call) {
 }
 
 /// The table of a kernel's parameters; that there is none is counted.
-fn parameters(b: &mut Block, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
+fn parameters(b: &mut ThreadState, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
     let known = kernels::parameters(b, function, call.driver);
     if known.is_none() {
         start::count(count::PARAMETERS_UNKNOWN, 1);
@@ -108,9 +108,9 @@ fn parameters(b: &mut Block, function: u64, call: &Call) -> Option<&'static [ker
 }
 
 /// Parameters of each launch that the structs in a fragment describe; all have the same share of the room.
-fn kernels_of(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call) {
+fn kernels_of(b: &mut ThreadState, kept: &mut Payload, step: &Step, call: &Call) {
     let size = usize::from(step.size).max(1);
-    let read = |kept: &Kept, n: usize, at: u16| kept.read(step.base, n * size + usize::from(at), 8, call);
+    let read = |kept: &Payload, n: usize, at: u16| kept.read(step.base, n * size + usize::from(at), 8, call);
     let launches = (0..).take_while(|n| read(kept, *n, step.offset).is_some()).count();
     let mut left = usize::from(step.most).min(kept.room());
     for n in 0..launches {
@@ -126,7 +126,7 @@ fn kernels_of(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call) {
     }
 }
 
-pub fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize) -> Option<(u16, u16)> {
+pub fn memory(kept: &mut Payload, at: usize, meant: usize, most: usize) -> Option<(u16, u16)> {
     let len = meant.min(most);
     if len == 0 {
         return None;
@@ -138,7 +138,7 @@ pub fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize) -> Option<(
 }
 
 /// Text up to and with its zero. With none in sight it is cut: what is meant is more than what is kept.
-fn text(kept: &mut Kept, at: usize, most: usize) -> Option<(u16, u16)> {
+fn text(kept: &mut Payload, at: usize, most: usize) -> Option<(u16, u16)> {
     let to = kept.place();
     // SAFETY: `most` bytes of room.
     let got = unsafe { kept.pages.copy(at, to, most) };
@@ -153,11 +153,11 @@ fn text(kept: &mut Kept, at: usize, most: usize) -> Option<(u16, u16)> {
 
 /// An array of pointers, then what each leads to.
 fn pointers(
-    kept: &mut Kept,
+    kept: &mut Payload,
     step: &Step,
     call: &Call,
     at: usize,
-    each: impl Fn(&mut Kept, usize, usize) -> Option<(u16, u16)>,
+    each: impl Fn(&mut Payload, usize, usize) -> Option<(u16, u16)>,
 ) -> Option<(u16, u16)> {
     let n = elements(kept, step, call);
     let most = usize::from(step.most).min(kept.room());
@@ -174,7 +174,7 @@ fn pointers(
 
 /// A kernel's parameters, each at its own pointer: one behind the other here, without the gaps that
 /// alignment makes, for the reader knows their sizes.
-fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize, room: usize) -> Option<(u16, u16)> {
+fn kernel(kept: &mut Payload, known: &[kernels::Parameter], at: usize, room: usize) -> Option<(u16, u16)> {
     let n = known.len().min(PARAMETERS);
     if n == known.len()
         && let Some(got) = usual_kernel(kept, known, at, room)
@@ -208,7 +208,7 @@ fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize, room: usize)
 
 /// The same where all of it lies on the caller's stack, as compilers put it, and has room: how many bytes there are.
 #[inline(always)]
-fn usual_kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize, room: usize) -> Option<usize> {
+fn usual_kernel(kept: &mut Payload, known: &[kernels::Parameter], at: usize, room: usize) -> Option<usize> {
     let to = kept.place();
     let mut got = 0;
     if known.is_empty() || !kept.pages.on_stack(at, known.len() * 8) {
@@ -228,7 +228,7 @@ fn usual_kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize, room: 
 }
 
 /// CU_LAUNCH_PARAM_*: pairs of a key and a value, up to a zero; and the buffer of the size they say.
-fn extra(kept: &mut Kept, at: usize) -> Option<(u16, u16)> {
+fn extra(kept: &mut Payload, at: usize) -> Option<(u16, u16)> {
     const POINTER: usize = 1;
     const SIZE: usize = 2;
     let mut list = [0usize; 5];
@@ -266,9 +266,9 @@ mod tests {
 
     /// What the steps keep, as (address, bytes meant, bytes).
     fn fragments(steps: &[Step], words: &[u64], when: u8) -> std::vec::Vec<(u64, u32, std::vec::Vec<u8>)> {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none()), words.len());
+        let mut kept = Payload::new(Pages::new(0, &mut Stack::none()), words.len());
         // SAFETY: zeros are a valid block; no step here asks a driver.
-        let mut block = unsafe { std::boxed::Box::<Block>::new_zeroed().assume_init() };
+        let mut block = unsafe { std::boxed::Box::<ThreadState>::new_zeroed().assume_init() };
         let call = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };
         run(&mut block, &mut kept, steps, &call, when);
         let bytes: std::vec::Vec<u8> = kept.words().iter().flat_map(|w| w.to_le_bytes()).collect();

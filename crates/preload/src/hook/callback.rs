@@ -8,9 +8,9 @@ use super::functions::{self, Found, Info};
 use super::open::{OpenRuntime, is_twin};
 use super::{last_error, thread};
 use crate::routes::callbacks::{self, CallbackRecord};
+use crate::routes::discover;
 use crate::routes::instances::{ALL, Function, Instance, PROFILER};
-use crate::routes::introduced;
-use crate::slots::left;
+use crate::slots::unwound;
 use crate::thread::{fork, record};
 use crate::{slots, start};
 use core::arch::global_asm;
@@ -59,12 +59,12 @@ fn info_of(f: &Function) -> Option<&'static Info> {
 /// Looks once whether hooks want a function.
 #[cold]
 fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
-    let name = introduced::name_of(i, r.id, record);
+    let name = discover::name_of(i, r.id, record);
     let layout = forced::find(f, r.registers.next);
     let known = f.slot();
     let object = i.object.load(Relaxed);
     let original = super::host::exported(object, name);
-    let (made, recorded) = introduced::with_library(i, |library| {
+    let (made, recorded) = discover::with_library(i, |library| {
         let recorded = start::wanted(cutap_wire::names::layer::RUNTIME, library, name);
         let version = i.version.load(Relaxed);
         let tells = !record.result.is_null();
@@ -132,7 +132,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     r.phase = record.phase;
     fork::check();
     if r.phase == 0 {
-        callbacks::introduced(i, r.n, record);
+        callbacks::discover(i, r.n, record);
         callbacks::enter(i, r.n, r.id, record, Some(&r.registers));
     }
     let Some(f) = i.functions.get(r.id as usize) else { return };
@@ -167,7 +167,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     }
     r.hooked = true;
     r.chain.returned_now = r.real;
-    r.chain.home = Home::Block(record.parameters.cast(), kernel);
+    r.chain.home = Home::ThreadState(record.parameters.cast(), kernel);
     r.chain.caller = 0;
     r.chain.result = &raw mut r.result;
     r.chain.result_xmm = core::ptr::null_mut();
@@ -232,7 +232,7 @@ fn ended(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
     let state = i.functions.get(r.id as usize).map_or(NOBODY, |f| f.hooks.load(Relaxed));
     if state != NOBODY && !record.result.is_null() {
         let object = i.object.load(Relaxed);
-        let name = introduced::name_of(i, r.id, record);
+        let name = discover::name_of(i, r.id, record);
         if last_error::asks(name) {
             // What hooks made of it counts as it is.
             if !r.hooked {
@@ -261,9 +261,9 @@ unsafe extern "C" fn cutap_reported_personality(
     _exception: *mut c_void,
     context: *mut c_void,
 ) -> c_int {
-    if actions & left::CLEANUP_PHASE != 0
+    if actions & unwound::CLEANUP_PHASE != 0
         // SAFETY: the unwinder's own context; the frame's stack pointer during a call is where its fields begin.
-        && let Some(at) = unsafe { left::frame_of(context) }
+        && let Some(at) = unsafe { unwound::frame_of(context) }
     {
         // A hook that is left may have forked.
         fork::check();
@@ -274,7 +274,7 @@ unsafe extern "C" fn cutap_reported_personality(
         // SAFETY: as above.
         record::reported_unwound(unsafe { (*(at as *const Reported)).record } as usize);
     }
-    left::CONTINUE_UNWIND
+    unwound::CONTINUE_UNWIND
 }
 
 global_asm!(

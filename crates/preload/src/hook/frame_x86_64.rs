@@ -9,7 +9,7 @@ use super::{last_error, thread};
 use crate::slots::arguments_x86_64::{argument_macros, end_of_argument_macros};
 use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::{Frame, STACK_WORDS, frame_called};
-use crate::slots::{self, call, hooks, left};
+use crate::slots::{self, call, hooks, unwound};
 use crate::thread::{fork, record};
 use core::arch::global_asm;
 use core::arch::x86_64::{__m128i, _mm_loadu_si128};
@@ -190,12 +190,12 @@ unsafe extern "C" fn cutap_hooked_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
-    exception: *const left::Exception,
+    exception: *const unwound::Exception,
     context: *mut c_void,
 ) -> c_int {
     if actions & CLEANUP_PHASE != 0
         // SAFETY: the unwinder's own context.
-        && let Some(outgoing) = unsafe { left::frame_of(context) }
+        && let Some(outgoing) = unsafe { unwound::frame_of(context) }
     {
         // A hook that is left may have forked.
         fork::check();
@@ -205,7 +205,7 @@ unsafe extern "C" fn cutap_hooked_personality(
             thread.left(at, || unsafe { (*(at as *const Hooked)).chain.around });
         }
         // Where the call itself is not recorded. SAFETY: the unwinder's own.
-        record::unwound_around(outgoing, unsafe { left::end_of(exception) });
+        record::unwound_around(outgoing, unsafe { unwound::end_of(exception) });
     }
     CONTINUE_UNWIND
 }

@@ -5,7 +5,7 @@
 use super::objects::{self, Snapshot};
 use super::words;
 use super::{live, loaded, lock, map};
-use crate::routes::{dlsym, quiet};
+use crate::routes::{dlsym, suppress};
 use crate::sys::libc::PhdrInfo;
 use crate::{start, sys, thread};
 use core::ffi::{c_int, c_void};
@@ -54,7 +54,7 @@ fn look_if_changed(late: usize) {
     if fresh || again {
         elsewhere();
         // Until the words are rewritten, and those of the constructors that ran before us.
-        quiet::again();
+        suppress::again();
         look(room, (!first).then_some(late), again);
         if objects::with(|s| s.objects().iter().any(|o| o.layer == layer::DRIVER)) == Some(true) {
             start::driver_loaded();
@@ -149,7 +149,7 @@ fn carry_over(s: &mut Snapshot, was: &Snapshot, again: bool) {
 /// The loader is left to bind a word itself.
 pub fn look_again() {
     AGAIN.store(true, SeqCst);
-    quiet::again();
+    suppress::again();
 }
 
 /// True in a child that was forked while another thread was inside the loader's list.
@@ -162,7 +162,7 @@ pub fn forked() {
     let ours = IN_FLIGHT.swap(0, SeqCst) != 0;
     if lock::was_taken().unwrap_or(ours) {
         OFF.store(true, SeqCst);
-        quiet::never();
+        suppress::never();
         start::count(count::FORKED_IN_LOADER, 1);
     }
     objects::forked();

@@ -8,7 +8,7 @@
 use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela, is_function};
 use super::objects::{Object, Snapshot};
 use super::{live, notice};
-use crate::routes::{dlsym, first_call, quiet};
+use crate::routes::{dlsym, first_call, suppress};
 use crate::sys::{self, PROT_READ, PROT_WRITE, libc::PhdrInfo};
 use crate::{slots, start};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -216,7 +216,7 @@ impl Words<'_> {
         };
         let Some(segment) = self.headers.iter().find(inside) else { return };
         if segment.flags & PF_X != 0 {
-            quiet::never();
+            suppress::never();
             start::count(count::WORD_IN_TEXT, 1);
             return start::gap(count::WORD_IN_TEXT, self.o.name(), &[]);
         }
@@ -226,7 +226,7 @@ impl Words<'_> {
             let bytes = if at + 8 > page + PAGE { 2 * PAGE } else { PAGE };
             // SAFETY: adds a right to a data page.
             if !unsafe { sys::protect(page, bytes, PROT_READ | PROT_WRITE) } {
-                quiet::never();
+                suppress::never();
                 start::count(count::WORD_PROTECTED, 1);
                 return start::gap(count::WORD_PROTECTED, self.o.name(), &[]);
             }

@@ -4,16 +4,16 @@
 //! A record of the runtime's is read where the document says, and nothing else of the runtime is
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
-use super::footprint;
+use super::discover::{UNWANTED, introduce, name};
 use super::instances::{ALL, Function, ISSUE, Instance};
-use super::introduced::{UNWANTED, introduce, name};
-use super::quiet;
-use crate::capture::quick::{self, Ended};
-use crate::capture::{self, Call, row, stacked};
+use super::own_calls;
+use super::suppress;
+use crate::capture::plan::{self, EndedCall};
+use crate::capture::{self, Call, call_stack, row};
 use crate::hook::{self, forced::Registers};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, switch};
-use crate::thread::block::{self, Block, OpenCall};
+use crate::thread::block::{self, OpenCall, ThreadState};
 use crate::thread::reserve::calls;
 use crate::thread::{counts, record};
 use crate::{sys, thread};
@@ -60,7 +60,7 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     match record.phase {
         0 if start::counting() && counted(i, id, record) => {}
         0 => {
-            introduced(i, n, record);
+            discover(i, n, record);
             enter(i, n, id, record, None);
         }
         _ => exit(i, id, record, None),
@@ -86,7 +86,7 @@ pub fn forward(i: &Instance, id: u32, data: &CallbackRecord) -> u32 {
 }
 
 /// An instance makes itself known at its first call.
-pub fn introduced(i: &Instance, n: u32, r: &CallbackRecord) {
+pub fn discover(i: &Instance, n: u32, r: &CallbackRecord) {
     if i.introduced.load(Acquire) != 2 {
         introduce(i, n, r);
     }
@@ -101,9 +101,9 @@ fn counted(i: &Instance, id: u32, r: &CallbackRecord) -> bool {
         return false;
     }
     counts::add(b, slot);
-    footprint::reported(i, b, &raw const *r as usize, f.launch.load(Relaxed));
-    if f.bound() < quiet::ENOUGH {
-        quiet::counted(i, id as usize, f, b, slot, r);
+    own_calls::reported(i, b, &raw const *r as usize, f.launch.load(Relaxed));
+    if f.bound() < suppress::ENOUGH {
+        suppress::counted(i, id as usize, f, b, slot, r);
     }
     true
 }
@@ -137,7 +137,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         return;
     }
     if counting {
-        footprint::reported(i, b, at, f.launch.load(Relaxed));
+        own_calls::reported(i, b, at, f.launch.load(Relaxed));
         return counts::add(b, slot);
     }
     // A shared runtime's function that a binding led to: one call, one record.
@@ -157,7 +157,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         }
         return kernel(b, f, number, r);
     }
-    quiet::another_way(f);
+    suppress::another_way(f);
     let call = OpenCall { number: 0, slot, frame: at, reported: at };
     let caller = caller(r);
     let number = match quick_words(b, f, r, at) {
@@ -167,13 +167,13 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     if let Some(number) = number {
         kernel(b, f, number, r);
         if let Some(registers) = registers.filter(|_| f.stack.load(Relaxed)) {
-            stacked::reported(b, at, number, registers);
+            call_stack::reported(b, at, number, registers);
         }
     }
 }
 
 #[inline(never)]
-fn enter_by_steps(b: &mut Block, call: OpenCall, caller: usize, f: &Function, r: &CallbackRecord) -> Option<u32> {
+fn enter_by_steps(b: &mut ThreadState, call: OpenCall, caller: usize, f: &Function, r: &CallbackRecord) -> Option<u32> {
     let remembered = f.row.load(Relaxed);
     with_block(b, r, remembered, |b, words| match capture::of(remembered) {
         Some(row) if remembered & row::BEFORE != 0 => {
@@ -215,7 +215,7 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let Some(call) = found else { return };
     let bound = (call.slot as usize) < THUNKS;
     if let (true, Some(f)) = (bound, i.functions.get(id as usize)) {
-        quiet::through_slot(i, id as usize, f, calls(b).wrapping_sub(1) != call.number);
+        suppress::through_slot(i, id as usize, f, calls(b).wrapping_sub(1) != call.number);
     }
     if bound {
         return;
@@ -227,18 +227,18 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let hidden = !succeeded && hook::thread::succeeded(call.number);
     let quickly = match quick_words(b, f, r, at) {
         Some(words) if !hidden => {
-            quick::exit(f.quick.load(Relaxed), b, &Ended { number: call.number, at, result, words })
+            plan::exit(f.plan.load(Relaxed), b, &EndedCall { number: call.number, at, result, words })
         }
         _ => false,
     };
     if !quickly {
-        exit_by_steps(b, &Ended { number: call.number, at, result, words: &[] }, succeeded || hidden, f, r);
+        exit_by_steps(b, &EndedCall { number: call.number, at, result, words: &[] }, succeeded || hidden, f, r);
     }
 }
 
 #[inline(never)]
-fn exit_by_steps(b: &mut Block, call: &Ended, succeeded: bool, f: &Function, r: &CallbackRecord) {
-    let (&Ended { number, at, result, .. }, remembered) = (call, f.row.load(Relaxed));
+fn exit_by_steps(b: &mut ThreadState, call: &EndedCall, succeeded: bool, f: &Function, r: &CallbackRecord) {
+    let (&EndedCall { number, at, result, .. }, remembered) = (call, f.row.load(Relaxed));
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
             let of_block = Call { words: [words, &[]], result, floats: [0; 2], driver: 0 };
@@ -254,8 +254,8 @@ const UNKNOWN_WORDS: usize = 6;
 
 /// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is known.
 #[inline(always)]
-fn quick_words<'a>(b: &mut Block, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
-    let n = quick::words(f.quick.load(Relaxed))?;
+fn quick_words<'a>(b: &mut ThreadState, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
+    let n = plan::words(f.plan.load(Relaxed))?;
     let words = r.parameters;
     let (words_at, len) = (words as usize, n * 8);
     let on_stack = b.stack.holds(words_at, len) || b.stack.with(at).holds(words_at, len);
@@ -272,7 +272,12 @@ pub fn block_words(remembered: u32) -> usize {
 /// The words of the parameter block, which lies on the runtime's stack: what its page holds is mapped, the
 /// page behind it is asked of the kernel. A word that cannot be read is 0.
 #[inline(always)]
-fn with_block<R>(b: &mut Block, r: &CallbackRecord, remembered: u32, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
+fn with_block<R>(
+    b: &mut ThreadState,
+    r: &CallbackRecord,
+    remembered: u32,
+    then: impl FnOnce(&mut ThreadState, &[u64]) -> R,
+) -> R {
     let mut words = [MaybeUninit::<u64>::uninit(); BLOCK_WORDS];
     let at = r.parameters as usize;
     let n = if at == 0 { 0 } else { block_words(remembered) };
@@ -288,7 +293,7 @@ fn with_block<R>(b: &mut Block, r: &CallbackRecord, remembered: u32, then: impl 
 
 /// True when the words behind the page in which they begin can be read too.
 #[inline(never)]
-fn readable(b: &mut Block, at: usize, words: usize) -> bool {
+fn readable(b: &mut ThreadState, at: usize, words: usize) -> bool {
     b.stack.with(at).holds(at, words * 8) || sys::readable((at | 4095) + 1)
 }
 
@@ -299,7 +304,7 @@ fn caller(r: &CallbackRecord) -> usize {
 
 /// A launch's kernel, from the record: no driver call of ours.
 #[inline(always)]
-fn kernel(b: &mut Block, f: &Function, number: u32, r: &CallbackRecord) {
+fn kernel(b: &mut ThreadState, f: &Function, number: u32, r: &CallbackRecord) {
     // 11.x leaves garbage there for other functions.
     if f.launch.load(Relaxed) {
         launched(b, number, r);
@@ -307,7 +312,7 @@ fn kernel(b: &mut Block, f: &Function, number: u32, r: &CallbackRecord) {
 }
 
 /// The same, of a launch.
-pub fn launched(b: &mut Block, number: u32, r: &CallbackRecord) {
+pub fn launched(b: &mut ThreadState, number: u32, r: &CallbackRecord) {
     if !r.kernel.is_null() {
         let id = super::handles::kernel_name(r.kernel);
         if id != 0 {

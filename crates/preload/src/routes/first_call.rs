@@ -2,7 +2,7 @@
 //! exactly that, from inside it: it is running, so it stays mapped. No name is searched in advance.
 
 use crate::loader::{live, lock, notice};
-use crate::routes::{dlsym, quiet};
+use crate::routes::{dlsym, suppress};
 use crate::slots::table::{lead, take_number};
 use crate::slots::thunks_x86_64::{Frame, call_through, resolve_entry};
 use crate::sys::x86_64::shadow_stack;
@@ -71,7 +71,7 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     let (word, name, version) = (s.word.load(Relaxed), s.name.load(Relaxed), s.version.load(Relaxed));
     let place = live::at(word, |o| (o.ret(), o.span));
     let Some((Some(gate), span)) = place.filter(|_| !shadow_stack()) else {
-        quiet::never();
+        suppress::never();
         start::count(count::BOUND_BY_LOADER, 1);
         return first;
     };

@@ -1,6 +1,6 @@
 //! What is known of one function of one runtime instance. Reports look at it at each call, so it must stay one line of the cache.
 
-use super::quiet;
+use super::suppress;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 /// One function of one instance, in one line of the cache.
@@ -19,7 +19,7 @@ pub struct Function {
     /// Its callers' stacks are kept.
     pub stack: AtomicBool,
     /// What there is to do for a call: see `capture::quick`.
-    pub quick: AtomicU64,
+    pub plan: AtomicU64,
     /// Its calls need nothing but that: see `reports_x86_64`.
     pub usual: AtomicBool,
     /// It launches a kernel, which the runtime names.
@@ -43,7 +43,7 @@ impl Function {
             bound: AtomicU32::new(0),
             row: AtomicU32::new(0),
             stack: AtomicBool::new(false),
-            quick: AtomicU64::new(0),
+            plan: AtomicU64::new(0),
             usual: AtomicBool::new(false),
             launch: AtomicBool::new(false),
             hooks: AtomicUsize::new(0),
@@ -74,7 +74,7 @@ impl Function {
     }
     /// Sets what follows from these two. Whoever changes one of them meanwhile does the same; the last one has them both.
     fn agree(&self) {
-        let counted = || if self.bound.load(SeqCst) < quiet::ENOUGH { 0 } else { self.slot.load(SeqCst) };
+        let counted = || if self.bound.load(SeqCst) < suppress::ENOUGH { 0 } else { self.slot.load(SeqCst) };
         loop {
             let slot = counted();
             self.counted.store(slot, SeqCst);

@@ -251,7 +251,7 @@ pub fn profiler_came() {
     if PROFILER.swap(true, AcqRel) {
         return;
     }
-    super::quiet::never();
+    super::suppress::never();
     for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
         (0..CALLBACKS).for_each(|id| i.arm(id, ALWAYS));
     }

@@ -2,18 +2,18 @@
 //! the real look-up, see which function the answer *is*, hand out its slot. What is not a function of
 //! a watched library passes unchanged, and so do return codes, status words and NULL.
 
+pub mod call_stack;
 pub mod callbacks;
+pub mod discover;
 pub mod dlsym;
 pub mod export_table;
 pub mod first_call;
-pub mod footprint;
 mod function;
 pub mod handles;
 pub mod instances;
-pub mod introduced;
 mod kernel_name_x86_64;
+pub mod own_calls;
 pub mod proc_address;
 mod ptx;
-pub mod quiet;
 mod reports_x86_64;
-pub mod stacked;
+pub mod suppress;

@@ -7,10 +7,10 @@ use super::callbacks::{self, CallbackRecord};
 use super::handles;
 use super::instances::{Function, Instance};
 use super::kernel_name_x86_64::kernel_name_macro;
-use crate::capture::quick::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
+use crate::capture::plan::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
 use crate::slots::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
 use crate::slots::thunks_x86_64::THUNKS;
-use crate::thread::block::{self, Block, DEPTH, ONE_STACK, OpenCall};
+use crate::thread::block::{self, DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::counts::{REPORTED, ROOM_FOR_REPORTED};
 use crate::thread::{fork, record, stack};
 use core::arch::global_asm;
@@ -20,8 +20,8 @@ use cutap_wire::counts::HEAD;
 use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind, note};
 use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter, LINE};
 
-const WRITER: usize = offset_of!(Block, writer);
-const OPEN: usize = offset_of!(Block, open);
+const WRITER: usize = offset_of!(ThreadState, writer);
+const OPEN: usize = offset_of!(ThreadState, open);
 const FUNCTIONS: usize = offset_of!(Instance, functions);
 const _: () = assert!(size_of::<Function>() == 64 && size_of::<OpenCall>() == 24);
 
@@ -332,17 +332,17 @@ global_asm!(
     parameters = const offset_of!(CallbackRecord, parameters),
     result = const offset_of!(CallbackRecord, result),
     export_table = const offset_of!(CallbackRecord, export_table),
-    inside = const offset_of!(Block, inside),
-    depth = const offset_of!(Block, depth),
+    inside = const offset_of!(ThreadState, inside),
+    depth = const offset_of!(ThreadState, depth),
     depths = const DEPTH,
-    asked = const offset_of!(Block, asked.0),
-    reported = const offset_of!(Block, reported),
+    asked = const offset_of!(ThreadState, asked.0),
+    reported = const offset_of!(ThreadState, reported),
     numbers = const REPORTED,
     room_for_numbers = const ROOM_FOR_REPORTED,
     functions = const FUNCTIONS,
     function_counted = const FUNCTIONS + offset_of!(Function, counted),
     slot = const offset_of!(Function, slot),
-    quick = const offset_of!(Function, quick),
+    quick = const offset_of!(Function, plan),
     usual = const offset_of!(Function, usual),
     launch = const offset_of!(Function, launch),
     thunks = const THUNKS,
@@ -354,8 +354,8 @@ global_asm!(
     one_output = const ONE_OUTPUT,
     length_at = const LENGTH_AT,
     words_of_outputs = const (1 << LENGTH_AT) - 1,
-    low = const offset_of!(Block, stack) + stack::LOW,
-    high = const offset_of!(Block, stack) + stack::HIGH,
+    low = const offset_of!(ThreadState, stack) + stack::LOW,
+    high = const offset_of!(ThreadState, stack) + stack::HIGH,
     one_stack = const ONE_STACK,
     open_frame = const OPEN + offset_of!(OpenCall, frame),
     open_number = const OPEN + offset_of!(OpenCall, number),
@@ -376,7 +376,7 @@ global_asm!(
     output_word = const OUTPUT_WORD,
     len_behind_word = const OUTPUT_LEN - OUTPUT_WORD,
     far = const record::NEAR,
-    writing = const offset_of!(Block, writing),
+    writing = const offset_of!(ThreadState, writing),
     chunk = const WRITER + offset_of!(ChunkWriter, chunk),
     last = const WRITER + offset_of!(ChunkWriter, last),
     room = const WRITER + offset_of!(ChunkWriter, bytes),

@@ -4,7 +4,7 @@
 
 use super::table;
 use super::thunks_x86_64::Frame;
-use crate::capture::stacked;
+use crate::capture::call_stack;
 use crate::routes::{export_table, handles, proc_address};
 use crate::start;
 use crate::thread::record;
@@ -50,7 +50,7 @@ static HOOKS: [Hook; 11] = [
     Hook { before: made_here, after: nothing },
     Hook { before: pass, after: range_on },
     Hook { before: pass, after: range_off },
-    Hook { before: stacked::before, after: nothing },
+    Hook { before: call_stack::before, after: nothing },
 ];
 
 fn pass(_: &mut Frame) -> bool {

@@ -5,14 +5,14 @@
 //! the program's is read once, by halves: what was written a moment ago in halves would be waited for. It must agree with
 //! `capture::{launch, kernels}`.
 
+use super::fast;
+use super::fast_inputs_x86_64::STACK_WORDS;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
-use super::inputs_x86_64::STACK_WORDS;
-use super::quick;
 use super::ring_x86_64::{end_of_ring_macros, ring_macros};
-use super::table::{FIRST, QUICK};
-use crate::capture::quick::UNWANTED;
+use super::table::{FIRST, PLAN};
+use crate::capture::plan::UNWANTED;
 use crate::capture::{kernels, launch};
-use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
+use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::stack;
 use core::arch::global_asm;
@@ -28,8 +28,8 @@ const FEW: usize = 16;
 const WORDS: usize = 2 + 11 + FRAGMENT_WORDS;
 const _: () = assert!(FRAGMENT_WORDS == 2 && STACK_WORDS == 16 && size_of::<OpenCall>() == 24);
 
-const WRITER: usize = offset_of!(Block, writer);
-const OPEN: usize = offset_of!(Block, open);
+const WRITER: usize = offset_of!(ThreadState, writer);
+const OPEN: usize = offset_of!(ThreadState, open);
 /// Below the outgoing stack words: where the parameters lie, two registers of the caller's, how many bytes there are.
 const KEPT: usize = FEW * 8;
 const BYTES: usize = KEPT + 16;
@@ -239,7 +239,7 @@ global_asm!(
     outgoing = const OUTGOING,
     kept = const KEPT,
     bytes_at = const BYTES,
-    cfa_below = const 16 + quick::BYTES + BELOW + OUTGOING,
+    cfa_below = const 16 + fast::BYTES + BELOW + OUTGOING,
     words = const WORDS,
     few = const FEW,
     most = const launch::FEW,
@@ -250,10 +250,10 @@ global_asm!(
     place = const kernels::PLACE,
     pool = const kernels::POOL,
     size = const kernels::SIZE,
-    low = const offset_of!(Block, stack) + stack::LOW,
-    high = const offset_of!(Block, stack) + stack::HIGH,
-    inside = const offset_of!(Block, inside),
-    writing = const offset_of!(Block, writing),
+    low = const offset_of!(ThreadState, stack) + stack::LOW,
+    high = const offset_of!(ThreadState, stack) + stack::HIGH,
+    inside = const offset_of!(ThreadState, inside),
+    writing = const offset_of!(ThreadState, writing),
     chunk = const WRITER + offset_of!(ChunkWriter, chunk),
     last = const WRITER + offset_of!(ChunkWriter, last),
     room = const WRITER + offset_of!(ChunkWriter, bytes),
@@ -261,19 +261,19 @@ global_asm!(
     ahead = const AHEAD,
     line = const LINE,
     committed = const COMMITTED,
-    quick = const QUICK,
+    quick = const PLAN,
     first = const FIRST,
     unwanted = const UNWANTED,
-    depth = const offset_of!(Block, depth),
+    depth = const offset_of!(ThreadState, depth),
     depths = const DEPTH,
     one_stack = const ONE_STACK,
     open_frame = const OPEN + offset_of!(OpenCall, frame),
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    bytes = const quick::BYTES,
-    block = const quick::BLOCK,
-    thread = const quick::THREAD,
-    word = const quick::WORD,
-    number = const quick::NUMBER,
+    bytes = const fast::BYTES,
+    block = const fast::BLOCK,
+    thread = const fast::THREAD,
+    word = const fast::WORD,
+    number = const fast::NUMBER,
 );

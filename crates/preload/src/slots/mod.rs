@@ -2,20 +2,20 @@
 
 pub mod arguments_x86_64;
 pub mod call;
-pub mod footprint_x86_64;
+pub mod call_stack_x86_64;
+pub mod fast;
+pub mod fast_inputs_x86_64;
+mod fast_stack_inputs_x86_64;
+pub mod fast_x86_64;
 mod frame_x86_64;
-pub mod handed_x86_64;
 pub mod hooks;
-pub mod inputs_x86_64;
+pub mod kernel_function_x86_64;
 mod launch_x86_64;
-pub mod left;
-pub mod quick;
-pub mod quick_x86_64;
+pub mod own_calls_x86_64;
 pub mod ring_x86_64;
-mod small_x86_64;
-pub mod stacked_x86_64;
 pub mod table;
 pub mod thunks_x86_64;
+pub mod unwound;
 
 pub use table::{
     each_recorded, exports, find, for_function, for_hooks, is_thunk, name_of, object_of, real_of, runtime_slot,

@@ -1,7 +1,7 @@
 //! The table of slots. A slot is filled before its number is published by one compare-and-swap in the
 //! hash, so a child that forked in the middle loses nothing but a number.
 
-use super::quick;
+use super::fast;
 use super::thunks_x86_64::{THUNK_BYTES, THUNKS, frame_entry, gate_entry, note_entry, thunk};
 use crate::capture;
 use crate::hook;
@@ -22,7 +22,7 @@ pub struct Slot {
     /// Where its thunk jumps to.
     entry: AtomicUsize,
     /// What there is to do for a call: see `capture::quick`.
-    pub quick: AtomicU64,
+    pub plan: AtomicU64,
     /// First word of its enter records, less the time: see `slots::quick`.
     first: AtomicU32,
     /// What is known of it: see `capture::row`.
@@ -61,12 +61,12 @@ impl Slot {
         if switch::rules_changed() {
             switch::apply_rules();
         }
-        self.quick.load(Relaxed) & capture::quick::UNWANTED == 0
+        self.plan.load(Relaxed) & capture::plan::UNWANTED == 0
     }
     fn set_wanted(&self, wanted: bool) {
         match wanted {
-            true => self.quick.fetch_and(!capture::quick::UNWANTED, Relaxed),
-            false => self.quick.fetch_or(capture::quick::UNWANTED, Relaxed),
+            true => self.plan.fetch_and(!capture::plan::UNWANTED, Relaxed),
+            false => self.plan.fetch_or(capture::plan::UNWANTED, Relaxed),
         };
     }
     /// Finds out whether a new one's calls are wanted, by the rules that hold when it is done.
@@ -94,7 +94,7 @@ impl Slot {
 /// What the assembler knows of a slot, beside that `real` stands first.
 pub const ENTRY: usize = core::mem::offset_of!(Slot, entry);
 /// See `ENTRY`.
-pub const QUICK: usize = core::mem::offset_of!(Slot, quick);
+pub const PLAN: usize = core::mem::offset_of!(Slot, plan);
 /// See `ENTRY`.
 pub const FIRST: usize = core::mem::offset_of!(Slot, first);
 const _: () = assert!(core::mem::offset_of!(Slot, real) == 0 && size_of::<Slot>() == 64);
@@ -107,7 +107,7 @@ static CUTAP_SLOTS: Table<Slot, THUNKS> = Table(
         Slot {
             real: AtomicUsize::new(0),
             entry: AtomicUsize::new(0),
-            quick: AtomicU64::new(0),
+            plan: AtomicU64::new(0),
             first: AtomicU32::new(0),
             row: AtomicU32::new(0),
             function: AtomicUsize::new(0),
@@ -283,7 +283,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     let shown = start::armed::shows(owner.layer, owner.name(), name);
     if shown || start::armed::holds(owner.layer, owner.name(), name) {
         hooks |= super::hooks::RECORD;
-        if shown && !cxx && capture::stacked::wants(owner.layer, owner.name(), name) {
+        if shown && !cxx && capture::call_stack::wants(owner.layer, owner.name(), name) {
             hooks |= super::hooks::STACK;
         }
     }
@@ -309,7 +309,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     s.function.store(real, Relaxed);
     if hooks & super::hooks::FOOTPRINT != 0
         && name == b"cuKernelGetFunction"
-        && let Some(ours) = super::handed_x86_64::instead_of(real)
+        && let Some(ours) = super::kernel_function_x86_64::instead_of(real)
     {
         s.real.store(ours, Relaxed);
     }
@@ -323,7 +323,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     s.object.store(load, Relaxed);
     s.hooks.store(hooks as u16, Relaxed);
     s.row.store(row, Relaxed);
-    s.quick.store(capture::quick::of_row(row), Relaxed);
+    s.plan.store(capture::plan::of_row(row), Relaxed);
     s.name_len.store(name.len().min(u16::MAX.into()) as u16, Relaxed);
     s.name.store(text.cast_mut(), Release);
     s.look(|| start::wanted(owner.layer, owner.name(), name));
@@ -331,20 +331,20 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
         _ if cxx => note_entry(),
         0 => hook::frame_x86_64::entry(),
         super::hooks::RECORD if hooked => gate_entry(),
-        super::hooks::RECORD => match quick::entry(n, row, owner) {
+        super::hooks::RECORD => match fast::entry(n, row, owner) {
             Some((at, first)) => {
                 s.first.store(first, Relaxed);
                 at
             }
             None => gate_entry(),
         },
-        _ if hooks & super::hooks::STACK != 0 => super::stacked_x86_64::entry(),
+        _ if hooks & super::hooks::STACK != 0 => super::call_stack_x86_64::entry(),
         super::hooks::RECORD_FOOTPRINT => {
             // Those that are the program's may have the quick frame.
-            if let Some((_, first)) = quick::entry(n, row, owner) {
+            if let Some((_, first)) = fast::entry(n, row, owner) {
                 s.first.store(first, Relaxed);
             }
-            super::footprint_x86_64::entry()
+            super::own_calls_x86_64::entry()
         }
         _ => frame_entry(),
     };

@@ -13,8 +13,8 @@
 //! for itself even where the caller did not.
 
 use super::arguments_x86_64::{argument_macros, end_of_argument_macros};
-use super::table::{ENTRY, QUICK};
-use crate::capture::quick::UNWANTED;
+use super::table::{ENTRY, PLAN};
+use crate::capture::plan::UNWANTED;
 use crate::thread::fork::{COUNT_WORD, RECORDED};
 use core::arch::global_asm;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
@@ -54,7 +54,7 @@ pub struct Frame {
     pub result: [u64; 2],
     /// Result: xmm0 and xmm1.
     pub result_xmm: [u128; 2],
-    /// Which ring the call was recorded in on the way in (`Block::identity`); 0: in none.
+    /// Which ring the call was recorded in on the way in (`ThreadState::identity`); 0: in none.
     pub recorded: u32,
     /// Hooks that ran before.
     pub hooks: u32,
@@ -313,7 +313,7 @@ global_asm!(
     count = const RECORDING_COUNT,
     here = const RECORDED as u32,
     count_word = const COUNT_WORD,
-    quick = const QUICK,
+    quick = const PLAN,
     unwanted = const UNWANTED,
     head = const HEAD,
 );

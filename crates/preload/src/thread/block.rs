@@ -36,7 +36,7 @@ pub struct OpenCall {
 
 /// The block. What every call needs stands first.
 #[repr(C)]
-pub struct Block {
+pub struct ThreadState {
     /// Process generation in which the block was made.
     pub generation: u32,
     /// Thread that owns it.
@@ -93,7 +93,7 @@ global_asm!(
 
 /// This thread's word, by initial-exec: two instructions, no call.
 #[inline(always)]
-fn word() -> *mut *mut Block {
+fn word() -> *mut *mut ThreadState {
     let p;
     // SAFETY: computes an address in this thread's static TLS block.
     unsafe {
@@ -108,7 +108,7 @@ const MAX: usize = 65_534;
 const _: () =
     assert!((MAX - cutap_wire::ring::OWN_FILES as usize).div_ceil(cutap_wire::ring::HEADS as usize) <= heads::FILES);
 #[unsafe(link_section = ".bss.cutap_tables")]
-static BLOCKS: Table<AtomicPtr<Block>, MAX> = Table([const { AtomicPtr::new(core::ptr::null_mut()) }; MAX]);
+static BLOCKS: Table<AtomicPtr<ThreadState>, MAX> = Table([const { AtomicPtr::new(core::ptr::null_mut()) }; MAX]);
 static OPENED: Opened = Opened::all();
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -119,16 +119,16 @@ pub fn close() {
 
 /// Blocks that share a mapping.
 const SLAB: usize = 32;
-static SLABS: [AtomicPtr<Block>; MAX.div_ceil(SLAB)] =
+static SLABS: [AtomicPtr<ThreadState>; MAX.div_ceil(SLAB)] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX.div_ceil(SLAB)];
 
 /// Memory for a block, by its number. It is all zero, and no other thread has the number.
-fn memory(n: u32) -> Option<*mut Block> {
+fn memory(n: u32) -> Option<*mut ThreadState> {
     let slab = SLABS.get(n as usize / SLAB)?;
     let mut at = slab.load(Acquire);
     if at.is_null() {
-        let bytes = SLAB * size_of::<Block>();
-        let fresh = if mappings::take(1) { sys::pages(bytes).cast::<Block>() } else { core::ptr::null_mut() };
+        let bytes = SLAB * size_of::<ThreadState>();
+        let fresh = if mappings::take(1) { sys::pages(bytes).cast::<ThreadState>() } else { core::ptr::null_mut() };
         if fresh.is_null() {
             return None;
         }
@@ -148,11 +148,11 @@ fn memory(n: u32) -> Option<*mut Block> {
 /// In `tid`: a new thread is taking the block over, and its mutex is still the dead one's.
 const CLAIMED: u32 = 1 << 31;
 /// Marks the word while the block is being made.
-const MAKING: *mut Block = core::ptr::without_provenance_mut(1);
+const MAKING: *mut ThreadState = core::ptr::without_provenance_mut(1);
 
 /// This thread's block, made at its first use. `None`: this call is not recorded, and why is counted.
 #[inline(always)]
-pub fn current() -> Option<&'static mut Block> {
+pub fn current() -> Option<&'static mut ThreadState> {
     // SAFETY: this thread's own word.
     let b = unsafe { *word() };
     if b as usize > 1 {
@@ -167,13 +167,13 @@ pub fn current() -> Option<&'static mut Block> {
 
 /// This thread's block if it has one.
 #[inline(always)]
-pub fn existing() -> Option<&'static mut Block> {
+pub fn existing() -> Option<&'static mut ThreadState> {
     // SAFETY: as in `current`.
     unsafe { (*word()).as_mut() }.filter(|b| &raw const **b as usize > 1 && b.generation == fork::generation())
 }
 
 #[cold]
-fn make() -> Option<&'static mut Block> {
+fn make() -> Option<&'static mut ThreadState> {
     // SAFETY: this thread's own word.
     let word = unsafe { &mut *word() };
     if *word == MAKING {
@@ -209,7 +209,7 @@ const LOOKS: usize = 64;
 static LOOKED: AtomicU32 = AtomicU32::new(0);
 
 /// A block whose thread is dead. With more than `LOOKS` blocks, each look goes on where the one before ended.
-fn take_over() -> Option<*mut Block> {
+fn take_over() -> Option<*mut ThreadState> {
     let me = sys::gettid();
     let count = (COUNT.load(Acquire) as usize).min(MAX);
     let looks = count.min(LOOKS);
@@ -254,7 +254,7 @@ static FAILURES: AtomicU32 = AtomicU32::new(0);
 const PAUSE_NS: u64 = 1_000_000;
 const LONGEST: u32 = 9;
 
-fn new() -> Option<*mut Block> {
+fn new() -> Option<*mut ThreadState> {
     let failures = FAILURES.load(Relaxed);
     let pause = PAUSE_NS << failures.saturating_sub(1).min(LONGEST);
     if failures != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(FAILED_AT.load(Relaxed)) < pause {
@@ -270,7 +270,7 @@ fn new() -> Option<*mut Block> {
     made
 }
 
-fn make_block() -> Option<*mut Block> {
+fn make_block() -> Option<*mut ThreadState> {
     let n = COUNT.fetch_add(1, AcqRel);
     let b = if OPENED.reach(&BLOCKS, n as usize) { memory(n) } else { None };
     let made = b.is_some_and(|b| {
@@ -300,7 +300,7 @@ fn make_block() -> Option<*mut Block> {
 }
 
 /// A block for a child that has this process's memory, with a folder of the child's own.
-fn lend() -> Option<*mut Block> {
+fn lend() -> Option<*mut ThreadState> {
     let made = start::process_made().then(make_lent).flatten();
     if made.is_none() {
         vfork_x86_64::go_without();
@@ -308,10 +308,10 @@ fn lend() -> Option<*mut Block> {
     made
 }
 
-fn make_lent() -> Option<*mut Block> {
+fn make_lent() -> Option<*mut ThreadState> {
     let tid = sys::gettid();
     let (folder, page) = start::lend(tid)?;
-    let b = sys::pages(size_of::<Block>()).cast::<Block>();
+    let b = sys::pages(size_of::<ThreadState>()).cast::<ThreadState>();
     if b.is_null() {
         return None;
     }
@@ -321,7 +321,7 @@ fn make_lent() -> Option<*mut Block> {
         (block.generation, block.lent, block.folder) = (fork::generation(), page, folder);
         block.tid.store(tid, Relaxed);
         if !ring::make(block) {
-            sys::unmap(b.cast(), size_of::<Block>());
+            sys::unmap(b.cast(), size_of::<ThreadState>());
             return None;
         }
         ring::own_without_lock(block, tid);
@@ -353,7 +353,7 @@ pub fn forked() {
     counts::forked();
 }
 
-impl Block {
+impl ThreadState {
     /// The folder of its files.
     pub fn path(&self) -> start::Path {
         if self.lent.is_null() {

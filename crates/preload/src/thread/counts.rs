@@ -2,7 +2,7 @@
 //! are there however the process ends. A gate adds to them without a frame; here is the way of all other calls, and of a
 //! thread's first one.
 
-use super::block::Block;
+use super::block::ThreadState;
 use super::fork;
 use crate::slots::table;
 use crate::slots::thunks_x86_64::{Frame, THUNKS};
@@ -27,9 +27,9 @@ const MAPPED: usize = HEAD + ENTRIES as usize * 8;
 const MAPPINGS: u32 = 2;
 
 /// Where in a block the numbers of runtime functions are.
-pub const REPORTED: usize = offset_of!(Block, counts) + offset_of!(Counts, at) + size_of::<*mut u8>();
+pub const REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, at) + size_of::<*mut u8>();
 /// See `Counts`.
-pub const ROOM_FOR_REPORTED: usize = offset_of!(Block, counts) + offset_of!(Counts, room_for_reported);
+pub const ROOM_FOR_REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, room_for_reported);
 
 global_asm!(
     ".section .tbss.cutap,\"awT\",@nobits",
@@ -85,7 +85,7 @@ pub fn forked() {
 
 /// One call more of a slot, of a thunk or of a runtime.
 #[inline(always)]
-pub fn add(b: &mut Block, slot: u32) {
+pub fn add(b: &mut ThreadState, slot: u32) {
     let (kind, n) = place_of(slot);
     let Some(&at) = b.counts.at.get(kind) else { return };
     // SAFETY: null or a mapped file, whose head says how much of it is allocated.
@@ -99,7 +99,7 @@ pub fn add(b: &mut Block, slot: u32) {
 }
 
 /// A call that was counted a moment ago was not the program's.
-pub fn take_back(b: &mut Block, slot: u32) {
+pub fn take_back(b: &mut ThreadState, slot: u32) {
     let (kind, n) = place_of(slot);
     if let Some(&at) = b.counts.at.get(kind)
         && value(b, slot) > 0
@@ -110,7 +110,7 @@ pub fn take_back(b: &mut Block, slot: u32) {
 }
 
 /// How many calls of a slot this thread has counted.
-pub fn value(b: &Block, slot: u32) -> u64 {
+pub fn value(b: &ThreadState, slot: u32) -> u64 {
     let (kind, n) = place_of(slot);
     let Some(&at) = b.counts.at.get(kind) else { return 0 };
     // SAFETY: null or a mapped file, whose head says how much of it is allocated.
@@ -130,7 +130,7 @@ fn place_of(slot: u32) -> (usize, u32) {
 
 /// Makes room for a number, and counts one.
 #[cold]
-fn grow(b: &mut Block, kind: usize, n: u32) {
+fn grow(b: &mut ThreadState, kind: usize, n: u32) {
     let signals = sys::block_signals();
     if make_room(b, kind, n).is_some() {
         add(b, n + if kind == 0 { 0 } else { THUNKS as u32 });
@@ -140,7 +140,7 @@ fn grow(b: &mut Block, kind: usize, n: u32) {
     sys::restore_signals(signals);
 }
 
-fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
+fn make_room(b: &mut ThreadState, kind: usize, n: u32) -> Option<()> {
     if n >= ENTRIES {
         return None;
     }

@@ -103,7 +103,7 @@ pub fn pid() -> u32 {
 pub fn start() {
     PID.store(sys::getpid(), Relaxed);
     PPID.store(sys::getppid(), Relaxed);
-    thread::robust::start();
+    thread::robust_list::start();
     let page = sys::pages(size_of::<Page>());
     if page.is_null() || !sys::wipe_on_fork(page, size_of::<Page>()) {
         return;
@@ -141,7 +141,7 @@ fn forked(word: &AtomicU32) {
         CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
         PID.store(sys::getpid(), Relaxed);
         PPID.store(sys::getppid(), Relaxed);
-        thread::robust::forked();
+        thread::robust_list::forked();
         thread::block::forked();
         start::forked();
         loader::notice::forked();

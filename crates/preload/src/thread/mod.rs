@@ -8,6 +8,6 @@ pub mod heads;
 pub mod record;
 pub mod reserve;
 pub mod ring;
-pub mod robust;
+pub mod robust_list;
 pub mod stack;
 pub mod vfork_x86_64;

@@ -1,14 +1,14 @@
 //! Writing records: the recording hook, notes and look-ups. The hot path of the whole product: words
 //! in, no name, no formatting, no system call but when a chunk is full.
 
-use super::block::{self, Block, OpenCall};
+use super::block::{self, OpenCall, ThreadState};
 use super::reserve::{self, Pending, calls, finish, here, reserve};
 use super::{counts, fork};
-use crate::capture::quick::{self, Ended};
+use crate::capture::plan::{self, EndedCall};
 use crate::capture::{self, row};
 use crate::hook;
-use crate::routes::{self, quiet};
-use crate::slots::quick::QuickFrame;
+use crate::routes::{self, suppress};
+use crate::slots::fast::QuickFrame;
 use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::{Frame, THUNKS};
 use crate::slots::{hooks, table};
@@ -32,17 +32,17 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     let Some(b) = ready() else { return not_recorded(frame, slot) };
     let at = frame.stack as usize;
     b.leave_below(at);
-    if b.depth == 0 && quiet::holds(frame.caller) {
-        quiet::past();
+    if b.depth == 0 && suppress::holds(frame.caller) {
+        suppress::past();
     }
     if !slot.is_wanted() {
         return;
     }
-    if hooks::may_be_footprint(slot.hooks()) && routes::footprint::is_one(b, frame.caller, frame.slot) {
+    if hooks::may_be_footprint(slot.hooks()) && routes::own_calls::is_one(b, frame.caller, frame.slot) {
         return start::count(count::FOOTPRINT, 1);
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
-    let number = match quick::words(slot.quick.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
+    let number = match plan::words(slot.plan.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
         Some(words) => enter(b, call, frame.caller, [words]),
         None => enter_by_steps(b, call, frame),
     };
@@ -63,13 +63,13 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
         return;
     }
     if hooks::may_be_footprint(slot.hooks()) {
-        return routes::footprint::counted(b, frame.caller, frame.stack as usize, frame.slot);
+        return routes::own_calls::counted(b, frame.caller, frame.stack as usize, frame.slot);
     }
     counts::add(b, frame.slot);
 }
 
 #[inline(never)]
-fn enter_by_steps(b: &mut Block, call: OpenCall, frame: &Frame) -> Option<u32> {
+fn enter_by_steps(b: &mut ThreadState, call: OpenCall, frame: &Frame) -> Option<u32> {
     let remembered = table::row_of(frame.slot);
     match capture::of(remembered) {
         None => enter(b, call, frame.caller, [&frame.args]),
@@ -89,10 +89,10 @@ pub fn after(frame: &mut Frame) {
     let (b, Some(slot)) = (block::existing(), table::slot(frame.slot)) else { return };
     let Some(b) = b.filter(|b| b.identity() == frame.recorded) else { return ended_elsewhere(frame.recorded) };
     let [result, _] = frame.result;
-    let call = Ended { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
+    let call = EndedCall { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
     let succeeded = result as u32 == 0;
     let hidden = !succeeded && hook::thread::succeeded(frame.number);
-    if hidden || !quick::exit(slot.quick.load(Relaxed), b, &call) {
+    if hidden || !plan::exit(slot.plan.load(Relaxed), b, &call) {
         exit_by_steps(b, frame, succeeded || hidden);
     }
 }
@@ -107,7 +107,7 @@ fn ended_elsewhere(began: u32) {
 }
 
 #[inline(never)]
-fn exit_by_steps(b: &mut Block, frame: &Frame, succeeded: bool) {
+fn exit_by_steps(b: &mut ThreadState, frame: &Frame, succeeded: bool) {
     let remembered = table::row_of(frame.slot);
     let (number, at, [result, _]) = (frame.number, frame.stack as usize, frame.result);
     match capture::of(remembered) {
@@ -120,7 +120,7 @@ fn exit_by_steps(b: &mut Block, frame: &Frame, succeeded: bool) {
 
 /// A call through the quick frame ends, and not in the usual way.
 #[cold]
-pub fn after_quick(quick: &QuickFrame, began: &Block) {
+pub fn after_quick(quick: &QuickFrame, began: &ThreadState) {
     fork::check();
     after(&mut quick.frame(began));
 }
@@ -137,7 +137,7 @@ pub fn ended_quick(quick: &QuickFrame) {
 pub fn note(frame: &mut Frame) {
     let Some(slot) = table::slot(frame.slot) else { return };
     let Some(b) = ready() else { return not_recorded(frame, slot) };
-    if slot.quick.load(Relaxed) & quick::UNWANTED != 0 {
+    if slot.plan.load(Relaxed) & plan::UNWANTED != 0 {
         return;
     }
     let at = frame.stack as usize;
@@ -150,7 +150,7 @@ pub fn note(frame: &mut Frame) {
 
 /// The block, if this thread's calls are to be recorded now.
 #[inline(always)]
-pub fn ready() -> Option<&'static mut Block> {
+pub fn ready() -> Option<&'static mut ThreadState> {
     if !start::recording() {
         return None;
     }
@@ -159,14 +159,14 @@ pub fn ready() -> Option<&'static mut Block> {
 
 /// The same of a thread that has one.
 #[inline(always)]
-pub fn ready_already() -> Option<&'static mut Block> {
+pub fn ready_already() -> Option<&'static mut ThreadState> {
     if start::recording() { block::existing().filter(|b| !b.inside) } else { None }
 }
 
 /// Writes an enter record and opens the call; its number. The call is open before its record is there
 /// and until its exit is, so that a signal handler's call in between finds its parent.
 #[inline(always)]
-pub fn enter<const N: usize>(b: &mut Block, call: OpenCall, caller: usize, words: [&[u64]; N]) -> Option<u32> {
+pub fn enter<const N: usize>(b: &mut ThreadState, call: OpenCall, caller: usize, words: [&[u64]; N]) -> Option<u32> {
     let place = b.depth;
     let expected = calls(b);
     let back = if place == 0 { NO_PARENT } else { parent(b, place, expected) };
@@ -175,12 +175,12 @@ pub fn enter<const N: usize>(b: &mut Block, call: OpenCall, caller: usize, words
     if reserve::put(b, call.frame, kind::ENTER, usual, second(caller, back), words) {
         return Some(expected);
     }
-    enter_anyhow(b, call, caller, &words, place, expected)
+    enter_slow(b, call, caller, &words, place, expected)
 }
 
 /// Opens a call and takes room for its record of `length` words, of which the first two are written; behind the others comes `finish`.
 #[inline(always)]
-pub fn begin(b: &mut Block, call: OpenCall, caller: usize, length: u32) -> Option<Pending> {
+pub fn begin(b: &mut ThreadState, call: OpenCall, caller: usize, length: u32) -> Option<Pending> {
     let (place, expected) = (b.depth, calls(b));
     b.push(OpenCall { number: expected, ..call });
     begin_opened(b, call, caller, length, place, expected)
@@ -189,7 +189,7 @@ pub fn begin(b: &mut Block, call: OpenCall, caller: usize, length: u32) -> Optio
 /// The same for one that is open already, in `place`.
 #[inline(always)]
 fn begin_opened(
-    b: &mut Block,
+    b: &mut ThreadState,
     call: OpenCall,
     caller: usize,
     length: u32,
@@ -222,8 +222,8 @@ fn second(caller: usize, back: u16) -> u64 {
 
 /// The same where something is not as usual; the call is open already.
 #[inline(never)]
-fn enter_anyhow(
-    b: &mut Block,
+fn enter_slow(
+    b: &mut ThreadState,
     call: OpenCall,
     caller: usize,
     words: &[&[u64]],
@@ -242,7 +242,7 @@ fn enter_anyhow(
 }
 
 /// How many calls ago the one began that `place` others are open around.
-fn parent(b: &Block, place: usize, number: u32) -> u16 {
+fn parent(b: &ThreadState, place: usize, number: u32) -> u16 {
     // A call that a handler interrupted before it had its number expects this one's.
     match b.open.iter().take(place).rfind(|c| c.number != number) {
         None => NO_PARENT,
@@ -252,14 +252,14 @@ fn parent(b: &Block, place: usize, number: u32) -> u16 {
 
 /// Writes an exit record: the result, and the memory behind it. `at`: where on the stack the call stands.
 #[inline(always)]
-pub fn exit(b: &mut Block, at: usize, number: u32, words: &[u64]) {
+pub fn exit(b: &mut ThreadState, at: usize, number: u32, words: &[u64]) {
     about_quickly(b, at, kind::EXIT, number, words);
     b.pop(number);
 }
 
 /// Writes the exit record of a call that returned 0 and wrote one small thing: see `wire::record::Output`.
 #[inline(always)]
-pub fn exit_output(b: &mut Block, at: usize, number: u32, word: u64) {
+pub fn exit_output(b: &mut ThreadState, at: usize, number: u32, word: u64) {
     about_quickly(b, at, kind::EXIT_OUTPUT, number, &[word]);
     b.pop(number);
 }
@@ -275,7 +275,7 @@ pub fn unwound(number: u32, at: usize) {
 
 /// The call that a runtime reports by the record at `at` is being left from inside its report.
 pub fn reported_unwound(at: usize) {
-    let reported = |b: &Block| b.open.iter().take(b.depth).rfind(|c| c.frame == at && c.reported == at).copied();
+    let reported = |b: &ThreadState| b.open.iter().take(b.depth).rfind(|c| c.frame == at && c.reported == at).copied();
     if let Some(call) = block::existing().and_then(|b| reported(b)) {
         unwound(call.number, at);
     }
@@ -296,7 +296,7 @@ pub fn unwound_around(at: usize, end: usize) {
 }
 
 /// The ring has a new owner.
-pub fn thread(b: &mut Block, tid: u32) {
+pub fn thread(b: &mut ThreadState, tid: u32) {
     if b.writer.chunk.is_null() {
         return;
     }
@@ -307,7 +307,7 @@ pub fn thread(b: &mut Block, tid: u32) {
 }
 
 /// Writes something learned about an open call.
-pub fn learned(b: &mut Block, at: usize, number: u32, what: u64, value: u64) {
+pub fn learned(b: &mut ThreadState, at: usize, number: u32, what: u64, value: u64) {
     about_quickly(b, at, kind::NOTE, number, &[what, value]);
 }
 
@@ -316,7 +316,7 @@ pub const NEAR: u32 = META_MAX - 4096;
 
 /// A record that says how many calls ago its own began, where all is as usual; else as `about` does it.
 #[inline(always)]
-fn about_quickly(b: &mut Block, at: usize, kind: u8, number: u32, words: &[u64]) {
+fn about_quickly(b: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     let Some((&second, rest)) = words.split_first() else { return };
     let back = |calls: u32| Some(calls.wrapping_sub(1).wrapping_sub(number)).filter(|&back| back < NEAR);
     if !reserve::put(b, at, kind, back, second, [rest]) {
@@ -326,7 +326,7 @@ fn about_quickly(b: &mut Block, at: usize, kind: u8, number: u32, words: &[u64])
 
 /// A record of `length` words about a call, whose words behind the first `write` puts in their place.
 pub fn about_with<R>(
-    b: &mut Block,
+    b: &mut ThreadState,
     at: usize,
     kind: u8,
     number: u32,
@@ -347,7 +347,7 @@ pub fn about_with<R>(
 
 /// A record that says how many calls ago its own began.
 #[inline(never)]
-fn about(b: &mut Block, at: usize, kind: u8, number: u32, words: &[u64]) {
+fn about(b: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     // One word more than most need, for a distance that does not fit: decided before reserving, from
     // the number of calls so far, which only grows in between by a signal handler's few.
     let so_far = calls(b);

@@ -1,7 +1,7 @@
 //! Room for a record in this thread's ring: taking it, and what to do about records that signal handlers interrupted or left in the
 //! middle. It must never wait but where `ring::next_chunk` does, and never write where a handler may have written.
 
-use super::block::{Block, ONE_STACK};
+use super::block::{ONE_STACK, ThreadState};
 use super::{clock, ring};
 use crate::sys;
 use core::sync::atomic::{AtomicU64, Ordering::*};
@@ -19,7 +19,7 @@ pub struct Pending {
 
 /// Enter records so far.
 #[inline(always)]
-pub fn calls(b: &Block) -> u32 {
+pub fn calls(b: &ThreadState) -> u32 {
     if b.writer.chunk.is_null() {
         return 0;
     }
@@ -30,7 +30,7 @@ pub fn calls(b: &Block) -> u32 {
 /// Takes room for a record and the time for it. `at` is where on the stack the call stands that it is about; `meta` gets the
 /// number of enter records before it.
 #[inline(always)]
-pub fn reserve(b: &mut Block, at: usize, kind: u8, words: u32, meta: impl Fn(u32) -> u32) -> Option<Pending> {
+pub fn reserve(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: impl Fn(u32) -> u32) -> Option<Pending> {
     if b.writing.0.is_null() && !b.writer.chunk.is_null() {
         // SAFETY: the current chunk is mapped; this thread owns the ring.
         unsafe {
@@ -53,7 +53,7 @@ pub fn reserve(b: &mut Block, at: usize, kind: u8, words: u32, meta: impl Fn(u32
 /// Writes a record whole, where all is as usual: nothing interrupted, room, no other record due. False: nothing is written.
 #[inline(always)]
 pub fn put<const N: usize>(
-    b: &mut Block,
+    b: &mut ThreadState,
     at: usize,
     kind: u8,
     meta: impl Fn(u32) -> Option<u32>,
@@ -95,7 +95,7 @@ pub fn put<const N: usize>(
 const NEAR: u64 = 1 << 31;
 
 #[cold]
-fn reserve_anyhow(b: &mut Block, at: usize, kind: u8, words: u32, meta: &dyn Fn(u32) -> u32) -> Option<Pending> {
+fn reserve_anyhow(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: &dyn Fn(u32) -> u32) -> Option<Pending> {
     abandoned(b, at);
     let asked = kind;
     loop {
@@ -133,14 +133,14 @@ fn reserve_anyhow(b: &mut Block, at: usize, kind: u8, words: u32, meta: &dyn Fn(
 
 /// Makes the record valid.
 #[inline(always)]
-pub fn finish(b: &mut Block, pending: Pending) {
+pub fn finish(b: &mut ThreadState, pending: Pending) {
     pending.reserved.commit(pending.first);
     b.writing = pending.outer;
 }
 
 /// A record that a signal handler left by siglongjmp in the middle: its call stood below ours or where ours stands, so
 /// nobody will finish it. One that is merely interrupted lies above us on the stack.
-fn abandoned(b: &mut Block, at: usize) {
+fn abandoned(b: &mut ThreadState, at: usize) {
     if b.writing.0.is_null() {
         return;
     }
@@ -150,7 +150,7 @@ fn abandoned(b: &mut Block, at: usize) {
 }
 
 /// Marks the record that is being written as one to step over.
-pub fn give_up(b: &mut Block) {
+pub fn give_up(b: &mut ThreadState) {
     if b.writing.0.is_null() {
         return;
     }

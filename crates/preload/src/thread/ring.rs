@@ -2,7 +2,7 @@
 //! Everything here is rare and runs with all signals blocked, so that no handler finds a ring half
 //! changed; the waiting in between does not.
 
-use super::block::{Block, MAPPED};
+use super::block::{MAPPED, ThreadState};
 use super::{clock, heads};
 use crate::routes::dlsym::libcs_mutex;
 use crate::sys::mappings;
@@ -24,7 +24,7 @@ const MOST_NS: u64 = 3_000_000_000;
 const LAST_ROOM: u64 = 2 << 20;
 
 /// Makes the first page of a ring, and its first chunk if calls are recorded. The first record opens the chunk.
-pub fn make(block: &mut Block) -> bool {
+pub fn make(block: &mut ThreadState) -> bool {
     let bytes = start::chunk_bytes();
     let shared = shared_head(block.ring).filter(|_| start::recording() && block.lent.is_null());
     let made = match shared {
@@ -54,7 +54,7 @@ pub fn make(block: &mut Block) -> bool {
 
 /// The same in a file of the ring's own: page and chunk in one mapping. While cutap opens a file, it holds the first free
 /// descriptor for a moment, so this opens the file only once. The chunk is null if there is none.
-fn own_file(block: &Block, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)> {
+fn own_file(block: &ThreadState, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)> {
     if !mappings::take(1) {
         return None;
     }
@@ -76,14 +76,14 @@ fn own_file(block: &Block, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)> {
 }
 
 /// The file of a block's ring.
-fn path(block: &Block) -> start::Path {
+fn path(block: &ThreadState) -> start::Path {
     let mut path = block.path();
     path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
     path
 }
 
 /// Makes this thread the owner: a robust mutex, which the kernel marks when the thread dies.
-pub fn own(block: &mut Block, tid: u32) {
+pub fn own(block: &mut ThreadState, tid: u32) {
     use crate::sys::libc::*;
     let mut attributes = [0u64; 8];
     let a = attributes.as_mut_ptr().cast();
@@ -112,7 +112,7 @@ pub fn own(block: &mut Block, tid: u32) {
 
 /// The same for a child by vfork: libc's list of what a thread holds is its parent's, and says nothing of the child's end. Whoever
 /// comes back from vfork says it.
-pub fn own_without_lock(block: &mut Block, tid: u32) {
+pub fn own_without_lock(block: &mut ThreadState, tid: u32) {
     // SAFETY: the header is mapped.
     let header = unsafe { &*block.header };
     header.tid.store(tid, Relaxed);
@@ -123,7 +123,7 @@ pub fn own_without_lock(block: &mut Block, tid: u32) {
 ///
 /// # Safety
 /// The child's block, which nobody uses any more.
-pub unsafe fn bury(b: *mut Block) {
+pub unsafe fn bury(b: *mut ThreadState) {
     // SAFETY: the caller's promise: all of these are mappings that this block alone knows.
     unsafe {
         let block = &mut *b;
@@ -137,14 +137,14 @@ pub unsafe fn bury(b: *mut Block) {
         block.counts.give_back();
         sys::unmap(block.lent.cast(), PAGE);
         sys::unmap(block.header.cast(), PAGE);
-        sys::unmap(b.cast(), size_of::<Block>());
+        sys::unmap(b.cast(), size_of::<ThreadState>());
     }
 }
 
 /// Opens the next chunk for a record of this kind and length; false when there is none to be had. The
 /// record is dropped then, and counted here.
 #[cold]
-pub fn next_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
+pub fn next_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
     let done = open_chunk(block, kind, words);
     if !done {
         let lossy = start::flags() & control::LOSSY != 0;
@@ -164,7 +164,7 @@ pub fn next_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
     done
 }
 
-fn open_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
+fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
     // A signal handler's call inside this function, or a vfork child, must not wait.
     let nested = block.changing;
     let started = sys::clock(sys::MONOTONIC);
@@ -231,7 +231,7 @@ fn worth_waiting(started: u64) -> bool {
 }
 
 /// `None`: wait and come again.
-fn try_next(block: &mut Block, kind: u8, words: u32, may_wait: bool) -> Option<bool> {
+fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Option<bool> {
     // SAFETY: the header is mapped.
     let header = unsafe { &*block.header };
     let flags = start::flags();
@@ -290,7 +290,7 @@ fn try_next(block: &mut Block, kind: u8, words: u32, may_wait: bool) -> Option<b
 }
 
 /// Ends the current chunk, also one that was opened for less than it holds; the number of calls so far.
-fn close(block: &mut Block, chunk_bytes: u32) -> u32 {
+fn close(block: &mut ThreadState, chunk_bytes: u32) -> u32 {
     if block.writer.chunk.is_null() {
         return 0;
     }
@@ -303,7 +303,7 @@ fn close(block: &mut Block, chunk_bytes: u32) -> u32 {
 }
 
 /// A chunk that was opened for the ends of calls alone takes one more of them, if it has room.
-fn lengthen(block: &mut Block, chunk_bytes: u32, words: u32) -> bool {
+fn lengthen(block: &mut ThreadState, chunk_bytes: u32, words: u32) -> bool {
     if block.writer.chunk.is_null() || block.writer.bytes == chunk_bytes {
         return false;
     }
@@ -317,7 +317,7 @@ fn lengthen(block: &mut Block, chunk_bytes: u32, words: u32) -> bool {
 }
 
 /// The oldest chunk that is full, to be written over.
-fn oldest(block: &Block) -> Option<*mut u8> {
+fn oldest(block: &ThreadState) -> Option<*mut u8> {
     let waiting = block.writing.0 as usize;
     // SAFETY: the header is mapped.
     let bytes = unsafe { (*block.header).chunk_bytes } as usize;
@@ -340,7 +340,7 @@ fn oldest(block: &Block) -> Option<*mut u8> {
 }
 
 /// One more chunk at the end of the file, allocated before it is published.
-fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> {
+fn add_chunk(block: &mut ThreadState, header: &RingHeader, n: u32) -> Option<*mut u8> {
     let path = path(block);
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
     let place = chunk_mapping(block, bytes, n)?;
@@ -368,7 +368,7 @@ fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> 
 
 /// Which entry of `mapped` the next chunk takes: an empty one, which costs a mapping, or that of the oldest chunk. No reader frees
 /// that chunk any more, or it would have been taken.
-fn chunk_mapping(block: &Block, bytes: usize, n: u32) -> Option<usize> {
+fn chunk_mapping(block: &ThreadState, bytes: usize, n: u32) -> Option<usize> {
     let empty = block.mapped.iter().position(|m| m.0 == 0);
     if let Some(place) = empty
         && mappings::take(1)

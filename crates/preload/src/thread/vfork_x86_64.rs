@@ -91,7 +91,7 @@ extern "C" fn check() {
 
 /// The child has ended, or runs another program: nothing of its block is needed any more. `block`: null, being made, or the child's.
 #[cfg(feature = "inject")]
-unsafe extern "C" fn over(block: *mut super::block::Block, child: u32) {
+unsafe extern "C" fn over(block: *mut super::block::ThreadState, child: u32) {
     crate::start::given_up_by(child);
     // SAFETY: a block that the child made; nobody else knows of it.
     unsafe {

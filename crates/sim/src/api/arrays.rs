@@ -5,10 +5,10 @@ use crate::driver::allocation::{self, Array, Kind};
 use crate::driver::context;
 use crate::driver::copy::Side;
 use crate::driver::current;
+use crate::driver::driver_state::{DriverState, Handle, driver_state, known};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::shape::{Copy3D, Plane3D};
 use crate::driver::task::{self, Task};
-use crate::driver::world::{Handle, World, known, world};
 
 /// CUDA_ARRAY_DESCRIPTOR
 #[repr(C)]
@@ -47,7 +47,7 @@ pub fn texel(format: u32, channels: u32) -> Answer<u64> {
 const MOST: [[u64; 3]; 3] = [[131072, 0, 0], [131072, 65536, 0], [16384, 16384, 16384]];
 const ALL_FLAGS: u32 = 0x1ff;
 
-pub fn create(world: &mut World, d: Description3D) -> Answer<Handle> {
+pub fn create(world: &mut DriverState, d: Description3D) -> Answer<Handle> {
     let texel = texel(d.format, d.channels)?;
     let given = [d.width, d.height, d.depth];
     let most = MOST[usize::from(d.height > 0) + usize::from(d.depth > 0)];
@@ -71,17 +71,17 @@ pub extern "C" fn cuArrayCreate_v2(found: Out<Handle>, description: In<Descripti
         found.check()?;
         let Description { width, height, format, channels } = description.get()?;
         let whole = Description3D { width, height, depth: 0, format, channels, flags: 0 };
-        found.put(create(&mut world(), whole)?)
+        found.put(create(&mut driver_state(), whole)?)
     })
 }
 
 pub extern "C" fn cuArray3DCreate_v2(found: Out<Handle>, description: In<Description3D>) -> u32 {
-    answer(|| found.check()?.put(create(&mut world(), description.get()?)?))
+    answer(|| found.check()?.put(create(&mut driver_state(), description.get()?)?))
 }
 
 pub extern "C" fn cuArrayDestroy(array: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let gone = world.arrays.remove(&array).ok_or(Fault::INVALID_HANDLE)?;
         allocation::release(&mut world, gone.address);
         Ok(())
@@ -90,36 +90,36 @@ pub extern "C" fn cuArrayDestroy(array: Handle) -> u32 {
 
 pub extern "C" fn cuArrayGetDescriptor_v2(found: Out<Description>, array: Handle) -> u32 {
     answer(|| {
-        let Array { width, height, format, channels, .. } = *known(&world().arrays, array)?;
+        let Array { width, height, format, channels, .. } = *known(&driver_state().arrays, array)?;
         found.put(Description { width, height, format, channels })
     })
 }
 
 pub extern "C" fn cuArray3DGetDescriptor_v2(found: Out<Description3D>, array: Handle) -> u32 {
     answer(|| {
-        let Array { width, height, depth, format, channels, flags, .. } = *known(&world().arrays, array)?;
+        let Array { width, height, depth, format, channels, flags, .. } = *known(&driver_state().arrays, array)?;
         found.put(Description3D { width, height, depth, format, channels, flags })
     })
 }
 
 /// Only arrays of several planes have one, which are not made here.
 pub extern "C" fn cuArrayGetPlane(found: Out<Handle>, array: Handle, _plane: u32) -> u32 {
-    answer(|| found.check().and(known(&world().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+    answer(|| found.check().and(known(&driver_state().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
 /// Sparse arrays are not made here.
 pub extern "C" fn cuArrayGetSparseProperties(found: Out<[u64; 5]>, array: Handle) -> u32 {
-    answer(|| found.check().and(known(&world().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+    answer(|| found.check().and(known(&driver_state().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
 /// Only of arrays whose memory comes later, which are not made here.
 pub extern "C" fn cuArrayGetMemoryRequirements(found: Out<[u64; 4]>, array: Handle, _device: i32) -> u32 {
-    answer(|| found.check().and(known(&world().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+    answer(|| found.check().and(known(&driver_state().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
 fn line(to: Plane3D, from: Plane3D, size: usize, stream: Option<Handle>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
         let what = Copy3D::line(to, from, size as u64);
         task::put(world, order, Task::Copy(Box::new(what)), stream.is_none())

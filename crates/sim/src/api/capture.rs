@@ -5,9 +5,9 @@ use crate::driver::abi::{In, Out, answer};
 use crate::driver::capture::{self, Place};
 use crate::driver::context;
 use crate::driver::current;
+use crate::driver::driver_state::{DriverState, Handle, driver_state, known, known_mut};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::Edge;
-use crate::driver::world::{Handle, World, known, known_mut, world};
 
 const NONE: u32 = 0;
 const ACTIVE: u32 = 1;
@@ -15,7 +15,7 @@ const BROKEN: u32 = 2;
 
 fn begin(handle: Handle, mode: u32, into: impl FnOnce() -> Answer<Option<(Handle, Vec<Edge>)>>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         capture::begin(&mut world, stream, mode, into()?)
     })
@@ -42,7 +42,7 @@ pub extern "C" fn cuStreamBeginCaptureToGraph(
 
 pub extern "C" fn cuStreamEndCapture(handle: Handle, found: Out<Handle>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         let result = capture::end(&mut world, stream);
         found.put_if_wanted(result.unwrap_or(Handle::NULL));
@@ -50,7 +50,7 @@ pub extern "C" fn cuStreamEndCapture(handle: Handle, found: Out<Handle>) -> u32 
     })
 }
 
-fn status(world: &World, place: Option<&Place>) -> u32 {
+fn status(world: &DriverState, place: Option<&Place>) -> u32 {
     match place.map(|p| world.captures.get(&p.capture)) {
         None => NONE,
         Some(Some(c)) if !c.broken => ACTIVE,
@@ -59,8 +59,8 @@ fn status(world: &World, place: Option<&Place>) -> u32 {
 }
 
 /// IMPLICIT for a legacy stream that would wait for a captured one; that does not break the capture here.
-fn asked(handle: Handle) -> Answer<(crate::driver::world::Guard, Handle)> {
-    let mut world = world();
+fn asked(handle: Handle) -> Answer<(crate::driver::driver_state::Guard, Handle)> {
+    let mut world = driver_state();
     let stream = context::stream(&mut world, handle)?;
     let found = &world.streams[&stream];
     if found.legacy && capture::blocking_capture(&world, found.context).is_some() {
@@ -137,7 +137,7 @@ pub extern "C" fn cuStreamUpdateCaptureDependencies_v2(
     flags: u32,
 ) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         let place = known(&world.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
         let graph = world.captures.get(&place.capture).ok_or(Fault::STREAM_CAPTURE_INVALIDATED)?.graph;

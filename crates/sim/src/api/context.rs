@@ -2,8 +2,8 @@
 
 use crate::driver::abi::{Out, answer};
 use crate::driver::context::{self, Context, device, named};
+use crate::driver::driver_state::{DriverState, Guard, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Guard, Handle, World, world};
 use crate::driver::{capture, current, engine};
 
 fn create(found: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
@@ -12,7 +12,7 @@ fn create(found: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
         if flags & !0xff != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let made = context::create(&mut world(), device(ordinal)?, flags);
+        let made = context::create(&mut driver_state(), device(ordinal)?, flags);
         current::push(made)?;
         found.put(made)
     })
@@ -32,7 +32,7 @@ pub extern "C" fn cuCtxCreate_v4(found: Out<Handle>, _parameters: u64, flags: u3
 
 pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         match world.contexts.get(&handle) {
             None => return Err(if handle == Handle::NULL { Fault::INVALID_VALUE } else { Fault::INVALID_CONTEXT }),
             Some(context) if context.primary => return Err(Fault::INVALID_CONTEXT),
@@ -47,12 +47,12 @@ pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> u32 {
 }
 
 /// NULL, or a context that is there.
-fn alive(world: &World, handle: Handle) -> Answer {
+fn alive(world: &DriverState, handle: Handle) -> Answer {
     if handle == Handle::NULL || world.contexts.contains_key(&handle) { Ok(()) } else { Err(Fault::INVALID_CONTEXT) }
 }
 
 pub extern "C" fn cuCtxSetCurrent(handle: Handle) -> u32 {
-    answer(|| alive(&world(), handle).map(|()| current::set(handle)))
+    answer(|| alive(&driver_state(), handle).map(|()| current::set(handle)))
 }
 
 pub extern "C" fn cuCtxGetCurrent(found: Out<Handle>) -> u32 {
@@ -62,7 +62,7 @@ pub extern "C" fn cuCtxGetCurrent(found: Out<Handle>) -> u32 {
 pub extern "C" fn cuCtxPushCurrent_v2(handle: Handle) -> u32 {
     answer(|| match handle {
         Handle::NULL => Err(Fault::INVALID_VALUE),
-        handle => named(&world(), handle).and_then(current::push),
+        handle => named(&driver_state(), handle).and_then(current::push),
     })
 }
 
@@ -79,7 +79,7 @@ pub extern "C" fn cuCtxPopCurrent_v2(found: Out<Handle>) -> u32 {
 /// Reads something of a context, NULL being the current one.
 fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Context) -> T) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let handle = named(&world, handle)?;
         out.put(what(&world.contexts[&handle]))
     })
@@ -88,7 +88,7 @@ fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Context) -> T) -> u32
 /// Changes something of the current context.
 fn change(what: impl FnOnce(&mut Context) -> Answer) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let handle = current::require(&world)?;
         what(world.contexts.get_mut(&handle).ok_or(Fault::INVALID_CONTEXT)?)
     })
@@ -138,7 +138,7 @@ pub extern "C" fn cuCtxSynchronize() -> u32 {
 
 pub extern "C" fn cuCtxSynchronize_v2(handle: Handle) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let handle = named(&world, handle)?;
         synchronize(world, handle)
     })
@@ -146,7 +146,7 @@ pub extern "C" fn cuCtxSynchronize_v2(handle: Handle) -> u32 {
 
 pub extern "C" fn cuCtxGetLimit(value: Out<usize>, limit: u32) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let context = &world.contexts[&current::require(&world)?];
         value.check()?.put(*context.limits.get(&limit).ok_or(Fault::INVALID_VALUE)?)
     })
@@ -192,7 +192,7 @@ pub extern "C" fn cuCtxSetSharedMemConfig(config: u32) -> u32 {
 
 pub extern "C" fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) -> u32 {
     answer(|| {
-        current::require(&world())?;
+        current::require(&driver_state())?;
         least.put_if_wanted(0);
         greatest.put_if_wanted(crate::api::streams::GREATEST_PRIORITY);
         Ok(())

@@ -2,10 +2,10 @@
 
 use crate::driver::abi::{Out, answer};
 use crate::driver::context;
+use crate::driver::driver_state::{DriverState, Handle, driver_state, known};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::stream::Event;
 use crate::driver::task::{self, Task};
-use crate::driver::world::{Handle, World, known, world};
 use crate::driver::{capture, current, engine};
 
 pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
@@ -15,7 +15,7 @@ pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
         if flags & !7 != 0 || flags & 6 == 4 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = world();
+        let mut world = driver_state();
         let context = current::require(&world)?;
         let made = world.new_handle();
         world.events.insert(made, Event { context, flags, recorded: 0, done: 0, time: None, captured: None });
@@ -24,7 +24,7 @@ pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
 }
 
 pub extern "C" fn cuEventDestroy_v2(handle: Handle) -> u32 {
-    answer(|| world().events.remove(&handle).map(drop).ok_or(Fault::INVALID_HANDLE))
+    answer(|| driver_state().events.remove(&handle).map(drop).ok_or(Fault::INVALID_HANDLE))
 }
 
 pub extern "C" fn cuEventRecord(handle: Handle, stream: Handle) -> u32 {
@@ -39,7 +39,7 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
         if flags & !EXTERNAL != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, stream)?;
         let context = world.streams[&stream].context;
         if known(&world.events, handle)?.context != context {
@@ -53,7 +53,7 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
 }
 
 /// An event that was recorded last in a captured stream has no time to wait for; asking breaks the capture.
-fn not_captured(world: &mut World, handle: Handle) -> Answer {
+fn not_captured(world: &mut DriverState, handle: Handle) -> Answer {
     match known(&world.events, handle)?.captured.as_ref().map(|p| p.capture) {
         Some(id) if world.captures.get(&id).is_none_or(|c| c.broken) => Err(Fault::INVALID_VALUE),
         Some(id) => capture::spoil(world, id, Fault::CAPTURED_EVENT),
@@ -63,7 +63,7 @@ fn not_captured(world: &mut World, handle: Handle) -> Answer {
 
 pub extern "C" fn cuEventQuery(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         not_captured(&mut world, handle)?;
         capture::forbid(&mut world)?;
         if known(&world.events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) }
@@ -72,7 +72,7 @@ pub extern "C" fn cuEventQuery(handle: Handle) -> u32 {
 
 pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         not_captured(&mut world, handle)?;
         capture::forbid(&mut world)?;
         let which = known(&world.events, handle)?.recorded;
@@ -84,7 +84,7 @@ pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
 pub extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) -> u32 {
     answer(|| {
         milliseconds.check().or(Err(Fault::INVALID_HANDLE))?;
-        let world = world();
+        let world = driver_state();
         let events = [known(&world.events, start)?, known(&world.events, end)?];
         if events.iter().any(|e| e.recorded == 0 || e.flags & Event::DISABLE_TIMING != 0) {
             return Err(Fault::INVALID_HANDLE);

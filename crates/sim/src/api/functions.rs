@@ -6,8 +6,8 @@ use crate::driver::abi::{In, Out, answer, of_the_program};
 use crate::driver::code::Function;
 use crate::driver::config::config;
 use crate::driver::context::device;
+use crate::driver::driver_state::{DriverState, Handle, driver_state, known, known_mut};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, World, known, known_mut, world};
 
 const MAX_DYNAMIC_SHARED: u32 = 8;
 /// Whether a graph's node of it can be changed by a kernel: since 13.3, asked only.
@@ -60,41 +60,41 @@ fn set(f: &mut Function, id: u32, value: i32) -> Answer {
 }
 
 /// A function of a module; a library's kernel is none.
-fn function_of(world: &World, function: Handle) -> Answer<&Function> {
+fn function_of(world: &DriverState, function: Handle) -> Answer<&Function> {
     known(&world.functions, function).and_then(|f| if f.is_kernel() { Err(Fault::INVALID_HANDLE) } else { Ok(f) })
 }
 
 pub extern "C" fn cuFuncGetAttribute(value: Out<i32>, id: u32, function: Handle) -> u32 {
-    answer(|| value.check()?.put(get(function_of(&world(), function)?, id)?))
+    answer(|| value.check()?.put(get(function_of(&driver_state(), function)?, id)?))
 }
 
 pub extern "C" fn cuFuncSetAttribute(function: Handle, id: u32, value: i32) -> u32 {
-    answer(|| set(known_mut(&mut world().functions, function)?, id, value))
+    answer(|| set(known_mut(&mut driver_state().functions, function)?, id, value))
 }
 
 pub extern "C" fn cuKernelGetAttribute(value: Out<i32>, id: u32, kernel: Handle, ordinal: i32) -> u32 {
     answer(|| {
         value.check()?;
         device(ordinal)?;
-        value.put(get(known(&world().functions, kernel)?, id)?)
+        value.put(get(known(&driver_state().functions, kernel)?, id)?)
     })
 }
 
 pub extern "C" fn cuKernelSetAttribute(id: u32, value: i32, kernel: Handle, ordinal: i32) -> u32 {
     answer(|| {
         device(ordinal)?;
-        set(known_mut(&mut world().functions, kernel)?, id, value)
+        set(known_mut(&mut driver_state().functions, kernel)?, id, value)
     })
 }
 
 /// A hint without an effect here.
 fn hint(function: Handle) -> u32 {
-    answer(|| known(&world().functions, function).map(drop))
+    answer(|| known(&driver_state().functions, function).map(drop))
 }
 
 pub extern "C" fn cuFuncSetCacheConfig(function: Handle, config: u32) -> u32 {
     answer(|| {
-        known(&world().functions, function)?;
+        known(&driver_state().functions, function)?;
         if config > 3 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
     })
 }
@@ -105,7 +105,7 @@ pub extern "C" fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, _device: 
 
 pub extern "C" fn cuFuncSetSharedMemConfig(function: Handle, config: u32) -> u32 {
     answer(|| {
-        known(&world().functions, function)?;
+        known(&driver_state().functions, function)?;
         if config > 2 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
     })
 }
@@ -115,7 +115,7 @@ pub extern "C" fn cuFuncLoad(function: Handle) -> u32 {
 }
 
 pub extern "C" fn cuFuncIsLoaded(state: Out<u32>, function: Handle) -> u32 {
-    answer(|| known(&world().functions, function).and_then(|_| state.put(1)))
+    answer(|| known(&driver_state().functions, function).and_then(|_| state.put(1)))
 }
 
 /// Blocks of a size that fit on one multiprocessor, by threads, registers and shared memory.
@@ -139,7 +139,7 @@ pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     block: i32,
     dynamic: usize,
 ) -> u32 {
-    answer(|| count.check()?.put(blocks(known(&world().functions, function)?, block, dynamic)?))
+    answer(|| count.check()?.put(blocks(known(&driver_state().functions, function)?, block, dynamic)?))
 }
 
 pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
@@ -151,7 +151,7 @@ pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 ) -> u32 {
     answer(|| {
         count.check()?;
-        let blocks = blocks(known(&world().functions, function)?, block, dynamic)?;
+        let blocks = blocks(known(&driver_state().functions, function)?, block, dynamic)?;
         if flags > 1 { Err(Fault::INVALID_VALUE) } else { count.put(blocks) }
     })
 }
@@ -173,12 +173,12 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
         if limit < 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let most = known(&world().functions, function)?.max_threads();
+        let most = known(&driver_state().functions, function)?.max_threads();
         let limit = if limit == 0 { most } else { limit.min(most) };
         let mut best = (0, 0);
         for size in (32..=limit).step_by(32) {
             let bytes = shared.map_or(Ok(dynamic), |ask| of_the_program(|| ask(size)))?;
-            let count = blocks(known(&world().functions, function)?, size, bytes)?;
+            let count = blocks(known(&driver_state().functions, function)?, size, bytes)?;
             best = best.max((count * size, size));
         }
         let per_sm = if best.1 == 0 { 0 } else { best.0 / best.1 };
@@ -204,7 +204,7 @@ fn any_kernel(function: Handle, config: In<Config>) -> Answer {
     if config.get()?.block.contains(&0) {
         return Err(Fault::INVALID_VALUE);
     }
-    if function == Handle::NULL { Ok(()) } else { known(&world().functions, function).map(drop) }
+    if function == Handle::NULL { Ok(()) } else { known(&driver_state().functions, function).map(drop) }
 }
 
 /// Blocks of a cluster: the portable number of 8; and one such cluster for every eight multiprocessors. cuBLAS asks
@@ -224,7 +224,7 @@ pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     block: i32,
 ) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let f = known(&world.functions, function)?;
         if count <= 0 || block <= 0 || block > f.max_threads() {
             return Err(Fault::INVALID_VALUE);

@@ -2,11 +2,11 @@
 //! of kernels and for copies change the text. Other flags do not.
 
 use crate::driver::abi::{Text, answer};
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::{Node, known_graph};
 use crate::driver::shape::Copy3D;
 use crate::driver::task::{Launch, Task};
-use crate::driver::world::{Handle, World, world};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ const KINDS: [&str; 14] = [
     "CONDITIONAL",
 ];
 
-fn kernel<'w>(world: &'w World, launch: &Launch) -> std::borrow::Cow<'w, str> {
+fn kernel<'w>(world: &'w DriverState, launch: &Launch) -> std::borrow::Cow<'w, str> {
     world.functions.get(&launch.function).map_or("".into(), |f| f.kernel().name.to_string_lossy())
 }
 
@@ -49,11 +49,11 @@ fn launched(l: &Launch) -> String {
     format!("\\<\\<\\<{},{},{}\\>\\>\\>", size(l.grid), size(l.block), l.shared)
 }
 
-fn child_name(world: &World, graph: Handle) -> String {
+fn child_name(world: &DriverState, graph: Handle) -> String {
     format!("graph_{}", world.graphs.get(&graph).map_or(0, |g| g.id))
 }
 
-fn short(world: &World, node: &Node, flags: u32) -> String {
+fn short(world: &DriverState, node: &Node, flags: u32) -> String {
     let number = node.number;
     match &node.task {
         Task::Kernel(launch) => {
@@ -74,7 +74,7 @@ fn short(world: &World, node: &Node, flags: u32) -> String {
     }
 }
 
-fn name(world: &World, task: &Task) -> String {
+fn name(world: &DriverState, task: &Task) -> String {
     match task {
         Task::Child(graph, _) => child_name(world, *graph),
         other => KINDS.get(other.kind() as usize).copied().unwrap_or_default().to_owned(),
@@ -90,7 +90,7 @@ fn word(value: u64) -> String {
 const COOPERATIVE: u32 = 2;
 const PRIORITY: u32 = 8;
 
-fn long_kernel(world: &World, launch: &Launch, id: &str, handle: &str) -> String {
+fn long_kernel(world: &DriverState, launch: &Launch, id: &str, handle: &str) -> String {
     let attribute = |id: u32| launch.attributes.get(&id).map_or(0, |value| value[0] as i32);
     format!(
         "[style=\"bold\" shape=\"record\" label=\"{{KERNEL\n| {{ID | {id} | {}{}}}\n\
@@ -103,7 +103,7 @@ fn long_kernel(world: &World, launch: &Launch, id: &str, handle: &str) -> String
     )
 }
 
-fn long_copy(world: &World, copy: &Copy3D, ids: &str) -> String {
+fn long_copy(world: &DriverState, copy: &Copy3D, ids: &str) -> String {
     const FIELDS: &str = "MemoryType | Array | Host | Device | XInBytes | Y | Z | Pitch | Height | LOD";
     let [from, to] = copy.sides(world).map(|(kind, place, words, at)| {
         let words = words.map(word).join(" | ");
@@ -118,7 +118,7 @@ fn long_copy(world: &World, copy: &Copy3D, ids: &str) -> String {
     )
 }
 
-fn long(world: &World, handle: Handle, node: &Node, place: u32) -> String {
+fn long(world: &DriverState, handle: Handle, node: &Node, place: u32) -> String {
     let (id, handle) = (format!("{} (topoId: {place})", node.number), word(handle.0));
     let ids = format!("ID | node handle}} | {{{id} | {handle}");
     let more = match &node.task {
@@ -162,7 +162,7 @@ fn long(world: &World, handle: Handle, node: &Node, place: u32) -> String {
 }
 
 /// The place of each node when one begins with those that nothing comes after, the newest first.
-fn places(world: &World, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
+fn places(world: &DriverState, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
     let before = |node: Handle| world.nodes.get(&node).into_iter().flat_map(|n| n.after.iter().map(|e| e.from));
     let mut followers: BTreeMap<Handle, usize> = nodes.iter().map(|n| (*n, 0)).collect();
     nodes.iter().flat_map(|n| before(*n)).for_each(|n| *followers.entry(n).or_default() += 1);
@@ -181,7 +181,7 @@ fn places(world: &World, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
 }
 
 /// A graph, then the graphs of its nodes.
-fn cluster(world: &World, handle: Handle, flags: u32, text: &mut String) -> Answer {
+fn cluster(world: &DriverState, handle: Handle, flags: u32, text: &mut String) -> Answer {
     let graph = known_graph(world, handle)?;
     let id = graph.id;
     let _ = write!(text, "subgraph cluster_{id} {{\nlabel=\"graph_{id}\" graph[style=\"dashed\"];\n");
@@ -216,7 +216,7 @@ pub extern "C" fn cuGraphDebugDotPrint(handle: Handle, path: Text, flags: u32) -
     answer(|| {
         let path = path.str()?;
         let mut text = "digraph dot {\n".to_owned();
-        cluster(&world(), handle, flags, &mut text)?;
+        cluster(&driver_state(), handle, flags, &mut text)?;
         text.push_str("}\n");
         std::fs::write(path, text).map_err(|_| Fault(304)) // OPERATING_SYSTEM
     })

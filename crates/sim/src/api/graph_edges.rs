@@ -1,10 +1,10 @@
 //! What comes before what in a graph, and the lists of nodes.
 
 use crate::driver::abi::{In, Out, answer};
+use crate::driver::driver_state::{DriverState, Handle, driver_state, known_mut};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::{Edge, known_graph, known_node};
 use crate::driver::task::Task;
-use crate::driver::world::{Handle, World, known_mut, world};
 
 /// A list of nodes, with data of the edges from them if there is any.
 pub fn edges(nodes: In<Handle>, data: In<[u8; 8]>, count: usize) -> Answer<Vec<Edge>> {
@@ -29,12 +29,12 @@ fn list<T: Copy>(all: &[T], room: Out<T>, count: Out<usize>, empty: T) -> Answer
 }
 
 pub extern "C" fn cuGraphGetNodes(graph: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
-    answer(|| list(&known_graph(&world(), graph)?.nodes, room, count, Handle::NULL))
+    answer(|| list(&known_graph(&driver_state(), graph)?.nodes, room, count, Handle::NULL))
 }
 
 pub extern "C" fn cuGraphGetRootNodes(graph: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let nodes = known_graph(&world, graph)?.nodes.iter();
         let roots: Vec<Handle> = nodes.filter(|n| world.nodes[n].after.is_empty()).copied().collect();
         list(&roots, room, count, Handle::NULL)
@@ -53,7 +53,7 @@ pub extern "C" fn cuGraphGetEdges_v2(
     count: Out<usize>,
 ) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let nodes = known_graph(&world, graph)?.nodes.iter();
         let all: Vec<(Edge, Handle)> = nodes.flat_map(|n| world.nodes[n].after.iter().map(|e| (*e, *n))).collect();
         if from.is_null() != to.is_null() {
@@ -93,7 +93,7 @@ pub extern "C" fn cuGraphNodeGetDependencies_v2(
     data: Out<[u8; 8]>,
     count: Out<usize>,
 ) -> u32 {
-    answer(|| neighbours(&known_node(&world(), node)?.after, room, data, count))
+    answer(|| neighbours(&known_node(&driver_state(), node)?.after, room, data, count))
 }
 
 pub extern "C" fn cuGraphNodeGetDependentNodes(node: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
@@ -107,7 +107,7 @@ pub extern "C" fn cuGraphNodeGetDependentNodes_v2(
     count: Out<usize>,
 ) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let graph = known_node(&world, node)?.graph;
         let edge_to = |n: &Handle| {
             let edge = world.nodes[n].after.iter().find(|e| e.from == node)?;
@@ -120,7 +120,7 @@ pub extern "C" fn cuGraphNodeGetDependentNodes_v2(
 
 /// The edges that a call is about, all between nodes of the graph.
 fn named(
-    world: &World,
+    world: &DriverState,
     graph: Handle,
     (from, to, data): (In<Handle>, In<Handle>, In<[u8; 8]>),
     count: usize,
@@ -146,7 +146,7 @@ pub extern "C" fn cuGraphAddDependencies_v2(
     count: usize,
 ) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let all = named(&world, graph, (from, to, data), count)?;
         if all.iter().any(|(e, to)| world.nodes[to].after.iter().any(|old| old.from == e.from)) {
             return Err(Fault::INVALID_VALUE);
@@ -175,7 +175,7 @@ pub extern "C" fn cuGraphRemoveDependencies_v2(
     count: usize,
 ) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let all = named(&world, graph, (from, to, data), count)?;
         if !all.iter().all(|(e, to)| world.nodes[to].after.iter().any(|old| old.from == e.from)) {
             return Err(Fault::INVALID_VALUE);

@@ -2,12 +2,12 @@
 
 use crate::api::graph_params::{self, Batch, Host, Kernel, Kernel2};
 use crate::driver::abi::{In, Out, answer};
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::{self, Executable, Parts, known_graph};
 use crate::driver::shape::{Copy3D, Set};
 use crate::driver::task::{self, Task};
-use crate::driver::world::{Handle, World, world};
-use crate::driver::{capture, context, current, ends};
+use crate::driver::{capture, context, current, destroy};
 use std::sync::Arc;
 
 /// Free what was not freed, upload, launch from the device, priorities of nodes.
@@ -58,7 +58,7 @@ fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refu
     if !are_flags(flags) {
         return Err(Fault::INVALID_VALUE.into());
     }
-    let mut world = world();
+    let mut world = driver_state();
     current::require(&world)?;
     known_graph(&world, graph)?;
     let in_order = |fault| Refusal { fault, result: INVALID_STRUCTURE, node: Handle::NULL };
@@ -68,10 +68,10 @@ fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refu
         launches_from_device(&parts)?;
     }
     let memory = parts.allocated();
-    if memory.iter().any(|address| ends::is_ready_to_launch(&world, *address)) {
+    if memory.iter().any(|address| destroy::is_ready_to_launch(&world, *address)) {
         return Err(Fault::NOT_SUPPORTED.into());
     }
-    ends::hold(&mut world, &memory);
+    destroy::hold(&mut world, &memory);
     let made = world.new_handle();
     let id = world.next_order() as u32;
     world.executables.insert(made, Executable { flags, parts, id });
@@ -125,19 +125,19 @@ pub extern "C" fn cuGraphInstantiateWithParams(found: Out<Handle>, graph: Handle
 }
 
 /// INVALID_VALUE unless it is there.
-fn known(world: &mut World, handle: Handle) -> Answer<&mut Executable> {
+fn known(world: &mut DriverState, handle: Handle) -> Answer<&mut Executable> {
     world.executables.get_mut(&handle).ok_or(Fault::INVALID_VALUE)
 }
 
 pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let Executable { flags, parts, .. } = known(&mut world, handle)?;
         let (flags, parts) = (*flags, parts.clone());
         let stream = context::stream(&mut world, stream)?;
         capture::refuse(&mut world, stream)?;
         if flags & FREE_AT_LAUNCH != 0 {
-            ends::free_at_launch(&mut world, &parts);
+            destroy::free_at_launch(&mut world, &parts);
         }
         task::put(world, stream, Task::Child(Handle::NULL, Arc::new(parts)), false)
     })
@@ -145,7 +145,7 @@ pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
 
 pub extern "C" fn cuGraphUpload(handle: Handle, stream: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         known(&mut world, handle)?;
         context::stream(&mut world, stream).map(drop)
     })
@@ -153,19 +153,19 @@ pub extern "C" fn cuGraphUpload(handle: Handle, stream: Handle) -> u32 {
 
 pub extern "C" fn cuGraphExecDestroy(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let gone = world.executables.remove(&handle).ok_or(Fault::INVALID_VALUE)?;
-        ends::let_go(&mut world, &gone.parts.allocated());
+        destroy::let_go(&mut world, &gone.parts.allocated());
         Ok(())
     })
 }
 
 pub extern "C" fn cuGraphExecGetFlags(handle: Handle, flags: Out<u64>) -> u32 {
-    answer(|| flags.check()?.put(known(&mut world(), handle)?.flags))
+    answer(|| flags.check()?.put(known(&mut driver_state(), handle)?.flags))
 }
 
 pub extern "C" fn cuGraphExecGetId(handle: Handle, id: Out<u32>) -> u32 {
-    answer(|| id.check()?.put(known(&mut world(), handle)?.id))
+    answer(|| id.check()?.put(known(&mut driver_state(), handle)?.id))
 }
 
 /// CUgraphExecUpdateResultInfo
@@ -178,15 +178,15 @@ pub struct Update {
 }
 
 fn update(handle: Handle, graph: Handle) -> Answer<Result<(), (u32, Handle)>> {
-    let mut world = world();
+    let mut world = driver_state();
     known(&mut world, handle)?;
     let parts = Parts::of(&world, graph)?;
     let parts_of_it = &mut known(&mut world, handle)?.parts;
     let (before, after) = (parts_of_it.allocated(), parts.allocated());
     let result = parts_of_it.update(parts);
     if result.is_ok() {
-        ends::hold(&mut world, &after);
-        ends::let_go(&mut world, &before);
+        destroy::hold(&mut world, &after);
+        destroy::let_go(&mut world, &before);
     }
     Ok(result)
 }
@@ -210,9 +210,9 @@ pub extern "C" fn cuGraphExecUpdate_v2(handle: Handle, graph: Handle, info: Out<
 }
 
 /// Gives the part that came of a node another task of the same kind.
-fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut World) -> Answer<Task>) -> u32 {
+fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         known(&mut world, handle)?;
         let task = task(&mut world)?;
         task.check_range(&world)?;
@@ -271,7 +271,7 @@ pub extern "C" fn cuGraphExecNodeSetParams(handle: Handle, node: Handle, what: u
 /// Kernels, copies and sets can be left out of launches.
 pub extern "C" fn cuGraphNodeSetEnabled(handle: Handle, node: Handle, enabled: u32) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         match part.task {
             Task::Kernel(_) | Task::Copy(_) | Task::Set(_) => part.enabled = enabled != 0,
@@ -284,7 +284,7 @@ pub extern "C" fn cuGraphNodeSetEnabled(handle: Handle, node: Handle, enabled: u
 pub extern "C" fn cuGraphNodeGetEnabled(handle: Handle, node: Handle, enabled: Out<u32>) -> u32 {
     answer(|| {
         enabled.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         enabled.put(part.enabled.into())
     })

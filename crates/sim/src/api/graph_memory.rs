@@ -5,11 +5,11 @@ use crate::api::graph_params::Memory;
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::Kind;
 use crate::driver::context::device;
-use crate::driver::ends;
+use crate::driver::destroy;
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::Fault;
 use crate::driver::graph::{self, known_graph, known_node};
 use crate::driver::task::Task;
-use crate::driver::world::{Handle, world};
 
 pub extern "C" fn cuGraphAddMemAllocNode(
     found: Out<Handle>,
@@ -20,7 +20,7 @@ pub extern "C" fn cuGraphAddMemAllocNode(
 ) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         known_graph(&world, graph)?;
         let after = edges(after, In::at(0), count)?;
         let mut memory = what.get()?;
@@ -32,7 +32,7 @@ pub extern "C" fn cuGraphAddMemAllocNode(
 
 pub extern "C" fn cuGraphMemAllocNodeGetParams(node: Handle, out: Out<Memory>) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         match known_node(&world, node)?.task {
             Task::Allocate(address, size) => {
                 let device = world.allocations.get(&address).map_or(0, |a| a.device);
@@ -52,16 +52,16 @@ pub extern "C" fn cuGraphAddMemFreeNode(
 ) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         known_graph(&world, graph)?;
-        ends::may_free(&world, graph, address)?;
+        destroy::may_free(&world, graph, address)?;
         let after = edges(after, In::at(0), count)?;
         found.put(graph::add(&mut world, graph, after, Task::Free(address))?)
     })
 }
 
 pub extern "C" fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) -> u32 {
-    answer(|| match known_node(&world(), node)?.task {
+    answer(|| match known_node(&driver_state(), node)?.task {
         Task::Free(freed) => address.put(freed),
         _ => Err(Fault::INVALID_VALUE),
     })
@@ -74,7 +74,7 @@ pub extern "C" fn cuDeviceGetGraphMemAttribute(ordinal: i32, id: u32, value: Out
         if id > 3 {
             return Err(Fault::INVALID_VALUE);
         }
-        let world = world();
+        let world = driver_state();
         let of_graphs = world.allocations.values().filter(|a| a.kind == Kind::Graph && a.device == ordinal);
         value.check()?.put(of_graphs.map(|a| a.size).sum())
     })
@@ -102,7 +102,7 @@ pub extern "C" fn cuGraphConditionalHandleCreate(
 ) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         known_graph(&world, graph)?;
         if flags > 1 {
             return Err(Fault::INVALID_VALUE);

@@ -5,12 +5,12 @@ use crate::api::graph_params::{self, Batch, Host, Kernel, Kernel2};
 use crate::api::launch::LAST_ATTRIBUTE;
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::context::named;
+use crate::driver::driver_state::{DriverState, Handle, driver_state, known_mut};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::{self, known_graph, known_node};
 use crate::driver::shape::{Copy3D, Set};
 use crate::driver::stream::Data;
 use crate::driver::task::{Launch, Task};
-use crate::driver::world::{Handle, World, known_mut, world};
 
 /// What every function that adds a node says first.
 struct Place {
@@ -26,10 +26,10 @@ impl Place {
         Place { found, graph, after, data: In::at(0), count }
     }
 
-    fn add(self, task: impl FnOnce(&mut World) -> Answer<Task>) -> u32 {
+    fn add(self, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
         answer(|| {
             self.found.check()?;
-            let mut world = world();
+            let mut world = driver_state();
             known_graph(&world, self.graph)?;
             let after = edges(self.after, self.data, self.count)?;
             let task = task(&mut world)?;
@@ -40,9 +40,9 @@ impl Place {
 }
 
 /// Gives a node another task of the same kind.
-fn set(node: Handle, task: impl FnOnce(&mut World) -> Answer<Task>) -> u32 {
+fn set(node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         known_node(&world, node)?;
         let task = task(&mut world)?;
         task.check_range(&world)?;
@@ -63,7 +63,7 @@ fn set(node: Handle, task: impl FnOnce(&mut World) -> Answer<Task>) -> u32 {
 
 /// Reads the task of a node, if it is of the right kind.
 fn get<T>(node: Handle, out: Out<T>, what: impl FnOnce(&Task) -> Option<T>) -> u32 {
-    answer(|| out.check()?.put(what(&known_node(&world(), node)?.task).ok_or(Fault::INVALID_VALUE)?))
+    answer(|| out.check()?.put(what(&known_node(&driver_state(), node)?.task).ok_or(Fault::INVALID_VALUE)?))
 }
 
 pub extern "C" fn cuGraphAddEmptyNode(found: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) -> u32 {
@@ -96,7 +96,7 @@ fn launch(task: &Task) -> Option<&Launch> {
 
 /// What a kernel node launches.
 fn kernel(node: Handle) -> Answer<Kernel2> {
-    let mut world = world();
+    let mut world = driver_state();
     let launch = launch(&known_node(&world, node)?.task).ok_or(Fault::INVALID_VALUE)?.clone();
     Kernel2::of(&mut world, &launch)
 }
@@ -125,7 +125,7 @@ pub extern "C" fn cuGraphKernelNodeGetAttribute(node: Handle, id: u32, out: Out<
 pub extern "C" fn cuGraphKernelNodeSetAttribute(node: Handle, id: u32, value: In<[u64; 8]>) -> u32 {
     answer(|| {
         let value = value.get()?;
-        let mut world = world();
+        let mut world = driver_state();
         known_node(&world, node)?;
         match &mut known_mut(&mut world.nodes, node)?.task {
             Task::Kernel(launch) if (1..=LAST_ATTRIBUTE).contains(&id) => {
@@ -139,7 +139,7 @@ pub extern "C" fn cuGraphKernelNodeSetAttribute(node: Handle, id: u32, value: In
 
 pub extern "C" fn cuGraphKernelNodeCopyAttributes(to: Handle, from: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let all = launch(&known_node(&world, from)?.task).ok_or(Fault::INVALID_VALUE)?.attributes.clone();
         known_node(&world, to)?;
         match &mut known_mut(&mut world.nodes, to)?.task {
@@ -326,7 +326,7 @@ pub extern "C" fn cuGraphNodeSetParams_v2(node: Handle, what: u64) -> u32 {
 
 pub extern "C" fn cuGraphNodeGetParams(node: Handle, out: u64) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let task = known_node(&world, node)?.task.clone();
         graph_params::tell(&mut world, &task, out)
     })

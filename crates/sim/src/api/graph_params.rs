@@ -6,13 +6,13 @@ use crate::driver::abi::{In, Out};
 use crate::driver::code::{self, Function};
 use crate::driver::context::device;
 use crate::driver::current;
-use crate::driver::ends;
+use crate::driver::destroy;
+use crate::driver::driver_state::{DriverState, Handle, known_mut};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::{self, known_graph};
 use crate::driver::shape::{Copy3D, Set};
 use crate::driver::stream::{Data, HostFunction};
 use crate::driver::task::{Launch, Task};
-use crate::driver::world::{Handle, World, known_mut};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub struct Kernel2 {
 }
 
 impl Kernel2 {
-    pub fn task(&self, world: &World) -> Answer<Task> {
+    pub fn task(&self, world: &DriverState) -> Answer<Task> {
         let Kernel { function, grid, block, shared, parameters, extra } = self.kernel;
         let as_kernel = function == Handle::NULL;
         let function = if as_kernel { self.library_kernel } else { function };
@@ -54,7 +54,7 @@ impl Kernel2 {
 
 impl Kernel2 {
     /// What a node is said to launch: always a function, and beside it the library's kernel, if it came as that.
-    pub fn of(world: &mut World, launch: &Launch) -> Answer<Kernel2> {
+    pub fn of(world: &mut DriverState, launch: &Launch) -> Answer<Kernel2> {
         let parameters = launch.arguments.as_ref().map_or(0, |a| a.pointers.as_ptr() as u64);
         let Launch { function, grid, block, shared, .. } = *launch;
         let is_kernel = world.functions.get(&function).is_some_and(Function::is_kernel);
@@ -90,7 +90,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub fn task(&self, world: &World) -> Answer<Task> {
+    pub fn task(&self, world: &DriverState) -> Answer<Task> {
         Ok(Task::Values(stream_memory::batch(world, self.count, self.list)?))
     }
 }
@@ -115,12 +115,12 @@ impl Memory {
         Memory { kind: 1, place: 1, id: device, address, size, ..Memory::default() }
     }
 
-    pub fn task(&mut self, world: &mut World) -> Answer<Task> {
+    pub fn task(&mut self, world: &mut DriverState) -> Answer<Task> {
         if self.kind != 1 || self.handles != 0 || self.place != 1 || self.size == 0 {
             return Err(Fault::INVALID_VALUE);
         }
         let context = current::require(world)?;
-        let task = ends::for_graph(world, device(self.id)?, context, self.size)?;
+        let task = destroy::for_graph(world, device(self.id)?, context, self.size)?;
         if let Task::Allocate(address, _) = task {
             self.address = address;
         }
@@ -129,7 +129,7 @@ impl Memory {
 }
 
 /// The task of a node that comes with another graph; a graph is no part of itself.
-pub fn child(world: &mut World, home: Handle, child: Handle) -> Answer<Task> {
+pub fn child(world: &mut DriverState, home: Handle, child: Handle) -> Answer<Task> {
     known_graph(world, child)?;
     if home == child { Err(Fault::INVALID_VALUE) } else { graph::owned_copy(world, child) }
 }
@@ -150,7 +150,7 @@ const PART: u64 = 16;
 const RESERVED: u64 = 248;
 
 /// The task that a CUgraphNodeParams at an address describes; what it says as an output is put there.
-pub fn any(world: &mut World, home: Handle, address: u64) -> Answer<Task> {
+pub fn any(world: &mut DriverState, home: Handle, address: u64) -> Answer<Task> {
     let kind = In::<u32>::at(address).get()?;
     if In::<u64>::at(address + RESERVED).get()? != 0 {
         return Err(Fault::INVALID_VALUE);
@@ -176,7 +176,7 @@ pub fn any(world: &mut World, home: Handle, address: u64) -> Answer<Task> {
         11 => {
             let freed = part(address)?;
             if home != Handle::NULL {
-                ends::may_free(world, home, freed)?;
+                destroy::may_free(world, home, freed)?;
             }
             Ok(Task::Free(freed))
         }
@@ -186,7 +186,7 @@ pub fn any(world: &mut World, home: Handle, address: u64) -> Answer<Task> {
     }
 }
 
-fn conditional(world: &mut World, address: u64) -> Answer<Task> {
+fn conditional(world: &mut DriverState, address: u64) -> Answer<Task> {
     let mut what: Conditional = In::at(address + PART).get()?;
     if what.kind > 2 || what.size == 0 || what.size > 1024 {
         return Err(Fault::INVALID_VALUE);
@@ -202,7 +202,7 @@ fn conditional(world: &mut World, address: u64) -> Answer<Task> {
 }
 
 /// What a task says, into a CUgraphNodeParams at an address.
-pub fn tell(world: &mut World, task: &Task, address: u64) -> Answer {
+pub fn tell(world: &mut DriverState, task: &Task, address: u64) -> Answer {
     Out::<[u64; 32]>::at(address).put([0; 32])?;
     Out::<u32>::at(address).put(task.kind())?;
     let part = address + PART;

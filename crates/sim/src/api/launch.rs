@@ -5,9 +5,9 @@ use crate::api::functions::{blocks, max_dynamic_shared};
 use crate::driver::abi::{In, answer, bytes_at};
 use crate::driver::code::Function;
 use crate::driver::context;
+use crate::driver::driver_state::{Handle, driver_state, known, known_mut};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::task::{self, Arguments, Launch, Task};
-use crate::driver::world::{Handle, known, known_mut, world};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
 }
 
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
-    let mut world = world();
+    let mut world = driver_state();
     check(known(&world.functions, function)?, &config, parameters, extra)?;
     let stream = context::stream(&mut world, config.stream)?;
     let f = &world.functions[&function];
@@ -182,7 +182,7 @@ pub extern "C" fn cuLaunchCooperativeKernel(
 fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
     // all blocks have to be there at once
     let at_once = {
-        let world = world();
+        let world = driver_state();
         let threads = config.block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
         let each = blocks(known(&world.functions, function)?, threads as i32, config.shared as usize)?;
         each as u64 * attribute(0, 16)? as u64
@@ -231,7 +231,7 @@ const PARAMETERS_SET: u64 = 1;
 
 /// Changes what the launches of before 4.0 set first.
 fn change(function: Handle, what: impl FnOnce(&mut Function)) -> u32 {
-    answer(|| known_mut(&mut world().functions, function).map(what))
+    answer(|| known_mut(&mut driver_state().functions, function).map(what))
 }
 
 pub extern "C" fn cuFuncSetBlockShape(function: Handle, x: i32, y: i32, z: i32) -> u32 {
@@ -275,7 +275,7 @@ pub extern "C" fn cuLaunchGrid(function: Handle, width: i32, height: i32) -> u32
 
 pub extern "C" fn cuLaunchGridAsync(function: Handle, width: i32, height: i32, stream: Handle) -> u32 {
     answer(|| {
-        let (block, shared) = known(&world().functions, function).map(|f| (f.block, f.shared))?;
+        let (block, shared) = known(&driver_state().functions, function).map(|f| (f.block, f.shared))?;
         let grid = [width as u32, height as u32, 1];
         launch(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, PARAMETERS_SET, 0)
     })

@@ -3,8 +3,8 @@
 use crate::api::modules::options;
 use crate::driver::abi::{In, Out, Text, answer};
 use crate::driver::code::{self, Function};
+use crate::driver::driver_state::{Handle, driver_state, known};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, known, world};
 use crate::image::Image;
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn library_options(count: u32, names: In<u32>, values: In<u64>, of_file: bool) -
 }
 
 fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
-    answer(|| found.check()?.put(code::load_library(&mut world(), image()?)))
+    answer(|| found.check()?.put(code::load_library(&mut driver_state(), image()?)))
 }
 
 /// The options for the compiler change nothing here, but for its logs.
@@ -70,24 +70,24 @@ pub extern "C" fn cuLibraryLoadFromFile(
 }
 
 pub extern "C" fn cuLibraryUnload(library: Handle) -> u32 {
-    answer(|| code::unload_library(world(), library))
+    answer(|| code::unload_library(driver_state(), library))
 }
 
 pub extern "C" fn cuLibraryGetKernel(found: Out<Handle>, library: Handle, name: Text) -> u32 {
-    answer(|| found.check()?.put(code::kernel(&mut world(), library, name.str()?)?))
+    answer(|| found.check()?.put(code::kernel(&mut driver_state(), library, name.str()?)?))
 }
 
 pub extern "C" fn cuLibraryGetModule(found: Out<Handle>, library: Handle) -> u32 {
-    answer(|| found.check()?.put(code::module_of(&mut world(), library)?))
+    answer(|| found.check()?.put(code::module_of(&mut driver_state(), library)?))
 }
 
 pub extern "C" fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle) -> u32 {
-    answer(|| count.put(known(&world().libraries, library)?.image.kernels.len() as u32))
+    answer(|| count.put(known(&driver_state().libraries, library)?.image.kernels.len() as u32))
 }
 
 pub extern "C" fn cuLibraryEnumerateKernels(found: Out<Handle>, room: u32, library: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let count = known(&world.libraries, library)?.image.kernels.len().min(room as usize);
         (0..count).try_for_each(|index| found.put_at(index, code::kernel_at(&mut world, library, index)?))
     })
@@ -98,7 +98,7 @@ pub extern "C" fn cuLibraryGetGlobal(address: Out<u64>, size: Out<usize>, librar
         if address.is_null() && size.is_null() {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = world();
+        let mut world = driver_state();
         let module = code::module_of(&mut world, library)?;
         let (found, bytes) = code::variable(&mut world, module, name.str()?)?;
         address.put_if_wanted(found);
@@ -109,7 +109,7 @@ pub extern "C" fn cuLibraryGetGlobal(address: Out<u64>, size: Out<usize>, librar
 
 pub extern "C" fn cuLibraryGetManaged(address: Out<u64>, size: Out<usize>, library: Handle, name: Text) -> u32 {
     let other = answer(|| {
-        let (world, name) = (world(), name.str()?);
+        let (world, name) = (driver_state(), name.str()?);
         let variables = &known(&world.libraries, library)?.image.variables;
         if variables.iter().any(|v| v.name == name && !v.managed) { Err(Fault::NOT_FOUND) } else { Ok(()) }
     });
@@ -120,7 +120,7 @@ pub extern "C" fn cuLibraryGetManaged(address: Out<u64>, size: Out<usize>, libra
 pub extern "C" fn cuLibraryGetUnifiedFunction(found: Out<u64>, library: Handle, name: Text) -> u32 {
     answer(|| {
         found.check()?;
-        known(&world().libraries, library)?;
+        known(&driver_state().libraries, library)?;
         name.get().and(Err(Fault::INVALID_VALUE))
     })
 }
@@ -128,13 +128,13 @@ pub extern "C" fn cuLibraryGetUnifiedFunction(found: Out<u64>, library: Handle, 
 pub extern "C" fn cuKernelGetFunction(found: Out<Handle>, kernel: Handle) -> u32 {
     answer(|| {
         found.check()?;
-        found.put(code::function_of(&mut world(), kernel)?)
+        found.put(code::function_of(&mut driver_state(), kernel)?)
     })
 }
 
 pub extern "C" fn cuKernelGetLibrary(found: Out<Handle>, kernel: Handle) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let kernel = known(&world.functions, kernel)?;
         known(&world.libraries, kernel.home)?;
         found.put(kernel.home)
@@ -147,7 +147,7 @@ fn read(handle: Handle, kernel: bool, what: impl FnOnce(&Function) -> Answer) ->
         if handle == Handle::NULL {
             return Err(Fault::INVALID_VALUE);
         }
-        let world = world();
+        let world = driver_state();
         let found = known(&world.functions, handle)?;
         if found.is_kernel() == kernel { what(found) } else { Err(Fault::INVALID_HANDLE) }
     })

@@ -5,8 +5,8 @@ use crate::api::jit::Logs;
 use crate::api::modules::options;
 use crate::driver::abi::{In, Out, Text, answer, bytes_at};
 use crate::driver::current;
+use crate::driver::driver_state::{DriverState, Handle, driver_state, known_mut};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, World, known_mut, world};
 use crate::image;
 
 /// What was added to a linker, and what came of it, which the program points to.
@@ -19,7 +19,7 @@ pub struct Link {
 
 pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, found: Out<Handle>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         current::require(&world)?;
         found.check()?;
         let logs = options(count, names, values)?;
@@ -31,7 +31,7 @@ pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, f
 }
 
 /// Kinds: machine code, PTX, fat binary; object and archive, of which only the device's part would count.
-fn add(world: &mut World, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
+fn add(world: &mut DriverState, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
     let link = known_mut(&mut world.links, link)?;
     match kind {
         0..=2 => drop(link.logs.added(image::read_bytes(&code))?),
@@ -53,7 +53,7 @@ pub extern "C" fn cuLinkAddData_v2(
     values: In<u64>,
 ) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         known_mut(&mut world.links, link)?;
         options(count, names, values)?;
         if data == 0 || size == 0 || kind > 5 {
@@ -72,7 +72,7 @@ pub extern "C" fn cuLinkAddFile_v2(
     values: In<u64>,
 ) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         known_mut(&mut world.links, link)?;
         options(count, names, values)?;
         let code = std::fs::read(path.str()?).map_err(|_| Fault::FILE_NOT_FOUND)?;
@@ -83,7 +83,7 @@ pub extern "C" fn cuLinkAddFile_v2(
 pub extern "C" fn cuLinkComplete(link: Handle, image: Out<*const u8>, size: Out<usize>) -> u32 {
     answer(|| {
         image.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         let link = known_mut(&mut world.links, link)?;
         if link.linked.is_some() {
             return Err(Fault::INVALID_HANDLE);
@@ -96,5 +96,5 @@ pub extern "C" fn cuLinkComplete(link: Handle, image: Out<*const u8>, size: Out<
 }
 
 pub extern "C" fn cuLinkDestroy(link: Handle) -> u32 {
-    answer(|| world().links.remove(&link).map(drop).ok_or(Fault::INVALID_HANDLE))
+    answer(|| driver_state().links.remove(&link).map(drop).ok_or(Fault::INVALID_HANDLE))
 }

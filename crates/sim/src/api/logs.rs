@@ -1,15 +1,15 @@
 //! The driver's log of errors: nothing is ever written into it, so nobody who asked to be told is told.
 
 use crate::driver::abi::{Out, answer};
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::Fault;
-use crate::driver::world::{Handle, world};
 
 pub extern "C" fn cuLogsRegisterCallback(function: u64, _data: u64, found: Out<Handle>) -> u32 {
     answer(|| {
         if function == 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put_if_wanted(world().new_handle());
+        found.put_if_wanted(driver_state().new_handle());
         Ok(())
     })
 }

@@ -3,15 +3,15 @@
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::{self, Kind, Wishes};
 use crate::driver::context;
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, World, world};
 
 /// The host, as a device's number.
 const HOST: i32 = -1;
 const NONE: i32 = -2;
 
 /// The beginning of the managed allocation that so many bytes lie in.
-fn managed(world: &World, address: u64, size: usize) -> Answer<u64> {
+fn managed(world: &DriverState, address: u64, size: usize) -> Answer<u64> {
     match allocation::find(world, address) {
         Some((start, a)) if a.kind == Kind::Managed && size > 0 => {
             allocation::require(world, address, size as u64).map(|()| start)
@@ -35,7 +35,7 @@ fn location(location: u64) -> Answer<i32> {
 
 fn prefetch(address: u64, size: usize, to: impl FnOnce() -> Answer<i32>, stream: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let start = managed(&world, address, size)?;
         let to = to()?;
         context::stream(&mut world, stream)?;
@@ -55,7 +55,7 @@ pub extern "C" fn cuMemPrefetchAsync_v2(address: u64, size: usize, to: u64, flag
 /// 1, 2: read mostly, set and unset; 3, 4: preferred place; 5, 6: who is going to access it.
 fn advise(address: u64, size: usize, advice: u32, to: impl FnOnce() -> Answer<i32>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let start = managed(&world, address, size)?;
         let to = if matches!(advice, 3 | 5 | 6) { to()? } else { NONE };
         let wishes = world.wishes.entry(start).or_default();
@@ -103,7 +103,7 @@ fn put(wishes: &Wishes, value: u64, size: usize, id: u32) -> Answer {
 
 pub extern "C" fn cuMemRangeGetAttribute(value: u64, size: usize, id: u32, address: u64, bytes: usize) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let start = managed(&world, address, bytes)?;
         put(&world.wishes.get(&start).cloned().unwrap_or_default(), value, size, id)
     })
@@ -118,7 +118,7 @@ pub extern "C" fn cuMemRangeGetAttributes(
     bytes: usize,
 ) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let start = managed(&world, address, bytes)?;
         let wishes = world.wishes.get(&start).cloned().unwrap_or_default();
         values.check_count(count).and(sizes.check_count(count)).and(ids.check_count(count))?;
@@ -162,7 +162,7 @@ pub extern "C" fn cuMemPrefetchBatchAsync(
 /// Attached to all (1), to the host (2), to this stream (4): the whole allocation, or all of it by a length of 0.
 pub extern "C" fn cuStreamAttachMemAsync(handle: Handle, address: u64, size: usize, flags: u32) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         context::stream(&mut world, handle)?;
         let whole = match allocation::find(&world, address) {
             Some((start, a)) => a.kind == Kind::Managed && start == address && (size == 0 || size as u64 == a.size),

@@ -3,13 +3,13 @@
 use crate::driver::abi::{Out, answer};
 use crate::driver::allocation::{self, Kind};
 use crate::driver::config::config;
+use crate::driver::driver_state::driver_state;
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::world;
-use crate::driver::{capture, current, ends, engine};
+use crate::driver::{capture, current, destroy, engine};
 
 pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let device = world.contexts[&current::require(&world)?].device;
         let used = world.used.get(&device).copied().unwrap_or(0);
         free.put_if_wanted(config().memory.saturating_sub(used) as usize);
@@ -20,7 +20,7 @@ pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
 
 /// A context comes first, then where to put the address.
 fn new(address: Out<u64>, kind: Kind, size: usize) -> Answer {
-    let mut world = world();
+    let mut world = driver_state();
     current::require(&world)?;
     capture::forbid(&mut world)?;
     address.check()?.put(allocation::allocate(&mut world, kind, size as u64)?)
@@ -63,15 +63,15 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, size: usize, flags: u32) 
 
 /// Frees what a function of one kind gave, after all work that may use it.
 fn free(address: u64, is_right: impl Fn(Kind) -> bool) -> Answer {
-    let mut world = world();
+    let mut world = driver_state();
     capture::forbid(&mut world)?;
     let found = world.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
     let context = found.context;
-    ends::begin(&mut world, address)?;
+    destroy::begin(&mut world, address)?;
     match engine::wait_for_context(world, context) {
-        Ok(mut world) => ends::finish(&mut world, address),
+        Ok(mut world) => destroy::finish(&mut world, address),
         Err(fault) => {
-            ends::cancel(&mut self::world(), address);
+            destroy::cancel(&mut self::driver_state(), address);
             return Err(fault);
         }
     }
@@ -95,7 +95,7 @@ pub extern "C" fn cuMemHostAlloc(address: Out<u64>, size: usize, flags: u32) -> 
             return Err(Fault::INVALID_VALUE);
         }
         if size == 0 {
-            return current::require(&world()).and_then(|_| address.put(0));
+            return current::require(&driver_state()).and_then(|_| address.put(0));
         }
         new(address, Kind::Host(flags), size)
     })
@@ -110,13 +110,13 @@ pub extern "C" fn cuMemHostRegister_v2(address: u64, size: usize, flags: u32) ->
         if flags & !15 != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        allocation::register(&mut world(), address, size as u64, flags)
+        allocation::register(&mut driver_state(), address, size as u64, flags)
     })
 }
 
 pub extern "C" fn cuMemHostUnregister(address: u64) -> u32 {
     answer(|| {
-        if allocation::find(&world(), address).is_none() {
+        if allocation::find(&driver_state(), address).is_none() {
             return Err(Fault::HOST_MEMORY_NOT_REGISTERED);
         }
         free(address, |k| matches!(k, Kind::Registered(_)))
@@ -126,7 +126,7 @@ pub extern "C" fn cuMemHostUnregister(address: u64) -> u32 {
 pub extern "C" fn cuMemHostGetDevicePointer_v2(found: Out<u64>, address: u64, flags: u32) -> u32 {
     answer(|| {
         found.check()?;
-        let world = world();
+        let world = driver_state();
         current::require(&world)?;
         match allocation::find(&world, address) {
             Some((_, a)) if flags == 0 && !a.on_device() => found.put(address),
@@ -136,7 +136,7 @@ pub extern "C" fn cuMemHostGetDevicePointer_v2(found: Out<u64>, address: u64, fl
 }
 
 pub extern "C" fn cuMemHostGetFlags(found: Out<u32>, address: u64) -> u32 {
-    answer(|| match allocation::find(&world(), address).map(|(_, a)| a.kind) {
+    answer(|| match allocation::find(&driver_state(), address).map(|(_, a)| a.kind) {
         Some(Kind::Host(flags) | Kind::Registered(flags)) => found.put(flags),
         _ => Err(Fault::INVALID_VALUE),
     })
@@ -144,7 +144,7 @@ pub extern "C" fn cuMemHostGetFlags(found: Out<u32>, address: u64) -> u32 {
 
 pub extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let (start, found) = allocation::find(&world, address).ok_or(Fault::NOT_FOUND)?;
         base.put_if_wanted(start);
         size.put_if_wanted(found.size as usize);

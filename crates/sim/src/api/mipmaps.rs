@@ -4,14 +4,14 @@ use crate::api::arrays::{self, Description3D};
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation;
 use crate::driver::current;
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::Fault;
-use crate::driver::world::{Handle, world};
 
 pub extern "C" fn cuMipmappedArrayCreate(found: Out<Handle>, what: In<Description3D>, levels: u32) -> u32 {
     answer(|| {
         found.check()?;
         let what = what.get()?;
-        let mut world = world();
+        let mut world = driver_state();
         current::require(&world)?;
         let longest = what.width.max(what.height).max(what.depth).max(1);
         let half = |side: u64, n: u32| if side == 0 { 0 } else { (side >> n).max(1) };
@@ -29,7 +29,7 @@ pub extern "C" fn cuMipmappedArrayCreate(found: Out<Handle>, what: In<Descriptio
 pub extern "C" fn cuMipmappedArrayGetLevel(found: Out<Handle>, mipmap: Handle, level: u32) -> u32 {
     answer(|| {
         found.check()?;
-        let world = world();
+        let world = driver_state();
         let levels = world.mipmaps.get(&mipmap).ok_or(Fault::INVALID_HANDLE)?;
         found.put(*levels.get(level as usize).ok_or(Fault::INVALID_VALUE)?)
     })
@@ -37,7 +37,7 @@ pub extern "C" fn cuMipmappedArrayGetLevel(found: Out<Handle>, mipmap: Handle, l
 
 pub extern "C" fn cuMipmappedArrayDestroy(mipmap: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         for level in world.mipmaps.remove(&mipmap).ok_or(Fault::INVALID_HANDLE)? {
             if let Some(gone) = world.arrays.remove(&level) {
                 allocation::release(&mut world, gone.address);

@@ -5,10 +5,10 @@
 #![allow(non_snake_case, missing_docs)]
 
 pub mod arrays;
-pub mod batches;
 pub mod capture;
 pub mod context;
 pub mod copies;
+pub mod deprecated;
 pub mod device;
 pub mod events;
 pub mod functions;
@@ -19,7 +19,7 @@ pub mod graph_memory;
 pub mod graph_nodes;
 pub mod graph_params;
 pub mod graphs;
-pub mod green;
+pub mod green_contexts;
 pub mod init;
 pub mod jit;
 pub mod launch;
@@ -27,10 +27,10 @@ pub mod libraries;
 pub mod linker;
 pub mod logs;
 pub mod managed;
+pub mod mem_batch;
 pub mod memory;
 pub mod mipmaps;
 pub mod modules;
-pub mod olds;
 pub mod peers;
 pub mod pointers;
 pub mod pools;

@@ -3,8 +3,8 @@
 use crate::api::jit::Logs;
 use crate::driver::abi::{In, Out, Text, answer};
 use crate::driver::code;
+use crate::driver::driver_state::{Handle, driver_state, known};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, known, world};
 use crate::image::Image;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub extern "C" fn cuModuleGetLoadingMode(mode: Out<u32>) -> u32 {
 }
 
 fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
-    answer(|| found.check()?.put(code::load(&mut world(), image()?)?))
+    answer(|| found.check()?.put(code::load(&mut driver_state(), image()?)?))
 }
 
 pub extern "C" fn cuModuleLoad(found: Out<Handle>, path: Text) -> u32 {
@@ -62,7 +62,7 @@ pub extern "C" fn cuModuleLoadFatBinary(found: Out<Handle>, image: u64) -> u32 {
 }
 
 pub extern "C" fn cuModuleUnload(module: Handle) -> u32 {
-    answer(|| code::unload(world(), module))
+    answer(|| code::unload(driver_state(), module))
 }
 
 pub extern "C" fn cuModuleGetFunction(found: Out<Handle>, module: Handle, name: Text) -> u32 {
@@ -72,17 +72,17 @@ pub extern "C" fn cuModuleGetFunction(found: Out<Handle>, module: Handle, name: 
         if name.is_empty() {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(code::function(&mut world(), module, name)?)
+        found.put(code::function(&mut driver_state(), module, name)?)
     })
 }
 
 pub extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) -> u32 {
-    answer(|| count.put(known(&world().modules, module)?.image.kernels.len() as u32))
+    answer(|| count.put(known(&driver_state().modules, module)?.image.kernels.len() as u32))
 }
 
 pub extern "C" fn cuModuleEnumerateFunctions(found: Out<Handle>, room: u32, module: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let count = known(&world.modules, module)?.image.kernels.len().min(room as usize);
         (0..count).try_for_each(|index| found.put_at(index, code::function_at(&mut world, module, index)?))
     })
@@ -93,7 +93,7 @@ pub extern "C" fn cuModuleGetGlobal_v2(address: Out<u64>, size: Out<usize>, modu
         if address.is_null() && size.is_null() {
             return Err(Fault::INVALID_VALUE);
         }
-        let (found, bytes) = code::variable(&mut world(), module, name.str()?)?;
+        let (found, bytes) = code::variable(&mut driver_state(), module, name.str()?)?;
         address.put_if_wanted(found);
         size.put_if_wanted(bytes as usize);
         Ok(())
@@ -102,7 +102,7 @@ pub extern "C" fn cuModuleGetGlobal_v2(address: Out<u64>, size: Out<usize>, modu
 
 /// Texture and surface references are not read out of images.
 pub extern "C" fn cuModuleGetTexRef(_found: Out<Handle>, module: Handle, _name: Text) -> u32 {
-    answer(|| known(&world().modules, module).and(Err(Fault::NOT_FOUND)))
+    answer(|| known(&driver_state().modules, module).and(Err(Fault::NOT_FOUND)))
 }
 
 pub extern "C" fn cuModuleGetSurfRef(found: Out<Handle>, module: Handle, name: Text) -> u32 {

@@ -3,8 +3,8 @@
 use crate::driver::abi::{Out, answer};
 use crate::driver::context::device;
 use crate::driver::current;
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, World, world};
 
 pub extern "C" fn cuDeviceCanAccessPeer(can: Out<i32>, from: i32, to: i32) -> u32 {
     answer(|| can.check()?.put((device(from)? != device(to)?).into()))
@@ -27,7 +27,7 @@ pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from:
 }
 
 /// The device of the other context, which must be another one: else the given fault.
-fn other(world: &World, context: Handle, same: Fault) -> Answer<i32> {
+fn other(world: &DriverState, context: Handle, same: Fault) -> Answer<i32> {
     let own = world.contexts[&current::require(world)?].device;
     let other = world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device;
     if own == other { Err(same) } else { Ok(other) }
@@ -35,7 +35,7 @@ fn other(world: &World, context: Handle, same: Fault) -> Answer<i32> {
 
 pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let other = other(&world, context, Fault::PEER_ACCESS_UNSUPPORTED)?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
@@ -47,7 +47,7 @@ pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
 
 pub extern "C" fn cuCtxDisablePeerAccess(context: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let other = other(&world, context, Fault::PEER_ACCESS_NOT_ENABLED)?;
         let own = world.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
         if own.peers.remove(&other) { Ok(()) } else { Err(Fault::PEER_ACCESS_NOT_ENABLED) }

@@ -2,8 +2,8 @@
 
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::{self, Allocation, Kind};
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, world};
 
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
@@ -57,7 +57,7 @@ fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>, man
 
 pub extern "C" fn cuPointerGetAttribute(value: u64, id: u32, address: u64) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         put(value, id, address, Some(allocation::find(&world, address).ok_or(Fault::INVALID_VALUE)?), false)
     })
 }
@@ -68,7 +68,7 @@ pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u6
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let world = world();
+        let world = driver_state();
         let found = allocation::find(&world, address);
         ids.check_count(count as usize).and(values.check_count(count as usize))?;
         (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, found, true))
@@ -77,7 +77,7 @@ pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u6
 
 /// Only whether copies of this memory wait (6), which they all may as well.
 pub extern "C" fn cuPointerSetAttribute(value: u64, id: u32, address: u64) -> u32 {
-    answer(|| match allocation::find(&world(), address) {
+    answer(|| match allocation::find(&driver_state(), address) {
         Some(_) if id == 6 && value != 0 => Ok(()),
         _ => Err(Fault::INVALID_VALUE),
     })

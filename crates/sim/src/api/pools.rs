@@ -3,14 +3,14 @@
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::{self, Allocation, Kind};
 use crate::driver::context::{self, device};
-use crate::driver::ends;
+use crate::driver::destroy;
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::pool::Pool;
 use crate::driver::task::{self, Task};
-use crate::driver::world::{Handle, World, world};
 
 /// A device's default pool: made when first asked for.
-fn default_pool(world: &mut World, device: i32) -> Handle {
+fn default_pool(world: &mut DriverState, device: i32) -> Handle {
     let found = world.pools.iter().find(|(_, p)| p.default && p.device == device).map(|(handle, _)| *handle);
     found.unwrap_or_else(|| {
         let made = world.new_handle();
@@ -20,12 +20,12 @@ fn default_pool(world: &mut World, device: i32) -> Handle {
 }
 
 /// INVALID_VALUE for a pool that is not there.
-fn known_pool(world: &World, pool: Handle) -> Answer<&Pool> {
+fn known_pool(world: &DriverState, pool: Handle) -> Answer<&Pool> {
     world.pools.get(&pool).filter(|pool| !pool.destroyed).ok_or(Fault::INVALID_VALUE)
 }
 
 /// A device's current pool: the default one unless the program set another.
-fn current_pool(world: &mut World, device: i32) -> Handle {
+fn current_pool(world: &mut DriverState, device: i32) -> Handle {
     match world.chosen_pools.get(&device) {
         Some(pool) => *pool,
         None => default_pool(world, device),
@@ -35,7 +35,7 @@ fn current_pool(world: &mut World, device: i32) -> Handle {
 fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, stream)?;
         if size == 0 {
             return found.put(0);
@@ -45,7 +45,7 @@ fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) 
         let pool = pool.unwrap_or_else(|| current_pool(&mut world, device));
         let device = known_pool(&world, pool)?.device;
         if world.streams[&stream].capture.is_some() {
-            let task = ends::for_graph(&mut world, device, context, size as u64)?;
+            let task = destroy::for_graph(&mut world, device, context, size as u64)?;
             let Task::Allocate(address, _) = task else { return Err(Fault::INVALID_VALUE) };
             task::put(world, stream, task, false)?;
             return found.put(address);
@@ -72,7 +72,7 @@ pub extern "C" fn cuMemAllocFromPoolAsync(found: Out<u64>, size: usize, pool: Ha
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
     answer(|| {
         let is_ours = |a: &Allocation| matches!(a.kind, Kind::Device | Kind::Graph);
-        let mut world = world();
+        let mut world = driver_state();
         if address != 0 && !world.allocations.get(&address).is_some_and(is_ours) {
             return Err(Fault::INVALID_VALUE);
         }
@@ -82,30 +82,30 @@ pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
         }
         if let Some(place) = world.streams[&stream].capture.clone() {
             if let Some(capture) = world.captures.get(&place.capture) {
-                ends::may_free(&world, capture.graph, address)?;
+                destroy::may_free(&world, capture.graph, address)?;
             }
             return task::put(world, stream, Task::Free(address), false);
         }
-        ends::begin(&mut world, address)?;
+        destroy::begin(&mut world, address)?;
         let done = task::put(world, stream, Task::Free(address), false);
         if done.is_err() {
-            ends::cancel(&mut self::world(), address);
+            destroy::cancel(&mut self::driver_state(), address);
         }
         done
     })
 }
 
 pub extern "C" fn cuDeviceGetDefaultMemPool(found: Out<Handle>, ordinal: i32) -> u32 {
-    answer(|| found.check()?.put(default_pool(&mut world(), device(ordinal)?)))
+    answer(|| found.check()?.put(default_pool(&mut driver_state(), device(ordinal)?)))
 }
 
 pub extern "C" fn cuDeviceGetMemPool(found: Out<Handle>, ordinal: i32) -> u32 {
-    answer(|| found.check()?.put(current_pool(&mut world(), device(ordinal)?)))
+    answer(|| found.check()?.put(current_pool(&mut driver_state(), device(ordinal)?)))
 }
 
 pub extern "C" fn cuDeviceSetMemPool(ordinal: i32, pool: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         known_pool(&world, pool)?;
         world.chosen_pools.insert(device(ordinal)?, pool);
         Ok(())
@@ -130,7 +130,7 @@ pub extern "C" fn cuMemPoolCreate(found: Out<Handle>, properties: In<Properties>
             return Err(Fault::INVALID_VALUE);
         }
         let device = device(if properties.place == 1 { properties.id } else { 0 }).or(Err(Fault::INVALID_VALUE))?;
-        let mut world = world();
+        let mut world = driver_state();
         let made = world.new_handle();
         world.pools.insert(made, Pool::new(device, false));
         found.put(made)
@@ -139,7 +139,7 @@ pub extern "C" fn cuMemPoolCreate(found: Out<Handle>, properties: In<Properties>
 
 pub extern "C" fn cuMemPoolDestroy(pool: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         if known_pool(&world, pool)?.default {
             return Err(Fault::INVALID_VALUE);
         }
@@ -155,7 +155,7 @@ pub extern "C" fn cuMemPoolDestroy(pool: Handle) -> u32 {
 
 pub extern "C" fn cuMemPoolTrimTo(pool: Handle, keep: usize) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let (pool, in_use) = world.pool(pool).ok_or(Fault::INVALID_VALUE)?;
         pool.trim(keep as u64, in_use);
         Ok(())
@@ -181,12 +181,12 @@ fn out<T>(address: u64) -> Out<T> {
 }
 
 pub extern "C" fn cuMemPoolGetAttribute(pool: Handle, id: u32, value: u64) -> u32 {
-    answer(|| get(known_pool(&world(), pool)?, id, value))
+    answer(|| get(known_pool(&driver_state(), pool)?, id, value))
 }
 
 pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let pool = world.pools.get_mut(&pool).ok_or(Fault::INVALID_VALUE)?;
         match id {
             1..=3 => pool.settings[id as usize - 1] = out::<u32>(value).get()?.into(),
@@ -203,7 +203,7 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u3
 /// CUmemAccessDesc: all devices reach all memory, so there is nothing to keep; a pool's own device cannot be left out.
 pub extern "C" fn cuMemPoolSetAccess(pool: Handle, list: In<[u32; 3]>, count: usize) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let own = known_pool(&world, pool)?.device;
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
@@ -221,12 +221,12 @@ pub extern "C" fn cuMemPoolSetAccess(pool: Handle, list: In<[u32; 3]>, count: us
 }
 
 pub extern "C" fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, _location: u64) -> u32 {
-    answer(|| flags.check().and(known_pool(&world(), pool).map(drop)).and_then(|()| flags.put(3)))
+    answer(|| flags.check().and(known_pool(&driver_state(), pool).map(drop)).and_then(|()| flags.put(3)))
 }
 
 /// No pool here can be handed to another process.
 pub extern "C" fn cuMemPoolExportToShareableHandle(_found: u64, pool: Handle, _kind: u32, _flags: u64) -> u32 {
-    answer(|| known_pool(&world(), pool).and(Err(Fault::INVALID_VALUE)))
+    answer(|| known_pool(&driver_state(), pool).and(Err(Fault::INVALID_VALUE)))
 }
 
 pub extern "C" fn cuMemPoolImportFromShareableHandle(_found: u64, _file: u64, _kind: u32, _flags: u64) -> u32 {
@@ -242,11 +242,11 @@ fn place(location: In<[u32; 2]>, kind: u32) -> Answer<i32> {
 }
 
 pub extern "C" fn cuMemGetDefaultMemPool(found: Out<Handle>, location: In<[u32; 2]>, kind: u32) -> u32 {
-    answer(|| found.check()?.put(default_pool(&mut world(), place(location, kind)?)))
+    answer(|| found.check()?.put(default_pool(&mut driver_state(), place(location, kind)?)))
 }
 
 pub extern "C" fn cuMemGetMemPool(found: Out<Handle>, location: In<[u32; 2]>, kind: u32) -> u32 {
-    answer(|| found.check()?.put(current_pool(&mut world(), place(location, kind)?)))
+    answer(|| found.check()?.put(current_pool(&mut driver_state(), place(location, kind)?)))
 }
 
 pub extern "C" fn cuMemSetMemPool(location: In<[u32; 2]>, kind: u32, pool: Handle) -> u32 {

@@ -1,9 +1,9 @@
 //! Virtual memory management: memory, addresses, and the one mapped to the other.
 
 use crate::driver::abi::{In, Out, answer};
+use crate::driver::address_space::{self, GRANULE, Properties};
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::range::{self, GRANULE, Properties};
-use crate::driver::world::{Handle, world};
 
 pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, what: In<Properties>, option: u32) -> u32 {
     answer(|| {
@@ -23,12 +23,12 @@ pub extern "C" fn cuMemCreate(found: Out<Handle>, size: usize, what: In<Properti
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(range::create(&mut world(), size as u64, what)?)
+        found.put(address_space::create(&mut driver_state(), size as u64, what)?)
     })
 }
 
 pub extern "C" fn cuMemRelease(memory: Handle) -> u32 {
-    answer(|| range::release(&mut world(), memory))
+    answer(|| address_space::release(&mut driver_state(), memory))
 }
 
 pub extern "C" fn cuMemAddressReserve(found: Out<u64>, size: usize, alignment: usize, wanted: u64, flags: u64) -> u32 {
@@ -37,12 +37,12 @@ pub extern "C" fn cuMemAddressReserve(found: Out<u64>, size: usize, alignment: u
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(range::reserve(&mut world(), size as u64, alignment as u64, wanted)?)
+        found.put(address_space::reserve(&mut driver_state(), size as u64, alignment as u64, wanted)?)
     })
 }
 
 pub extern "C" fn cuMemAddressFree(address: u64, size: usize) -> u32 {
-    answer(|| range::free(&mut world(), address, size as u64))
+    answer(|| address_space::free(&mut driver_state(), address, size as u64))
 }
 
 pub extern "C" fn cuMemMap(address: u64, size: usize, offset: usize, memory: Handle, flags: u64) -> u32 {
@@ -50,12 +50,12 @@ pub extern "C" fn cuMemMap(address: u64, size: usize, offset: usize, memory: Han
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        range::map(&mut world(), address, size as u64, offset as u64, memory)
+        address_space::map(&mut driver_state(), address, size as u64, offset as u64, memory)
     })
 }
 
 pub extern "C" fn cuMemUnmap(address: u64, size: usize) -> u32 {
-    answer(|| range::unmap(&mut world(), address, size as u64))
+    answer(|| address_space::unmap(&mut driver_state(), address, size as u64))
 }
 
 /// CUmemAccessDesc: kind and number of a place, and what it may do.
@@ -87,7 +87,7 @@ pub extern "C" fn cuMemSetAccess(address: u64, size: usize, list: In<Access>, co
             if matches!(flags, 0 | 1 | 3) { Ok((place(kind, id)?, flags)) } else { Err(Fault::INVALID_VALUE) }
         };
         let allowed = (0..count).map(read).collect::<Answer<Vec<_>>>()?;
-        range::set_access(&mut world(), address, size as u64, &allowed)
+        address_space::set_access(&mut driver_state(), address, size as u64, &allowed)
     })
 }
 
@@ -95,16 +95,16 @@ pub extern "C" fn cuMemGetAccess(flags: Out<u64>, location: In<[u32; 2]>, addres
     answer(|| {
         flags.check()?;
         let [kind, id] = location.get()?;
-        flags.put(range::access(&world(), address, place(kind, id as i32)?)?.into())
+        flags.put(address_space::access(&driver_state(), address, place(kind, id as i32)?)?.into())
     })
 }
 
 pub extern "C" fn cuMemGetAllocationPropertiesFromHandle(found: Out<Properties>, memory: Handle) -> u32 {
-    answer(|| found.check()?.put(range::known(&world(), memory)?.properties))
+    answer(|| found.check()?.put(address_space::known(&driver_state(), memory)?.properties))
 }
 
 pub extern "C" fn cuMemRetainAllocationHandle(found: Out<Handle>, address: u64) -> u32 {
-    answer(|| found.check()?.put(range::retain(&mut world(), address)?))
+    answer(|| found.check()?.put(address_space::retain(&mut driver_state(), address)?))
 }
 
 /// Only files are handed out.
@@ -114,7 +114,7 @@ pub extern "C" fn cuMemExportToShareableHandle(found: Out<i32>, memory: Handle, 
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(range::export(&world(), memory, kind)?)
+        found.put(address_space::export(&driver_state(), memory, kind)?)
     })
 }
 
@@ -122,9 +122,9 @@ pub extern "C" fn cuMemExportToShareableHandle(found: Out<i32>, memory: Handle, 
 pub extern "C" fn cuMemImportFromShareableHandle(found: Out<Handle>, file: u64, kind: u32) -> u32 {
     answer(|| {
         found.check()?;
-        if kind != range::FILE {
+        if kind != address_space::FILE {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(range::import(&mut world(), file as i32)?)
+        found.put(address_space::import(&mut driver_state(), file as i32)?)
     })
 }

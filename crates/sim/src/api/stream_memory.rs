@@ -2,14 +2,14 @@
 
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::context;
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::task::{self, Task};
 use crate::driver::value::{Operation, Word};
-use crate::driver::world::{Handle, World, world};
 
-fn put(stream: Handle, operations: impl FnOnce(&World) -> Answer<Vec<Operation>>) -> u32 {
+fn put(stream: Handle, operations: impl FnOnce(&DriverState) -> Answer<Vec<Operation>>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, stream)?;
         let operations = operations(&world)?;
         task::put(world, stream, Task::Values(operations), false)
@@ -50,7 +50,7 @@ pub struct Batched {
 }
 
 /// Kinds: 1 and 4 wait, 2 and 5 write (32 and 64 bits); 3 and 6 are barriers, which order gives anyhow.
-pub fn batch(world: &World, count: u32, list: In<Batched>) -> Answer<Vec<Operation>> {
+pub fn batch(world: &DriverState, count: u32, list: In<Batched>) -> Answer<Vec<Operation>> {
     list.check_count(count as usize)?;
     let mut operations = Vec::new();
     for n in 0..count as usize {
@@ -81,7 +81,7 @@ fn known_attribute(id: u32) -> Answer {
 
 pub extern "C" fn cuStreamGetAttribute(handle: Handle, id: u32, value: Out<Value>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         known_attribute(id)?;
         let stream = &world.streams[&stream];
@@ -96,7 +96,7 @@ pub extern "C" fn cuStreamGetAttribute(handle: Handle, id: u32, value: Out<Value
 pub extern "C" fn cuStreamSetAttribute(handle: Handle, id: u32, value: In<Value>) -> u32 {
     answer(|| {
         let value = value.get()?;
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         known_attribute(id)?;
         world.streams.get_mut(&stream).ok_or(Fault::INVALID_HANDLE)?.attributes.insert(id, value);
@@ -106,7 +106,7 @@ pub extern "C" fn cuStreamSetAttribute(handle: Handle, id: u32, value: In<Value>
 
 pub extern "C" fn cuStreamCopyAttributes(to: Handle, from: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let (to, from) = (context::stream(&mut world, to)?, context::stream(&mut world, from)?);
         let all = world.streams[&from].attributes.clone();
         world.streams.get_mut(&to).ok_or(Fault::INVALID_HANDLE)?.attributes = all;

@@ -2,10 +2,10 @@
 
 use crate::driver::abi::{Out, answer};
 use crate::driver::context::{self, named};
+use crate::driver::driver_state::{Handle, driver_state, known};
 use crate::driver::fault::Fault;
 use crate::driver::stream::{Data, HostFunction, Stream, StreamCallback, Work};
 use crate::driver::task::{self, Task};
-use crate::driver::world::{Handle, known, world};
 use crate::driver::{capture, current, engine};
 
 /// As an H200 has it: 0 down to this.
@@ -21,7 +21,7 @@ pub extern "C" fn cuStreamCreateWithPriority(found: Out<Handle>, flags: u32, pri
         if flags & !Stream::NON_BLOCKING != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = world();
+        let mut world = driver_state();
         let context = current::require(&world)?;
         let (made, id) = (world.new_handle(), world.next_order());
         world.streams.insert(made, Stream::new(context, flags, priority.clamp(GREATEST_PRIORITY, 0), id));
@@ -35,7 +35,7 @@ pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
         if handle.0 <= 2 {
             return Err(Fault::INVALID_HANDLE);
         }
-        let mut world = world();
+        let mut world = driver_state();
         context::stream(&mut world, handle)?;
         capture::leave(&mut world, handle);
         if engine::is_idle(&world, handle) {
@@ -49,7 +49,7 @@ pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
 
 pub extern "C" fn cuStreamQuery(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         capture::forbid_stream(&mut world, stream)?;
         if engine::is_idle(&world, stream) { Ok(()) } else { Err(Fault::NOT_READY) }
@@ -58,7 +58,7 @@ pub extern "C" fn cuStreamQuery(handle: Handle) -> u32 {
 
 pub extern "C" fn cuStreamSynchronize(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         capture::forbid_stream(&mut world, stream)?;
         if handle.0 < 2 {
@@ -74,7 +74,7 @@ const EXTERNAL: u32 = 1;
 
 pub extern "C" fn cuStreamWaitEvent(handle: Handle, event: Handle, flags: u32) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         known(&world.events, event)?;
         match flags {
@@ -93,7 +93,7 @@ pub extern "C" fn cuStreamAddCallback(
 ) -> u32 {
     answer(|| {
         let function = function.filter(|_| flags == 0).ok_or(Fault::INVALID_VALUE)?;
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         capture::forbid_stream(&mut world, stream)?;
         engine::submit(world, stream, Work::Callback(function, handle, Data(data)))
@@ -103,7 +103,7 @@ pub extern "C" fn cuStreamAddCallback(
 pub extern "C" fn cuLaunchHostFunc(handle: Handle, function: Option<HostFunction>, data: *mut std::ffi::c_void) -> u32 {
     answer(|| {
         let function = function.ok_or(Fault::INVALID_VALUE)?;
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         task::put(world, stream, Task::Host(function, Data(data)), false)
     })
@@ -122,7 +122,7 @@ pub extern "C" fn cuLaunchHostFunc_v2(
 fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Stream) -> T) -> u32 {
     answer(|| {
         out.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         out.put(what(&world.streams[&stream]))
     })
@@ -156,7 +156,7 @@ pub extern "C" fn cuStreamGetGreenCtx(handle: Handle, green: Out<Handle>) -> u32
 
 pub extern "C" fn cuStreamGetDevice(handle: Handle, device: Out<i32>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         device.put(world.contexts[&named(&world, world.streams[&stream].context)?].device)
     })

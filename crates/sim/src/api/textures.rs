@@ -3,8 +3,8 @@
 
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::current;
+use crate::driver::driver_state::{Handle, Reference, driver_state, known, known_mut};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, Reference, known, known_mut, world};
 
 /// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUDA_RESOURCE_VIEW_DESC, as bytes.
 type Resource = [u64; 18];
@@ -25,7 +25,7 @@ fn create(found: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, vi
         if resource[0] as u32 > 3 || resource[1] == 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = world();
+        let mut world = driver_state();
         current::require(&world)?;
         found.check()?;
         let made = world.new_handle();
@@ -45,7 +45,7 @@ pub extern "C" fn cuTexObjectCreate(
 
 pub extern "C" fn cuTexObjectDestroy(object: Handle) -> u32 {
     answer(|| {
-        world().textures.remove(&object);
+        driver_state().textures.remove(&object);
         Ok(())
     })
 }
@@ -54,7 +54,7 @@ pub extern "C" fn cuTexObjectDestroy(object: Handle) -> u32 {
 fn told<T>(out: Out<T>, object: Handle, what: impl FnOnce(&Object) -> Option<T>) -> u32 {
     answer(|| {
         out.check()?;
-        let world = world();
+        let world = driver_state();
         out.put(world.textures.get(&object).and_then(what).ok_or(Fault::INVALID_VALUE)?)
     })
 }
@@ -86,7 +86,7 @@ pub extern "C" fn cuSurfObjectGetResourceDesc(out: Out<Resource>, object: Handle
 pub extern "C" fn cuTexRefCreate(found: Out<Handle>) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         let made = world.new_handle();
         world.references.insert(made, Reference::default());
         found.put(made)
@@ -94,15 +94,15 @@ pub extern "C" fn cuTexRefCreate(found: Out<Handle>) -> u32 {
 }
 
 pub extern "C" fn cuTexRefDestroy(reference: Handle) -> u32 {
-    answer(|| world().references.remove(&reference).map(drop).ok_or(Fault::INVALID_HANDLE))
+    answer(|| driver_state().references.remove(&reference).map(drop).ok_or(Fault::INVALID_HANDLE))
 }
 
 fn read(reference: Handle, what: impl FnOnce(&Reference) -> Answer) -> u32 {
-    answer(|| what(known(&world().references, reference)?))
+    answer(|| what(known(&driver_state().references, reference)?))
 }
 
 fn change(reference: Handle, what: impl FnOnce(&mut Reference)) -> u32 {
-    answer(|| known_mut(&mut world().references, reference).map(what))
+    answer(|| known_mut(&mut driver_state().references, reference).map(what))
 }
 
 pub extern "C" fn cuTexRefSetMipmapLevelBias(reference: Handle, bias: f32) -> u32 {

@@ -1,11 +1,11 @@
 //! User objects: data of the program that graphs keep alive.
 
 use crate::driver::abi::{Out, answer};
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::known_graph;
 use crate::driver::object::{self, Object};
 use crate::driver::stream::{Data, HostFunction};
-use crate::driver::world::{Handle, World, world};
 use std::ffi::c_void;
 
 /// The one flag, which has to be given: the end is not synchronised with anything.
@@ -21,7 +21,7 @@ pub extern "C" fn cuUserObjectCreate(
     answer(|| {
         found.check()?;
         let end = end.filter(|_| good(count) && flags == NO_DESTRUCTOR_SYNC).ok_or(Fault::INVALID_VALUE)?;
-        let mut world = world();
+        let mut world = driver_state();
         let made = world.new_handle();
         world.objects.insert(made, Object { data: Data(data), end, references: count });
         found.put(made)
@@ -32,9 +32,9 @@ fn good(count: u32) -> bool {
     (1..=i32::MAX as u32).contains(&count)
 }
 
-fn change(handle: Handle, count: u32, what: impl FnOnce(&mut World) -> Answer) -> u32 {
+fn change(handle: Handle, count: u32, what: impl FnOnce(&mut DriverState) -> Answer) -> u32 {
     let result = answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         if !good(count) || !world.objects.contains_key(&handle) {
             return Err(Fault::INVALID_VALUE);
         }
@@ -43,7 +43,7 @@ fn change(handle: Handle, count: u32, what: impl FnOnce(&mut World) -> Answer) -
     object::end_all(result)
 }
 
-fn more(world: &mut World, handle: Handle, count: u32) {
+fn more(world: &mut DriverState, handle: Handle, count: u32) {
     if let Some(found) = world.objects.get_mut(&handle) {
         found.references = found.references.saturating_add(count);
     }

@@ -2,13 +2,13 @@
 
 use crate::driver::abi::{In, answer};
 use crate::driver::context;
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::Answer;
 use crate::driver::shape::{Copy2D, Copy3D};
 use crate::driver::task::{self, Task};
-use crate::driver::world::{Handle, world};
 
 fn copy(what: Copy3D, stream: Option<Handle>) -> Answer {
-    let mut world = world();
+    let mut world = driver_state();
     let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
     task::put(world, order, Task::Copy(Box::new(what)), stream.is_none())
 }

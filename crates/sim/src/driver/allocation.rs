@@ -1,8 +1,8 @@
 //! Memory. Device memory is host memory at addresses of our choosing: a window for each device, far from where
 //! programs and their libraries live. The pages come when they are first touched.
 
+use super::driver_state::{DriverState, Handle};
 use super::fault::{Answer, Fault};
-use super::world::{Handle, World};
 use super::{config, current};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,14 +68,14 @@ impl Allocation {
 }
 
 /// A new allocation of the current context.
-pub fn allocate(world: &mut World, kind: Kind, size: u64) -> Answer<u64> {
+pub fn allocate(world: &mut DriverState, kind: Kind, size: u64) -> Answer<u64> {
     let context = current::require(world)?;
     let device = world.contexts[&context].device;
     allocate_for(world, Allocation { size, kind, device, context, id: 0, pool: Handle::NULL })
 }
 
 /// A new allocation with all that is known of it but address and id.
-pub fn allocate_for(world: &mut World, mut made: Allocation) -> Answer<u64> {
+pub fn allocate_for(world: &mut DriverState, mut made: Allocation) -> Answer<u64> {
     if made.size == 0 {
         return Err(Fault::INVALID_VALUE);
     }
@@ -100,7 +100,7 @@ pub fn allocate_for(world: &mut World, mut made: Allocation) -> Answer<u64> {
 }
 
 /// Memory of the program that becomes known to the driver.
-pub fn register(world: &mut World, address: u64, size: u64, flags: u32) -> Answer {
+pub fn register(world: &mut DriverState, address: u64, size: u64, flags: u32) -> Answer {
     let context = current::require(world)?;
     let device = world.contexts[&context].device;
     let end = address.checked_add(size).ok_or(Fault::INVALID_VALUE)?;
@@ -127,7 +127,7 @@ fn is_mapped(start: u64, end: u64) -> bool {
 }
 
 /// Forgets an allocation and gives its pages back.
-pub fn release(world: &mut World, address: u64) {
+pub fn release(world: &mut DriverState, address: u64) {
     world.ending.remove(&address);
     let Some(gone) = world.allocations.remove(&address) else { return };
     world.wishes.remove(&address);
@@ -148,23 +148,23 @@ pub fn release(world: &mut World, address: u64) {
 }
 
 /// The allocation that holds an address, and where it begins.
-pub fn find(world: &World, address: u64) -> Option<(u64, &Allocation)> {
+pub fn find(world: &DriverState, address: u64) -> Option<(u64, &Allocation)> {
     let (start, found) = world.allocations.range(..=address).next_back()?;
     (address - start < found.size).then_some((*start, found))
 }
 
 /// INVALID_VALUE unless `len` bytes from `address` lie in one allocation, or in mappings without a gap.
-pub fn require(world: &World, address: u64, len: u64) -> Answer {
+pub fn require(world: &DriverState, address: u64, len: u64) -> Answer {
     if len == 0 {
         return Ok(());
     }
-    if len > super::range::run_from(world, address) { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+    if len > super::address_space::run_from(world, address) { Err(Fault::INVALID_VALUE) } else { Ok(()) }
 }
 
 /// Where the next search for room begins, by device.
 static HINTS: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
 
-fn map_in_window(world: &World, device: i32, size: u64) -> Answer<u64> {
+fn map_in_window(world: &DriverState, device: i32, size: u64) -> Answer<u64> {
     let start = WINDOW + device as u64 * WINDOW_SIZE;
     let hint = HINTS.get(device as usize).ok_or(Fault::INVALID_DEVICE)?;
     let mut at = hint.load(Ordering::Relaxed).max(start + 0x200_0000);

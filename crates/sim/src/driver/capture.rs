@@ -2,10 +2,10 @@
 //! that are waited for, and must have come back to the first one when it ends.
 
 use super::current;
+use super::driver_state::{DriverState, Handle, known, known_mut};
 use super::fault::{Answer, Fault};
 use super::graph::{self, Edge};
 use super::task::Task;
-use super::world::{Handle, World, known, known_mut};
 
 /// Modes, as CUstreamCaptureMode numbers them.
 const GLOBAL: u32 = 0;
@@ -31,7 +31,7 @@ pub struct Place {
 }
 
 /// Begins a capture of a stream, into a graph of its own or into the program's, behind nodes of that.
-pub fn begin(world: &mut World, stream: Handle, mode: u32, into: Option<(Handle, Vec<Edge>)>) -> Answer {
+pub fn begin(world: &mut DriverState, stream: Handle, mode: u32, into: Option<(Handle, Vec<Edge>)>) -> Answer {
     if mode > RELAXED {
         return Err(Fault::INVALID_VALUE);
     }
@@ -62,7 +62,7 @@ pub fn begin(world: &mut World, stream: Handle, mode: u32, into: Option<(Handle,
 }
 
 /// Ends a capture where it began: the graph, or why there is none.
-pub fn end(world: &mut World, stream: Handle) -> Answer<Handle> {
+pub fn end(world: &mut DriverState, stream: Handle) -> Answer<Handle> {
     let place = known(&world.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
     let capture = world.captures.get(&place.capture).ok_or(Fault::ILLEGAL_STATE)?;
     if capture.stream != stream {
@@ -88,7 +88,7 @@ pub fn end(world: &mut World, stream: Handle) -> Answer<Handle> {
 }
 
 /// Nodes, and all that come before them.
-fn ancestors(world: &World, from: &[Edge]) -> Vec<Handle> {
+fn ancestors(world: &DriverState, from: &[Edge]) -> Vec<Handle> {
     let mut found: Vec<Handle> = Vec::new();
     let mut next: Vec<Handle> = from.iter().map(|e| e.from).collect();
     while let Some(node) = next.pop() {
@@ -101,7 +101,7 @@ fn ancestors(world: &World, from: &[Edge]) -> Vec<Handle> {
 }
 
 /// Streams and events are out of a capture.
-fn forget(world: &mut World, id: u64) {
+fn forget(world: &mut DriverState, id: u64) {
     world.captures.remove(&id);
     let of_it = |p: &Option<Place>| p.as_ref().is_some_and(|p| p.capture == id);
     world.streams.values_mut().filter(|s| of_it(&s.capture)).for_each(|s| s.capture = None);
@@ -109,13 +109,13 @@ fn forget(world: &mut World, id: u64) {
 }
 
 /// A graph that is gone takes its captures along.
-pub fn forget_graph(world: &mut World, graph: Handle) {
+pub fn forget_graph(world: &mut DriverState, graph: Handle) {
     let ids: Vec<u64> = world.captures.iter().filter(|(_, c)| c.graph == graph).map(|(id, _)| *id).collect();
     ids.into_iter().for_each(|id| forget(world, id));
 }
 
 /// Keeps a task of a captured stream; false: it is to be done.
-pub fn take(world: &mut World, stream: Handle, task: &Task, wait: bool) -> Answer<bool> {
+pub fn take(world: &mut DriverState, stream: Handle, task: &Task, wait: bool) -> Answer<bool> {
     let place = known(&world.streams, stream)?.capture.clone();
     if let (None, Task::Wait(event)) = (&place, task) {
         return join(world, stream, *event);
@@ -148,13 +148,13 @@ pub fn take(world: &mut World, stream: Handle, task: &Task, wait: bool) -> Answe
 }
 
 /// STREAM_CAPTURE_INVALIDATED for a capture that is of no use any more.
-fn require_whole(world: &World, place: &Place) -> Answer {
+fn require_whole(world: &DriverState, place: &Place) -> Answer {
     let whole = world.captures.get(&place.capture).is_some_and(|c| !c.broken);
     if whole { Ok(()) } else { Err(Fault::STREAM_CAPTURE_INVALIDATED) }
 }
 
 /// A task becomes a node, after which the next one of its stream comes.
-fn keep(world: &mut World, stream: Handle, place: Place, task: &Task) -> Answer {
+fn keep(world: &mut DriverState, stream: Handle, place: Place, task: &Task) -> Answer {
     task.check(world)?;
     let graph = world.captures.get(&place.capture).ok_or(Fault::STREAM_CAPTURE_INVALIDATED)?.graph;
     let after = vec![graph::add(world, graph, place.after, task.clone())?.into()];
@@ -163,21 +163,21 @@ fn keep(world: &mut World, stream: Handle, place: Place, task: &Task) -> Answer 
 }
 
 /// A record of an event or a wait for one that becomes a node; ILLEGAL_STATE for a stream that is not captured.
-pub fn keep_external(world: &mut World, stream: Handle, task: &Task) -> Answer {
+pub fn keep_external(world: &mut DriverState, stream: Handle, task: &Task) -> Answer {
     let place = known(&world.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
     require_whole(world, &place)?;
     keep(world, stream, place, task)
 }
 
 /// For what cannot be captured: INVALIDATED or UNSUPPORTED, after which the capture is of no use.
-pub fn refuse(world: &mut World, stream: Handle) -> Answer {
+pub fn refuse(world: &mut DriverState, stream: Handle) -> Answer {
     let Some(place) = known(&world.streams, stream)?.capture.clone() else { return Ok(()) };
     require_whole(world, &place)?;
     spoil(world, place.capture, Fault::STREAM_CAPTURE_UNSUPPORTED)
 }
 
 /// A stream that is not captured waits for an event: it joins the capture if the event is of one.
-fn join(world: &mut World, stream: Handle, event: Handle) -> Answer<bool> {
+fn join(world: &mut DriverState, stream: Handle, event: Handle) -> Answer<bool> {
     let Some(there) = known(&world.events, event)?.captured.clone() else {
         return implicit(world, stream, false).map(|()| false);
     };
@@ -193,7 +193,7 @@ fn join(world: &mut World, stream: Handle, event: Handle) -> Answer<bool> {
 }
 
 /// The legacy stream would wait for a captured stream of its context: that breaks the capture.
-fn implicit(world: &mut World, stream: Handle, _wait: bool) -> Answer {
+fn implicit(world: &mut DriverState, stream: Handle, _wait: bool) -> Answer {
     let found = known(&world.streams, stream)?;
     if world.captures.is_empty() || !found.legacy {
         return Ok(());
@@ -205,13 +205,13 @@ fn implicit(world: &mut World, stream: Handle, _wait: bool) -> Answer {
 }
 
 /// A capture of a context that the legacy stream of it would wait for.
-pub fn blocking_capture(world: &World, context: Handle) -> Option<u64> {
+pub fn blocking_capture(world: &DriverState, context: Handle) -> Option<u64> {
     let mut streams = world.streams.values().filter(|s| s.context == context && s.blocking());
     streams.find_map(|s| s.capture.as_ref()).map(|p| p.capture)
 }
 
 /// A capture is of no use any more.
-pub fn spoil<T>(world: &mut World, id: u64, fault: Fault) -> Answer<T> {
+pub fn spoil<T>(world: &mut DriverState, id: u64, fault: Fault) -> Answer<T> {
     if let Some(capture) = world.captures.get_mut(&id) {
         capture.broken = true;
     }
@@ -219,7 +219,7 @@ pub fn spoil<T>(world: &mut World, id: u64, fault: Fault) -> Answer<T> {
 }
 
 /// For calls that must not happen while this thread captures (or any, globally), unless all agreed to be relaxed.
-pub fn forbid(world: &mut World) -> Answer {
+pub fn forbid(world: &mut DriverState) -> Answer {
     if world.captures.is_empty() || current::capture_mode() == RELAXED {
         return Ok(());
     }
@@ -233,7 +233,7 @@ pub fn forbid(world: &mut World) -> Answer {
 }
 
 /// For calls that ask or wait for a stream: not while it is captured.
-pub fn forbid_stream(world: &mut World, stream: Handle) -> Answer {
+pub fn forbid_stream(world: &mut DriverState, stream: Handle) -> Answer {
     let found = known(&world.streams, stream)?;
     if let Some(place) = &found.capture {
         let id = place.capture;
@@ -244,7 +244,7 @@ pub fn forbid_stream(world: &mut World, stream: Handle) -> Answer {
 }
 
 /// A stream is destroyed: a capture that began there ends with it.
-pub fn leave(world: &mut World, stream: Handle) {
+pub fn leave(world: &mut DriverState, stream: Handle) {
     let Some(id) = world.streams.get(&stream).and_then(|s| s.capture.as_ref()).map(|p| p.capture) else { return };
     match world.captures.get(&id) {
         Some(capture) if capture.stream == stream => {

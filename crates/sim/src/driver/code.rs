@@ -2,8 +2,8 @@
 //! context that asked for something of it. Functions and kernels share one table, because a launch takes either.
 
 use super::allocation::{self, Allocation, Kind};
+use super::driver_state::{DriverState, Handle, known, known_mut};
 use super::fault::{Answer, Fault};
-use super::world::{Handle, World, known, known_mut};
 use super::{current, engine};
 use crate::image::{self, Image, Kernel};
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ pub fn image_in(path: &std::ffi::CStr) -> Answer<Arc<Image>> {
 }
 
 /// A module in the current context.
-pub fn load(world: &mut World, image: Arc<Image>) -> Answer<Handle> {
+pub fn load(world: &mut DriverState, image: Arc<Image>) -> Answer<Handle> {
     let context = current::require(world)?;
     let made = world.new_handle();
     let module = Module { context, image, functions: BTreeMap::new(), variables: BTreeMap::new() };
@@ -89,14 +89,14 @@ pub fn load(world: &mut World, image: Arc<Image>) -> Answer<Handle> {
     Ok(made)
 }
 
-pub fn load_library(world: &mut World, image: Arc<Image>) -> Handle {
+pub fn load_library(world: &mut DriverState, image: Arc<Image>) -> Handle {
     let made = world.new_handle();
     world.libraries.insert(made, Library { image, kernels: BTreeMap::new(), modules: BTreeMap::new() });
     made
 }
 
 /// Ends a module after the work of its context.
-pub fn unload(world: super::world::Guard, handle: Handle) -> Answer {
+pub fn unload(world: super::driver_state::Guard, handle: Handle) -> Answer {
     let context = known(&world.modules, handle)?.context;
     let mut world = engine::wait_for_context(world, context)?;
     let module = world.modules.remove(&handle).ok_or(Fault::INVALID_HANDLE)?;
@@ -108,13 +108,13 @@ pub fn unload(world: super::world::Guard, handle: Handle) -> Answer {
     Ok(())
 }
 
-pub fn unload_library(world: super::world::Guard, handle: Handle) -> Answer {
+pub fn unload_library(world: super::driver_state::Guard, handle: Handle) -> Answer {
     let modules: Vec<Handle> = known(&world.libraries, handle)?.modules.values().copied().collect();
     drop(world);
     for module in modules {
-        unload(super::world::world(), module)?;
+        unload(super::driver_state::driver_state(), module)?;
     }
-    let mut world = super::world::world();
+    let mut world = super::driver_state::driver_state();
     world.libraries.remove(&handle);
     world.functions.retain(|_, f| f.home != handle);
     Ok(())
@@ -125,7 +125,7 @@ fn place<T>(all: &[T], is_it: impl Fn(&T) -> bool) -> Answer<usize> {
 }
 
 /// The function of a module that is a kernel of its image.
-pub fn function_at(world: &mut World, handle: Handle, index: usize) -> Answer<Handle> {
+pub fn function_at(world: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
     let made = world.new_handle();
     let module = known_mut(&mut world.modules, handle)?;
     if let Some(found) = module.functions.get(&index) {
@@ -137,13 +137,13 @@ pub fn function_at(world: &mut World, handle: Handle, index: usize) -> Answer<Ha
     Ok(made)
 }
 
-pub fn function(world: &mut World, module: Handle, name: &str) -> Answer<Handle> {
+pub fn function(world: &mut DriverState, module: Handle, name: &str) -> Answer<Handle> {
     let index = place(&known(&world.modules, module)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
     function_at(world, module, index)
 }
 
 /// The same for a library; no context has a part in it.
-pub fn kernel_at(world: &mut World, handle: Handle, index: usize) -> Answer<Handle> {
+pub fn kernel_at(world: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
     let made = world.new_handle();
     let library = known_mut(&mut world.libraries, handle)?;
     if let Some(found) = library.kernels.get(&index) {
@@ -155,13 +155,13 @@ pub fn kernel_at(world: &mut World, handle: Handle, index: usize) -> Answer<Hand
     Ok(made)
 }
 
-pub fn kernel(world: &mut World, library: Handle, name: &str) -> Answer<Handle> {
+pub fn kernel(world: &mut DriverState, library: Handle, name: &str) -> Answer<Handle> {
     let index = place(&known(&world.libraries, library)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
     kernel_at(world, library, index)
 }
 
 /// A library's module in the current context.
-pub fn module_of(world: &mut World, handle: Handle) -> Answer<Handle> {
+pub fn module_of(world: &mut DriverState, handle: Handle) -> Answer<Handle> {
     let context = current::require(world)?;
     let library = known(&world.libraries, handle)?;
     if let Some(found) = library.modules.get(&context).filter(|m| world.modules.contains_key(m)) {
@@ -174,7 +174,7 @@ pub fn module_of(world: &mut World, handle: Handle) -> Answer<Handle> {
 }
 
 /// The function that a library's kernel is in the current context.
-pub fn function_of(world: &mut World, kernel: Handle) -> Answer<Handle> {
+pub fn function_of(world: &mut DriverState, kernel: Handle) -> Answer<Handle> {
     let found = known(&world.functions, kernel)?;
     let (library, index) = (found.home, found.index);
     let module = module_of(world, library)?;
@@ -182,7 +182,7 @@ pub fn function_of(world: &mut World, kernel: Handle) -> Answer<Handle> {
 }
 
 /// A variable's address and size; it gets its memory when it is first asked for.
-pub fn variable(world: &mut World, handle: Handle, name: &str) -> Answer<(u64, u64)> {
+pub fn variable(world: &mut DriverState, handle: Handle, name: &str) -> Answer<(u64, u64)> {
     let module = known(&world.modules, handle)?;
     let index = place(&module.image.variables, |v| v.name == name)?;
     let size = module.image.variables[index].size;

@@ -1,10 +1,10 @@
 //! Contexts, and the primary context of each device.
 
 use super::abi::of_the_program;
+use super::driver_state::{DriverState, Guard, Handle, driver_state, known};
 use super::engine;
 use super::fault::{Answer, Fault};
 use super::stream::Stream;
-use super::world::{Guard, Handle, World, known, world};
 use super::{allocation, config, current};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,13 +55,13 @@ pub fn device(ordinal: i32) -> Answer<i32> {
     if (0..config::config().devices).contains(&ordinal) { Ok(ordinal) } else { Err(Fault::INVALID_DEVICE) }
 }
 
-pub fn create(world: &mut World, device: i32, flags: u32) -> Handle {
+pub fn create(world: &mut DriverState, device: i32, flags: u32) -> Handle {
     let handle = world.new_handle();
     create_as(world, handle, device, flags, false);
     handle
 }
 
-fn create_as(world: &mut World, handle: Handle, device: i32, flags: u32, primary: bool) {
+fn create_as(world: &mut DriverState, handle: Handle, device: i32, flags: u32, primary: bool) {
     let legacy = world.new_handle();
     let id = world.next_order();
     world.streams.insert(legacy, Stream::new(handle, 0, 0, id).legacy());
@@ -83,7 +83,7 @@ fn create_as(world: &mut World, handle: Handle, device: i32, flags: u32, primary
 
 /// The primary context, made if there is none.
 pub fn retain_primary(device: i32) -> Handle {
-    let mut world = world();
+    let mut world = driver_state();
     let primary = world.primary.entry(device).or_default();
     let (flags, known, active) = (primary.flags, primary.handle, primary.active());
     let handle = known.unwrap_or_else(|| world.new_handle());
@@ -98,7 +98,7 @@ pub fn retain_primary(device: i32) -> Handle {
 
 /// One retain less; at none, or with `all`, the context ends.
 pub fn release_primary(device: i32, all: bool) -> Answer {
-    let mut world = world();
+    let mut world = driver_state();
     let primary = world.primary.entry(device).or_default();
     let Some(context) = primary.active() else {
         return if all { Ok(()) } else { Err(Fault::INVALID_CONTEXT) };
@@ -124,7 +124,7 @@ pub fn end(world: Guard, handle: Handle) -> Answer {
             of_the_program(|| destructor(handle, key, stored.value))?;
         }
     }
-    let mut world = self::world();
+    let mut world = self::driver_state();
     current::one_ends();
     world.contexts.remove(&handle);
     world.streams.retain(|_, s| s.context != handle);
@@ -143,7 +143,7 @@ pub fn end(world: Guard, handle: Handle) -> Answer {
 }
 
 /// What a stream handle means in the current context.
-pub fn stream(world: &mut World, given: Handle) -> Answer<Handle> {
+pub fn stream(world: &mut DriverState, given: Handle) -> Answer<Handle> {
     if given.0 > 2 {
         return known(&world.streams, given)
             .and_then(|s| if s.closed { Err(Fault::INVALID_HANDLE) } else { Ok(given) });
@@ -164,7 +164,7 @@ pub fn stream(world: &mut World, given: Handle) -> Answer<Handle> {
 }
 
 /// A context that the caller named; NULL means the current one.
-pub fn named(world: &World, given: Handle) -> Answer<Handle> {
+pub fn named(world: &DriverState, given: Handle) -> Answer<Handle> {
     match given {
         Handle::NULL => current::require(world),
         given if world.contexts.contains_key(&given) => Ok(given),

@@ -1,9 +1,9 @@
 //! Copies and sets of lines, planes and volumes; the one place that touches a program's bytes.
 
 use super::allocation;
+use super::driver_state::DriverState;
 use super::fault::{Answer, Fault};
 use super::shape::{Copy3D, Set};
-use super::world::World;
 
 /// Whether a side has to be memory that the driver knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ pub struct Extent {
 pub type Run = Box<dyn FnOnce() + Send>;
 
 impl End {
-    fn require(&self, world: &World, extent: Extent) -> Answer {
+    fn require(&self, world: &DriverState, extent: Extent) -> Answer {
         let last = self
             .plane
             .checked_mul(extent.depth - 1)
@@ -55,7 +55,7 @@ impl End {
     }
 
     /// Memory that the driver does not know: such copies are over when the call is.
-    fn pageable(&self, world: &World) -> bool {
+    fn pageable(&self, world: &DriverState) -> bool {
         self.side != Side::Device && allocation::find(world, self.start).is_none()
     }
 }
@@ -67,12 +67,12 @@ impl Extent {
 }
 
 /// Whether a copy has to be over when its call is.
-pub fn has_to_wait(world: &World, what: &Copy3D) -> bool {
+pub fn has_to_wait(world: &DriverState, what: &Copy3D) -> bool {
     what.ends(world).is_ok_and(|(to, from)| to.pageable(world) || from.pageable(world))
 }
 
 /// Checks a copy; nothing is left to do if it is empty.
-pub fn copy(world: &World, what: &Copy3D) -> Answer<Option<Run>> {
+pub fn copy(world: &DriverState, what: &Copy3D) -> Answer<Option<Run>> {
     let extent = what.extent();
     if extent.is_empty() {
         return Ok(None);
@@ -91,7 +91,7 @@ pub fn copy(world: &World, what: &Copy3D) -> Answer<Option<Run>> {
 }
 
 /// Checks a set of rows.
-pub fn set(world: &World, what: &Set) -> Answer<Option<Run>> {
+pub fn set(world: &DriverState, what: &Set) -> Answer<Option<Run>> {
     let Set { value, element, width, height, .. } = *what;
     if !matches!(element, 1 | 2 | 4) {
         return Err(Fault::INVALID_VALUE);

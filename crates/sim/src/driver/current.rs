@@ -1,8 +1,8 @@
 //! The calling thread's stack of contexts. Plain words without a destructor, so that a call from another
 //! library's thread-exit code still finds it, and so that a thread does not pin this library.
 
+use super::driver_state::{DriverState, Handle, driver_state};
 use super::fault::{Answer, Fault};
-use super::world::{Handle, World, world};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,7 +68,7 @@ pub fn pop() -> Handle {
 }
 
 /// The current context, which must be there and alive.
-pub fn require(world: &World) -> Answer<Handle> {
+pub fn require(world: &DriverState) -> Answer<Handle> {
     match get() {
         Handle::NULL => Err(Fault::INVALID_CONTEXT),
         context if world.contexts.contains_key(&context) => Ok(context),
@@ -111,7 +111,7 @@ pub fn fixed(context: Handle) -> Option<Fixed> {
 }
 
 fn ask(context: Handle) -> Option<Fixed> {
-    let world = world();
+    let world = driver_state();
     let known = world.contexts.get(&context).map(|c| Fixed { device: c.device, id: c.id })?;
     STACK.with(|s| s.asked.set((context.0, ENDED.load(Ordering::Acquire), known)));
     Some(known)

@@ -1,9 +1,9 @@
 //! Order. An operation runs at once, on the caller's thread, if nothing is before it; else it queues, and the
 //! driver's own thread runs it in its turn. Host functions always run on that thread. It is made when first needed.
 
+use super::driver_state::{CHANGED, DriverState, Guard, Handle, driver_state, known};
 use super::fault::{Answer, Fault};
 use super::stream::{Operation, Stream, Work};
-use super::world::{CHANGED, Guard, Handle, World, known, world};
 use super::{config, current, lifecycle};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,7 @@ pub fn run(mut world: Guard, stream: Handle, work: Work) -> Answer {
         return Err(Fault::NOT_PERMITTED);
     }
     submit(world, stream, work)?;
-    wait_for_stream(self::world(), stream).map(drop)
+    wait_for_stream(self::driver_state(), stream).map(drop)
 }
 
 /// Waits for all that is in a stream by now.
@@ -79,7 +79,7 @@ pub fn wait_for_blocking(mut world: Guard, context: Handle) -> Answer<Guard> {
 }
 
 /// Waits; the driver's own thread may not, since nobody else would get on with the work.
-pub fn wait(mut world: Guard, done: impl Fn(&World) -> bool) -> Answer<Guard> {
+pub fn wait(mut world: Guard, done: impl Fn(&DriverState) -> bool) -> Answer<Guard> {
     while !done(&world) {
         if current::is_driver_thread() {
             return Err(Fault::NOT_PERMITTED);
@@ -90,18 +90,18 @@ pub fn wait(mut world: Guard, done: impl Fn(&World) -> bool) -> Answer<Guard> {
 }
 
 /// Whether a stream has nothing to do.
-pub fn is_idle(world: &World, stream: Handle) -> bool {
+pub fn is_idle(world: &DriverState, stream: Handle) -> bool {
     world.streams.get(&stream).is_none_or(|s| s.queue.is_empty())
 }
 
 /// Whether an operation would be done at once.
-fn is_next(world: &World, stream: Handle, order: u64, work: &Work) -> Answer<bool> {
+fn is_next(world: &DriverState, stream: Handle, order: u64, work: &Work) -> Answer<bool> {
     let stream = known(&world.streams, stream)?;
     Ok(stream.queue.is_empty() && !is_behind(world, stream, order) && is_ready(world, work))
 }
 
 /// The legacy stream is behind all earlier work of its context's blocking streams, and they are behind its.
-fn is_behind(world: &World, stream: &Stream, order: u64) -> bool {
+fn is_behind(world: &DriverState, stream: &Stream, order: u64) -> bool {
     let earlier = |other: &Stream| other.queue.front().is_some_and(|o| o.order < order);
     let mut others = world.streams.values().filter(|other| other.context == stream.context);
     match stream.legacy {
@@ -110,7 +110,7 @@ fn is_behind(world: &World, stream: &Stream, order: u64) -> bool {
     }
 }
 
-fn is_ready(world: &World, work: &Work) -> bool {
+fn is_ready(world: &DriverState, work: &Work) -> bool {
     match work {
         Work::Wait(event, which) => world.events.get(event).is_none_or(|e| e.done >= *which),
         Work::Until(holds) => holds(),
@@ -119,7 +119,7 @@ fn is_ready(world: &World, work: &Work) -> bool {
     }
 }
 
-fn record(world: &mut World, event: Handle, which: u64) {
+fn record(world: &mut DriverState, event: Handle, which: u64) {
     if let Some(event) = world.events.get_mut(&event) {
         event.done = event.done.max(which);
         event.time = Some(Instant::now());
@@ -130,7 +130,7 @@ fn record(world: &mut World, event: Handle, which: u64) {
 /// The driver thread: for ever, but in a child that the program's code on it has forked.
 fn serve() {
     current::become_driver_thread();
-    let mut world = world();
+    let mut world = driver_state();
     loop {
         let next = world.streams.iter().find_map(|(handle, s)| {
             let first = s.queue.front()?;
@@ -152,14 +152,14 @@ fn serve() {
             Work::Ours(run) => run(),
             Work::Host(function, data) => function(data.0),
             Work::Callback(function, stream, data) => function(stream, 0, data.0),
-            Work::Record(event, which) => record(&mut self::world(), event, which),
+            Work::Record(event, which) => record(&mut self::driver_state(), event, which),
             Work::Wait(..) | Work::Until(_) | Work::Running => {}
         }
         if lifecycle::require_started().is_err() {
             // The program's code has forked, and this is the child's only thread, with nothing left to do.
             return;
         }
-        world = self::world();
+        world = self::driver_state();
         if let Some(stream) = world.streams.get_mut(&handle) {
             stream.queue.pop_front();
             if stream.closed && stream.queue.is_empty() {

@@ -1,10 +1,10 @@
 //! Graphs: nodes in an order that the program says; and what becomes of one when it is made ready to launch.
 
+use super::driver_state::{DriverState, Handle, known, known_mut};
 use super::fault::{Answer, Fault};
 use super::stream::Work;
 use super::task::Task;
-use super::world::{Handle, World, known, known_mut};
-use super::{capture, ends};
+use super::{capture, destroy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub struct Executable {
     pub id: u32,
 }
 
-pub fn create(world: &mut World) -> Handle {
+pub fn create(world: &mut DriverState) -> Handle {
     let made = world.new_handle();
     let id = world.next_order() as u32;
     world.graphs.insert(made, Graph { id, ..Graph::default() });
@@ -74,7 +74,7 @@ pub fn create(world: &mut World) -> Handle {
 }
 
 /// A new node behind others of the same graph.
-pub fn add(world: &mut World, graph: Handle, after: Vec<Edge>, task: Task) -> Answer<Handle> {
+pub fn add(world: &mut DriverState, graph: Handle, after: Vec<Edge>, task: Task) -> Answer<Handle> {
     known_graph(world, graph)?;
     if after.iter().enumerate().any(|(n, e)| after[..n].iter().any(|other| other.from == e.from)) {
         return Err(Fault::INVALID_VALUE);
@@ -92,17 +92,17 @@ pub fn add(world: &mut World, graph: Handle, after: Vec<Edge>, task: Task) -> An
 }
 
 /// INVALID_VALUE for a graph that is not there.
-pub fn known_graph(world: &World, graph: Handle) -> Answer<&Graph> {
+pub fn known_graph(world: &DriverState, graph: Handle) -> Answer<&Graph> {
     world.graphs.get(&graph).ok_or(Fault::INVALID_VALUE)
 }
 
 /// INVALID_VALUE for a node that is not there.
-pub fn known_node(world: &World, node: Handle) -> Answer<&Node> {
+pub fn known_node(world: &DriverState, node: Handle) -> Answer<&Node> {
     world.nodes.get(&node).ok_or(Fault::INVALID_VALUE)
 }
 
 /// The nodes of a graph, each behind those that it comes after; INVALID_VALUE for a circle.
-pub fn in_order(world: &World, graph: Handle) -> Answer<Vec<Handle>> {
+pub fn in_order(world: &DriverState, graph: Handle) -> Answer<Vec<Handle>> {
     let mut left: Vec<Handle> = known_graph(world, graph)?.nodes.clone();
     let mut order: Vec<Handle> = Vec::with_capacity(left.len());
     while !left.is_empty() {
@@ -118,7 +118,7 @@ pub fn in_order(world: &World, graph: Handle) -> Answer<Vec<Handle>> {
 }
 
 /// A copy of a graph, its nodes and what belongs to them.
-pub fn duplicate(world: &mut World, graph: Handle) -> Answer<Handle> {
+pub fn duplicate(world: &mut DriverState, graph: Handle) -> Answer<Handle> {
     let order = in_order(world, graph)?;
     if order.iter().any(|n| matches!(world.nodes[n].task, Task::Allocate(..) | Task::Free(_))) {
         return Err(Fault::NOT_SUPPORTED);
@@ -141,13 +141,13 @@ pub fn duplicate(world: &mut World, graph: Handle) -> Answer<Handle> {
 }
 
 /// The task of a node that owns a copy of a graph.
-pub fn owned_copy(world: &mut World, graph: Handle) -> Answer<Task> {
+pub fn owned_copy(world: &mut DriverState, graph: Handle) -> Answer<Task> {
     let copy = duplicate(world, graph)?;
     known_mut(&mut world.graphs, copy)?.owned = true;
     Ok(Task::Child(copy, Arc::default()))
 }
 
-pub fn remove_node(world: &mut World, node: Handle) -> Answer {
+pub fn remove_node(world: &mut DriverState, node: Handle) -> Answer {
     let gone = world.nodes.remove(&node).ok_or(Fault::INVALID_VALUE)?;
     if let Some(graph) = world.graphs.get_mut(&gone.graph) {
         graph.nodes.retain(|n| *n != node);
@@ -161,7 +161,7 @@ pub fn remove_node(world: &mut World, node: Handle) -> Answer {
 }
 
 /// What a task owned goes with it.
-fn forget(world: &mut World, task: &Task) {
+fn forget(world: &mut DriverState, task: &Task) {
     match task {
         Task::Child(graph, _) => {
             let _ = destroy(world, *graph);
@@ -169,12 +169,12 @@ fn forget(world: &mut World, task: &Task) {
         Task::Conditional(bodies) => bodies.iter().for_each(|g| {
             let _ = destroy(world, *g);
         }),
-        Task::Allocate(address, _) => ends::let_go(world, &[*address]),
+        Task::Allocate(address, _) => destroy::let_go(world, &[*address]),
         _ => {}
     }
 }
 
-pub fn destroy(world: &mut World, graph: Handle) -> Answer {
+pub fn destroy(world: &mut DriverState, graph: Handle) -> Answer {
     let gone = world.graphs.remove(&graph).ok_or(Fault::INVALID_VALUE)?;
     for node in gone.nodes {
         if let Some(node) = world.nodes.remove(&node) {
@@ -189,7 +189,7 @@ pub fn destroy(world: &mut World, graph: Handle) -> Answer {
 }
 
 impl Parts {
-    pub fn of(world: &World, graph: Handle) -> Answer<Self> {
+    pub fn of(world: &DriverState, graph: Handle) -> Answer<Self> {
         let order = in_order(world, graph)?;
         let mut parts = Vec::with_capacity(order.len());
         for handle in &order {
@@ -207,7 +207,7 @@ impl Parts {
     }
 
     /// The operations of one launch, in order.
-    pub fn works(&self, world: &mut World) -> Answer<Vec<Work>> {
+    pub fn works(&self, world: &mut DriverState) -> Answer<Vec<Work>> {
         let mut works = Vec::new();
         // what a launch frees is seen to where it is put into its stream
         for part in self.0.iter().filter(|p| p.enabled && !matches!(p.task, Task::Free(_))) {

@@ -2,6 +2,7 @@
 //! C signature; those stand in `api/`.
 
 pub mod abi;
+pub mod address_space;
 pub mod allocation;
 pub mod capture;
 pub mod code;
@@ -9,16 +10,15 @@ pub mod config;
 pub mod context;
 pub mod copy;
 pub mod current;
-pub mod ends;
+pub mod destroy;
+pub mod driver_state;
 pub mod engine;
 pub mod fault;
 pub mod graph;
 pub mod lifecycle;
 pub mod object;
 pub mod pool;
-pub mod range;
 pub mod shape;
 pub mod stream;
 pub mod task;
 pub mod value;
-pub mod world;

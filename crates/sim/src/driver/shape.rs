@@ -1,8 +1,8 @@
 //! What a copy of a line, plane or volume says, as programs write it down; and where its ends are then.
 
 use super::copy::{End, Extent, Side};
+use super::driver_state::{DriverState, Handle, known};
 use super::fault::{Answer, Fault};
-use super::world::{Handle, World, known};
 
 /// One end of CUDA_MEMCPY2D.
 #[repr(C)]
@@ -84,7 +84,7 @@ fn name(kind: u32) -> &'static str {
 
 impl Plane3D {
     /// Its kind; for an address of any kind, which one it is.
-    fn place(&self, world: &World) -> u32 {
+    fn place(&self, world: &DriverState) -> u32 {
         match self.kind {
             ANY if super::allocation::find(world, self.device).is_some_and(|(_, a)| a.on_device()) => DEVICE,
             ANY => HOST,
@@ -116,7 +116,7 @@ impl Plane3D {
         Plane3D { kind: ANY, device: start, pitch, rows, ..Plane3D::default() }
     }
 
-    fn end(&self, world: &World, extent: Extent) -> Answer<End> {
+    fn end(&self, world: &DriverState, extent: Extent) -> Answer<End> {
         let (side, base, pitch, rows) = match self.kind {
             HOST => (Side::Host, self.host, self.pitch, self.rows),
             DEVICE => (Side::Device, self.device, self.pitch, self.rows),
@@ -154,7 +154,7 @@ impl Copy3D {
     }
 
     /// Where it comes from and goes to, in letters: host, device, array.
-    pub fn way(&self, world: &World) -> String {
+    pub fn way(&self, world: &DriverState) -> String {
         let [from, to] = [self.from, self.to].map(|p| match p.place(world) {
             ARRAY => 'A',
             HOST => 'H',
@@ -168,7 +168,7 @@ impl Copy3D {
     }
 
     /// Of both ends: the kind as it was given and the one that it is, array, host and device address, and the place.
-    pub fn sides(&self, world: &World) -> [(&'static str, &'static str, [u64; 3], [u64; 6]); 2] {
+    pub fn sides(&self, world: &DriverState) -> [(&'static str, &'static str, [u64; 3], [u64; 6]); 2] {
         [self.from, self.to].map(|p| {
             let [x, y, z] = p.at;
             (name(p.kind), name(p.place(world)), [p.array.0, p.host, p.device], [x, y, z, p.pitch, p.rows, p.level])
@@ -176,7 +176,7 @@ impl Copy3D {
     }
 
     /// Where it goes to and comes from.
-    pub fn ends(&self, world: &World) -> Answer<(End, End)> {
+    pub fn ends(&self, world: &DriverState) -> Answer<(End, End)> {
         Ok((self.to.end(world, self.extent())?, self.from.end(world, self.extent())?))
     }
 }

@@ -1,7 +1,7 @@
 //! Streams and events as data; `engine.rs` moves them.
 
 use super::capture::Place;
-use super::world::Handle;
+use super::driver_state::Handle;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_void;
 use std::time::Instant;

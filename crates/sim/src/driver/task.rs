@@ -2,13 +2,13 @@
 //! graph and done each time the graph is launched.
 
 use super::copy::{self, Run};
+use super::driver_state::{DriverState, Guard, Handle, known_mut};
 use super::fault::Answer;
 use super::graph::Parts;
 use super::shape::{Copy3D, Set};
 use super::stream::{Data, HostFunction, Work};
 use super::value::Operation;
-use super::world::{Guard, Handle, World, known_mut};
-use super::{capture, ends, engine};
+use super::{capture, destroy, engine};
 use std::sync::Arc;
 
 /// A launch as it is kept: who, how large, with which arguments.
@@ -69,22 +69,22 @@ impl Task {
     }
 
     /// Whether it could be done now; for what is kept for later.
-    pub fn check(&self, world: &World) -> Answer {
+    pub fn check(&self, world: &DriverState) -> Answer {
         match self {
             Task::Copy(what) => copy::copy(world, what).map(drop),
             Task::Set(what) => copy::set(world, what).map(drop),
-            Task::Wait(event) | Task::Record(event) => super::world::known(&world.events, *event).map(drop),
+            Task::Wait(event) | Task::Record(event) => super::driver_state::known(&world.events, *event).map(drop),
             _ => Ok(()),
         }
     }
 
     /// Whether a copy or a set stays in its memory; for a node that is told to do something else.
-    pub fn check_range(&self, world: &World) -> Answer {
+    pub fn check_range(&self, world: &DriverState) -> Answer {
         if matches!(self, Task::Copy(_) | Task::Set(_)) { self.check(world) } else { Ok(()) }
     }
 
     /// The operations of a stream that it is.
-    pub fn works(&self, world: &mut World) -> Answer<Vec<Work>> {
+    pub fn works(&self, world: &mut DriverState) -> Answer<Vec<Work>> {
         let ours = |run: Option<Run>| Ok(run.map(Work::Ours).into_iter().collect());
         match self {
             Task::Kernel(_) => Ok(vec![Work::Ours(Box::new(|| {}))]),
@@ -93,7 +93,9 @@ impl Task {
             Task::Host(function, data) => Ok(vec![Work::Host(*function, *data)]),
             Task::Child(_, parts) => parts.works(world),
             Task::Empty | Task::Allocate(..) | Task::Conditional(..) => Ok(Vec::new()),
-            Task::Wait(event) => Ok(vec![Work::Wait(*event, super::world::known(&world.events, *event)?.recorded)]),
+            Task::Wait(event) => {
+                Ok(vec![Work::Wait(*event, super::driver_state::known(&world.events, *event)?.recorded)])
+            }
             Task::Record(handle) => {
                 let event = known_mut(&mut world.events, *handle)?;
                 event.recorded += 1;
@@ -102,7 +104,7 @@ impl Task {
             }
             Task::Free(address) => {
                 let address = *address;
-                Ok(vec![Work::Ours(Box::new(move || ends::finish_in_turn(address)))])
+                Ok(vec![Work::Ours(Box::new(move || destroy::finish_in_turn(address)))])
             }
             Task::Values(operations) => Ok(operations.iter().map(Operation::work).collect()),
         }
@@ -112,7 +114,8 @@ impl Task {
 /// A launch keeps the memory of its graph until it is over, even if the program destroys graph and executable before:
 /// the last of its operations lets go of it.
 fn let_go(held: Vec<u64>) -> Option<Work> {
-    (!held.is_empty()).then(|| Work::Ours(Box::new(move || ends::let_go(&mut super::world::world(), &held))))
+    (!held.is_empty())
+        .then(|| Work::Ours(Box::new(move || destroy::let_go(&mut super::driver_state::driver_state(), &held))))
 }
 
 /// Does a task in a stream's order, or keeps it if the stream is captured. `wait` for the calls that are over when the
@@ -122,7 +125,7 @@ pub fn put(mut world: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
         return Ok(());
     }
     let wait = wait || matches!(&task, Task::Copy(what) if copy::has_to_wait(&world, what));
-    let memory = if let Task::Child(_, parts) = &task { Some(ends::Change::of(&world, parts)?) } else { None };
+    let memory = if let Task::Child(_, parts) = &task { Some(destroy::Change::of(&world, parts)?) } else { None };
     let mut works = task.works(&mut world)?;
     works.extend(memory.and_then(|change| let_go(change.make(&mut world))));
     match (works.len(), wait) {

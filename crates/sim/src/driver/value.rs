@@ -1,9 +1,9 @@
 //! Words of memory that a stream writes or waits for.
 
 use super::allocation;
+use super::driver_state::DriverState;
 use super::fault::{Answer, Fault};
 use super::stream::Work;
-use super::world::World;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A word of memory known to the driver.
@@ -13,18 +13,18 @@ pub enum Word {
     Whole(&'static AtomicU64),
 }
 
-fn check(world: &World, address: u64, size: u64) -> Answer {
+fn check(world: &DriverState, address: u64, size: u64) -> Answer {
     if address.is_multiple_of(size) { allocation::require(world, address, size) } else { Err(Fault::INVALID_VALUE) }
 }
 
 impl Word {
-    pub fn half(world: &World, address: u64) -> Answer<Self> {
+    pub fn half(world: &DriverState, address: u64) -> Answer<Self> {
         check(world, address, 4)?;
         // SAFETY: aligned and in an allocation; a program that frees what a stream still uses breaks the rules.
         Ok(Word::Half(unsafe { AtomicU32::from_ptr(address as *mut u32) }))
     }
 
-    pub fn whole(world: &World, address: u64) -> Answer<Self> {
+    pub fn whole(world: &DriverState, address: u64) -> Answer<Self> {
         check(world, address, 8)?;
         // SAFETY: as in `half`.
         Ok(Word::Whole(unsafe { AtomicU64::from_ptr(address as *mut u64) }))

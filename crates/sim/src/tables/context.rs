@@ -4,8 +4,8 @@ use super::Table;
 use crate::driver::abi::{Out, answer};
 use crate::driver::context::{Destructor, Stored};
 use crate::driver::current;
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::Fault;
-use crate::driver::world::{Handle, world};
 
 pub static CURRENT: Table<3> = Table::sized().with(1, set as *const ()).with(2, get as *const ());
 
@@ -30,7 +30,7 @@ fn context(handle: Handle) -> Handle {
 
 extern "C" fn put(handle: Handle, key: u64, value: u64, destructor: Option<Destructor>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let context = world.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         context.storage.insert(key, Stored { value, destructor });
         Ok(())
@@ -39,7 +39,7 @@ extern "C" fn put(handle: Handle, key: u64, value: u64, destructor: Option<Destr
 
 extern "C" fn delete(handle: Handle, key: u64) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let context = world.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         context.storage.remove(&key).map(drop).ok_or(Fault::INVALID_HANDLE)
     })
@@ -47,7 +47,7 @@ extern "C" fn delete(handle: Handle, key: u64) -> u32 {
 
 extern "C" fn take(value: Out<u64>, handle: Handle, key: u64) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let context = world.contexts.get(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         value.put(context.storage.get(&key).ok_or(Fault::INVALID_HANDLE)?.value)
     })

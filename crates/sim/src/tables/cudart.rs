@@ -4,7 +4,7 @@ use super::Table;
 use crate::driver::abi::{Out, answer};
 use crate::driver::code;
 use crate::driver::context::{self, device};
-use crate::driver::world::{Handle, world};
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::keyed_answer;
 
 pub static CUDART: Table<13> = Table::sized()
@@ -23,7 +23,7 @@ extern "C" fn nothing() -> u32 {
 
 /// From the wrapper that the compiler put into the program.
 extern "C" fn module(found: Out<Handle>, wrapper: u64) -> u32 {
-    answer(|| found.check()?.put(code::load(&mut world(), code::image_at(wrapper)?)?))
+    answer(|| found.check()?.put(code::load(&mut driver_state(), code::image_at(wrapper)?)?))
 }
 
 extern "C" fn module_with_options(found: Out<Handle>, wrapper: u64, _names: u64, _values: u64, _count: u32) -> u32 {

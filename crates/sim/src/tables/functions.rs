@@ -2,8 +2,8 @@
 
 use super::Table;
 use crate::driver::code;
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::lifecycle;
-use crate::driver::world::{Handle, world};
 use std::ffi::c_void;
 
 /// 6e163fbe-b958-444d-835c-e182aff1991e, as it stands in memory.
@@ -22,7 +22,7 @@ extern "C" fn each(_context: Handle, module: Handle, visit: Option<Visit>, data:
         return 0;
     }
     let found: Vec<Handle> = {
-        let mut world = world();
+        let mut world = driver_state();
         let count = world.modules.get(&module).map_or(0, |m| m.image.kernels.len());
         (0..count).filter_map(|index| code::function_at(&mut world, module, index).ok()).collect()
     };

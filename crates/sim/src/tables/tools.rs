@@ -5,8 +5,8 @@ use super::Table;
 use crate::driver::abi::{Out, answer};
 use crate::driver::context;
 use crate::driver::current;
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::Fault;
-use crate::driver::world::{Handle, world};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
@@ -46,7 +46,7 @@ extern "C" fn state_flags(array: Out<*const AtomicU32>, count: Out<usize>) -> u3
 
 extern "C" fn stream_id(_context: Handle, stream: Handle, id: Out<u64>) -> u32 {
     answer(|| {
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, stream)?;
         id.put(world.streams[&stream].id)
     })

@@ -71,11 +71,11 @@ fn found(folder: &Path) -> (u64, u64, usize) {
 
 struct Nothing;
 
-impl cutap_trace::Calls for Nothing {
+impl cutap_trace::CallSink for Nothing {
     fn enter(&mut self, _: u32, _: &std::sync::Arc<cutap_trace::Function>) -> u32 {
         0
     }
-    fn exit(&mut self, _: &cutap_trace::Done<'_>) {}
+    fn exit(&mut self, _: &cutap_trace::FinishedCall<'_>) {}
     fn belongs(&mut self, _: &std::sync::Arc<cutap_trace::Function>, _: &std::sync::Arc<cutap_trace::Instance>) {}
 }
 

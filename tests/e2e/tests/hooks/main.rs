@@ -1,12 +1,12 @@
 //! Hook libraries of `tests/programs/hooks`, in C, C++ and Rust, on functions of the driver and of runtimes.
 
-mod around;
 mod building;
+mod effective_args;
 mod exported;
+mod hook_reentrancy;
 mod kernels;
-mod made;
+mod leaks_with_hooks;
 mod names;
-mod passed;
 #[allow(dead_code, reason = "shared with the tests of runtimes")]
 #[path = "../runtimes/real.rs"]
 mod real;

@@ -1,8 +1,7 @@
 //! NVIDIA's real runtimes under cutap, linked in and shared, on the simulated driver: every runtime call by name, once, with its
 //! instance; the program and a profiler undisturbed.
 
-mod asked;
-mod every;
+mod all_functions;
 mod export;
 mod filtered;
 mod forum;
@@ -10,11 +9,12 @@ mod handler;
 mod instructions;
 mod launches;
 mod layered;
-mod quiet;
 mod real;
 mod report;
+mod self_induced_calls;
 mod stacks;
 mod stepped;
+mod suppressed_callbacks;
 mod switched;
 mod threads;
 mod toolkit;

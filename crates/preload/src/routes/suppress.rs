@@ -7,10 +7,10 @@
 //! listed; and the driver's calls tell even those: when the runtime makes one and no call is open, all is reported again.
 
 use super::callbacks::CallbackRecord;
+use super::discover::name_of;
 use super::instances::{ALL, Function, Instance};
-use super::introduced::name_of;
 use crate::slots;
-use crate::thread::block::Block;
+use crate::thread::block::ThreadState;
 use crate::thread::counts;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 
@@ -81,7 +81,7 @@ pub fn another_way(f: &Function) {
 
 /// A report while calls are only counted: have all that this thread had come through the slot, where they are counted too?
 #[cold]
-pub fn counted(i: &Instance, id: usize, f: &Function, b: &Block, slot: u32, r: &CallbackRecord) {
+pub fn counted(i: &Instance, id: usize, f: &Function, b: &ThreadState, slot: u32, r: &CallbackRecord) {
     let given = slots::find(i.object.load(Relaxed), name_of(i, id as u32, r)).map_or(0, |twin| counts::value(b, twin));
     match counts::value(b, slot) {
         reported if given < reported => another_way(f),

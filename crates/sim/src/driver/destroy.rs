@@ -4,10 +4,10 @@
 //! a graph, an executable or a launch under way may need them.
 
 use super::allocation::{self, Allocation, Kind};
+use super::driver_state::{DriverState, Handle, driver_state};
 use super::fault::{Answer, Fault};
 use super::graph::{Parts, known_graph};
 use super::task::Task;
-use super::world::{Handle, World, world};
 
 /// Memory of a graph.
 pub struct OfGraph {
@@ -17,7 +17,7 @@ pub struct OfGraph {
 }
 
 /// Memory for a node of a graph: set aside now, so that its address is known.
-pub fn for_graph(world: &mut World, device: i32, context: Handle, size: u64) -> Answer<Task> {
+pub fn for_graph(world: &mut DriverState, device: i32, context: Handle, size: u64) -> Answer<Task> {
     let made = Allocation { size, kind: Kind::Graph, device, context, id: 0, pool: Handle::NULL };
     let address = allocation::allocate_for(world, made)?;
     world.graph_memory.insert(address, OfGraph { holders: 1, there: false });
@@ -25,7 +25,7 @@ pub fn for_graph(world: &mut World, device: i32, context: Handle, size: u64) -> 
 }
 
 /// One more that needs memory of a graph.
-pub fn hold(world: &mut World, addresses: &[u64]) {
+pub fn hold(world: &mut DriverState, addresses: &[u64]) {
     for address in addresses {
         if let Some(memory) = world.graph_memory.get_mut(address) {
             memory.holders += 1;
@@ -34,7 +34,7 @@ pub fn hold(world: &mut World, addresses: &[u64]) {
 }
 
 /// One less that needs memory of a graph.
-pub fn let_go(world: &mut World, addresses: &[u64]) {
+pub fn let_go(world: &mut DriverState, addresses: &[u64]) {
     for address in addresses {
         let Some(memory) = world.graph_memory.get_mut(address) else { continue };
         memory.holders = memory.holders.saturating_sub(1);
@@ -45,7 +45,7 @@ pub fn let_go(world: &mut World, addresses: &[u64]) {
 }
 
 /// A free is asked for: nobody else may ask for it from now on.
-pub fn begin(world: &mut World, address: u64) -> Answer {
+pub fn begin(world: &mut DriverState, address: u64) -> Answer {
     match world.graph_memory.get_mut(&address) {
         Some(memory) if memory.there => {
             memory.there = false;
@@ -58,7 +58,7 @@ pub fn begin(world: &mut World, address: u64) -> Answer {
 }
 
 /// It was not to be.
-pub fn cancel(world: &mut World, address: u64) {
+pub fn cancel(world: &mut DriverState, address: u64) {
     world.ending.remove(&address);
     if let Some(memory) = world.graph_memory.get_mut(&address) {
         memory.there = true;
@@ -67,7 +67,7 @@ pub fn cancel(world: &mut World, address: u64) {
 }
 
 /// In its turn: memory of a graph loses a holder, all else goes, unless it went with its context before.
-pub fn finish(world: &mut World, address: u64) {
+pub fn finish(world: &mut DriverState, address: u64) {
     if world.ending.contains(&address) {
         allocation::release(world, address);
     } else {
@@ -77,12 +77,12 @@ pub fn finish(world: &mut World, address: u64) {
 
 /// The same for the operation of a stream.
 pub fn finish_in_turn(address: u64) {
-    finish(&mut world(), address);
+    finish(&mut driver_state(), address);
 }
 
 /// Whether a node of this graph may free an address: memory of a graph, that none of its nodes frees already, and not
 /// its own once it was made ready to launch.
-pub fn may_free(world: &World, graph: Handle, address: u64) -> Answer {
+pub fn may_free(world: &DriverState, graph: Handle, address: u64) -> Answer {
     if !world.graph_memory.contains_key(&address) {
         return Err(Fault::INVALID_VALUE);
     }
@@ -96,7 +96,7 @@ pub fn may_free(world: &World, graph: Handle, address: u64) -> Answer {
 }
 
 /// Whether an executable allocates this memory.
-pub fn is_ready_to_launch(world: &World, address: u64) -> bool {
+pub fn is_ready_to_launch(world: &DriverState, address: u64) -> bool {
     world.executables.values().any(|e| e.parts.allocated().contains(&address))
 }
 
@@ -108,7 +108,7 @@ pub struct Change {
 
 impl Change {
     /// INVALID_VALUE if it would allocate what is there, or free what is not.
-    pub fn of(world: &World, parts: &Parts) -> Answer<Self> {
+    pub fn of(world: &DriverState, parts: &Parts) -> Answer<Self> {
         let (allocated, freed) = (parts.allocated(), parts.freed());
         let there = |address: &u64| world.graph_memory.get(address).is_some_and(|m| m.there);
         if allocated.iter().any(there) || freed.iter().any(|f| !allocated.contains(f) && !there(f)) {
@@ -118,7 +118,7 @@ impl Change {
     }
 
     /// Makes it so; what the launch holds until it is over.
-    pub fn make(self, world: &mut World) -> Vec<u64> {
+    pub fn make(self, world: &mut DriverState) -> Vec<u64> {
         let held = [self.allocated.clone(), self.freed.clone()].concat();
         hold(world, &held);
         set_there(world, &self.allocated, true);
@@ -128,11 +128,11 @@ impl Change {
 }
 
 /// For executables that free before a launch what was not freed since the last one.
-pub fn free_at_launch(world: &mut World, parts: &Parts) {
+pub fn free_at_launch(world: &mut DriverState, parts: &Parts) {
     set_there(world, &parts.allocated(), false);
 }
 
-fn set_there(world: &mut World, addresses: &[u64], there: bool) {
+fn set_there(world: &mut DriverState, addresses: &[u64], there: bool) {
     for address in addresses {
         if let Some(memory) = world.graph_memory.get_mut(address) {
             memory.there = there;

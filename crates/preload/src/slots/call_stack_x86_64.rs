@@ -5,7 +5,7 @@
 use core::arch::{asm, global_asm};
 
 /// rbx, r12, r13, r14, r15 of the caller, as they were put aside last on this thread.
-pub type Kept = [u64; 5];
+pub type Payload = [u64; 5];
 
 unsafe extern "C" {
     fn cutap_stacked();
@@ -18,7 +18,7 @@ pub fn entry() -> usize {
 
 /// What was put aside on the way to the call whose stack arguments begin at `stack`; `None`: a signal handler's call has come
 /// in between.
-pub fn kept(stack: usize) -> Option<Kept> {
+pub fn kept(stack: usize) -> Option<Payload> {
     let p: *const [u64; 6];
     // SAFETY: computes an address in this thread's static TLS block, and reads what lies there.
     let [at, kept @ ..] = unsafe {

@@ -3,7 +3,7 @@
 
 use super::callbacks::{CallbackRecord, block_words, is_launch};
 use super::instances::{self, Function, Instance, ListedName};
-use crate::capture::{self, quick, stacked};
+use crate::capture::{self, call_stack, plan};
 use crate::loader::objects::{self, NAME, Object};
 use crate::start::{self, names};
 use crate::thread::{clock, record};
@@ -56,13 +56,13 @@ pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> 
     }
     let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
     f.row.store(remembered, Relaxed);
-    f.stack.store(with_library(i, |library| stacked::wants(layer::RUNTIME, library, text)), Relaxed);
+    f.stack.store(with_library(i, |library| call_stack::wants(layer::RUNTIME, library, text)), Relaxed);
     // An unknown function has as many words as `block_words` says.
-    f.quick.store(if remembered == 0 { 0 } else { quick::of_row(remembered) }, Relaxed);
+    f.plan.store(if remembered == 0 { 0 } else { plan::of_row(remembered) }, Relaxed);
     // SAFETY: the runtime's string constant.
     let launch = is_launch(unsafe { sys::text(r.name, 64) });
     f.launch.store(launch, Relaxed);
-    let words = quick::words(f.quick.load(Relaxed)).is_some();
+    let words = plan::words(f.plan.load(Relaxed)).is_some();
     f.usual.store(words && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
     slots::runtime_slot(n, id, block_words(remembered) as u8, text)
 }

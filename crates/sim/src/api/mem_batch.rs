@@ -4,10 +4,10 @@
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::context;
 use crate::driver::copy::Side;
+use crate::driver::driver_state::{Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::shape::{Copy3D, Plane3D};
 use crate::driver::task::{self, Task};
-use crate::driver::world::{Handle, world};
 
 /// CUmemcpyAttributes: order of access, two places, flags.
 type Hints = [u32; 6];
@@ -15,7 +15,7 @@ type Hints = [u32; 6];
 const ORDERS: std::ops::RangeInclusive<u32> = 1..=3;
 
 fn put(stream: Handle, what: Copy3D) -> Answer {
-    let mut world = world();
+    let mut world = driver_state();
     let order = context::stream(&mut world, stream)?;
     task::put(world, order, Task::Copy(Box::new(what)), false)
 }

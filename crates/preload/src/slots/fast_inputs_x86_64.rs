@@ -5,15 +5,15 @@
 //! are kept, whatever the registry says of the function. Believed is that it takes no more than `STACK_WORDS` on the stack, where the
 //! registry says that there are none, none, and of a launch, which is a driver's exported function, as many as it says.
 
+use super::fast::{self, QuickFrame};
 use super::frame_x86_64::{end_of_frame_macros, frame_macros};
-use super::left;
-use super::quick::{self, QuickFrame};
-use super::table::{self, QUICK, Slot};
-use crate::capture::quick::{EXITS, LAUNCH, UNWANTED};
+use super::table::{self, PLAN, Slot};
+use super::unwound;
+use crate::capture::plan::{EXITS, LAUNCH, UNWANTED};
 use crate::capture::{self, Call, Words, launch};
-use crate::routes::quiet;
+use crate::routes::suppress;
 use crate::start::switch;
-use crate::thread::block::{Block, OpenCall};
+use crate::thread::block::{OpenCall, ThreadState};
 use crate::thread::{fork, record};
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
@@ -119,9 +119,9 @@ global_asm!(
     recorded = const fork::RECORDED,
     here = const fork::RECORDED as u32,
     outgoing = const OUTGOING,
-    quick = const QUICK,
-    bytes = const quick::BYTES,
-    thread = const quick::THREAD,
+    quick = const PLAN,
+    bytes = const fast::BYTES,
+    thread = const fast::THREAD,
     exits = const EXITS,
 );
 
@@ -138,11 +138,11 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     let (Some(slot), Some(b)) = (table::slot(n), record::ready_already()) else { return COMMON };
     let (at, caller) = (frame.at(), frame.caller());
     b.leave_below(at);
-    let quick = slot.quick.load(Relaxed);
+    let quick = slot.plan.load(Relaxed);
     let Some(row) = capture::of(table::row_of(n)).filter(|_| quick & UNWANTED == 0 && !switch::rules_changed()) else {
         return COMMON;
     };
-    if b.depth == 0 && quiet::holds(caller) {
+    if b.depth == 0 && suppress::holds(caller) {
         return COMMON;
     }
     let args = frame.args();
@@ -161,7 +161,7 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
 }
 
 #[inline(never)]
-fn by_steps(b: &mut Block, call: OpenCall, caller: usize, row: &Row, words: Words, slot: &Slot) -> Option<u32> {
+fn by_steps(b: &mut ThreadState, call: OpenCall, caller: usize, row: &Row, words: Words, slot: &Slot) -> Option<u32> {
     let target = slot.real.load(Relaxed);
     let driver = table::real_of(target).unwrap_or(target);
     let of_frame = Call { words, result: 0, floats: [0; 2], driver };
@@ -174,16 +174,16 @@ unsafe extern "C" fn cutap_inputs_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
-    exception: *const left::Exception,
+    exception: *const unwound::Exception,
     context: *mut c_void,
 ) -> c_int {
-    if actions & left::CLEANUP_PHASE != 0
+    if actions & unwound::CLEANUP_PHASE != 0
         // SAFETY: the unwinder's own context; during the call the outgoing words lie below the frame's fields.
-        && let Some(frame) = unsafe { left::frame_of(context).map(|at| &*((at + OUTGOING) as *const QuickFrame)) }
+        && let Some(frame) = unsafe { unwound::frame_of(context).map(|at| &*((at + OUTGOING) as *const QuickFrame)) }
     {
         record::unwound(frame.number as u32, frame.at());
         // SAFETY: the unwinder's own.
-        record::unwound_around(frame.at(), unsafe { left::end_of(exception) });
+        record::unwound_around(frame.at(), unsafe { unwound::end_of(exception) });
     }
-    left::CONTINUE_UNWIND
+    unwound::CONTINUE_UNWIND
 }

@@ -2,7 +2,7 @@
 
 use crate::api::{context, events, linker, memory, streams};
 use crate::driver::abi::{In, Out, Text};
-use crate::driver::world::Handle;
+use crate::driver::driver_state::Handle;
 
 pub extern "C" fn cuCtxDestroy(handle: Handle) -> u32 {
     context::cuCtxDestroy_v2(handle)

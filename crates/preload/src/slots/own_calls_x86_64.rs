@@ -2,11 +2,11 @@
 //! every launch, so they are sorted out before a frame is made. It must leave every integer register as it was (the functions take no
 //! others), and lead to a frame where the call is anybody else's: to the common one where anything is not as usual.
 
-use super::table::{self, FIRST, QUICK};
-use crate::capture::quick;
-use crate::routes::{footprint, quiet};
+use super::table::{self, FIRST, PLAN};
+use crate::capture::plan;
+use crate::routes::{own_calls, suppress};
 use crate::start::{self, switch};
-use crate::thread::block::{Block, DEPTH, OpenCall};
+use crate::thread::block::{DEPTH, OpenCall, ThreadState};
 use crate::thread::{block, fork};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -164,17 +164,17 @@ global_asm!(
     on_word = const fork::ON_WORD,
     count_word = const fork::COUNT_WORD,
     function = const FUNCTION,
-    inside = const offset_of!(Block, inside),
-    depth = const offset_of!(Block, depth),
+    inside = const offset_of!(ThreadState, inside),
+    depth = const offset_of!(ThreadState, depth),
     depths = const DEPTH,
-    open_reported = const offset_of!(Block, open) + offset_of!(OpenCall, reported),
-    quick = const QUICK,
-    of_words = const quick::TWO_WORDS[0],
-    two_words = const quick::TWO_WORDS[1],
+    open_reported = const offset_of!(ThreadState, open) + offset_of!(OpenCall, reported),
+    quick = const PLAN,
+    of_words = const plan::TWO_WORDS[0],
+    two_words = const plan::TWO_WORDS[1],
     first = const FIRST,
-    reported = const offset_of!(Block, reported),
-    asked = const offset_of!(Block, asked.0),
-    header = const offset_of!(Block, header),
+    reported = const offset_of!(ThreadState, reported),
+    asked = const offset_of!(ThreadState, asked.0),
+    header = const offset_of!(ThreadState, header),
     counter = const offset_of!(RingHeader, footprint),
 );
 
@@ -189,21 +189,21 @@ const BY_QUICK: u32 = 2;
 extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
     let Some(b) = block::existing().filter(|b| !b.inside && !switch::rules_changed()) else { return COMMON };
     b.leave_below(at);
-    if b.depth == 0 && quiet::holds(caller) {
+    if b.depth == 0 && suppress::holds(caller) {
         return COMMON;
     }
     let n = table::number_at(slot);
     if start::counting() {
-        footprint::counted(b, caller, at, n);
+        own_calls::counted(b, caller, at, n);
         return FUNCTION;
     }
-    if footprint::is_one(b, caller, n) {
+    if own_calls::is_one(b, caller, n) {
         start::count(count::FOOTPRINT, 1);
         return FUNCTION;
     }
-    let [of_words, two_words] = quick::TWO_WORDS;
+    let [of_words, two_words] = plan::TWO_WORDS;
     match table::slot(n) {
-        Some(s) if s.has_first() && s.quick.load(Relaxed) as u32 & of_words == two_words => BY_QUICK,
+        Some(s) if s.has_first() && s.plan.load(Relaxed) as u32 & of_words == two_words => BY_QUICK,
         _ => COMMON,
     }
 }

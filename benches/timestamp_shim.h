@@ -1,4 +1,4 @@
-/* What overhead.c and the driver in front of the driver (noting_driver.c) have in common. */
+/* What overhead.c and the driver in front of the driver (timestamp_shim.c) have in common. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 use super::copy::Pages;
 use super::{launch, of, steps_of};
 use crate::sys::x86_64::{load4, load8};
-use crate::thread::block::Block;
+use crate::thread::block::ThreadState;
 use crate::thread::record;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{ALWAYS, EXIT, NONE, WORDS, kind};
@@ -88,7 +88,7 @@ fn first(outputs: u64) -> (usize, usize) {
 }
 
 /// A call that has returned.
-pub struct Ended<'a> {
+pub struct EndedCall<'a> {
     /// Its number in the ring.
     pub number: u32,
     /// Where on the stack it stands.
@@ -101,7 +101,7 @@ pub struct Ended<'a> {
 
 /// On the way out: records the end and the outputs. False: it must go by the steps.
 #[inline(always)]
-pub fn exit(quick: u64, b: &mut Block, call: &Ended) -> bool {
+pub fn exit(quick: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
     if quick & EXITS == 0 {
         return false;
     }
@@ -131,7 +131,7 @@ pub fn exit(quick: u64, b: &mut Block, call: &Ended) -> bool {
 
 /// An output of four or eight bytes, if it can be read. `call` is where on the stack the call is.
 #[inline(always)]
-fn short(b: &mut Block, call: usize, at: usize, len: usize) -> Option<u64> {
+fn short(b: &mut ThreadState, call: usize, at: usize, len: usize) -> Option<u64> {
     if b.stack.holds(at, len) {
         // SAFETY: this thread's own stack.
         return Some(unsafe { if len == 8 { load8(at) } else { load4(at).into() } });
@@ -144,7 +144,7 @@ fn short(b: &mut Block, call: usize, at: usize, len: usize) -> Option<u64> {
 
 /// The same for outputs of any number and size.
 #[inline(never)]
-fn several(outputs: u64, b: &mut Block, call: &Ended) -> bool {
+fn several(outputs: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
     let pages = Pages::new(call.at, &mut b.stack);
     let mut kept = [MaybeUninit::<u64>::uninit(); 1 + MOST * (FRAGMENT_WORDS + BYTES / 8)];
     let to = kept.as_mut_ptr().cast::<u64>();

@@ -1,6 +1,7 @@
 //! All that the driver knows, behind one lock. The lock is never held while a program's code runs (host
 //! functions, destructors) or while data is copied.
 
+use super::address_space::{Mapping, Memory};
 use super::allocation::Allocation;
 use super::capture::Capture;
 use super::code::{Function, Library, Module};
@@ -9,7 +10,6 @@ use super::fault::{Answer, Fault};
 use super::graph::{Executable, Graph, Node};
 use super::object::Object;
 use super::pool::Pool;
-use super::range::{Mapping, Memory};
 use super::stream::{Data, Event, HostFunction, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
@@ -34,7 +34,7 @@ pub struct Reference {
     pub flags: u32,
 }
 
-pub struct World {
+pub struct DriverState {
     pub contexts: BTreeMap<Handle, Context>,
     pub streams: BTreeMap<Handle, Stream>,
     pub events: BTreeMap<Handle, Event>,
@@ -47,7 +47,7 @@ pub struct World {
     pub arrays: BTreeMap<Handle, super::allocation::Array>,
     pub textures: BTreeMap<Handle, crate::api::textures::Object>,
     pub links: BTreeMap<Handle, crate::api::linker::Link>,
-    pub greens: BTreeMap<Handle, crate::api::green::Green>,
+    pub greens: BTreeMap<Handle, crate::api::green_contexts::Green>,
     /// Multiprocessors that a description of resources speaks of.
     pub shares: BTreeMap<Handle, u32>,
     /// The arrays of their levels.
@@ -61,7 +61,7 @@ pub struct World {
     /// User objects that are gone, whose functions are still to be called.
     pub ended: Vec<(HostFunction, Data)>,
     /// Memory of graphs, by address.
-    pub graph_memory: BTreeMap<u64, super::ends::OfGraph>,
+    pub graph_memory: BTreeMap<u64, super::destroy::OfGraph>,
     /// Memory of other kinds whose end was asked for, by address.
     pub ending: BTreeSet<u64>,
     /// Memory without an address.
@@ -84,20 +84,20 @@ pub struct World {
     last_order: u64,
 }
 
-static WORLD: Mutex<World> = Mutex::new(World::new());
+static WORLD: Mutex<DriverState> = Mutex::new(DriverState::new());
 
 /// Told whenever an operation of a stream is over, or there is one more.
 pub static CHANGED: Condvar = Condvar::new();
 
-pub type Guard = MutexGuard<'static, World>;
+pub type Guard = MutexGuard<'static, DriverState>;
 
-pub fn world() -> Guard {
+pub fn driver_state() -> Guard {
     WORLD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl World {
+impl DriverState {
     const fn new() -> Self {
-        World {
+        DriverState {
             contexts: BTreeMap::new(),
             streams: BTreeMap::new(),
             events: BTreeMap::new(),

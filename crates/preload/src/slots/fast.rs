@@ -4,11 +4,11 @@
 
 use super::hooks::RECORD;
 use super::thunks_x86_64::Frame;
-use super::{inputs_x86_64, launch_x86_64, left, quick_x86_64, small_x86_64, table};
-use crate::capture::{self, quick};
+use super::{fast_inputs_x86_64, fast_stack_inputs_x86_64, fast_x86_64, launch_x86_64, table, unwound};
+use crate::capture::{self, plan};
 use crate::loader::objects::Object;
 use crate::sys::x86_64::load8;
-use crate::thread::block::Block;
+use crate::thread::block::ThreadState;
 use crate::thread::{clock, record};
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -52,7 +52,7 @@ pub const NUMBER: usize = offset_of!(QuickFrame, number);
 
 impl QuickFrame {
     /// Its call is recorded under a number, by a thread with this block.
-    pub fn entered(&mut self, number: u32, b: &Block) {
+    pub fn entered(&mut self, number: u32, b: &ThreadState) {
         self.number = number.into();
         self.result = [&raw const *b as u64, b.writer.chunk as u64];
     }
@@ -78,7 +78,7 @@ impl QuickFrame {
         core::array::from_fn(|n| unsafe { load8(place(n)) })
     }
     /// The same call as it would stand in the common frame, begun by a thread with this block.
-    pub fn frame(&self, began: &Block) -> Frame {
+    pub fn frame(&self, began: &ThreadState) -> Frame {
         let slot = self.slot();
         Frame {
             args: self.args(),
@@ -106,7 +106,7 @@ impl QuickFrame {
 pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     let Some(row) = capture::of(remembered) else {
         let first = first_word(kind::ENTER, 2 + 6, n, 0) as u32;
-        return clock::is_timestamp().then(|| (quick_x86_64::unknown(), first));
+        return clock::is_timestamp().then(|| (fast_x86_64::unknown(), first));
     };
     let known = |(soname, newest): &(&str, u32)| {
         (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
@@ -115,11 +115,11 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     if !believed || !clock::is_timestamp() {
         return None;
     }
-    let frame = match quick::is_quick(quick::of_row(remembered)) {
-        true => quick_x86_64::frame(row.ints.into())?,
-        false => {
-            launch_x86_64::entry(row).or_else(|| small_x86_64::entry(n, row)).or_else(|| inputs_x86_64::entry(row))?
-        }
+    let frame = match plan::is_quick(plan::of_row(remembered)) {
+        true => fast_x86_64::frame(row.ints.into())?,
+        false => launch_x86_64::entry(row)
+            .or_else(|| fast_stack_inputs_x86_64::entry(n, row))
+            .or_else(|| fast_inputs_x86_64::entry(row))?,
     };
     Some((frame, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
 }
@@ -127,7 +127,7 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
 /// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not closed. Its result
 /// is given back by the assembler.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, began: *const Block) {
+unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, began: *const ThreadState) {
     // SAFETY: the assembler's frame, and the block of the thread in which the call began; blocks live for ever.
     let (frame, began) = unsafe { (&*frame, &*began) };
     match recorded {
@@ -142,7 +142,7 @@ unsafe extern "C" fn cutap_quick_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
-    exception: *const left::Exception,
+    exception: *const unwound::Exception,
     context: *mut c_void,
 ) -> c_int {
     // SAFETY: the unwinder's own; the frame's stack pointer during the call is where its fields begin.
@@ -155,11 +155,11 @@ unsafe extern "C" fn cutap_quick_unknown_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
-    exception: *const left::Exception,
+    exception: *const unwound::Exception,
     context: *mut c_void,
 ) -> c_int {
     // SAFETY: the unwinder's own, as above.
-    unsafe { left_above(quick_x86_64::PASSED, actions, exception, context) }
+    unsafe { left_above(fast_x86_64::PASSED, actions, exception, context) }
 }
 
 /// A frame is being left whose fields begin so many bytes above its stack pointer.
@@ -169,16 +169,16 @@ unsafe extern "C" fn cutap_quick_unknown_personality(
 unsafe fn left_above(
     outgoing: usize,
     actions: c_int,
-    exception: *const left::Exception,
+    exception: *const unwound::Exception,
     context: *mut c_void,
 ) -> c_int {
-    if actions & left::CLEANUP_PHASE != 0
+    if actions & unwound::CLEANUP_PHASE != 0
         // SAFETY: the caller's promise.
-        && let Some(frame) = unsafe { left::frame_of(context).map(|at| &*((at + outgoing) as *const QuickFrame)) }
+        && let Some(frame) = unsafe { unwound::frame_of(context).map(|at| &*((at + outgoing) as *const QuickFrame)) }
     {
         record::unwound(frame.number as u32, frame.at());
         // SAFETY: the unwinder's own.
-        record::unwound_around(frame.at(), unsafe { left::end_of(exception) });
+        record::unwound_around(frame.at(), unsafe { unwound::end_of(exception) });
     }
-    left::CONTINUE_UNWIND
+    unwound::CONTINUE_UNWIND
 }

@@ -4,8 +4,8 @@
 
 use super::allocation::{self, Allocation, Kind, Refused};
 use super::config;
+use super::driver_state::{DriverState, Handle};
 use super::fault::{Answer, Fault};
-use super::world::{Handle, World};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ fn new_file(size: u64) -> Answer<OwnedFd> {
 }
 
 /// Where a piece of so many bytes lies.
-fn place(world: &mut World, size: u64, own: bool) -> Answer<(Arc<OwnedFd>, u64)> {
+fn place(world: &mut DriverState, size: u64, own: bool) -> Answer<(Arc<OwnedFd>, u64)> {
     const SHARED_SIZE: u64 = 1 << 46;
     static NEXT: AtomicU64 = AtomicU64::new(0);
     if own {
@@ -83,7 +83,7 @@ fn place(world: &mut World, size: u64, own: bool) -> Answer<(Arc<OwnedFd>, u64)>
     Ok((file, NEXT.fetch_add(size, Ordering::Relaxed)))
 }
 
-pub fn create(world: &mut World, size: u64, properties: Properties) -> Answer<Handle> {
+pub fn create(world: &mut DriverState, size: u64, properties: Properties) -> Answer<Handle> {
     properties.check()?;
     if size == 0 || !size.is_multiple_of(GRANULE) {
         return Err(Fault::INVALID_VALUE);
@@ -100,7 +100,7 @@ pub fn create(world: &mut World, size: u64, properties: Properties) -> Answer<Ha
 }
 
 /// The memory behind a descriptor that another `create` handed out.
-pub fn import(world: &mut World, fd: RawFd) -> Answer<Handle> {
+pub fn import(world: &mut DriverState, fd: RawFd) -> Answer<Handle> {
     let name = std::fs::read_link(format!("/proc/self/fd/{fd}")).map_err(|_| Fault::INVALID_VALUE)?;
     if !name.to_string_lossy().contains("memfd:cutap-sim") {
         return Err(Fault::INVALID_VALUE);
@@ -123,7 +123,7 @@ fn duplicate(fd: RawFd) -> Answer<RawFd> {
 }
 
 /// A descriptor for another process.
-pub fn export(world: &World, memory: Handle, kind: u32) -> Answer<RawFd> {
+pub fn export(world: &DriverState, memory: Handle, kind: u32) -> Answer<RawFd> {
     let memory = known(world, memory)?;
     match kind == FILE && memory.properties.handles & FILE != 0 {
         true => duplicate(memory.file.as_raw_fd()),
@@ -132,12 +132,12 @@ pub fn export(world: &World, memory: Handle, kind: u32) -> Answer<RawFd> {
 }
 
 /// INVALID_VALUE for a handle that is not there.
-pub fn known(world: &World, memory: Handle) -> Answer<&Memory> {
+pub fn known(world: &DriverState, memory: Handle) -> Answer<&Memory> {
     world.memories.get(&memory).filter(|m| m.references > 0).ok_or(Fault::INVALID_VALUE)
 }
 
 /// One more holder of the memory at an address.
-pub fn retain(world: &mut World, address: u64) -> Answer<Handle> {
+pub fn retain(world: &mut DriverState, address: u64) -> Answer<Handle> {
     let (_, mapping) = world.mappings.range(..=address).next_back().ok_or(Fault::INVALID_VALUE)?;
     let (start, memory) = (world.mappings.range(..=address).next_back().map_or(0, |m| *m.0), mapping.memory);
     if address - start >= mapping.size {
@@ -148,7 +148,7 @@ pub fn retain(world: &mut World, address: u64) -> Answer<Handle> {
 }
 
 /// One holder less; the memory goes when it is mapped nowhere either.
-pub fn release(world: &mut World, memory: Handle) -> Answer {
+pub fn release(world: &mut DriverState, memory: Handle) -> Answer {
     known(world, memory)?;
     if let Some(found) = world.memories.get_mut(&memory) {
         found.references -= 1;
@@ -157,7 +157,7 @@ pub fn release(world: &mut World, memory: Handle) -> Answer {
     Ok(())
 }
 
-fn forget(world: &mut World, handle: Handle) {
+fn forget(world: &mut DriverState, handle: Handle) {
     let mapped = world.mappings.values().any(|m| m.memory == handle);
     if mapped || world.memories.get(&handle).is_none_or(|m| m.references > 0) {
         return;
@@ -173,7 +173,7 @@ fn forget(world: &mut World, handle: Handle) {
 }
 
 /// Addresses without memory, at `wanted` if that is free.
-pub fn reserve(world: &mut World, size: u64, alignment: u64, wanted: u64) -> Answer<u64> {
+pub fn reserve(world: &mut DriverState, size: u64, alignment: u64, wanted: u64) -> Answer<u64> {
     const FIRST: u64 = 0x2800_0000_0000;
     const END: u64 = 0x3f00_0000_0000;
     static NEXT: AtomicU64 = AtomicU64::new(FIRST);
@@ -203,7 +203,7 @@ pub fn reserve(world: &mut World, size: u64, alignment: u64, wanted: u64) -> Ans
     }
 }
 
-pub fn free(world: &mut World, address: u64, size: u64) -> Answer {
+pub fn free(world: &mut DriverState, address: u64, size: u64) -> Answer {
     if world.reserved.get(&address) != Some(&size) || world.mappings.range(address..address + size).next().is_some() {
         return Err(Fault::INVALID_VALUE);
     }
@@ -214,12 +214,12 @@ pub fn free(world: &mut World, address: u64, size: u64) -> Answer {
 }
 
 /// Whether so many bytes are in one reservation.
-fn is_reserved(world: &World, address: u64, size: u64) -> bool {
+fn is_reserved(world: &DriverState, address: u64, size: u64) -> bool {
     let found = world.reserved.range(..=address).next_back();
     found.is_some_and(|(start, len)| size <= *len && address - start <= len - size)
 }
 
-pub fn map(world: &mut World, address: u64, size: u64, offset: u64, memory: Handle) -> Answer {
+pub fn map(world: &mut DriverState, address: u64, size: u64, offset: u64, memory: Handle) -> Answer {
     let found = known(world, memory)?;
     let whole = |n: u64| n.is_multiple_of(GRANULE);
     let fits = offset.checked_add(size).is_some_and(|end| end <= found.size);
@@ -247,7 +247,7 @@ pub fn map(world: &mut World, address: u64, size: u64, offset: u64, memory: Hand
 }
 
 /// The mappings that fill a range exactly.
-fn exactly(world: &World, address: u64, size: u64) -> Answer<Vec<u64>> {
+fn exactly(world: &DriverState, address: u64, size: u64) -> Answer<Vec<u64>> {
     let end = address.checked_add(size).ok_or(Fault::INVALID_VALUE)?;
     let mut at = address;
     let mut found = Vec::new();
@@ -262,7 +262,7 @@ fn exactly(world: &World, address: u64, size: u64) -> Answer<Vec<u64>> {
 }
 
 /// Where nothing is mapped nothing is to be done.
-pub fn unmap(world: &mut World, address: u64, size: u64) -> Answer {
+pub fn unmap(world: &mut DriverState, address: u64, size: u64) -> Answer {
     if is_reserved(world, address, size) && world.mappings.range(address..address + size).next().is_none() {
         let before = world.mappings.range(..address).next_back();
         if size > 0 && before.is_none_or(|(start, m)| start + m.size <= address) {
@@ -287,7 +287,7 @@ fn reserve_again(at: u64, size: u64) {
 }
 
 /// What devices (-1: the host) may do with all mappings of a range.
-pub fn set_access(world: &mut World, address: u64, size: u64, allowed: &[(i32, u32)]) -> Answer {
+pub fn set_access(world: &mut DriverState, address: u64, size: u64, allowed: &[(i32, u32)]) -> Answer {
     for start in exactly(world, address, size)? {
         let id = world.next_order();
         let Some(mapping) = world.mappings.get_mut(&start) else { continue };
@@ -310,7 +310,7 @@ pub fn set_access(world: &mut World, address: u64, size: u64, allowed: &[(i32, u
 }
 
 /// What a device may do at an address.
-pub fn access(world: &World, address: u64, device: i32) -> Answer<u32> {
+pub fn access(world: &DriverState, address: u64, device: i32) -> Answer<u32> {
     let (start, mapping) = world.mappings.range(..=address).next_back().ok_or(Fault::INVALID_VALUE)?;
     if address - start >= mapping.size {
         return Err(Fault::INVALID_VALUE);
@@ -319,7 +319,7 @@ pub fn access(world: &World, address: u64, device: i32) -> Answer<u32> {
 }
 
 /// How much of one allocation and those mapped right behind it there is from an address on.
-pub fn run_from(world: &World, address: u64) -> u64 {
+pub fn run_from(world: &DriverState, address: u64) -> u64 {
     let Some((mut start, mut found)) = allocation::find(world, address) else { return 0 };
     let mut len = found.size - (address - start);
     while found.kind == Kind::Mapped {

@@ -6,13 +6,13 @@
 //! believed of the function: that it takes no arguments on the stack. Of a function that nobody knows nothing is believed: its form of
 //! the frame passes as many stack words on as the common one. It must agree with `wire::ring` and `thread::{record, reserve}`.
 
+use super::fast;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
-use super::quick;
 use super::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
-use super::table::{FIRST, QUICK};
+use super::table::{FIRST, PLAN};
 use super::thunks_x86_64::STACK_WORDS;
-use crate::capture::quick::{LENGTH_AT, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS, UNWANTED};
-use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
+use crate::capture::plan::{LENGTH_AT, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS, UNWANTED};
+use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::{record, stack};
 use core::arch::global_asm;
@@ -48,8 +48,8 @@ pub fn unknown() -> usize {
 pub const PASSED: usize = 8 * STACK_WORDS;
 const _: () = assert!(PASSED == 320);
 
-const WRITER: usize = offset_of!(Block, writer);
-const OPEN: usize = offset_of!(Block, open);
+const WRITER: usize = offset_of!(ThreadState, writer);
+const OPEN: usize = offset_of!(ThreadState, open);
 const _: () = assert!(size_of::<OpenCall>() == 24);
 
 global_asm!(
@@ -304,23 +304,23 @@ global_asm!(
     ".purgem cutap_open",
     ".purgem cutap_not_opened",
     ".purgem cutap_keep_block",
-    bytes = const quick::BYTES,
+    bytes = const fast::BYTES,
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
     recorded = const RECORDED,
     here = const RECORDED as u32,
     on_word = const ON_WORD,
-    writing = const offset_of!(Block, writing),
-    inside = const offset_of!(Block, inside),
-    low = const offset_of!(Block, stack) + stack::LOW,
-    high = const offset_of!(Block, stack) + stack::HIGH,
+    writing = const offset_of!(ThreadState, writing),
+    inside = const offset_of!(ThreadState, inside),
+    low = const offset_of!(ThreadState, stack) + stack::LOW,
+    high = const offset_of!(ThreadState, stack) + stack::HIGH,
     chunk = const WRITER + offset_of!(ChunkWriter, chunk),
     last = const WRITER + offset_of!(ChunkWriter, last),
     room = const WRITER + offset_of!(ChunkWriter, bytes),
     head = const offset_of!(ChunkHeader, head),
     ahead = const AHEAD,
     committed = const COMMITTED,
-    quick = const QUICK,
+    quick = const PLAN,
     first = const FIRST,
     unwanted = const UNWANTED,
     outputs = const OUTPUTS,
@@ -328,17 +328,17 @@ global_asm!(
     output_bits = const OUTPUT_BITS,
     length_at = const LENGTH_AT,
     words = const (1 << LENGTH_AT) - 1,
-    depth = const offset_of!(Block, depth),
+    depth = const offset_of!(ThreadState, depth),
     depths = const DEPTH,
     one_stack = const ONE_STACK,
     open_frame = const OPEN + offset_of!(OpenCall, frame),
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    block = const quick::BLOCK,
-    thread = const quick::THREAD,
-    word = const quick::WORD,
-    number = const quick::NUMBER,
+    block = const fast::BLOCK,
+    thread = const fast::THREAD,
+    word = const fast::WORD,
+    number = const fast::NUMBER,
     exit = const first_word(kind::EXIT, 2, 0, 0),
     exit_of_nothing = const first_word(kind::EXIT, 0, 0, 0),
     exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),

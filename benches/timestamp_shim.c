@@ -1,13 +1,13 @@
 /* A libcuda.so.1 in front of the driver, for `overhead --around`: it notes when cuLaunchKernel and cuMemcpyAsync are entered and left, and
  * passes all else on. What the driver does in between varies by a hundred times what a tool costs; without it the tool's sides are left.
  *
- *   gcc -O2 -shared -fPIC -Wl,-soname,libcuda.so.1 -o DIR/libcuda.so.1 noting_driver.c -ldl
- *   NOTING_DRIVER=/path/of/the/real/libcuda.so.1 LD_LIBRARY_PATH=DIR ./overhead --switch --around
+ *   gcc -O2 -shared -fPIC -Wl,-soname,libcuda.so.1 -o DIR/libcuda.so.1 timestamp_shim.c -ldl
+ *   TIMESTAMP_SHIM_DRIVER=/path/of/the/real/libcuda.so.1 LD_LIBRARY_PATH=DIR ./overhead --switch --around
  *
  * Nothing that is measured may stand here but the two readings: functions are found once, at the start.
  */
 #define _GNU_SOURCE
-#include "noting.h"
+#include "timestamp_shim.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -70,10 +70,10 @@ static int not_found(void)
 
 __attribute__((constructor)) static void start(void)
 {
-    const char *path = getenv("NOTING_DRIVER");
+    const char *path = getenv("TIMESTAMP_SHIM_DRIVER");
     void *driver = path == NULL ? NULL : dlopen(path, RTLD_NOW);
     if (driver == NULL) {
-        fprintf(stderr, "noting_driver: NOTING_DRIVER must be the path of the real libcuda.so.1: %s\n", path == NULL ? "it is not set" : dlerror());
+        fprintf(stderr, "timestamp_shim: TIMESTAMP_SHIM_DRIVER must be the path of the real libcuda.so.1: %s\n", path == NULL ? "it is not set" : dlerror());
         exit(2);
     }
 #define FIND(name) real_##name = own(driver, #name) ? own(driver, #name) : (void *)not_found;
@@ -82,7 +82,7 @@ __attribute__((constructor)) static void start(void)
     real_launch = own(driver, "cuLaunchKernel");
     real_address = own(driver, "cuGetProcAddress_v2");
     if (real_copy == NULL || real_launch == NULL || real_address == NULL) {
-        fprintf(stderr, "noting_driver: %s is no driver of CUDA 12 or newer\n", path);
+        fprintf(stderr, "timestamp_shim: %s is no driver of CUDA 12 or newer\n", path);
         exit(2);
     }
 }

@@ -5,10 +5,10 @@
 use super::copy::Pages;
 use crate::hook::forced::Registers;
 use crate::loader::loaded;
-use crate::slots::stacked_x86_64;
+use crate::slots::call_stack_x86_64;
 use crate::slots::thunks_x86_64::Frame;
 use crate::start;
-use crate::thread::block::Block;
+use crate::thread::block::ThreadState;
 use crate::thread::record;
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::STACK_OUTERMOST;
@@ -33,14 +33,14 @@ pub fn before(frame: &mut Frame) -> bool {
         let at = frame.stack as usize;
         // SAFETY: the frame begins with the caller's rbp, two words below its stack arguments.
         let rbp = unsafe { frame.stack.sub(2).read() };
-        let [rbx, r12, r13, r14, r15] = stacked_x86_64::kept(at).unwrap_or_default();
+        let [rbx, r12, r13, r14, r15] = call_stack_x86_64::kept(at).unwrap_or_default();
         keep(b, at, frame.number, &[frame.caller as u64, at as u64, rbp, rbx, r12, r13, r14, r15]);
     }
     true
 }
 
 /// The same for a call that a runtime reports; `registers` are those of the function that called us.
-pub fn reported(b: &mut Block, at: usize, number: u32, registers: &Registers) {
+pub fn reported(b: &mut ThreadState, at: usize, number: u32, registers: &Registers) {
     if wanted(b) {
         let [rbx, rbp, r12, r13, r14, r15] = registers.kept;
         let (next, stack) = (registers.next as u64, registers.stack as u64);
@@ -49,12 +49,12 @@ pub fn reported(b: &mut Block, at: usize, number: u32, registers: &Registers) {
 }
 
 /// A call was just recorded: is its stack to be kept?
-fn wanted(b: &Block) -> bool {
+fn wanted(b: &ThreadState) -> bool {
     start::flags() & STACK_OUTERMOST == 0 || b.depth == 1
 }
 
 /// `at`: where on the stack the call stands.
-fn keep(b: &mut Block, at: usize, number: u32, registers: &[u64; REGISTERS]) {
+fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS]) {
     loaded::look();
     let [_, from, ..] = *registers;
     let (from, asked) = (from as usize, start::stack_bytes());

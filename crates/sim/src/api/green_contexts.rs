@@ -4,8 +4,8 @@ use crate::api::{context as contexts, device as devices, events, streams};
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::context::{self, device, named};
 use crate::driver::current;
+use crate::driver::driver_state::{DriverState, Handle, driver_state};
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, World, world};
 
 /// The start of CUdevResource: kind, what the driver keeps to itself, multiprocessors, least share, alignment, flags.
 #[repr(C)]
@@ -43,7 +43,7 @@ fn all(ordinal: i32) -> Answer<u32> {
 }
 
 /// INVALID_CONTEXT unless it is there.
-fn known(world: &World, green: Handle) -> Answer<&Green> {
+fn known(world: &DriverState, green: Handle) -> Answer<&Green> {
     world.greens.get(&green).ok_or(Fault::INVALID_CONTEXT)
 }
 
@@ -55,7 +55,7 @@ pub extern "C" fn cuDeviceGetDevResource(ordinal: i32, found: Out<Resource>, kin
 }
 
 /// A context's share: of a green one its own, else all.
-fn share(world: &World, context: Handle) -> Answer<u32> {
+fn share(world: &DriverState, context: Handle) -> Answer<u32> {
     match world.greens.values().find(|g| g.context == context) {
         Some(green) => Ok(green.share),
         None => all(world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device),
@@ -65,7 +65,7 @@ fn share(world: &World, context: Handle) -> Answer<u32> {
 pub extern "C" fn cuCtxGetDevResource(handle: Handle, found: Out<Resource>, kind: u32) -> u32 {
     answer(|| {
         found.check()?;
-        let world = world();
+        let world = driver_state();
         found.put(resource(kind, share(&world, named(&world, handle)?)?)?)
     })
 }
@@ -73,14 +73,14 @@ pub extern "C" fn cuCtxGetDevResource(handle: Handle, found: Out<Resource>, kind
 pub extern "C" fn cuStreamGetDevResource(handle: Handle, found: Out<Resource>, kind: u32) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = world();
+        let mut world = driver_state();
         let stream = context::stream(&mut world, handle)?;
         found.put(resource(kind, share(&world, world.streams[&stream].context)?)?)
     })
 }
 
 pub extern "C" fn cuGreenCtxGetDevResource(green: Handle, found: Out<Resource>, kind: u32) -> u32 {
-    answer(|| found.check()?.put(resource(kind, known(&world(), green)?.share)?))
+    answer(|| found.check()?.put(resource(kind, known(&driver_state(), green)?.share)?))
 }
 
 /// Equal shares of at least so many multiprocessors; what is left over is the remainder.
@@ -125,7 +125,7 @@ pub extern "C" fn cuDevResourceGenerateDesc(found: Out<Handle>, list: In<Resourc
             let one = list.get_at(n)?;
             sum += resource(one.kind, one.count)?.count;
         }
-        let mut world = world();
+        let mut world = driver_state();
         let made = world.new_handle();
         world.shares.insert(made, sum);
         found.put(made)
@@ -140,7 +140,7 @@ pub extern "C" fn cuGreenCtxCreate(found: Out<Handle>, share: Handle, ordinal: i
         if flags != DEFAULT_STREAM {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = world();
+        let mut world = driver_state();
         let share = world.shares.get(&share).copied().unwrap_or(all(ordinal)?);
         let context = context::create(&mut world, ordinal, 0);
         let made = world.new_handle();
@@ -151,7 +151,7 @@ pub extern "C" fn cuGreenCtxCreate(found: Out<Handle>, share: Handle, ordinal: i
 
 pub extern "C" fn cuGreenCtxDestroy(green: Handle) -> u32 {
     answer(|| {
-        let context = world().greens.remove(&green).ok_or(Fault::INVALID_CONTEXT)?.context;
+        let context = driver_state().greens.remove(&green).ok_or(Fault::INVALID_CONTEXT)?.context;
         match contexts::cuCtxDestroy_v2(context) {
             0 => Ok(()),
             code => Err(Fault(code)),
@@ -160,12 +160,12 @@ pub extern "C" fn cuGreenCtxDestroy(green: Handle) -> u32 {
 }
 
 pub extern "C" fn cuCtxFromGreenCtx(found: Out<Handle>, green: Handle) -> u32 {
-    answer(|| found.check()?.put(known(&world(), green)?.context))
+    answer(|| found.check()?.put(known(&driver_state(), green)?.context))
 }
 
 pub extern "C" fn cuGreenCtxGetId(green: Handle, id: Out<u64>) -> u32 {
     answer(|| {
-        let world = world();
+        let world = driver_state();
         let context = known(&world, green)?.context;
         id.check()?.put(world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.id)
     })
@@ -174,7 +174,7 @@ pub extern "C" fn cuGreenCtxGetId(green: Handle, id: Out<u64>) -> u32 {
 /// Does something with the green context as the current one.
 fn within(green: Handle, what: impl FnOnce() -> u32) -> u32 {
     answer(|| {
-        let context = known(&world(), green)?.context;
+        let context = known(&driver_state(), green)?.context;
         current::push(context)?;
         let result = what();
         current::pop();

@@ -37,7 +37,7 @@ impl Call<'_> {
 }
 
 /// The words of a record being put together.
-pub struct Kept {
+pub struct Payload {
     words: [MaybeUninit<u64>; ROOM],
     used: usize,
     /// How many there may be.
@@ -49,12 +49,12 @@ pub struct Kept {
     pub pages: Pages,
 }
 
-impl Kept {
+impl Payload {
     /// Empty; the record has so many words already. Nothing large is filled here: it would be as dear as the rest of a call.
     #[inline(always)]
-    pub fn new(pages: Pages, before: usize) -> Kept {
+    pub fn new(pages: Pages, before: usize) -> Payload {
         let (words, fragments) = ([MaybeUninit::uninit(); ROOM], [MaybeUninit::uninit(); STEPS_MAX]);
-        Kept { words, used: 0, end: ROOM - before.min(ROOM), fragments, present: 0, pages }
+        Payload { words, used: 0, end: ROOM - before.min(ROOM), fragments, present: 0, pages }
     }
     /// The fragment of a step.
     pub fn set_fragment(&mut self, step: usize, place: (u16, u16)) {
@@ -94,7 +94,7 @@ impl Kept {
     pub fn place(&mut self) -> *mut u8 {
         self.words.as_mut_ptr().wrapping_add(self.used + FRAGMENT_WORDS).cast()
     }
-    /// A fragment whose `kept` bytes already stand at [`Kept::place`].
+    /// A fragment whose `kept` bytes already stand at [`Payload::place`].
     pub fn close(&mut self, address: usize, kept: usize, meant: usize) -> (u16, u16) {
         let start = self.used + FRAGMENT_WORDS;
         let words = kept.div_ceil(8);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_fragment_is_address_lengths_bytes() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none()), 0);
+        let mut kept = Payload::new(Pages::new(0, &mut Stack::none()), 0);
         kept.push(7);
         let to = kept.place();
         // SAFETY: five bytes of room.
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_room_ends() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none()), 10);
+        let mut kept = Payload::new(Pages::new(0, &mut Stack::none()), 10);
         for n in 0..ROOM as u64 + 10 {
             kept.push(n);
         }
@@ -166,9 +166,9 @@ mod tests {
 
     #[test]
     fn words_and_fragments_are_read_inside_their_bounds() {
-        let mut kept = Kept::new(Pages::new(0, &mut Stack::none()), 0);
+        let mut kept = Payload::new(Pages::new(0, &mut Stack::none()), 0);
         let call = Call { words: [&[0x1_0000_0002], &[3]], result: 9, floats: [0; 2], driver: 0 };
-        let read = |kept: &Kept, base, offset, len| kept.read(base, offset, len, &call);
+        let read = |kept: &Payload, base, offset, len| kept.read(base, offset, len, &call);
         assert_eq!(read(&kept, WORDS, 0, 4), Some(2));
         assert_eq!(read(&kept, WORDS, 4, 4), Some(1));
         assert_eq!(read(&kept, WORDS, 8, 8), Some(3));

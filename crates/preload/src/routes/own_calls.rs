@@ -7,7 +7,7 @@ use super::callbacks::is_launch;
 use super::instances::{self, Instance};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start;
-use crate::thread::block::{Block, ONE_STACK};
+use crate::thread::block::{ONE_STACK, ThreadState};
 use crate::thread::counts;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_wire::count;
@@ -44,7 +44,7 @@ fn asking(caller: usize) -> Option<&'static Instance> {
 }
 
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this one stands.
-pub fn is_one(b: &mut Block, caller: usize, slot: u32) -> bool {
+pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
     let top = b.top();
     if top.as_ref().is_some_and(|t| t.reported != 0) {
         return false;
@@ -68,7 +68,7 @@ pub fn is_one(b: &mut Block, caller: usize, slot: u32) -> bool {
 
 /// Counts a call while calls are only counted, as the program's or as one of these. No call is open then, but what a runtime has
 /// reported is known; outside of that, what the runtime does next tells whose the call was.
-pub fn counted(b: &mut Block, caller: usize, at: usize, slot: u32) {
+pub fn counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) {
     if is_one_counted(b, caller, at, slot) {
         start::count(count::FOOTPRINT, 1);
     } else if slots::table::slot(slot).is_some_and(|s| s.is_wanted()) {
@@ -76,7 +76,7 @@ pub fn counted(b: &mut Block, caller: usize, at: usize, slot: u32) {
     }
 }
 
-fn is_one_counted(b: &mut Block, caller: usize, at: usize, slot: u32) -> bool {
+fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> bool {
     if b.reported.wrapping_sub(at) < ONE_STACK {
         return false;
     }
@@ -101,7 +101,7 @@ fn is_one_counted(b: &mut Block, caller: usize, at: usize, slot: u32) -> bool {
 /// A runtime reports a call at `at` while calls are only counted. Where it asked just before for the kernel of a launch, and in vain, it
 /// did not go on to ask for the name.
 #[inline(always)]
-pub fn reported(i: &Instance, b: &mut Block, at: usize, launch: bool) {
+pub fn reported(i: &Instance, b: &mut ThreadState, at: usize, launch: bool) {
     b.reported = at;
     if b.asked.0 != 0 {
         if launch && i.version.load(Relaxed) >= ASKS {
@@ -113,7 +113,7 @@ pub fn reported(i: &Instance, b: &mut Block, at: usize, launch: bool) {
 
 /// What was asked last was our footprint, and counted as the program's.
 #[cold]
-fn was_one(i: &Instance, b: &mut Block) {
+fn was_one(i: &Instance, b: &mut ThreadState) {
     let (before, slot) = b.asked;
     counts::take_back(b, slot);
     start::count(count::FOOTPRINT, 1);

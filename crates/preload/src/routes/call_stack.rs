@@ -1,7 +1,7 @@
 //! What a runtime reports, where stacks are kept: the registers that its function keeps for its own caller are put aside in assembler
 //! before anything of ours changes them. Tables of other runs lead to `callbacks` directly.
 
-use super::callbacks::{CallbackRecord, enter, exit, forward, introduced};
+use super::callbacks::{CallbackRecord, discover, enter, exit, forward};
 use super::instances::ALL;
 use crate::hook::forced::Registers;
 use crate::thread;
@@ -20,7 +20,7 @@ unsafe extern "C" fn cutap_on_callback_with(
     thread::fork::check();
     match record.phase {
         0 => {
-            introduced(i, n, record);
+            discover(i, n, record);
             enter(i, n, id, record, Some(registers));
         }
         _ => exit(i, id, record, None),

@@ -4,15 +4,15 @@
 //! It only ever goes on where all is as usual; anything else leads to the frame of calls with inputs with nothing changed, and it
 //! believes the same. Each place of the program's is read once: stack words when they are passed on, memory behind the reservation.
 
+use super::fast;
+use super::fast_inputs_x86_64::STACK_WORDS;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
-use super::inputs_x86_64::STACK_WORDS;
-use super::quick;
 use super::ring_x86_64::{end_of_ring_macros, ring_macros};
-use super::table::{FIRST, QUICK};
+use super::table::{FIRST, PLAN};
 use super::thunks_x86_64::THUNKS;
 use crate::capture;
-use crate::capture::quick::{EXITS, UNWANTED};
-use crate::thread::block::{Block, DEPTH, ONE_STACK, OpenCall};
+use crate::capture::plan::{EXITS, UNWANTED};
+use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::stack;
 use core::arch::global_asm;
@@ -39,12 +39,12 @@ const IS_ONE: u64 = 1 << 15;
 /// Bytes of an input at most; of one whose length a word says, no others are kept.
 const BYTES: usize = 64;
 
-const WRITER: usize = offset_of!(Block, writer);
-const OPEN: usize = offset_of!(Block, open);
+const WRITER: usize = offset_of!(ThreadState, writer);
+const OPEN: usize = offset_of!(ThreadState, open);
 const OUTGOING: usize = STACK_WORDS * 8;
 const _: () = assert!(FRAGMENT_WORDS == 2 && STACK_WORDS == 16 && OUTGOING == 128 && size_of::<OpenCall>() == 24);
 /// Places are words above the outgoing ones, of which the first is 0; the fields of the frame are above those, r9 lowest.
-const LOWEST: usize = quick::BYTES + OUTGOING;
+const LOWEST: usize = fast::BYTES + OUTGOING;
 const RDI: u64 = (LOWEST / 8 - 1) as u64;
 
 unsafe extern "C" {
@@ -284,10 +284,10 @@ global_asm!(
     recorded = const RECORDED,
     here = const RECORDED as u32,
     on_word = const ON_WORD,
-    low = const offset_of!(Block, stack) + stack::LOW,
-    high = const offset_of!(Block, stack) + stack::HIGH,
-    inside = const offset_of!(Block, inside),
-    writing = const offset_of!(Block, writing),
+    low = const offset_of!(ThreadState, stack) + stack::LOW,
+    high = const offset_of!(ThreadState, stack) + stack::HIGH,
+    inside = const offset_of!(ThreadState, inside),
+    writing = const offset_of!(ThreadState, writing),
     chunk = const WRITER + offset_of!(ChunkWriter, chunk),
     last = const WRITER + offset_of!(ChunkWriter, last),
     room = const WRITER + offset_of!(ChunkWriter, bytes),
@@ -295,21 +295,21 @@ global_asm!(
     ahead = const AHEAD,
     line = const LINE,
     committed = const COMMITTED,
-    quick = const QUICK,
+    quick = const PLAN,
     first = const FIRST,
     unwanted = const UNWANTED,
-    depth = const offset_of!(Block, depth),
+    depth = const offset_of!(ThreadState, depth),
     depths = const DEPTH,
     one_stack = const ONE_STACK,
     open_frame = const OPEN + offset_of!(OpenCall, frame),
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    bytes = const quick::BYTES,
-    block = const quick::BLOCK,
-    thread = const quick::THREAD,
-    word = const quick::WORD,
-    number = const quick::NUMBER,
+    bytes = const fast::BYTES,
+    block = const fast::BLOCK,
+    thread = const fast::THREAD,
+    word = const fast::WORD,
+    number = const fast::NUMBER,
 );
 
 #[cfg(test)]

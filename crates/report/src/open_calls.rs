@@ -1,4 +1,4 @@
-//! The calls around a call, for those that read events and not [`cutap_trace::Scan`]: a stack for each
+//! The calls around a call, for those that read events and not [`cutap_trace::Aggregator`]: a stack for each
 //! thread, and how long the calls inside took.
 
 use cutap_trace::{Call, Exit};

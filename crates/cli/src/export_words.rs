@@ -20,7 +20,7 @@ pub struct Export {
     /// Only these calls: names with *, layers, libraries, ! for not; as in trace
     #[arg(short = 'e', value_name = "FILTER")]
     filter: Option<String>,
-    /// The run folder, or a recording
+    /// The run directory, or a recording
     #[arg(value_name = "FILE")]
     run: PathBuf,
 }

@@ -33,7 +33,7 @@ pub struct Record {
     range: Option<Range>,
     #[command(flatten)]
     stack: StackArgs,
-    /// Use and keep this run folder
+    /// Use and keep this run directory
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
     /// Load this hook library, which may change calls; several work in this order

@@ -37,7 +37,7 @@ pub struct Report {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
-    /// The run folder, or a recording
+    /// The run directory, or a recording
     #[arg(value_name = "FILE")]
     run: PathBuf,
 }

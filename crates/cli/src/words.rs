@@ -35,13 +35,13 @@ pub enum Command {
     Run(crate::run_words::Run),
     /// Print the environment that traces without us: eval "$(cutap env -o DIR)"
     Env(Env),
-    /// Print what a recording or a run folder holds, while the program runs or after
+    /// Print what a recording or a run directory holds, while the program runs or after
     Show(Show),
-    /// Add up what a recording or a run folder holds: tables, the call tree, errors, leaks, waits
+    /// Add up what a recording or a run directory holds: tables, the call tree, errors, leaks, waits
     Report(Report),
-    /// Write a recording or a run folder for Perfetto, Chrome or other programs
+    /// Write a recording or a run directory for Perfetto, Chrome or other programs
     Export(Export),
-    /// Take what a run folder still holds into a recording, when a collector was killed
+    /// Take what a run directory still holds into a recording, when a collector was killed
     Recover(Recover),
     /// Switch what a program that runs under cutap records, or ask something of it, without stopping it
     Ctl(Ctl),
@@ -106,7 +106,7 @@ pub struct Trace {
     /// Never wait: drop calls that are made faster than they can be printed, and count them
     #[arg(long)]
     lossy: bool,
-    /// Use and keep this run folder (for cutap show)
+    /// Use and keep this run directory (for cutap show)
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
     /// Load this hook library, which may change calls; several work in this order
@@ -144,7 +144,7 @@ impl From<Trace> for TraceOptions {
 /// `cutap env`.
 #[derive(Debug, Args)]
 pub struct Env {
-    /// The run folder to make; cutap show DIR reads it
+    /// The run directory to make; cutap show DIR reads it
     #[arg(short = 'o', value_name = "DIR")]
     run: PathBuf,
     /// Record only these; as in trace
@@ -184,7 +184,7 @@ impl From<Env> for EnvOptions {
 pub struct Show {
     #[command(flatten)]
     looks: OutputArgs,
-    /// The run folder, or a recording
+    /// The run directory, or a recording
     #[arg(value_name = "DIR")]
     run: PathBuf,
 }
@@ -201,7 +201,7 @@ pub struct Recover {
     /// The recording to add to, or to make
     #[arg(short = 'o', value_name = "FILE")]
     output: PathBuf,
-    /// The run folder
+    /// The run directory
     #[arg(value_name = "DIR")]
     run: PathBuf,
 }
@@ -215,7 +215,7 @@ impl From<Recover> for RecoverOptions {
 /// `cutap ctl`.
 #[derive(Debug, Args)]
 pub struct Ctl {
-    /// The process that is switched; or the run folder, for all
+    /// The process that is switched; or the run directory, for all
     #[arg(value_name = "PID")]
     pub who: String,
     /// Switch all processes of its run

@@ -125,7 +125,7 @@ fn a_process_that_cannot_write_is_counted() {
         let done = command.args(["--sim", "--", "bash", "-c", line, python(), &script]).output().unwrap();
         let said = err(&done);
         assert_eq!((out(&done).as_str(), done.status.code()), ("ran\n", Some(0)), "{said}");
-        let line = "cutap: 1 process could not write to the run folder (disk full";
+        let line = "cutap: 1 process could not write to the run directory (disk full";
         assert_eq!(lines_with(&said, line), 1, "{words:?}: {said}");
     }
 }

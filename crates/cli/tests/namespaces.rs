@@ -8,7 +8,7 @@ use support::{CUTAP, cutap, err, out};
 
 #[test]
 fn a_program_in_namespaces_of_its_own_with_a_read_only_root() {
-    // The run folder must be writable inside: /dev/shm is a mount of its own.
+    // The run directory must be writable inside: /dev/shm is a mount of its own.
     let run = format!("/dev/shm/cutap-test-{}", std::process::id());
     let program = "import ctypes, os; c = ctypes.CDLL('libcuda.so.1'); assert c.cuInit(0) == 0; os.write(1, b'%d\\n' % os.getpid())";
     let inside =

@@ -35,7 +35,7 @@ fn pipes_and_devices() {
     }
 }
 
-/// In the place of a file of a run folder: nobody will ever write to such a pipe.
+/// In the place of a file of a run directory: nobody will ever write to such a pipe.
 #[test]
 fn pipes_in_a_run_folder() {
     let folder = Folder::new("odd-inside");
@@ -71,7 +71,7 @@ fn pipes_in_a_run_folder() {
     }
 }
 
-/// A run folder says what it cannot give: functions would only be numbers, or not there, without a word.
+/// A run directory says what it cannot give: functions would only be numbers, or not there, without a word.
 #[test]
 fn names_that_are_damaged_and_a_control_page_that_is_none() {
     let folder = Folder::new("odd-names");
@@ -188,7 +188,7 @@ fn files_of_any_length() {
     refused(&done, 125, &["it is no shared library"]);
 }
 
-/// A run folder is only read, and one that is over cannot be switched: that would be said of its calls ever after.
+/// A run directory is only read, and one that is over cannot be switched: that would be said of its calls ever after.
 #[test]
 fn a_run_that_is_over() {
     let folder = Folder::new("odd-over");

@@ -1,4 +1,4 @@
-//! Run folders that cannot be used or read: refused in one sentence, before a program has run; a disk that
+//! Run directorys that cannot be used or read: refused in one sentence, before a program has run; a disk that
 //! fills up later is counted. Driven through the real binary.
 
 mod support;
@@ -17,13 +17,13 @@ fn run_folders_that_cannot_be_used() {
     refused(&run(&folder.join("a/b")), 125, &["no such file or folder"]);
     refused(&run(&folder.join(&"x/".repeat(800))), 125, &["too long"]);
     refused(&run(&folder.join(&"x".repeat(300))), 125, &["too long"]);
-    refused(&run(Path::new("/proc/run")), 125, &["cannot make the run folder /proc/run"]);
+    refused(&run(Path::new("/proc/run")), 125, &["cannot make the run directory /proc/run"]);
     let open = folder.join("open");
     std::fs::create_dir(&open).unwrap();
     std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     refused(&run(&open), 125, &["others may write to it"]);
     if !is_root() {
-        return eprintln!("skipped: a run folder of another user, a full disk (needs root)");
+        return eprintln!("skipped: a run directory of another user, a full disk (needs root)");
     }
     let theirs = folder.join("theirs");
     std::fs::create_dir(&theirs).unwrap();
@@ -46,7 +46,7 @@ fn a_btrfs_with_a_quota_is_refused_and_one_without_is_not() {
     }
     assert_eq!(text, "limited\nend\n", "{said}");
     assert!(
-        said.contains("disk/three as run folder: it is on btrfs with a quota") && said.contains("--run DIR"),
+        said.contains("disk/three as run directory: it is on btrfs with a quota") && said.contains("--run DIR"),
         "{said}"
     );
 }
@@ -74,7 +74,7 @@ fn a_run_folder_without_room_for_the_beginning_of_a_trace_is_refused() {
         [("size=8k", "8 KiB are free"), ("size=1500k", "1500 KiB are free"), ("nr_inodes=9", "more files fit")]
     {
         let Some(done) = on_a_small_disk(mount, sh) else { return };
-        refused(&done, 125, &["cannot use ", "as run folder: its disk is full", what, "--run DIR"]);
+        refused(&done, 125, &["cannot use ", "as run directory: its disk is full", what, "--run DIR"]);
         let env = on_a_small_disk(mount, "$CUTAP env -o run").unwrap();
         refused(&env, 125, &["its disk is full", what, "-o DIR"]);
     }
@@ -100,7 +100,7 @@ fn a_disk_that_fills_up_while_the_program_runs_is_counted() {
 #[test]
 fn the_run_folder_of_another_user() {
     if !is_root() {
-        return eprintln!("skipped: the run folder of another user (needs root to become one)");
+        return eprintln!("skipped: the run directory of another user (needs root to become one)");
     }
     let folder = Folder::new("theirs");
     let copy = folder.program("cutap", &std::fs::read(CUTAP).unwrap());
@@ -117,7 +117,7 @@ fn the_run_folder_of_another_user() {
     refused(
         &there,
         125,
-        &["cannot read the run folder", "permission denied", "run cutap show as user 0, who", "or as root"],
+        &["cannot read the run directory", "permission denied", "run cutap show as user 0, who", "or as root"],
     );
     let status = as_nobody_asks(0o755, &["ctl"], &["status"]);
     refused(&status, 125, &["may not be opened: it belongs to user 0", "run cutap ctl as that user, or as root"]);
@@ -169,7 +169,7 @@ fn a_refused_run_leaves_the_output_as_it_was() {
     for (words, says) in [
         (&["record", "--run", full][..], "it is not empty"),
         (&["trace", "--run", full], "it is not empty"),
-        (&["record", "--run", "/proc/nothing"], "cannot make the run folder"),
+        (&["record", "--run", "/proc/nothing"], "cannot make the run directory"),
         (&["trace", "--dump-modules", "/proc/nothing"], "cannot keep modules"),
         (&["record", "--hook", "/no/hook.so"], "there is no such file"),
         (&["record", "-e", "cuMemAloc"], "did you mean cuMemAlloc"),

@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// front process, 1 the output, 2 where our own words go.
 #[derive(Debug)]
 pub struct CollectorOptions {
-    /// The run folder.
+    /// The run directory.
     pub run: PathBuf,
     /// The filter's text.
     pub filter: Option<String>,
@@ -37,7 +37,7 @@ pub struct CollectorOptions {
     pub form: OutputFormat,
     /// Do not print: put what the rings hold into a recording.
     pub record: bool,
-    /// Remove the run folder if the front process is gone at the end.
+    /// Remove the run directory if the front process is gone at the end.
     pub temporary: bool,
     /// Another collector of this run was killed: go on where it was.
     pub again: bool,
@@ -117,7 +117,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     // Its descriptors of the output, at whose other end somebody may wait for the end of it.
     drop(work);
     if !options.record && page.follows_children() && options.run.join(hooks::FILE).exists() {
-        // What nobody prints any more would only fill the run folder.
+        // What nobody prints any more would only fill the run directory.
         if !options.form.quiet {
             page.stop_recording();
         }
@@ -227,7 +227,7 @@ struct LiveTrace {
     spool: Option<Arc<Spool>>,
     /// One that was killed had said the last words, and only had to write them.
     over: bool,
-    /// The run folder.
+    /// The run directory.
     run: PathBuf,
     /// Where sums are kept for a collector in our place.
     sums: Option<CallStats>,

@@ -1,4 +1,4 @@
-//! `cutap ctl PID …`: what can be asked of a program that runs. Its run folder is found through its
+//! `cutap ctl PID …`: what can be asked of a program that runs. Its run directory is found through its
 //! environment, or through its memory. Nothing is sent to the program, and nothing here waits for it.
 
 use crate::control::Page;
@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 /// What `cutap ctl PID dump` was asked.
 #[derive(Debug)]
 pub struct DumpOptions {
-    /// The program's process, or its run folder.
+    /// The program's process, or its run directory.
     pub who: String,
     /// The recording to make.
     pub output: PathBuf,
 }
 
-/// The run folder of a process number, or the folder that was named.
+/// The run directory of a process number, or the folder that was named.
 pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
     let Ok(pid) = who.parse::<u32>() else {
         let path = PathBuf::from(who);
@@ -35,7 +35,7 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
             return Err(Error::own(sentence));
         }
         return Err(Error::own(format!(
-            "{who} is neither a process nor a run folder; give the number of the program, or the folder of --run"
+            "{who} is neither a process nor a run directory; give the number of the program, or the folder of --run"
         )));
     };
     if let Some(process) = process_of(pid).filter(|process| *process != pid) {
@@ -46,7 +46,7 @@ pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
         ErrorKind::NotFound => Error::own(format!("there is no process {pid}; give the number of the program")),
         // Root too, where a container keeps it from looking into processes that it did not start.
         ErrorKind::PermissionDenied if [0, uid(pid)].contains(&own_uid()) => Error::own(format!(
-            "the system does not let us look into process {pid}; if cutap started it, give its run folder in place of its number"
+            "the system does not let us look into process {pid}; if cutap started it, give its run directory in place of its number"
         )),
         ErrorKind::PermissionDenied => {
             Error::own(format!("process {pid} belongs to another user; run cutap ctl as that user, or as root"))
@@ -74,7 +74,7 @@ fn process_of(number: u32) -> Option<u32> {
     status.lines().find_map(|l| l.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
-/// What is said of a folder that may not be looked into, as another user's run folder may not.
+/// What is said of a folder that may not be looked into, as another user's run directory may not.
 fn closed(path: &Path) -> Option<String> {
     let refused = std::fs::metadata(path.join(FILE)).err().is_some_and(|e| e.kind() == ErrorKind::PermissionDenied);
     let shown = path.display();
@@ -88,7 +88,7 @@ fn closed(path: &Path) -> Option<String> {
     refused.then_some(sentence)
 }
 
-/// The run folder of which a process has pages mapped.
+/// The run directory of which a process has pages mapped.
 fn mapped(process: &Path) -> Option<PathBuf> {
     let maps = std::fs::read(process.join("maps")).unwrap_or_default();
     let paths = maps.split(|b| *b == b'\n').filter_map(|line| Some(&line[line.iter().position(|b| *b == b'/')?..]));

@@ -1,4 +1,4 @@
-//! `cutap env`: the same run folder and variables for a program that starts without us. What it
+//! `cutap env`: the same run directory and variables for a program that starts without us. What it
 //! returns goes through a shell's `eval`, so it holds assignments and nothing else.
 
 use crate::control::{self, Wanted};
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// What `cutap env` was asked.
 #[derive(Debug)]
 pub struct EnvOptions {
-    /// The run folder to make.
+    /// The run directory to make.
     pub run: PathBuf,
     /// The filter's text; none wants all.
     pub filter: Option<String>,
@@ -32,7 +32,7 @@ pub struct EnvOptions {
     pub only_hooks: bool,
 }
 
-/// Makes the run folder; the lines for `eval`.
+/// Makes the run directory; the lines for `eval`.
 pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let filter = filter(options.filter.as_deref())?;
     let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::kept)?;

@@ -11,7 +11,7 @@ use std::path::Path;
 pub const OWN_FAILURE: u8 = 125;
 /// Exit code of the collector when its output cannot be written; the front process turns it into its own.
 pub(crate) const UNWRITTEN: u8 = 3;
-/// Exit code of the collector when it could not read all; the run folder has the rest.
+/// Exit code of the collector when it could not read all; the run directory has the rest.
 pub(crate) const UNREAD: u8 = 4;
 /// Exit code when the program was found and cannot be run.
 pub const NOT_EXECUTABLE: u8 = 126;
@@ -58,14 +58,14 @@ impl From<cutap_trace::Error> for Error {
             }
             cutap_trace::Error::Unreadable { path, source } => {
                 let advice = "give the folder that cutap env -o DIR or cutap trace --run DIR made";
-                cannot("read the run folder", &path, &source, advice)
+                cannot("read the run directory", &path, &source, advice)
             }
             other => Error::own(other.to_string()),
         }
     }
 }
 
-/// A run folder that its owner alone may read.
+/// A run directory that its owner alone may read.
 pub(crate) fn not_ours(run: &Path, error: &std::io::Error) -> Error {
     let advice = match std::fs::metadata(run).map(|data| data.uid()) {
         Ok(uid) if uid != crate::folder::own_uid() => {
@@ -74,7 +74,7 @@ pub(crate) fn not_ours(run: &Path, error: &std::io::Error) -> Error {
         Ok(_) => "give yourself the right to read it (chmod -R u+rwX)".to_owned(),
         Err(_) => "run cutap show as the user who recorded it, or as root".to_owned(),
     };
-    cannot("read the run folder", run, error, &advice)
+    cannot("read the run directory", run, error, &advice)
 }
 
 /// Result of this crate.

@@ -26,7 +26,7 @@ pub enum Format {
 /// What `cutap export` was asked.
 #[derive(Debug)]
 pub struct ExportOptions {
-    /// The run folder or the recording.
+    /// The run directory or the recording.
     pub run: PathBuf,
     /// The filter's text; none wants all.
     pub filter: Option<String>,
@@ -49,7 +49,9 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     }
     if inside(&options.run, &options.output) {
         let (path, run) = (options.output.display(), options.run.display());
-        return Err(Error::own(format!("{path} is in the run folder {run}, which is only read; {advice} elsewhere")));
+        return Err(Error::own(format!(
+            "{path} is in the run directory {run}, which is only read; {advice} elsewhere"
+        )));
     }
     if options.output.as_os_str() == "-" {
         return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
@@ -78,7 +80,7 @@ fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
     if is_of_a_run(path) {
         let path = path.display();
         return Err(Error::own(format!(
-            "cannot write the export to {path}: it is a file of a run folder, which a program may be using; give another file"
+            "cannot write the export to {path}: it is a file of a run directory, which a program may be using; give another file"
         )));
     }
     let _first = output_file::reader_of(path, "it is written when somebody does");

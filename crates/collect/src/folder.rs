@@ -1,4 +1,4 @@
-//! The run folder from outside: a new, private folder for each run. It never goes into a folder that
+//! The run directory from outside: a new, private folder for each run. It never goes into a folder that
 //! already holds something, nor into one that another user owns or may write to, nor where there is no
 //! room for the beginning of a trace.
 
@@ -10,14 +10,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Longest path of a run folder: what runs inside the program has a buffer of 512 bytes for it.
+/// Longest path of a run directory: what runs inside the program has a buffer of 512 bytes for it.
 pub const LONGEST: usize = 500;
 
 /// What must be free at the start: page, names and the first rings of a few threads. What follows while
 /// the program runs depends on it; a file system that fills up then is counted.
 const ROOM: u64 = 2 << 20;
 
-/// Where run folders are made, behind $XDG_RUNTIME_DIR.
+/// Where run directories are made, behind $XDG_RUNTIME_DIR.
 const PLACES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /// A new folder with a name of its own, to be removed at the end.
@@ -26,7 +26,7 @@ pub fn fresh() -> Result<PathBuf> {
     let mut last = None;
     for parent in runtime.into_iter().chain(PLACES.map(PathBuf::from)) {
         if let Some(why) = too_full(&parent) {
-            let text = format!("cannot make the run folder in {}: {why}; name another place", parent.display());
+            let text = format!("cannot make the run directory in {}: {why}; name another place", parent.display());
             last = Some(Error::own(text + " with --run DIR"));
             continue;
         }
@@ -39,23 +39,24 @@ pub fn fresh() -> Result<PathBuf> {
                 Ok(()) => return Ok(path),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(e) => {
-                    last = Some(cannot("make the run folder", &path, &e, "name another place with --run DIR"));
+                    last = Some(cannot("make the run directory", &path, &e, "name another place with --run DIR"));
                     break;
                 }
             }
         }
     }
-    Err(last.unwrap_or_else(|| Error::own("cannot make a run folder in /tmp; name another place with --run DIR")))
+    Err(last.unwrap_or_else(|| Error::own("cannot make a run directory in /tmp; name another place with --run DIR")))
 }
 
 /// The folder that a person named: made, or taken if it is empty and ours.
 pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
     let advice = format!("give another folder with {flag} DIR");
-    let path = std::path::absolute(path).map_err(|e| cannot("use the run folder", path, &e, &advice))?;
-    let refuse = |why: &str| Err(Error::own(format!("cannot use {} as run folder: {why}; {advice}", path.display())));
+    let path = std::path::absolute(path).map_err(|e| cannot("use the run directory", path, &e, &advice))?;
+    let refuse =
+        |why: &str| Err(Error::own(format!("cannot use {} as run directory: {why}; {advice}", path.display())));
     if path.as_os_str().len() > LONGEST {
         let why = format!("the path is too long ({} bytes, {LONGEST} fit)", path.as_os_str().len());
-        return Err(Error::own(format!("cannot use the run folder: {why}; {advice}")));
+        return Err(Error::own(format!("cannot use the run directory: {why}; {advice}")));
     }
     if path.as_os_str().as_bytes().contains(&b'\n') {
         return refuse("its path has a line end in it");
@@ -66,9 +67,9 @@ pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
                 return refuse(&why);
             }
             let made = DirBuilder::new().mode(0o700).create(&path);
-            made.map_err(|e| cannot("make the run folder", &path, &e, &advice))?;
+            made.map_err(|e| cannot("make the run directory", &path, &e, &advice))?;
         }
-        Err(e) => return Err(cannot("use the run folder", &path, &e, &advice)),
+        Err(e) => return Err(cannot("use the run directory", &path, &e, &advice)),
         Ok(data) if !data.is_dir() => return refuse("it exists and is not a folder"),
         Ok(data) if data.uid() != own_uid() => return refuse("it belongs to another user"),
         Ok(data) if !private(&data) => return refuse("others may write to it (chmod go-w it)"),
@@ -76,7 +77,8 @@ pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
             if let Some(why) = too_full(&path) {
                 return refuse(&why);
             }
-            let mut entries = std::fs::read_dir(&path).map_err(|e| cannot("use the run folder", &path, &e, &advice))?;
+            let mut entries =
+                std::fs::read_dir(&path).map_err(|e| cannot("use the run directory", &path, &e, &advice))?;
             if entries.next().is_some() {
                 return refuse("it is not empty (each run needs a folder of its own)");
             }

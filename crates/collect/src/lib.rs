@@ -1,6 +1,6 @@
-//! Owns the traced child and the run folder: launch, environment, signals, draining.
+//! Owns the traced child and the run directory: launch, environment, signals, draining.
 //!
-//! [`trace()`] is `cutap trace`: it makes the run folder, unpacks the libraries, starts the collector
+//! [`trace()`] is `cutap trace`: it makes the run directory, unpacks the libraries, starts the collector
 //! in a session of its own and the program in ours, stands in front of the program for the shell, and
 //! ends as the program ended. [`env`](fn@env) prepares the same for a program that starts without us,
 //! [`show`](fn@show) reads what a run left, [`recover`](fn@recover) puts it into a recording, [`report`](fn@report) adds it up. Nothing here knows a CUDA function or formats an event.

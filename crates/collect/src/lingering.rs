@@ -1,5 +1,5 @@
 //! Processes of a run that live longer than its program: daemons, workers. They are found by their
-//! environment, in which the run folder stands, or by the run folder in their memory; that there is one of which neither can be read
+//! environment, in which the run directory stands, or by the run directory in their memory; that there is one of which neither can be read
 //! is known by a page that it keeps mapped (`lease`). Nothing here waits for them, and nothing is sent to them.
 
 use crate::lease;

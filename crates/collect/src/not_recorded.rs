@@ -3,20 +3,20 @@
 use crate::output::scan_executables;
 use cutap_report::end_notes;
 use cutap_trace::noticed;
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use std::path::Path;
 
 /// Reasons that are about how calls are shown, which is said where they are.
 const OF_SHOWING: [usize; 6] = [
-    count::FOOTPRINT,
-    count::STACK_SHORT,
-    count::TOO_DEEP,
-    count::PARAMETERS_ASKED,
-    count::PARAMETERS_UNKNOWN,
-    count::PTX_LEFT_OUT,
+    diagnostic::FOOTPRINT,
+    diagnostic::STACK_SHORT,
+    diagnostic::TOO_DEEP,
+    diagnostic::PARAMETERS_ASKED,
+    diagnostic::PARAMETERS_UNKNOWN,
+    diagnostic::PTX_LEFT_OUT,
 ];
 
-/// What was missed or not recorded, a line each, by a run folder; where that is gone, by its recording. That nothing was seen at all is
+/// What was missed or not recorded, a line each, by a run directory; where that is gone, by its recording. That nothing was seen at all is
 /// said of a run that `is_over`.
 pub fn not_recorded(run: &Path, is_over: bool) -> Vec<String> {
     let mut end = noticed(run).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Which output a form means, and whether it is coloured: on a terminal only, and not with NO_COLOR.
 
 use cutap_report::{Counts, Json, Output, Quiet, Summary, Text};
-use cutap_trace::{End, Gap, printable};
-use cutap_wire::count::STATIC_TOOLKIT;
+use cutap_trace::{Diagnostic, End, printable};
+use cutap_wire::diagnostic::STATIC_TOOLKIT;
 use std::collections::BTreeSet;
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::Path;
@@ -65,11 +65,13 @@ pub fn scan_executables(end: &mut End) {
     let mut seen = BTreeSet::new();
     for process in &end.processes {
         if seen.insert(process.exe.clone()) {
-            end.gaps.extend(cutap_inspect::static_toolkits(Path::new(&*process.exe)).into_iter().map(|what| Gap {
-                reason: STATIC_TOOLKIT,
-                pid: process.pid,
-                what,
-                more: format!("in {}", printable(&process.exe)),
+            end.gaps.extend(cutap_inspect::static_toolkits(Path::new(&*process.exe)).into_iter().map(|what| {
+                Diagnostic {
+                    reason: STATIC_TOOLKIT,
+                    pid: process.pid,
+                    what,
+                    more: format!("in {}", printable(&process.exe)),
+                }
             }));
         }
     }

@@ -43,7 +43,7 @@ pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<F
         ));
     }
     if is_of_a_run(path) {
-        return Err(refuse("it is a file of a run folder, which a program may be using"));
+        return Err(refuse("it is a file of a run directory, which a program may be using"));
     }
     let mut how = OpenOptions::new();
     how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
@@ -147,7 +147,7 @@ pub fn same(one: &Path, other: &Path) -> bool {
     one == other || file(one).is_some_and(|one| file(other) == Some(one))
 }
 
-/// Whether a file that is there is one of a run folder: some program may have it mapped.
+/// Whether a file that is there is one of a run directory: some program may have it mapped.
 pub fn is_of_a_run(path: &Path) -> bool {
     let begins = |path: &Path| {
         let mut first = [0; 8];

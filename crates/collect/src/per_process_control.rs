@@ -28,7 +28,7 @@ pub fn pages(run: &Page, pid: u32) -> Result<(Vec<Page>, u32)> {
     match pages.is_empty() {
         false => Ok((pages, own)),
         true => Err(Error::own(format!(
-            "cannot switch process {pid} alone: no page could be made for it in the run folder; use --all"
+            "cannot switch process {pid} alone: no page could be made for it in the run directory; use --all"
         ))),
     }
 }

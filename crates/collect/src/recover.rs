@@ -1,4 +1,4 @@
-//! `cutap recover`: what a run folder still holds, taken into a recording: its own if the collector
+//! `cutap recover`: what a run directory still holds, taken into a recording: its own if the collector
 //! was killed, or a new one. The folder is only read.
 
 use crate::control::Page;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// What `cutap recover` was asked.
 #[derive(Debug)]
 pub struct RecoverOptions {
-    /// The run folder.
+    /// The run directory.
     pub run: PathBuf,
     /// The recording.
     pub output: PathBuf,
@@ -25,7 +25,7 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
     let (run, path) = (&options.run, &options.output);
     let advice = "give a file that you may write with -o FILE";
     if run.is_file() {
-        return Err(Error::own(format!("{} is a file; give the run folder that is to be taken in", run.display())));
+        return Err(Error::own(format!("{} is a file; give the run directory that is to be taken in", run.display())));
     }
     readable(run)?;
     if path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir()) {
@@ -34,7 +34,7 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
             "cannot write the recording to {path}: it is no file, and is read again when more is added; {advice}"
         )));
     }
-    // Whether it is a run folder at all, and of this version.
+    // Whether it is a run directory at all, and of this version.
     drop(EventReader::open(run, ReaderOptions::default())?);
     // Two that write down the same calls would spoil each other's file. A folder that may only be read has
     // no collector of ours.
@@ -112,7 +112,7 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
             _ if flight => lacks.push(format!("it was cut off at byte {at}, and what came behind may be missing")),
             0 => say(&format!("{shown} was cut off at byte {at}; all that came behind was still in {}", run.display())),
             _ => lacks.push(format!(
-                "it was cut off at byte {at}, and of what came behind {} not in the run folder any more",
+                "it was cut off at byte {at}, and of what came behind {} not in the run directory any more",
                 many(missing as usize, "part is", "parts are")
             )),
         }

@@ -55,7 +55,7 @@ impl Ask {
 /// What `cutap report` was asked.
 #[derive(Debug)]
 pub struct ReportOptions {
-    /// The run folder or the recording.
+    /// The run directory or the recording.
     pub run: PathBuf,
     /// The filter's text; none wants all.
     pub filter: Option<String>,

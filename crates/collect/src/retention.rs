@@ -8,7 +8,7 @@
 use crate::control::{Page, monotonic_ns};
 use crate::record::MOST_RINGS;
 use cutap_trace::{ChunkPage, RingFile, RingPage, living, open_file};
-use cutap_wire::count::{CALL_DROPPED, CALL_DROPPED_LOSSY};
+use cutap_wire::diagnostic::{CALL_DROPPED, CALL_DROPPED_LOSSY};
 use cutap_wire::process::{self, Process};
 use cutap_wire::ring::{CHUNK_HEADER, FREE, chunk_offset};
 use std::fs;

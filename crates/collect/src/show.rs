@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// What `cutap show` was asked.
 #[derive(Debug)]
 pub struct ShowOptions {
-    /// The run folder or the recording.
+    /// The run directory or the recording.
     pub run: PathBuf,
     /// The filter's text; none wants all.
     pub filter: Option<String>,
@@ -79,7 +79,7 @@ pub(crate) fn readable(run: &Path) -> Result<()> {
         _ => {}
     }
     let unusable =
-        |e| Err(cannot("read the control page of the run folder", run, &e, "give the folder as cutap made it"));
+        |e| Err(cannot("read the control page of the run directory", run, &e, "give the folder as cutap made it"));
     match open_file(&run.join(cutap_wire::control::FILE), false) {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),
         // A folder without one holds what its processes wrote; and a file has none.
@@ -102,7 +102,7 @@ pub(crate) fn say_counted(run: &Path, end: &End) {
 pub(crate) fn without_end(path: &Path, at: u64) -> String {
     let shown = path.display();
     format!(
-        "{shown} does not end in order: its collector was killed or could not write on, or it was cut off, at byte {at}; what is left in the run folder is \
+        "{shown} does not end in order: its collector was killed or could not write on, or it was cut off, at byte {at}; what is left in the run directory is \
          added with cutap recover DIR -o {shown}"
     )
 }
@@ -119,7 +119,7 @@ fn has_its_end(path: &Path) -> bool {
     walked.is_ok_and(|walked| walked.is_ok_and(|cut| cut.why == cutap_file::Why::Ended))
 }
 
-/// Whether a recording, or a run folder, could be read whole: else what is missing of it, as a failure of the command that read it.
+/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
 /// One that is being written is none. Of a folder, `parts` are those that were found damaged while it was read.
 pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()> {
     let shown = path.display();
@@ -150,7 +150,7 @@ pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Re
     let lacks = [
         holes,
         (read_before > 0).then(|| read_by_another(read_before)),
-        unread.map(|files| format!("what could not be read in its run folder: {files}")),
+        unread.map(|files| format!("what could not be read in its run directory: {files}")),
     ];
     let lacks: Vec<String> = lacks.into_iter().flatten().collect();
     let sentence = match cut.why {

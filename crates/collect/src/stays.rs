@@ -13,7 +13,7 @@ pub fn for_calls(line: &mut Line, names: &[String]) {
     leave(&[2]);
 }
 
-/// Processes of the run live on, and a hook library that they have yet to meet stands in the run folder.
+/// Processes of the run live on, and a hook library that they have yet to meet stands in the run directory.
 pub fn for_hooks(line: &mut Line, names: &[String]) {
     let (verb, them, end) = if names.len() == 1 { ("runs", "it", "it ends") } else { ("run", "them", "they end") };
     let (names, ours) = (names.join(", "), std::process::id());

@@ -1,11 +1,11 @@
-//! What `trace -c` has added up, kept in the run folder for a collector that goes on when this one is killed: the sums, and up to which
+//! What `trace -c` has added up, kept in the run directory for a collector that goes on when this one is killed: the sums, and up to which
 //! moment all calls are in them, in one file that is exchanged whole. What they were made of is given back only behind that.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Name of the file in the run folder.
+/// Name of the file in the run directory.
 const FILE: &str = "sums";
 /// More than any has: what is longer is none of ours.
 const LONGEST: usize = 256 << 20;

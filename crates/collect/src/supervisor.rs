@@ -90,7 +90,7 @@ pub struct CollectorSupervisor {
     deaths: u32,
     /// The last collector did not end in order.
     pub unwritten: bool,
-    /// The run folder holds what nobody wrote.
+    /// The run directory holds what nobody wrote.
     pub keep: bool,
 }
 

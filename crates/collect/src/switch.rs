@@ -1,5 +1,5 @@
 //! `cutap ctl PID on`, `off`, `filter`, `status`: switches what was armed when the program fetched its functions, through words and
-//! flags in the run folder. Nothing is sent to the program, no right over it is needed but that to its run folder, and it takes
+//! flags in the run directory. Nothing is sent to the program, no right over it is needed but that to its run directory, and it takes
 //! no notice before its next call. What was not armed cannot be armed any more: pointers are fetched once.
 
 use crate::control::{Page, ahead, fits};
@@ -211,10 +211,10 @@ fn status(run: &Path, page: &Page, pid: Option<u32>) -> String {
         one.map_or_else(|| (state_of(page), text_of(&page.rules())), |p| (state_of(p), text_of(&p.rules())));
     let collector = match page.collector_state() {
         COLLECTOR_ATTACHED => "attached",
-        COLLECTOR_NEVER => "none so far: calls stay in the run folder",
+        COLLECTOR_NEVER => "none so far: calls stay in the run directory",
         _ => "has left",
     };
-    let mut text = format!("run folder: {}\nrecording: {state}\n", printable(&run.to_string_lossy()));
+    let mut text = format!("run directory: {}\nrecording: {state}\n", printable(&run.to_string_lossy()));
     if page.flags() & RANGE != 0 {
         text += "range: between cuProfilerStart and cuProfilerStop, in each process for itself\n";
     }

@@ -57,7 +57,7 @@ pub struct TraceOptions {
     pub dump_modules: Option<PathBuf>,
     /// Hook libraries, in their order.
     pub hooks: Vec<PathBuf>,
-    /// A run folder that stays.
+    /// A run directory that stays.
     pub run: Option<PathBuf>,
     /// The program.
     pub program: OsString,
@@ -129,7 +129,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     };
     let glance = || say_vain(hooks::unmatched_hooks(&run.path));
     let (ended, stays) = foreground::wait(child, collector, |status| supervisor.ended(status), glance);
-    // A collector that stays removes the run folder itself.
+    // A collector that stays removes the run directory itself.
     if supervisor.keep || stays {
         run.keep();
     }
@@ -143,7 +143,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
         if let Some(file) = gone {
             let (run, file) = (run.path.display(), file.display());
             say(&format!(
-                "the run folder {run} was removed while the program ran: what began after that, threads and processes, is not in {file}; calls of others that could not be recorded are counted there"
+                "the run directory {run} was removed while the program ran: what began after that, threads and processes, is not in {file}; calls of others that could not be recorded are counted there"
             ));
         }
         let is_over = !stays && missing.is_none() && gone.is_none();
@@ -171,7 +171,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     })
 }
 
-/// The run folder of this trace; removed at the end unless a person named it, or it holds the rest.
+/// The run directory of this trace; removed at the end unless a person named it, or it holds the rest.
 struct Run {
     path: PathBuf,
     temporary: bool,

@@ -40,7 +40,7 @@ impl Outer {
         let run = self.run.to_string_lossy();
         let (whom, run) = (printable(whom), printable(&run));
         let calls = if come_here { "go to this one only" } else { "do not go there" };
-        say(&format!("this cutap runs inside another one (run folder {run}): the calls of {whom} {calls}"));
+        say(&format!("this cutap runs inside another one (run directory {run}): the calls of {whom} {calls}"));
     }
 
     /// Leaves word for the end of the outer run. Where its page cannot be written, nothing is said there.

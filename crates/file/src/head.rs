@@ -14,7 +14,7 @@ pub const OLDEST: u32 = 1;
 pub struct Head {
     /// Version of the blocks; [`VERSION`] when we write it.
     pub version: u32,
-    /// Version of the run folder's files whose bytes the blocks hold.
+    /// Version of the run directory's files whose bytes the blocks hold.
     pub wire: u32,
 }
 

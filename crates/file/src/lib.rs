@@ -1,4 +1,4 @@
-//! The bytes of a recording, `run.cutap`: what the files of a run folder hold, in blocks that are only
+//! The bytes of a recording, `run.cutap`: what the files of a run directory hold, in blocks that are only
 //! ever appended. Writer and reader side by side, so that they cannot drift; described for others in
 //! `docs/format.md`.
 //!

@@ -56,7 +56,7 @@ impl Bytes for [u8] {
 pub enum Error {
     /// It does not begin as a recording does.
     NotOurs,
-    /// It is a recording of this version of the format, or of the run folder.
+    /// It is a recording of this version of the format, or of the run directory.
     OtherVersion(u32),
     /// The system's reason.
     Unreadable(io::Error),
@@ -91,7 +91,7 @@ pub enum Why {
 }
 
 /// Hands out the blocks of a file, each with the bytes that stand as they are. `wire` is the version of
-/// the run folder that the caller reads.
+/// the run directory that the caller reads.
 pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block, &[u8])) -> Result<Cut, Error> {
     let mut bytes = vec![0; Head::BYTES];
     let there = read_fully(file, &mut bytes, 0)?;

@@ -15,7 +15,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file. `wire` is the version of the run folder.
+    /// Begins a file. `wire` is the version of the run directory.
     pub fn begin(mut out: W, wire: u32) -> io::Result<Writer<W>> {
         out.write_all(&Head { version: VERSION, wire }.bytes())?;
         Ok(Writer::go_on(out, Head::BYTES as u64))

@@ -11,7 +11,7 @@
 //! * [`hook`]: hook libraries and what they want.
 //! * [`capture`]: what is kept of a call beside its words.
 //! * [`thread`]: thread block, ring, clock, fork; knows nothing of CUDA.
-//! * [`start`]: the run folder, the process folder, names.
+//! * [`start`]: the run directory, the process folder, names.
 #![no_std]
 #![allow(clippy::missing_safety_doc)] // internal functions: each file says under which contract it works
 

@@ -107,7 +107,7 @@ fn missing(end: &End, lines: &mut Vec<String>) {
     if end.failed > 0 {
         let processes = if end.failed == 1 { "process" } else { "processes" };
         lines.push(format!(
-            "{} {processes} could not write to the run folder (disk full, file size limit, no free descriptor, another user?): nothing \
+            "{} {processes} could not write to the run directory (disk full, file size limit, no free descriptor, another user?): nothing \
              of them was recorded",
             end.failed
         ));

@@ -1,4 +1,4 @@
-//! From events to one output: one file per format, behind one trait. Nothing here reads a run folder,
+//! From events to one output: one file per format, behind one trait. Nothing here reads a run directory,
 //! pairs records or decides what is shown; nothing here writes anywhere but to the writer it was given.
 
 pub mod api;

@@ -2,7 +2,7 @@
 
 use crate::Output;
 use cutap_trace::{End, Event};
-use cutap_wire::count::{
+use cutap_wire::diagnostic::{
     HOOK_ABSENT, HOOK_NO_PARAMETER, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT, OTHER_LIBC,
 };
 use std::io;

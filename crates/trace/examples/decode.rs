@@ -13,9 +13,9 @@ fn main() {
         write(&folder, kinds);
         for decode in [false, true] {
             let options = ReaderOptions { decode, tables: &TABLES, ..ReaderOptions::default() };
-            let mut follow = EventReader::open(&folder, options).expect("the run folder");
+            let mut follow = EventReader::open(&folder, options).expect("the run directory");
             let (start, mut events) = (cpu_seconds(), 0u64);
-            follow.poll(true, &mut |_| events += 1).expect("the run folder");
+            follow.poll(true, &mut |_| events += 1).expect("the run directory");
             let took = cpu_seconds() - start;
             let what = if decode { "understood" } else { "read" };
             println!("{name}: {:.2} million calls a second {what}", events as f64 / 2.0 / took / 1e6);

@@ -127,7 +127,7 @@ struct Lane<'a> {
 }
 
 impl Aggregator {
-    /// Opens a run folder, or a recording.
+    /// Opens a run directory, or a recording.
     pub fn open(run: &Path, filter: &Filter) -> Result<Aggregator, Error> {
         let opened = RunReader::new(run)?;
         let tables = &cutap_calls::generated::known::TABLES;

@@ -1,4 +1,4 @@
-//! Files of a run folder that are read again and again. A run may have more of them than there are descriptors, so only so many stay
+//! Files of a run directory that are read again and again. A run may have more of them than there are descriptors, so only so many stay
 //! open as leave some for everybody else; of all others one at a time is open, the one that was read last.
 
 use crate::store::{Bytes, open_file};
@@ -18,7 +18,7 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 static LAST: Mutex<Option<(u64, File)>> = Mutex::new(None);
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
-/// A file of a run folder.
+/// A file of a run directory.
 #[derive(Debug)]
 pub struct CachedFile {
     path: PathBuf,

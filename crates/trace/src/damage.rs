@@ -1,4 +1,4 @@
-//! How many parts of a run folder's rings are damaged: what whoever shows the folder counts while it reads, for those that read nothing
+//! How many parts of a run directory's rings are damaged: what whoever shows the folder counts while it reads, for those that read nothing
 //! else of it. It only reads, and understands nothing but which slots have names.
 
 use crate::clock::{Clock, monotonic};

@@ -11,11 +11,11 @@ use crate::unseen::Unseen;
 use cutap_calls::known::Rule;
 use cutap_file::Cut;
 use cutap_stacks::Absent;
-use cutap_wire::count as reason;
+use cutap_wire::diagnostic as reason;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A reason of `cutap_wire::count` and how often it was counted, over all processes.
+/// A reason of `cutap_wire::diagnostic` and how often it was counted, over all processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Count {
     /// Its number.
@@ -28,8 +28,8 @@ pub struct Count {
 
 /// Something that was reached but not seen, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gap {
-    /// Reason of `cutap_wire::count`.
+pub struct Diagnostic {
+    /// Reason of `cutap_wire::diagnostic`.
     pub reason: usize,
     /// Process id.
     pub pid: u32,
@@ -52,7 +52,7 @@ pub struct Recording {
     pub holes: u64,
     /// Parts of rings that a collector had read for its own output before this recording was begun.
     pub read_before: u64,
-    /// Files of the run folder that could not be read when it was made, for a sentence.
+    /// Files of the run directory that could not be read when it was made, for a sentence.
     pub unread: Option<String>,
 }
 
@@ -124,12 +124,12 @@ pub struct End {
     pub unfinished: Vec<Exit>,
     /// Calls that never ended, where they are counted and not kept.
     pub open: u64,
-    /// How far a recording could be read; none for a run folder.
+    /// How far a recording could be read; none for a run directory.
     pub recording: Option<Recording>,
     /// Reasons that were counted.
     pub counts: Vec<Count>,
     /// What was listed by name.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<Diagnostic>,
     /// All processes, in the order in which they were found.
     pub processes: Vec<Arc<Process>>,
     /// All runtime instances.
@@ -185,7 +185,7 @@ impl End {
         if left > 0 {
             end.count(reason::OTHER_LIBC, left.into());
         }
-        let gap = |what| Gap { reason: reason::OTHER_LIBC, pid: 0, what, more: String::new() };
+        let gap = |what| Diagnostic { reason: reason::OTHER_LIBC, pid: 0, what, more: String::new() };
         end.gaps.extend(names.into_iter().map(gap));
         end
     }
@@ -328,19 +328,19 @@ impl End {
 
     /// What a reason says to a person.
     pub fn reason(&self, reason: usize) -> &'static str {
-        if reason == cutap_wire::count::STACK_NOT_KEPT && self.lossy {
+        if reason == cutap_wire::diagnostic::STACK_NOT_KEPT && self.lossy {
             return "stacks not kept, or only in part: their thread's ring was full (--lossy)";
         }
-        cutap_wire::count::text(reason).unwrap_or("counted for a reason that this version does not know")
+        cutap_wire::diagnostic::text(reason).unwrap_or("counted for a reason that this version does not know")
     }
 
     /// The same with how often.
     pub fn counted(&self, reason: usize, times: u64) -> String {
         let one = match reason {
-            cutap_wire::count::STACK_NOT_KEPT if self.lossy => {
+            cutap_wire::diagnostic::STACK_NOT_KEPT if self.lossy => {
                 Some("stack not kept, or only in part: its thread's ring was full (--lossy)")
             }
-            _ => cutap_wire::count::text_of_one(reason),
+            _ => cutap_wire::diagnostic::text_of_one(reason),
         };
         let one = one.filter(|_| times == 1);
         format!("{times} {}", one.unwrap_or_else(|| self.reason(reason)))

@@ -39,7 +39,7 @@ impl Layer {
 pub struct Process {
     /// Number of this process in the run, from 0 in the order of discovery.
     pub key: u32,
-    /// Name of its folder in the run folder.
+    /// Name of its folder in the run directory.
     pub folder: Box<str>,
     /// Process id as it saw it itself.
     pub pid: u32,

@@ -15,7 +15,7 @@ use crate::folder::Folder;
 use crate::reader_options::ReaderOptions;
 use crate::run_reader::RunReader;
 use crate::source::{Shared, Source, Waiting};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::ops::ControlFlow;
@@ -34,13 +34,13 @@ const GONE_NS: u64 = 1_000_000_000;
 
 /// Counters of calls that were not recorded: what they made is not known.
 const MISSING: [usize; 7] = [
-    count::RECORD_DROPPED,
-    count::NO_RING,
-    count::NAME_DROPPED,
-    count::NESTED_IN_START,
-    count::CALL_DROPPED,
-    count::CALL_DROPPED_LOSSY,
-    count::NOT_WRITTEN,
+    diagnostic::RECORD_DROPPED,
+    diagnostic::NO_RING,
+    diagnostic::NAME_DROPPED,
+    diagnostic::NESTED_IN_START,
+    diagnostic::CALL_DROPPED,
+    diagnostic::CALL_DROPPED_LOSSY,
+    diagnostic::NOT_WRITTEN,
 ];
 
 /// A run that is being read.
@@ -79,7 +79,7 @@ enum Who {
 }
 
 impl EventReader {
-    /// Opens a run folder, or a recording. It may be empty of processes when it has a control page.
+    /// Opens a run directory, or a recording. It may be empty of processes when it has a control page.
     pub fn open(run: &Path, options: ReaderOptions) -> Result<EventReader, Error> {
         let opened = RunReader::new(run)?;
         // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is shown.

@@ -89,7 +89,7 @@ pub fn short_of(run: &Path) -> Option<String> {
     let what: Vec<String> = what.into_iter().flatten().collect();
     // Without the list of its processes nothing is known of how many there are.
     let what = match of_run.iter().any(|(path, _)| *path == run) {
-        true => "the run folder".to_owned(),
+        true => "the run directory".to_owned(),
         false if what.is_empty() => first.display().to_string(),
         false => what.join(", "),
     };

@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Rings that are tried ahead of one that cannot be opened.
 const TRIED_AHEAD: u32 = 64;
 
-/// A process as it stands in the run folder.
+/// A process as it stands in the run directory.
 #[derive(Debug)]
 pub struct Folder {
     store: Arc<dyn Store>,

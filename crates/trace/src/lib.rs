@@ -1,6 +1,6 @@
 //! From bytes to typed events: pair, order, align clocks, name.
 //!
-//! [`EventReader`] reads a run folder, while it is written or after, and hands out [`Event`]s in time order.
+//! [`EventReader`] reads a run directory, while it is written or after, and hands out [`Event`]s in time order.
 //! Everything read here was written by a process that may have died at any byte, or that wants to
 //! harm: nothing panics on bytes, nothing is mapped, every number is checked before it is used as a
 //! size. Nothing here formats a line; that is `cutap-report`.
@@ -57,7 +57,7 @@ pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
 pub use damage::damaged;
 pub use delivered::Delivered;
-pub use end::{Count, End, Filtered, Gap, Recording, Switched, SwitchedTo};
+pub use end::{Count, Diagnostic, End, Filtered, Recording, Switched, SwitchedTo};
 pub use error::Error;
 pub use event::{
     Answer, Args, Call, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log, Lookup,

@@ -1,4 +1,4 @@
-//! Writes run folders as a traced process does, with `cutap-wire`'s own writers over mapped files, so
+//! Writes run directories as a traced process does, with `cutap-wire`'s own writers over mapped files, so
 //! that reading can be tested at any moment of writing. For tests only. Time stands still unless told.
 
 pub mod any;
@@ -7,7 +7,7 @@ mod stretch;
 pub mod tables;
 mod thread;
 
-use cutap_wire::count::COUNTERS;
+use cutap_wire::diagnostic::COUNTERS;
 use cutap_wire::names::{CELL, Name, kind, layer};
 use cutap_wire::process::Process as Page;
 use cutap_wire::ring::chunk_offset;
@@ -21,7 +21,7 @@ use std::rc::Rc;
 pub use stretch::stretch;
 pub use thread::{Thread, Unfinished, pieces};
 
-/// A run folder and its clock.
+/// A run directory and its clock.
 pub struct Run {
     path: PathBuf,
     ticks: Rc<Cell<u64>>,
@@ -42,7 +42,7 @@ impl Run {
 
     /// A run whose processes count this many ticks a nanosecond, or nanoseconds if 0.
     pub fn with_clock(path: &Path, tsc: u64) -> Run {
-        fs::create_dir_all(path).expect("run folder");
+        fs::create_dir_all(path).expect("run directory");
         let start = if tsc == 0 { START_NS } else { START_TICKS };
         Run { path: path.to_owned(), ticks: Rc::new(Cell::new(start)), tsc }
     }

@@ -4,7 +4,7 @@
 use crate::bytes::{read_at, u64_at};
 use crate::pages::ProcPage;
 use crate::store::Store;
-use cutap_wire::count::NAME_DROPPED;
+use cutap_wire::diagnostic::NAME_DROPPED;
 use cutap_wire::names::{self, CELL, Cell, GROW, MAX_BYTES, Name, cell, kind};
 
 /// Whether they are.

@@ -2,7 +2,7 @@
 //! record first asks for them: until then their object or instance may still be on its way.
 
 use crate::decode::{Described, Recorded, find, known_by_name};
-use crate::end::Gap;
+use crate::end::Diagnostic;
 use crate::event::{Event, Function, Instance, Layer, Module, Process};
 use crate::filter::Tests;
 use crate::kernels::{Kernels, demangle};
@@ -74,7 +74,7 @@ pub struct Names {
     pub kernels: Kernels,
     /// What was loaded when, for stacks.
     pub stacks: Stacks,
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<Diagnostic>,
     /// File names of hook libraries, by their numbers.
     pub hooks: Vec<Arc<str>>,
     /// Events that names are: instances and modules, with their ticks.
@@ -121,7 +121,7 @@ impl Names {
                 self.hooks[n] = text().into();
             }
             kind::GAP => {
-                let gap = Gap { reason: name.a as usize, pid: process.pid, what: text(), more: clean(name.t) };
+                let gap = Diagnostic { reason: name.a as usize, pid: process.pid, what: text(), more: clean(name.t) };
                 self.gaps.push(gap);
             }
             kind::MODULE => {

@@ -1,8 +1,8 @@
-//! The single-page files of a run folder, read field by field out of plain bytes.
+//! The single-page files of a run directory, read field by field out of plain bytes.
 
 use crate::bytes::{text_at, u32_at, u64_at};
 use crate::names::clean;
-use cutap_wire::count::COUNTERS;
+use cutap_wire::diagnostic::COUNTERS;
 use cutap_wire::process::{CLOCK_TSC, Process};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OWNER_DIED, OWNER_TID, RingHeader};
 use cutap_wire::{MAGIC, PAGE, VERSION};

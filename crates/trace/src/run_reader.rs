@@ -14,7 +14,7 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A run folder or a recording.
+/// A run directory or a recording.
 #[derive(Debug)]
 pub struct RunReader {
     pub(crate) store: Arc<dyn Store>,
@@ -57,7 +57,7 @@ impl RunReader {
         Ok(RunReader { store, recorded: read })
     }
 
-    /// How far a recording could be read up to now; none for a run folder.
+    /// How far a recording could be read up to now; none for a run directory.
     pub fn recording(&self) -> Option<Recording> {
         let (recording, damaged) = self.recorded.as_ref()?;
         Some(Recording { damaged: damaged.lock().map_or(0, |all| all.len() as u32), ..recording.clone() })
@@ -147,7 +147,7 @@ impl RunReader {
         self.store.control().is_ok()
     }
 
-    /// It is a run folder whose chunks a collector reads, or has read, and gives back.
+    /// It is a run directory whose chunks a collector reads, or has read, and gives back.
     pub(crate) fn is_drained(&self) -> bool {
         let page = self.store.control().unwrap_or_default();
         let collector = crate::bytes::u32_at(&page, offset_of!(control::Control, collector));

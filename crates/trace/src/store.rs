@@ -1,4 +1,4 @@
-//! Where the bytes of a run come from: the run folder on disk, or a recording that holds what its
+//! Where the bytes of a run come from: the run directory on disk, or a recording that holds what its
 //! files held. What reads them need not know which. Nothing here understands the bytes. A pipe or device that lies in a run
 //! folder must never be waited for.
 
@@ -56,7 +56,7 @@ impl Bytes for File {
     }
 }
 
-/// Opens a file of a run folder. What lies there under its name and is no file is refused: a pipe would be waited for, perhaps
+/// Opens a file of a run directory. What lies there under its name and is no file is refused: a pipe would be waited for, perhaps
 /// for ever.
 pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
@@ -83,7 +83,7 @@ pub fn read_file(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A run folder.
+/// A run directory.
 #[derive(Debug)]
 pub struct Disk(pub PathBuf);
 

@@ -3,20 +3,20 @@
 
 use crate::bytes::{u32_at, u64_at};
 use cutap_wire::control::{self, Control};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
 /// Calls that were seen and could not be recorded. The report has a line for each reason.
 const NOT_RECORDED: [usize; 8] = [
-    count::NO_RING,
-    count::NESTED_IN_START,
-    count::CALL_DROPPED,
-    count::CALL_DROPPED_LOSSY,
-    count::NOT_WRITTEN,
-    count::CALL_WAITED,
-    count::NOT_COUNTED,
-    count::RECORD_DROPPED,
+    diagnostic::NO_RING,
+    diagnostic::NESTED_IN_START,
+    diagnostic::CALL_DROPPED,
+    diagnostic::CALL_DROPPED_LOSSY,
+    diagnostic::NOT_WRITTEN,
+    diagnostic::CALL_WAITED,
+    diagnostic::NOT_COUNTED,
+    diagnostic::RECORD_DROPPED,
 ];
 
 /// See the module.

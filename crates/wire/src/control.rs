@@ -4,14 +4,14 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Name of the file in the run folder.
+/// Name of the file in the run directory.
 pub const FILE: &str = "control";
 /// A page that every process of the run keeps mapped and nobody reads or writes: as long as one does, the file counts as open for writing,
 /// and the kernel refuses a lease of it. So the collector knows that somebody lives whom `/proc` does not show.
 pub const ALIVE: &str = "alive";
 /// The rules that the run began with, if there were any, in a file beside it: what may be recorded at all. Nobody changes them.
 pub const ARMED: &str = "armed";
-/// Environment variable that names the run folder.
+/// Environment variable that names the run directory.
 pub const ENV_RUN: &str = "CUTAP_RUN";
 
 /// Record every look-up (dlsym, cuGetProcAddress, cuGetExportTable) as an event of its own.

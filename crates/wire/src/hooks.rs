@@ -10,7 +10,7 @@ pub use inside::*;
 
 use core::sync::atomic::{AtomicU8, AtomicU32};
 
-/// Name of the file in the run folder.
+/// Name of the file in the run directory.
 pub const FILE: &str = "hooks";
 /// Largest file.
 pub const MAX_BYTES: usize = 16 << 20;

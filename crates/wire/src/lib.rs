@@ -1,4 +1,4 @@
-//! The contract between the library inside the target and everything outside: the **run folder**.
+//! The contract between the library inside the target and everything outside: the **run directory**.
 //!
 //! Writer and reader of each structure stand side by side in one file, so that they cannot drift.
 //! Nothing here knows CUDA, formats text or allocates; nothing here may panic on bytes that a dying
@@ -20,8 +20,8 @@
 
 mod atomic;
 pub mod control;
-pub mod count;
 pub mod counts;
+pub mod diagnostic;
 pub mod flags;
 pub mod hooks;
 #[cfg(all(test, not(feature = "loom")))]
@@ -34,7 +34,7 @@ mod shape;
 pub mod stack;
 mod words;
 
-/// First word of every file of a run folder: "CUTAPRUN" in little endian.
+/// First word of every file of a run directory: "CUTAPRUN" in little endian.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CUTAPRUN");
 /// Version of the bytes described in this crate. A change that a reader of a released version would misread raises it.
 pub const VERSION: u32 = 1;

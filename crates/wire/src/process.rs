@@ -1,7 +1,7 @@
 //! `proc`: one page that says who a process is, how its clock relates to the world's, and what it
 //! counted. Written once at the first traced event, counters until the last moment.
 
-use crate::count::COUNTERS;
+use crate::diagnostic::COUNTERS;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Name of the file in the process folder.

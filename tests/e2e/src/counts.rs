@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Counts {
     counts
 }
 
-/// What `cutap show -c` counts in a run folder.
+/// What `cutap show -c` counts in a run directory.
 pub fn shown(run: &Path) -> Counts {
     let show = crate::finish(Command::new(crate::cutap()).args(["show", "-c", "--json"]).arg(run));
     assert!(show.status.success(), "{show:?}");

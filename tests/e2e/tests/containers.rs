@@ -53,7 +53,7 @@ fn unharmed(run: &Finished) {
     assert_eq!((run.stdout.as_str(), run.stderr.as_str(), run.status.code()), ("ok\n", "", Some(0)), "{run:?}");
 }
 
-/// That, and every call is in the run folder.
+/// That, and every call is in the run directory.
 fn all_seen(run: &Finished, folder: &Path) {
     unharmed(run);
     let real = counted(&folder.join("counts"));
@@ -187,7 +187,7 @@ fn another_user_who_may_not_write() {
     let open = |what: &str, flags: &[&str]| {
         assert!(Command::new("chmod").args(flags).arg(folder.join(what)).status().unwrap().success());
     };
-    // The preload is there, the run folder is closed, or open for reading only: nothing is written and nothing is said.
+    // The preload is there, the run directory is closed, or open for reading only: nothing is written and nothing is said.
     open("cache", &["-R", "a+rX"]);
     assert_eq!(lazy(), "");
     open("run", &["-R", "a+rX"]);

@@ -1,4 +1,4 @@
-//! Damaged parts of a run folder's rings: whoever reads the folder and whoever takes it into a file says the same number in one sentence,
+//! Damaged parts of a run directory's rings: whoever reads the folder and whoever takes it into a file says the same number in one sentence,
 //! with 125, gives all that is there, and makes no calls or events of bytes that nobody wrote. What lives, was killed or is drained is
 //! never called damaged.
 
@@ -275,7 +275,7 @@ fn what_is_killed_or_lives_is_not_damaged() {
     while record.try_wait().unwrap().is_none() {
         if from.join("control").exists() {
             let read = run(&["report"], &[&from]);
-            let none = read.stderr.contains("is not a run folder");
+            let none = read.stderr.contains("is not a run directory");
             assert!(none || read.status.success() && !read.stderr.contains("damaged"), "{read:?}");
             looks += u32::from(!none);
         }

@@ -16,12 +16,12 @@ const LISTED: &[(&str, &str)] = &[
     ("forked_meanwhile", "ring could not be made"),
     ("namespace", "namespace"),
     ("no_folder", "ring could not be made"),
-    ("no_names", "could not write to the run folder"),
+    ("no_names", "could not write to the run directory"),
     ("no_ring_files", "ring could not be made"),
     ("no_ring_folder", "ring could not be made"),
     ("plugin", "libplugin.so"),
     ("textrel", "libtextrel.so"),
-    ("vfork_early", "could not write to the run folder"),
+    ("vfork_early", "could not write to the run directory"),
 ];
 
 /// Left out, with reasons; and those that are not for running alone.

@@ -26,7 +26,7 @@ fn allocations(table: &str) -> u64 {
     row.map_or(0, |l| l.split_whitespace().next().unwrap().parse().unwrap())
 }
 
-/// The same of a recording, or of a run folder.
+/// The same of a recording, or of a run directory.
 fn shown(run: &Path) -> u64 {
     let show = limited("-n 4000", r#"exec "$0" show -c "$1""#, &[text(run)]);
     assert_eq!((show.status.code(), &*show.stderr), (Some(0), ""), "{show:?}");

@@ -174,7 +174,7 @@ fn pack(file: &Path) -> Finished {
     finish(Command::new(cutap()).arg("pack").arg(file))
 }
 
-/// The front dies with its collector: what the run folder holds is taken in, and no call is there twice.
+/// The front dies with its collector: what the run directory holds is taken in, and no call is there twice.
 #[test]
 fn both_killed_and_recovered() {
     let mut killed = Run::start(&["record"]);
@@ -214,8 +214,8 @@ fn both_killed_and_recovered() {
     let done = again();
     assert_eq!((done.status.code(), done.stderr.lines().count()), (Some(125), 2), "{done:?}");
     assert!(done.stderr.contains("new.cutap is not all there was: it was cut off at byte "), "{done:?}");
-    assert!(done.stderr.contains("not in the run folder any more"), "{done:?}");
-    // Files of the run folder that are damaged.
+    assert!(done.stderr.contains("not in the run directory any more"), "{done:?}");
+    // Files of the run directory that are damaged.
     let process = fs::read_dir(&run).unwrap().flatten().map(|e| e.path()).find(|p| p.is_dir()).unwrap();
     let head = |name: &str| fs::write(process.join(name), [9; 4096]).unwrap();
     let damages: [(&dyn Fn(), &str); 4] = [
@@ -306,12 +306,12 @@ fn recover_refuses_what_it_would_spoil() {
     run.ends();
     assert_eq!(shown(&file), run.real());
     assert!(!new.exists());
-    assert!(recover(&file, &new).contains("is a file; give the run folder"));
+    assert!(recover(&file, &new).contains("is a file; give the run directory"));
     assert!(recover(&run.folder.join("none"), &new).contains("no such file"));
     let empty = run.folder.join("empty");
     fs::create_dir(&empty).unwrap();
     let said = recover(&empty, &new);
-    assert!(said.contains("is not a run folder"), "{said}");
+    assert!(said.contains("is not a run directory"), "{said}");
     assert!(!new.exists());
     // What is there is no recording, a newer one, or a damaged one: it is left as it is.
     let good = fs::read(&file).unwrap();

@@ -101,7 +101,7 @@ fn a_ring_with_a_hole() {
     }
 }
 
-/// Files of a run folder that are damaged: what is there is shown, and what is not is said, with 125.
+/// Files of a run directory that are damaged: what is there is shown, and what is not is said, with 125.
 #[test]
 fn a_damaged_run_folder() {
     let folder = scratch("damaged");
@@ -141,7 +141,7 @@ fn a_damaged_run_folder() {
         let taken = folder.join(format!("of_{file}"));
         let recover = || run(&["recover"], &[&from, Path::new("-o"), &taken]);
         assert_eq!(recover().status.code(), Some(125), "{file}");
-        let said = format!("is not all there was: what could not be read in its run folder: {name}/{file} ({why})");
+        let said = format!("is not all there was: what could not be read in its run directory: {name}/{file} ({why})");
         is_said_by_all(&taken, &said, "incomplete");
         is_said(&["show", "-C"], &taken, &said);
         fs::write(&path, good).unwrap();

@@ -118,7 +118,7 @@ fn children_are_counted_and_named_once() {
     let mut expected = vec![image.file_name().unwrap().to_str().unwrap(), "passes", "refused"];
     expected.sort();
     assert_eq!(names, expected);
-    // The recording has it too, and the run folder.
+    // The recording has it too, and the run directory.
     for of in ["run.cutap", "run"] {
         let show = finish(Command::new(cutap()).args(["show", "-c"]).arg(folder.join(of)));
         assert!(show.everything().contains(lines), "{of}");

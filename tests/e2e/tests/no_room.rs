@@ -1,4 +1,4 @@
-//! No room: in the file of the recording, in the run folder, by a limit, or because somebody removed the folder. The program goes on,
+//! No room: in the file of the recording, in the run directory, by a limit, or because somebody removed the folder. The program goes on,
 //! one message says so, and what is missing is counted call by call.
 
 use cutap_e2e::{Finished, Scratch, cutap, finish, out, scratch, wait_for};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// `cutap_wire::count`: calls for which there was no ring, no chunk, nobody who wrote.
+/// `cutap_wire::diagnostic`: calls for which there was no ring, no chunk, nobody who wrote.
 const NO_RING: u64 = 10;
 const CALL_DROPPED: u64 = 42;
 const NOT_WRITTEN: u64 = 44;
@@ -199,7 +199,7 @@ fn the_run_folder_is_removed() {
     fs::write(folder.join("ready.stop"), "").unwrap();
     assert_eq!(front.wait().unwrap().code(), Some(0));
     let said = fs::read_to_string(folder.join("said")).unwrap();
-    let gone = format!("cutap: the run folder {} was removed while the program ran: ", run.display());
+    let gone = format!("cutap: the run directory {} was removed while the program ran: ", run.display());
     assert!(said.starts_with(&gone), "{said}");
     // Threads and collector have their rings open, and go on.
     let made = sum(&fs::read_to_string(folder.join("stdout")).unwrap());

@@ -21,7 +21,7 @@ fn recorded(folder: &Path, before: &[&str], cutap: &Path, program: &Path, how: &
     command.arg("--").arg(program).arg(how).env("LD_LIBRARY_PATH", program.parent().unwrap());
     let done = finish(&mut command);
     assert!(done.status.success(), "{how}: {done:?}");
-    // The collector removes the run folder when it has ended.
+    // The collector removes the run directory when it has ended.
     wait_for("the collector's end", LONG, || fs::read_dir(&runs).unwrap().count() == 0);
     let shown = finish(Command::new(cutap).args(["show", "-c"]).arg(&file)).stdout;
     let row = shown.lines().find(|l| l.ends_with(" cuDriverGetVersion"));

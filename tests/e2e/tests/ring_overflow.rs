@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(100);
-/// `cutap_wire::count`: dropped in a lossy run.
+/// `cutap_wire::diagnostic`: dropped in a lossy run.
 const LOSSY: u64 = 40;
 /// The same: waited for room when the process ended.
 const WAITED: u64 = 45;
@@ -243,7 +243,7 @@ fn with_stacks() {
         let said =
             done.stderr.lines().filter(|l| !l.contains(" stacks not kept, or only in part: ")).map(str::to_owned);
         assert_eq!((done.status.code(), said.collect()), (Some(0), shown.said_of_dropped()), "{full:?}");
-        assert!(!done.stderr.contains("no room in the run folder"), "{full:?}: {}", done.stderr);
+        assert!(!done.stderr.contains("no room in the run directory"), "{full:?}: {}", done.stderr);
         assert_eq!(shown.allocations + shown.dropped + shown.overwritten, made, "{full:?} {shown:?}");
         if full.len() > 1 {
             let text = finish(Command::new(cutap()).arg("show").arg(&file)).stdout;

@@ -21,7 +21,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Calls of a recording or a run folder, and what was said.
+/// Calls of a recording or a run directory, and what was said.
 fn calls(done: &Finished) -> u64 {
     let lines = done.stdout.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
     lines.filter(|l| l["name"] == "cuDriverGetVersion").map(|l| l["calls"].as_u64().unwrap()).sum()

@@ -89,7 +89,7 @@ fn a_static_child() {
 fn a_read_only_run_folder() {
     let may = Command::new("unshare").args(["-m", "sh", "-c", "mount --bind /tmp /tmp"]).output();
     if !may.is_ok_and(|o| o.status.success()) {
-        return eprintln!("skipped: a read-only run folder (unshare -m and mount are not allowed here)");
+        return eprintln!("skipped: a read-only run directory (unshare -m and mount are not allowed here)");
     }
     let scratch = scratch("read_only");
     let folder = scratch.join("run");
@@ -157,7 +157,7 @@ fn a_cutap_inside_another() {
         let done = run(&[&["record", "-o", path(&outer), "--"], words].concat());
         assert_eq!(done.status.code(), Some(7), "{done:?}");
         let inside = |l: &&&str| {
-            l.contains("this cutap runs inside another one (run folder /") && l.contains("go to this one only")
+            l.contains("this cutap runs inside another one (run directory /") && l.contains("go to this one only")
         };
         let (lines, runs) = (said(&done), if outside == there { 1 } else { 2 });
         assert_eq!(lines.iter().filter(inside).count(), runs, "{done:?}");

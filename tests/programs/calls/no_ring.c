@@ -1,4 +1,4 @@
-/* A thousand threads whose rings cannot be made: no descriptor is left, or the run folder is gone. The program goes on, and nothing of
+/* A thousand threads whose rings cannot be made: no descriptor is left, or the run directory is gone. The program goes on, and nothing of
  * the attempts stays behind, neither a descriptor nor memory. */
 //: exe no_ring_files -DFILES=1 -l:libcuda.so.1
 //: exe no_ring_folder -DFILES=0 -l:libcuda.so.1

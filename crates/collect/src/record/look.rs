@@ -1,9 +1,9 @@
-//! What a run folder has, and which of its files cannot be read: asked when nobody will come back to it. It reads heads only, and
+//! What a run directory has, and which of its files cannot be read: asked when nobody will come back to it. It reads heads only, and
 //! never says that of a process that lives, which may be making the file just now.
 
 use super::process::{MOST_RINGS, finished, read_page, rings};
 use cutap_trace::{Bytes, CachedFile, ChunkPage, RingFile, RingPage, is_whole, list, living, open_file, read_file};
-use cutap_wire::count::{NAME_DROPPED, NO_RING};
+use cutap_wire::diagnostic::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
 use cutap_wire::ring::{CHUNK_HEADER, FREE, RingHeader, chunk_offset};
 use cutap_wire::{PAGE, control, names, process};

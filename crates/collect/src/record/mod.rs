@@ -1,4 +1,4 @@
-//! What a run folder holds, put into a recording: pages, names and whole chunks as they are, nothing
+//! What a run directory holds, put into a recording: pages, names and whole chunks as they are, nothing
 //! understood. Names go before the chunks that refer to them, and a chunk is given back to its writer
 //! only when it stands in the file.
 

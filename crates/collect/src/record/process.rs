@@ -7,7 +7,7 @@ use super::recorder::Last;
 use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
 use cutap_trace::{CachedFile, RingFile, is_gone, living};
-use cutap_wire::count::CALL_WAITED;
+use cutap_wire::diagnostic::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! A recording says what its run folder says, also when it was made round by round; what is cut off
+//! A recording says what its run directory says, also when it was made round by round; what is cut off
 //! or damaged of it takes nothing else away, and no bytes are too strange.
 
 use super::Recorder;

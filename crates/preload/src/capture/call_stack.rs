@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::STACK_OUTERMOST;
 use cutap_wire::record::{FRAGMENT_WORDS, MAX_WORDS, kind};
 use cutap_wire::stack::{REGISTERS, WITH_REGISTERS};
-use cutap_wire::{control, count};
+use cutap_wire::{control, diagnostic};
 
 /// Words of a record before its fragment: the first, and the one about the piece.
 const HEAD: usize = 2;
@@ -84,8 +84,8 @@ fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS
             read
         });
         match read {
-            None => return start::count(count::STACK_NOT_KEPT, 1),
-            Some(0) if piece == 0 => return start::count(count::STACK_NOT_READ, 1),
+            None => return start::count(diagnostic::STACK_NOT_KEPT, 1),
+            Some(0) if piece == 0 => return start::count(diagnostic::STACK_NOT_READ, 1),
             // The stack ends here, and what is behind is not there.
             Some(read) if read < len => return,
             Some(_) => {}

@@ -11,7 +11,7 @@ use crate::thread::stack::{Span, Stack};
 use crate::{start, sys};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use cutap_calls::capture::{can_be, is_programs};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 
 const PAGE: usize = 4096;
 /// The kernel does not copy for us (a seccomp filter).
@@ -80,7 +80,7 @@ pub unsafe fn checked(from: usize, to: *mut u8, len: usize) -> usize {
             Err(true) => {}
         }
         if !REFUSED.swap(true, Relaxed) {
-            start::count(count::INPUTS_REFUSED, 1);
+            start::count(diagnostic::INPUTS_REFUSED, 1);
         }
     }
     // SAFETY: the caller's promise.

@@ -9,7 +9,7 @@ use crate::start::names;
 use crate::thread::block::ThreadState;
 use crate::{routes, sys};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::names::{Name, kind};
 
 /// One parameter: where it lies in the kernel's buffer, and its bytes; as the names stream has it.
@@ -143,7 +143,7 @@ fn ask(b: &mut ThreadState, handle: u64, driver: usize, before: &'static [Parame
         Err(INVALID_HANDLE) => query(b, entry_point(!kernel, driver)?, handle, &mut found).ok()?,
         n => n.ok()?,
     };
-    count(count::PARAMETERS_ASKED, 1);
+    count(diagnostic::PARAMETERS_ASKED, 1);
     let found = found.get(..n)?;
     // SAFETY: a parameter is two halves of a word.
     let same = unsafe { core::slice::from_raw_parts(found.as_ptr().cast::<Parameter>(), n) };

@@ -9,7 +9,7 @@ use crate::sys::x86_64::load8;
 use crate::thread::block::ThreadState;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, RETURNED, Step, WORDS, kind};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::record::FRAGMENT_WORDS;
 
 /// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
@@ -102,7 +102,7 @@ fn floats(kept: &mut Payload, call: &Call) {
 fn parameters(b: &mut ThreadState, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
     let known = kernels::parameters(b, function, call.driver);
     if known.is_none() {
-        start::count(count::PARAMETERS_UNKNOWN, 1);
+        start::count(diagnostic::PARAMETERS_UNKNOWN, 1);
     }
     known
 }

@@ -7,7 +7,7 @@ use core::ffi::c_char;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::capture::hash;
 use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, Function, Parameter};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::hooks::{Head, find, returns};
 
 /// Hooks of one function at most.
@@ -71,9 +71,9 @@ impl Info {
     }
     /// A hook answered a call of it, and the call was made all the same.
     pub fn not_answered(&self) {
-        start::count(count::HOOK_NOT_ANSWERED, 1);
+        start::count(diagnostic::HOOK_NOT_ANSWERED, 1);
         if !self.listed.swap(true, Relaxed) {
-            start::gap(count::HOOK_NOT_ANSWERED, self.name, &[]);
+            start::gap(diagnostic::HOOK_NOT_ANSWERED, self.name, &[]);
         }
     }
 }
@@ -125,7 +125,7 @@ pub fn make(f: &Found) -> Option<&'static Info> {
         match wants.get_mut(count) {
             Some(place) => *place = library::want(want)?,
             None => {
-                start::gap_named(count::HOOK_TOO_MANY, f.name);
+                start::gap_named(diagnostic::HOOK_TOO_MANY, f.name);
                 break;
             }
         }
@@ -137,7 +137,7 @@ pub fn make(f: &Found) -> Option<&'static Info> {
     announce();
     let made = put(f, wants, count.min(HOOKS));
     if made.is_none() {
-        start::gap_named(count::HOOK_PASSED, f.name);
+        start::gap_named(diagnostic::HOOK_PASSED, f.name);
     }
     made
 }

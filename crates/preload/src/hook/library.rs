@@ -14,7 +14,7 @@ use cutap_wire::hooks::{
     ASKING, BEGUN, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, PATTERN, WANTS, asking, is_plain, is_version, text,
 };
 use cutap_wire::names::{Name, kind};
-use cutap_wire::{PAGE, count};
+use cutap_wire::{PAGE, diagnostic};
 
 /// What is done with the calls of a function that a library wants.
 #[derive(Clone, Copy)]
@@ -173,12 +173,12 @@ pub fn load() {
         } else {
             // One that says no wants nothing, whatever it has asked for until then.
             COUNT.store(before, Relaxed);
-            start::gap_named(count::HOOK_ABSENT, name);
+            start::gap_named(diagnostic::HOOK_ABSENT, name);
         }
         let left_out = LEFT_OUT.swap(0, Relaxed);
         if left_out > 0 {
-            start::count(count::HOOK_WANT_LEFT_OUT, left_out.into());
-            start::gap(count::HOOK_WANT_LEFT_OUT, name, &[]);
+            start::count(diagnostic::HOOK_WANT_LEFT_OUT, left_out.into());
+            start::gap(diagnostic::HOOK_WANT_LEFT_OUT, name, &[]);
         }
     }
     ACTIVE.store(true, Release);

@@ -5,7 +5,7 @@ use super::chain::Chain;
 use super::functions::{HOOKS, Info};
 use super::thread::{OPEN, Thread};
 use crate::start;
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 
 /// A runtime call that is open: reported, or bound.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl Thread {
                 *place = call;
                 self.depth += 1;
             }
-            None => start::count(count::HOOK_PASSED, 1),
+            None => start::count(diagnostic::HOOK_PASSED, 1),
         }
     }
     /// Forgets calls that this stack has left.

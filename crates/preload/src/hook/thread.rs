@@ -15,7 +15,7 @@ use core::arch::{asm, global_asm};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::hooks::{INSIDE_BYTES, INSIDE_FILE, Inside, THREADS};
 
 /// Runtime calls that are open at a time and whose hooks have a word.
@@ -164,7 +164,7 @@ fn take() -> Option<&'static mut Thread> {
         });
     }
     let Some(n) = found else {
-        start::count(count::HOOK_PASSED, 1);
+        start::count(diagnostic::HOOK_PASSED, 1);
         return None;
     };
     // SAFETY: ours now.

@@ -10,7 +10,7 @@ use crate::thread::fork;
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_hook::contract::Call;
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 
 /// Names that are reported; further ones are only counted.
 const REPORTED: usize = 64;
@@ -31,7 +31,7 @@ pub(super) unsafe extern "C" fn unknown(call: *const Call, name: *const c_char, 
     fork::check();
     let new = is_new(info, name);
     if new != Some(false) {
-        start::count(count::HOOK_NO_PARAMETER, 1);
+        start::count(diagnostic::HOOK_NO_PARAMETER, 1);
     }
     if new == Some(true) {
         report(chain.library(), info, name);
@@ -67,5 +67,5 @@ fn report(of: Option<u8>, info: &Info, name: &[u8]) {
     }
     // They end with a zero, as paths do.
     let [what, names] = [what.bytes(), names.bytes()].map(|text| text.strip_suffix(b"\0").unwrap_or(text));
-    start::gap(count::HOOK_NO_PARAMETER, what, names);
+    start::gap(diagnostic::HOOK_NO_PARAMETER, what, names);
 }

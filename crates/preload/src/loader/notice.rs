@@ -10,7 +10,7 @@ use crate::sys::libc::PhdrInfo;
 use crate::{start, sys, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use cutap_wire::{count, names::layer};
+use cutap_wire::{diagnostic, names::layer};
 
 /// Our own calls inside the loader's list: where the lock itself is not known, a child forked while it
 /// was not zero must never make one.
@@ -29,14 +29,14 @@ static AGAIN: AtomicBool = AtomicBool::new(false);
 /// The look at the end of the process: what is new now was never ours.
 pub fn last() {
     if start::running() {
-        look_if_changed(count::NEVER_NOTICED);
+        look_if_changed(diagnostic::NEVER_NOTICED);
         start::leave_word_of_driver();
     }
 }
 
 /// Looks whether something was loaded or unloaded, and if so at all that is there.
 pub fn notice() {
-    look_if_changed(count::LATE_OBJECT);
+    look_if_changed(diagnostic::LATE_OBJECT);
 }
 
 fn look_if_changed(late: usize) {
@@ -86,7 +86,7 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
             continue;
         }
         if snapshot.missed() > 0 {
-            start::count(count::TOO_MANY_OBJECTS, snapshot.missed() as u64);
+            start::count(diagnostic::TOO_MANY_OBJECTS, snapshot.missed() as u64);
         }
         objects::with(|was| carry_over(snapshot, was, again));
         dlsym::barrier();
@@ -123,7 +123,7 @@ unsafe extern "C" fn list_elsewhere(_: *const PhdrInfo, _: usize, data: *mut c_v
         map::elsewhere(|path| {
             let name = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
             if cutap_calls::layer_of(name) != 0 {
-                start::gap_named(count::NAMESPACE, name);
+                start::gap_named(diagnostic::NAMESPACE, name);
                 *data.cast::<bool>() = true;
             }
         });
@@ -163,7 +163,7 @@ pub fn forked() {
     if lock::was_taken().unwrap_or(ours) {
         OFF.store(true, SeqCst);
         suppress::never();
-        start::count(count::FORKED_IN_LOADER, 1);
+        start::count(diagnostic::FORKED_IN_LOADER, 1);
     }
     objects::forked();
     live::forked();

@@ -12,7 +12,7 @@ use crate::routes::{dlsym, first_call, suppress};
 use crate::sys::{self, PROT_READ, PROT_WRITE, libc::PhdrInfo};
 use crate::{slots, start};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use cutap_wire::{count, names::route};
+use cutap_wire::{diagnostic, names::route};
 
 const JUMP_SLOT: u32 = 7;
 const GLOB_DAT: u32 = 6;
@@ -77,7 +77,7 @@ impl Rewrite<'_> {
             // The loader keeps one library that is first: the last that says so.
             let another = self.snapshot.objects().iter().any(|o| o.tables.initfirst && !o.ours);
             if self.late.is_none() && another {
-                start::count(count::BEFORE_US, 1);
+                start::count(diagnostic::BEFORE_US, 1);
             }
         }
         let Some(o) = self.snapshot.objects_mut().get_mut(index) else { return };
@@ -217,8 +217,8 @@ impl Words<'_> {
         let Some(segment) = self.headers.iter().find(inside) else { return };
         if segment.flags & PF_X != 0 {
             suppress::never();
-            start::count(count::WORD_IN_TEXT, 1);
-            return start::gap(count::WORD_IN_TEXT, self.o.name(), &[]);
+            start::count(diagnostic::WORD_IN_TEXT, 1);
+            return start::gap(diagnostic::WORD_IN_TEXT, self.o.name(), &[]);
         }
         let relro = at + 8 > self.o.relro.0 && at < self.o.relro.1;
         if segment.flags & PF_W == 0 || relro {
@@ -227,8 +227,8 @@ impl Words<'_> {
             // SAFETY: adds a right to a data page.
             if !unsafe { sys::protect(page, bytes, PROT_READ | PROT_WRITE) } {
                 suppress::never();
-                start::count(count::WORD_PROTECTED, 1);
-                return start::gap(count::WORD_PROTECTED, self.o.name(), &[]);
+                start::count(diagnostic::WORD_PROTECTED, 1);
+                return start::gap(diagnostic::WORD_PROTECTED, self.o.name(), &[]);
             }
         }
         // SAFETY: a word of this object, writable now; calls through it read it whole.

@@ -3,7 +3,7 @@
 //! defines jumps on with the caller's return address in place, others are asked through a `ret`
 //! inside the caller's own object.
 //!
-//! It must work before our constructor ran, inside any constructor, and with no run folder at all.
+//! It must work before our constructor ran, inside any constructor, and with no run directory at all.
 
 use crate::loader::elf::is_function;
 use crate::loader::objects::{self, Object};
@@ -14,7 +14,7 @@ use crate::thread::record;
 use crate::{slots, start};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::names::{layer, route};
 use cutap_wire::record::{PASSED_ON, lookup};
 
@@ -261,7 +261,7 @@ unsafe fn ask_as_caller(
         return None;
     }
     let Some(gate) = live::at(caller, Object::ret).flatten().filter(|_| !shadow_stack()) else {
-        start::count(count::LOOKUP_JUMPED, 1);
+        start::count(diagnostic::LOOKUP_JUMPED, 1);
         return None;
     };
     // SAFETY: the gate is a `ret` in the caller's object, which is running and so stays mapped.
@@ -305,8 +305,8 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
     if watched.is_none() && how == route::DLSYM && cutap_calls::in_family(name) {
         // A child that may not ask the loader knows no library that its parent had not looked at.
         match notice::is_off() {
-            true => start::count(count::LOOKUP_JUMPED, 1),
-            false => start::gap_named(count::OTHER_NAMESPACE, name),
+            true => start::count(diagnostic::LOOKUP_JUMPED, 1),
+            false => start::gap_named(diagnostic::OTHER_NAMESPACE, name),
         }
     }
     found

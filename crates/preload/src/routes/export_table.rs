@@ -11,7 +11,7 @@ use crate::slots::{self, hooks};
 use crate::thread::record;
 use crate::{start, sys};
 use core::sync::atomic::{AtomicUsize, Ordering::*};
-use cutap_wire::{PAGE, control, count, record::lookup};
+use cutap_wire::{PAGE, control, diagnostic, record::lookup};
 
 /// After the call.
 pub fn after(frame: &mut Frame) {
@@ -52,7 +52,7 @@ pub fn after(frame: &mut Frame) {
 fn ours(table: usize, caller: usize) -> usize {
     let given = live::at(caller, |o| {
         if o.profiler {
-            start::gap_named(count::PROFILER_TABLE, o.name());
+            start::gap_named(diagnostic::PROFILER_TABLE, o.name());
             return None;
         }
         instances::table_for(o, table)
@@ -77,7 +77,7 @@ fn watch_images(table: usize) {
         }
         // SAFETY: adds a right to a page of the driver's data.
         if !unsafe { sys::protect(page, PAGE, sys::PROT_READ | sys::PROT_WRITE) } {
-            return start::count(count::WORD_PROTECTED, 1);
+            return start::count(diagnostic::WORD_PROTECTED, 1);
         }
         if let Some(thunk) = slots::for_hooks(real, hook) {
             let _ = word.compare_exchange(real, thunk, AcqRel, Relaxed);

@@ -9,7 +9,7 @@ use crate::sys::x86_64::shadow_stack;
 use crate::sys::{Opened, Table};
 use crate::{start, thread};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
-use cutap_wire::{count, names::route};
+use cutap_wire::{diagnostic, names::route};
 
 const MAX: usize = crate::slots::thunks_x86_64::THUNKS;
 
@@ -44,7 +44,7 @@ pub fn close() {
 pub fn stub(word: usize, first: usize, name: &[u8], version: &[u8]) -> Option<usize> {
     let n = take_number()? as usize;
     if !OPENED.reach(&STUBS, n) {
-        start::count(count::NO_SLOT_LEFT, 1);
+        start::count(diagnostic::NO_SLOT_LEFT, 1);
         return None;
     }
     let s = STUBS.get(n)?;
@@ -64,7 +64,7 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     let first = s.first.load(Relaxed);
     thread::fork::check();
     if !lock::may_ask() {
-        start::count(count::BOUND_BY_LOADER, 1);
+        start::count(diagnostic::BOUND_BY_LOADER, 1);
         notice::look_again();
         return first;
     }
@@ -72,7 +72,7 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     let place = live::at(word, |o| (o.ret(), o.span));
     let Some((Some(gate), span)) = place.filter(|_| !shadow_stack()) else {
         suppress::never();
-        start::count(count::BOUND_BY_LOADER, 1);
+        start::count(diagnostic::BOUND_BY_LOADER, 1);
         return first;
     };
     // SAFETY: the object is running, so its strings are mapped.

@@ -9,7 +9,7 @@ use crate::sys::{self, Opened, Table};
 use core::arch::global_asm;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER, QUIET};
 use cutap_wire::names::layer;
 
@@ -307,7 +307,7 @@ pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
             return ready.then_some((&raw const i.table) as usize);
         }
     }
-    start::count(count::NO_INSTANCE_LEFT, 1);
+    start::count(diagnostic::NO_INSTANCE_LEFT, 1);
     None
 }
 

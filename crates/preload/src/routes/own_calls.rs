@@ -10,7 +10,7 @@ use crate::start;
 use crate::thread::block::{ONE_STACK, ThreadState};
 use crate::thread::counts;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 
 /// The callback of cudaLaunchKernel.
 const LAUNCH: usize = 211;
@@ -70,7 +70,7 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
 /// reported is known; outside of that, what the runtime does next tells whose the call was.
 pub fn counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) {
     if is_one_counted(b, caller, at, slot) {
-        start::count(count::FOOTPRINT, 1);
+        start::count(diagnostic::FOOTPRINT, 1);
     } else if slots::table::slot(slot).is_some_and(|s| s.is_wanted()) {
         counts::add(b, slot);
     }
@@ -116,7 +116,7 @@ pub fn reported(i: &Instance, b: &mut ThreadState, at: usize, launch: bool) {
 fn was_one(i: &Instance, b: &mut ThreadState) {
     let (before, slot) = b.asked;
     counts::take_back(b, slot);
-    start::count(count::FOOTPRINT, 1);
+    start::count(diagnostic::FOOTPRINT, 1);
     // Beyond the places that are remembered it goes like this each time.
     if let Some(free) = i.asks.iter().find(|a| a.load(Relaxed) == 0) {
         free.store(before, Relaxed);

@@ -9,7 +9,7 @@ use crate::slots::{self, thunks_x86_64::Frame};
 use crate::start;
 use crate::thread::record;
 use cutap_wire::names::{layer, route};
-use cutap_wire::{count, record::lookup};
+use cutap_wire::{diagnostic, record::lookup};
 
 /// After the call.
 pub fn after(frame: &mut Frame) {
@@ -95,7 +95,7 @@ unsafe fn slot_of(owner: &Object, name: &[u8], found: usize) -> usize {
         }
     }
     if best.is_empty() {
-        start::count(count::UNEXPORTED, 1);
+        start::count(diagnostic::UNEXPORTED, 1);
         best = name;
     }
     slot(best)

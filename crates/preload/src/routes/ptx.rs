@@ -6,7 +6,7 @@ use crate::capture::copy::{program_words as words, window as read};
 use crate::start::{count, names};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use cutap_calls::capture::{extend, hash};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::names::{Name, kind};
 
 const WRAPPER: u32 = 0x4662_43b1;
@@ -103,7 +103,7 @@ fn entry(at: usize, bytes: usize) -> usize {
         }
         len += read.len();
     }
-    count(count::PTX_LEFT_OUT, 1);
+    count(diagnostic::PTX_LEFT_OUT, 1);
     len.max(ENTRY.len())
 }
 
@@ -113,7 +113,7 @@ fn tell(at: usize, bytes: usize, name: u64, sum: u64) {
         return;
     }
     if KEPT.fetch_add(bytes, Relaxed) > ALL {
-        return count(count::PTX_LEFT_OUT, 1);
+        return count(diagnostic::PTX_LEFT_OUT, 1);
     }
     let record = Name { kind: kind::PTX_ENTRY, ticks: 0, a: 0, b: 0, c: 0, s: &[], t: &[] };
     names::write_copy(&record, at, bytes);

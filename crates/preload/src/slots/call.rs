@@ -5,7 +5,7 @@ use super::{hooks, table};
 use crate::thread::{self, record};
 use crate::{start, sys};
 use core::sync::atomic::Ordering::Relaxed;
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 
 /// Before the call. 0: it was answered.
 #[unsafe(no_mangle)]
@@ -49,7 +49,7 @@ pub fn stack_words(at: usize) -> usize {
     if in_page >= STACK_WORDS || sys::readable(at + in_page * 8) {
         return STACK_WORDS;
     }
-    start::count(count::STACK_SHORT, 1);
+    start::count(diagnostic::STACK_SHORT, 1);
     in_page
 }
 

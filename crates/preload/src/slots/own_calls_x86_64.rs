@@ -12,7 +12,7 @@ use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::{Control, RECORDING_ON};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::ring::RingHeader;
 
 unsafe extern "C" {
@@ -198,7 +198,7 @@ extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
         return FUNCTION;
     }
     if own_calls::is_one(b, caller, n) {
-        start::count(count::FOOTPRINT, 1);
+        start::count(diagnostic::FOOTPRINT, 1);
         return FUNCTION;
     }
     let [of_words, two_words] = plan::TWO_WORDS;

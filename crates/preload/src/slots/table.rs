@@ -12,7 +12,7 @@ use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_hook::contract;
 use cutap_wire::names::{HIDDEN, Name, kind, layer, shape};
-use cutap_wire::{control, count};
+use cutap_wire::{control, diagnostic};
 
 /// One slot; what every call needs lies in one line of the cache.
 #[repr(C, align(64))]
@@ -202,7 +202,7 @@ pub fn take_number() -> Option<u32> {
     let room = |n: u32| OPENED.reach(&CUTAP_SLOTS, n as usize);
     let taken = room(NEXT.load(Relaxed)).then(|| NEXT.fetch_add(1, Relaxed)).filter(|n| room(*n));
     if taken.is_none() {
-        start::count(count::NO_SLOT_LEFT, 1);
+        start::count(diagnostic::NO_SLOT_LEFT, 1);
     }
     taken
 }
@@ -276,7 +276,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     start::own::made();
     let cxx = name.starts_with(b"_Z");
     if cxx && start::flags() & control::CXX_NAMES == 0 {
-        start::count(count::CXX_NOT_ASKED, 1);
+        start::count(diagnostic::CXX_NOT_ASKED, 1);
         return None;
     }
     let mut hooks = super::hooks::special(owner.layer, name, how);

@@ -5,7 +5,7 @@ use super::{Path, count, gap, names};
 use crate::capture::copy::{program_words, text_length};
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::names::{Name, kind};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -64,7 +64,7 @@ pub fn module(at: usize) {
     if at == 0 || !super::process_made() || !super::settled() {
         return;
     }
-    let Some((start, bytes, what)) = measure(at) else { return count(count::MODULE_NOT_DUMPED, 1) };
+    let Some((start, bytes, what)) = measure(at) else { return count(diagnostic::MODULE_NOT_DUMPED, 1) };
     let mut folder = Path::run();
     folder.push(b"/modules");
     let _ = sys::make_folder(folder.bytes());
@@ -72,8 +72,8 @@ pub fn module(at: usize) {
     folder.number(u64::from(NEXT.fetch_add(1, Relaxed))).push(what.ending());
     let written = sys::with(folder.bytes(), &[sys::Open::New], |file| file.write(start, bytes));
     if written != Some(true) {
-        count(count::MODULE_NOT_DUMPED, 1);
-        return gap(count::MODULE_NOT_DUMPED, folder.bytes(), &[]);
+        count(diagnostic::MODULE_NOT_DUMPED, 1);
+        return gap(diagnostic::MODULE_NOT_DUMPED, folder.bytes(), &[]);
     }
     let name = folder.bytes().rsplit(|&b| b == b'/').next().and_then(|n| n.strip_suffix(b"\0")).unwrap_or(&[]);
     names::write(&Name { kind: kind::MODULE, ticks: 0, a: bytes as u64, b: what as u64, c: 0, s: name, t: &[] });

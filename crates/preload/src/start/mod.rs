@@ -1,8 +1,8 @@
-//! The run folder as this process sees it: what is wanted, and where its own files are. The process
+//! The run directory as this process sees it: what is wanted, and where its own files are. The process
 //! folder is made at the first thing worth saying, which the loaded driver is, so a program without CUDA leaves no trace but a number
 //! in the control page.
 //!
-//! With no run folder, or one that makes no sense, everything here says no, and the program runs as
+//! With no run directory, or one that makes no sense, everything here says no, and the program runs as
 //! if we were not there.
 
 pub mod armed;
@@ -36,7 +36,7 @@ pub use switch::{counting, recording};
 static STATE: AtomicU32 = AtomicU32::new(NOT_YET);
 static CONTROL: AtomicPtr<Control> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Longest path of a run folder; longer ones are refused outside, and here end in OFF.
+/// Longest path of a run directory; longer ones are refused outside, and here end in OFF.
 pub const RUN_PATH: usize = 512;
 
 struct Shared<T>(UnsafeCell<T>);
@@ -44,7 +44,7 @@ struct Shared<T>(UnsafeCell<T>);
 unsafe impl<T> Sync for Shared<T> {}
 static RUN: Shared<([u8; RUN_PATH], usize)> = Shared(UnsafeCell::new(([0; RUN_PATH], 0)));
 
-/// The run folder's path, without a zero.
+/// The run directory's path, without a zero.
 pub fn run() -> &'static [u8] {
     // SAFETY: see `Shared`.
     let (bytes, len) = unsafe { &*RUN.0.get() };
@@ -63,7 +63,7 @@ impl Path {
     pub const fn empty() -> Path {
         Path { bytes: [0; RUN_PATH + 128], len: 0 }
     }
-    /// The run folder.
+    /// The run directory.
     pub fn run() -> Path {
         let mut p = Path::empty();
         p.push(run());
@@ -144,7 +144,7 @@ fn close_tables() {
     crate::hook::thread::close();
 }
 
-/// Takes over the path of the run folder, if the environment has one.
+/// Takes over the path of the run directory, if the environment has one.
 fn run_named(environment: *const *const u8) -> bool {
     let Some(path) = environment::find(environment, control::ENV_RUN.as_bytes()) else { return false };
     if path.is_empty() || path.len() >= RUN_PATH {
@@ -219,7 +219,7 @@ fn followed(c: &Control) -> bool {
     c.first_pid.compare_exchange(0, me, AcqRel, Acquire).is_ok() || c.first_pid.load(Acquire) == me
 }
 
-/// True once started with a run folder; starts if nobody did.
+/// True once started with a run directory; starts if nobody did.
 pub fn running() -> bool {
     match state::running(STATE.load(Acquire)) {
         state::Asked::Start => {
@@ -244,7 +244,7 @@ pub fn flags() -> u64 {
 #[cold]
 pub fn passed() {
     if switch::broken() {
-        count(cutap_wire::count::NOT_WRITTEN, 1);
+        count(cutap_wire::diagnostic::NOT_WRITTEN, 1);
     }
 }
 /// True when look-ups are events.

@@ -6,7 +6,7 @@ use super::{Path, count, process};
 use crate::capture::copy;
 use crate::{sys, thread::clock};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::names::{CELL, Cell, FILE, FILLER, FIXED, GROW, MAX_BYTES, Name, cell};
 
 /// The names in the file, and those of a process that can make no file, in its own memory.
@@ -124,7 +124,7 @@ const PATIENCE: u32 = 1000;
 pub fn write(name: &Name) -> Option<*const u8> {
     let place = take(name.cells() * CELL);
     let Some(place) = place else {
-        count(count::NAME_DROPPED, 1);
+        count(diagnostic::NAME_DROPPED, 1);
         return None;
     };
     let stamped = Name { ticks: clock::ticks(), ..*name };
@@ -139,7 +139,7 @@ pub fn write(name: &Name) -> Option<*const u8> {
 /// end. Where the string is now, for as long as the process lives.
 pub fn write_copy(name: &Name, from: usize, bytes: usize) -> Option<*const u8> {
     let Some(place) = take(Name::cells_of(bytes) * CELL) else {
-        count(count::NAME_DROPPED, 1);
+        count(diagnostic::NAME_DROPPED, 1);
         return None;
     };
     let stamped = Name { ticks: clock::ticks(), ..*name };

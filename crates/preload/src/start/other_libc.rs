@@ -13,7 +13,7 @@ use cutap_wire::control::{Control, LEFT_NAMES_BYTES};
 /// A longer file name is cut off.
 const LONGEST: usize = 63;
 
-/// Leaves this process alone, and says so in the run folder if there is one.
+/// Leaves this process alone, and says so in the run directory if there is one.
 pub fn leave() {
     vfork::pass_on();
     if !run_named(environment::before_libc()) {

@@ -10,7 +10,7 @@ use crate::sys;
 use crate::thread::{clock, fork, vfork_x86_64};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
-use cutap_wire::count::{self, COUNTERS};
+use cutap_wire::diagnostic::{self, COUNTERS};
 use cutap_wire::process::{FILE, Process};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 
@@ -37,7 +37,7 @@ const LOADED_HERE: u32 = 1;
 const LOADED_IN_PARENT: u32 = 2;
 static PARENT: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
 
-/// Name of this process's folder in the run folder.
+/// Name of this process's folder in the run directory.
 pub fn path() -> &'static [u8] {
     // SAFETY: see `Folder`.
     let (bytes, len) = unsafe { &*FOLDER.0.get() };
@@ -93,7 +93,7 @@ pub fn made() -> bool {
             Want::Wait | Want::Make => sys::yield_now(),
         }
     }
-    count(count::NESTED_IN_START, 1);
+    count(diagnostic::NESTED_IN_START, 1);
     false
 }
 

@@ -1,8 +1,8 @@
 //! The two words that say how far the start has come, and what each transition is: that of the library
-//! (run folder found or not), and that of the process folder, which one thread makes while others wait.
+//! (run directory found or not), and that of the process folder, which one thread makes while others wait.
 //! Pure, so that every transition can be listed and tested; the words themselves are where they are used.
 
-/// The library: nobody has looked for a run folder.
+/// The library: nobody has looked for a run directory.
 pub const NOT_YET: u32 = 0;
 /// Somebody is looking; what is called meanwhile passes.
 pub const STARTING: u32 = 1;
@@ -36,7 +36,7 @@ pub const fn running(state: u32) -> Asked {
     }
 }
 
-/// The library's word when the look for a run folder is over.
+/// The library's word when the look for a run directory is over.
 pub const fn looked(found: bool) -> u32 {
     if found { RUNNING } else { OFF }
 }
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_transition() {
-        // The library: state, who asks does, and the state then, for a run folder that is there and one that is not.
+        // The library: state, who asks does, and the state then, for a run directory that is there and one that is not.
         let rows = [
             (NOT_YET, Asked::Start, [RUNNING, OFF]),
             (STARTING, Asked::Is(false), [STARTING, STARTING]),

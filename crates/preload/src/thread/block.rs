@@ -10,7 +10,7 @@ use crate::{start, sys};
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::ring::{ChunkWriter, RingHeader};
-use cutap_wire::{control, count, process};
+use cutap_wire::{control, diagnostic, process};
 
 /// Calls that a block remembers as open.
 pub const DEPTH: usize = 128;
@@ -177,7 +177,7 @@ fn make() -> Option<&'static mut ThreadState> {
     // SAFETY: this thread's own word.
     let word = unsafe { &mut *word() };
     if *word == MAKING {
-        start::count(count::NESTED_IN_START, 1);
+        start::count(diagnostic::NESTED_IN_START, 1);
         return None;
     }
     let child = vfork_x86_64::is_child();
@@ -185,7 +185,7 @@ fn make() -> Option<&'static mut ThreadState> {
         return None;
     }
     if child && vfork_x86_64::goes_without() {
-        start::count(count::NO_RING, 1);
+        start::count(diagnostic::NO_RING, 1);
         return None;
     }
     let signals = sys::block_signals();
@@ -194,7 +194,7 @@ fn make() -> Option<&'static mut ThreadState> {
     *word = match block {
         Some(b) => b,
         None => {
-            start::count(count::NO_RING, 1);
+            start::count(diagnostic::NO_RING, 1);
             core::ptr::null_mut()
         }
     };
@@ -397,7 +397,7 @@ impl ThreadState {
                 place.reported = call.reported;
                 self.depth += 1;
             }
-            None => start::count(count::TOO_DEEP, 1),
+            None => start::count(diagnostic::TOO_DEEP, 1),
         }
     }
     /// Call `number` ended, and with it all that began after it.

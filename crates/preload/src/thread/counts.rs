@@ -11,8 +11,8 @@ use crate::{start, sys};
 use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
-use cutap_wire::count;
 use cutap_wire::counts::{ENTRIES, FILES, HEAD, STEP};
+use cutap_wire::diagnostic;
 
 /// A thread's numbers: those of thunks, those of runtime functions.
 #[repr(C)]
@@ -135,7 +135,7 @@ fn grow(b: &mut ThreadState, kind: usize, n: u32) {
     if make_room(b, kind, n).is_some() {
         add(b, n + if kind == 0 { 0 } else { THUNKS as u32 });
     } else {
-        start::count(count::NOT_COUNTED, 1);
+        start::count(diagnostic::NOT_COUNTED, 1);
     }
     sys::restore_signals(signals);
 }

@@ -14,7 +14,7 @@ use crate::slots::thunks_x86_64::{Frame, THUNKS};
 use crate::slots::{hooks, table};
 use crate::start;
 use core::sync::atomic::Ordering::*;
-use cutap_wire::count;
+use cutap_wire::diagnostic;
 use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, kind};
 use cutap_wire::ring::Reserved;
 
@@ -39,7 +39,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
         return;
     }
     if hooks::may_be_footprint(slot.hooks()) && routes::own_calls::is_one(b, frame.caller, frame.slot) {
-        return start::count(count::FOOTPRINT, 1);
+        return start::count(diagnostic::FOOTPRINT, 1);
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
     let number = match plan::words(slot.plan.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
@@ -102,7 +102,7 @@ pub fn after(frame: &mut Frame) {
 #[cold]
 fn ended_elsewhere(began: u32) {
     if began >> 16 == fork::generation() & 0xffff {
-        start::count(count::END_ELSEWHERE, 1);
+        start::count(diagnostic::END_ELSEWHERE, 1);
     }
 }
 

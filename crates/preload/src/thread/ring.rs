@@ -12,7 +12,7 @@ use cutap_wire::record::kind;
 use cutap_wire::ring::{
     CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, OWNER_DIED, RingHeader, chunk_offset, shared_head,
 };
-use cutap_wire::{MAGIC, PAGE, VERSION, control, count};
+use cutap_wire::{MAGIC, PAGE, VERSION, control, diagnostic};
 
 /// How long a writer believes in a collector whose heartbeat does not move.
 const PATIENCE_NS: u64 = 200_000_000;
@@ -150,13 +150,13 @@ pub fn next_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
         let lossy = start::flags() & control::LOSSY != 0;
         start::count(
             match kind {
-                kind::ENTER if lossy => count::CALL_DROPPED_LOSSY,
-                kind::ENTER => count::CALL_DROPPED,
-                kind::EXIT | kind::UNWOUND => count::END_DROPPED,
-                kind::LOOKUP if lossy => count::EVENT_DROPPED_LOSSY,
+                kind::ENTER if lossy => diagnostic::CALL_DROPPED_LOSSY,
+                kind::ENTER => diagnostic::CALL_DROPPED,
+                kind::EXIT | kind::UNWOUND => diagnostic::END_DROPPED,
+                kind::LOOKUP if lossy => diagnostic::EVENT_DROPPED_LOSSY,
                 // Counted once for all pieces, where they are written.
                 kind::STACK => return false,
-                _ => count::RECORD_DROPPED,
+                _ => diagnostic::RECORD_DROPPED,
             },
             1,
         );
@@ -173,7 +173,7 @@ fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
     let mut waits = false;
     let mut wait = |now: bool| {
         if now != waits && kind == kind::ENTER {
-            start::count(count::CALL_WAITED, if now { 1 } else { u64::MAX });
+            start::count(diagnostic::CALL_WAITED, if now { 1 } else { u64::MAX });
             waits = now;
         }
     };

@@ -3,7 +3,7 @@
 use cutap_report::{Counts, Json, Output, Summary, Text};
 use cutap_trace::made::{Process, Run};
 use cutap_trace::{End, Event, EventReader, Filter, ReaderOptions};
-use cutap_wire::{count, names, record};
+use cutap_wire::{diagnostic, names, record};
 use std::path::Path;
 
 pub const MS: u64 = 1_000_000;
@@ -33,8 +33,8 @@ pub fn simple(folder: &Path) {
     let mut process = program(&run, 100);
     process.name(names::kind::KERNEL_NAME, 7, 0, 0, "_Z5saxpyifPKfPf", "");
     process.name(names::kind::KERNEL_HANDLE, 0x5555_5550, 0, 0, "_Z5saxpyifPKfPf", "");
-    process.count(count::LATE_OBJECT, 2);
-    process.name(names::kind::GAP, count::LATE_OBJECT as u64, 0, 0, "libplugin.so", "");
+    process.count(diagnostic::LATE_OBJECT, 2);
+    process.name(names::kind::GAP, diagnostic::LATE_OBJECT as u64, 0, 0, "libplugin.so", "");
     let mut thread = process.thread(100, 4);
     thread.call(CUBLAS_CREATE, &[0x7ffd_0000_1000, 1, 2, 3, 4, 5], 1_200_000, 0);
     thread.enter(CUDA_MALLOC, &[0x7ffd_3c00, 262_144]);

@@ -4,7 +4,7 @@ use crate::common::*;
 use cutap_report::end_lines;
 use cutap_trace::made::Run;
 use cutap_trace::{Cut, End, Recording, Why};
-use cutap_wire::{count, names};
+use cutap_wire::{diagnostic, names};
 
 #[test]
 fn nothing_to_say() {
@@ -21,14 +21,14 @@ fn long_lists_are_cut_and_names_of_forked_children_are_said_once() {
     for pid in [1, 2] {
         let mut process = run.process(pid, "/bin/prog");
         for n in 0..23 {
-            process.name(names::kind::GAP, count::LATE_OBJECT as u64, 0, 0, &format!("lib{n:02}.so"), "dlmopen");
+            process.name(names::kind::GAP, diagnostic::LATE_OBJECT as u64, 0, 0, &format!("lib{n:02}.so"), "dlmopen");
         }
-        process.count(count::LATE_OBJECT, 23);
-        process.count(count::RECORD_DROPPED, 4);
+        process.count(diagnostic::LATE_OBJECT, 23);
+        process.count(diagnostic::RECORD_DROPPED, 4);
         process.thread(pid, 1).enter(77, &[]);
     }
     let lines = end_lines(&events(folder.path(), "").1);
-    assert_eq!(lines[0], "8 events dropped: no room in the run folder");
+    assert_eq!(lines[0], "8 events dropped: no room in the run directory");
     assert_eq!(lines[1], "46 libraries opened while running: calls from their constructors were not seen");
     assert_eq!(lines[2], "  lib00.so (dlmopen)");
     assert_eq!(
@@ -124,7 +124,7 @@ fn processes_that_could_not_write_are_counted() {
     page[8..12].copy_from_slice(&cutap_wire::VERSION.to_le_bytes());
     page[std::mem::offset_of!(cutap_wire::control::Control, failed)] = 2;
     std::fs::write(folder.path().join(cutap_wire::control::FILE), page).unwrap();
-    let line = "2 processes could not write to the run folder (disk full, file size limit, no free descriptor, another user?): \
+    let line = "2 processes could not write to the run directory (disk full, file size limit, no free descriptor, another user?): \
                 nothing of them was recorded";
     assert_eq!(end_lines(&events(folder.path(), "").1), [line]);
     assert_eq!(json(folder.path(), "").pop().unwrap()["failed"], 2);
@@ -157,7 +157,7 @@ fn one_is_not_told_as_many() {
         chunks_lost: 1,
         records_cut: 1,
         absent: vec![absent],
-        counts: [count::NO_RING, count::STACK_NOT_KEPT].map(count).into(),
+        counts: [diagnostic::NO_RING, diagnostic::STACK_NOT_KEPT].map(count).into(),
         lossy: true,
         ..End::default()
     };

@@ -1,4 +1,4 @@
-//! Any bytes at all, read as a recording and as a run folder: what the fuzz targets and the tests with
+//! Any bytes at all, read as a recording and as a run directory: what the fuzz targets and the tests with
 //! their corpus call. Reading must end, without a panic and without memory that the bytes alone ask for.
 
 use crate::{Aggregator, CallSink, Event, EventReader, Filter, FinishedCall, Function, Instance, ReaderOptions};
@@ -42,7 +42,7 @@ pub fn recording(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as a run folder with one process: four lengths, then so much of `control`, `proc`, `names`
+/// Reads bytes as a run directory with one process: four lengths, then so much of `control`, `proc`, `names`
 /// and `t0.ring`, filled up with zeros to whole pages.
 pub fn folder(bytes: &[u8]) {
     let bytes = &bytes[..bytes.len().min(MOST)];

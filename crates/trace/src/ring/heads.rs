@@ -1,4 +1,4 @@
-//! Which chunks of a ring on disk are damaged as their heads tell: the one rule for all who read a run folder or take it into a file.
+//! Which chunks of a ring on disk are damaged as their heads tell: the one rule for all who read a run directory or take it into a file.
 //! What is being written, opened anew or given back just now must never look damaged, so what changes is looked at twice.
 
 use super::Ring;

@@ -1,4 +1,4 @@
-//! Any bytes at all in the files of a run folder: nothing panics, hangs or takes memory without end,
+//! Any bytes at all in the files of a run directory: nothing panics, hangs or takes memory without end,
 //! and what stands before the damage is read.
 
 use crate::common::*;

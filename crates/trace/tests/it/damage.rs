@@ -192,7 +192,7 @@ fn calls_whose_names_are_lost_are_calls() {
         assert_eq!(found(folder.path()), (0, 0, 40), "{}", bytes.len());
     }
     fs::write(&names, &good).unwrap();
-    process.count(cutap_wire::count::NAME_DROPPED, 1);
+    process.count(cutap_wire::diagnostic::NAME_DROPPED, 1);
     assert_eq!(found(folder.path()), (0, 0, 40), "one had no room");
 }
 

@@ -199,7 +199,7 @@ fn processes_that_were_left_alone() {
     std::fs::write(folder.path().join("control"), &page).unwrap();
     let end = cutap_trace::noticed(folder.path()).unwrap();
     let count = |end: &cutap_trace::End| end.counts.iter().map(|c| (c.reason, c.count)).collect::<Vec<_>>();
-    assert_eq!(count(&end), [(cutap_wire::count::OTHER_LIBC, 4)]);
+    assert_eq!(count(&end), [(cutap_wire::diagnostic::OTHER_LIBC, 4)]);
     let names: Vec<&str> = end.gaps.iter().map(|gap| &*gap.what).collect();
     assert_eq!(names, ["a\\nb\u{fffd}", "cc", "make"]);
     // Older pages had more rules, and nothing of this.
@@ -239,12 +239,12 @@ fn folders_that_are_no_runs() {
         let refused = EventReader::open(&folder.path().join(name), ReaderOptions::default());
         refused.map(|_| ()).unwrap_err().to_string()
     };
-    assert!(refused("absent").contains("cannot read the run folder"));
-    assert!(refused("").contains("is not a run folder"));
+    assert!(refused("absent").contains("cannot read the run directory"));
+    assert!(refused("").contains("is not a run directory"));
     std::fs::write(folder.path().join("control"), control_page(99)).unwrap();
     assert!(refused("").contains("another version of cutap (format 99"));
     std::fs::write(folder.path().join("control"), b"short").unwrap();
-    assert!(refused("").contains("is not a run folder"));
+    assert!(refused("").contains("is not a run directory"));
     assert!(Filter::parse("").is_err());
 }
 

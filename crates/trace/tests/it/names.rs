@@ -3,7 +3,7 @@
 use crate::common::*;
 use cutap_trace::Event;
 use cutap_trace::made::Run;
-use cutap_wire::{count, names, record};
+use cutap_wire::{diagnostic, names, record};
 
 #[test]
 fn instances_kernels_and_the_handles_of_launches() {
@@ -119,14 +119,14 @@ fn counters_and_gaps_are_summed_at_the_end() {
     let run = Run::new(folder.path());
     for pid in [1, 2] {
         let mut process = run.process(pid, "/bin/prog");
-        process.count(count::LATE_OBJECT, 3);
-        process.count(count::COUNTERS - 1, 1);
-        process.name(names::kind::GAP, count::LATE_OBJECT as u64, 0, 0, "libplugin.so", "/opt/libplugin.so");
+        process.count(diagnostic::LATE_OBJECT, 3);
+        process.count(diagnostic::COUNTERS - 1, 1);
+        process.name(names::kind::GAP, diagnostic::LATE_OBJECT as u64, 0, 0, "libplugin.so", "/opt/libplugin.so");
     }
     let end = all(folder.path()).end;
     assert_eq!(
         end.counts.iter().map(|c| (c.reason, c.count)).collect::<Vec<_>>(),
-        [(count::LATE_OBJECT, 6), (count::COUNTERS - 1, 2)]
+        [(diagnostic::LATE_OBJECT, 6), (diagnostic::COUNTERS - 1, 2)]
     );
     assert_eq!(
         end.gaps.iter().map(|g| (g.pid, &*g.what, &*g.more)).collect::<Vec<_>>(),

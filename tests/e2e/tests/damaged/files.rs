@@ -1,4 +1,4 @@
-//! Files of a run folder other than its rings, damaged or gone: pages of processes, names, the control page. Whoever reads the folder and
+//! Files of a run directory other than its rings, damaged or gone: pages of processes, names, the control page. Whoever reads the folder and
 //! whoever takes it into a file says the same.
 
 use super::*;

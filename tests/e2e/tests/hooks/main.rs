@@ -133,7 +133,7 @@ fn hooks_for_what_a_shell_starts() {
     assert!(!folder.join("run").exists(), "no folder is left behind");
 }
 
-/// One that makes its first call when the program has ended, started by it before; the run folder goes with the last of them.
+/// One that makes its first call when the program has ended, started by it before; the run directory goes with the last of them.
 #[test]
 fn hooks_act_in_processes_that_outlive_the_program() {
     let (first, program) = (hook("first"), fixed("fixed"));
@@ -154,7 +154,7 @@ fn hooks_act_in_processes_that_outlive_the_program() {
             || std::fs::read_to_string(&said).is_ok_and(|s| s == "first before 7\nfirst after 77, 100\n7 bytes: 77\n");
         wait_for("the child's words", Duration::from_secs(20), hooked);
         let gone = || std::fs::read_dir(&run).is_ok_and(|mut left| left.next().is_none());
-        wait_for("the end of the run folder", Duration::from_secs(20), gone);
+        wait_for("the end of the run directory", Duration::from_secs(20), gone);
     }
 }
 

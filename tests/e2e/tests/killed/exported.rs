@@ -59,7 +59,7 @@ fn what_is_read_or_in_use_is_not_written_over() {
         assert_eq!((export.status.code(), export.stderr.lines().count()), (Some(125), 1), "{file:?}: {export:?}");
         if !file.ends_with("link.json") {
             let record = finish(Command::new(cutap()).args(["record", "-o"]).arg(&file).arg("true"));
-            assert!(record.stderr.contains("it is a file of a run folder"), "{file:?}: {record:?}");
+            assert!(record.stderr.contains("it is a file of a run directory"), "{file:?}: {record:?}");
         }
         assert!(fs::read(&file).unwrap() == before && fs::read(&from).unwrap() == whole, "{file:?}");
     }

@@ -246,8 +246,8 @@ fn wrong_processes_and_words() {
     let cases: [(&[&str], &str); 6] = [
         (&["4194305", "off"], "there is no process 4194305"),
         (&[&own, "off"], "was not started by cutap trace"),
-        (&["nowhere", "on"], "neither a process nor a run folder"),
-        (&[folder.to_str().unwrap(), "status"], "neither a process nor a run folder"),
+        (&["nowhere", "on"], "neither a process nor a run directory"),
+        (&[folder.to_str().unwrap(), "status"], "neither a process nor a run directory"),
         (&[&own, "sideways"], "sideways"),
         (&["nowhere"], "cutap ctl"),
     ];

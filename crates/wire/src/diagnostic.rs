@@ -27,7 +27,7 @@ reasons! {
     /// A relocated word in an executable segment (TEXTREL).
     WORD_IN_TEXT = 2, "bindings left alone: in an executable segment (TEXTREL)", one: "binding left alone: in an executable segment (TEXTREL)";
     /// A record that is neither a call's beginning nor its end did not fit, and no chunk could be had.
-    RECORD_DROPPED = 3, "events dropped: no room in the run folder", one: "event dropped: no room in the run folder";
+    RECORD_DROPPED = 3, "events dropped: no room in the run directory", one: "event dropped: no room in the run directory";
     /// A call of a C++ name that is not asked for is not armed at all; this counts the names.
     CXX_NOT_ASKED = 4, "C++ functions of watched libraries left alone (ask with -e cxx)", one: "C++ function of a watched library left alone (ask with -e cxx)";
     /// RTLD_NEXT or RTLD_DEFAULT could not be asked from inside the caller's object.
@@ -43,7 +43,7 @@ reasons! {
     /// A thread could not get a ring.
     NO_RING = 10, "calls not recorded: the thread's ring could not be made", one: "call not recorded: the thread's ring could not be made";
     /// A name record could not be written.
-    NAME_DROPPED = 11, "names not recorded: no room in the run folder or in memory, or no descriptor free", one: "name not recorded: no room in the run folder or in memory, or no descriptor free";
+    NAME_DROPPED = 11, "names not recorded: no room in the run directory or in memory, or no descriptor free", one: "name not recorded: no room in the run directory or in memory, or no descriptor free";
     /// A library opened after start whose constructors may have called before its bindings were ours.
     LATE_OBJECT = 12, "libraries opened while running: calls from their constructors were not seen", one: "library opened while running: calls from its constructors were not seen";
     /// dlsym answered with a slot although the function was not exported by name (address only).
@@ -91,9 +91,9 @@ reasons! {
     /// The same for what is no call.
     EVENT_DROPPED_LOSSY = 41, "look-ups dropped: their thread's ring was full (--lossy)", one: "look-up dropped: its thread's ring was full (--lossy)";
     /// An enter record for which no chunk could be had.
-    CALL_DROPPED = 42, "calls not recorded: no room in the run folder", one: "call not recorded: no room in the run folder";
+    CALL_DROPPED = 42, "calls not recorded: no room in the run directory", one: "call not recorded: no room in the run directory";
     /// Its enter record is there.
-    END_DROPPED = 43, "ends of calls not recorded (these are shown as unfinished): no room in the run folder", one: "end of a call not recorded (this is shown as unfinished): no room in the run folder";
+    END_DROPPED = 43, "ends of calls not recorded (these are shown as unfinished): no room in the run directory", one: "end of a call not recorded (this is shown as unfinished): no room in the run directory";
     /// A frame's number is one of another thread's ring.
     END_ELSEWHERE = 30, "calls that ended in another thread than they began in (fibres): shown as unfinished", one: "call that ended in another thread than it began in (a fibre): shown as unfinished";
     /// Whoever wrote them down could not go on.
@@ -101,11 +101,11 @@ reasons! {
     /// Added where it begins to wait, taken off where it goes on: what is left ended with its process.
     CALL_WAITED = 45, "calls that never began: they waited for room in their thread's ring when the process ended, or were left while they waited (by longjmp, a thread's end)", one: "call that never began: it waited for room in its thread's ring when the process ended, or was left while it waited (by longjmp, a thread's end)";
     /// --count: a number could not be kept.
-    NOT_COUNTED = 46, "calls not counted: no room in the run folder", one: "call not counted: no room in the run folder";
+    NOT_COUNTED = 46, "calls not counted: no room in the run directory", one: "call not counted: no room in the run directory";
     /// Opened by dlmopen, with whatever calls they make.
     NAMESPACE = 47, "libraries in another namespace (dlmopen): their calls, and calls of them, were not seen", one: "library in another namespace (dlmopen): its calls, and calls of it, were not seen";
     /// A ring was full.
-    STACK_NOT_KEPT = 27, "stacks not kept, or only in part: no room in the run folder", one: "stack not kept, or only in part: no room in the run folder";
+    STACK_NOT_KEPT = 27, "stacks not kept, or only in part: no room in the run directory", one: "stack not kept, or only in part: no room in the run directory";
     /// Not even the kernel could copy the caller's frame.
     STACK_NOT_READ = 28, "stacks that could not be read: only the caller is shown", one: "stack that could not be read: only the caller is shown";
     /// Counted in the control page, for such a process has no page of its own.

@@ -1,0 +1,170 @@
+//! RM controls: the ids that the driver's generated tables register, with parameters, privilege and route; and the ids
+//! of the public headers, where FINN says from which interface and message they are made.
+
+use super::checkout::Checkout;
+use super::release::Rows;
+use super::text::{between, define, number};
+use super::types::Types;
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+
+/// An entry of a generated table of methods.
+struct Method {
+    flags: u64,
+    rights: u64,
+    /// None: it takes none.
+    params: Option<String>,
+    handler: String,
+}
+
+/// A macro with a FINN comment: its name, and the type of the message's parameters.
+struct Message {
+    name: String,
+    params: Option<String>,
+}
+
+/// Flags that say something to a caller, with their words here. The privilege is not among them.
+const PROPERTIES: [(&str, &str); 8] = [
+    ("ROUTE_TO_PHYSICAL", "gsp"),
+    ("ROUTE_TO_VGPU_HOST", "vgpu_host"),
+    ("CACHEABLE", "cacheable"),
+    ("CACHEABLE_BY_INPUT", "cacheable_by_input"),
+    ("COPYOUT_ON_ERROR", "copyout_on_error"),
+    ("NO_GPUS_LOCK", "no_gpus_lock"),
+    ("NO_GPUS_ACCESS", "no_gpus_access"),
+    ("RM_TEST_ONLY_CODE", "test_only"),
+];
+
+/// `number name parameters bytes privilege properties...`.
+pub(super) fn rows(checkout: &Checkout, types: &mut Types<'_>) -> Result<Rows> {
+    let flags = flags(&checkout.text("src/nvidia/inc/kernel/rmapi/control.h")?);
+    let methods = methods(checkout)?;
+    let messages = messages(checkout)?;
+    ensure!(methods.len() > 1000, "only {} registered controls were found", methods.len());
+    ensure!(messages.len() > 1000, "only {} ids of messages were found", messages.len());
+    let mut rows = Rows::new();
+    for (id, method) in &methods {
+        let name = messages.get(id).and_then(|m| name(m, method.params.as_deref()));
+        let (name, known) = name.map_or((method.handler.as_str(), false), |name| (name, true));
+        let (params, size) = match &method.params {
+            Some(params) => (params.as_str(), types.add(params).with_context(|| name.to_owned())?),
+            None => ("-", 0),
+        };
+        let has = |flag: &str| flags.get(flag).is_some_and(|bits| method.flags & bits == *bits);
+        let privilege = match () {
+            () if has("INTERNAL") => "internal",
+            () if has("NON_PRIVILEGED") => "any",
+            () if has("PRIVILEGED") => "admin",
+            () if has("PRIVILEGED_IF_RS_ACCESS_DISABLED") || method.rights != 0 => "rights",
+            () => "kernel",
+        };
+        let mut row = format!("{name} {params} {size} {privilege}");
+        for (_, word) in PROPERTIES.iter().filter(|(flag, _)| has(flag)) {
+            row.push(' ');
+            row.push_str(word);
+        }
+        if method.rights != 0 {
+            row.push_str(&format!(" rights={:#x}", method.rights));
+        }
+        if !known {
+            row.push_str(" handler");
+        }
+        rows.insert(format!("{id:#010x}"), row);
+    }
+    for (id, found) in messages.iter().filter(|(id, _)| !methods.contains_key(id)) {
+        let Some(message) = found.iter().find(|m| m.params.is_some()).or(found.first()) else { continue };
+        let params = message.params.as_ref().and_then(|p| Some((p.as_str(), types.add_optional(p)?)));
+        let (params, size) = params.unwrap_or(("-", 0));
+        rows.insert(format!("{id:#010x}"), format!("{} {params} {size} unknown unregistered", message.name));
+    }
+    Ok(rows)
+}
+
+/// The name of a registered id: that of the macro whose message has the registered parameters, else of the only one
+/// that is made of a message's id, else of the only one.
+fn name<'a>(messages: &'a [Message], params: Option<&str>) -> Option<&'a str> {
+    let same = messages.iter().find(|m| m.params.is_some() && m.params.as_deref() == params);
+    let mut made = messages.iter().filter(|m| m.params.is_some());
+    let only = made.next().filter(|_| made.next().is_none());
+    let found = same.or(only).or(match messages {
+        [one] => Some(one),
+        _ => None,
+    });
+    found.map(|m| m.name.as_str())
+}
+
+/// `RMCTRL_FLAGS_*` without the prefix: the bits are others in each branch.
+fn flags(text: &str) -> BTreeMap<String, u64> {
+    let all = text.lines().filter_map(define).filter_map(|(name, value)| {
+        let value = number(value.split("//").next()?)?;
+        Some((name.strip_prefix("RMCTRL_FLAGS_")?.to_owned(), value))
+    });
+    all.filter(|(_, value)| *value != 0).collect()
+}
+
+fn methods(checkout: &Checkout) -> Result<BTreeMap<u64, Method>> {
+    let mut found = BTreeMap::new();
+    for file in checkout.files("src/nvidia/generated", "_nvoc.c")? {
+        let text = checkout.text(&file)?;
+        for entry in text.split("/*flags=*/").skip(1) {
+            let field = |label: &str| between(entry, label, ",").map(str::trim);
+            let what = || format!("{file}: an entry of a table of methods is not understood");
+            let size = between(entry, "/*paramSize=*/", "\n").map(|t| t.split("/*").next().unwrap_or(t).trim());
+            let method = Method {
+                flags: entry.split(',').next().and_then(number).with_context(what)?,
+                rights: field("/*accessRight=*/").and_then(number).with_context(what)?,
+                params: match size.with_context(what)? {
+                    "0" | "0," => None,
+                    size => Some(between(size, "sizeof(", ")").with_context(what)?.to_owned()),
+                },
+                handler: between(entry, "/*func=*/", "\n")
+                    .map(|t| t.trim().trim_matches('"').to_owned())
+                    .with_context(what)?,
+            };
+            let id = field("/*methodId=*/").and_then(number).with_context(what)?;
+            // An id that several classes of objects register is the same control in each.
+            let first: &Method = found.entry(id).or_insert(method);
+            ensure!(first.flags != u64::MAX, what());
+        }
+    }
+    Ok(found)
+}
+
+fn messages(checkout: &Checkout) -> Result<BTreeMap<u64, Vec<Message>>> {
+    let mut found: BTreeMap<u64, Vec<Message>> = BTreeMap::new();
+    for file in checkout.files("src/common/sdk/nvidia/inc/ctrl", ".h")? {
+        let text = checkout.text(&file)?;
+        for (name, rest) in text.lines().filter_map(define) {
+            let Some(made) = between(rest, "finn: Evaluated from \"", "\"") else { continue };
+            let Some((interface, message)) = made.split_once('|') else { continue };
+            let id = rest.split("/*").next().and_then(number);
+            if let Some(id) = id.filter(|_| interface.contains("INTERFACE_ID << 8)")) {
+                let params = message.trim().strip_suffix("_MESSAGE_ID").map(str::to_owned);
+                found.entry(id).or_default().push(Message { name: name.to_owned(), params });
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Message, flags, name};
+
+    #[test]
+    fn names_are_those_of_messages() {
+        let message = |name: &str, params: Option<&str>| Message { name: name.into(), params: params.map(str::to_owned) };
+        let two = [message("A", None), message("B", Some("B_PARAMS"))];
+        assert_eq!(name(&two, Some("B_PARAMS")), Some("B"));
+        assert_eq!(name(&two, Some("OTHER")), Some("B"));
+        let both = [message("A", Some("A_PARAMS")), message("B", Some("B_PARAMS"))];
+        assert_eq!(name(&both, Some("OTHER")), None);
+        assert_eq!(name(&[message("A", None)], None), Some("A"));
+    }
+
+    #[test]
+    fn bits_of_flags() {
+        let found = flags("#define RMCTRL_FLAGS_NONE 0x0\n#define RMCTRL_FLAGS_GSP   0x00000040 // routes\n");
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [("GSP".to_owned(), 0x40)]);
+    }
+}

@@ -42,6 +42,7 @@ impl Headers {
 #[derive(Deserialize)]
 struct Overlay {
     escapes: BTreeMap<String, Vec<String>>,
+    pointers: Vec<String>,
 }
 
 impl Checkout {
@@ -127,12 +128,13 @@ impl Checkout {
         Ok(rows)
     }
 
-    /// The structs of the escapes, which only the driver's code knows: from the overlay.
-    pub(super) fn escape_types(&self, root: &Path) -> Result<Vec<String>> {
+    /// The types that only the overlay names: structs of escapes, elements behind pointers.
+    pub(super) fn overlay_types(&self, root: &Path) -> Result<Vec<String>> {
         let path = root.join("api/kernel/overlay.toml");
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let overlay: Overlay = toml::from_str(&text).with_context(|| path.display().to_string())?;
-        Ok(overlay.escapes.into_values().flatten().collect())
+        let elements = overlay.pointers.iter().filter_map(|row| row.split(' ').nth(1).map(str::to_owned));
+        Ok(overlay.escapes.into_values().flatten().chain(elements).collect())
     }
 
     /// Names of status codes.

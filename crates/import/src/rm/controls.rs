@@ -17,10 +17,19 @@ struct Method {
     handler: String,
 }
 
-/// A macro with a FINN comment: its name, and the type of the message's parameters.
+/// A macro of an id: its name, and the type of the parameters of the message that FINN makes it of.
 struct Message {
     name: String,
     params: Option<String>,
+}
+
+/// The macros of the ids.
+#[derive(Default)]
+struct Macros {
+    /// Those that FINN says are made of an interface and a message.
+    made: BTreeMap<u64, Vec<Message>>,
+    /// Bare numbers.
+    bare: BTreeMap<u64, Vec<String>>,
 }
 
 /// Flags that say something to a caller, with their words here. The privilege is not among them.
@@ -39,12 +48,13 @@ const PROPERTIES: [(&str, &str); 8] = [
 pub(super) fn rows(checkout: &Checkout, types: &mut Types<'_>) -> Result<Rows> {
     let flags = flags(&checkout.text("src/nvidia/inc/kernel/rmapi/control.h")?);
     let methods = methods(checkout)?;
-    let messages = messages(checkout)?;
+    let Macros { made: messages, bare } = macros(checkout)?;
     ensure!(methods.len() > 1000, "only {} registered controls were found", methods.len());
     ensure!(messages.len() > 1000, "only {} ids of messages were found", messages.len());
     let mut rows = Rows::new();
     for (id, method) in &methods {
-        let name = messages.get(id).and_then(|m| name(m, method.params.as_deref()));
+        let params = method.params.as_deref();
+        let name = messages.get(id).and_then(|m| name(m, params)).or_else(|| bare_name(bare.get(id)?, params?));
         let (name, known) = name.map_or((method.handler.as_str(), false), |name| (name, true));
         let (params, size) = match &method.params {
             Some(params) => (params.as_str(), types.add(params).with_context(|| name.to_owned())?),
@@ -93,6 +103,12 @@ fn name<'a>(messages: &'a [Message], params: Option<&str>) -> Option<&'a str> {
     found.map(|m| m.name.as_str())
 }
 
+/// The name of a registered id whose macro is a bare number: only where its own name says the registered parameters.
+fn bare_name<'a>(names: &'a [String], params: &str) -> Option<&'a str> {
+    let says = |name: &&String| format!("{}_PARAMS", name.replacen("_CTRL_CMD_", "_CTRL_", 1)) == params;
+    names.iter().find(says).map(String::as_str)
+}
+
 /// `RMCTRL_FLAGS_*` without the prefix: the bits are others in each branch.
 fn flags(text: &str) -> BTreeMap<String, u64> {
     let all = text.lines().filter_map(define).filter_map(|(name, value)| {
@@ -130,17 +146,19 @@ fn methods(checkout: &Checkout) -> Result<BTreeMap<u64, Method>> {
     Ok(found)
 }
 
-fn messages(checkout: &Checkout) -> Result<BTreeMap<u64, Vec<Message>>> {
-    let mut found: BTreeMap<u64, Vec<Message>> = BTreeMap::new();
+fn macros(checkout: &Checkout) -> Result<Macros> {
+    let mut found = Macros::default();
     for file in checkout.files("src/common/sdk/nvidia/inc/ctrl", ".h")? {
         let text = checkout.text(&file)?;
         for (name, rest) in text.lines().filter_map(define) {
-            let Some(made) = between(rest, "finn: Evaluated from \"", "\"") else { continue };
-            let Some((interface, message)) = made.split_once('|') else { continue };
-            let id = rest.split("/*").next().and_then(number);
-            if let Some(id) = id.filter(|_| interface.contains("INTERFACE_ID << 8)")) {
-                let params = message.trim().strip_suffix("_MESSAGE_ID").map(str::to_owned);
-                found.entry(id).or_default().push(Message { name: name.to_owned(), params });
+            let Some(id) = rest.split("/*").next().and_then(number) else { continue };
+            let made = between(rest, "finn: Evaluated from \"", "\"").and_then(|made| made.split_once('|'));
+            match made.filter(|(interface, _)| interface.contains("INTERFACE_ID << 8)")) {
+                Some((_, message)) => {
+                    let params = message.trim().strip_suffix("_MESSAGE_ID").map(str::to_owned);
+                    found.made.entry(id).or_default().push(Message { name: name.to_owned(), params });
+                }
+                None => found.bare.entry(id).or_default().push(name.to_owned()),
             }
         }
     }
@@ -149,7 +167,7 @@ fn messages(checkout: &Checkout) -> Result<BTreeMap<u64, Vec<Message>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, flags, name};
+    use super::{Message, bare_name, flags, name};
 
     #[test]
     fn names_are_those_of_messages() {
@@ -160,6 +178,9 @@ mod tests {
         let both = [message("A", Some("A_PARAMS")), message("B", Some("B_PARAMS"))];
         assert_eq!(name(&both, Some("OTHER")), None);
         assert_eq!(name(&[message("A", None)], None), Some("A"));
+        let bare = ["NV1_CTRL_CMD_POWER".to_owned(), "NV1_CTRL_CMD_COPY".to_owned()];
+        assert_eq!(bare_name(&bare, "NV1_CTRL_COPY_PARAMS"), Some("NV1_CTRL_CMD_COPY"));
+        assert_eq!(bare_name(&bare, "NV1_CTRL_MOVE_PARAMS"), None);
     }
 
     #[test]

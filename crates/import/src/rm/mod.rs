@@ -65,7 +65,7 @@ fn read(root: &Path, path: &Path) -> Result<Release> {
     let mut release = Release { version: checkout.version.clone(), ..Release::default() };
     let mut put = |section: &str, rows: Rows| drop(release.rows.insert(section.to_owned(), rows));
     put("escapes", checkout.escapes()?);
-    for name in checkout.escape_types(root)? {
+    for name in checkout.overlay_types(root)? {
         types.add_optional(&name);
     }
     put("controls", controls::rows(&checkout, &mut types)?);

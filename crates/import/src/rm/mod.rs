@@ -14,6 +14,7 @@ mod text;
 mod types;
 mod uvm;
 mod verify;
+mod write;
 
 use crate::decls::Decls;
 use anyhow::{Context, Result, anyhow, bail};
@@ -30,14 +31,14 @@ pub fn import_rm(root: &Path, checkouts: &[&str]) -> Result<()> {
         bail!("no checkout was named; `cargo xtask import-rm DIR...` needs trees of NVIDIA/open-gpu-kernel-modules");
     }
     let folder = root.join("api/kernel");
-    let mut releases = release::read_all(&folder).unwrap_or_default();
+    let mut releases = release::read_all(&folder).map_err(|e| anyhow!(e))?;
     for path in checkouts {
         let release = read(root, Path::new(path)).with_context(|| (*path).to_owned())?;
         releases.retain(|r| branch(&r.version) != branch(&release.version));
         releases.push(release);
     }
     releases.sort_by_key(|r| order(&r.version));
-    write(&folder, &releases)
+    write_all(&folder, &releases)
 }
 
 /// Proves that the committed files are what the checkouts say.
@@ -90,7 +91,7 @@ fn read(root: &Path, path: &Path) -> Result<Release> {
     Ok(release)
 }
 
-fn write(folder: &Path, releases: &[Release]) -> Result<()> {
+fn write_all(folder: &Path, releases: &[Release]) -> Result<()> {
     let complete = releases.iter().position(|r| branch(&r.version) == branch(COMPLETE));
     let complete = complete.with_context(|| format!("import a release of branch {} first", branch(COMPLETE)))?;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

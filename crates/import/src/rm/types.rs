@@ -40,7 +40,14 @@ impl<'a> Types<'a> {
         let (mut names, mut also): (BTreeMap<String, String>, BTreeMap<String, Vec<String>>) = Default::default();
         for typedef in &decls.order {
             let Some(target) = decls.typedefs.get(typedef) else { continue };
-            let key = bare(&target.ty);
+            let mut key = bare(&target.ty);
+            while let Some(next) = decls.typedefs.get(&key).filter(|_| !decls.records.contains_key(&key)) {
+                let next = bare(&next.ty);
+                if next == key {
+                    break;
+                }
+                key = next;
+            }
             if decls.records.contains_key(&key) || decls.enums.contains_key(&key) {
                 let own = decls.typedefs.contains_key(&key);
                 match names.get(&key) {

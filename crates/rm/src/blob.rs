@@ -106,7 +106,9 @@ mod tests {
     #[test]
     fn the_file_is_of_this_layout() {
         assert_eq!(BYTES.get(..8), Some(&b"CUTAPRM\x01"[..]));
-        for (section, least) in [(Section::Structs, 2000), (Section::Fields, 10_000), (Section::Rows, 2000), (Section::Releases, 10)] {
+        for (section, least) in
+            [(Section::Structs, 2000), (Section::Fields, 10_000), (Section::Rows, 2000), (Section::Releases, 10)]
+        {
             assert!(section.count() >= least);
             assert_eq!(section.bytes().len() % section.record_size(), 0);
             assert!(section.get(section.count()).is_none() && section.get(NONE).is_none());

@@ -174,7 +174,14 @@ impl Decoder<'_> {
                 self.rest(image, end, &mut nodes);
                 node.size = end;
                 nodes.insert(0, node);
-                return Node { name, ty: record.name(), offset: 0, size, kind: Kind::Number, value: Value::Struct(nodes) };
+                return Node {
+                    name,
+                    ty: record.name(),
+                    offset: 0,
+                    size,
+                    kind: Kind::Number,
+                    value: Value::Struct(nodes),
+                };
             }
             _ => {}
         }
@@ -259,7 +266,15 @@ impl Decoder<'_> {
         Some(Node { name, ty: field.type_name(), offset, size, kind: field.kind(), value })
     }
 
-    fn number(&mut self, record: Record, field: Field, image: Image<'_>, base: usize, offset: usize, depth: u32) -> Value {
+    fn number(
+        &mut self,
+        record: Record,
+        field: Field,
+        image: Image<'_>,
+        base: usize,
+        offset: usize,
+        depth: u32,
+    ) -> Value {
         let (form, bits) = (field.form(), field.bits());
         let of = |bytes: &[u8]| place::number(bytes.get(offset..offset + form.size()).unwrap_or_default(), form, bits);
         let before = of(image.before);
@@ -272,7 +287,15 @@ impl Decoder<'_> {
         Value::Number { form, bits, before, after, named }
     }
 
-    fn target(&mut self, record: Record, pointer: Pointer, address: u64, image: Image<'_>, base: usize, depth: u32) -> Target {
+    fn target(
+        &mut self,
+        record: Record,
+        pointer: Pointer,
+        address: u64,
+        image: Image<'_>,
+        base: usize,
+        depth: u32,
+    ) -> Target {
         if address == 0 {
             return Target::Null;
         }
@@ -310,6 +333,8 @@ impl Decoder<'_> {
         self.subject = Subject::Control(number, control);
         match control {
             None => self.remark(Remark::UnknownControl(number)),
+            // Of one that is only in a header even the parameters may be unknown.
+            Some(control) if !control.is_registered() && control.params().is_none() => {}
             Some(control) if control.size() as u64 != size => {
                 let sent = usize::try_from(size).unwrap_or(usize::MAX);
                 self.remark(Remark::Size { expected: control.size(), sent });

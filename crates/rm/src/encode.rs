@@ -1,8 +1,8 @@
 //! From a tree back to its bytes: the argument, and each buffer that a pointer leads to.
 
+use crate::Moment;
 use crate::place::mask;
 use crate::tree::{Call, Node, Target, Value};
-use crate::Moment;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -43,7 +43,9 @@ impl Node {
                 let value = if moment == Moment::Before { *before } else { *after };
                 add(into, &value.to_le_bytes());
             }
-            Value::Numbers { bytes, .. } | Value::Bytes(bytes) | Value::Union { bytes, .. } => add(into, bytes.at(moment)),
+            Value::Numbers { bytes, .. } | Value::Bytes(bytes) | Value::Union { bytes, .. } => {
+                add(into, bytes.at(moment))
+            }
             Value::Struct(nodes) | Value::Array(nodes) => nodes.iter().for_each(|n| n.write(moment, out)),
         }
     }

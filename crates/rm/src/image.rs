@@ -1,8 +1,8 @@
 //! The bytes of one buffer before and after a request, and which of their bits a tree has fields for.
 
+use crate::Kind;
 use crate::place::mask;
 use crate::tree::{Bytes, Name, Node, Value};
-use crate::Kind;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -84,7 +84,9 @@ impl Uncovered {
         for (at, (b, a)) in before.iter().zip(&after).enumerate().filter(|(_, (b, a))| **b != 0 || **a != 0) {
             let offset = base.saturating_add(at);
             match nodes.last_mut() {
-                Some(Node { offset: from, size, value: Value::Bytes(bytes), .. }) if from.saturating_add(*size) == offset => {
+                Some(Node { offset: from, size, value: Value::Bytes(bytes), .. })
+                    if from.saturating_add(*size) == offset =>
+                {
                     *size += 1;
                     bytes.before.push(*b);
                     if let Some(after) = bytes.after.as_mut() {

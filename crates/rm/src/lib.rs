@@ -9,14 +9,14 @@
 //!
 //! ```
 //! use cutap_rm::{Fit, Tables, cuda_version};
-//! # fn main() -> Option<()> {
+//! # fn select() -> Option<()> {
 //! // /sys/module/nvidia/version has it.
 //! let found = Tables::select("580.159.04")?;
 //! assert_eq!(found.tables.release(), "580.142"); // the nearest of the branch
 //! assert_eq!(found.fit, Fit::SameBranch);
 //! assert_eq!(cuda_version("580.159.04"), Some((13, 0)));
 //! # Some(()) }
-//! # fn check() { assert!(main().is_some()) }
+//! # assert!(select().is_some());
 //! ```
 //!
 //! # Look up

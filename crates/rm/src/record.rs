@@ -195,7 +195,9 @@ impl Record {
     /// Its fields, in the order of the header.
     pub fn fields(self) -> impl Iterator<Item = Field> + Clone {
         let first = self.word(8);
-        (first..first.saturating_add(self.word(12))).filter_map(|at| Section::Fields.get(at)).map(|bytes| Field { bytes })
+        (first..first.saturating_add(self.word(12)))
+            .filter_map(|at| Section::Fields.get(at))
+            .map(|bytes| Field { bytes })
     }
 
     /// A field by name. Fields of unnamed structs and unions inside are found too; their offsets count from this record.

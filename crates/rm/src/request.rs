@@ -38,6 +38,7 @@ impl Device {
         })
     }
 
+    #[cfg(feature = "alloc")]
     pub(crate) const fn is_uvm(self) -> bool {
         matches!(self, Self::Uvm | Self::UvmTools)
     }

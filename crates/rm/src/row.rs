@@ -120,7 +120,7 @@ impl Control {
         record(self.0)
     }
 
-    /// The bytes of its parameters. The driver refuses any other number.
+    /// The bytes of its parameters; 0 where it takes none or they are unknown. The driver refuses any other number.
     #[must_use]
     pub fn size(self) -> usize {
         self.0.word(20) as usize

@@ -83,7 +83,12 @@ impl Display for Node {
 
 fn list(f: &mut Formatter<'_>, open: char, nodes: &[Node], shown: usize, close: char) -> Result {
     f.write_char(open)?;
-    for (n, node) in nodes.iter().take(shown).enumerate() {
+    // Of a long array, the elements up to the last that is not 0.
+    let used = match nodes.len() > shown {
+        true => nodes.iter().rposition(|n| !is_zero(n)).map_or(0, |last| last + 1),
+        false => nodes.len(),
+    };
+    for (n, node) in nodes.iter().take(shown.min(used)).enumerate() {
         if n > 0 {
             f.write_str(", ")?;
         }
@@ -94,10 +99,22 @@ fn list(f: &mut Formatter<'_>, open: char, nodes: &[Node], shown: usize, close: 
             Name::Rest => write!(f, "(further bytes) {node}")?,
         }
     }
-    if nodes.len() > shown {
-        write!(f, ", ... {} more", nodes.len() - shown)?;
+    if used > shown {
+        write!(f, ", ... {} more", used - shown)?;
+    } else if nodes.len() > used {
+        write!(f, "{}{{0}} x {}", if used == 0 { "" } else { ", " }, nodes.len() - used)?;
     }
     f.write_char(close)
+}
+
+fn is_zero(node: &Node) -> bool {
+    match &node.value {
+        Value::Number { before, after, .. } | Value::Pointer { before, after, .. } => *before == 0 && *after == 0,
+        Value::Numbers { bytes, .. } | Value::Bytes(bytes) | Value::Union { bytes, .. } => {
+            bytes.before.iter().chain(bytes.after.iter().flatten()).all(|b| *b == 0)
+        }
+        Value::Struct(nodes) | Value::Array(nodes) => nodes.iter().all(is_zero),
+    }
 }
 
 fn change(f: &mut Formatter<'_>, kind: Kind, form: Form, before: u64, after: u64) -> Result {

@@ -83,8 +83,9 @@ pub(super) fn rows(checkout: &Checkout, types: &mut Types<'_>) -> Result<Rows> {
     }
     for (id, found) in messages.iter().filter(|(id, _)| !methods.contains_key(id)) {
         let Some(message) = found.iter().find(|m| m.params.is_some()).or(found.first()) else { continue };
-        let params = message.params.as_ref().and_then(|p| Some((p.as_str(), types.add_optional(p)?)));
-        let (params, size) = params.unwrap_or(("-", 0));
+        // A command of which FINN has no message any more may still have its struct.
+        let params = message.params.clone().unwrap_or_else(|| params_of(&message.name));
+        let (params, size) = types.add_optional(&params).map_or(("-", 0), |size| (params.as_str(), size));
         rows.insert(format!("{id:#010x}"), format!("{} {params} {size} unknown unregistered", message.name));
     }
     Ok(rows)
@@ -105,8 +106,12 @@ fn name<'a>(messages: &'a [Message], params: Option<&str>) -> Option<&'a str> {
 
 /// The name of a registered id whose macro is a bare number: only where its own name says the registered parameters.
 fn bare_name<'a>(names: &'a [String], params: &str) -> Option<&'a str> {
-    let says = |name: &&String| format!("{}_PARAMS", name.replacen("_CTRL_CMD_", "_CTRL_", 1)) == params;
-    names.iter().find(says).map(String::as_str)
+    names.iter().find(|name| params_of(name) == params).map(String::as_str)
+}
+
+/// The type of parameters that a control's name says.
+fn params_of(name: &str) -> String {
+    format!("{}_PARAMS", name.replacen("_CTRL_CMD_", "_CTRL_", 1))
 }
 
 /// `RMCTRL_FLAGS_*` without the prefix: the bits are others in each branch.
@@ -171,7 +176,8 @@ mod tests {
 
     #[test]
     fn names_are_those_of_messages() {
-        let message = |name: &str, params: Option<&str>| Message { name: name.into(), params: params.map(str::to_owned) };
+        let message =
+            |name: &str, params: Option<&str>| Message { name: name.into(), params: params.map(str::to_owned) };
         let two = [message("A", None), message("B", Some("B_PARAMS"))];
         assert_eq!(name(&two, Some("B_PARAMS")), Some("B"));
         assert_eq!(name(&two, Some("OTHER")), Some("B"));

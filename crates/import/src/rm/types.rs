@@ -165,7 +165,8 @@ impl<'a> Types<'a> {
         if text.contains("(*") {
             return Some(("code".to_owned(), Vec::new()));
         }
-        let (base, counts) = text.split_once('[').map_or((text, ""), |(base, _)| (base, text.get(base.len()..).unwrap_or("")));
+        let (base, counts) =
+            text.split_once('[').map_or((text, ""), |(base, _)| (base, text.get(base.len()..).unwrap_or("")));
         let mut counts: Vec<u64> =
             counts.split('[').skip(1).filter_map(|n| n.trim_end().trim_end_matches(']').parse().ok()).collect();
         if text.contains("[]") {

@@ -9,8 +9,8 @@ use toml::Spanned;
 
 /// What a number is, in the order of `rm`'s `Kind`, where 0 is a plain number.
 pub(super) const KINDS: [&str; 16] = [
-    "number", "status", "fd", "client", "object", "class", "control", "escape", "gpu", "bool", "uuid", "address", "bytes",
-    "flags", "pid", "text",
+    "number", "status", "fd", "client", "object", "class", "control", "escape", "gpu", "bool", "uuid", "address",
+    "bytes", "flags", "pid", "text",
 ];
 
 /// The types of which a text or a UUID is made.
@@ -60,7 +60,8 @@ impl Kinds {
     pub(super) fn of(&self, record: &str, field: &str, ty: &str) -> u8 {
         let path = format!("{record}.{field}");
         let named = self.0.iter().find(|(p, _)| !p.starts_with(':') && glob(p.as_bytes(), path.as_bytes()));
-        let typed = || self.0.iter().find(|(p, _)| p.strip_prefix(':').is_some_and(|p| glob(p.as_bytes(), ty.as_bytes())));
+        let typed =
+            || self.0.iter().find(|(p, _)| p.strip_prefix(':').is_some_and(|p| glob(p.as_bytes(), ty.as_bytes())));
         let kind = named.or_else(typed).map_or(0, |(_, kind)| *kind);
         let of_bytes = ["uuid", "text"].iter().any(|k| KINDS.get(usize::from(kind)) == Some(k));
         if of_bytes && !BYTES.contains(&ty) { 0 } else { kind }

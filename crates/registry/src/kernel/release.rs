@@ -95,7 +95,8 @@ pub(crate) fn read_all(folder: &Path) -> Result<Vec<Release>, String> {
     }
     let mut done: Vec<Release> = Vec::new();
     while !waiting.is_empty() {
-        let ready = waiting.iter().position(|(n, _)| n.base.as_ref().is_none_or(|b| done.iter().any(|d| d.version == *b)));
+        let ready =
+            waiting.iter().position(|(n, _)| n.base.as_ref().is_none_or(|b| done.iter().any(|d| d.version == *b)));
         let Some(at) = ready else {
             let names: Vec<&str> = waiting.iter().map(|(n, _)| n.release.as_str()).collect();
             return Err(format!("{}: the base of {} is missing", folder.display(), names.join(", ")));

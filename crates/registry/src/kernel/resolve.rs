@@ -197,7 +197,9 @@ impl<'a> Types<'a> {
     fn field(&mut self, record: &str, text: &str) -> Result<Field, String> {
         let mut words = text.splitn(3, ' ');
         let what = || format!("api/kernel/{}: {record}: \"{text}\" is no field", self.release.version);
-        let (Some(offset), Some(ty), Some(name)) = (words.next(), words.next(), words.next()) else { return Err(what()) };
+        let (Some(offset), Some(ty), Some(name)) = (words.next(), words.next(), words.next()) else {
+            return Err(what());
+        };
         let mut field = Field { ty: ty.to_owned(), offset: offset.parse().map_err(|_| what())?, ..plain() };
         let (name, bits) = name.split_once(':').unwrap_or((name, ""));
         if let Some((bit, bits)) = bits.split_once(':') {
@@ -271,7 +273,11 @@ impl<'a> Types<'a> {
                     "control" => 3,
                     "class" => 4,
                     "escape" => 5,
-                    _ => return Err(self.wrong(path, &format!("leads to @{what}, expected @control, @class or @escape"))),
+                    _ => {
+                        return Err(
+                            self.wrong(path, &format!("leads to @{what}, expected @control, @class or @escape"))
+                        );
+                    }
                 };
                 selector.clone_into(&mut pointer.selector);
             }

@@ -9,8 +9,18 @@ use std::collections::BTreeMap;
 const PRIVILEGES: [&str; 7] = ["unknown", "any", "admin", "rights", "kernel", "internal", "unstated"];
 /// Bits of a row, in the order of `rm`'s `Properties`.
 const PROPERTIES: [&str; 12] = [
-    "gsp", "vgpu_host", "cacheable", "cacheable_by_input", "copyout_on_error", "no_gpus_lock", "no_gpus_access", "test_only",
-    "unregistered", "handler", "required", "optional",
+    "gsp",
+    "vgpu_host",
+    "cacheable",
+    "cacheable_by_input",
+    "copyout_on_error",
+    "no_gpus_lock",
+    "no_gpus_access",
+    "test_only",
+    "unregistered",
+    "handler",
+    "required",
+    "optional",
 ];
 /// Who handles a UVM command, in the order of `rm`'s `Handler`.
 const HANDLERS: [&str; 4] = ["none", "uvm", "tools", "test"];
@@ -70,7 +80,8 @@ impl Tables {
                 let mut found = Vec::new();
                 for (key, row) in release.rows.get(section).unwrap_or(&none) {
                     let wrong = |what: &str| format!("api/kernel/{}: {section}: {key}: {what}", release.version);
-                    let mut made = row_of(section, key, row, overlay).ok_or_else(|| wrong("this row is not understood"))?;
+                    let mut made =
+                        row_of(section, key, row, overlay).ok_or_else(|| wrong("this row is not understood"))?;
                     // A release may lack the struct of an escape: it came or went with a later one.
                     made.1.retain(|name| section != "escapes" || types.has(name));
                     for (name, record) in made.1.iter().zip([&mut made.0.record, &mut made.0.other]) {
@@ -84,7 +95,8 @@ impl Tables {
                 found.sort();
                 lists.push(found);
             }
-            let lists = lists.into_iter().map(|rows| rows.into_iter().map(|row| tables.rows.put(row)).collect()).collect();
+            let lists =
+                lists.into_iter().map(|rows| rows.into_iter().map(|row| tables.rows.put(row)).collect()).collect();
             let names = names.into_iter().map(|row| tables.names.put(row)).collect();
             tables.releases.push(Own { version: release.version.clone(), lists, names });
             for name in overlay.escapes.keys() {
@@ -154,7 +166,8 @@ mod tests {
 
     #[test]
     fn words_of_a_row() {
-        let overlay: Overlay = toml::from_str("pointers = []\n[escapes]\nE = [\"A\", \"[]\"]\n[cuda]\n[kinds]\n").unwrap();
+        let overlay: Overlay =
+            toml::from_str("pointers = []\n[escapes]\nE = [\"A\", \"[]\"]\n[cuda]\n[kinds]\n").unwrap();
         let (row, records) = row_of("controls", "0x10", "NAME P 4 admin gsp rights=0x2", &overlay).unwrap();
         assert_eq!((row.number, row.size, row.privilege, row.properties, row.rights), (16, 4, 2, 1, 2));
         assert_eq!(records, ["P"]);

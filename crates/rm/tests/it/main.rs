@@ -1,5 +1,9 @@
 //! Tests of the crate from outside: real transcripts, the writer, the tables, arbitrary bytes.
+#![cfg(feature = "alloc")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod programs;
+mod properties;
+mod tables;
 mod transcript;
+mod writer;

@@ -91,6 +91,8 @@ mod decode;
 mod encode;
 mod error;
 #[cfg(feature = "alloc")]
+mod follow;
+#[cfg(feature = "alloc")]
 mod image;
 #[cfg(feature = "alloc")]
 mod memory;
@@ -105,9 +107,9 @@ mod show;
 mod tables;
 #[cfg(feature = "alloc")]
 mod tree;
-
 #[cfg(feature = "alloc")]
-pub use decode::Request;
+mod walk;
+
 pub use error::Error;
 #[cfg(feature = "alloc")]
 pub use memory::{Fragments, Memory, Moment, NoMemory};
@@ -115,7 +117,7 @@ pub use memory::{Fragments, Memory, Moment, NoMemory};
 pub use params::Params;
 pub use place::Place;
 pub use record::{Direction, Field, Form, Kind, Pointee, Pointer, Record};
-pub use request::{Device, escape_of, escape_request};
+pub use request::{Device, Request, escape_of, escape_request};
 pub use row::{Class, Control, Escape, Handler, Need, Privilege, Uvm};
 pub use tables::{Fit, Selection, Tables, cuda_version};
 #[cfg(feature = "alloc")]

@@ -44,6 +44,21 @@ impl Device {
     }
 }
 
+/// A request as it was seen.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Where it went.
+    pub device: Device,
+    /// The request of the ioctl.
+    pub request: u32,
+    /// The argument before the call. Of UVM [`Tables::argument_size`](crate::Tables::argument_size) says how much there is.
+    pub before: &'a [u8],
+    /// The argument after it, of the same length.
+    pub after: Option<&'a [u8]>,
+    /// What the ioctl returned; an error as a negative number.
+    pub result: Option<i64>,
+}
+
 /// The ioctl request of an escape with `size` bytes: `_IOWR('F', number, size)`.
 ///
 /// ```

@@ -2,6 +2,8 @@
 #![cfg(feature = "alloc")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
+mod any;
+mod fuzz;
 mod programs;
 mod properties;
 mod tables;

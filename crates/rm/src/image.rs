@@ -39,7 +39,7 @@ impl<'a> Image<'a> {
         Self { before, after: after.filter(|a| a.len() == before.len()) }
     }
 
-    /// Some bytes, as far as they are there.
+    /// The bytes of a range, cut at the end of the buffer.
     pub(crate) fn bytes(self, from: usize, size: usize) -> Bytes {
         let of = |bytes: &'a [u8]| {
             let rest = bytes.get(from..).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! The interface to NVIDIA's kernel driver as data, per driver version: ioctls, RM controls, classes with their
 //! allocation parameters, UVM commands, status codes, and every field of their structs.
 //!
-//! It reads and writes. [`Tables::decode`] turns the bytes of an ioctl, before and after, into a tree of named fields;
-//! [`Call::encode`] gives the same bytes back; [`Params`] and [`Place`] set fields by name. It opens nothing and calls
-//! nothing: who has the bytes brings them, from ptrace, from a recording, or from a program of its own.
+//! It reads and writes. [`Tables::decode`] turns the bytes of an ioctl, before and after, into a tree of named fields.
+//! [`Call::encode`] gives the same bytes back. [`Params`] and [`Place`] set fields by name. The crate does no I/O: the
+//! caller brings the bytes, from ptrace, a recording or a program that makes requests.
 //!
 //! # Which driver
 //!
@@ -74,8 +74,8 @@
 //! # Limits
 //!
 //! The tables come from NVIDIA's open kernel modules, one release of each branch. Commands that only the GSP's firmware
-//! or the closed module know have no name there; [`Remark`] says so for each request. Without the feature `alloc` there
-//! are tables and places only. Nothing here panics on any bytes.
+//! or the closed module know have no name there, which a [`Remark`] reports. Parameters that FINN serialized (flag 4 of
+//! `NVOS54_PARAMETERS`) are read as if they were not. Without the feature `alloc` there are tables and places only.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -29,8 +29,8 @@ impl Memory for NoMemory {
 
 /// Memory that was kept: pieces with their addresses, before and after.
 ///
-/// A tracer decodes a request once before it lets it go on, with a [`Memory`] that reads the process and keeps what was
-/// read here; then it reads these pieces again and decodes both.
+/// A tracer decodes a request twice. Before the call its [`Memory`] reads the process, and keeps each piece here. After
+/// the call the tracer reads these pieces again, and decodes with both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fragments {
     /// Address, bytes before, bytes after where they were read.

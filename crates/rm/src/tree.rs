@@ -21,7 +21,7 @@ pub struct Call {
     pub subject: Subject,
     /// Its argument.
     pub argument: Node,
-    /// What became of it, in each place that says so.
+    /// Its statuses, from each of the places that have one.
     pub statuses: Vec<Status>,
     /// What is not as the tables say.
     pub remarks: Vec<Remark>,

@@ -1,5 +1,5 @@
-//! RM controls: the ids that the driver's generated tables register, with parameters, privilege and route; and the ids
-//! of the public headers, where FINN says from which interface and message they are made.
+//! RM controls. The driver's generated tables register ids, with parameters, privilege and route. The public headers name
+//! ids, and FINN's comments there say from which interface and message each is made.
 
 use super::checkout::Checkout;
 use super::release::Rows;
@@ -91,8 +91,8 @@ pub(super) fn rows(checkout: &Checkout, types: &mut Types<'_>) -> Result<Rows> {
     Ok(rows)
 }
 
-/// The name of a registered id: that of the macro whose message has the registered parameters, else of the only one
-/// that is made of a message's id, else of the only one.
+/// The name of a registered id. The macro whose message has the registered parameters wins. Else there must be only one
+/// macro that is made of a message's id, or only one at all.
 fn name<'a>(messages: &'a [Message], params: Option<&str>) -> Option<&'a str> {
     let same = messages.iter().find(|m| m.params.is_some() && m.params.as_deref() == params);
     let mut made = messages.iter().filter(|m| m.params.is_some());

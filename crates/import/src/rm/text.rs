@@ -1,5 +1,5 @@
-//! Small readings of C as text: what clang's tree does not show, because it is a comment, an argument of a macro
-//! or a table that only the driver's own build compiles. Must not know what is read.
+//! Small readings of C as text. They are for comments, arguments of macros, and tables that only the driver's build
+//! compiles, which clang's tree does not show. Must not know what is read.
 
 /// `0x1F`, `(0x1fU)`, `31`.
 pub(super) fn number(text: &str) -> Option<u64> {

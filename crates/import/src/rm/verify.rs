@@ -1,4 +1,4 @@
-//! Compares every size and offset of a release with the layouts that clang prints of its own.
+//! Compares every size and offset of a release with the layouts that clang prints.
 
 use super::release::Record;
 use super::types::PROBE;

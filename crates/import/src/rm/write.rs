@@ -90,3 +90,82 @@ fn sorted(rows: impl Iterator<Item = String>) -> Vec<String> {
     rows.sort_by(|a, b| number(a).cmp(&number(b)).then_with(|| a.cmp(b)));
     rows
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rm::release::read_all;
+    use std::path::{Path, PathBuf};
+
+    fn release(version: &str, rows: &[(&str, &str, &str)], records: &[(&str, u64, &[&str])]) -> Release {
+        let mut release = Release { version: version.to_owned(), ..Release::default() };
+        for (section, key, rest) in rows {
+            release.rows.entry((*section).to_owned()).or_default().insert((*key).to_owned(), (*rest).to_owned());
+        }
+        for (name, size, fields) in records {
+            let fields = fields.iter().map(|f| (*f).to_owned()).collect();
+            let also = if *name == "A" { vec!["A_ALIAS".to_owned()] } else { Vec::new() };
+            release.records.insert((*name).to_owned(), Record { also, union: *name == "U", size: *size, fields });
+        }
+        release
+    }
+
+    fn put(folder: &Path, release: &Release, base: Option<&Release>) {
+        let to = folder.join(&release.version);
+        std::fs::create_dir_all(&to).unwrap();
+        let (numbers, structs) = release.texts(base);
+        std::fs::write(to.join("numbers.toml"), numbers).unwrap();
+        std::fs::write(to.join("structs.toml"), structs).unwrap();
+    }
+
+    /// A separate folder for each test.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("cutap-import-rm-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn a_difference_reads_as_the_whole() {
+        let folder = folder("difference");
+        let full = release(
+            "2.0",
+            &[("escapes", "0x27", "ONE"), ("escapes", "0x28", "TWO"), ("statuses", "0x0000", "OK")],
+            &[("A", 8, &["0 u32 x", "4 u32 y[1]"]), ("B", 4, &["0 u32 z"]), ("U", 4, &["0 u32 z", "0 u8 w"])],
+        );
+        let less = release(
+            "1.9",
+            &[("escapes", "0x27", "ONE"), ("statuses", "0x0000", "FINE")],
+            &[("A", 4, &["0 u32 x"]), ("B", 4, &["0 u32 z"]), ("U", 4, &["0 u32 z", "0 u8 w"])],
+        );
+        put(&folder, &full, None);
+        put(&folder, &less, Some(&full));
+        let text = less.texts(Some(&full));
+        assert!(text.0.contains("[removed]\nescapes = [\n  \"0x28\",\n]"), "{}", text.0);
+        assert!(!text.1.contains("\"B\"") && text.1.contains("name = \"A\""), "{}", text.1);
+        assert_eq!(read_all(&folder).unwrap(), [less, full.clone()]);
+        std::fs::remove_dir_all(folder.join("2.0")).unwrap();
+        let said = read_all(&folder).unwrap_err();
+        assert!(said.ends_with("the base of 1.9 is missing"), "{said}");
+        put(&folder, &Release { version: "2.0".into(), ..Release::default() }, None);
+        let said = read_all(&folder).unwrap_err();
+        assert_eq!(said, "api/kernel/1.9: escapes is no section of the base");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// The committed files are what is written of what they say.
+    #[test]
+    fn committed_files_have_this_form() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api/kernel");
+        let releases = read_all(&folder).unwrap();
+        assert_eq!(releases.len(), 10);
+        for release in &releases {
+            let read = |file: &str| std::fs::read_to_string(folder.join(&release.version).join(file)).unwrap();
+            let base = read("numbers.toml")
+                .lines()
+                .find_map(|l| Some(l.strip_prefix("base = \"")?.trim_end_matches('"').to_owned()));
+            let base = base.map(|b| releases.iter().find(|r| r.version == b).unwrap());
+            assert!(release.texts(base) == (read("numbers.toml"), read("structs.toml")), "{}", release.version);
+        }
+    }
+}

@@ -31,7 +31,7 @@ struct Spans {
     kinds: Spanned<toml::Value>,
 }
 
-/// Rows of `[kinds]`, in the order of `KINDS`: a table of TOML has none of its own.
+/// Rows of `[kinds]`, in the order of `KINDS`: a table of TOML has no order.
 pub(super) struct Kinds(Vec<(String, u8)>);
 
 impl Overlay {

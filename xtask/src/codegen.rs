@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
@@ -13,20 +13,22 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     files.extend(cutap_registry::generate_inspect(root)?);
     files.extend(cutap_registry::sim_exports::generate(root)?);
     files.extend(cutap_registry::nvml_exports::generate(root)?);
-    for (path, text) in &files {
-        let text = match path.extension().is_some_and(|e| e == "rs") {
-            true => rustfmt(root, text).with_context(|| format!("formatting {}", path.display()))?,
-            false => text.clone(),
+    let mut files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
+    files.push(cutap_registry::kernel::generate(root)?);
+    for (path, bytes) in &files {
+        let bytes = match path.extension().is_some_and(|e| e == "rs") {
+            true => rustfmt(root, bytes).with_context(|| format!("formatting {}", path.display()))?,
+            false => bytes.clone(),
         };
         let at = root.join(path);
-        if std::fs::read_to_string(&at).is_ok_and(|old| old == text) {
+        if std::fs::read(&at).is_ok_and(|old| old == bytes) {
             continue;
         }
         if check {
             stale.push(path.display().to_string());
         } else {
             std::fs::create_dir_all(at.parent().context("a generated file has a folder")?)?;
-            std::fs::write(&at, text).with_context(|| format!("writing {}", at.display()))?;
+            std::fs::write(&at, bytes).with_context(|| format!("writing {}", at.display()))?;
             println!("wrote {}", path.display());
         }
     }
@@ -37,7 +39,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     Ok(())
 }
 
-fn rustfmt(root: &Path, text: &str) -> Result<String> {
+fn rustfmt(root: &Path, text: &[u8]) -> Result<Vec<u8>> {
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024"])
         .current_dir(root)
@@ -47,8 +49,8 @@ fn rustfmt(root: &Path, text: &str) -> Result<String> {
         .context("rustfmt is needed: `rustup component add rustfmt`")?;
     let mut stdin = child.stdin.take().context("rustfmt's stdin")?;
     let text = text.to_owned();
-    let feed = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let feed = std::thread::spawn(move || stdin.write_all(&text));
     let output = child.wait_with_output()?;
     ensure!(feed.join().is_ok_and(|r| r.is_ok()) && output.status.success(), "rustfmt refused the generated text");
-    Ok(String::from_utf8(output.stdout)?)
+    Ok(output.stdout)
 }

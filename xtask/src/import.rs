@@ -10,3 +10,11 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
         families => cutap_import::import(root, families),
     }
 }
+
+/// `import-rm`: a release of NVIDIA's open kernel modules, read into `api/kernel/`.
+pub(crate) fn run_rm(root: &Path, words: &[&str]) -> Result<()> {
+    match words {
+        ["--check", checkouts @ ..] => cutap_import::check_rm(root, checkouts),
+        checkouts => cutap_import::import_rm(root, checkouts),
+    }
+}

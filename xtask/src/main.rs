@@ -23,6 +23,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   import [FAMILY]... read NVIDIA's headers (fetched from PyPI) and write api/*/{functions,types}.toml
   import --check [FAMILY]...          prove these files current, and compare them with other sources
   import --changes FAMILY FROM TO     what changed between two versions
+  import-rm CHECKOUT...               read trees of NVIDIA/open-gpu-kernel-modules and write api/kernel/
+  import-rm --check CHECKOUT...       prove api/kernel/ current
   tidy               the rules that the compiler does not know";
 
 fn main() -> ExitCode {
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["codegen"] => codegen::run(&root, false),
         ["codegen", "--check"] => codegen::run(&root, true),
         ["import", ref words @ ..] => import::run(&root, words),
+        ["import-rm", ref words @ ..] => import::run_rm(&root, words),
         ["tidy"] => tidy::run(&root),
         _ => {
             eprintln!("{USAGE}");

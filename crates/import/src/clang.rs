@@ -30,6 +30,13 @@ impl Reading<'_> {
         serde_json::from_slice(&json).context("clang's JSON was not understood: is this clang older than 9?")
     }
 
+    /// The compiler's own layouts of all records, as text; also of those that `more` declares after the headers.
+    pub(crate) fn layouts(&self, more: &str) -> Result<String> {
+        let source = self.source() + more;
+        let text = self.run_on(&source, &["-fsyntax-only", "-Xclang", "-fdump-record-layouts-complete"])?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// The macros, in order; one that is defined twice stands here twice.
     pub(crate) fn macros(&self) -> Result<Vec<Macro>> {
         let text = self.run(&["-E", "-dD"])?;
@@ -42,6 +49,10 @@ impl Reading<'_> {
     }
 
     fn run(&self, words: &[&str]) -> Result<Vec<u8>> {
+        self.run_on(&self.source(), words)
+    }
+
+    fn run_on(&self, source: &str, words: &[&str]) -> Result<Vec<u8>> {
         let clang = find()?;
         let mut command = Command::new(&clang);
         command.args(["-w", "-ferror-limit=0", "-x", if self.cxx { "c++" } else { "c" }]);
@@ -51,7 +62,6 @@ impl Reading<'_> {
         command.args(self.folders.iter().map(|f| format!("-I{}", f.display())));
         command.args(words).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("{clang} (of CUTAP_CLANG?) cannot be started"))?;
-        let source = self.source();
         child.stdin.take().context("clang's input")?.write_all(source.as_bytes())?;
         let output = child.wait_with_output()?;
         if !output.status.success() {

@@ -24,12 +24,15 @@ mod naming;
 mod node;
 mod notes;
 mod pfn;
+mod rm;
 mod snapshot;
 mod sources;
 #[cfg(test)]
 mod tests;
 mod write;
 mod write_shared;
+
+pub use rm::{check_rm, import_rm};
 
 use anyhow::{Context, Result, bail, ensure};
 use known::Known;

@@ -23,6 +23,9 @@ pub enum Error {
         /// What stands there and what was expected.
         message: String,
     },
+    /// A release of the kernel driver's interface contradicts itself or its base.
+    #[error("{0}")]
+    Kernel(String),
 }
 
 /// A file of `api/` in memory, so that a place in it can be named.

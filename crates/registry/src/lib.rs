@@ -8,6 +8,7 @@ mod error;
 mod export_tables;
 mod functions;
 pub mod interface;
+pub mod kernel;
 pub mod nvml_exports;
 pub mod sim_exports;
 mod static_toolkits;

@@ -14,6 +14,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-hook", &[]),
     ("cutap-wire", &[]),
     ("cutap-printable", &[]),
+    ("cutap-rm", &[]),
     // in the target, no_std
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-machine", &[]),

@@ -39,7 +39,7 @@ mod written_file;
 #[path = "../../../calls/src/capture.rs"]
 mod capture;
 #[path = "../../../calls/src/glob.rs"]
-mod glob;
+pub(crate) mod glob;
 #[allow(dead_code, reason = "what the readers of the tables use")]
 #[path = "../../../calls/src/known.rs"]
 mod known;

@@ -1,0 +1,20 @@
+//! The kernel driver's interface: `api/kernel/`, checked and packed into the one table that `crates/rm` includes.
+
+mod blob;
+mod overlay;
+mod release;
+mod resolve;
+mod rows;
+
+use crate::error::Error;
+use overlay::Overlay;
+use std::path::{Path, PathBuf};
+
+/// The packed tables: path from the repository's root, and bytes.
+pub fn generate(root: &Path) -> Result<(PathBuf, Vec<u8>), Error> {
+    let folder = root.join("api/kernel");
+    let (overlay, kinds) = Overlay::read(&folder.join("overlay.toml"))?;
+    let releases = release::read_all(&folder).map_err(Error::Kernel)?;
+    let tables = rows::Tables::of(&releases, &overlay, &kinds).map_err(Error::Kernel)?;
+    Ok((PathBuf::from("crates/rm/src/generated/tables.bin"), blob::pack(&tables)))
+}

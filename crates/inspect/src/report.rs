@@ -90,7 +90,8 @@ pub struct Route {
 impl Report {
     /// All of it as one JSON object on one line.
     pub fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default() // text, numbers and lists: it cannot fail
+        // Text, numbers and lists: it cannot fail.
+        cutap_printable::json(&serde_json::to_string(self).unwrap_or_default()).into_owned()
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::Output;
 use crate::footer::end_lines;
 use crate::json::end_line;
+use crate::json_writer;
 use crate::style::Styles;
 use cutap_trace::{Call, Counted, End, Event, Exit, Layer};
 use serde::Serialize;
@@ -80,7 +81,7 @@ impl<W: io::Write> Counts<W> {
                 name: f.shown(),
                 calls: c.calls,
             };
-            serde_json::to_writer(&mut self.out, &line)?;
+            json_writer::write_json(&mut self.out, &line)?;
             return writeln!(self.out);
         }
         let tag = match (f.layer, &c.runtime) {

@@ -338,7 +338,8 @@ impl Leaks {
                 "type": "leak", "kind": group.kind, "count": group.count, "bytes": group.bytes, "path": group.way,
                 "first": first,
             });
-            writeln!(out, "{line}")?;
+            crate::json_writer::write_json(out, &line)?;
+            out.write_all(b"\n")?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::Output;
 use crate::call_stats::CallStats;
 use crate::footer::end_lines;
 use crate::json::end_line;
+use crate::json_writer;
 use crate::style::Styles;
 use crate::units::time;
 use cutap_trace::{Call, End, Event, Exit, Function, Layer, State};
@@ -212,7 +213,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
         let lines = self.lines();
         if self.json {
             for line in &lines {
-                serde_json::to_writer(&mut self.out, line).map_err(io::Error::from)?;
+                json_writer::write_json(&mut self.out, line)?;
                 self.out.write_all(b"\n")?;
             }
             return end_line(end, &mut self.out);

@@ -41,7 +41,7 @@ fn without_driver(entered: u32, children_left: bool) -> String {
     };
     let children = if children_left { "; children were left alone (--no-follow)" } else { "" };
     format!(
-        "{reached}; cutap does not get into a program that is statically linked or setuid, that is started with a cleaned environment \
+        "{reached}; cutap does not get into a program that is statically linked, setuid or built for musl, that is started with a cleaned environment \
          (env -i, sudo) or another LD_PRELOAD, or that cannot write to the run directory (another user, another mount namespace, a read-only \
          mount){children}; {SEE}"
     )

@@ -324,6 +324,17 @@ impl End {
             None if opened.has_control() => self.overwritten = 0,
             None => (self.chunks_unknown, self.chunks_taken, self.overwritten) = (self.chunks_taken, 0, 0),
         }
+        self.merge_unknown_names();
+    }
+
+    /// A name that a hook asks for in several processes is one name. Where all are listed, the count is that of different ones.
+    fn merge_unknown_names(&mut self) {
+        let is_name = |gap: &Diagnostic| gap.reason == reason::HOOK_NO_PARAMETER;
+        let before = self.gaps.iter().filter(|gap| is_name(gap)).count() as u64;
+        let mut known = BTreeSet::new();
+        self.gaps.retain(|gap| !is_name(gap) || known.insert(gap.what.clone()));
+        let of_names = |c: &&mut Count| c.reason == reason::HOOK_NO_PARAMETER && c.count == before;
+        self.counts.iter_mut().filter(of_names).for_each(|c| c.count = known.len() as u64);
     }
 
     /// What a reason says to a person.

@@ -81,7 +81,7 @@ fn a_static_child() {
     if !built.is_ok_and(|b| b.status.success()) {
         return eprintln!("skipped: a static child (gcc -static does not work here)");
     }
-    says(&["sh", "-c", &format!("{}; exit $?", path(&program))], "statically linked or setuid", 5);
+    says(&["sh", "-c", &format!("{}; exit $?", path(&program))], "statically linked, setuid", 5);
 }
 
 /// The folder is there and cannot be written to: the program runs on as without cutap.

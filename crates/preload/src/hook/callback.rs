@@ -167,7 +167,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     }
     r.hooked = true;
     r.chain.returned_now = r.real;
-    r.chain.home = Home::ThreadState(record.parameters.cast(), kernel);
+    r.chain.home = Home::Parameters(record.parameters.cast(), kernel);
     r.chain.caller = 0;
     r.chain.result = &raw mut r.result;
     r.chain.result_xmm = core::ptr::null_mut();

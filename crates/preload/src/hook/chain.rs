@@ -35,7 +35,7 @@ pub enum Home {
     /// In a frame: registers, vector registers, stack words.
     Frame(*mut u64, *mut u128, *mut u64),
     /// In a runtime's parameter block, which is not what the runtime uses; and the kernel's name.
-    ThreadState(*const u8, *const u8),
+    Parameters(*const u8, *const u8),
 }
 
 /// The hooks of a call. The assembler knows the first fields.

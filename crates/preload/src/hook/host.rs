@@ -99,7 +99,7 @@ unsafe fn pieces(call: *const Call, index: c_int) -> Option<[(*mut u8, usize); 2
     let nothing = (core::ptr::null_mut(), 0);
     match chain.home {
         Home::None => None,
-        Home::ThreadState(at, _) => {
+        Home::Parameters(at, _) => {
             let place = at.wrapping_add((p.place & 0xffff) as usize).cast_mut();
             (!at.is_null()).then_some([(place, bytes), nothing])
         }
@@ -203,12 +203,12 @@ unsafe extern "C" fn word(call: *const Call, n: c_int, to: *mut u64) -> c_int {
     let at = match chain.home {
         Home::Frame(args, ..) if n < 6 => args.wrapping_add(n),
         Home::Frame(_, _, stack) if n < 6 + STACK_WORDS => stack.wrapping_add(n - 6),
-        Home::ThreadState(at, _) if !at.is_null() && n < 40 => at.wrapping_add(n * 8).cast_mut().cast(),
+        Home::Parameters(at, _) if !at.is_null() && n < 40 => at.wrapping_add(n * 8).cast_mut().cast(),
         _ => return NO_SUCH,
     };
     // How many words a runtime's block has is not known here.
     let word = match chain.home {
-        Home::ThreadState(..) => program_words(at as usize).map(|[word]| word),
+        Home::Parameters(..) => program_words(at as usize).map(|[word]| word),
         // SAFETY: a word of the frame.
         _ => Some(unsafe { at.read_unaligned() }),
     };

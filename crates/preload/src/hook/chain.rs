@@ -193,7 +193,7 @@ impl Chain {
         if self.doing != Doing::Meeting
             && let Some(word) = self.words.get_mut(n)
         {
-            *word = self.call.word;
+            *word = self.call.user_data;
         }
         // SAFETY: this thread's own entry.
         unsafe { (*self.thread).put_out(self.errno, self.around) };
@@ -231,7 +231,7 @@ impl Chain {
             if let Some(before) = want.before {
                 self.current = self.ran;
                 self.call.user = want.user;
-                self.call.word = 0;
+                self.call.user_data = 0;
                 return Some(before as usize);
             }
         }
@@ -248,7 +248,7 @@ impl Chain {
             let want = info.wants.get(n)?;
             if let Some(after) = want.after {
                 self.call.user = want.user;
-                self.call.word = *self.words.get(n)?;
+                self.call.user_data = *self.words.get(n)?;
                 return Some(after as usize);
             }
         }

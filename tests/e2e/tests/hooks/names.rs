@@ -94,7 +94,7 @@ fn names_that_nobody_has_are_said_with_what_was_meant() {
 #[test]
 fn what_cannot_be_wanted_is_refused() {
     let run = under(&["run"], &[&hook("wrong")], &[text(&fixed("fixed")), "5"], &[]);
-    assert_eq!(run.stdout, "-2 -2 -2 -2 -2 -2 0\n5 bytes: 0\n", "{run:?}");
+    assert_eq!(run.stdout, "-6 -6 -6 -6 -6 -6 0\n5 bytes: 0\n", "{run:?}");
     assert!(!run.stderr.contains("wrong.so"), "{run:?}");
 }
 

@@ -12,7 +12,7 @@ mod glob;
 pub mod known;
 mod lookup;
 
-pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, resets, tells_of_memory};
+pub use behaviour::{Role, begins_capture, blocks, ends_capture, hands_out, has_role, resets, tells_of_memory};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PROFILERS, WATCHED};

@@ -45,6 +45,12 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     let about = "Functions that say into which graph a stream's work goes; sorted.";
     list(&mut out, "BEGINS_CAPTURE", about, behaviour.begins_capture.iter());
     list(&mut out, "ENDS_CAPTURE", "Functions that write that graph; sorted.", behaviour.ends_capture.iter());
+    let about = "Functions to which cutap reacts, and how; sorted.";
+    write!(out, "\n/// {about}\npub static ROLES: &[(&str, crate::Role)] = &[\n").unwrap();
+    for (name, role) in &behaviour.roles {
+        writeln!(out, "({name:?}, crate::Role::{role}),").unwrap();
+    }
+    out.push_str("];\n");
     out
 }
 

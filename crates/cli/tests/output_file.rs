@@ -73,7 +73,7 @@ fn the_default_file_of_before_is_kept() {
     assert_eq!(names(&folder.0), ["named.cutap", "run.cutap", "run.cutap.old"]);
     // A start that is refused, by us or by the kernel, changes nothing.
     let before = [fs::read(&new).unwrap(), fs::read(&old).unwrap()];
-    let hook = run(&folder.0, &["record", "--run", "/proc/nothing"]);
+    let hook = run(&folder.0, &["record", "--run-dir", "/proc/nothing"]);
     assert_eq!(hook.status.code(), Some(125), "{}", err(&hook));
     let busy = folder.program("busy", &fs::read("/bin/echo").unwrap());
     let writer = fs::File::options().append(true).open(&busy).unwrap();

@@ -164,7 +164,7 @@ pub struct End {
     pub switched: (Vec<Switched>, u32),
     /// A thread whose ring was full dropped what came (--lossy).
     pub lossy: bool,
-    /// Recording was to begin with cuProfilerStart (--range profiler).
+    /// Recording was to begin with cuProfilerStart (--capture-range=cudaProfilerApi).
     pub range: bool,
     /// Rings that there were.
     pub rings: u64,
@@ -190,7 +190,7 @@ impl End {
         end
     }
 
-    /// Under --range profiler nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.
+    /// Under --capture-range=cudaProfilerApi nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.
     pub fn never_began(&self) -> bool {
         self.range && self.rings == 0 && self.overwritten == 0
     }

@@ -46,6 +46,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-calls",
             "cutap-wire",
             "cutap-printable",
+            "cutap-file",
             "cutap-trace",
             "cutap-report",
             "cutap-collect",

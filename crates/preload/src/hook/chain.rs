@@ -95,7 +95,7 @@ impl Chain {
     pub fn begin(&mut self, info: &'static Info, at: usize) -> bool {
         self.doing = Doing::Nothing;
         self.answered = 0;
-        // A forked child under --no-follow is as without us.
+        // A forked child under --no-follow-children is as without us.
         let Some(thread) = thread::current().filter(|_| !switch::has_left()) else { return false };
         if thread.is_inside(at) {
             return false;

@@ -1,67 +1,16 @@
-//! `cutap show`: what the processes of a run left, in its folder or in a recording, while they run or after. It only reads: what it
-//! shows once it shows again the next time.
+//! What show, report, export and recover read: a run directory or a recording. Whether it can be read, and whether all of it was.
 
-use crate::error::{Error, Result, cannot, not_ours, reason, say};
-use crate::filter::filter;
-use crate::hooks;
-use crate::output::{OutputFormat, output, scan_executables};
-use crate::output_file;
-use crate::reader_thread::write_all;
-use crate::record::Look;
-use crate::recover::damaged_parts;
-use cutap_trace::{End, EventReader, ReaderOptions, Recording, Why, open_file, short_of};
+use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
+use cutap_collect::{Error, Result, cannot, not_ours, output_file, say};
+use cutap_trace::{End, Recording, Why, open_file, short_of};
 use std::fs::File;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-
-/// What `cutap show` was asked.
-#[derive(Debug)]
-pub struct ShowOptions {
-    /// The run directory or the recording.
-    pub run: PathBuf,
-    /// The filter's text; none wants all.
-    pub filter: Option<String>,
-    /// How to print.
-    pub form: OutputFormat,
-}
-
-/// Prints what is there to standard output. A reader that leaves is a clean end.
-pub fn show(options: &ShowOptions) -> Result<()> {
-    let filter = filter(options.filter.as_deref())?;
-    readable(&options.run)?;
-    let follow = ReaderOptions {
-        consume: false,
-        filter,
-        decode: !(options.form.summary || options.form.counts),
-        ..ReaderOptions::default()
-    };
-    let mut follow = EventReader::open(&options.run, follow)?;
-    let mut output = output(options.form, false);
-    let written = write_all(&mut follow, &mut *output)?;
-    let mut end = None;
-    let ended = written.and_then(|()| output.tick(follow.horizon())).and_then(|()| {
-        let end = end.insert(follow.end());
-        scan_executables(end);
-        output.end(end)
-    });
-    let recording = end.as_ref().map_or_else(|| follow.opened().recording(), |end| end.recording.clone());
-    let whole = whole(&options.run, recording, end.as_ref().map_or(0, |end| end.damaged));
-    if let Some(end) = end.filter(|_| !options.form.counts && !options.form.json) {
-        say_counted(&options.run, &end);
-    }
-    let of_hooks = hooks::not_called(&options.run).into_iter().chain(hooks::crash_notes(&options.run, None));
-    of_hooks.for_each(|line| say(&line));
-    match ended {
-        Err(e) if e.raw_os_error() == Some(libc::EPIPE) => whole,
-        Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),
-        Ok(()) => whole,
-    }
-}
+use std::path::Path;
 
 /// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would look empty.
-pub(crate) fn readable(run: &Path) -> Result<()> {
+pub fn readable(run: &Path) -> Result<()> {
     let advice =
-        "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run DIR";
+        "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run-dir DIR";
     match std::fs::metadata(run) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Err(cannot("read", run, &e, advice)),
         Ok(data) if !data.is_file() && !data.is_dir() => {
@@ -89,28 +38,13 @@ pub(crate) fn readable(run: &Path) -> Result<()> {
 }
 
 /// Says where the calls are that were only counted: their number is all that is known.
-pub(crate) fn say_counted(run: &Path, end: &End) {
+pub fn say_counted(run: &Path, end: &End) {
     let calls: u64 = end.counted.iter().map(|c| c.calls).sum();
     if calls > 0 {
         let run = run.display();
         let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
         say(&format!("{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"));
     }
-}
-
-/// What is said of a recording that lacks its end, and to which nobody adds.
-pub(crate) fn without_end(path: &Path, at: u64) -> String {
-    let shown = path.display();
-    format!(
-        "{shown} does not end in order: its collector was killed or could not write on, or it was cut off, at byte {at}; what is left in the run directory is \
-         added with cutap recover DIR -o {shown}"
-    )
-}
-
-/// Parts that only another file can have.
-pub(crate) fn read_by_another(parts: u64) -> String {
-    let (parts, them) = if parts == 1 { ("1 part".to_owned(), "it") } else { (format!("{parts} parts"), "them") };
-    format!("{parts} of its calls had been read by a collector for its own output, which alone has {them}")
 }
 
 /// Whether a recording ends in order by now: a collector has written its end since it was read.
@@ -121,7 +55,7 @@ fn has_its_end(path: &Path) -> bool {
 
 /// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
 /// One that is being written is none. Of a folder, `parts` are those that were found damaged while it was read.
-pub(crate) fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()> {
+pub fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()> {
     let shown = path.display();
     let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.

@@ -1,9 +1,7 @@
 //! Which page of switches is that of one process: the one that it has mapped, whatever number it has in its own namespace. One that
 //! has none yet gets one made, which it finds by its number when it arms its first function; so do the programs that it starts.
 
-use crate::control::Page;
-use crate::error::{Error, Result};
-use crate::lingering::started;
+use cutap_collect::{Error, Page, Result, started};
 use cutap_trace::living;
 use std::fs::{read_link, read_to_string};
 use std::os::unix::fs::MetadataExt;

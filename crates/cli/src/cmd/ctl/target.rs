@@ -1,41 +1,50 @@
-//! `cutap ctl PID …`: what can be asked of a program that runs. Its run directory is found through its
-//! environment, or through its memory. Nothing is sent to the program, and nothing here waits for it.
+//! Finds the run directory of a running program: by its environment, or by what it has mapped. Nothing is sent to the
+//! program, and nothing here waits for it.
 
-use crate::control::Page;
-use crate::error::{Error, Result, cannot};
-use crate::folder::own_uid;
-use crate::output_file;
-use crate::record::Recorder;
-use cutap_trace::{EventReader, ReaderOptions, living};
+use cutap_collect::{Error, Page, Result, cannot, own_uid};
+use cutap_trace::living;
 use cutap_wire::control::{ALIVE, ENV_RUN, FILE};
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{ErrorKind, Seek};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What `cutap ctl PID dump` was asked.
-#[derive(Debug)]
-pub struct DumpOptions {
-    /// The program's process, or its run directory.
-    pub who: String,
-    /// The recording to make.
-    pub output: PathBuf,
+/// The run that is switched, or one process of it.
+pub struct Target {
+    pub run: PathBuf,
+    pub page: Page,
+    /// The process, if only that one is meant.
+    pub pid: Option<u32>,
 }
 
-/// The run directory of a process number, or the folder that was named.
-pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
+impl Target {
+    /// `who` is a process or a run directory. With `all` a process stands for its whole run.
+    pub fn find(who: &str, all: bool) -> Result<Target> {
+        let run = run_of(who)?;
+        let page = Page::open(&run)?;
+        if !page.is_a_run() {
+            let run = run.display();
+            return Err(Error::own(format!(
+                "{run} is not the folder of a run of this version of cutap; use the cutap that started the program"
+            )));
+        }
+        Ok(Target { run, page, pid: who.parse().ok().filter(|_| !all) })
+    }
+}
+
+/// The run directory of a process, or the one that was named.
+pub fn run_of(who: &str) -> Result<PathBuf> {
     let Ok(pid) = who.parse::<u32>() else {
         let path = PathBuf::from(who);
-        if path.join(cutap_wire::control::FILE).is_file() {
+        if path.join(FILE).is_file() {
             return Ok(path);
         }
         if let Some(sentence) = closed(&path) {
             return Err(Error::own(sentence));
         }
         return Err(Error::own(format!(
-            "{who} is neither a process nor a run directory; give the number of the program, or the folder of --run"
+            "{who} is neither a process nor a run directory; give the number of the program, or the folder of --run-dir"
         )));
     };
     if let Some(process) = process_of(pid).filter(|process| *process != pid) {
@@ -99,41 +108,4 @@ fn mapped(process: &Path) -> Option<PathBuf> {
 /// Whose process it is; nobody's if it is gone.
 fn uid(pid: u32) -> u32 {
     std::fs::metadata(format!("/proc/{pid}")).map_or(u32::MAX, |data| data.uid())
-}
-
-/// Writes what the rings of a flight recorder hold now; the program goes on, and so does its recording.
-pub fn dump(options: &DumpOptions) -> Result<()> {
-    let (run, path) = (run_of(&options.who)?, &options.output);
-    let page = Page::open(&run)?;
-    if !page.is_flight_recorder() {
-        return Err(Error::own(format!(
-            "{} has no flight recorder: all its calls are in its trace or recording; cutap show {} prints \
-             what is not there yet",
-            options.who,
-            run.display()
-        )));
-    }
-    drop(EventReader::open(&run, ReaderOptions::default())?);
-    let advice = "give a new file that you may write with -o FILE";
-    let made = |e| cannot("write the recording to", path, &e, advice);
-    let file = File::create_new(path).map_err(made)?;
-    output_file::lock(&file);
-    let begin = || file.set_len(0).and_then(|()| (&file).rewind()).and_then(|()| file.try_clone());
-    let mut recorder;
-    // Who would write over a chunk waits a moment.
-    page.copying(true);
-    let done = loop {
-        let forgotten = page.forgotten();
-        recorder = Recorder::begin(&run, begin().map_err(made)?, false).map_err(made)?;
-        let done = recorder.round(true, &mut || page.copying(true)).and_then(|_| recorder.end());
-        // What the collector was taking away just then is in part here; from now on it takes nothing.
-        if done.is_err() || page.forgotten() == forgotten {
-            break done;
-        }
-    };
-    page.copying(false);
-    done.map_err(|e| {
-        recorder.cut_back(&e);
-        made(e)
-    })
 }

@@ -1,28 +1,32 @@
-//! `cutap recover`: what a run directory still holds, taken into a recording: its own if the collector
-//! was killed, or a new one. The folder is only read.
+//! `cutap recover`: adds what a run directory still holds to a recording: to its own, if the collector was killed, or to a
+//! new one. The run directory is only read.
 
-use crate::control::Page;
-use crate::error::{Error, Result, cannot, say};
-use crate::output_file;
-use crate::record::{Look, Recorder};
-use crate::show::{read_by_another, readable};
+use crate::input::readable;
+use cutap_collect::record::{Look, Recorder, damaged_parts, read_by_another};
+use cutap_collect::{Error, Page, Result, cannot, output_file, say};
 use cutap_trace::{EventReader, ReaderOptions, damaged, short_of};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// What `cutap recover` was asked.
-#[derive(Debug)]
-pub struct RecoverOptions {
-    /// The run directory.
-    pub run: PathBuf,
-    /// The recording.
-    pub output: PathBuf,
+#[derive(Debug, clap::Args)]
+pub struct Recover {
+    /// The recording to add to, or to make
+    #[arg(short = 'o', value_name = "FILE")]
+    output: PathBuf,
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    run: PathBuf,
 }
 
-/// Appends to the file, or makes it.
-pub fn recover(options: &RecoverOptions) -> Result<()> {
-    let (run, path) = (&options.run, &options.output);
+impl Recover {
+    pub fn run(self) -> Result<()> {
+        recover(&self.run, &self.output)
+    }
+}
+
+/// Adds to the file, or makes it.
+fn recover(run: &Path, path: &Path) -> Result<()> {
     let advice = "give a file that you may write with -o FILE";
     if run.is_file() {
         return Err(Error::own(format!("{} is a file; give the run directory that is to be taken in", run.display())));
@@ -133,14 +137,5 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
     match lacks.is_empty() {
         true => Ok(()),
         false => Err(Error::own(format!("{shown} is not all there was: {}", lacks.join("; ")))),
-    }
-}
-
-/// Parts of rings that are damaged.
-pub(crate) fn damaged_parts(damaged: u64) -> String {
-    if damaged == 1 {
-        "1 part of its calls is damaged".to_owned()
-    } else {
-        format!("{damaged} parts of its calls are damaged")
     }
 }

@@ -1,14 +1,14 @@
 //! Any bytes and any tables: the interpreter neither panics nor goes on without end, and what it makes
 //! is bounded and comes from the bytes that it was given.
 
-use super::memory::Memory;
-use super::row::Row;
-use super::state::State;
-use super::value::Value;
-use super::walk::{Side, VALUES, Walk};
-use super::{Recorded, find};
+use super::state::process_state::ProcessState;
+use super::values::memory::Memory;
+use super::values::row::Row;
+use super::values::walk::{Side, VALUES, Walk};
 use crate::event::Layer;
-use crate::kernels::Kernels;
+use crate::event::described::{Recorded, find};
+use crate::event::value::Value;
+use crate::kernels::names::Kernels;
 use crate::made::pieces;
 use crate::made::tables::TABLES;
 use cutap_calls::known::*;
@@ -204,7 +204,7 @@ fn values(value: &Value) -> u32 {
 }
 
 fn walk(tables: &'static Tables, params: &'static [Param], words: &[u8], memory: &[u8], before: &[u8]) -> u32 {
-    let (mut state, mut kernels) = (State::default(), Kernels::default());
+    let (mut state, mut kernels) = (ProcessState::default(), Kernels::default());
     kernels.parameters(0x10, 0, words);
     kernels.entry(b".entry _Z1kiPfPFviE(.param .u32 n, .param .u64 .ptr a, .param .b8 f[8])");
     kernels.entry(memory);

@@ -1,8 +1,8 @@
 //! What was shown raw: a pointer or handle without a kind, a struct as an address, in functions that
 //! have a description; and functions that have none. Counted by function, for the end of a trace.
 
-use super::graphs;
-use super::value::Value;
+use super::state::graphs;
+use crate::event::value::Value;
 use crate::event::{Call, DriverArgs, Exit, Function, State};
 use cutap_calls::known::{Dir, Effect, Rule, Writes};
 use std::sync::Arc;

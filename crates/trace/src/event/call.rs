@@ -1,8 +1,9 @@
 //! A call, from its beginning to its end, with its arguments as words and as values.
 
-use super::{Function, Instance, Thread};
-use crate::decode::{Text, Value};
-use crate::results::{Returned, returned};
+use super::function::Function;
+use super::process::{Instance, Thread};
+use super::result::Returned;
+use super::value::{Text, Value};
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
@@ -312,7 +313,7 @@ impl Exit {
     }
     /// The result as its function means it; `None` unless it returned.
     pub fn returned(&self) -> Option<Returned> {
-        (self.state == State::Returned).then(|| returned(&self.call.function, self.result))
+        (self.state == State::Returned).then(|| self.call.function.returned(self.result))
     }
     /// The kernel that was launched.
     pub fn kernel(&self) -> Option<&Arc<str>> {
@@ -337,6 +338,6 @@ impl Exit {
             _ => None,
         });
         let Some(was) = was.filter(|_| self.state == State::Returned) else { return self.is_error() };
-        matches!(returned(&self.call.function, was), Returned::Status(n) if n != 0)
+        matches!(self.call.function.returned(was), Returned::Status(n) if n != 0)
     }
 }

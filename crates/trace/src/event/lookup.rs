@@ -1,6 +1,7 @@
 //! A request for a function's address.
 
-use super::{Function, Thread};
+use super::function::Function;
+use super::process::Thread;
 use cutap_wire::record::lookup;
 use std::sync::Arc;
 

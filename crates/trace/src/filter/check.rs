@@ -1,9 +1,10 @@
 //! Conditions that nothing can fulfil: a parameter that none of the functions has, a field that is not there,
 //! a number compared with a word, a word that an enum does not have. Refused, with the nearest that there is.
 
-use super::arguments::{Comparison, KERNEL};
+use super::comparison::{Comparison, KERNEL};
+use super::error::FilterError;
 use super::near::{meant, nearest, there};
-use super::{Filter, FilterError};
+use super::parse::Filter;
 use cutap_calls::filter::wanted;
 use cutap_calls::glob;
 use cutap_calls::known::{self, Effect, Family, Function, Rule, Tables, Type, TypeId};
@@ -304,7 +305,7 @@ fn is_nameless(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Filter;
+    use crate::filter::Filter;
     use crate::made::tables::TABLES;
 
     fn refused(text: &str) -> String {

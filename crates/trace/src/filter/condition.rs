@@ -1,6 +1,6 @@
 //! What can be asked of a call that has ended.
 
-use super::FilterError;
+use super::error::FilterError;
 
 /// A condition; all of a filter's must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 //! stays empty because of a slip of the pen costs more than a question.
 
 use super::condition::{Condition, What, duration};
+use super::error::FilterError;
 use super::library::{self, files};
 use super::near::nearest;
-use super::{Filter, FilterError};
+use super::parse::Filter;
 use std::fmt::Write;
 
 /// Words that are no names of functions.

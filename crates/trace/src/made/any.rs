@@ -1,7 +1,11 @@
 //! Any bytes at all, read as a recording and as a run directory: what the fuzz targets and the tests with
 //! their corpus call. Reading must end, without a panic and without memory that the bytes alone ask for.
 
-use crate::{Aggregator, CallSink, Event, EventReader, Filter, FinishedCall, Function, Instance, ReaderOptions};
+use crate::aggregate::aggregator::{Aggregator, CallSink, FinishedCall};
+use crate::event::{Event, Function, Instance};
+use crate::filter::Filter;
+use crate::merge::event_reader::EventReader;
+use crate::merge::reader_options::ReaderOptions;
 use cutap_wire::PAGE;
 use std::fs;
 use std::path::{Path, PathBuf};

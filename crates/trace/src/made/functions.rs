@@ -1,6 +1,6 @@
 //! The functions of the tables by hand; sorted by name in each family.
 
-use super::tables::*;
+use crate::made::tables::*;
 use cutap_calls::known::*;
 
 /// Functions of the driver.

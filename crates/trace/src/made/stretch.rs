@@ -1,7 +1,7 @@
 //! A recording made longer: each ring's chunks again and again, at later times, so that reading can be
 //! measured on files of a hundred million calls.
 
-use crate::bytes::{u32_at, u64_at};
+use crate::io::bytes::{u32_at, u64_at};
 use cutap_file::{Block, Packing, Writer, body, kind, pack, walk};
 use cutap_wire::record::{self, META_MAX};
 use cutap_wire::ring::ChunkHeader;

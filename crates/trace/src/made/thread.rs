@@ -1,7 +1,7 @@
 //! A thread that writes its ring: calls, notes, look-ups, and all the ways in which a thread can stop
 //! in the middle of them.
 
-use super::monotonic;
+use crate::made::monotonic;
 use cutap_wire::record::{self, FAR_PARENT, NO_PARENT, first_word};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, RingHeader, chunk_offset};
 use cutap_wire::{MAGIC, VERSION};

@@ -1,0 +1,5 @@
+//! Sums over the calls of a run, thread after thread: no event is made, and nothing is kept of a call that has ended.
+
+pub mod aggregator;
+pub mod ending;
+pub mod launches;

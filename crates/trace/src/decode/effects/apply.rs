@@ -1,0 +1,189 @@
+//! What a call that succeeded has changed: allocations, handles, the thread's device.
+
+use super::logs;
+use super::operands::{address_at, kind_of, raw};
+use crate::decode::state::call_handles::{handle, handle_in};
+use crate::decode::state::devices::Devices;
+use crate::decode::state::effect_origin::EffectOrigin;
+use crate::decode::state::graphs::{self, Node, Step};
+use crate::decode::state::ownership;
+use crate::decode::state::process_state::ProcessState;
+use crate::decode::values::memory::Memory;
+use crate::decode::values::row::Row;
+use crate::decode::values::scalar::signed;
+use crate::decode::values::walk::{Side, Walk, word};
+use crate::event::{Call, Described, Exit, Layer};
+use cutap_calls::known::{self, Effect, Rule, Type};
+
+/// Applies what the description says.
+pub fn apply(state: &mut ProcessState, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
+    match call.function.by_name {
+        true => by_name(state, call, exit),
+        false => ownership::belong(state, call, exit),
+    }
+    if described.function.effects.is_empty() {
+        return;
+    }
+    let told = EffectOrigin::new(call, exit);
+    let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
+    walk.before = Memory::new(&call.memory);
+    for effect in described.function.effects {
+        match *effect {
+            // What the driver's call inside has made is known by that.
+            Effect::Allocates { at, .. } if call.function.layer != Layer::Driver && call.was_told(at.into()) => {}
+            Effect::Allocates { .. } if !state.places.recorded_ends.of(call.function.layer) => {}
+            Effect::Allocates { at, by_value, bytes, memory } => {
+                let address = if by_value { raw(&walk, row, at) } else { walk.behind(row, at) };
+                if let Some(address) = address {
+                    let bytes = walk.count(row, bytes);
+                    let device = state.devices.current(call.thread.key);
+                    state.places.insert(address, bytes, memory, device, told);
+                    ownership::memory(state, address, memory, call);
+                    if by_value && memory == known::Memory::Host {
+                        state.places.registered(address);
+                    }
+                }
+            }
+            Effect::AllocatesInside { .. } if !state.places.recorded_ends.of(call.function.layer) => {}
+            Effect::AllocatesInside { at, memory } => {
+                if let Some(Node::Allocates(address, bytes)) = exit.output(at.into()).and_then(graphs::inside) {
+                    state.places.insert(address, Some(bytes), memory, None, told);
+                }
+            }
+            Effect::Belongs(at, to) => {
+                let address = address_at(&walk, row, at);
+                if let (Some(address), Some(owner)) = (address, kind_of(&walk, walk.memory, row, to)) {
+                    state.places.belongs(address, owner);
+                }
+            }
+            Effect::Unmaps { at, bytes } => {
+                if let (Some(address), Some(bytes)) = (raw(&walk, row, at), walk.count(row, bytes)) {
+                    state.places.unmap(address, bytes, call.start_ns);
+                }
+            }
+            Effect::KeepsLogs { of, keys, values } => logs::keep(state, &walk, row, of, keys, values),
+            Effect::TellsLogs(_) => {}
+            Effect::Frees(n) => {
+                if let Some(address) = raw(&walk, row, n) {
+                    state.places.remove(address, call.start_ns);
+                }
+            }
+            Effect::Destroys(n) => destroy(state, &walk, row, n, call.start_ns),
+            Effect::Remembers { of, value } => remember(state, &walk, row, of, value, false),
+            Effect::RemembersWhen { of, value, key, is, mode } => {
+                if key == 255 || walk.sibling(row, key) == u64::try_from(is).ok() {
+                    remember(state, &walk, row, of, value, mode);
+                }
+            }
+            Effect::Creates(n) => {
+                if let Some((kind, value)) = kind_of(&walk, walk.memory, row, n) {
+                    state.handles.counted(kind, value);
+                }
+            }
+        }
+    }
+}
+
+/// A call begins: what it is to end.
+pub fn begin(state: &mut ProcessState, row: &Row<'_>, described: Described, call: &Call) {
+    let (thread, start_ns) = (call.thread.key, call.start_ns);
+    for effect in described.function.effects {
+        let Effect::Destroys(n) = *effect else { continue };
+        let walk = Walk::new(described.tables, described.version, Memory::new(&call.memory), Side::Before);
+        if let Some((kind, value)) = kind_of(&walk, walk.memory, row, n) {
+            state.ending.begins((kind.short, value), thread, start_ns);
+        }
+    }
+    if call.function.by_name
+        && cutap_calls::resets(&call.function.name)
+        && let Some(context) = ownership::reset(state, call)
+    {
+        state.ending.begins((ownership::CONTEXT, context), thread, start_ns);
+    }
+}
+
+/// Whether more is known of calls of this function than `api/` says: a context's device, memory of graphs.
+pub fn known_by_name(name: &str) -> bool {
+    Devices::concerned_by(name) || cutap_calls::resets(name) || graphs::step(name).is_some()
+}
+
+/// Applies that.
+fn by_name(state: &mut ProcessState, call: &Call, exit: &Exit) {
+    let name = &*call.function.name;
+    // Before the thread's context is another one.
+    let reset = cutap_calls::resets(name).then(|| ownership::reset(state, call)).flatten();
+    let released = state.devices.released(call).filter(|_| state.places.complete);
+    let reset = reset.or(released);
+    state.devices.follow(exit);
+    ownership::belong(state, call, exit);
+    if let Some(step) = graphs::step(name) {
+        graph(state, step, call, exit);
+    }
+    if let Some(context) = reset {
+        ownership::end_context(state, context, call.start_ns);
+    }
+}
+
+/// What a call does to memory of graphs, beside new memory.
+fn graph(state: &mut ProcessState, step: Step, call: &Call, exit: &Exit) {
+    let (graph, exec) = (handle_in(call, "graph"), handle_in(call, "graphExec"));
+    match step {
+        Step::Add => {
+            if let (Some(graph), Some(node)) = (graph, graphs::node(call, exit)) {
+                state.graphs.added(graph, node);
+            }
+        }
+        Step::Instantiate => {
+            if let (Some(exec), Some(graph)) = (handle(exit, "graphExec"), graph) {
+                state.graphs.instantiated(exec, graph);
+            }
+        }
+        Step::Launch => {
+            let (allocates, frees) = exec.map_or((&[][..], &[][..]), |exec| state.graphs.launched(exec));
+            allocates.iter().for_each(|at| state.places.again(*at, EffectOrigin::new(call, exit)));
+            frees.iter().for_each(|at| state.places.remove(*at, state.now));
+        }
+    }
+}
+
+/// A handle ends, given as it is or by a pointer to it.
+fn destroy(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, n: u8, since: u64) {
+    if let Some((kind, value)) = kind_of(walk, walk.before, row, n) {
+        let mut ended = Vec::new();
+        state.handles.destroy(kind, value, since, &mut ended);
+        ownership::end(state, &ended, since);
+    }
+}
+
+/// A handle carries a parameter's value from now on, or says by it where scalars are.
+fn remember(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, of: u8, value: u8, mode: bool) {
+    let Some(param) = row.params.get(usize::from(value)) else { return };
+    let number = match walk.ty(param.ty) {
+        // An attribute's value, which is an enum's.
+        Type::Pointer(to, _) if walk.ty(to) == Type::Void => {
+            let kept = raw(walk, row, value).and_then(|at| walk.before.at(at));
+            kept.and_then(|f| f.bytes.first_chunk()).map(|four| i32::from_le_bytes(*four).into())
+        }
+        Type::Pointer(..) => walk.behind(row, value).and_then(|n| i64::try_from(n).ok()),
+        _ => row.cell(value.into(), walk.size_of(param.ty)).map(|c| signed(word(c.bytes()), c.bytes().len())),
+    };
+    let Some(number) = number else { return };
+    if let Some((kind, handle)) = kind_of(walk, walk.memory, row, of) {
+        match mode {
+            true => state.handles.set_mode(kind, handle, number),
+            false => state.handles.carry(kind, handle, number),
+        }
+        // An array of new ones: they are of a kind in this too.
+        others(walk, row, of).for_each(|handle| state.handles.carry(kind, handle, number));
+    }
+}
+
+/// The handles behind the first in an array that the call wrote.
+fn others<'a>(walk: &'a Walk<'_>, row: &Row<'_>, n: u8) -> impl Iterator<Item = u64> + 'a {
+    let count = match row.params.get(usize::from(n)).map(|p| p.rule) {
+        Some(Rule::Array(count)) => walk.count(row, count),
+        _ => None,
+    };
+    let kept = count.and(raw(walk, row, n)).and_then(|at| walk.memory.at(at)).map_or(&[][..], |kept| kept.bytes);
+    kept.chunks_exact(8).take(usize::try_from(count.unwrap_or(0)).unwrap_or(0)).skip(1).map(word)
+}

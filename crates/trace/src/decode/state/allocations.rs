@@ -1,0 +1,352 @@
+//! Allocations by address. Reserved ranges are kept apart: memory lies inside of them. What was freed is
+//! remembered until its addresses come again. Memory is called the host's only where something says so: what
+//! the call means, or addresses at which no driver puts anything.
+
+use super::effect_origin::EffectOrigin;
+use super::ends::Ends;
+use crate::event::value::Place;
+use cutap_calls::capture::{can_be, is_programs};
+use cutap_calls::known::{Handle, Memory};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Allocations beyond this many are not followed.
+const MOST: usize = 1 << 20;
+/// Freed ones that are remembered; the oldest are forgotten.
+const FREED: usize = 1 << 14;
+
+/// The allocations of a process.
+#[derive(Debug, Default)]
+pub struct Places {
+    memory: BTreeMap<u64, Allocation>,
+    reserved: BTreeMap<u64, Allocation>,
+    /// Each with its place in the order of their ends.
+    freed: BTreeMap<u64, (u64, Allocation)>,
+    ended: VecDeque<(u64, u64)>,
+    ends: u64,
+    /// All calls of the process are recorded, so that memory nobody allocated is the host's.
+    pub complete: bool,
+    /// Of which calls that end memory all are recorded: of memory that may have ended unseen nothing is said.
+    pub recorded_ends: Ends,
+}
+
+/// A handle that memory belongs to: its kind and value.
+pub type Owner = (&'static Handle, u64);
+
+#[derive(Debug, Clone, Copy)]
+struct Allocation {
+    /// 0: not known.
+    bytes: u64,
+    memory: Memory,
+    device: Option<u32>,
+    /// When it was made, and by which thread.
+    since: u64,
+    thread: u32,
+    owner: Option<Owner>,
+    /// The context that it was made in; 0: not known, or it does not end with one.
+    context: u64,
+    /// It was the program's before a call page-locked it, and is so afterwards.
+    registered: bool,
+}
+
+/// What is said of an address that lies in no allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Else {
+    /// Nothing.
+    Plain,
+    /// It is the host's: the call means it so.
+    Host,
+    /// It is the host's: the processor has memory there.
+    There,
+    /// It is the host's if it lies where only such memory is; else in no allocation.
+    Any,
+}
+
+impl Places {
+    /// Memory at `address`, from `told.now` on; of unknown length when `bytes` is none.
+    pub fn insert(
+        &mut self,
+        address: u64,
+        bytes: Option<u64>,
+        memory: Memory,
+        device: Option<u32>,
+        told: EffectOrigin<'_>,
+    ) {
+        // A layer that does not know the length adds nothing to one that did.
+        if address == 0 || bytes == Some(0) || bytes.is_none() && self.at(address, None, Else::Plain).is_some() {
+            return;
+        }
+        let device = if memory == Memory::Device { device } else { None };
+        let map = if memory == Memory::Reserved { &mut self.reserved } else { &mut self.memory };
+        // A runtime reports what its driver call has reported before, with the length that the driver was asked for.
+        let same = map.get(&address).copied().filter(|old| told.again(old.thread, old.since));
+        let known = same.filter(|s| s.memory == memory && s.bytes > 0).map(|s| s.bytes);
+        let bytes = known.or(bytes).unwrap_or(0);
+        // Anything else that was there has ended: unseen, or by a call that has not returned yet.
+        let end = address.saturating_add(bytes.max(1));
+        let old: Vec<u64> = map.range(address..end).map(|(at, _)| *at).collect();
+        for at in old {
+            map.remove(&at);
+        }
+        if map.len() < MOST {
+            let (since, thread) = same.map_or((told.now, told.thread), |s| (s.since, s.thread));
+            let device = device.or(same.and_then(|s| s.device));
+            let owner = same.and_then(|s| s.owner);
+            let context = same.map_or(0, |s| s.context);
+            let registered = false;
+            map.insert(address, Allocation { bytes, memory, device, since, thread, owner, context, registered });
+        }
+        let reaches = |(at, (_, a)): &(&u64, &(u64, Allocation))| at.saturating_add(a.bytes.max(1)) > address;
+        let first = self.freed.range(..address).next_back().filter(reaches).map(|(at, _)| *at);
+        let again: Vec<u64> = self.freed.range(first.unwrap_or(address)..end).map(|(at, _)| *at).collect();
+        for at in again {
+            self.freed.remove(&at);
+        }
+    }
+
+    /// The memory at `address` belongs to a handle.
+    pub fn belongs(&mut self, address: u64, to: Owner) {
+        if let Some(found) = self.memory.get_mut(&address) {
+            found.owner = Some(to);
+        }
+    }
+
+    /// The memory at `address` ends with a context.
+    pub fn in_context(&mut self, address: u64, context: u64) {
+        if let Some(found) = self.memory.get_mut(&address).filter(|f| f.context == 0) {
+            found.context = context;
+        }
+    }
+
+    /// A context, or all that these handles stand for, has ended by a call that began at `since`, with its memory.
+    pub fn end_with(&mut self, context: u64, owners: &[(&'static str, u64)], since: u64) {
+        let ends = |a: &Allocation| {
+            let owner = a.owner.map(|(kind, value)| (kind.short, value));
+            // What is mapped stays when its handle is released.
+            let owned = a.memory != Memory::Mapped && owner.is_some_and(|of| owners.contains(&of));
+            context != 0 && a.context == context || owned
+        };
+        let gone: Vec<u64> = self.memory.iter().filter(|(_, a)| ends(a)).map(|(at, _)| *at).collect();
+        gone.into_iter().for_each(|at| self.remove(at, since));
+    }
+
+    /// The memory at `address` was the program's before.
+    pub fn registered(&mut self, address: u64) {
+        if let Some(found) = self.memory.get_mut(&address) {
+            found.registered = true;
+        }
+    }
+
+    /// What was mapped in this range, by a call that began before `since`, is mapped no more.
+    pub fn unmap(&mut self, address: u64, bytes: u64, since: u64) {
+        let mapped = |(_, a): &(&u64, &Allocation)| a.memory == Memory::Mapped && a.since <= since;
+        let range = self.memory.range(address..address.saturating_add(bytes));
+        let gone: Vec<u64> = range.filter(mapped).map(|(at, _)| *at).collect();
+        for at in gone {
+            self.memory.remove(&at);
+        }
+    }
+
+    /// From now on calls that end memory may be missing: nothing is said of what was there, or comes.
+    pub fn forget(&mut self) {
+        *self = Places::default();
+    }
+
+    /// Memory of a graph is there again: the graph was launched.
+    pub fn again(&mut self, address: u64, told: EffectOrigin<'_>) {
+        if let Some((_, found)) = self.freed.remove(&address) {
+            self.insert(address, Some(found.bytes), found.memory, found.device, told);
+        }
+    }
+
+    /// The memory at `address` ends, by a call that began at `since`. What another thread was given there
+    /// meanwhile is not the memory that was meant.
+    pub fn remove(&mut self, address: u64, since: u64) {
+        let map = if self.memory.contains_key(&address) { &mut self.memory } else { &mut self.reserved };
+        if let Some(found) = map.get(&address).copied().filter(|found| found.since <= since) {
+            map.remove(&address);
+            if !found.registered {
+                self.ends += 1;
+                self.freed.insert(address, (self.ends, found));
+                self.ended.push_back((address, self.ends));
+            }
+        }
+        while self.ended.len() > FREED {
+            // Another may have ended there since.
+            if let Some((oldest, order)) = self.ended.pop_front()
+                && self.freed.get(&oldest).is_some_and(|(n, _)| *n == order)
+            {
+                self.freed.remove(&oldest);
+            }
+        }
+    }
+
+    /// Where an address leads to, and the handle that this belongs to; `meant` bytes of it are meant.
+    pub fn at(&self, address: u64, meant: Option<u64>, other: Else) -> Option<(Place, Option<Owner>)> {
+        let inside = |start: u64, found: Allocation| {
+            let offset = address - start;
+            (offset < found.bytes.max(1)).then_some((offset, found))
+        };
+        let within = |map: &BTreeMap<u64, Allocation>| {
+            map.range(..=address).next_back().and_then(|(start, found)| inside(*start, *found))
+        };
+        let found = within(&self.memory).or_else(|| within(&self.reserved));
+        let freed = || {
+            let (start, (_, found)) = self.freed.range(..=address).next_back()?;
+            // What page-locked memory was there is gone: this came from elsewhere.
+            let again = other == Else::There && found.memory == Memory::Host;
+            inside(*start, *found).filter(|_| self.complete && !again)
+        };
+        let Some(((offset, found), freed)) = found.map(|f| (f, false)).or_else(|| Some((freed()?, true))) else {
+            let hosts = matches!(other, Else::Host | Else::There) || is_programs(address);
+            let memory = if hosts { Memory::Host } else { Memory::Unknown };
+            let place = Place { memory, device: None, offset: 0, bytes: None, size: 0, freed: false, of: None };
+            return (other != Else::Plain && self.complete && can_be(address)).then_some((place, None));
+        };
+        let Allocation { bytes: size, memory, device, owner, .. } = found;
+        if memory == Memory::Graph && !self.recorded_ends.graphs {
+            return None;
+        }
+        Some((Place { memory, device, offset, bytes: meant, size, freed, of: None }, owner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::state::recorded_calls::RecordedCalls;
+    use crate::made::tables::TABLES;
+
+    /// A call that ends now, and began after all before it.
+    fn told(now: u64) -> EffectOrigin<'static> {
+        EffectOrigin { name: "cuMemAlloc_v2", thread: 1, start_ns: now, now }
+    }
+
+    /// A call around the one that ended before, which was the first.
+    fn around(now: u64) -> EffectOrigin<'static> {
+        EffectOrigin { start_ns: 0, ..told(now) }
+    }
+
+    #[test]
+    fn memory_that_is_given_again_before_its_free_returns() {
+        for waited_since in [5, 12] {
+            let mut places = Places {
+                complete: true,
+                recorded_ends: Ends::recorded(&TABLES, &RecordedCalls::all()),
+                ..Places::default()
+            };
+            let found = |p: &Places| p.at(0x10000, None, Else::Any).map(|(f, _)| (f.freed, f.size, f.device));
+            places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
+            // By the free that began at 11; the runtime's call asked for another length than the driver's, and knows no device.
+            let other = EffectOrigin { name: "cuMemAlloc_v2", thread: 2, start_ns: waited_since, now: 20 };
+            places.insert(0x10000, Some(0x100), Memory::Device, Some(1), other);
+            places.remove(0x10000, 11);
+            places.insert(0x10000, Some(0x80), Memory::Device, None, EffectOrigin { start_ns: 4, now: 30, ..other });
+            places.remove(0x10000, 11);
+            assert_eq!(found(&places), Some((false, 0x100, Some(1))));
+            places.remove(0x10000, 20);
+            assert_eq!(found(&places), Some((true, 0x100, Some(1))));
+        }
+    }
+
+    #[test]
+    fn memory_in_reserved_ranges_and_memory_that_was_freed_unseen() {
+        let mut places = Places {
+            complete: true,
+            recorded_ends: Ends::recorded(&TABLES, &RecordedCalls::all()),
+            ..Places::default()
+        };
+        let found = |p: &Places, at| p.at(at, None, Else::Plain).map(|(f, _)| (f.memory, f.offset, f.size));
+        places.insert(0x1000, Some(0x1000), Memory::Reserved, None, told(0));
+        places.insert(0x1000, Some(0x100), Memory::Device, Some(1), told(1));
+        assert_eq!(found(&places, 0x10ff), Some((Memory::Device, 0xff, 0x100)));
+        assert_eq!(found(&places, 0x1100), Some((Memory::Reserved, 0x100, 0x1000)));
+        assert_eq!(found(&places, 0x2000), None);
+        // Told again by another layer, which knows no device; and over something that ended unseen.
+        places.insert(0x1000, Some(0x100), Memory::Device, None, around(2));
+        assert_eq!(places.at(0x1000, Some(4), Else::Plain).unwrap().0.device, Some(1));
+        places.insert(0xf80, Some(0x100), Memory::Managed, Some(1), told(0));
+        assert_eq!(found(&places, 0x1000), Some((Memory::Managed, 0x80, 0x100)));
+        assert_eq!(places.at(0xf80, None, Else::Plain).unwrap().0.device, None);
+        places.remove(0xf80, 0);
+        places.remove(0x1000, 0);
+        assert_eq!(found(&places, 0x1000), Some((Memory::Reserved, 0, 0x1000)), "freed");
+        let memory = |at| places.at(at, None, Else::Any).map(|(f, _)| f.memory);
+        assert_eq!((memory(0x10000), memory(0x5555_5555_6000)), (Some(Memory::Unknown), Some(Memory::Host)));
+        for none in [1, 0xffff, 1 << 47, u64::MAX] {
+            assert!(places.at(none, None, Else::Any).is_none(), "{none:#x}");
+        }
+    }
+
+    #[test]
+    fn memory_that_was_freed() {
+        let mut places = Places {
+            complete: true,
+            recorded_ends: Ends::recorded(&TABLES, &RecordedCalls::all()),
+            ..Places::default()
+        };
+        let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed));
+        places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
+        places.remove(0x10000, 20);
+        assert_eq!(found(&places, 0x10fff), Some((Memory::Device, true)));
+        // Part of it is handed out again; then the runtime's call, which began before, returns.
+        places.insert(0x10800, Some(0x100), Memory::Device, Some(0), told(30));
+        assert_eq!(found(&places, 0x10000), Some((Memory::Unknown, false)));
+        places.remove(0x10800, 25);
+        assert_eq!(found(&places, 0x10800), Some((Memory::Device, false)));
+        // So is memory of the host, but not what was the program's before.
+        places.insert(0x20000, Some(0x100), Memory::Host, None, told(40));
+        places.remove(0x20000, 50);
+        assert_eq!(found(&places, 0x20000), Some((Memory::Host, true)));
+        let there = |p: &Places, at| p.at(at, None, Else::There).map(|(f, _)| (f.memory, f.freed));
+        assert_eq!(there(&places, 0x20000), Some((Memory::Host, false)), "it came again from elsewhere");
+        places.insert(0x20000, Some(0x100), Memory::Host, None, told(60));
+        places.registered(0x20000);
+        places.remove(0x20000, 70);
+        assert_eq!(found(&places, 0x20000), Some((Memory::Unknown, false)));
+        assert_eq!(found(&places, 0x2_0000_0000), Some((Memory::Unknown, false)));
+        for n in 0..2 * FREED as u64 {
+            places.insert(0x100000 + n, Some(1), Memory::Device, None, told(60));
+            places.remove(0x100000 + n, 60);
+        }
+        assert!(places.freed.len() <= FREED && places.ended.len() <= FREED);
+    }
+
+    #[test]
+    fn memory_that_is_mapped() {
+        let mut places = Places {
+            complete: true,
+            recorded_ends: Ends::recorded(&TABLES, &RecordedCalls::all()),
+            ..Places::default()
+        };
+        let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed, f.size));
+        places.insert(0x100000, Some(0x40000), Memory::Reserved, None, told(10));
+        places.insert(0x100000, Some(0x10000), Memory::Mapped, None, told(20));
+        places.insert(0x110000, Some(0x10000), Memory::Mapped, None, told(30));
+        places.unmap(0x100000, 0x20000, 25);
+        assert_eq!(found(&places, 0x100000), Some((Memory::Reserved, false, 0x40000)));
+        assert_eq!(found(&places, 0x110000), Some((Memory::Mapped, false, 0x10000)), "it was mapped meanwhile");
+        places.unmap(0x100000, u64::MAX, 40);
+        assert_eq!(found(&places, 0x110000), Some((Memory::Reserved, false, 0x40000)));
+        places.remove(0x100000, 50);
+        assert_eq!(found(&places, 0x13ffff), Some((Memory::Reserved, true, 0x40000)));
+        places.insert(0x200000, Some(0x100), Memory::Graph, None, told(60));
+        places.remove(0x200000, 70);
+        places.again(0x200000, told(80));
+        assert_eq!(found(&places, 0x2000ff), Some((Memory::Graph, false, 0x100)));
+    }
+
+    #[test]
+    fn memory_of_unknown_length() {
+        let mut places = Places::default();
+        places.insert(0x1000, None, Memory::Device, Some(0), told(1));
+        assert_eq!(places.at(0x1000, None, Else::Plain).map(|(f, _)| f.size), Some(0));
+        assert!(places.at(0x1001, None, Else::Plain).is_none());
+        places.insert(0x1000, Some(8), Memory::Device, None, around(2));
+        places.insert(0x1000, None, Memory::Device, None, around(3));
+        assert_eq!(places.at(0x1007, None, Else::Any).map(|(f, _)| (f.size, f.device)), Some((8, Some(0))));
+        places.insert(0x2000, Some(0), Memory::Device, None, told(0));
+        places.insert(u64::MAX, Some(u64::MAX), Memory::Device, None, told(0));
+        assert!(places.at(0x2000, None, Else::Any).is_none());
+        assert!(places.at(u64::MAX, None, Else::Plain).is_some());
+    }
+}

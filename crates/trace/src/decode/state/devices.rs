@@ -1,0 +1,186 @@
+//! Which device a thread works with. The one part of the interpreter that knows functions by name: a
+//! context's device follows from which call made it, and no type says so.
+
+use super::call_handles::{handle, handle_in, number_in};
+use super::fast_hash::Quick;
+use crate::event::{Call, Exit};
+
+/// Contexts and devices beyond this many are not followed.
+const MOST: usize = 1 << 16;
+
+/// Devices of contexts, contexts of threads.
+#[derive(Debug, Default)]
+pub struct Devices {
+    of_context: Quick<u64, u32>,
+    /// Contexts of each thread, the current one last.
+    current: Quick<u32, Vec<u64>>,
+    /// What a thread asked its runtime for, when the driver's calls are not recorded.
+    asked: Quick<u32, u32>,
+    /// The primary context of each device.
+    primary: Quick<u32, u64>,
+    /// How often the primary context of a device was retained, less how often it was released.
+    retained: Quick<u32, u32>,
+    /// A runtime is in the process. Older ones retain primary contexts where no call shows it.
+    pub runtime: bool,
+}
+
+/// What a call does to contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// The context is this device's, and current from now on.
+    Create,
+    /// The context is this device's.
+    Retain,
+    /// The device's primary context is given back.
+    Release,
+    Set,
+    /// The runtime is to use this device.
+    Ask,
+    /// The thread's context is this device's.
+    Tell,
+    Push,
+    Pop,
+    /// The context is no more.
+    Destroy,
+}
+
+fn step(function: &str) -> Option<Step> {
+    Some(match function {
+        "cuDevicePrimaryCtxRetain" => Step::Retain,
+        "cuDevicePrimaryCtxRelease" | "cuDevicePrimaryCtxRelease_v2" => Step::Release,
+        "cuCtxSetCurrent" | "cuCtxGetCurrent" => Step::Set,
+        "cuCtxGetDevice" | "cuCtxGetDevice_v2" => Step::Tell,
+        "cudaSetDevice" | "cudaInitDevice" => Step::Ask,
+        _ if function.starts_with("cuCtxCreate") => Step::Create,
+        _ if function.starts_with("cuCtxDestroy") => Step::Destroy,
+        _ if function.starts_with("cuCtxPushCurrent") => Step::Push,
+        _ if function.starts_with("cuCtxPopCurrent") => Step::Pop,
+        _ => return None,
+    })
+}
+
+impl Devices {
+    /// Whether a call of this function may change which device a thread works with.
+    pub fn concerned_by(function: &str) -> bool {
+        step(function).is_some()
+    }
+
+    /// Follows a call that has succeeded.
+    pub fn follow(&mut self, exit: &Exit) {
+        let call = &exit.call;
+        if !Devices::concerned_by(&call.function.name) {
+            return;
+        }
+        let context = handle(exit, "context").or_else(|| handle_in(call, "context"));
+        let device = handle_in(call, "device").or_else(|| handle(exit, "device")).or_else(|| number_in(call, "device"));
+        let device = device.and_then(|d| u32::try_from(d).ok());
+        self.called(&call.function.name, call.thread.key, context, device);
+    }
+
+    /// The context that a thread works with, if a call has told.
+    pub fn context(&self, thread: u32) -> Option<u64> {
+        self.current.get(&thread).and_then(|stack| stack.last()).copied()
+    }
+
+    /// The primary context that ends with this call, which has succeeded: it was released as often as retained.
+    pub fn released(&mut self, call: &Call) -> Option<u64> {
+        if step(&call.function.name) != Some(Step::Release) {
+            return None;
+        }
+        let device = u32::try_from(handle_in(call, "device")?).ok()?;
+        let count = self.retained.get_mut(&device).filter(|count| **count > 0)?;
+        *count -= 1;
+        let last = *count == 0;
+        self.primary(device).filter(|_| last && !self.runtime)
+    }
+
+    /// The primary context of a device.
+    pub fn primary(&self, device: u32) -> Option<u64> {
+        self.primary.get(&device).copied()
+    }
+
+    /// A call has succeeded: its context, and its device, if it has them.
+    pub fn called(&mut self, function: &str, thread: u32, context: Option<u64>, device: Option<u32>) {
+        let Some(step) = step(function) else { return };
+        let context = match step {
+            // Without a context the current one is meant.
+            Step::Tell => context.filter(|c| *c != 0).or_else(|| self.current.get(&thread)?.last().copied()),
+            _ => context,
+        };
+        if let (Some(context), Some(device)) = (context, device)
+            && matches!(step, Step::Create | Step::Retain | Step::Tell)
+            && self.of_context.len() < MOST
+        {
+            self.of_context.insert(context, device);
+        }
+        if let (Step::Retain, Some(context), Some(device)) = (step, context, device)
+            && self.primary.len() < MOST
+        {
+            self.primary.insert(device, context);
+            *self.retained.entry(device).or_default() += 1;
+        }
+        if self.current.len() >= MOST {
+            return;
+        }
+        let stack = self.current.entry(thread).or_default();
+        match step {
+            Step::Retain | Step::Release | Step::Tell => {}
+            Step::Ask => {
+                self.asked.extend(device.map(|device| (thread, device)));
+            }
+            Step::Pop => {
+                stack.pop();
+            }
+            Step::Destroy => stack.truncate(stack.len() - usize::from(stack.last().copied() == context)),
+            Step::Set => {
+                stack.pop();
+                stack.extend(context.filter(|c| *c != 0));
+            }
+            Step::Create | Step::Push => {
+                if stack.len() < MOST {
+                    stack.extend(context);
+                }
+            }
+        }
+    }
+
+    /// The device that a thread works with.
+    pub fn current(&self, thread: u32) -> Option<u32> {
+        let context = self.current.get(&thread).and_then(|stack| stack.last());
+        let device = context.and_then(|context| self.of_context.get(context));
+        device.or_else(|| self.asked.get(&thread)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_come_and_go() {
+        let mut devices = Devices::default();
+        let (thread, other) = (1, 2);
+        devices.called("cuDevicePrimaryCtxRetain", thread, Some(0xa), Some(0));
+        assert_eq!(devices.current(thread), None, "it is not current yet");
+        devices.called("cuCtxSetCurrent", thread, Some(0xa), None);
+        devices.called("cuCtxCreate_v2", thread, Some(0xb), Some(1));
+        assert_eq!((devices.current(thread), devices.current(other)), (Some(1), None));
+        devices.called("cuCtxPopCurrent_v2", thread, Some(0xb), None);
+        devices.called("cuCtxPushCurrent_v2", other, Some(0xb), None);
+        assert_eq!((devices.current(thread), devices.current(other)), (Some(0), Some(1)));
+        devices.called("cuCtxSetCurrent", thread, Some(0), None);
+        assert_eq!(devices.current(thread), None);
+        devices.called("cudaSetDevice", thread, None, Some(3));
+        assert_eq!(devices.current(thread), Some(3));
+        // A context that somebody else made: the call says which device it is on.
+        devices.called("cuCtxGetCurrent", thread, Some(0xc), None);
+        devices.called("cuCtxGetDevice", thread, None, Some(2));
+        assert_eq!(devices.current(thread), Some(2));
+        assert_eq!((devices.context(thread), devices.primary(0), devices.primary(1)), (Some(0xc), Some(0xa), None));
+        devices.called("cuCtxDestroy_v2", thread, Some(0xb), None);
+        assert_eq!(devices.context(thread), Some(0xc), "it was not the current one");
+        devices.called("cuCtxDestroy_v2", thread, Some(0xc), None);
+        assert_eq!(devices.context(thread), None);
+        assert!(!Devices::concerned_by("cuMemAlloc_v2"));
+    }
+}

@@ -1,0 +1,32 @@
+//! Calls that end handles and have not returned. Meanwhile the driver may have ended the handle, and another thread may be
+//! given its bits anew: that is another one, and the end of the call does not mean it.
+
+use super::handles::Key;
+
+/// Open calls beyond this many are not followed.
+const MOST: usize = 1 << 12;
+
+/// Handles whose end has begun.
+#[derive(Debug, Default)]
+pub struct Ending(pub(super) Vec<StartedCall>);
+
+#[derive(Debug)]
+pub(super) struct StartedCall {
+    pub key: Key,
+    thread: u32,
+    pub start_ns: u64,
+}
+
+impl Ending {
+    /// A call begins that is to end this handle.
+    pub fn begins(&mut self, key: Key, thread: u32, start_ns: u64) {
+        if self.0.len() < MOST {
+            self.0.push(StartedCall { key, thread, start_ns });
+        }
+    }
+
+    /// A call is over.
+    pub fn over(&mut self, thread: u32, start_ns: u64) {
+        self.0.retain(|begun| begun.thread != thread || begun.start_ns != start_ns);
+    }
+}

@@ -1,0 +1,102 @@
+//! Which calls that end memory a trace has. Where some are missing, an address may be shown as memory that is no more: then
+//! nothing is said of it.
+
+use super::recorded_calls::RecordedCalls;
+use crate::event::Layer;
+use cutap_calls::known::{Effect, Family, Function, Tables};
+use cutap_calls::resets;
+
+/// Of which functions that end memory all calls are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Ends {
+    driver: bool,
+    /// The driver's are enough: a runtime ends memory by calls of the driver.
+    runtime: bool,
+    libraries: bool,
+    /// Launches of graphs, which allocate and free too.
+    pub graphs: bool,
+}
+
+impl Ends {
+    /// Those that the filter lets through, or has recorded for annotations alone.
+    pub fn recorded(tables: &Tables, recorded: &RecordedCalls) -> Ends {
+        if recorded.are_all() {
+            return Ends { driver: true, runtime: true, libraries: true, graphs: true };
+        }
+        let all = |family: &&Family| {
+            let library = library(family);
+            family.functions.iter().filter(|f| ends(f)).all(|f| recorded.has(layer(family), &library, f.name))
+        };
+        let of = |of: Layer| tables.families.iter().filter(move |f| layer(f) == of);
+        let driver = of(Layer::Driver).all(|f| all(&f));
+        let runtime = driver || of(Layer::Runtime).all(|f| all(&f));
+        let graphs = recorded.has(Layer::Driver, "libcuda.so.1", "cuGraphLaunch");
+        Ends { driver, runtime, libraries: of(Layer::Library).all(|f| all(&f)), graphs }
+    }
+
+    /// Whether the end of memory is seen that a call of this layer has made.
+    pub fn of(&self, layer: Layer) -> bool {
+        match layer {
+            Layer::Driver => self.driver,
+            Layer::Runtime => self.runtime,
+            Layer::Library => self.libraries,
+        }
+    }
+}
+
+/// Whether the filter lets all calls of the driver through that allocate: then memory that nobody
+/// allocated is the host's.
+pub(crate) fn all_allocations(tables: &Tables, recorded: &RecordedCalls) -> bool {
+    let allocates = |e: &Effect| {
+        use Effect::*;
+        matches!(e, Allocates { .. } | AllocatesInside { .. } | Frees(_) | Unmaps { .. })
+    };
+    let driver = tables.families.iter().filter(|f| f.name == "driver").flat_map(|f| f.functions);
+    let mut allocating = driver.filter(|f| f.effects.iter().any(allocates));
+    recorded.are_all() || allocating.all(|f| recorded.has(Layer::Driver, "libcuda.so.1", f.name))
+}
+
+fn ends(function: &Function) -> bool {
+    let frees = |e: &Effect| matches!(e, Effect::Frees(_) | Effect::Unmaps { .. });
+    function.effects.iter().any(frees) || resets(function.name)
+}
+
+fn layer(family: &Family) -> Layer {
+    match family.name {
+        "driver" => Layer::Driver,
+        "runtime" => Layer::Runtime,
+        _ => Layer::Library,
+    }
+}
+
+/// A name as one of its libraries has.
+fn library(family: &Family) -> String {
+    family.sonames.first().map_or_else(String::new, |s| s.replace('*', "1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Filter;
+    use crate::merge::reader_options::recorded_calls;
+    use cutap_calls::filter::TRACKED;
+    use cutap_calls::generated::known::TABLES;
+
+    #[test]
+    fn what_is_said_of_memory_depends_on_what_ends_it() {
+        let of = |text: &str| Ends::recorded(&TABLES, &recorded_calls(Filter::parse(text).unwrap()));
+        let all = Ends { driver: true, runtime: true, libraries: true, graphs: true };
+        assert_eq!((Ends::recorded(&TABLES, &RecordedCalls::all()), of("!cudaFree")), (all, all));
+        assert_eq!(of("driver"), Ends { libraries: false, ..all });
+        assert_eq!(of("runtime"), Ends { runtime: true, ..Ends::default() });
+        for text in
+            ["cudaMalloc,cudaMemcpy", "cudaMalloc,cudaFree", "runtime,!cudaFreeAsync", "runtime,!cudaDeviceReset"]
+        {
+            assert_eq!(of(text), Ends::default(), "{text}");
+        }
+        let tracked = recorded_calls(Filter::of_rules(format!("+* * cudaMalloc\n{TRACKED}")));
+        assert_eq!(Ends::recorded(&TABLES, &tracked), Ends { graphs: false, ..all });
+        let runtime = recorded_calls(Filter::parse("runtime").unwrap());
+        assert!(all_allocations(&TABLES, &tracked) && !all_allocations(&TABLES, &runtime));
+    }
+}

@@ -1,0 +1,150 @@
+//! Of which kinds of handles a trace has every call that makes or ends one: those of which the registry knows
+//! both, with a filter that lets them through. Only of these can it be said that one was never made, or is gone.
+
+use super::recorded_calls::RecordedCalls;
+use crate::event::Layer;
+use cutap_calls::known::{Dir, Effect, Family, Function, Handle, Tables, Type, TypeId};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// Kinds of handles, by their short words. Found when the first one is asked for: a trace's start does not wait
+/// for all functions to be looked at.
+#[derive(Debug)]
+pub struct HandleCoverage {
+    tables: &'static Tables,
+    recorded: RecordedCalls,
+    /// With true those of which nobody makes one unseen.
+    kinds: OnceLock<BTreeMap<&'static str, bool>>,
+}
+
+/// What is known of a kind: whether some function makes it, some ends it, and all of them are recorded.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    made: bool,
+    ended: bool,
+    recorded: bool,
+    /// The driver makes it.
+    drivers: bool,
+    /// Nobody makes one unseen.
+    made_seen: bool,
+    /// With what it ends.
+    of: &'static [&'static str],
+}
+
+impl HandleCoverage {
+    /// For these functions and what is recorded of them.
+    pub fn new(tables: &'static Tables, recorded: &RecordedCalls) -> HandleCoverage {
+        HandleCoverage { tables, recorded: recorded.clone(), kinds: OnceLock::new() }
+    }
+
+    /// Looks at all functions.
+    fn find(tables: &'static Tables, recorded: &RecordedCalls) -> BTreeMap<&'static str, bool> {
+        let mut kinds = BTreeMap::<&str, Kind>::new();
+        // The driver first: what a runtime hands out of the driver's own, the driver handed to it.
+        let of_driver = |f: &&Family| f.name == "driver";
+        let (driver, others): (Vec<_>, Vec<_>) = tables.families.iter().partition(of_driver);
+        for family in driver.into_iter().chain(others) {
+            let layer = match family.name {
+                "driver" => Layer::Driver,
+                "runtime" => Layer::Runtime,
+                _ => Layer::Library,
+            };
+            let library = family.sonames.first().map_or("", |s| s);
+            for function in family.functions {
+                let is_recorded = || recorded.has(layer, library, function.name);
+                each(tables, function, &mut |handle, made| {
+                    let none =
+                        Kind { made: false, ended: false, recorded: true, drivers: false, made_seen: true, of: &[] };
+                    let kind = kinds.entry(handle.short).or_insert(none);
+                    kind.made |= made;
+                    kind.ended |= !made;
+                    kind.drivers |= made && layer == Layer::Driver;
+                    let asked = layer == Layer::Driver || !kind.drivers;
+                    kind.made_seen &= !handle.made_elsewhere;
+                    kind.of = if handle.of.is_empty() { kind.of } else { handle.of };
+                    kind.recorded &= !handle.elsewhere && (!asked || is_recorded());
+                });
+            }
+        }
+        let whole = kinds.iter().filter(|(_, k)| k.made && k.ended && k.recorded);
+        let mut all: BTreeMap<&str, bool> = whole.map(|(short, k)| (*short, k.made_seen)).collect();
+        // Of what ends only with something else nobody says that it was not seen.
+        let owned = kinds.iter().filter(|(_, k)| k.made && !k.ended && k.recorded);
+        let owned: Vec<&str> =
+            owned.filter(|(_, k)| k.of.iter().any(|of| all.contains_key(of))).map(|(s, _)| *s).collect();
+        all.extend(owned.into_iter().map(|short| (short, false)));
+        all
+    }
+
+    /// Whether handles of this kind are followed from their making to their end.
+    pub fn has(&self, kind: &Handle) -> bool {
+        self.kinds().get(kind.short) == Some(&true)
+    }
+
+    /// Whether one of this kind that was seen to end has ended, until a call hands it out again.
+    pub fn ends(&self, kind: &Handle) -> bool {
+        self.kinds().contains_key(kind.short)
+    }
+
+    fn kinds(&self) -> &BTreeMap<&'static str, bool> {
+        self.kinds.get_or_init(|| HandleCoverage::find(self.tables, &self.recorded))
+    }
+}
+
+/// The kinds of handles that a function makes (true) or ends.
+fn each(tables: &'static Tables, function: &Function, to: &mut dyn FnMut(&'static Handle, bool)) {
+    let mut tell = |ty: TypeId, made: bool| {
+        if let Some(handle) = handle(tables, ty) {
+            to(handle, made);
+        }
+    };
+    tell(function.returns, true);
+    for param in function.params.iter().filter(|p| p.dir != Dir::In) {
+        if let Some(Type::Pointer(of, _)) = tables.types.get(usize::from(param.ty)) {
+            tell(*of, true);
+        }
+    }
+    for effect in function.effects {
+        let (Effect::Destroys(n) | Effect::Creates(n)) = effect else { continue };
+        let made = matches!(effect, Effect::Creates(_));
+        let ty = function.params.get(usize::from(*n)).map_or(0, |p| p.ty);
+        match tables.types.get(usize::from(ty)) {
+            Some(Type::Pointer(of, _)) => tell(*of, made),
+            _ => tell(ty, made),
+        }
+    }
+}
+
+fn handle(tables: &'static Tables, ty: TypeId) -> Option<&'static Handle> {
+    match tables.types.get(usize::from(ty))? {
+        Type::Handle(n) => tables.handles.get(usize::from(*n)).filter(|h| !h.number && !h.short.is_empty()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Filter;
+    use crate::made::tables::{NOTHING, TABLES};
+    use crate::merge::reader_options::recorded_calls;
+
+    impl HandleCoverage {
+        /// These kinds.
+        pub fn of(kinds: &[&'static str]) -> HandleCoverage {
+            let kinds = OnceLock::from(kinds.iter().map(|kind| (*kind, true)).collect::<BTreeMap<_, _>>());
+            HandleCoverage { tables: &NOTHING, recorded: RecordedCalls::all(), kinds }
+        }
+    }
+
+    #[test]
+    fn kinds_whose_makers_and_enders_are_recorded() {
+        let of = |text: &str| HandleCoverage::find(&TABLES, &recorded_calls(Filter::parse_with(text, &[]).unwrap()));
+        let all = HandleCoverage::find(&TABLES, &RecordedCalls::all());
+        assert!(all.contains_key("stream"), "{all:?}");
+        assert!(!all.contains_key("function") && !all.contains_key("device"), "{all:?}");
+        assert!(of("!cuMem*").contains_key("stream"));
+        assert!(!of("!cuStreamCreate").contains_key("stream"));
+        assert!(!of("cuStreamCreate,cuStreamDestroy").contains_key("stream"), "cuGraphGetNodes gives some too");
+    }
+}

@@ -1,0 +1,249 @@
+//! A kernel's parameters: their sizes from the driver, their types from the argument list in a C++
+//! kernel's name or from PTX that the program loaded, which has names too. Without either a parameter is a
+//! number by its size.
+
+use super::row::Row;
+use super::scalar::{half, signed};
+use super::walk::{ELEMENTS, Walk, word};
+use crate::decode::state::allocations::Else;
+use crate::event::value::{List, Value};
+use crate::kernels::ptx;
+use cutap_calls::capture;
+use cutap_calls::known::Rule;
+
+/// CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE.
+const BUFFER: u64 = 1;
+const BUFFER_SIZE: u64 = 2;
+
+/// Words of a struct that are kept.
+const WORDS: usize = 16;
+
+/// What a kernel's name says of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pointer,
+    Signed,
+    Unsigned,
+    Bool,
+    Float,
+    Half,
+    BFloat16,
+    Unknown,
+}
+
+impl Kind {
+    /// Of a number as long as a pointer PTX does not say whether it is one.
+    fn of(parameter: ptx::Parameter) -> Kind {
+        match (parameter.kind, parameter.size) {
+            (ptx::Kind::Pointer, _) => Kind::Pointer,
+            (ptx::Kind::Signed, _) => Kind::Signed,
+            (ptx::Kind::Unsigned, 8) => Kind::Unknown,
+            (ptx::Kind::Unsigned, _) => Kind::Unsigned,
+            (ptx::Kind::Float, 2) => Kind::Half,
+            (ptx::Kind::Float, _) => Kind::Float,
+            (ptx::Kind::BFloat16, _) => Kind::BFloat16,
+            (ptx::Kind::Other, _) => Kind::Unknown,
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// Parameters that were kept one behind the other, without the gaps between them.
+    pub fn kernel_params(&mut self, row: &Row<'_>, address: u64, function: u8, or: u8) -> Option<Value> {
+        let handle = self.kernel_of(row, function, or)?;
+        let table = self.kernels?.parameters_of(handle, self.ticks)?.clone();
+        let mut rest = match self.memory.at(address) {
+            Some(kept) => kept.bytes,
+            // Of a kernel without parameters nothing is kept.
+            None if table.is_empty() => &[],
+            None => return None,
+        };
+        let sizes = table.iter().map(|(_, size)| *size as usize);
+        let cut = capture::cut_of(sizes.clone(), rest.len());
+        let mut cells = Vec::with_capacity(table.len());
+        for size in sizes {
+            let (cell, more) = rest.split_at(size.min(cut).min(rest.len()));
+            if cell.is_empty() && size > 0 {
+                break;
+            }
+            cells.push(cell);
+            rest = more;
+        }
+        let list = self.parameters(handle, &cells, &table);
+        Some(Value::Pointee(address, Box::new(list)))
+    }
+
+    /// The function, or the kernel where that is NULL. A driver that is asked for a node's kernel names both: the one whose
+    /// parameters are known is meant.
+    fn kernel_of(&self, row: &Row<'_>, function: u8, or: u8) -> Option<u64> {
+        let both = [function, or].map(|n| self.sibling(row, n).filter(|handle| *handle != 0));
+        let known = |handle: &u64| self.kernels.is_some_and(|k| k.parameters_of(*handle, self.ticks).is_some());
+        both.into_iter().flatten().find(known).or(both[0]).or(both[1])
+    }
+
+    /// The buffer of an `extra` list, split like the parameters of the row's kernel.
+    pub fn extra(&mut self, row: &Row<'_>, address: u64) -> Option<Value> {
+        let list = self.memory.at(address)?.bytes.as_chunks::<8>().0;
+        let (mut buffer, mut size) = (0, None);
+        for [key, value] in list.as_chunks::<2>().0 {
+            match (u64::from_le_bytes(*key), u64::from_le_bytes(*value)) {
+                (BUFFER, at) => buffer = at,
+                (BUFFER_SIZE, at) => size = self.memory.at(at).map(|f| word(f.bytes)),
+                _ => break,
+            }
+        }
+        let bytes = self.memory.at(buffer)?.bytes;
+        let bytes = size.and_then(|s| bytes.get(..usize::try_from(s).ok()?)).unwrap_or(bytes);
+        let function = row.params.iter().find_map(|p| match p.rule {
+            Rule::KernelParams(function, or) => Some((function, or)),
+            _ => None,
+        });
+        let handle = function.and_then(|(f, or)| self.kernel_of(row, f, or)).unwrap_or(0);
+        let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle, self.ticks)).cloned() else {
+            return Some(Value::Pointee(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
+        };
+        // Of one that goes on behind what was kept its beginning is shown.
+        let cell = |&(offset, size): &(u32, u32)| {
+            let rest = bytes.get(offset as usize..).filter(|rest| !rest.is_empty())?;
+            rest.get(..rest.len().min(size as usize))
+        };
+        let cells: Vec<&[u8]> = table.iter().map_while(cell).collect();
+        let list = self.parameters(handle, &cells, &table);
+        Some(Value::Pointee(address, Box::new(list)))
+    }
+
+    fn parameters(&mut self, handle: u64, cells: &[&[u8]], table: &[(u32, u32)]) -> Value {
+        let name = self.kernel.map(str::to_owned);
+        let name = name.or_else(|| self.kernels?.newest(handle).map(|n| n.to_string()));
+        let kinds = name.as_deref().map_or(Vec::new(), kinds);
+        let known = kinds.len() == table.len();
+        let entry = name.as_deref().and_then(|name| self.kernels?.entry_of(name, table)).cloned();
+        let mut values = Vec::with_capacity(cells.len());
+        for (n, cell) in cells.iter().take(ELEMENTS).enumerate() {
+            if !self.take() {
+                break;
+            }
+            // C++ tells signed numbers from others, PTX that a compiler wrote does not.
+            let by_name = kinds.get(n).copied().filter(|k| known && *k != Kind::Unknown);
+            let by_ptx = || entry.as_ref()?.parameters.get(n).map(|p| Kind::of(*p));
+            let kind = by_name.or_else(by_ptx).unwrap_or(Kind::Unknown);
+            values.push(match table.get(n) {
+                Some((_, size)) if *size as usize > cell.len() => self.beginning(cell, *size as usize),
+                _ => self.parameter(kind, cell),
+            });
+        }
+        let names = entry.map(|e| e.names.clone());
+        Value::List(Box::new(List { values, total: table.len() as u64, names, more: 0 }))
+    }
+
+    /// The beginning of a parameter of so many bytes.
+    fn beginning(&mut self, bytes: &[u8], size: usize) -> Value {
+        let words = bytes.as_chunks::<8>().0.iter().take(WORDS);
+        let values: Vec<Value> = words.map(|word| self.parameter(Kind::Unknown, word)).collect();
+        let (total, more) = (values.len() as u64, (size - 8 * values.len().min(size / 8)) as u64);
+        Value::List(Box::new(List { values, total, names: None, more }))
+    }
+
+    fn parameter(&mut self, kind: Kind, bytes: &[u8]) -> Value {
+        let all = word(bytes);
+        match (kind, bytes.len()) {
+            (Kind::Pointer, 8) => self.somewhere(all, None, Else::Any),
+            (Kind::Bool, 1) => Value::Bool(all != 0),
+            (Kind::Float, 4) => Value::Single(f32::from_bits(all as u32)),
+            (Kind::Float, 8) => Value::Double(f64::from_bits(all)),
+            (Kind::Half, 2) => Value::Single(half(all as u16)),
+            (Kind::BFloat16, 2) => Value::Single(f32::from_bits((all as u32) << 16)),
+            (Kind::Signed, n @ 1..=8) => Value::Int(signed(all, n)),
+            (_, 8) if kind == Kind::Unknown => match self.address(all, None) {
+                place @ Value::Address(_, Some(_)) => place,
+                _ if all >> 32 != 0 => Value::Hex(all),
+                _ => Value::Uint(all),
+            },
+            (_, 1..=8) => Value::Uint(all),
+            // A struct of its own; what lies in it is often addresses.
+            (Kind::Unknown, n) if n.is_multiple_of(8) => {
+                let words = bytes.chunks_exact(8).take(WORDS);
+                let values = words.map(|word| self.parameter(Kind::Unknown, word)).collect();
+                Value::List(Box::new(List { values, total: n as u64 / 8, names: None, more: 0 }))
+            }
+            _ => Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()),
+        }
+    }
+}
+
+/// Kinds of the arguments in a demangled name: `void scale<float>(float*, int)`. Empty when it has no
+/// list of arguments.
+fn kinds(name: &str) -> Vec<Kind> {
+    let Some(list) = arguments(name) else { return Vec::new() };
+    let mut kinds = Vec::new();
+    let (mut depth, mut from) = (0i32, 0);
+    for (at, c) in list.char_indices() {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                kinds.push(kind(&list[from..at]));
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !list.trim().is_empty() {
+        kinds.push(kind(&list[from..]));
+    }
+    kinds
+}
+
+/// What stands in the last pair of parentheses.
+fn arguments(name: &str) -> Option<&str> {
+    let end = name.rfind(')')?;
+    let mut depth = 0;
+    for (at, c) in name[..=end].char_indices().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return name.get(at + 1..end);
+        }
+    }
+    None
+}
+
+fn kind(ty: &str) -> Kind {
+    let ty = ty.trim();
+    let ty = ty.strip_suffix(" const").unwrap_or(ty);
+    if ty.ends_with(['*', '&']) || ty.ends_with("* __restrict__") || ty.ends_with("*restrict") {
+        return Kind::Pointer;
+    }
+    match ty {
+        "float" | "double" => Kind::Float,
+        "bool" => Kind::Bool,
+        "char" | "signed char" | "short" | "int" | "long" | "long long" => Kind::Signed,
+        "unsigned char" | "unsigned short" | "unsigned int" | "unsigned long" | "unsigned long long" => Kind::Unsigned,
+        "__half" | "half" | "c10::Half" => Kind::Half,
+        "__nv_bfloat16" | "c10::BFloat16" => Kind::BFloat16,
+        _ => Kind::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn argument_lists() {
+        use Kind::*;
+        for (name, expected) in [
+            ("saxpy(int, float, float const*, float*)", vec![Signed, Float, Pointer, Pointer]),
+            ("void scale<std::pair<int, float>, (bool)1>(std::pair<int, float>, double)", vec![Unknown, Float]),
+            ("none()", vec![]),
+            ("plain", vec![]),
+            ("void f(void (*)(int), unsigned int)", vec![Unknown, Unsigned]),
+            (")(", vec![]),
+        ] {
+            assert_eq!(kinds(name), expected, "{name}");
+        }
+    }
+}

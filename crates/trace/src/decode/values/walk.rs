@@ -1,0 +1,359 @@
+//! Walks from a call's words over types and pointers to values. Reads memory only through [`Memory`],
+//! follows pointers no deeper than [`DEPTH`], and makes no more values than [`VALUES`] for a call,
+//! whatever the bytes say.
+
+use super::memory::Memory;
+use super::row::Row;
+use crate::decode::state::allocations::Else;
+use crate::decode::state::effect_origin::EffectOrigin;
+use crate::decode::state::process_state::ProcessState;
+use crate::event::value::{Items, Owner, Standing, Value};
+use crate::kernels::names::Kernels;
+use cutap_calls::capture::can_be;
+use cutap_calls::known::{self, Count, Dir, Param, Rule, Tables, Type, TypeId, Unit};
+
+/// Pointers, structs, fields and arrays inside each other.
+pub const DEPTH: u32 = 16;
+/// Values of a call.
+pub const VALUES: u32 = 600;
+/// Elements of an array that are kept.
+pub const ELEMENTS: usize = 64;
+
+/// Which side of a call is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// What was there before it.
+    Before,
+    /// What it left.
+    After,
+}
+
+/// One walk over one call's values.
+#[derive(Debug)]
+pub struct Walk<'a> {
+    pub tables: &'static Tables,
+    /// Which layout of a struct is meant.
+    pub version: u32,
+    pub memory: Memory<'a>,
+    /// After a call: the memory before it, for what tells how outputs are to be read.
+    pub before: Memory<'a>,
+    pub side: Side,
+    /// Handles and allocations of the process; none: addresses stay addresses.
+    pub state: Option<&'a mut ProcessState>,
+    /// What the driver says of kernels' parameters.
+    pub kernels: Option<&'a Kernels>,
+    /// When that was, in ticks: a handle may be another kernel's later.
+    pub ticks: u64,
+    /// Name of the kernel that is launched.
+    pub kernel: Option<&'a str>,
+    /// The call, at its end.
+    pub told: Option<EffectOrigin<'a>>,
+    /// Addresses are those of memory that the call has made: there is nothing else to say of them.
+    pub new_memory: bool,
+    /// The same for one address; 0: none.
+    pub new_address: u64,
+    /// How many bytes the address in this struct means, and what it is where no call allocated it.
+    around: Option<(Option<u64>, Else)>,
+    left: u32,
+    depth: u32,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(tables: &'static Tables, version: u32, memory: Memory<'a>, side: Side) -> Walk<'a> {
+        Walk {
+            tables,
+            version,
+            memory,
+            before: memory,
+            side,
+            state: None,
+            kernels: None,
+            ticks: u64::MAX,
+            kernel: None,
+            told: None,
+            new_memory: false,
+            new_address: 0,
+            around: None,
+            left: VALUES,
+            depth: 0,
+        }
+    }
+
+    pub fn ty(&self, id: TypeId) -> Type {
+        self.tables.types.get(usize::from(id)).copied().unwrap_or(Type::Void)
+    }
+
+    /// A piece of memory, of this side or of the one before the call.
+    pub fn either(&self, address: u64) -> Option<cutap_wire::record::Fragment<'a>> {
+        self.memory.at(address).or_else(|| self.before.at(address))
+    }
+
+    /// How many more values may be made; one of them is taken.
+    pub fn take(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left > 0
+    }
+
+    /// Runs `inner` one level deeper; `None` when that is too deep.
+    pub fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.depth >= DEPTH || self.left == 0 {
+            return None;
+        }
+        self.depth += 1;
+        let value = inner(self);
+        self.depth -= 1;
+        Some(value)
+    }
+
+    /// Value `n` of a row, by its type and rule.
+    pub fn param(&mut self, row: &Row<'_>, n: usize) -> Value {
+        let Some(param) = row.params.get(n) else { return Value::Missing };
+        if !self.take() {
+            return Value::Missing;
+        }
+        let Some(cell) = row.cell(n, self.size_of(param.ty)) else { return Value::Missing };
+        let bytes = cell.bytes();
+        match (self.ty(param.ty), param.rule) {
+            (Type::Pointer(to, _), rule) => match word(bytes) {
+                0 if !matches!(rule, Rule::Word(..)) => Value::Null,
+                address => self.pointer(row, param, to, address),
+            },
+            (Type::DevicePointer, Rule::Memory(count)) => {
+                let around = || self.around.and_then(|(meant, _)| meant);
+                let meant = self.count(row, count).or_else(around);
+                self.on_device(word(bytes), meant)
+            }
+            (Type::DevicePointer, Rule::Either(count)) => {
+                let meant = self.count(row, count);
+                self.somewhere(word(bytes), meant, self.other(row, param.rule, word(bytes)))
+            }
+            // One that may be asked about, whatever it is.
+            (Type::DevicePointer, Rule::Host(count)) => {
+                let meant = self.count(row, count);
+                self.somewhere(word(bytes), meant, Else::Host)
+            }
+            (Type::Union(of), _) => self.union(of, Some(row), bytes),
+            // What is said of a struct is said of the address in it.
+            (
+                Type::Struct(first),
+                Rule::Memory(count) | Rule::Host(count) | Rule::From(count, _) | Rule::To(count, _),
+            ) => {
+                self.around = Some((self.count(row, count), self.other(row, param.rule, 0)));
+                let value = self.deeper(|w| w.structure(first, bytes, bytes.len() as u64)).unwrap_or(Value::Missing);
+                self.around = None;
+                value
+            }
+            (Type::Array(of, _), _) if param.unit == Unit::Hex && self.size_of(of) == 1 => Value::Id(bytes.into()),
+            (Type::Array(of, many), Rule::Array(count)) => {
+                let total = self.count(row, count).unwrap_or(many.into()).min(many.into());
+                self.items(of, bytes, total)
+            }
+            (Type::Int { .. }, Rule::Tagged(tags, sibling, _)) => {
+                let ty = self.announced(row, tags, sibling).filter(|ty| self.size_of(*ty) == bytes.len());
+                self.by_type(ty.unwrap_or(param.ty), bytes, param.unit)
+            }
+            (Type::Int { .. }, Rule::Memory(_)) if bytes.len() == 8 => self.address(word(bytes), None),
+            (Type::Int { .. }, Rule::Opaque) if bytes.len() == 8 => Value::Opaque(word(bytes)),
+            _ => self.by_type(param.ty, bytes, param.unit),
+        }
+    }
+
+    /// What an address is said to be that lies in no allocation.
+    fn other(&self, row: &Row<'_>, rule: Rule, address: u64) -> Else {
+        let (kind, from) = match rule {
+            Rule::Host(_) => return Else::Host,
+            Rule::Either(_) if self.either(address).is_some() => return Else::There,
+            Rule::From(_, kind) => (kind, true),
+            Rule::To(_, kind) => (kind, false),
+            _ => return Else::Any,
+        };
+        let host = self.sibling(row, kind).is_some_and(|kind| is_hosts(kind, from));
+        if host { Else::Host } else { Else::Any }
+    }
+
+    fn pointer(&mut self, row: &Row<'_>, param: &Param, to: TypeId, address: u64) -> Value {
+        if param.unit == Unit::ByMode
+            && let Some(mode) = self.mode_of(row, param)
+        {
+            // In other modes it is a vector, as long as the result has rows.
+            let meant = if mode == 1 { self.scalar_bytes(row, param.rule, to) } else { None };
+            return self.somewhere(address, meant, Else::Any);
+        }
+        match param.rule {
+            Rule::Opaque => return self.opaque(address),
+            Rule::Memory(count)
+            | Rule::Host(count)
+            | Rule::Either(count)
+            | Rule::From(count, _)
+            | Rule::To(count, _) => {
+                let meant = self.bytes_of(row, count, to);
+                // Of a pointer in a struct the struct around it may say it.
+                let (meant, other) = match self.around {
+                    Some((around, other)) if meant.is_none() => (around, other),
+                    _ => (meant, self.other(row, param.rule, address)),
+                };
+                return self.somewhere(address, meant, other);
+            }
+            _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
+            // A launch's parameters in a struct that the call also writes are kept on both sides.
+            Rule::KernelParams(..) | Rule::Extra => {}
+            // Only in a struct that the call also writes: what was kept before it.
+            _ if self.side == Side::After && param.dir == Dir::In => {
+                let after = (self.memory, self.side);
+                (self.memory, self.side) = (self.before, Side::Before);
+                let value = self.pointer(row, param, to, address);
+                (self.memory, self.side) = after;
+                return value;
+            }
+            _ => {}
+        }
+        if let Rule::Array(count)
+        | Rule::Addresses(count, _)
+        | Rule::Texts(count)
+        | Rule::Tagged(_, _, count)
+        | Rule::OptionValues(_, count) = param.rule
+            && self.count(row, count) == Some(0)
+        {
+            let none = Items { values: Vec::new(), total: 0 };
+            return Value::Pointee(address, Box::new(Value::Array(Box::new(none))));
+        }
+        let value = self.deeper(|w| match param.rule {
+            Rule::Array(count) => w.array(row, to, address, count),
+            Rule::Text => w.text(address, None),
+            Rule::TextOf(count) => {
+                let most = w.count(row, count);
+                w.text(address, most)
+            }
+            Rule::Texts(count) => w.texts(row, address, count),
+            Rule::Behind(count) => w.behind_address(row, to, address, count),
+            Rule::Tagged(tags, sibling, count) => match w.ty(to) {
+                // A number, of which the tag may say that it has names.
+                Type::Int { .. } if w.announced(row, tags, sibling).is_none() => w.target(to, address, param.unit),
+                Type::Union(first) if let Some(held) = w.held(first, row, sibling, address) => Some(held),
+                _ => w.tagged(row, address, tags, sibling, count),
+            },
+            Rule::Addresses(count, bytes) => w.addresses(row, address, count, bytes),
+            Rule::Scalar(tags, sibling) => w.tagged(row, address, tags, sibling, Count::Fixed(1)),
+            Rule::ScalarOr(tags, sibling, or, other) => {
+                let first = w.tagged(row, address, tags, sibling, Count::Fixed(1));
+                first.or_else(|| w.tagged(row, address, or, other, Count::Fixed(1)))
+            }
+            Rule::Word(tags, sibling) => w.word(row, address, tags, sibling),
+            Rule::OptionValues(keys, count) => w.options(row, address, keys, count),
+            Rule::KernelParams(function, or) => w.kernel_params(row, address, function, or),
+            Rule::Extra => w.extra(row, address),
+            _ => w.target(to, address, param.unit),
+        });
+        value.flatten().unwrap_or_else(|| self.plain(param, address))
+    }
+
+    /// An address that is not read. Runtimes take a kernel's handle in the place of a function of the program.
+    fn opaque(&self, address: u64) -> Value {
+        match self.state.as_ref().and_then(|state| state.handles.kernel(address)) {
+            Some((kind, number)) => Value::Handle { value: address, kind, number, standing: Standing::Live },
+            None => Value::Opaque(address),
+        }
+    }
+
+    /// A pointer whose target was not kept.
+    fn plain(&self, param: &Param, address: u64) -> Value {
+        match param.rule {
+            // Numbers behind it may be in device memory.
+            Rule::One | Rule::Array(_) | Rule::Addresses(..) | Rule::Tagged(..) => self.address(address, None),
+            Rule::Word(..) => Value::Opaque(address),
+            // In whichever memory the library was told, but always a number.
+            Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, Else::Any),
+            _ => Value::Address(address, None),
+        }
+    }
+
+    /// What a pointer to one value leads to.
+    pub fn target(&mut self, to: TypeId, address: u64, unit: Unit) -> Option<Value> {
+        let fragment = self.memory.at(address)?;
+        match self.ty(to) {
+            Type::Void => None,
+            Type::Char => self.text(address, None),
+            Type::Struct(first) => {
+                let value = self.structure(first, fragment.bytes, fragment.meant.into());
+                Some(Value::Pointee(address, Box::new(value)))
+            }
+            Type::Union(of) => {
+                let value = self.union(of, None, fragment.bytes);
+                Some(Value::Pointee(address, Box::new(value)))
+            }
+            _ => {
+                let bytes = fragment.bytes.get(..self.size_of(to))?;
+                let value = self.by_type(to, bytes, unit);
+                Some(Value::Pointee(address, Box::new(value)))
+            }
+        }
+    }
+
+    /// An address of memory, and where it leads to.
+    pub fn address(&self, address: u64, meant: Option<u64>) -> Value {
+        self.somewhere(address, meant, Else::Plain)
+    }
+
+    /// The same, where an address is sure to be meant.
+    pub fn on_device(&self, address: u64, meant: Option<u64>) -> Value {
+        self.somewhere(address, meant, Else::Any)
+    }
+
+    /// The same, and what is said of an address that lies in no allocation.
+    pub fn somewhere(&self, address: u64, meant: Option<u64>, other: Else) -> Value {
+        if address == 0 {
+            return Value::Null;
+        }
+        let Some(state) = self.state.as_ref().filter(|_| !self.new_memory && self.new_address != address) else {
+            return Value::Address(address, None);
+        };
+        let Some((mut place, owner)) = state.places.at(address, meant, other) else {
+            let wild = other != Else::Plain && !can_be(address);
+            return if wild { Value::Wild(address) } else { Value::Address(address, None) };
+        };
+        place.of = owner.and_then(|(kind, value)| {
+            let (number, standing) = state.handles.known(kind, value)?;
+            // What is mapped stays when its handle is released.
+            let standing = if place.memory == known::Memory::Mapped { Standing::Live } else { standing };
+            Some(Owner { short: kind.short, number, standing })
+        });
+        Value::Address(address, Some(Box::new(place)))
+    }
+
+    /// Bytes that so many elements have.
+    fn bytes_of(&mut self, row: &Row<'_>, count: Count, to: TypeId) -> Option<u64> {
+        let size = self.element(to) as u64;
+        self.count(row, count)?.checked_mul(size)
+    }
+
+    /// Whether some version of a struct has so many bytes.
+    pub fn has_layout(&self, first: u16, bytes: u64) -> bool {
+        let rows = self.tables.structs.get(usize::from(first)..).unwrap_or_default();
+        let name = rows.first().map_or("", |row| row.name);
+        rows.iter().take_while(|row| row.name == name).any(|row| u64::from(row.size) == bytes)
+    }
+
+    /// A struct's first row of a name stands for all of them: the one of this version.
+    pub fn struct_of(&self, first: u16) -> Option<&'static known::Struct> {
+        let rows = self.tables.structs.get(usize::from(first)..)?;
+        let name = rows.first()?.name;
+        let same = || rows.iter().take_while(|s| s.name == name);
+        same().find(|s| s.since <= self.version && self.version <= s.until).or_else(|| {
+            // Of a version that nobody has looked at: the one before it, or the oldest.
+            same().filter(|s| s.since <= self.version).last().or(same().next())
+        })
+    }
+}
+
+/// Whether the host's side is meant of a copy of this cudaMemcpyKind.
+fn is_hosts(kind: u64, from: bool) -> bool {
+    const HOST_TO_HOST: u64 = 0;
+    const HOST_TO_DEVICE: u64 = 1;
+    const DEVICE_TO_HOST: u64 = 2;
+    kind == HOST_TO_HOST || kind == if from { HOST_TO_DEVICE } else { DEVICE_TO_HOST }
+}
+
+/// The first eight bytes, or fewer, as a number.
+pub fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().take(8).rev().fold(0, |w, b| w << 8 | u64::from(*b))
+}

@@ -1,0 +1,89 @@
+//! A function that is called, and how its result register is read.
+
+use super::described::Described;
+use super::layer::Layer;
+use super::process::Instance;
+use super::result::{Returned, Returns, undeclared_status};
+use super::value::name_of;
+use cutap_calls::known;
+use std::sync::Arc;
+
+/// A function that is called.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Number of this function in the run; no two slots share one.
+    pub key: u32,
+    /// Its layer.
+    pub layer: Layer,
+    /// SONAME or file name of its library.
+    pub library: Arc<str>,
+    /// Its exported name, or the name that the runtime's own table has.
+    pub name: Arc<str>,
+    /// The name for people, when the exported one is a mangled C++ name.
+    pub demangled: Option<Arc<str>>,
+    /// The runtime instance that it belongs to, for a function that a callback reports.
+    pub instance: Option<Arc<Instance>>,
+    /// Only its beginning is recorded: it is jumped to, and nobody sees it return.
+    pub entry_only: bool,
+    /// What its result register means.
+    pub returns: Returns,
+    /// Its calls change what is followed in ways that only its name tells.
+    pub by_name: bool,
+    /// What is known of its arguments.
+    pub described: Option<Described>,
+}
+
+impl Function {
+    /// The name for people.
+    pub fn shown(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Reads a result register.
+    pub fn returned(&self, result: u64) -> Returned {
+        let value = |v| if v < 1 << 32 { Returned::Number(v) } else { Returned::Word(v) };
+        match self.returns {
+            Returns::Nothing => Returned::Nothing,
+            Returns::Value if self.instance.is_some() => Returned::Untold,
+            Returns::Elsewhere => Returned::Untold,
+            Returns::Value => value(result),
+            Returns::Status if self.layer == Layer::Library && self.described.is_none() => match result >> 32 {
+                0 | 0xffff_ffff => Returned::Status(result as i32),
+                _ => Returned::Word(result),
+            },
+            // The upper half of the register is not part of an int.
+            Returns::Status => Returned::Status(result as i32),
+        }
+    }
+
+    /// The status that this result is, if that is what it returns.
+    pub fn status(&self, result: u64) -> Option<i32> {
+        match self.returned(result) {
+            Returned::Status(status) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// A runtime that says there is no such kernel has named none either: before 12.9 it passes on whatever lay in the place of the
+    /// name, often the name of the launch before.
+    pub(crate) fn has_named_none(&self, status: Option<i32>) -> bool {
+        const INVALID_DEVICE_FUNCTION: i32 = 98;
+        self.layer == Layer::Runtime && status == Some(INVALID_DEVICE_FUNCTION)
+    }
+
+    /// Name of a status of this function.
+    pub fn status_name(&self, status: i32) -> Option<&'static str> {
+        let Some(described) = self.described else {
+            return undeclared_status(self.layer, &self.name, status);
+        };
+        match *described.tables.types.get(usize::from(described.function.returns))? {
+            known::Type::Status(of) => name_of(described.tables.enums.get(usize::from(of))?, status.into()),
+            _ => None,
+        }
+    }
+
+    /// Its parameters, if they are known.
+    pub fn params(&self) -> &'static [known::Param] {
+        self.described.map_or(&[], |d| d.function.params)
+    }
+}

@@ -1,0 +1,148 @@
+//! What a result register means. Nearly every CUDA function returns a status; those that do not are
+//! named here, so that a version number or an address is never marked as an error.
+
+use super::described::Described;
+use super::layer::Layer;
+use super::value::name_of;
+use cutap_calls::generated::known::TABLES;
+use cutap_calls::known::Type;
+
+/// What a function returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Returns {
+    /// A status: 0 is success.
+    Status,
+    /// A number or an address.
+    Value,
+    /// A float, or two: in vector registers, which are kept with the call as memory is.
+    Elsewhere,
+    /// Nothing: the register holds what was left there.
+    Nothing,
+}
+
+/// A result, read as its function means it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Returned {
+    /// A status.
+    Status(i32),
+    /// A small number.
+    Number(u64),
+    /// An address, or something as large.
+    Word(u64),
+    /// Nothing.
+    Nothing,
+    /// Something that the result register does not tell: a runtime that is linked in reports no result but a status, and what
+    /// vector registers held is kept elsewhere.
+    Untold,
+}
+
+/// Names that end like this give out text.
+const TEXT_ENDINGS: [&str; 7] = [
+    "ErrorString",
+    "ErrorName",
+    "StatusString",
+    "StatusName",
+    "ErrorStringExt",
+    "cudnnGetLastErrorString",
+    "ncclGetLastError",
+];
+/// Names that give out a number.
+const NUMBERS: [&str; 9] = [
+    "cudnnGetVersion",
+    "cudnnGetCudartVersion",
+    "cudnnGetMaxDeviceVersion",
+    "cublasLtGetVersion",
+    "cublasLtGetCudartVersion",
+    "cublasGetCudartVersion",
+    "cutensorGetVersion",
+    "cutensorGetCudartVersion",
+    "__cudaPushCallConfiguration",
+];
+/// What a compiler calls at the start of a program and that returns nothing.
+const NOTHING: [&str; 10] = [
+    "__cudaRegisterFatBinaryEnd",
+    "__cudaUnregisterFatBinary",
+    "__cudaRegisterFunction",
+    "__cudaRegisterVar",
+    "__cudaRegisterHostVar",
+    "__cudaRegisterManagedVar",
+    "__cudaRegisterTexture",
+    "__cudaRegisterSurface",
+    "__cudaRegisterSharedVar",
+    "__cudaRegisterShared",
+];
+
+/// What a function returns as its description has it.
+pub fn returns_type(described: Described) -> Option<Returns> {
+    let tables = described.tables;
+    Some(match tables.types.get(usize::from(described.function.returns))? {
+        Type::Status(_) => Returns::Status,
+        Type::Void => Returns::Nothing,
+        Type::Float(_) | Type::BFloat16 => Returns::Elsewhere,
+        // Two numbers: a complex one.
+        Type::Struct(n) if tables.structs.get(usize::from(*n)).is_some_and(|s| s.size <= 16) => Returns::Elsewhere,
+        _ => Returns::Value,
+    })
+}
+
+/// What a function of this name returns, if it has no description.
+pub fn returns(layer: Layer, name: &str) -> Returns {
+    if NOTHING.contains(&name) {
+        return Returns::Nothing;
+    }
+    // The driver's cuGetErrorString is not like its namesakes: it returns a status.
+    let text = layer != Layer::Driver && TEXT_ENDINGS.iter().any(|e| name.ends_with(e));
+    if text || NUMBERS.contains(&name) || name == "__cudaRegisterFatBinary" {
+        return Returns::Value;
+    }
+    Returns::Status
+}
+
+/// The name of a status of a function that no header declares (cuEGLApiInit): all of a layer's have the layer's own.
+pub fn undeclared_status(layer: Layer, name: &str, status: i32) -> Option<&'static str> {
+    let of = match layer {
+        Layer::Driver if name.starts_with("cu") && !name.starts_with("cudbg") => "CUresult",
+        Layer::Runtime if name.starts_with("cuda") => "cudaError_t",
+        _ => return None,
+    };
+    name_of(TABLES.enums.iter().find(|e| e.name == of)?, status.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds() {
+        assert_eq!(returns(Layer::Driver, "cuGetErrorString"), Returns::Status);
+        assert_eq!(returns(Layer::Runtime, "cudaGetErrorString"), Returns::Value);
+        assert_eq!(returns(Layer::Runtime, "cudaGetLastError"), Returns::Status);
+        assert_eq!(returns(Layer::Library, "cudnnGetVersion"), Returns::Value);
+        assert_eq!(returns(Layer::Runtime, "__cudaRegisterFunction"), Returns::Nothing);
+    }
+
+    #[test]
+    fn results_in_other_registers() {
+        let of = |library: &str, name: &str| {
+            let (function, version) =
+                crate::event::described::find(&TABLES, Layer::Library, library, name, None).unwrap();
+            let words = crate::event::described::Recorded::Block;
+            returns_type(Described { function, tables: &TABLES, version, words }).unwrap()
+        };
+        for name in ["cublasSdot", "cublasDnrm2", "cublasCdotc", "cublasZdotc"] {
+            assert_eq!(of("libcublas.so.12", name), Returns::Elsewhere, "{name}");
+        }
+        assert_eq!(of("libcublas.so.12", "cublasGetCudartVersion"), Returns::Value);
+        assert_eq!(of("libcudart.so.13", "cudaCreateChannelDesc"), Returns::Value);
+    }
+
+    #[test]
+    fn results_of_what_no_header_declares() {
+        assert_eq!(undeclared_status(Layer::Driver, "cuEGLApiInit", 801), Some("CUDA_ERROR_NOT_SUPPORTED"));
+        assert_eq!(undeclared_status(Layer::Driver, "cuMemGetAttribute", 0), Some("CUDA_SUCCESS"));
+        assert_eq!(undeclared_status(Layer::Runtime, "cudaSubgridCreate", 1), Some("cudaErrorInvalidValue"));
+        // The debugger's own functions have results of their own.
+        assert_eq!(undeclared_status(Layer::Driver, "cudbgApiInit", 1), None);
+        assert_eq!(undeclared_status(Layer::Library, "cudaLike", 1), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! Which conditions on arguments concern a function, and what they say of one of its calls.
+
+use super::comparison::{Comparison, KERNEL, Term};
+use super::parse::Filter;
+use crate::event::Layer;
+use crate::event::value::Value;
+use cutap_calls::filter::wanted;
+
+/// The conditions on the calls of one function.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tests {
+    /// Its calls are wanted whatever their arguments are.
+    plain: bool,
+    wanted: Vec<Vec<Comparison>>,
+    unwanted: Vec<Vec<Comparison>>,
+}
+
+/// What is known of a call when it is judged.
+pub(crate) struct CallUnderTest<'a> {
+    /// Names of the parameters, and their values; none: it has no such parameter.
+    pub values: &'a mut dyn FnMut(&str) -> Option<ArgumentValue>,
+    /// The kernel that it launches.
+    pub kernel: Option<&'a str>,
+    /// It may launch one whose name is told later.
+    pub kernel_later: bool,
+}
+
+/// A value when a call is judged.
+pub(crate) enum ArgumentValue {
+    /// Nothing more will be known of it.
+    Whole(Value),
+    /// What is missing in it may be known later.
+    SoFar(Value),
+}
+
+impl Filter {
+    /// The conditions on calls of this function; `None` when there are none.
+    pub(crate) fn tests(&self, of: Layer, library: &str, name: &str) -> Option<Tests> {
+        if self.arguments.is_empty() {
+            return None;
+        }
+        let of = of.number();
+        let matches = |rules: &str| wanted(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
+        let pick = |is_wanted: bool| {
+            let terms = self.arguments.iter().filter(|t| t.wanted == is_wanted && matches(&t.rules));
+            terms.map(|t: &Term| t.comparisons.clone()).collect::<Vec<_>>()
+        };
+        let tests = Tests {
+            plain: self.plain.lines().any(|l| l.starts_with('+') && matches(l))
+                || !self.plain.contains('+') && !self.arguments.iter().any(|t| t.wanted),
+            wanted: pick(true),
+            unwanted: pick(false),
+        };
+        (!tests.plain || !tests.unwanted.is_empty()).then_some(tests)
+    }
+}
+
+impl Tests {
+    /// Whether the call is wanted; `None` when that is not known yet.
+    pub fn evaluate(&self, evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
+        let mut any = |terms: &[Vec<Comparison>]| terms.iter().map(|t| all(t, evaluated)).fold(Some(false), or);
+        let unwanted = any(&self.unwanted);
+        let wanted = if self.plain { Some(true) } else { any(&self.wanted) };
+        match (wanted, unwanted) {
+            (Some(false), _) | (_, Some(true)) => Some(false),
+            (Some(true), Some(false)) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Whether a call is wanted of which nobody will know the arguments.
+    pub fn wants_unknown(&self) -> bool {
+        self.evaluate(&mut CallUnderTest { values: &mut |_| None, kernel: None, kernel_later: false }) == Some(true)
+    }
+}
+
+/// Whether all hold; `None` when that is not known yet. Of what a call does not have, or of which nothing will be known any
+/// more, nothing holds.
+fn all(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
+    let mut unknown = false;
+    for comparison in comparisons {
+        let name = comparison.path.first().map_or("", String::as_str);
+        let holds = match (evaluated.values)(name) {
+            Some(ArgumentValue::Whole(value)) => comparison.holds(&value).or(Some(false)),
+            Some(ArgumentValue::SoFar(value)) => comparison.holds(&value),
+            None => match evaluated.kernel.filter(|_| name == KERNEL) {
+                Some(kernel) => comparison.text(&[kernel]),
+                None if name == KERNEL && evaluated.kernel_later => None,
+                None => Some(false),
+            },
+        };
+        match holds {
+            Some(false) => return Some(false),
+            None => unknown = true,
+            Some(true) => {}
+        }
+    }
+    (!unknown).then_some(true)
+}
+
+fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,375 @@
+//! The language of `-e`, one everywhere: terms with commas between them.
+//!
+//! `name` or `na*me` of a function, a layer, a library (`cublas`, `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration
+//! (`>1ms`, `<10us`), each with `!` in front for not. Behind what picks functions may stand conditions on
+//! their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names, layers and libraries say which functions
+//! are wanted and become the rules of the control page, so that the target records nothing else.
+//! `error` and durations are known only when a call ends: each such call is shown alone, at its end.
+
+use super::comparison::Term;
+use super::condition::Condition;
+use super::error::FilterError;
+use super::near;
+use crate::event::Layer;
+use cutap_calls::filter::TRACKED;
+
+/// What is wanted. [`Filter::default`] wants every call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filter {
+    pub(super) rules: String,
+    /// The rules that come with no conditions on arguments.
+    pub(super) plain: String,
+    pub(super) arguments: Vec<Term>,
+    /// What a runtime's launch is asked the driver's launch in it tells.
+    pub(super) launches: bool,
+    /// It wants a function that allocates: what is said of addresses depends on others too.
+    pub(super) allocates: bool,
+    pub(super) lookups: bool,
+    pub(super) cxx: bool,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) text: String,
+    /// Plain names that were taken although nobody knows them.
+    pub(super) unknown: Vec<String>,
+}
+
+impl Filter {
+    /// Parses.
+    pub fn parse(text: &str) -> Result<Filter, FilterError> {
+        let mut filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
+        filter.check_parameters(&cutap_calls::generated::known::TABLES)?;
+        filter.launches = filter.asks_of_launches(&cutap_calls::generated::known::TABLES);
+        filter.allocates = filter.wants_allocations(&cutap_calls::generated::known::TABLES);
+        Ok(filter)
+    }
+
+    /// Parses; `known` are the functions that the driver and the runtimes are known to export. When
+    /// it is empty, any name is taken that could be one of CUDA's.
+    pub fn parse_with(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
+        let mut filter = Filter { text: text.trim().to_owned(), ..Filter::default() };
+        let mut only_lookups = true;
+        for term in split(text) {
+            let term = term.trim();
+            let (wanted, word) = match term.strip_prefix('!') {
+                Some(rest) => (false, rest.trim()),
+                None => (true, term),
+            };
+            if let Some((of, conditions)) = word.split_once('[') {
+                filter.with_arguments(wanted, of.trim(), conditions, known)?;
+                only_lookups = false;
+                continue;
+            }
+            let from = filter.rules.len();
+            only_lookups &= filter.term(wanted, word, known)?;
+            filter.plain.push_str(&filter.rules[from..]);
+        }
+        if filter.lookups && only_lookups {
+            filter.rules.push_str("-* * *\n");
+        }
+        Ok(filter)
+    }
+
+    /// One of the rules of a control page.
+    pub(crate) fn of_rules(rules: String) -> Filter {
+        Filter { rules, ..Filter::default() }
+    }
+
+    /// What was parsed; empty if nothing was.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+    /// Plain names that were taken although nobody knows them (those of toolkit libraries), each with
+    /// those of `seen` and of CUDA's own functions that it may have meant.
+    pub(crate) fn near<'a>(&'a self, seen: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
+        let near = |word: &'a String| {
+            let mut near = near::nearest(word, seen);
+            near.extend(near::nearest(word, cutap_calls::FUNCTIONS));
+            near.dedup();
+            (word.as_str(), near)
+        };
+        self.unknown.iter().map(near).filter(|n| !n.1.is_empty()).collect()
+    }
+
+    /// Which functions are wanted, as rules of the control page.
+    pub fn rules(&self) -> &str {
+        &self.rules
+    }
+    /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted. With `tracked`
+    /// also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
+    pub fn recorded(&self, tracked: bool) -> String {
+        let launches = if self.launches && self.rules.contains('+') { "+d * cuLaunch*\n" } else { "" };
+        let tracked = if tracked && self.allocates { TRACKED } else { "" };
+        format!("{}{launches}{tracked}", self.rules)
+    }
+    /// Look-ups are events too.
+    pub fn wants_lookups(&self) -> bool {
+        self.lookups
+    }
+    /// C++ functions are to be noted too.
+    pub fn wants_cxx(&self) -> bool {
+        self.cxx
+    }
+
+    /// Whether calls of this function are wanted.
+    pub(crate) fn shows(&self, of: Layer, library: &str, name: &str) -> bool {
+        let of = of.number();
+        cutap_calls::filter::wanted(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
+    }
+    /// Of the rules of a control page: whether calls of this function are recorded.
+    pub(crate) fn records(&self, of: Layer, library: &str, name: &str) -> bool {
+        let of = of.number();
+        cutap_calls::filter::recorded(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
+    }
+    /// Whether something else than a function's name and library decides.
+    pub fn asks_calls(&self) -> bool {
+        self.asks_arguments() || self.needs_end()
+    }
+    /// Whether it has conditions on arguments.
+    pub(crate) fn asks_arguments(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+    /// Whether a call is wanted can be said only when it has ended.
+    pub(crate) fn needs_end(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+    /// Whether a call that ended like this is wanted. One that did not return has no error, and no duration unless it is known
+    /// when it was left: it counts as longer than any.
+    pub(crate) fn shows_end(&self, error: bool, took_ns: Option<u64>) -> bool {
+        self.conditions.iter().all(|c| c.holds(error, took_ns))
+    }
+}
+
+/// Terms: what stands between commas, but not those in brackets or quotes.
+pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut quoted) = (0i32, false);
+    text.split(move |c| {
+        match c {
+            '"' => quoted = !quoted,
+            '[' if !quoted => depth += 1,
+            ']' if !quoted => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth <= 0 && !quoted
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[&str] = &["cuInit", "cuMemAlloc_v2", "cuMemFree_v2", "cudaMalloc", "cudaMallocHost", "cudaFree"];
+
+    fn rules(text: &str) -> String {
+        Filter::parse_with(text, KNOWN).unwrap().rules().to_owned()
+    }
+
+    fn refused(text: &str) -> String {
+        Filter::parse_with(text, KNOWN).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn terms_become_rules() {
+        assert_eq!(rules("driver,!cuCtx*"), "+d * *\n-* * cuCtx*\n");
+        assert_eq!(rules("libcublas*, runtime"), "+* libcublas* *\n+r * *\n");
+        assert_eq!(rules("libcublas"), "+* libcublas.so* *\n+* libcublas-*.so* *\n");
+        assert_eq!(rules("cuMemAlloc"), "+* * cuMemAlloc\n+* * cuMemAlloc_*\n");
+        assert_eq!(rules("nvcompNeverHeardOf"), "+* * nvcompNeverHeardOf\n+* * nvcompNeverHeardOf_*\n");
+        assert_eq!(
+            rules("nvrtc"),
+            "+l libnvrtc.so* *\n+l libnvrtc-*.so* *\n+l libnvrtc.alt.so* *\n+l libnvrtc.alt-*.so* *\n"
+        );
+        assert_eq!(rules("cudart,!cuda"), "+r * *\n-d * *\n");
+        assert_eq!(rules("error"), "");
+        assert_eq!(rules("lookup"), "-* * *\n");
+        assert_eq!(rules("lookup,driver"), "+d * *\n");
+    }
+
+    #[test]
+    fn functions_of_one_library_or_program() {
+        assert_eq!(rules("vector:cudaMalloc"), "+* vector cudaMalloc\n+* vector cudaMalloc_*\n");
+        assert_eq!(rules("!libcublas:cuda*"), "-* libcublas.so* cuda*\n-* libcublas-*.so* cuda*\n");
+        assert_eq!(rules("my-app.bin:*"), "+* my-app.bin *\n");
+        assert!(refused("vector:cudaMaloc").contains("did you mean cudaMalloc"));
+        for bad in ["vector:", ":cudaMalloc", "a:b:c"] {
+            assert!(refused(bad).contains("not of the form library:function"), "{bad}");
+        }
+        let filter = Filter::parse("vector:cuda*").unwrap();
+        assert!(filter.shows(Layer::Runtime, "vector", "cudaMalloc"));
+        assert!(!filter.shows(Layer::Runtime, "libcurand.so.10", "cudaMalloc"));
+    }
+
+    #[test]
+    fn unknown_names_may_have_meant_what_was_seen() {
+        let filter = Filter::parse("nvtxRangePob,cudaMalloc,nvtxFarAway").unwrap();
+        assert_eq!(filter.text(), "nvtxRangePob,cudaMalloc,nvtxFarAway");
+        assert_eq!(filter.near(&["nvtxRangePop", "nvtxMarkA"]), [("nvtxRangePob", vec!["nvtxRangePop"])]);
+        assert!(filter.near(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_is_shown() {
+        let filter = Filter::parse("runtime,cuMem*,!*Free*").unwrap();
+        assert!(filter.shows(Layer::Runtime, "saxpy", "cudaMalloc"));
+        assert!(filter.shows(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2"));
+        assert!(!filter.shows(Layer::Driver, "libcuda.so.1", "cuMemFree_v2"));
+        assert!(!filter.shows(Layer::Library, "libcublas.so.13", "cublasCreate_v2"));
+        assert!(Filter::default().shows(Layer::Library, "libcublas.so.13", "cublasCreate_v2"));
+    }
+
+    #[test]
+    fn all_known_functions_are_known() {
+        assert!(Filter::parse("cuInit,cudaMalloc,cuMemAlloc,cudaLaunchKernel,cublasSgemm_v2").is_ok());
+        let refused = Filter::parse("cudaMaloc").unwrap_err().to_string();
+        assert!(refused.contains("did you mean cudaMalloc"), "{refused}");
+        assert!(Filter::parse_with("cudaMaloc", &[]).is_ok(), "nothing to compare with");
+    }
+
+    #[test]
+    fn conditions() {
+        let filter = Filter::parse("error,>1ms").unwrap();
+        assert!(filter.needs_end());
+        assert!(filter.shows_end(true, Some(1_000_001)));
+        assert!(!filter.shows_end(true, Some(1_000_000)));
+        assert!(!filter.shows_end(false, Some(2_000_000)));
+        let not = Filter::parse("!error,!>1.5us").unwrap();
+        assert!(
+            not.shows_end(false, Some(1_500)) && !not.shows_end(false, Some(1_501)) && !not.shows_end(true, Some(1))
+        );
+    }
+
+    #[test]
+    fn without_a_duration_it_is_longer_than_any() {
+        let shows = |text| Filter::parse(text).unwrap().shows_end(false, None);
+        for text in [">1ns", ">1s", ">99999999999999999999s", "!<1s", ">1s,!error"] {
+            assert!(shows(text), "{text}");
+        }
+        for text in ["<1ns", "<99999999999999999999s", "!>1s", ">1s,<2s", ">1s,error"] {
+            assert!(!shows(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn arguments_become_rules_and_tests() {
+        let filter = Filter::parse_with("cuMem*[bytesize>1GiB, x=\"a,]\"],!cudaFree[a=1],cuInit", KNOWN).unwrap();
+        assert_eq!(filter.rules(), "+* * cuMem*\n+* * cuInit\n+* * cuInit_*\n");
+        assert!(filter.tests(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2").is_some());
+        assert!(filter.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none());
+        let not = Filter::parse_with("!cuMem*[bytesize<1KiB]", KNOWN).unwrap();
+        assert_eq!(not.rules(), "");
+        assert!(not.shows(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2"));
+        assert!(not.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none());
+        for (text, why) in [
+            ("cuMem*[bytesize>1GiB", "no ] at its end"),
+            ("error[a=1]", "stands behind functions"),
+            ("[a=1]", "stands behind functions"),
+            ("cuMem*[]", "compares nothing"),
+            ("cuMemAlloc[a=1]b", "no ] at its end"),
+        ] {
+            assert!(refused(text).contains(why), "{text}: {}", refused(text));
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_runtimes_launch_need_the_drivers() {
+        let recorded = |text: &str| Filter::parse(text).unwrap().recorded(false);
+        let launch = "+* * cudaLaunchKernel\n+* * cudaLaunchKernel_*\n";
+        assert_eq!(recorded("cudaLaunchKernel[args.n=0]"), format!("{launch}+d * cuLaunch*\n"));
+        assert_eq!(recorded("runtime,!cudaLaunchKernel[args.0=1]"), "+r * *\n+d * cuLaunch*\n");
+        for text in
+            ["cudaLaunchKernel[kernel=x]", "cudaLaunchKernel[args=NULL]", "!cudaLaunchKernel[args.0=1]", "driver"]
+        {
+            assert_eq!(recorded(text), Filter::parse(text).unwrap().rules(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_annotations_of_addresses_depend_on_is_recorded_with_what_allocates() {
+        let tracks = |text: &str| Filter::parse(text).unwrap().recorded(true).contains(TRACKED);
+        // A library can have a runtime linked in.
+        for text in [
+            "cudaMalloc",
+            "runtime",
+            "libcurand",
+            "!cuMemFree*",
+            "driver,!cuMem*",
+            "cuda*[size>1]",
+            "libcudart",
+            "nccl",
+        ] {
+            assert!(tracks(text), "{text}");
+        }
+        for text in ["cudaMemcpy", "lookup", "error", "libcurand:curand*", "cuLaunch*", "!cuMem*,!runtime,cuInit"] {
+            assert!(!tracks(text), "{text}");
+        }
+        assert!(!Filter::parse("cudaMalloc").unwrap().recorded(false).contains('~'));
+    }
+
+    #[test]
+    fn of_calls_that_were_only_counted_no_condition_holds() {
+        let wants = |text: &str| {
+            let filter = Filter::parse_with(text, KNOWN).unwrap();
+            filter.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none_or(|tests| tests.wants_unknown())
+        };
+        assert!(wants("!cuInit[Flags=0]") && wants("cuInit[Flags=0],driver") && wants("!driver[kernel=x]"));
+        assert!(!wants("cuInit[Flags=0]") && !wants("cuInit[Flags!=0]"));
+    }
+
+    #[test]
+    fn flags() {
+        let filter = Filter::parse("cxx,lookup,libcudnn*").unwrap();
+        assert!(filter.wants_cxx() && filter.wants_lookups());
+        assert!(!Filter::default().wants_cxx() && !Filter::default().wants_lookups());
+    }
+
+    #[test]
+    fn names_of_libraries_that_are_slips() {
+        assert_eq!(
+            refused("libcurnd"),
+            "unknown library libcurnd in the filter; did you mean libcurand? (libcurnd* takes it as it is)"
+        );
+        for slip in ["libcurnd.so.10", "!libcublsa", "libcurnd:cudaMalloc", "libcudrat", "libncl"] {
+            assert!(refused(slip).contains("; did you mean lib"), "{slip}: {}", refused(slip));
+        }
+        for taken in [
+            "libcurnd*",
+            "libcurand",
+            "libcurand.so.10",
+            "libcublas-0a1b2c3d.so.12",
+            "libnvml",
+            "libcudnn_ops.so.9",
+            "libnpp",
+            "libtorch_cuda",
+            "libmine.so.1",
+            "libgomp.so.1",
+            "lib*",
+            "vectr:cudaMalloc",
+        ] {
+            assert!(Filter::parse_with(taken, KNOWN).is_ok(), "{taken}: {}", refused(taken));
+        }
+        // Each watched library by its own name.
+        for watched in cutap_calls::WATCHED {
+            let name = watched.soname.replace('*', "1");
+            assert!(Filter::parse_with(&name, KNOWN).is_ok(), "{name}: {}", refused(&name));
+        }
+    }
+
+    #[test]
+    fn refusals_name_what_was_meant() {
+        assert_eq!(
+            refused("cudaMaloc"),
+            "unknown function cudaMaloc in the filter; did you mean cudaMalloc? (cudaMaloc* takes it as it is)"
+        );
+        assert!(refused("libary").contains("did you mean library?"), "{}", refused("libary"));
+        assert!(refused("drvier").contains("did you mean driver?"), "{}", refused("drvier"));
+        assert!(refused("malloc").contains("unknown function malloc"));
+        assert!(refused("cublasSgemn").contains("did you mean cublasSgemm"), "{}", refused("cublasSgemn"));
+        assert_eq!(
+            refused("nvlm"),
+            "unknown function or library nvlm in the filter; did you mean nvml? (nvlm* takes it as it is)"
+        );
+        assert!(refused("nvtx").contains("unknown function or library nvtx"), "{}", refused("nvtx"));
+        assert!(refused("driver,,runtime").contains("empty"));
+        assert!(refused(">5parsecs").contains("ns, us, ms or s"));
+        assert!(refused("cu Mem").contains("cu Mem"));
+        assert!(refused("kernel").contains("not traced"));
+    }
+}

@@ -1,0 +1,10 @@
+//! Bytes of files, and what is read from them without knowing what a call is: words, fixed pages, times.
+
+pub mod bytes;
+pub mod clock;
+pub mod exhausted;
+pub mod file;
+pub mod file_cache;
+pub mod pages;
+pub mod spare;
+pub mod store;

@@ -1,0 +1,17 @@
+//! The files of a run, wherever their bytes are: in a run directory, or in a recording that has what its files had.
+
+use super::file::Bytes;
+use std::fmt::Debug;
+use std::io;
+
+/// The files of a run.
+pub trait Store: Debug + Send + Sync {
+    /// The control page.
+    fn control(&self) -> io::Result<Vec<u8>>;
+    /// Names of the process folders, in order.
+    fn processes(&self) -> io::Result<Vec<String>>;
+    /// A file of a process; with `write`, one whose chunks are to be given back.
+    fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>>;
+    /// Names that were there once may be missing, however whole their files look.
+    fn may_lack_names(&self) -> bool;
+}

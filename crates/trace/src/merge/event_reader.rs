@@ -1,0 +1,402 @@
+//! Follows a run, in its folder or in a recording: finds processes and rings as they appear, and hands out the events of all
+//! threads as one stream in time order.
+
+use super::active_sources::ActiveSources;
+use super::delivered::{self, Delivered};
+use super::reader_options::{ReaderOptions, recorded_calls};
+use crate::decode::interpreter::Interpreter;
+use crate::decode::state::ends::{Ends, all_allocations};
+use crate::decode::state::handle_coverage::HandleCoverage;
+use crate::event::{Call, Event};
+use crate::filter::Filter;
+use crate::io::clock::{Clock, monotonic};
+use crate::io::exhausted::forget_short;
+use crate::kernels::ptx_files;
+use crate::pair::shared::Shared;
+use crate::pair::source::{Source, Waiting};
+use crate::run::error::Error;
+use crate::run::run_reader::RunReader;
+use crate::summary::counted::counted;
+use crate::summary::end::{End, Filtered};
+use crate::symbols::functions::Resolver;
+use crate::symbols::process::ProcessSymbols;
+use cutap_wire::diagnostic;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Records that wait in memory, over all rings.
+const IN_MEMORY: usize = 1 << 16;
+/// Records read from a ring at a time when the merge comes to its end.
+const AT_A_TIME: usize = 1024;
+/// Events of one round; the collector has its heartbeat to keep.
+const OF_A_ROUND: usize = 1 << 17;
+/// A thread that left its ring is gone only after this: a dying process leaves all its rings, one
+/// after the other.
+const GONE_NS: u64 = 1_000_000_000;
+
+/// Counters of calls that were not recorded: what they made is not known.
+const MISSING: [usize; 7] = [
+    diagnostic::RECORD_DROPPED,
+    diagnostic::NO_RING,
+    diagnostic::NAME_DROPPED,
+    diagnostic::NESTED_IN_START,
+    diagnostic::CALL_DROPPED,
+    diagnostic::CALL_DROPPED_LOSSY,
+    diagnostic::NOT_WRITTEN,
+];
+
+/// A run that is being read.
+#[derive(Debug)]
+pub struct EventReader {
+    opened: RunReader,
+    options: ReaderOptions,
+    shared: Shared,
+    found: BTreeSet<String>,
+    folders: Vec<ProcessSymbols>,
+    sources: Vec<Source>,
+    /// Those that are looked at: a process that has ended, and was read to its end, costs nothing more.
+    going: ActiveSources,
+    /// What the arguments of each process's calls mean.
+    interpreters: Vec<Interpreter>,
+    /// Events of each process that come from its names.
+    notices: Vec<VecDeque<Waiting>>,
+    horizon: u64,
+    /// Ticks of the last event.
+    handed_out: u64,
+    /// All calls that allocate are recorded.
+    complete: bool,
+    /// Of which calls that end memory all are recorded.
+    ends: Ends,
+    /// Kinds of handles of which all calls are recorded.
+    seen: Arc<HandleCoverage>,
+    /// Calls of which something has become known since the last event that was shown.
+    told: Vec<Arc<Call>>,
+}
+
+/// Whose events these are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Who {
+    Names(usize),
+    Ring(usize),
+}
+
+impl EventReader {
+    /// Opens a run directory, or a recording. It may be empty of processes when it has a control page.
+    pub fn open(run: &Path, options: ReaderOptions) -> Result<EventReader, Error> {
+        let opened = RunReader::new(run)?;
+        // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is shown.
+        let recorded = recorded_calls(opened.rules().map_or_else(|| options.filter.clone(), Filter::of_rules));
+        Ok(EventReader {
+            seen: Arc::new(HandleCoverage::new(options.tables, &recorded)),
+            complete: options.decode && all_allocations(options.tables, &recorded),
+            ends: Ends::recorded(options.tables, &recorded),
+            shared: Shared {
+                clock: Clock::of(opened.ticks_per_second(), options.consume),
+                resolver: Resolver::new(options.tables, options.filter.clone()),
+                next_thread: 0,
+                decode: options.decode,
+                live: options.consume,
+                files: Default::default(),
+            },
+            opened,
+            found: BTreeSet::new(),
+            folders: Vec::new(),
+            sources: Vec::new(),
+            going: ActiveSources::default(),
+            interpreters: Vec::new(),
+            notices: Vec::new(),
+            horizon: 0,
+            handed_out: options.printed,
+            told: Vec::new(),
+            options,
+        })
+    }
+
+    /// Hands out what has happened since, in time order. With `last`, all that is there now; else
+    /// without what is younger than the hold-back. True when a call at once would find more.
+    pub fn poll(&mut self, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
+        let more = self.poll_while(last, &mut |handed| {
+            sink(&handed.open());
+            ControlFlow::Continue(())
+        });
+        delivered::tell(&mut self.told);
+        more
+    }
+
+    /// The same, for a reader who may have seen enough: `Break` ends it, and what it had in hand is not handed out again. Another
+    /// thread may look at the events, one after the other.
+    pub fn poll_while(
+        &mut self,
+        last: bool,
+        sink: &mut dyn FnMut(Delivered) -> ControlFlow<()>,
+    ) -> Result<bool, Error> {
+        let now = monotonic();
+        if last {
+            forget_short();
+        }
+        self.shared.clock.refine();
+        self.going.begin(last, &self.sources, self.folders.len());
+        self.discover(last);
+        for n in &self.going.folders {
+            self.folders[*n].dir.refresh();
+            self.folders[*n].read_names(last);
+        }
+        if self.options.decode && self.opened.is_partial() {
+            self.interpreters.iter_mut().for_each(Interpreter::incomplete);
+        }
+        if self.options.decode && self.opened.filter_changed() {
+            self.interpreters.iter_mut().for_each(Interpreter::filter_changed);
+        }
+        self.open_rings(last);
+        if !last {
+            self.close_left(now);
+        }
+        let limit = if last { u64::MAX } else { now.saturating_sub(self.options.hold_back_ns) };
+        let more = self.merge(now, limit, if last { usize::MAX } else { OF_A_ROUND }, sink);
+        if !last {
+            self.going.end(&self.folders, &self.sources, &self.notices);
+        }
+        self.horizon = self.horizon.max(if last { now } else { limit });
+        Ok(more)
+    }
+
+    /// CLOCK_MONOTONIC time up to which all events have been handed out: what `Output::tick` wants.
+    pub fn horizon(&self) -> u64 {
+        self.horizon
+    }
+
+    /// The same in ticks, for a collector that goes on when this one is killed: each makes nanoseconds of
+    /// them a little differently.
+    pub fn printed(&self) -> u64 {
+        self.handed_out
+    }
+
+    /// Gives chunks back whose events have all been handed out. In consume mode; to be called when they
+    /// are printed, so that a collector that is killed loses nothing. With `whole`,
+    /// those in which an open call began are kept for a while.
+    pub fn give_back(&mut self, whole: bool) {
+        self.going.sources.iter().for_each(|n| self.sources[*n].give_back(whole));
+    }
+
+    /// Most chunks of a ring that were read and not given back.
+    pub fn held(&self) -> usize {
+        self.going.sources.iter().map(|n| self.sources[*n].held()).max().unwrap_or(0)
+    }
+
+    /// What was opened.
+    pub fn opened(&self) -> &RunReader {
+        &self.opened
+    }
+
+    /// What is known at the end. To be called after the last `poll`.
+    pub fn end(&mut self) -> End {
+        let mut end = End::of(&self.opened);
+        delivered::tell(&mut self.told);
+        let now = self.sources.iter().map(|s| s.events.last()).max().unwrap_or(0);
+        for folder in &mut self.folders {
+            end.folder(folder);
+        }
+        for source in &mut self.sources {
+            let unfinished = source.events.unfinished(&self.shared.resolver.filter, now);
+            unfinished.iter().for_each(|exit| self.interpreters[source.folder].left_open(exit));
+            end.unfinished.extend(unfinished);
+            end.ring(&mut source.ring, &self.folders[source.folder].dir.process, &self.opened);
+        }
+        end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
+        end.absent = self.shared.files.absent();
+        end.recorded(&self.opened);
+        end.settle(&self.opened);
+        end.filtered = self.filtered(now);
+        end.launches_of_shown();
+        end.counted = counted(&mut self.folders, &mut self.shared.resolver);
+        if let Some(filtered) = &mut end.filtered {
+            filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
+        }
+        end
+    }
+
+    fn filtered(&self, now: u64) -> Option<Filtered> {
+        let filter = &self.shared.resolver.filter;
+        let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
+        // Calls that only their end can show were counted there, and these have had none.
+        let open = self.sources.iter().map(|s| s.events.undecided(filter, now));
+        let (unfinished, undecided) = open.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let shown = sum(|s| s.events.shown) + unfinished;
+        let filtered_out = sum(|s| s.events.filtered_out) + undecided;
+        Filtered::new(filter, (shown, filtered_out), &self.folders)
+    }
+
+    /// Finds processes that are new; those found together count in the order of their start.
+    fn discover(&mut self, last: bool) {
+        if !last && !self.going.listing.is_due() {
+            return;
+        }
+        // A folder that was there and is gone is the end of the run, not an error of ours.
+        let names = self.going.listing.time(|| self.opened.store.processes()).unwrap_or_default();
+        let new = names.into_iter().filter(|n| !self.found.contains(n));
+        let opened = new.filter_map(|n| ProcessSymbols::open(&self.opened.store, &n, &mut self.shared.clock));
+        let mut opened: Vec<_> = opened.collect();
+        opened.sort_by_key(|folder| folder.dir.process.start_ns);
+        for mut folder in opened {
+            folder.dir.number(self.folders.len() as u32);
+            let (process, ticks) = (folder.dir.process.clone(), folder.dir.page.start_ticks);
+            self.found.insert(process.folder.to_string());
+            self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process), true, ticks)]));
+            let mut interpreter = Interpreter::new(self.complete, self.ends, self.seen.clone());
+            // What a forked child has from its parent was made there.
+            if folder.dir.process.forked {
+                interpreter.incomplete();
+            }
+            self.interpreters.push(interpreter);
+            self.going.folders.push(self.folders.len());
+            self.folders.push(folder);
+        }
+    }
+
+    fn open_rings(&mut self, last: bool) {
+        for n in &self.going.folders {
+            for ring in self.folders[*n].dir.new_rings(self.options.consume, &mut self.shared.clock) {
+                self.going.sources.push(self.sources.len());
+                self.sources.push(Source::new(*n, ring));
+            }
+        }
+        if last {
+            for source in &mut self.sources {
+                source.ring.end_here();
+            }
+        }
+    }
+
+    /// Closes the calls of threads that ended in them while their process lives on.
+    fn close_left(&mut self, now: u64) {
+        let mut alive = vec![false; self.folders.len()];
+        for n in &self.going.sources {
+            let source = &mut self.sources[*n];
+            let abandoned = source.ring.abandoned();
+            source.abandoned_since = abandoned.then(|| source.abandoned_since.unwrap_or(now));
+            alive[source.folder] |= !abandoned;
+        }
+        // What is open here may have ended in what was not read yet: a thread can be far ahead of its reader.
+        let open = |s: &Source| alive[s.folder] && s.read_out && s.events.has_open();
+        for n in &self.going.sources {
+            let source = &mut self.sources[*n];
+            if open(source) && source.abandoned_since.is_some_and(|since| now.saturating_sub(since) > GONE_NS) {
+                source.events.close(&self.shared.resolver.filter);
+            }
+        }
+    }
+
+    /// Hands out events up to `limit`, the earliest first. True when it stopped for their number.
+    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(Delivered) -> ControlFlow<()>) -> bool {
+        let each = (IN_MEMORY / self.going.sources.len().max(1)).max(AT_A_TIME);
+        for n in 0..self.going.sources.len() {
+            self.fill(self.going.sources[n], now, each);
+        }
+        let mut heads = BinaryHeap::new();
+        let (folders, sources) = (self.going.folders.iter(), self.going.sources.iter());
+        let all = folders.map(|n| Who::Names(*n)).chain(sources.map(|n| Who::Ring(*n)));
+        heads.extend(all.filter_map(|who| Some(Reverse((self.head(who)?, who)))));
+        let mut count = 0;
+        while let Some(Reverse((ns, who))) = heads.pop() {
+            if ns > limit {
+                break;
+            }
+            // As long as nobody else comes first, no order has to be kept.
+            let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
+            while let Some((event, shown, told)) = self.next(who, next) {
+                self.told.extend(told);
+                if shown && sink(Delivered::new(event, &mut self.told)).is_break() {
+                    return false;
+                }
+                count += 1;
+            }
+            if let Who::Ring(n) = who
+                && self.queue(who).is_empty()
+            {
+                self.fill(n, now, AT_A_TIME);
+                let names = Who::Names(self.sources[n].folder);
+                // Reading on may have brought names; a process's notices are in the heap at most twice.
+                heads.extend(self.head(names).map(|ns| Reverse((ns, names))));
+            }
+            heads.extend(self.head(who).map(|ns| Reverse((ns, who))));
+            if count >= most {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn fill(&mut self, n: usize, now: u64, most: usize) {
+        let source = &mut self.sources[n];
+        let folder = &mut self.folders[source.folder];
+        let have = source.events.queue.len();
+        source.read_out = false;
+        if have < most {
+            source.fill(folder, &mut self.shared, now, most - have);
+            let dropped = MISSING.iter().any(|n| folder.dir.page.counters.get(*n).is_some_and(|c| *c > 0));
+            if dropped || source.ring.consumed + source.ring.missed + source.ring.corrupt > 0 {
+                self.interpreters[source.folder].incomplete();
+            }
+        }
+        self.take_notices(self.sources[n].folder);
+    }
+
+    /// Takes over the events that reading names brought.
+    fn take_notices(&mut self, n: usize) {
+        let folder = &mut self.folders[n];
+        for (ticks, event) in std::mem::take(&mut folder.names.happened) {
+            let ns = folder.dir.ns(&self.shared.clock, ticks);
+            let event = match event {
+                Event::Instance(instance, _) => Event::Instance(instance, ns),
+                Event::Module(mut module) => {
+                    module.ns = ns;
+                    Event::Module(module)
+                }
+                other => other,
+            };
+            self.notices[n].push_back((ns, event, true, ticks));
+        }
+    }
+
+    /// The next event up to `limit`, with its arguments understood.
+    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Arc<Call>>)> {
+        let queue = self.queue(who);
+        queue.front().filter(|(ns, ..)| *ns <= limit)?;
+        let (_, mut event, shown, ticks) = queue.pop_front()?;
+        let shown = shown && ticks > self.options.printed;
+        self.handed_out = self.handed_out.max(ticks);
+        let mut told = Vec::new();
+        if let Who::Ring(n) = who
+            && self.options.decode
+        {
+            let folder = self.sources[n].folder;
+            let names = &mut self.folders[folder].names;
+            let runtime = names.has_runtime();
+            self.interpreters[folder].event(&mut event, shown, &names.kernels, runtime, names.toolkit);
+            told = std::mem::take(&mut self.interpreters[folder].told);
+            // Files of a program that ended long ago may be others by now.
+            if self.options.consume {
+                ptx_files::look(&event, &mut names.kernels);
+            }
+        }
+        Some((event, shown, told))
+    }
+
+    fn queue(&mut self, who: Who) -> &mut VecDeque<Waiting> {
+        match who {
+            Who::Names(n) => &mut self.notices[n],
+            Who::Ring(n) => &mut self.sources[n].events.queue,
+        }
+    }
+
+    fn head(&self, who: Who) -> Option<u64> {
+        let queue = match who {
+            Who::Names(n) => &self.notices[n],
+            Who::Ring(n) => &self.sources[n].events.queue,
+        };
+        queue.front().map(|(ns, ..)| *ns)
+    }
+}

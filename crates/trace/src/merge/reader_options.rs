@@ -1,0 +1,43 @@
+//! What a reader asks for when it follows a run.
+
+use crate::decode::state::recorded_calls::RecordedCalls;
+use crate::filter::Filter;
+use cutap_calls::known::Tables;
+
+/// How a run is to be followed.
+#[derive(Debug, Clone)]
+pub struct ReaderOptions {
+    /// Give chunks that were read back to their writers. Only the collector of a run does.
+    pub consume: bool,
+    /// Ticks up to which a collector that was killed has printed all: not shown again.
+    pub printed: u64,
+    /// What is wanted.
+    pub filter: Filter,
+    /// Events younger than this wait for the next round, so that those of slower threads can go first.
+    pub hold_back_ns: u64,
+    /// Arguments are to be understood. Without, only names, times and results are.
+    pub decode: bool,
+    /// What is known of functions.
+    pub tables: &'static Tables,
+}
+
+impl Default for ReaderOptions {
+    fn default() -> ReaderOptions {
+        ReaderOptions {
+            consume: false,
+            printed: 0,
+            filter: Filter::default(),
+            hold_back_ns: 10_000_000,
+            decode: true,
+            tables: &cutap_calls::generated::known::TABLES,
+        }
+    }
+}
+
+/// The calls that a filter lets through.
+pub fn recorded_calls(filter: Filter) -> RecordedCalls {
+    if filter.rules().is_empty() {
+        return RecordedCalls::all();
+    }
+    RecordedCalls::some(move |layer, library, name| filter.records(layer, library, name))
+}

@@ -1,0 +1,8 @@
+//! Which exit record belongs to which enter record: the calls of one ring, in its order.
+
+pub mod call_builder;
+pub mod call_stack;
+pub mod filter_eval;
+pub mod host_stacks;
+pub mod shared;
+pub mod source;

@@ -1,0 +1,118 @@
+//! Which chunks of a ring on disk are damaged as their heads tell: the one rule for all who read a run directory or take it into a file.
+//! What is being written, opened anew or given back just now must never look damaged, so what changes is looked at twice.
+
+use super::reader::Ring;
+use crate::io::bytes::read_at;
+use crate::io::pages::ChunkPage;
+use cutap_wire::ring::{CHUNK_HEADER, FREE};
+
+/// Numbers of chunks that are in a ring at the same time lie closer together than this, however long one of them was needed.
+const WINDOW: u64 = 1 << 20;
+/// So many chunks that are not there are a number in a damaged page, and told as one.
+const MOST_ABSENT: u64 = 1 << 16;
+
+/// Who takes chunks of a ring again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reuse {
+    /// Nobody: all that were written are there, the first one too.
+    Never,
+    /// Their writer, when a reader has given them back, in their order; or nobody knows.
+    Read,
+    /// Their writer, whenever it likes (a flight recorder).
+    Any,
+}
+
+/// What the heads tell.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Heads {
+    /// Chunks that are damaged, or not there.
+    pub damaged: u64,
+    /// Numbers that are missing with them.
+    pub numbers: u64,
+}
+
+/// Puts chunks in the order of their numbers, without those whose numbers no writer can have reached; how many those are.
+pub fn in_order(found: &mut Vec<(ChunkPage, u32)>) -> usize {
+    found.sort_unstable_by_key(|(page, n)| (page.sequence, *n));
+    let near = |first: usize| {
+        let from = found.get(first).map_or(0, |f| f.0.sequence);
+        found.partition_point(|f| f.0.sequence.saturating_sub(from) < WINDOW)
+    };
+    // The longest stretch of numbers that lie close together; of two the first.
+    let best = (0..found.len()).map(|n| (near(n) - n, std::cmp::Reverse(n))).max();
+    let (kept, std::cmp::Reverse(from)) = best.unwrap_or((0, std::cmp::Reverse(0)));
+    let before = found.len();
+    found.truncate(from + kept);
+    found.drain(..from);
+    // Of two with one number only one can have it; nothing tells which.
+    found.dedup_by_key(|(page, _)| page.sequence);
+    before - found.len()
+}
+
+impl Ring {
+    /// Looks at all of them. Of a recording its blocks tell.
+    pub(crate) fn heads_damaged(&mut self, reuse: Reuse) -> Heads {
+        // What cannot be read for want of a descriptor may well be whole.
+        if self.file.still() || self.file.ready().is_err() {
+            return Heads::default();
+        }
+        let there = self.places();
+        let absent = u64::from(self.page.map_or(0, |p| p.chunks).saturating_sub(there));
+        let absent = if absent > MOST_ABSENT { 1 } else { absent };
+        let bad = (0..there).filter(|n| self.is_bad(*n, reuse)).count();
+        let mut held: Vec<_> = (0..there).filter_map(|n| self.held(n)).collect();
+        let far = in_order(&mut held);
+        let numbers = if reuse == Reuse::Any { 0 } else { self.missing(&held, reuse) };
+        let holes = numbers.min((there as usize).saturating_sub(held.len()) as u64);
+        Heads { damaged: holes.max((bad + far) as u64) + absent, numbers }
+    }
+
+    /// Numbers between the chunks that are held, and before the first where none is given back.
+    fn missing(&mut self, held: &[(ChunkPage, u32)], reuse: Reuse) -> u64 {
+        let (Some((first, place)), Some((last, _))) = (held.first(), held.last()) else { return 0 };
+        let from = if reuse == Reuse::Never { 1 } else { first.sequence };
+        let all = last.sequence.saturating_sub(from).saturating_add(1);
+        if all <= held.len() as u64 {
+            return 0;
+        }
+        // One may have been opened behind the look at its place.
+        let again = (0..self.places()).filter_map(|n| self.held(n)).map(|(page, _)| page.sequence);
+        let seen: std::collections::BTreeSet<u64> = held.iter().map(|(page, _)| page.sequence).chain(again).collect();
+        let missing = all.saturating_sub(seen.range(from..=last.sequence).count() as u64);
+        // They are given back in order: as long as the first one is there, so are all others.
+        let still = self.held(*place).is_some_and(|(page, _)| page.sequence == first.sequence);
+        if still { missing } else { 0 }
+    }
+
+    /// There is no head where one must be, or one that no writer wrote.
+    fn is_bad(&self, n: u32, reuse: Reuse) -> bool {
+        let (mut head, mut again) = ([0; CHUNK_HEADER], [0; CHUNK_HEADER]);
+        if self.exact(&mut head, self.place(n)).is_none() {
+            return true;
+        }
+        let written = |ring: &Ring| ring.has_records(n);
+        let page = ChunkPage::parse(&head);
+        let size = self.page.map_or(0, |p| p.chunk_bytes);
+        let bad = if head.iter().all(|b| *b == 0) {
+            written(self)
+        } else if page.is_being_opened() {
+            // A new one has no records yet.
+            reuse == Reuse::Never && written(self)
+        } else if page.state == FREE && page.makes_sense(size) {
+            reuse == Reuse::Never
+        } else {
+            !page.makes_sense(size)
+        };
+        // One that was opened a moment ago has its head by now.
+        bad && self.exact(&mut again, self.place(n)).is_some() && again == head
+    }
+
+    /// Anything stands behind the head.
+    fn has_records(&self, n: u32) -> bool {
+        let size = self.page.map_or(0, |p| p.chunk_bytes as usize);
+        let mut bytes = Vec::new();
+        let from = self.place(n) + CHUNK_HEADER as u64;
+        let read = read_at(&*self.file, from, size.saturating_sub(CHUNK_HEADER), &mut bytes);
+        read.is_ok() && bytes.iter().any(|b| *b != 0)
+    }
+}

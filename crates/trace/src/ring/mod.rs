@@ -1,0 +1,7 @@
+//! One ring: its chunks and records in order, and which of them are damaged or missing. A record is not interpreted here.
+
+pub mod chunk_list;
+pub mod damage;
+pub mod file;
+pub mod reader;
+pub mod tail;

@@ -1,0 +1,363 @@
+//! One ring file, chunk after chunk, record after record. Plain reads: the page cache is coherent
+//! with the writer's mapping. A chunk that was read whole is given back, and that only in consume mode.
+//! One read is no picture of one moment, for a processor may copy what comes later first: what says
+//! that something is finished is always taken from a read before the one that it is taken from.
+
+use crate::io::bytes::{read_at, u64_at};
+use crate::io::exhausted::is_short;
+use crate::io::file::Bytes;
+use crate::io::pages::{ChunkPage, RING_PAGE, RingPage};
+use cutap_wire::record::{COMMITTED, Cursor, Record, Step};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, chunk_offset};
+use std::collections::VecDeque;
+use std::mem::offset_of;
+
+/// Bytes read at a time.
+const PIECE: usize = 64 * 1024;
+/// A record that stays unfinished for so long, with others behind it, is not waited for any longer.
+pub(super) const STUCK_NS: u64 = 1_000_000_000;
+
+/// What stands in a ring.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// A chunk begins, with records of its thread.
+    Chunk(ChunkPage),
+    /// A record.
+    Record(Record<'a>),
+    /// The file was read again: what follows is newer than what was known so far.
+    Reread,
+}
+
+/// Where reading stands in the current chunk.
+#[derive(Debug)]
+pub(super) struct Current {
+    pub(super) place: u32,
+    pub(super) page: ChunkPage,
+    pub(super) cursor: Cursor,
+    /// Something in it made no sense, which is counted.
+    pub(super) damaged: bool,
+}
+
+/// One ring file.
+#[derive(Debug)]
+pub struct Ring {
+    pub(super) file: Box<dyn Bytes>,
+    pub consume: bool,
+    pub(super) page: Option<RingPage>,
+    pub(super) current: Option<Current>,
+    /// Sequence number of the last chunk that was opened.
+    pub(super) sequence: u64,
+    /// Chunks found beyond the current one: sequence and place.
+    pub(super) ahead: VecDeque<(u64, u32)>,
+    /// Where nothing changes: the place at which the next one is looked for.
+    pub(super) next: u32,
+    /// Places of chunks that were read whole and not given back.
+    pub(super) done: Vec<u32>,
+    /// Bytes of the current chunk, the first of them at `start` of the chunk.
+    pub(super) buffer: Vec<u8>,
+    /// The same bytes, read before.
+    pub(super) before: Vec<u8>,
+    pub(super) start: usize,
+    /// Where reading ends although the writer goes on: sequence and reserved bytes.
+    pub(super) end: Option<(u64, u32)>,
+    pub(super) stuck_since: Option<u64>,
+    /// Step over what is not committed, up to the next record.
+    pub(super) skip: bool,
+    /// Records of this chunk that were cut off, unless it turns out to be damaged: then they are none.
+    pub(super) cut_here: u64,
+    /// Nobody writes to it, as far as is known: what makes no sense stays so.
+    pub quiet: bool,
+    /// It could be opened the last time.
+    pub ready: bool,
+    /// Chunks before the first one that was found: another reader had given them back.
+    pub consumed: u64,
+    /// Calls in them.
+    pub calls_taken: u64,
+    /// Chunks that were not there any more when their turn came: written over, or given back by another reader.
+    pub missed: u64,
+    /// Chunks that make no sense from some byte on, or whose bytes are not there.
+    pub corrupt: u64,
+    /// Records of chunks before this one that were never finished.
+    pub(super) cut: u64,
+}
+
+impl Ring {
+    pub fn new(file: Box<dyn Bytes>, consume: bool) -> Ring {
+        Ring {
+            file,
+            consume,
+            page: None,
+            current: None,
+            sequence: 0,
+            ahead: VecDeque::new(),
+            next: 0,
+            done: Vec::new(),
+            buffer: Vec::new(),
+            before: Vec::new(),
+            start: 0,
+            end: None,
+            stuck_since: None,
+            skip: false,
+            cut_here: 0,
+            quiet: false,
+            ready: true,
+            consumed: 0,
+            calls_taken: 0,
+            missed: 0,
+            corrupt: 0,
+            cut: 0,
+        }
+    }
+
+    /// True when no live thread owns the ring, as far as its first page tells.
+    pub fn abandoned(&mut self) -> bool {
+        match self.file.ready() {
+            Err(e) if is_short(&e) => false,
+            _ => self.refresh().is_none_or(|p| p.abandoned),
+        }
+    }
+
+    /// Records that were never finished.
+    pub fn cut(&self) -> u64 {
+        self.cut + self.cut_here
+    }
+
+    /// Calls of its threads that only happened because we watch.
+    pub fn footprint(&mut self) -> u64 {
+        self.refresh().map_or(0, |p| p.footprint)
+    }
+
+    /// Nothing is expected of it: its file is closed until it is read again.
+    pub fn let_go(&self) {
+        self.file.let_go();
+    }
+
+    /// Hands out the heads of all chunks that hold something.
+    pub fn heads(&mut self, mut sink: impl FnMut(&ChunkPage)) {
+        for n in 0..self.places() {
+            self.held(n).iter().for_each(|(page, _)| sink(page));
+        }
+    }
+
+    /// Sets the end of reading to what is there now, for a ring whose writer goes on.
+    pub fn end_here(&mut self) {
+        if self.file.still() {
+            return;
+        }
+        let last = self.chunks().into_iter().max_by_key(|(page, _)| page.sequence);
+        self.end = last.map(|(page, _)| (page.sequence, page.reserved));
+    }
+
+    /// Hands out up to `most` items. `now` is CLOCK_MONOTONIC. False when there is nothing more for now. Where `sink` says of a record
+    /// that no writer can have written it (false), the rest of its chunk is damaged.
+    pub fn read(&mut self, now: u64, most: usize, sink: &mut impl FnMut(Item<'_>) -> bool) -> bool {
+        // What cannot be read for want of a descriptor would look as if it were gone.
+        self.ready = self.file.ready().is_ok();
+        if !self.ready {
+            return false;
+        }
+        let mut count = 0;
+        while count < most {
+            if self.current.is_none() {
+                let Some(page) = self.open_next() else { return false };
+                sink(Item::Chunk(page));
+                count += 1;
+            }
+            let decoded = self.decode(most - count, sink);
+            count += decoded;
+            if decoded == 0 {
+                if !self.go_on(now) {
+                    return false;
+                }
+                sink(Item::Reread);
+            }
+        }
+        true
+    }
+
+    /// Hands out records that are already in the buffer.
+    fn decode(&mut self, most: usize, sink: &mut impl FnMut(Item<'_>) -> bool) -> usize {
+        let Some(current) = &mut self.current else { return 0 };
+        let Some(offset) = current.cursor.offset.checked_sub(self.start) else { return 0 };
+        let mut cursor = Cursor { offset, ..current.cursor };
+        let (mut count, mut refused) = (0, false);
+        while count < most {
+            // One that is not there yet must be read again from where it begins.
+            let before = cursor;
+            let Step::Record(record) = cursor.step(&self.buffer, self.buffer.len(), self.skip) else {
+                cursor = before;
+                break;
+            };
+            count += 1;
+            if !sink(Item::Record(record)) {
+                refused = true;
+                break;
+            }
+            self.skip = false;
+        }
+        current.cursor = Cursor { offset: cursor.offset + self.start, ..cursor };
+        if refused {
+            let page = current.page;
+            self.damaged(&page);
+        }
+        count
+    }
+
+    /// What stands at the cursor, and the cursor behind it.
+    pub(super) fn peek(&self) -> Option<(Step<'_>, Cursor)> {
+        let at = self.current.as_ref()?.cursor;
+        let mut cursor = Cursor { offset: at.offset.checked_sub(self.start)?, ..at };
+        let step = cursor.step(&self.buffer, self.buffer.len(), self.skip);
+        Some((step, Cursor { offset: cursor.offset + self.start, ..cursor }))
+    }
+
+    /// Chunks that were read whole since the last time; in consume mode they are to be given back.
+    pub fn done(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.done.drain(..)
+    }
+
+    /// Gives a chunk back to its writer.
+    pub fn give_back(&mut self, n: u32) {
+        let state = self.place(n) + offset_of!(ChunkHeader, state) as u64;
+        // A chunk that cannot be given back costs disk space, and nothing else.
+        let _ = self.file.write_at(&FREE.to_le_bytes(), state);
+    }
+
+    pub(super) fn set(&mut self, cursor: Cursor) {
+        if let Some(current) = &mut self.current {
+            current.cursor = cursor;
+        }
+    }
+
+    /// Reads the chunk's head again, and what follows the cursor. `None` when it is another chunk now.
+    pub(super) fn fill(&mut self) -> Option<ChunkPage> {
+        let (place, sequence, offset) = self.current.as_ref().map(|c| (c.place, c.page.sequence, c.cursor.offset))?;
+        let page = self.head(place).filter(|p| p.sequence == sequence)?;
+        let wanted = self.reserved(&page).saturating_sub(offset).min(PIECE);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        // What cannot be read is not there: the reader meets a damaged record.
+        let from = self.place(place) + offset as u64;
+        let _ = read_at(&*self.file, from, wanted, &mut buffer);
+        if !self.file.still() {
+            std::mem::swap(&mut self.before, &mut buffer);
+            let _ = read_at(&*self.file, from, self.before.len(), &mut buffer);
+            settle(&self.before, &mut buffer);
+        }
+        (self.buffer, self.start) = (buffer, offset);
+        // While it was read, another reader may have given it back and the writer taken it again.
+        if !self.consume && wanted > 0 && self.head(place).is_none_or(|p| p.sequence != sequence) {
+            return None;
+        }
+        if let Some(current) = &mut self.current {
+            current.page = page;
+        }
+        Some(page)
+    }
+
+    /// Bytes of a chunk that may be read.
+    pub(super) fn reserved(&self, page: &ChunkPage) -> usize {
+        let limit = self.end.filter(|(sequence, _)| *sequence == page.sequence).map_or(u32::MAX, |(_, bytes)| bytes);
+        let chunk = self.page.map_or(0, |p| p.chunk_bytes);
+        (page.reserved.min(limit).min(chunk) as usize & !7).max(CHUNK_HEADER)
+    }
+
+    /// Opens the chunk that follows.
+    fn open_next(&mut self) -> Option<ChunkPage> {
+        if self.ahead.is_empty() {
+            self.look_ahead();
+        }
+        while let Some((sequence, place)) = self.ahead.pop_front() {
+            if self.end.is_some_and(|(end, _)| sequence > end) {
+                return None;
+            }
+            let page = self.head(place).filter(|p| p.sequence == sequence && p.state != FREE);
+            // More than this cannot have been written; the number is damaged.
+            let between = sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
+            let first = std::mem::replace(&mut self.sequence, sequence) == 0;
+            *(if first { &mut self.consumed } else { &mut self.missed }) += between;
+            let Some(page) = page else {
+                self.missed += 1;
+                continue;
+            };
+            if first && between > 0 {
+                self.calls_taken = page.first_call.into();
+            }
+            let cursor = Cursor::new(page.base_ticks, page.first_call);
+            self.current = Some(Current { place, page, cursor, damaged: false });
+            self.cut += std::mem::take(&mut self.cut_here);
+            (self.start, self.skip, self.stuck_since) = (CHUNK_HEADER, false, None);
+            self.buffer.clear();
+            return Some(page);
+        }
+        None
+    }
+
+    pub(super) fn place(&self, n: u32) -> u64 {
+        chunk_offset(n, self.page.map_or(0, |p| p.chunk_bytes)) as u64
+    }
+
+    /// Fills the buffer, or there is not so much.
+    pub(super) fn exact(&self, buffer: &mut [u8], at: u64) -> Option<()> {
+        let mut bytes = Vec::new();
+        read_at(&*self.file, at, buffer.len(), &mut bytes).ok()?;
+        (bytes.len() == buffer.len()).then(|| buffer.copy_from_slice(&bytes))
+    }
+
+    pub(super) fn refresh(&mut self) -> Option<RingPage> {
+        let mut bytes = [0; RING_PAGE];
+        self.exact(&mut bytes, 0)?;
+        let page = RingPage::parse(&bytes)?;
+        // The size of its chunks never changes; a page that says so is damaged.
+        let same = self.page.is_none_or(|p| p.chunk_bytes == page.chunk_bytes);
+        self.page = if same { Some(page) } else { self.page };
+        self.page
+    }
+}
+
+/// Takes back what was not committed yet in the read before, so that its words are not trusted, and
+/// leaves out what follows a record whose length was not there.
+fn settle(before: &[u8], buffer: &mut Vec<u8>) {
+    let mut at = 0;
+    while at + 8 <= before.len().min(buffer.len()) {
+        let first = u64_at(before, at);
+        let words = (first >> 5 & 0xff) as usize;
+        if first & COMMITTED == 0 || words == 0 {
+            buffer[at..at + 8].copy_from_slice(&first.to_le_bytes());
+        }
+        at += words.max(1) * 8;
+        if words == 0 {
+            break;
+        }
+    }
+    buffer.truncate(at.min(before.len()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_wire::record::{first_word, kind};
+
+    #[test]
+    fn what_was_committed_between_two_reads_waits() {
+        let record = |ticks: u32| [first_word(kind::THREAD, 2, 0, ticks), u64::from(ticks)];
+        let bytes = |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+        let ([a, one], [b, two], [c, three]) = (record(1), record(2), record(3));
+        let done = |first: u64| first | COMMITTED;
+        // The second is finished only in the later read; of the third the length was not there.
+        let before = bytes(&[done(a), one, b, 0, 0, 0]);
+        let mut buffer = bytes(&[done(a), one, done(b), two, done(c), three]);
+        settle(&before, &mut buffer);
+        assert_eq!(buffer, bytes(&[done(a), one, b, two, 0]));
+        // A read that came out shorter, and one that ends within a record.
+        for len in [0, 4, 8, 12, 16, 40] {
+            let mut buffer = bytes(&[done(a), one, done(b), two, done(c), three]);
+            buffer.truncate(len);
+            settle(&before, &mut buffer);
+            assert!(buffer.len() <= len);
+        }
+        let whole = bytes(&[done(a), one, done(b)]);
+        let mut buffer = whole.clone();
+        settle(&whole, &mut buffer);
+        assert_eq!(buffer, whole);
+    }
+}

@@ -1,0 +1,108 @@
+//! What to do where no record follows: it is not finished, will never be, makes no sense, or the chunk ends here. While somebody may
+//! write, nothing is passed over that may still be written.
+
+use super::reader::{Ring, STUCK_NS};
+use crate::io::pages::ChunkPage;
+use cutap_wire::record::{Cursor, MAX_WORDS, Step};
+use cutap_wire::ring::FULL;
+
+impl Ring {
+    /// The buffer has no more records: reads on, steps over what will never be finished, or goes to the
+    /// next chunk. False when there is nothing more for now.
+    pub(super) fn go_on(&mut self, now: u64) -> bool {
+        let Some(at) = self.current.as_ref().map(|c| c.cursor.offset) else { return true };
+        let Some(page) = self.fill() else {
+            // The writer took the chunk again before it was read whole.
+            self.missed += 1;
+            self.current = None;
+            return true;
+        };
+        let (damaged, cursor) = match self.peek() {
+            Some((Step::Record(_), _)) => {
+                self.stuck_since = None;
+                return true;
+            }
+            Some((step, cursor)) => (step == Step::Damaged, cursor),
+            None => return false,
+        };
+        let reserved = self.reserved(&page);
+        if cursor.offset >= reserved {
+            self.set(cursor);
+            return self.at_end(&page);
+        }
+        if cursor.offset > at {
+            // Stepped over records that are nobody's, up to the end of what was read.
+            self.set(cursor);
+            return true;
+        }
+        if damaged {
+            self.damaged(&page);
+            return true;
+        }
+        self.unfinished(&page, now)
+    }
+
+    /// A record is being written, or its writer will never come back to it.
+    fn unfinished(&mut self, page: &ChunkPage, now: u64) -> bool {
+        let dead = self.file.still() || self.refresh().is_none_or(|p| p.abandoned);
+        let since = *self.stuck_since.get_or_insert(now);
+        self.skip = true;
+        // A record at the end of what was read may only look too long.
+        let read = self.start + self.buffer.len();
+        let surely = |at: Cursor| at.offset + MAX_WORDS as usize * 8 <= read || read >= self.reserved(page);
+        let (others_behind, damaged_behind) = match self.peek() {
+            Some((Step::Record(_), _)) => (true, false),
+            Some((step, at)) => (false, step == Step::Damaged && surely(at)),
+            None => (false, false),
+        };
+        self.skip = dead || (others_behind && now.saturating_sub(since) > STUCK_NS);
+        if self.skip {
+            // Of a block that is damaged nothing was read: it is lost, and no thread was stopped there.
+            self.cut_here += u64::from(!self.buffer.is_empty());
+            self.stuck_since = None;
+            let at = self.current.as_ref().map(|c| c.cursor);
+            if let (Some(at), Some((Step::Pending, behind))) = (at, self.peek())
+                && at.offset == behind.offset
+            {
+                // Its bytes cannot be read, and never will be.
+                self.damaged(page);
+                return true;
+            }
+        } else if self.quiet && (damaged_behind || self.buffer.is_empty()) {
+            // The thread's mutex does not say that it has ended, but its process has.
+            self.damaged(page);
+            return true;
+        }
+        self.skip
+    }
+
+    /// All of the chunk was read: goes to the next one if its writer has left it.
+    fn at_end(&mut self, page: &ChunkPage) -> bool {
+        // The head counts the calls up to where it says that the chunk ends.
+        let counted = self.current.as_ref().is_none_or(|c| c.cursor.calls == page.calls);
+        if !counted && self.reserved(page) == page.reserved as usize {
+            self.damaged(page);
+        }
+        if self.end.is_some_and(|(sequence, _)| sequence <= page.sequence) {
+            return false;
+        }
+        if page.state != FULL {
+            return false;
+        }
+        if let Some(current) = self.current.take().filter(|_| self.consume) {
+            self.done.push(current.place);
+        }
+        self.skip = false;
+        true
+    }
+
+    /// Nothing is read of the rest of the chunk: it makes no sense, or is not there.
+    pub(super) fn damaged(&mut self, page: &ChunkPage) {
+        let reserved = self.reserved(page);
+        (self.skip, self.cut_here, self.stuck_since) = (false, 0, None);
+        if let Some(current) = &mut self.current {
+            self.corrupt += u64::from(!std::mem::replace(&mut current.damaged, true));
+            current.cursor = Cursor { offset: reserved, calls: page.calls, ..current.cursor };
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The files of a run directory on disk.
+
+use crate::io::exhausted;
+use crate::io::file::{Bytes, read_file};
+use crate::io::file_cache::CachedFile;
+use crate::io::store::Store;
+use crate::ring::file::RingFile;
+use std::io;
+use std::path::PathBuf;
+
+/// A run directory.
+#[derive(Debug)]
+pub struct Disk(pub PathBuf);
+
+impl Store for Disk {
+    fn control(&self) -> io::Result<Vec<u8>> {
+        read_file(&self.0.join(cutap_wire::control::FILE), cutap_wire::PAGE)
+    }
+
+    fn processes(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for name in exhausted::list(&self.0)? {
+            let digits = name.strip_prefix('p').and_then(|n| n.split_once('-'));
+            let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+            if digits.is_some_and(|(pid, n)| number(pid) && number(n)) {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>> {
+        let folder = self.0.join(process);
+        Ok(match RingFile::number(file) {
+            Some(ring) => Box::new(RingFile::open(&folder, ring, write)?),
+            None => Box::new(CachedFile::open(&folder.join(file), write)?),
+        })
+    }
+
+    fn may_lack_names(&self) -> bool {
+        false
+    }
+}

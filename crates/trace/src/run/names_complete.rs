@@ -1,0 +1,54 @@
+//! Whether the names of a process are all there, so that a slot without one can only be damage. Where that is not sure they are not:
+//! calls whose names are lost must still be shown.
+
+use crate::io::bytes::{read_at, u64_at};
+use crate::io::pages::ProcPage;
+use crate::io::store::Store;
+use cutap_wire::diagnostic::NAME_DROPPED;
+use cutap_wire::names::{self, CELL, Cell, GROW, MAX_BYTES, Name, cell, kind};
+
+/// Whether they are.
+pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
+    if store.may_lack_names() || page.counters.get(NAME_DROPPED).is_none_or(|dropped| *dropped > 0) {
+        return false;
+    }
+    let Ok(file) = store.open(process, names::FILE, false) else { return false };
+    let Ok(length) = file.length() else { return false };
+    // On disk it grows by so much; a recording leaves out what is empty at its end.
+    if length > MAX_BYTES as u64 || !file.still() && !length.is_multiple_of(GROW as u64) {
+        return false;
+    }
+    let mut bytes = Vec::new();
+    if read_at(&*file, 0, length as usize, &mut bytes).is_err() || bytes.len() as u64 != length {
+        return false;
+    }
+    let (mut at, mut found) = (0, false);
+    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= CELL) {
+        at += match cell(&bytes, at) {
+            // What stood behind one that is cut off is gone too.
+            Cell::Name(name, length) if !is_whole(rest, &name, length) => return false,
+            Cell::Name(_, length) => {
+                found = true;
+                length
+            }
+            // One that was not finished was never called, but nothing is sure behind it.
+            Cell::Pending(_) => return false,
+            Cell::Empty | Cell::End if rest.iter().take(CELL).any(|b| *b != 0) => return false,
+            Cell::Empty | Cell::End => CELL,
+        };
+    }
+    found
+}
+
+/// Whether all of a name is there: it begins at the beginning of these bytes and takes so many. Where the rest of a file is zeros, the
+/// last name ends in them.
+pub fn is_whole(bytes: &[u8], name: &Name<'_>, length: usize) -> bool {
+    let said = u64_at(bytes, 0) >> 32;
+    let text = name.t.last().or(name.s.last());
+    // Numbers may end in zeros, but a cell of them does not consist of them.
+    let binary = matches!(name.kind, kind::KERNEL_PARAMETERS | kind::LOADED);
+    let last = bytes.get(length.saturating_sub(CELL)..length).unwrap_or(&[]);
+    said == (names::FIXED + name.s.len() + name.t.len()) as u64
+        && (binary || text != Some(&0))
+        && last.iter().any(|b| *b != 0)
+}

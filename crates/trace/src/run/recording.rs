@@ -1,0 +1,362 @@
+//! A recording as the files of a run: its pages, its names put together, its chunks one behind the
+//! other as in a ring, read and unpacked when somebody wants them. Of a chunk only its place in the file is kept, so that a long
+//! recording needs no more memory than a short one.
+
+use super::chunk_index::Index;
+use super::error::Error;
+use super::prefetch::{Ahead, Damaged, Unpacker, note};
+use crate::io::bytes::u32_at;
+use crate::io::file::Bytes;
+use crate::io::store::Store;
+use crate::ring::file::RingFile;
+use cutap_file::{Block, Cut, Why, kind, walk};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, RingHeader, chunk_offset};
+use cutap_wire::{PAGE, VERSION, names, process};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io;
+use std::mem::offset_of;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Bytes of a text that are worth a place in a sentence.
+const MOST_TEXT: usize = 4096;
+/// Names of one process together are never longer than their file may be.
+const MOST_NAMES: usize = names::MAX_BYTES;
+
+/// A recording.
+#[derive(Debug)]
+pub struct Recorded {
+    file: Arc<File>,
+    /// Started when a ring is opened.
+    unpacker: OnceLock<Unpacker>,
+    control: Option<Block>,
+    processes: BTreeMap<u32, Recordings>,
+    /// How far it could be read, and why not further.
+    pub cut: Cut,
+    /// It was cut off here and added to later, and lacks so many chunks.
+    pub completed: Option<(u64, u64)>,
+    /// Chunks that were damaged before they could be recorded.
+    pub lacks: u64,
+    /// Chunks that a collector had read before it was begun.
+    pub read_before: u64,
+    /// Files that could not be read when it was made.
+    pub unread: Option<String>,
+    /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
+    pub damaged: Damaged,
+}
+
+/// What it holds of a process.
+#[derive(Debug, Default)]
+struct Recordings {
+    name: Option<Block>,
+    folder: String,
+    page: Option<Block>,
+    names: Vec<Block>,
+    rings: BTreeMap<u32, RingBlocks>,
+}
+
+#[derive(Debug, Default)]
+struct RingBlocks {
+    page: Option<Block>,
+    /// Shared with whoever reads the ring.
+    chunks: Arc<Index>,
+}
+
+/// A chunk: its number in the ring, its head, and where its records are.
+type Chunk = (usize, [u8; CHUNK_HEADER], Block);
+/// Heads that are kept: of the chunk that is read, and of those that are unpacked ahead.
+const HEADS: usize = 8;
+
+impl Recorded {
+    pub fn open(path: &Path) -> Result<Recorded, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        let file = File::open(path).map_err(unreadable)?;
+        let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
+        let mut unread = None;
+        let mut processes = BTreeMap::<u32, Recordings>::new();
+        let (mut body, damaged) = (Vec::new(), Damaged::default());
+        // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
+        let mut newer = |place: &mut Option<Block>, block: &Block| {
+            if let Some(older) = place.replace(*block)
+                && cutap_file::body(&file, &older, &mut body).is_err()
+            {
+                note(&damaged, &older);
+            }
+        };
+        let walked = walk(&file, VERSION, &mut |block, plain| {
+            if block.kind == kind::CONTROL {
+                newer(&mut control, block);
+                return;
+            }
+            match (block.kind, block.at) {
+                (kind::LACKS, 0) => lacks = block.ring.into(),
+                (kind::LACKS, kind::READ_BEFORE) => read_before = block.ring.into(),
+                (kind::LACKS, kind::UNREAD) => unread = Some(*block),
+                (kind::LACKS, at) => {
+                    let (at, missing) = completed.unwrap_or((at, 0));
+                    completed = Some((at, missing + u64::from(block.ring)));
+                }
+                _ => {}
+            }
+            if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) {
+                return;
+            }
+            let of = processes.entry(block.process).or_default();
+            match block.kind {
+                kind::PROCESS => newer(&mut of.name, block),
+                kind::PAGE => newer(&mut of.page, block),
+                kind::NAMES => of.names.push(*block),
+                kind::RING => newer(&mut of.rings.entry(block.ring).or_default().page, block),
+                _ => {
+                    if plain.len() == CHUNK_HEADER {
+                        let ring = of.rings.entry(block.ring).or_default();
+                        Arc::get_mut(&mut ring.chunks).into_iter().for_each(|all| all.add(block.at, block.start()));
+                    }
+                }
+            }
+        });
+        let rings = processes.values_mut().flat_map(|of| of.rings.values_mut());
+        rings.filter_map(|ring| Arc::get_mut(&mut ring.chunks)).for_each(Index::settle);
+        let cut = walked.map_err(|error| match error {
+            cutap_file::Error::NotOurs => Error::NotARecording { path: path.to_owned() },
+            cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), found },
+            cutap_file::Error::Unreadable(source) => unreadable(source),
+        })?;
+        let mut recorded = Recorded {
+            file: file.into(),
+            unpacker: OnceLock::new(),
+            control,
+            processes,
+            cut,
+            completed,
+            lacks,
+            read_before,
+            unread: None,
+            damaged,
+        };
+        recorded.unread = unread.and_then(|block| recorded.text(&block));
+        let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
+        for (n, name) in names {
+            let name = name.and_then(|block| recorded.body(&block).ok()).unwrap_or_default();
+            if let Some(of) = recorded.processes.get_mut(&n) {
+                of.folder = String::from_utf8_lossy(&name).into_owned();
+            }
+        }
+        let processes = recorded.processes.values();
+        let blocks = processes.flat_map(|of| {
+            let pages = of.rings.values().filter_map(|ring| ring.page);
+            of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages)
+        });
+        let all = blocks.chain(recorded.control).chain(unread);
+        all.filter(|block| recorded.body(block).is_err()).for_each(|block| note(&recorded.damaged, &block));
+        Ok(recorded)
+    }
+
+    fn body(&self, block: &Block) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        cutap_file::body(&*self.file, block, &mut out)?;
+        Ok(out)
+    }
+
+    /// The beginning of a text, for a sentence.
+    fn text(&self, block: &Block) -> Option<String> {
+        let text = self.body(block).ok()?;
+        Some(String::from_utf8_lossy(&text[..text.len().min(MOST_TEXT)]).into_owned())
+    }
+
+    /// A page, filled up with the zeros that were left out.
+    fn page(&self, block: Option<&Block>) -> io::Result<Vec<u8>> {
+        let block = block.ok_or(io::ErrorKind::NotFound)?;
+        if block.raw as usize > PAGE {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut page = self.body(block)?;
+        page.resize(PAGE, 0);
+        Ok(page)
+    }
+
+    /// The names; what is damaged or was cut off is a hole.
+    fn names(&self, of: &Recordings) -> Pieces {
+        let (mut all, mut bytes) = (Pieces::default(), 0);
+        for block in &of.names {
+            let end = block.at.saturating_add(block.raw.into());
+            if end > MOST_NAMES as u64 || bytes + block.raw as usize > MOST_NAMES {
+                continue;
+            }
+            let Ok(body) = self.body(block) else { continue };
+            bytes += body.len();
+            all.add(block.at, body);
+        }
+        all
+    }
+}
+
+impl Store for Recorded {
+    fn control(&self) -> io::Result<Vec<u8>> {
+        self.page(self.control.as_ref())
+    }
+
+    fn processes(&self) -> io::Result<Vec<String>> {
+        Ok(self.processes.values().map(|of| of.folder.clone()).collect())
+    }
+
+    fn open(&self, process: &str, file: &str, _write: bool) -> io::Result<Box<dyn Bytes>> {
+        let of = self.processes.values().find(|of| of.folder == process).ok_or(io::ErrorKind::NotFound)?;
+        if file == process::FILE {
+            let mut page = self.page(of.page.as_ref())?;
+            // A recording that was cut off may know of more rings than its last page.
+            let rings = of.rings.last_key_value().map_or(0, |(ring, _)| ring.saturating_add(1));
+            let at = offset_of!(process::Process, rings);
+            let said = u32_at(&page, at);
+            page[at..at + 4].copy_from_slice(&said.max(rings).to_le_bytes());
+            return Ok(Box::new(Memory(page)));
+        }
+        if file == names::FILE {
+            return Ok(Box::new(self.names(of)));
+        }
+        let ring = RingFile::number(file).and_then(|n| of.rings.get(&n)).ok_or(io::ErrorKind::NotFound)?;
+        let mut page = self.page(ring.page.as_ref())?;
+        let chunks = ring.chunks.clone();
+        let count = offset_of!(RingHeader, chunks);
+        page[count..count + 4].copy_from_slice(&(chunks.len() as u32).to_le_bytes());
+        let chunk_bytes = u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);
+        let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone(), self.damaged.clone())).clone();
+        let heads = Heads { file: self.file.clone(), chunks, last: VecDeque::new() };
+        Ok(Box::new(Chunks { page, chunk_bytes, heads: heads.into(), records: Ahead::new(unpacker).into() }))
+    }
+
+    fn may_lack_names(&self) -> bool {
+        // The text is for people, and names few files: what it does not name may be among the others.
+        let unread = self.unread.as_ref().is_some_and(|files| files.contains("/names (") || files.contains(" more"));
+        let blocks = || self.processes.values().flat_map(|of| &of.names);
+        let damaged = || blocks().any(|block| self.damaged.lock().is_ok_and(|all| all.contains(&block.start())));
+        unread || !matches!(self.cut.why, Why::Ended | Why::Open) || damaged()
+    }
+}
+
+/// Bytes that are all there.
+#[derive(Debug)]
+struct Memory(Vec<u8>);
+
+impl Bytes for Memory {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        Ok(copy(&self.0, buffer, at))
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+    fn still(&self) -> bool {
+        true
+    }
+}
+
+/// Bytes of which some are there, as pieces; later ones lie over earlier ones, and what is between them is 0. Takes no more memory
+/// than the pieces.
+#[derive(Debug, Default)]
+struct Pieces {
+    pieces: Vec<(u64, Vec<u8>)>,
+    length: u64,
+}
+
+impl Pieces {
+    fn add(&mut self, at: u64, bytes: Vec<u8>) {
+        self.length = self.length.max(at + bytes.len() as u64);
+        self.pieces.push((at, bytes));
+    }
+}
+
+impl Bytes for Pieces {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        let there = (buffer.len() as u64).min(self.length.saturating_sub(at));
+        let buffer = &mut buffer[..there as usize];
+        buffer.fill(0);
+        for (from, bytes) in &self.pieces {
+            let (start, end) = ((*from).max(at), (from + bytes.len() as u64).min(at + there));
+            if start < end {
+                let piece = &bytes[(start - from) as usize..(end - from) as usize];
+                buffer[(start - at) as usize..(end - at) as usize].copy_from_slice(piece);
+            }
+        }
+        Ok(buffer.len())
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.length)
+    }
+    fn still(&self) -> bool {
+        true
+    }
+}
+
+/// A ring's page and its chunks, as if each stood at its place of a ring file.
+#[derive(Debug)]
+struct Chunks {
+    page: Vec<u8>,
+    chunk_bytes: u32,
+    heads: Mutex<Heads>,
+    records: Mutex<Ahead>,
+}
+
+/// Heads of chunks, read when somebody asks.
+#[derive(Debug)]
+struct Heads {
+    file: Arc<File>,
+    chunks: Arc<Index>,
+    /// Those that were asked for last.
+    last: VecDeque<Chunk>,
+}
+
+impl Heads {
+    fn get(&mut self, n: usize) -> Option<&Chunk> {
+        if let Some(at) = self.last.iter().position(|(of, ..)| *of == n) {
+            return self.last.get(at);
+        }
+        let (block, plain) = cutap_file::block_at(&*self.file, self.chunks.place(n)?).ok()?;
+        let mut head: [u8; CHUNK_HEADER] = plain.try_into().ok()?;
+        // Nothing will be added to it.
+        let state = offset_of!(ChunkHeader, state);
+        head[state..state + 4].copy_from_slice(&FULL.to_le_bytes());
+        self.last.truncate(HEADS - 1);
+        self.last.push_front((n, head, block));
+        self.last.front()
+    }
+}
+
+impl Bytes for Chunks {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        let Some(behind) = at.checked_sub(PAGE as u64) else { return Ok(copy(&self.page, buffer, at)) };
+        let (n, offset) = (behind / u64::from(self.chunk_bytes), behind % u64::from(self.chunk_bytes));
+        let mut heads = self.heads.lock().map_err(|_| io::ErrorKind::Other)?;
+        let Some((_, head, _)) = usize::try_from(n).ok().and_then(|n| heads.get(n)) else { return Ok(0) };
+        let Some(offset) = offset.checked_sub(CHUNK_HEADER as u64) else { return Ok(copy(head, buffer, offset)) };
+        let mut records = self.records.lock().map_err(|_| io::ErrorKind::Other)?;
+        let place = |n: usize| heads.get(n).map(|(_, _, block)| *block);
+        let copied = copy(records.records(n as usize, place)?, buffer, offset);
+        records.trim();
+        Ok(copied)
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn length(&self) -> io::Result<u64> {
+        let heads = self.heads.lock().map_err(|_| io::ErrorKind::Other)?;
+        Ok(chunk_offset(heads.chunks.len() as u32, self.chunk_bytes) as u64)
+    }
+    fn still(&self) -> bool {
+        true
+    }
+}
+
+/// Copies what there is at `at`; how much.
+fn copy(from: &[u8], buffer: &mut [u8], at: u64) -> usize {
+    let rest = usize::try_from(at).ok().and_then(|at| from.get(at..)).unwrap_or(&[]);
+    let len = rest.len().min(buffer.len());
+    buffer[..len].copy_from_slice(&rest[..len]);
+    len
+}

@@ -1,0 +1,175 @@
+//! A run that was opened, wherever it lies: its bytes, and how far they could be read. Refuses what is
+//! no run of ours, and what another version wrote.
+
+use super::disk::Disk;
+use super::error::Error;
+use super::facts::{Recording, Switched, SwitchedTo};
+use super::prefetch::Damaged;
+use super::recording::Recorded;
+use crate::io::bytes::{u32_at, u64_at};
+use crate::io::exhausted::is_short;
+use crate::io::store::Store;
+use crate::ring::damage::Reuse;
+use cutap_printable::printable;
+use cutap_wire::{MAGIC, VERSION, control};
+use std::collections::BTreeSet;
+use std::mem::offset_of;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A run directory or a recording.
+#[derive(Debug)]
+pub struct RunReader {
+    pub(crate) store: Arc<dyn Store>,
+    recorded: Option<(Recording, Damaged)>,
+}
+
+impl RunReader {
+    /// Opens it. It may be empty of processes when it has a control page.
+    pub(crate) fn new(run: &Path) -> Result<RunReader, Error> {
+        let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
+        let read = recorded.as_ref().map(|r| {
+            let (completed, holes, read_before) = (r.completed, r.lacks, r.read_before);
+            let recording =
+                Recording { cut: r.cut, damaged: 0, completed, holes, read_before, unread: r.unread.clone() };
+            (recording, r.damaged.clone())
+        });
+        let store: Arc<dyn Store> = match recorded {
+            Some(recorded) => Arc::new(recorded),
+            None => Arc::new(Disk(run.to_owned())),
+        };
+        let unreadable = |source| Error::Unreadable { path: run.to_owned(), source };
+        let names: Vec<String> = store.processes().map_err(unreadable)?;
+        match store.control() {
+            Ok(page) => {
+                let version = u32_at(&page, offset_of!(control::Control, version));
+                if u64_at(&page, 0) != MAGIC {
+                    if read.is_none() && !names.is_empty() {
+                        return Err(Error::Damaged { path: run.to_owned() });
+                    }
+                    return Err(Error::NotARun { path: run.to_owned() });
+                }
+                if version != VERSION {
+                    return Err(Error::OtherVersion { path: run.to_owned(), found: version });
+                }
+            }
+            Err(e) if is_short(&e) => return Err(unreadable(e)),
+            Err(_) if names.is_empty() && read.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
+            Err(_) => {}
+        }
+        Ok(RunReader { store, recorded: read })
+    }
+
+    /// How far a recording could be read up to now; none for a run directory.
+    pub fn recording(&self) -> Option<Recording> {
+        let (recording, damaged) = self.recorded.as_ref()?;
+        Some(Recording { damaged: damaged.lock().map_or(0, |all| all.len() as u32), ..recording.clone() })
+    }
+
+    /// Ticks a second as the collector measured it, 0 if it did not.
+    pub(crate) fn ticks_per_second(&self) -> u64 {
+        let page = self.store.control().unwrap_or_default();
+        u64_at(&page, offset_of!(control::Control, ticks_per_second))
+    }
+
+    /// Processes that counted themselves in the control page because they could do nothing else.
+    pub(crate) fn failed(&self) -> u32 {
+        let page = self.store.control().unwrap_or_default();
+        u32_at(&page, offset_of!(control::Control, failed))
+    }
+
+    /// Processes that were left alone because of their C library, and file names of their programs, as many as found room.
+    pub(crate) fn left_alone(&self) -> (u32, BTreeSet<String>) {
+        let page = self.store.control().unwrap_or_default();
+        // A page that was made before there was a place for them may have rules there.
+        if u32_at(&page, offset_of!(control::Control, rules_len)) as usize > control::RULES_BYTES {
+            return (0, BTreeSet::new());
+        }
+        let from = offset_of!(control::Control, left_names);
+        let names = page.get(from..from + control::LEFT_NAMES_BYTES).unwrap_or_default().split(|b| *b == 0);
+        let names = names.filter(|n| !n.is_empty()).map(|n| printable(&String::from_utf8_lossy(n)).into_owned());
+        (u32_at(&page, offset_of!(control::Control, left_alone)), names.collect())
+    }
+
+    /// What was recorded, as rules of the control page; none without a page.
+    pub(crate) fn rules(&self) -> Option<String> {
+        let page = self.store.control().ok()?;
+        let len = u32_at(&page, offset_of!(control::Control, rules_len)) as usize;
+        let from = offset_of!(control::Control, rules);
+        let rules = page.get(from..from.checked_add(len.min(control::RULES_BYTES))?)?;
+        Some(String::from_utf8_lossy(rules).into_owned())
+    }
+
+    /// Recording was off for a while, or other calls were wanted than the filter says.
+    pub(crate) fn is_partial(&self) -> bool {
+        let page = self.store.control().unwrap_or_default();
+        let flags = u64_at(&page, offset_of!(control::Control, flags));
+        flags & (control::RANGE | control::SWITCHED) != 0
+            || u32_at(&page, offset_of!(control::Control, rules_epoch)) != 0
+    }
+
+    /// `cutap ctl` has changed what is recorded, of some process or of all.
+    pub(crate) fn filter_changed(&self) -> bool {
+        let (switched, more) = self.switched();
+        more > 0 || switched.iter().any(|s| matches!(s.to, SwitchedTo::Filter | SwitchedTo::NoFilter))
+    }
+
+    /// The page says that no stacks are kept: there is none, whatever was recorded.
+    pub fn keeps_no_stacks(&self) -> bool {
+        let at = offset_of!(control::Control, stack_bytes);
+        self.store.control().is_ok_and(|page| page.get(at..at + 4) == Some(&[0; 4]))
+    }
+
+    /// When the run was switched, as far as the page has it, and how often beyond that.
+    pub(crate) fn switched(&self) -> (Vec<Switched>, u32) {
+        let page = self.store.control().unwrap_or_default();
+        let times = u32_at(&page, offset_of!(control::Control, switches));
+        let kept = (times as usize).min(control::SWITCHES);
+        let one = |n: usize| {
+            let at = offset_of!(control::Control, switched) + n * 16;
+            let to = match u32_at(&page, at + 8) {
+                control::RULES_CHANGED => SwitchedTo::Filter,
+                control::RULES_ALL => SwitchedTo::NoFilter,
+                control::RECORDING_ON | control::RECORDING_COUNT => SwitchedTo::On,
+                _ => SwitchedTo::Off,
+            };
+            Switched { ns: u64_at(&page, at), to, pid: u32_at(&page, at + 12) }
+        };
+        ((0..kept).map(one).collect(), times - kept as u32)
+    }
+
+    /// A full ring drops what comes; recording begins with cuProfilerStart.
+    pub(crate) fn is_lossy_or_range(&self) -> (bool, bool) {
+        let page = self.store.control().unwrap_or_default();
+        let flags = u64_at(&page, offset_of!(control::Control, flags));
+        (flags & control::LOSSY != 0, flags & control::RANGE != 0)
+    }
+
+    /// Its control page is there.
+    pub(crate) fn has_control(&self) -> bool {
+        self.store.control().is_ok()
+    }
+
+    /// It is a run directory whose chunks a collector reads, or has read, and gives back.
+    pub(crate) fn is_drained(&self) -> bool {
+        let page = self.store.control().unwrap_or_default();
+        let collector = u32_at(&page, offset_of!(control::Control, collector));
+        self.recorded.is_none() && collector != control::COLLECTOR_NEVER && self.forgotten().is_none()
+    }
+
+    /// Who takes chunks of its rings again. Without a control page nobody knows.
+    pub(crate) fn reuse(&self) -> Reuse {
+        match (self.forgotten().is_some(), !self.has_control() || self.is_drained()) {
+            (true, _) => Reuse::Any,
+            (false, true) => Reuse::Read,
+            (false, false) => Reuse::Never,
+        }
+    }
+
+    /// Of a flight recorder, whose older calls were written over by newer ones: the calls of processes that are not here any more.
+    pub(crate) fn forgotten(&self) -> Option<u64> {
+        let page = self.store.control().unwrap_or_default();
+        let flags = u64_at(&page, offset_of!(control::Control, flags));
+        (flags & control::FLIGHT != 0).then(|| u64_at(&page, offset_of!(control::Control, forgotten)))
+    }
+}

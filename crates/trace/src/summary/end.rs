@@ -1,0 +1,337 @@
+//! What is known when reading ends: what never finished, what was not seen and why.
+
+use super::counted::Counted;
+use super::unseen::Unseen;
+use crate::decode::undecoded::RawFunction;
+use crate::event::{Exit, Instance, Process};
+use crate::filter::Filter;
+use crate::ring::reader::Ring;
+use crate::run::facts::{Diagnostic, Recording, Switched};
+use crate::run::run_reader::RunReader;
+use crate::symbols::process::ProcessSymbols;
+use cutap_calls::known::Rule;
+use cutap_stacks::Absent;
+use cutap_wire::diagnostic as reason;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A reason of `cutap_wire::diagnostic` and how often it was counted, over all processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    /// Its number.
+    pub reason: usize,
+    /// What it says to a person.
+    pub text: &'static str,
+    /// How often.
+    pub count: u64,
+}
+
+/// A filter and what it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filtered {
+    /// Its text.
+    pub text: String,
+    /// Calls and look-ups that it let through.
+    pub shown: u64,
+    /// Calls that were recorded and not shown.
+    pub filtered_out: u64,
+    /// Unknown names in it, with names that they may have meant.
+    pub near: Vec<(String, Vec<String>)>,
+}
+
+impl Filtered {
+    /// What this filter did: how many it let through, and how many not. None when there was no filter.
+    pub(crate) fn new(
+        filter: &Filter,
+        (shown, filtered_out): (u64, u64),
+        folders: &[ProcessSymbols],
+    ) -> Option<Filtered> {
+        if filter.text().is_empty() {
+            return None;
+        }
+        let mut near = Vec::new();
+        if shown == 0 {
+            let seen: BTreeSet<&str> = folders.iter().flat_map(|f| f.names.functions()).collect();
+            let seen: Vec<&str> = seen.into_iter().collect();
+            let owned = |near: Vec<&str>| near.into_iter().map(str::to_owned).collect();
+            near = filter.near(&seen).into_iter().map(|(word, near)| (word.into(), owned(near))).collect();
+        }
+        Some(Filtered { text: filter.text().to_owned(), shown, filtered_out, near })
+    }
+}
+
+/// The end of a trace.
+#[derive(Debug, Clone, Default)]
+pub struct End {
+    /// Calls that never ended, thread by thread, the innermost first.
+    pub unfinished: Vec<Exit>,
+    /// Calls that never ended, where they are counted and not kept.
+    pub open: u64,
+    /// How far a recording could be read; none for a run directory.
+    pub recording: Option<Recording>,
+    /// Reasons that were counted.
+    pub counts: Vec<Count>,
+    /// What was listed by name.
+    pub gaps: Vec<Diagnostic>,
+    /// All processes, in the order in which they were found.
+    pub processes: Vec<Arc<Process>>,
+    /// All runtime instances.
+    pub instances: Vec<Arc<Instance>>,
+    /// Processes of which a thread still lives; of a recording none is known.
+    pub running: Vec<Arc<Process>>,
+    /// Slots that records named and whose name was not found.
+    pub nameless: u64,
+    /// Chunks that a collector had read and given back before this reader came.
+    pub chunks_taken: u64,
+    /// Chunks that were given back or written over: which of the two the control page told, and it is missing.
+    pub chunks_unknown: u64,
+    /// Calls that a flight recorder has written over by newer ones.
+    pub overwritten: u64,
+    /// Chunks that were written over, or whose bytes made no sense.
+    pub chunks_lost: u64,
+    /// Those of them that are damaged, to which nobody writes any more.
+    pub damaged: u64,
+    /// Processes that could not make their folder: nothing of them was recorded.
+    pub failed: u32,
+    /// The filter, if there was one.
+    pub filtered: Option<Filtered>,
+    /// Functions of which arguments were shown raw, or that have no description; one row for each slot.
+    pub raw: Vec<RawFunction>,
+    /// Records that a killed or stopped thread never finished.
+    pub records_cut: u64,
+    /// What was only counted.
+    pub counted: Vec<Counted>,
+    /// Files that stacks lead through and that cannot be read as they were.
+    pub absent: Vec<Absent>,
+    /// When the run was switched, and how often beyond the times that are known.
+    pub switched: (Vec<Switched>, u32),
+    /// A thread whose ring was full dropped what came (--lossy).
+    pub lossy: bool,
+    /// Recording was to begin with cuProfilerStart (--capture-range=cudaProfilerApi).
+    pub range: bool,
+    /// Rings that there were.
+    pub rings: u64,
+    /// How far the run was seen at all.
+    pub unseen: Unseen,
+    /// Processes that loaded the driver and of which no call was seen, for whatever reason.
+    pub silent: Vec<Arc<Process>>,
+}
+
+impl End {
+    /// What is known of the run beside its processes.
+    pub(crate) fn of(opened: &RunReader) -> End {
+        let (lossy, range) = opened.is_lossy_or_range();
+        let unseen = Unseen::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
+        let mut end =
+            End { failed: opened.failed(), switched: opened.switched(), lossy, range, unseen, ..End::default() };
+        let (left, names) = opened.left_alone();
+        if left > 0 {
+            end.count(reason::OTHER_LIBC, left.into());
+        }
+        let gap = |what| Diagnostic { reason: reason::OTHER_LIBC, pid: 0, what, more: String::new() };
+        end.gaps.extend(names.into_iter().map(gap));
+        end
+    }
+
+    /// Under --capture-range=cudaProfilerApi nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.
+    pub fn never_began(&self) -> bool {
+        self.range && self.rings == 0 && self.overwritten == 0
+    }
+
+    /// No call of the run was seen, and no process is known that loaded the driver: in how many programs the library was.
+    pub fn without_driver(&self) -> Option<u32> {
+        let seen = self.rings > 0 || self.overwritten > 0 || self.failed > 0 || self.unseen.drivers > 0;
+        let entered = self.unseen.entered.filter(|entered| *entered > 0 || self.processes.is_empty());
+        entered.filter(|_| !seen && self.unseen.inner == 0)
+    }
+
+    /// Processes that loaded the driver and of which no call was seen, where no filter and no switch is the reason. One whose calls a
+    /// forked child makes is none of them: the child has the same program and the same routes.
+    pub fn without_calls(&self) -> Vec<&Process> {
+        let all = self.silent.iter().filter(|_| !self.unseen.by_filter && !self.is_partial());
+        all.filter(|p| !self.unseen.has_child_with_calls(p.pid, &p.folder)).map(|p| &**p).collect()
+    }
+
+    /// The driver was loaded, and what the run recorded by its filter is nothing.
+    pub fn filter_left_nothing(&self) -> bool {
+        self.unseen.by_filter && self.rings == 0 && !self.silent.is_empty() && !self.is_partial()
+    }
+
+    /// Calls passed unrecorded because that was asked for.
+    fn is_partial(&self) -> bool {
+        self.unseen.is_off || self.range || !self.switched.0.is_empty() || self.switched.1 > 0
+    }
+
+    /// Takes over what a process counted and listed.
+    pub(crate) fn folder(&mut self, folder: &mut ProcessSymbols) {
+        folder.dir.refresh();
+        self.rings += u64::from(folder.dir.page.rings);
+        if folder.dir.page.driver && self.unseen.is_without_calls(folder.dir.page.rings, &folder.dir.page.counters) {
+            self.silent.push(folder.dir.process.clone());
+        }
+        if folder.dir.page.forked && folder.dir.page.rings > 0 {
+            self.unseen.parent(folder.dir.page.ppid, &folder.dir.page.parent);
+        }
+        let waits = folder.dir.may_go_on();
+        let counters = folder.dir.page.counters.into_iter().enumerate();
+        // Who waits and has not ended goes on.
+        for (reason, count) in counters.filter(|c| c.1 > 0 && (c.0 != reason::CALL_WAITED || !waits)) {
+            self.count(reason, count);
+        }
+        self.processes.push(folder.dir.process.clone());
+        self.gaps.append(&mut folder.names.gaps);
+        self.instances.extend(folder.names.instances());
+        self.nameless += folder.names.nameless;
+    }
+
+    fn count(&mut self, reason: usize, count: u64) {
+        match self.counts.binary_search_by_key(&reason, |c| c.reason) {
+            Ok(at) => self.counts[at].count = self.counts[at].count.saturating_add(count),
+            Err(at) => self.counts.insert(at, Count { reason, text: self.reason(reason), count }),
+        }
+    }
+
+    /// Of launches whose parameters are not known those that a filter on what is recorded left out are not counted:
+    /// the target does not know which they are.
+    pub(crate) fn launches_of_shown(&mut self) {
+        if self.filtered.as_ref().is_none_or(|f| f.filtered_out == 0) {
+            return;
+        }
+        let is_launch = |rule: Rule| matches!(rule, Rule::KernelParams(..) | Rule::Extra);
+        let of = |f: &RawFunction| -> u64 {
+            let raw = f.function.params().iter().zip(&f.params).filter(|(p, _)| is_launch(p.rule));
+            raw.map(|(_, count)| *count).sum()
+        };
+        let shown: u64 = self.raw.iter().map(of).sum();
+        for count in self.counts.iter_mut().filter(|c| c.reason == reason::PARAMETERS_UNKNOWN) {
+            count.count = count.count.min(shown);
+        }
+        self.counts.retain(|c| c.count > 0);
+    }
+
+    /// Takes over what was lost of a ring, and whether its thread lives. In a folder that is drained, chunks that were there
+    /// and are not any more have been read by a collector, for only then does their writer take them again.
+    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, opened: &RunReader) {
+        let drained = !ring.consume && ring.missed > 0 && opened.is_drained();
+        // Nobody took those that are there without heads that make sense, nor what is missing between others.
+        let heads = ring.heads_damaged(opened.reuse());
+        let numbers = heads.numbers.max(heads.damaged);
+        let passed = ring.missed.saturating_sub(numbers);
+        let damaged = heads.damaged.saturating_add(ring.corrupt);
+        self.chunks_lost += damaged;
+        // While it is written, a reader says no more than that something is missing.
+        self.damaged += if ring.quiet { damaged } else { 0 };
+        self.chunks_taken += ring.consumed.saturating_sub(numbers.saturating_sub(ring.missed));
+        *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += passed;
+        // A collector that has read all of it leaves nothing but their numbers.
+        self.chunks_taken += if !ring.consume && opened.is_drained() { ring.given_back() } else { 0 };
+        self.overwritten += ring.calls_taken;
+        self.records_cut += ring.cut();
+        match ring.footprint() {
+            0 => {}
+            calls => self.count(reason::FOOTPRINT, calls),
+        }
+        if !self.running.contains(process) && !ring.abandoned() {
+            self.running.push(process.clone());
+        }
+    }
+
+    /// Takes over how far a recording could be read. Who ran when it was made is not who runs now, and a thread whose end nobody
+    /// noted (of a child by a bare clone, of a program that went on unrecorded) looks in it as if it lived.
+    pub(crate) fn recorded(&mut self, opened: &RunReader) {
+        self.recording = opened.recording();
+        let flight = opened.forgotten().is_some();
+        let untold = !opened.has_control();
+        if let Some(recording) = &mut self.recording {
+            self.running.clear();
+            // Its own sentence says them all.
+            self.damaged = 0;
+            // A flight recorder's thread may have written over any of them.
+            recording.holes = recording.holes.max(if flight { 0 } else { self.chunks_lost });
+            // What was damaged at the beginning of a ring nobody has read.
+            let unseen = recording.holes.saturating_sub(self.chunks_lost);
+            let damaged = unseen.min(self.chunks_taken.saturating_sub(recording.read_before));
+            if !flight {
+                self.chunks_taken -= damaged;
+                self.chunks_lost = recording.holes;
+            }
+            let before = if flight || untold { 0 } else { self.chunks_taken };
+            recording.read_before = recording.read_before.max(before);
+        }
+    }
+
+    /// What is missing at the beginning of rings was written over, or a collector has taken it.
+    pub(crate) fn settle(&mut self, opened: &RunReader) {
+        match opened.forgotten() {
+            Some(calls) => (self.chunks_taken, self.overwritten) = (0, self.overwritten.saturating_add(calls)),
+            None if opened.has_control() => self.overwritten = 0,
+            None => (self.chunks_unknown, self.chunks_taken, self.overwritten) = (self.chunks_taken, 0, 0),
+        }
+        self.merge_unknown_names();
+    }
+
+    /// A name that a hook asks for in several processes is one name. Where all are listed, the count is that of different ones.
+    fn merge_unknown_names(&mut self) {
+        let is_name = |gap: &Diagnostic| gap.reason == reason::HOOK_NO_PARAMETER;
+        let before = self.gaps.iter().filter(|gap| is_name(gap)).count() as u64;
+        let mut known = BTreeSet::new();
+        self.gaps.retain(|gap| !is_name(gap) || known.insert(gap.what.clone()));
+        let of_names = |c: &&mut Count| c.reason == reason::HOOK_NO_PARAMETER && c.count == before;
+        self.counts.iter_mut().filter(of_names).for_each(|c| c.count = known.len() as u64);
+    }
+
+    /// What a reason says to a person.
+    pub fn reason(&self, reason: usize) -> &'static str {
+        if reason == cutap_wire::diagnostic::STACK_NOT_KEPT && self.lossy {
+            return "stacks not kept, or only in part: their thread's ring was full (--lossy)";
+        }
+        cutap_wire::diagnostic::text(reason).unwrap_or("counted for a reason that this version does not know")
+    }
+
+    /// The same with how often.
+    pub fn counted(&self, reason: usize, times: u64) -> String {
+        let one = match reason {
+            cutap_wire::diagnostic::STACK_NOT_KEPT if self.lossy => {
+                Some("stack not kept, or only in part: its thread's ring was full (--lossy)")
+            }
+            _ => cutap_wire::diagnostic::text_of_one(reason),
+        };
+        let one = one.filter(|_| times == 1);
+        format!("{times} {}", one.unwrap_or_else(|| self.reason(reason)))
+    }
+
+    /// Programs and libraries into which a runtime is linked, each once: a forked child has the same
+    /// ones again. No callback reports `__cudaRegister*` and `__cudaPushCallConfiguration` there.
+    pub fn linked_in(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for instance in self.instances.iter().filter(|i| !i.shared) {
+            if !names.contains(&&*instance.library) {
+                names.push(&instance.library);
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Launches whose parameters are not known: all were counted in the target, and none was shown.
+    fn left(filtered_out: Option<u64>) -> usize {
+        let count = |reason| Count { reason, text: "", count: 7 };
+        let filtered = |filtered_out| Filtered { text: "error".into(), shown: 1, filtered_out, near: Vec::new() };
+        let mut end = End {
+            counts: [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(count).into(),
+            filtered: filtered_out.map(filtered),
+            ..End::default()
+        };
+        end.launches_of_shown();
+        end.counts.len()
+    }
+
+    #[test]
+    fn launches_that_a_filter_left_out_are_not_counted() {
+        assert_eq!([None, Some(0), Some(3)].map(left), [2, 2, 1]);
+    }
+}

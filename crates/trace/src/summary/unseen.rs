@@ -1,0 +1,75 @@
+//! How far a run was seen at all, by its control page and the pages of its processes: in how many programs the library was, how many
+//! processes loaded the driver, how many other runs began inside this one. It counts. Why calls may be missing is for the report.
+
+use crate::io::bytes::{u32_at, u64_at};
+use cutap_wire::control::{self, Control};
+use cutap_wire::diagnostic;
+use std::collections::BTreeSet;
+use std::mem::offset_of;
+
+/// Calls that were seen and could not be recorded. The report has a line for each reason.
+const NOT_RECORDED: [usize; 8] = [
+    diagnostic::NO_RING,
+    diagnostic::NESTED_IN_START,
+    diagnostic::CALL_DROPPED,
+    diagnostic::CALL_DROPPED_LOSSY,
+    diagnostic::NOT_WRITTEN,
+    diagnostic::CALL_WAITED,
+    diagnostic::NOT_COUNTED,
+    diagnostic::RECORD_DROPPED,
+];
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub struct Unseen {
+    /// Programs in which the library began its work. None without a count, or if processes of a flight recorder were left out.
+    pub entered: Option<u32>,
+    /// Runs of cutap that programs of this run started.
+    pub inner: u32,
+    /// The children of the program were left alone.
+    pub children_left: bool,
+    /// The run has recorded by a filter.
+    pub by_filter: bool,
+    /// Nothing is recorded: only hooks work, recording was switched off, or the output cannot be written any more.
+    pub is_off: bool,
+    /// Processes that loaded the driver.
+    pub(crate) drivers: u32,
+    /// Numbers of processes, and names of their folders, that forked one whose calls were seen.
+    parents: BTreeSet<(u32, String)>,
+}
+
+impl Unseen {
+    /// By the control page. `all_are_here` unless processes were left out.
+    pub(crate) fn of(page: &[u8], all_are_here: bool) -> Unseen {
+        let flags = u64_at(page, offset_of!(Control, flags));
+        if flags & control::COUNTS_ENTERED == 0 {
+            return Unseen::default();
+        }
+        let recording = u32_at(page, offset_of!(Control, recording));
+        Unseen {
+            entered: all_are_here.then(|| u32_at(page, offset_of!(Control, entered))),
+            inner: u32_at(page, offset_of!(Control, inner)),
+            children_left: flags & control::NO_FOLLOW != 0,
+            by_filter: u32_at(page, offset_of!(Control, rules_len)) > 0,
+            is_off: !matches!(recording, control::RECORDING_ON | control::RECORDING_COUNT),
+            ..Unseen::default()
+        }
+    }
+
+    /// Notes whom a forked child with calls has its program from. The folder's name is empty if the parent had no folder then.
+    pub(crate) fn parent(&mut self, pid: u32, folder: &str) {
+        self.parents.insert((pid, folder.to_owned()));
+    }
+
+    /// A child of this process, which runs the same program, has made calls that were seen.
+    pub(crate) fn has_child_with_calls(&self, pid: u32, folder: &str) -> bool {
+        self.parents.iter().any(|(of, name)| if name.is_empty() { *of == pid } else { name == folder })
+    }
+
+    /// Counts a process that loaded the driver. True if no call of it was seen: it has no ring, and counted none that was lost.
+    pub(crate) fn is_without_calls(&mut self, rings: u32, counters: &[u64]) -> bool {
+        self.drivers += 1;
+        let is_lost = |reason: &usize| counters.get(*reason).is_some_and(|count| *count > 0);
+        rings == 0 && !NOT_RECORDED.iter().any(is_lost)
+    }
+}

@@ -1,0 +1,129 @@
+//! Functions as records call them: their descriptions, and what pairing and filtering need to know about each.
+
+use crate::decode::effects::apply::known_by_name;
+use crate::event::described::{Described, Recorded, find};
+use crate::event::result::{returns, returns_type};
+use crate::event::{Function, Instance, Layer};
+use crate::filter::{Filter, Tests};
+use crate::io::bytes::clean;
+use crate::kernels::names::demangle;
+use cutap_calls::known::{Shape, Tables};
+use std::sync::Arc;
+
+/// Makes the functions of all processes of a run.
+#[derive(Debug)]
+pub struct Resolver {
+    /// What is known of functions.
+    pub tables: &'static Tables,
+    pub filter: Filter,
+    /// Key of the next function.
+    next_key: u32,
+}
+
+impl Resolver {
+    pub fn new(tables: &'static Tables, filter: Filter) -> Resolver {
+        Resolver { tables, filter, next_key: 0 }
+    }
+}
+
+/// Whether a function launches a kernel, and which argument word is the kernel's handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launch {
+    /// It launches nothing, or only by calling another function that does.
+    No,
+    /// Its arguments have no handle: a runtime says the name, or the driver's launch in it has it.
+    Reported,
+    /// This word.
+    Word(usize),
+}
+
+/// A function, and what pairing needs to know of it.
+#[derive(Debug, Clone)]
+pub struct KnownFunction {
+    pub function: Arc<Function>,
+    pub shown: bool,
+    /// It was recorded only for what others say of addresses: for whoever reads, its calls are not there.
+    pub hidden: bool,
+    pub launch: Launch,
+    /// The object of a bound function, 0 for others.
+    pub object: u64,
+    /// Words of its records that are arguments; memory is behind them.
+    pub words: usize,
+    /// A kernel's parameters may be among its arguments, so that the call around it is of interest.
+    pub parent: bool,
+    /// What the filter asks of its arguments.
+    pub tests: Option<Arc<Tests>>,
+}
+
+/// Shape of a function without a description.
+pub(super) const UNKNOWN: Shape = Shape { ints: 6, vectors: 0, stack: 0 };
+
+/// As `cutap_wire::names::shape` packed it.
+pub(super) fn shape(packed: u16) -> Shape {
+    Shape { ints: packed as u8 & 15, vectors: (packed >> 4) as u8 & 15, stack: (packed >> 8) as u8 }
+}
+
+pub(super) fn words_of(shape: Shape) -> usize {
+    usize::from(shape.ints) + usize::from(shape.vectors) + usize::from(shape.stack)
+}
+
+pub(super) fn described(
+    resolver: &Resolver,
+    layer: Layer,
+    library: &str,
+    name: &[u8],
+    version: Option<u32>,
+    words: Recorded,
+) -> Option<Described> {
+    let name = str::from_utf8(name).ok()?;
+    let (function, version) = find(resolver.tables, layer, library, name, version)?;
+    Some(Described { function, tables: resolver.tables, version, words })
+}
+
+pub(super) fn function(
+    resolver: &mut Resolver,
+    layer: Layer,
+    library: Arc<str>,
+    name: &[u8],
+    instance: Option<Arc<Instance>>,
+    described: Option<Described>,
+) -> Arc<Function> {
+    let name = clean(name);
+    let key = resolver.next_key;
+    resolver.next_key = key.wrapping_add(1);
+    Arc::new(Function {
+        key,
+        layer,
+        library,
+        demangled: demangle(&name).map(Arc::from),
+        instance,
+        // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
+        entry_only: name.starts_with("_Z"),
+        by_name: known_by_name(&name),
+        returns: described.and_then(returns_type).unwrap_or_else(|| returns(layer, &name)),
+        described,
+        name: name.into(),
+    })
+}
+
+/// Launch functions and where their kernel's handle is. Graphs launch kernels too, and name none.
+pub fn launch_of(function: &Function) -> Launch {
+    let plain = function.name.strip_suffix("_ptsz").unwrap_or(&function.name);
+    match (function.layer, plain) {
+        (
+            Layer::Driver,
+            "cuLaunchKernel" | "cuLaunchCooperativeKernel" | "cuLaunch" | "cuLaunchGrid" | "cuLaunchGridAsync",
+        ) => Launch::Word(0),
+        (Layer::Driver, "cuLaunchKernelEx") => Launch::Word(1),
+        (Layer::Driver, "cuLaunchCooperativeKernelMultiDevice")
+        | (
+            Layer::Runtime,
+            "cudaLaunchKernel"
+            | "__cudaLaunchKernel"
+            | "cudaLaunchKernelExC"
+            | "cudaLaunchCooperativeKernel"
+            | "cudaLaunchCooperativeKernelMultiDevice",
+        ) => Launch::Reported,
+        _ => Launch::No,
+    }
+}

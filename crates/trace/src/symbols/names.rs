@@ -1,0 +1,254 @@
+//! What slots, objects, instances and kernels of one process are called. Functions are made when a
+//! record first asks for them: until then their object or instance may still be on its way.
+
+use super::functions::{KnownFunction, Launch, Resolver, UNKNOWN, described, function, launch_of, shape, words_of};
+use crate::event::described::Recorded;
+use crate::event::{Event, Instance, Layer, Module, Process};
+use crate::io::bytes::clean;
+use crate::kernels::names::Kernels;
+use crate::run::facts::Diagnostic;
+use cutap_calls::known::Shape;
+use cutap_printable::is_printable;
+use cutap_stacks::{Loaded, Stacks};
+use cutap_wire::names::{HIDDEN, Name, kind, layer};
+use cutap_wire::record::META_MAX;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A loaded object.
+#[derive(Debug, Clone)]
+struct Object {
+    name: Arc<str>,
+    layer: u8,
+}
+
+/// What a slot's name record said.
+#[derive(Debug, Clone)]
+enum Slot {
+    Bound { object: u64, name: Box<[u8]>, shape: Shape, hidden: bool },
+    Runtime { instance: u64, name: Box<[u8]>, words: usize },
+}
+
+/// What is known at the end, beside the names.
+#[derive(Debug, Default)]
+pub struct Names {
+    objects: HashMap<u64, Object>,
+    /// The newest runtime's version, where one is known: what the program was built with.
+    pub toolkit: Option<u32>,
+    /// Load addresses, to find a caller's object.
+    loads: BTreeMap<u64, u64>,
+    slots: Vec<Option<Slot>>,
+    known: Vec<Option<KnownFunction>>,
+    instances: HashMap<u64, Arc<Instance>>,
+    instance_of_object: HashMap<u64, u64>,
+    pub kernels: Kernels,
+    /// What was loaded when, for stacks.
+    pub stacks: Stacks,
+    pub gaps: Vec<Diagnostic>,
+    /// File names of hook libraries, by their numbers.
+    pub hooks: Vec<Arc<str>>,
+    /// Events that names are: instances and modules, with their ticks.
+    pub happened: Vec<(u64, Event)>,
+    /// Slots that records named and no name did.
+    pub nameless: u64,
+}
+
+impl Names {
+    /// Takes one name record.
+    pub fn take(&mut self, process: &Arc<Process>, name: &Name<'_>) {
+        let text = || clean(name.s);
+        match name.kind {
+            kind::OBJECT => {
+                let object = Object { name: text().into(), layer: name.c as u8 };
+                let (path, from, bytes) = (clean(name.t).into(), name.b, name.c >> 8);
+                self.stacks.map.object(name.a, cutap_stacks::Object { name: object.name.clone(), path, from, bytes });
+                self.objects.insert(name.a, object);
+                self.loads.insert(name.b, name.a);
+            }
+            kind::LOADED => {
+                let identity = name.s.into();
+                let loaded = Loaded { ticks: name.ticks, object: name.a, bias: name.b, how: name.c, identity };
+                self.stacks.map.loaded(loaded);
+            }
+            kind::SLOT => {
+                let (object, shape) = (name.b & 0xffff_ffff, shape((name.b >> 44) as u16));
+                self.slot(name.a, Slot::Bound { object, name: name.s.into(), shape, hidden: name.b & HIDDEN != 0 });
+            }
+            kind::RUNTIME_SLOT => {
+                let words = (name.c >> 32) as usize;
+                self.slot(name.a, Slot::Runtime { instance: name.b, name: name.s.into(), words });
+            }
+            kind::INSTANCE => self.instance(process, name),
+            kind::KERNEL_NAME => self.kernels.name(name.a, name.s),
+            kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.ticks, name.s),
+            kind::PTX_ENTRY => self.kernels.entry(name.s),
+            kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
+            kind::HOOK => {
+                let n = (name.a as usize).min(cutap_wire::hooks::LIBRARIES);
+                if n >= self.hooks.len() {
+                    self.hooks.resize(n + 1, "?".into());
+                }
+                self.hooks[n] = text().into();
+            }
+            kind::GAP => {
+                let gap = Diagnostic { reason: name.a as usize, pid: process.pid, what: text(), more: clean(name.t) };
+                self.gaps.push(gap);
+            }
+            kind::MODULE => {
+                let module =
+                    Module { process: process.clone(), ns: 0, bytes: name.a, kind: name.b, file: text().into() };
+                self.happened.push((name.ticks, Event::Module(Box::new(module))));
+            }
+            _ => {}
+        }
+    }
+
+    fn slot(&mut self, number: u64, slot: Slot) {
+        let Ok(n) = usize::try_from(number) else { return };
+        if n >= META_MAX as usize {
+            return;
+        }
+        if n >= self.slots.len() {
+            self.slots.resize(n + 1, None);
+            self.known.resize(n + 1, None);
+        }
+        self.slots[n] = Some(slot);
+        self.known[n] = None;
+    }
+
+    fn instance(&mut self, process: &Arc<Process>, name: &Name<'_>) {
+        let object = self.objects.get(&name.b);
+        let version = u32::try_from(name.c).ok().filter(|v| *v >= 1000);
+        let instance = Arc::new(Instance {
+            process: process.clone(),
+            id: name.a,
+            library: object.map_or_else(|| "?".into(), |o| o.name.clone()),
+            shared: object.is_some_and(|o| o.layer == layer::RUNTIME),
+            version: version.map(|v| format!("{}.{}", v / 1000, v % 1000 / 10).into()),
+            number: version,
+        });
+        self.toolkit = self.toolkit.max(version);
+        self.instance_of_object.insert(name.b, name.a);
+        if self.instances.insert(name.a, instance.clone()).as_ref() != Some(&instance) {
+            self.happened.push((name.ticks, Event::Instance(instance, 0)));
+        }
+    }
+
+    /// The function of a slot, if its name has been read.
+    pub fn known(&mut self, slot: u32, resolver: &mut Resolver) -> Option<&KnownFunction> {
+        let n = slot as usize;
+        if self.known.get(n)?.is_none() {
+            let made = self.make(self.slots.get(n)?.as_ref()?, resolver)?;
+            self.known[n] = Some(made);
+        }
+        self.known.get(n)?.as_ref()
+    }
+
+    /// The same, if a record has asked for it before.
+    pub fn made(&self, slot: u32) -> Option<&KnownFunction> {
+        self.known.get(slot as usize)?.as_ref()
+    }
+
+    /// All functions that a record has asked for.
+    pub fn all_made(&self) -> impl Iterator<Item = &KnownFunction> {
+        self.known.iter().flatten()
+    }
+
+    /// Whether the slot has a name, or was given one.
+    pub fn is_named(&self, slot: u32) -> bool {
+        self.slots.get(slot as usize).is_some_and(Option::is_some)
+    }
+
+    /// A function for a slot whose name is lost.
+    pub fn nameless(&mut self, slot: u32, resolver: &mut Resolver) -> Option<&KnownFunction> {
+        let n = slot as usize;
+        if n >= META_MAX as usize {
+            return None;
+        }
+        self.nameless += 1;
+        let name = format!("slot {slot}");
+        let object = Slot::Bound { object: 0, name: name.as_bytes().into(), shape: UNKNOWN, hidden: false };
+        self.slot(u64::from(slot), object);
+        let function = function(resolver, Layer::Driver, "?".into(), name.as_bytes(), None, None);
+        let shown = resolver.filter.shows(function.layer, "?", &name);
+        self.known[n] = Some(KnownFunction {
+            function,
+            shown,
+            hidden: false,
+            launch: Launch::No,
+            object: 0,
+            words: words_of(UNKNOWN),
+            parent: false,
+            tests: None,
+        });
+        self.known[n].as_ref()
+    }
+
+    fn make(&self, slot: &Slot, resolver: &mut Resolver) -> Option<KnownFunction> {
+        let (function, object, words) = match slot {
+            Slot::Bound { object, name, shape, .. } => {
+                let holder = self.objects.get(object)?;
+                let layer = Layer::of_number(holder.layer);
+                let version = self.instance_of(*object).and_then(|i| i.number);
+                let described = described(resolver, layer, &holder.name, name, version, Recorded::Frame(*shape));
+                (function(resolver, layer, holder.name.clone(), name, None, described), *object, words_of(*shape))
+            }
+            Slot::Runtime { instance, name, words } => {
+                let instance = self.instances.get(instance)?;
+                let library = instance.library.clone();
+                let described = described(resolver, Layer::Runtime, "", name, instance.number, Recorded::Block);
+                (function(resolver, Layer::Runtime, library, name, Some(instance.clone()), described), 0, *words)
+            }
+        };
+        let hidden = matches!(slot, Slot::Bound { hidden: true, .. });
+        let shown = !hidden && resolver.filter.shows(function.layer, &function.library, &function.name);
+        let launch = launch_of(&function);
+        let parent = function.described.is_some_and(|d| d.tells_its_caller());
+        let tests = resolver.filter.tests(function.layer, &function.library, &function.name);
+        Some(KnownFunction { function, shown, hidden, launch, object, words, parent, tests: tests.map(Arc::new) })
+    }
+
+    /// Whether a runtime is in the process.
+    pub fn has_runtime(&self) -> bool {
+        !self.instances.is_empty()
+    }
+
+    /// Names of all functions that were announced, called or not.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().flatten().filter_map(|slot| {
+            let (Slot::Bound { name, .. } | Slot::Runtime { name, .. }) = slot;
+            if matches!(slot, Slot::Bound { hidden: true, .. }) {
+                return None;
+            }
+            str::from_utf8(name).ok().filter(|name| name.chars().all(is_printable))
+        })
+    }
+
+    /// The instance that the functions of an object belong to.
+    pub fn instance_of(&self, object: u64) -> Option<&Arc<Instance>> {
+        self.instances.get(self.instance_of_object.get(&object)?)
+    }
+
+    /// The object that an instance lives in.
+    pub fn object_of(&self, instance: u64) -> Option<u64> {
+        self.instance_of_object.iter().find(|(_, i)| **i == instance).map(|(object, _)| *object)
+    }
+
+    /// An instance by its number.
+    pub fn instance_by_id(&self, id: u64) -> Option<&Arc<Instance>> {
+        self.instances.get(&id)
+    }
+
+    /// All instances in the order of their numbers.
+    pub fn instances(&self) -> Vec<Arc<Instance>> {
+        let mut all: Vec<_> = self.instances.values().cloned().collect();
+        all.sort_by_key(|i| i.id);
+        all
+    }
+
+    /// Name of the object that an address most likely lies in: the last one loaded below it.
+    pub fn object_at(&self, address: u64) -> Option<Arc<str>> {
+        let (_, id) = self.loads.range(..=address).next_back()?;
+        self.objects.get(id).map(|o| o.name.clone())
+    }
+}

@@ -1,0 +1,64 @@
+//! A process of a run with its names: the functions of its slots, made when a record first asks for them.
+
+use super::functions::{KnownFunction, Resolver};
+use super::names::Names;
+use crate::io::clock::Clock;
+use crate::io::store::Store;
+use crate::run::process_dir::ProcessDir;
+use std::sync::Arc;
+
+/// A process, and what its slots, objects, instances and kernels are called.
+#[derive(Debug)]
+pub struct ProcessSymbols {
+    pub dir: ProcessDir,
+    pub names: Names,
+    /// Whether no name can be missing, once somebody has asked.
+    all_named: Option<bool>,
+}
+
+impl ProcessSymbols {
+    /// Opens the directory of a process; `None` while its page is not finished.
+    pub fn open(store: &Arc<dyn Store>, name: &str, clock: &mut Clock) -> Option<ProcessSymbols> {
+        let dir = ProcessDir::open(store, name, clock)?;
+        Some(ProcessSymbols { dir, names: Names::default(), all_named: None })
+    }
+
+    /// Reads new names; all of them if `thorough`.
+    pub fn read_names(&mut self, thorough: bool) {
+        let (names, process) = (&mut self.names, self.dir.process.clone());
+        self.dir.read_names(thorough, &mut |name| names.take(&process, &name));
+    }
+
+    /// Reads all names if some may have been added since.
+    pub fn read_new_names(&mut self) {
+        if self.dir.stale {
+            self.read_names(true);
+        }
+    }
+
+    /// The function of a slot. A name is written before any record refers to it, so one that is missing after reading all names is
+    /// lost; where none can be lost, there is no such function, and `None` says that the record makes no sense.
+    pub fn known(&mut self, resolver: &mut Resolver, slot: u32, live: bool) -> Option<KnownFunction> {
+        if let Some(known) = self.names.known(slot, resolver) {
+            return Some(known.clone());
+        }
+        let may_be = self.may_be_called(slot, live);
+        if let Some(known) = self.names.known(slot, resolver) {
+            return Some(known.clone());
+        }
+        if may_be { self.names.nameless(slot, resolver).cloned() } else { None }
+    }
+
+    /// Whether this slot has a name, or may have had one. A reader who takes chunks away has no time for that, and shows what is there.
+    pub fn may_be_called(&mut self, slot: u32, live: bool) -> bool {
+        if self.names.is_named(slot) {
+            return true;
+        }
+        self.read_names(true);
+        if live || self.names.is_named(slot) {
+            return true;
+        }
+        let dir = &self.dir;
+        !*self.all_named.get_or_insert_with(|| dir.has_all_names())
+    }
+}

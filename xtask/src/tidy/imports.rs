@@ -1,0 +1,183 @@
+//! Which files of a crate import which others, read from their `use` lines and paths. Unit tests do not count.
+
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::path::Path;
+use syn::visit::{self, Visit};
+
+/// The path of a module within its crate, such as `["ring", "reader"]`; empty for the crate's root.
+pub(super) type Module = Vec<String>;
+
+/// The modules of a crate, and which other modules each one imports.
+#[derive(Default)]
+pub(super) struct Files {
+    pub all: BTreeMap<Module, Source>,
+}
+
+pub(super) struct Source {
+    /// `mod.rs`, `lib.rs` or `main.rs`. What such a file re-exports from its own folder is no import.
+    pub is_folder: bool,
+    pub syntax: syn::File,
+}
+
+impl Files {
+    pub fn read(folder: &Path) -> Result<Files> {
+        let mut files = Files::default();
+        files.add_folder(folder, &[])?;
+        files.remove_tests();
+        Ok(files)
+    }
+
+    fn add_folder(&mut self, folder: &Path, parent: &[String]) -> Result<()> {
+        let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+        for entry in entries {
+            let path = entry?.path();
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let mut module = parent.to_vec();
+            if path.is_dir() {
+                // Generated tables import only the types that they are made of.
+                if stem != "generated" {
+                    module.push(stem);
+                    self.add_folder(&path, &module)?;
+                }
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let is_folder = matches!(stem.as_str(), "mod" | "lib" | "main");
+                if !is_folder {
+                    module.push(stem);
+                }
+                let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+                let syntax = syn::parse_file(&text).with_context(|| path.display().to_string())?;
+                self.all.insert(module, Source { is_folder, syntax });
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes files that are compiled only for unit tests.
+    fn remove_tests(&mut self) {
+        let mut tests: Vec<Module> = Vec::new();
+        for (module, source) in &self.all {
+            for item in &source.syntax.items {
+                if let syn::Item::Mod(item) = item
+                    && item.content.is_none()
+                    && is_test(item)
+                {
+                    tests.push([module.as_slice(), &[item.ident.to_string()]].concat());
+                }
+            }
+        }
+        self.all.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
+    }
+
+    /// The modules of this crate that `module` imports.
+    pub fn imports(&self, module: &Module, source: &Source) -> Vec<&Module> {
+        let paths = paths(source);
+        let resolved = paths.iter().filter_map(|path| self.resolve(module, path));
+        resolved.filter(|to| !(to.starts_with(module) && (source.is_folder || to.len() > module.len()))).collect()
+    }
+
+    /// The module that a path leads to; none when it leaves the crate.
+    pub fn resolve(&self, from: &Module, path: &[String]) -> Option<&Module> {
+        let mut full: Vec<&str> = match path.first()?.as_str() {
+            "crate" => Vec::new(),
+            "self" | "super" => from.iter().map(String::as_str).collect(),
+            _ => return self.resolve(from, &[&["self".to_owned()], path].concat()).filter(|to| to.len() > from.len()),
+        };
+        for step in path {
+            match step.as_str() {
+                "crate" | "self" => {}
+                "super" => {
+                    full.pop();
+                }
+                name => full.push(name),
+            }
+        }
+        // The longest prefix that names a module; what follows is an item in it.
+        (1..=full.len()).rev().find_map(|len| {
+            let name: Module = full.iter().take(len).map(|&s| s.to_owned()).collect();
+            self.all.get_key_value(&name).map(|(module, _)| module)
+        })
+    }
+}
+
+/// The paths of a file that may lead to another module.
+pub(super) fn paths(source: &Source) -> Vec<Vec<String>> {
+    let mut paths = Paths::default();
+    paths.visit_file(&source.syntax);
+    paths.found
+}
+
+fn is_test(item: &syn::ItemMod) -> bool {
+    item.attrs.iter().any(|a| {
+        a.path().is_ident("cfg") && a.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
+    })
+}
+
+/// Collects the paths of a file that may lead to another module, without those of its unit tests.
+#[derive(Default)]
+struct Paths {
+    found: Vec<Vec<String>>,
+}
+
+impl<'a> Visit<'a> for Paths {
+    fn visit_item_mod(&mut self, item: &'a syn::ItemMod) {
+        if !is_test(item) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'a syn::ItemUse) {
+        self.add_use(&item.tree, &mut Vec::new());
+    }
+
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+        if matches!(names.first().map(String::as_str), Some("crate" | "super")) {
+            self.found.push(names);
+        }
+        visit::visit_path(self, path);
+    }
+}
+
+impl Paths {
+    fn add_use(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>) {
+        let mut leaf = |prefix: &[String], name: Option<String>| {
+            self.found.push(prefix.iter().cloned().chain(name).collect());
+        };
+        match tree {
+            syn::UseTree::Path(path) => {
+                prefix.push(path.ident.to_string());
+                self.add_use(&path.tree, prefix);
+                prefix.pop();
+            }
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.add_use(item, prefix)),
+            syn::UseTree::Name(name) if name.ident == "self" => leaf(prefix, None),
+            syn::UseTree::Name(name) => leaf(prefix, Some(name.ident.to_string())),
+            syn::UseTree::Rename(rename) => leaf(prefix, Some(rename.ident.to_string())),
+            syn::UseTree::Glob(_) => leaf(prefix, None),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A crate of these files: the path of a module (a folder's ends in `mod`), and its text.
+    pub fn files(sources: &[(&str, &str)]) -> Files {
+        let parse = |&(name, text): &(&str, &str)| {
+            let mut module: Module = name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
+            let is_folder = module.is_empty() || module.pop_if(|last| last == "mod").is_some();
+            (module, Source { is_folder, syntax: syn::parse_file(text).unwrap() })
+        };
+        let mut files = Files { all: sources.iter().map(parse).collect() };
+        files.remove_tests();
+        files
+    }
+
+    #[test]
+    fn files_of_unit_tests() {
+        let files = files(&[("", "mod a; #[cfg(test)] mod fuzz;"), ("a", ""), ("fuzz", "use crate::a::A;")]);
+        assert_eq!(files.all.len(), 2);
+    }
+}

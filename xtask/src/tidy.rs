@@ -2,6 +2,7 @@
 //! shows all of it.
 
 mod cycles;
+mod imports;
 mod layers;
 mod preload;
 mod sources;

@@ -1,0 +1,164 @@
+//! The import graph of a crate, by file, for the checks of cycles and of folders. It is read from the syntax alone:
+//! macros are not expanded, and paths inside of them do not count.
+
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use syn::visit::{self, Visit};
+
+/// The crates under `crates/`, by their folder there (`wire`, `sim/cuda`), with the path of that folder.
+pub(super) fn crates(root: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let top = root.join("crates");
+    let mut found = Vec::new();
+    for folder in folders(&top)? {
+        let nested = if folder.join("src").is_dir() { vec![folder] } else { folders(&folder)? };
+        found.extend(nested.into_iter().filter(|path| path.join("src").is_dir()));
+    }
+    found.sort();
+    let name = |path: &PathBuf| path.strip_prefix(&top).unwrap_or(path).to_string_lossy().into_owned();
+    Ok(found.into_iter().map(|path| (name(&path), path)).collect())
+}
+
+fn folders(path: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(path).with_context(|| path.display().to_string())?;
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    Ok(paths.into_iter().filter(|path| path.is_dir()).collect())
+}
+
+/// The path of a module within its crate, such as `["ring", "reader"]`; empty for the crate's root.
+pub(super) type Module = Vec<String>;
+
+/// The modules of a crate, and which other modules each one imports.
+#[derive(Default)]
+pub(super) struct Files(pub(super) BTreeMap<Module, Source>);
+
+pub(super) struct Source {
+    /// `mod.rs`, `lib.rs` or `main.rs`. What such a file re-exports from its own folder is no import.
+    pub(super) is_folder: bool,
+    pub(super) syntax: syn::File,
+}
+
+impl Files {
+    pub(super) fn read(folder: &Path) -> Result<Files> {
+        let mut files = Files::default();
+        files.add_folder(folder, &[])?;
+        Ok(files)
+    }
+
+    fn add_folder(&mut self, folder: &Path, parent: &[String]) -> Result<()> {
+        let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+        for entry in entries {
+            let path = entry?.path();
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let mut module = parent.to_vec();
+            if path.is_dir() {
+                // Generated tables import only the types that they are made of.
+                if stem != "generated" {
+                    module.push(stem);
+                    self.add_folder(&path, &module)?;
+                }
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let is_folder = matches!(stem.as_str(), "mod" | "lib" | "main");
+                if !is_folder {
+                    module.push(stem);
+                }
+                let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+                let syntax = syn::parse_file(&text).with_context(|| path.display().to_string())?;
+                self.0.insert(module, Source { is_folder, syntax });
+            }
+        }
+        Ok(())
+    }
+
+    /// The modules of this crate that `module` imports.
+    pub(super) fn imports(&self, module: &Module, source: &Source) -> Vec<&Module> {
+        let mut paths = Paths::default();
+        paths.visit_file(&source.syntax);
+        let resolved = paths.found.iter().filter_map(|path| self.resolve(module, path));
+        resolved.filter(|to| !(to.starts_with(module) && (source.is_folder || to.len() > module.len()))).collect()
+    }
+
+    /// The module that a path leads to; none when it leaves the crate.
+    fn resolve(&self, from: &Module, path: &[String]) -> Option<&Module> {
+        let mut full: Vec<&str> = match path.first()?.as_str() {
+            "crate" => Vec::new(),
+            "self" | "super" => from.iter().map(String::as_str).collect(),
+            _ => return self.resolve(from, &[&["self".to_owned()], path].concat()).filter(|to| to.len() > from.len()),
+        };
+        for step in path {
+            match step.as_str() {
+                "crate" | "self" => {}
+                "super" => {
+                    full.pop();
+                }
+                name => full.push(name),
+            }
+        }
+        // The longest prefix that names a module; what follows is an item in it.
+        (1..=full.len()).rev().find_map(|len| {
+            let name: Module = full.iter().take(len).map(|&s| s.to_owned()).collect();
+            self.0.get_key_value(&name).map(|(module, _)| module)
+        })
+    }
+}
+
+/// Collects the paths of a file that may lead to another module, without those of its unit tests.
+#[derive(Default)]
+struct Paths {
+    found: Vec<Vec<String>>,
+}
+
+impl<'a> Visit<'a> for Paths {
+    fn visit_item_mod(&mut self, item: &'a syn::ItemMod) {
+        let test = item.attrs.iter().any(|a| {
+            a.path().is_ident("cfg") && a.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
+        });
+        if !test {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'a syn::ItemUse) {
+        self.add_use(&item.tree, &mut Vec::new());
+    }
+
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+        if matches!(names.first().map(String::as_str), Some("crate" | "super")) {
+            self.found.push(names);
+        }
+        visit::visit_path(self, path);
+    }
+}
+
+impl Paths {
+    fn add_use(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>) {
+        let mut leaf = |prefix: &[String], name: Option<String>| {
+            self.found.push(prefix.iter().cloned().chain(name).collect());
+        };
+        match tree {
+            syn::UseTree::Path(path) => {
+                prefix.push(path.ident.to_string());
+                self.add_use(&path.tree, prefix);
+                prefix.pop();
+            }
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.add_use(item, prefix)),
+            syn::UseTree::Name(name) if name.ident == "self" => leaf(prefix, None),
+            syn::UseTree::Name(name) => leaf(prefix, Some(name.ident.to_string())),
+            syn::UseTree::Rename(rename) => leaf(prefix, Some(rename.ident.to_string())),
+            syn::UseTree::Glob(_) => leaf(prefix, None),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Files {
+    /// Files by module path and content; the empty path is the crate's root.
+    pub(super) fn parse(sources: &[(&str, &str)]) -> Files {
+        let parse = |&(name, text): &(&str, &str)| {
+            let module = name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
+            (module, Source { is_folder: name.is_empty(), syntax: syn::parse_file(text).expect("Rust") })
+        };
+        Files(sources.iter().map(parse).collect())
+    }
+}

@@ -4,7 +4,7 @@ use crate::abi::{Out, answer, put_list};
 use crate::device::Device;
 use std::ffi::c_void;
 
-/// What the simulated driver says of itself: the head of `Counts` in crates/sim/src/report.rs.
+/// What the simulated driver says of itself: the head of `Counts` in crates/sim/cuda/src/report.rs.
 #[repr(C)]
 struct Counts {
     len: u64,

@@ -1,5 +1,5 @@
 //! libnvidia-ml.so.1: NVML of the simulated machine, for programs that ask it which GPUs there are before they start the
-//! driver. Same GPUs, same uuids, same PCI places as the simulated driver (`crates/sim`); an H200's answers (recorded) to
+//! driver. Same GPUs, same uuids, same PCI places as the simulated driver (`crates/sim/cuda`); an H200's answers (recorded) to
 //! everything that is only asked.
 //!
 //! The shared library is built by

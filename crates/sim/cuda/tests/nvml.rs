@@ -1,4 +1,4 @@
-//! The simulated NVML (`crates/nvml`): the simulated driver's GPUs, and wrong uses answered as an H200 answers them.
+//! The simulated NVML (`crates/sim/nvml`): the simulated driver's GPUs, and wrong uses answered as an H200 answers them.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the environment says about the simulated machine (`crates/machine`), and this library's own stay in the process.
+//! What the environment says about the simulated machine (`crates/sim/machine`), and this library's own stay in the process.
 
 pub use cutap_machine::config;
 

@@ -1,4 +1,4 @@
-//! The machine that is simulated, as its driver (`crates/sim`) and its NVML (`crates/nvml`) both see it: what the environment
+//! The machine that is simulated, as its driver (`crates/sim/cuda`) and its NVML (`crates/sim/nvml`) both see it: what the environment
 //! says of it, which GPU it has, and how its GPUs are told apart. Facts only: nothing here has state that a program could
 //! change, and nothing is exported to programs.
 

@@ -8,7 +8,7 @@ use crate::stub::COUNTS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of the default answers, for a reader outside: `counts[i]` calls of the function `names[i]`
-/// (pointer and length), for i below `len`. crates/nvml knows the order of these fields.
+/// (pointer and length), for i below `len`. crates/sim/nvml knows the order of these fields.
 #[repr(C)]
 pub struct Counts {
     /// How many.

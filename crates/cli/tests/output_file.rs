@@ -121,7 +121,7 @@ fn patterns_in_the_name() {
         (["trace", "-o", "a%q{NOT_SET}"], "the environment variable NOT_SET is not set"),
         (["record", "-o", "a%x"], "cannot use -o a%x: %x is not known"),
         (["trace", "-o", "a%"], "cannot use -o a%: % is not known"),
-        (["record", "-o", "a%q{RANK"], "%q is not known"),
+        (["record", "-o", "a%q{RANK"], "%q lacks the name of an environment variable"),
     ] {
         refused(&run(&folder.0, &words), 125, &[why]);
     }

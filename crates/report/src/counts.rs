@@ -75,7 +75,7 @@ impl<W: io::Write> Counts<W> {
         if self.json {
             let line = Line {
                 r#type: "count",
-                layer: f.layer.word(),
+                layer: f.layer.name(),
                 library: &f.library,
                 runtime: c.runtime.as_deref(),
                 name: f.shown(),
@@ -85,7 +85,7 @@ impl<W: io::Write> Counts<W> {
             return writeln!(self.out);
         }
         let tag = match (f.layer, &c.runtime) {
-            (Layer::Driver, _) => String::new(),
+            (Layer::DRIVER, _) => String::new(),
             (_, Some(version)) => format!(" [{}, runtime {version}]", f.library),
             _ => format!(" [{}]", f.library),
         };

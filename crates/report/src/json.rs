@@ -103,7 +103,7 @@ fn call_line(call: &Call) -> CallLine<'_> {
         pid: call.thread.process.pid,
         tid: call.thread.tid,
         depth: call.depth,
-        layer: function.layer.word(),
+        layer: function.layer.name(),
         library: &function.library,
         runtime: call.runtime_version(),
         name: &function.name,

@@ -59,7 +59,7 @@ pub fn write_json(tables: &Tables, out: &mut dyn io::Write) -> io::Result<()> {
 fn line(row: &Row, tables: &Tables) -> Value {
     let mut line = json!({"type": "report", "by": word(tables.by()), "name": row.name});
     if let Some(label) = &row.label {
-        line["layer"] = label.layer.word().into();
+        line["layer"] = label.layer.name().into();
         line["library"] = (&*label.library).into();
         line["runtime"] = label.runtime.as_deref().into();
     }

@@ -32,7 +32,7 @@ fn rows(end: &End) -> (Vec<Row>, Vec<Row>) {
         let f = &raw.function;
         // A copy of the runtime has the name of the program that it is in.
         let library = match f.layer {
-            Layer::Runtime => "runtime".to_owned(),
+            Layer::RUNTIME => "runtime".to_owned(),
             _ => f.library.to_string(),
         };
         let key = (f.described.is_some(), library.clone(), f.shown().to_owned());

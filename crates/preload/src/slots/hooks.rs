@@ -8,9 +8,9 @@ use crate::capture::call_stack;
 use crate::routes::{export_table, handles, proc_address};
 use crate::start;
 use crate::thread::record;
-use cutap_calls::{Role, has_role};
+use cutap_calls::{Layer, Role, has_role};
 use cutap_wire::control;
-use cutap_wire::names::{layer, route};
+use cutap_wire::names::route;
 
 /// A hook: before returns false to skip the call, having set the frame's result.
 pub struct Hook {
@@ -113,7 +113,7 @@ pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
 
 /// Hooks of our own that a driver function has whatever is recorded.
 pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
-    if of != layer::DRIVER {
+    if of != Layer::DRIVER.number() {
         return 0;
     }
     if is_footprint_name(name, how) {

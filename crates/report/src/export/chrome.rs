@@ -92,7 +92,7 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
         arguments.insert("cutap.result".into(), result);
     }
     json!({
-        "name": function.shown(), "cat": function.layer.word(), "ph": phase, "tid": thread.tid,
+        "name": function.shown(), "cat": function.layer.name(), "ph": phase, "tid": thread.tid,
         "ts": micros(call.start_ns), "args": arguments,
     })
 }

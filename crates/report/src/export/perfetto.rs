@@ -177,7 +177,7 @@ impl<W: io::Write> Perfetto<W> {
         }
         let params = function.params().iter();
         let told = Arc::new(Interned {
-            category: self.number(CATEGORIES, function.layer.word()),
+            category: self.number(CATEGORIES, function.layer.name()),
             name: self.number(NAMES, function.shown()),
             library: self.number(TEXTS, &function.library),
             params: params

@@ -33,7 +33,7 @@ pub fn call(
     {
         let _ = kernel.set(name);
     }
-    if known.function.layer == Layer::Runtime
+    if known.function.layer == Layer::RUNTIME
         && known.function.instance.is_none()
         && let Some(of_object) = folder.names.instance_of(known.object)
     {
@@ -61,7 +61,7 @@ pub fn call(
         stack: OnceLock::new(),
     });
     if provides(shared, known) {
-        if known.function.layer == Layer::Driver {
+        if known.function.layer == Layer::DRIVER {
             folder.read_new_names();
         }
         launch(&call, &folder.names.kernels);

@@ -2,6 +2,7 @@
 //! shows all of it.
 
 mod cycles;
+mod folders;
 mod imports;
 mod layers;
 mod preload;
@@ -15,6 +16,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     layers::check(root, &mut wrong)?;
     sources::check(root, &mut wrong)?;
     cycles::check(root, &mut wrong)?;
+    folders::check(root, &mut wrong)?;
     match crate::build::preload(root) {
         Ok(path) => preload::check(&path, &mut wrong)?,
         Err(error) => wrong.push(format!("the release preload is not there to look at: {error:#}")),

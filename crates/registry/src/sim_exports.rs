@@ -113,7 +113,7 @@ fn exports(root: &Path) -> Result<String, Error> {
         );
     }
     let mut out = head("Every function that libcuda.so.1 exports.", "api/driver/exports.toml");
-    out.push_str("use crate::stub::{Proc, by_default, default, written};\n\n");
+    out.push_str("use crate::export::Proc;\nuse crate::stub::{by_default, default, written};\n\n");
     let mut defaults = Vec::new();
     for export in &all {
         let name = export.name.get_ref();

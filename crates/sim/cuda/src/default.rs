@@ -2,15 +2,15 @@
 //! registry knows them, and what is wrong is said as the driver says it; else NOT_SUPPORTED. It must never write
 //! anything, and never read what an argument points to.
 
-use crate::driver::config::config;
-use crate::driver::context::device;
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::{current, lifecycle};
+use crate::abi::{Answer, Fault, lifecycle};
+use crate::counts::COUNTS;
+use crate::driver::current;
+use crate::driver::device::device;
 use crate::generated::DEFAULTS;
-use crate::stub::COUNTS;
+use crate::state::{DriverState, Handle, driver_state};
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::{Count, Dir, Enum, Function, Param, Rule, Type};
+use cutap_machine::config;
 use std::sync::atomic::Ordering;
 
 /// A call's words: the six integer registers, then the stack behind the return address.
@@ -60,7 +60,7 @@ fn known(name: &str) -> Option<&'static Function> {
 }
 
 fn check(function: &Function, words: &Words) -> Answer {
-    let world = driver_state();
+    let state = driver_state();
     let mut without_context = false;
     for param in function.params {
         let Some(value) = words.get(function, param.word) else { continue };
@@ -75,13 +75,13 @@ fn check(function: &Function, words: &Words) -> Answer {
             Some(Type::Handle(kind)) => {
                 let kind = TABLES.handles.get(usize::from(*kind)).map_or("", |h| h.name);
                 without_context |= matches!(kind, "CUdevice" | "CUcontext");
-                handle(&world, kind, value)?;
+                handle(&state, kind, value)?;
             }
             _ => {}
         }
     }
     // what begins without a context of its own asks for the current one
-    if without_context || !needs_context(function.name) { Ok(()) } else { current::require(&world).map(drop) }
+    if without_context || !needs_context(function.name) { Ok(()) } else { current::require(&state).map(drop) }
 }
 
 /// Whether a pointer may not be NULL: single values, texts, and lists that are said to have elements.
@@ -107,25 +107,25 @@ fn is_empty(function: &Function, words: &Words, param: &Param) -> bool {
 }
 
 /// A handle of a kind that is followed here must be there.
-fn handle(world: &DriverState, kind: &str, value: u64) -> Answer {
+fn handle(state: &DriverState, kind: &str, value: u64) -> Answer {
     let handle = Handle(value);
     let null = value == 0;
     let there = match kind {
         "CUdevice" => return device(value as u32 as i32).map(drop),
-        "CUcontext" if !null && !world.contexts.contains_key(&handle) => return Err(Fault::INVALID_CONTEXT),
-        "CUstream" => value <= 2 || world.streams.contains_key(&handle),
-        "CUevent" => world.events.contains_key(&handle),
-        "CUmodule" => world.modules.contains_key(&handle),
-        "CUlibrary" => world.libraries.contains_key(&handle),
-        "CUfunction" | "CUkernel" => world.functions.contains_key(&handle),
-        "CUarray" => world.arrays.contains_key(&handle),
-        "CUtexref" | "CUsurfref" => world.references.contains_key(&handle),
+        "CUcontext" if !null && !state.context.contexts.contains_key(&handle) => return Err(Fault::INVALID_CONTEXT),
+        "CUstream" => value <= 2 || state.stream.streams.contains_key(&handle),
+        "CUevent" => state.stream.events.contains_key(&handle),
+        "CUmodule" => state.code.modules.contains_key(&handle),
+        "CUlibrary" => state.code.libraries.contains_key(&handle),
+        "CUfunction" | "CUkernel" => state.code.functions.contains_key(&handle),
+        "CUarray" => state.array.arrays.contains_key(&handle),
+        "CUtexref" | "CUsurfref" => state.array.references.contains_key(&handle),
         "CUgraph" | "CUgraphNode" | "CUgraphExec" | "CUmemoryPool" | "CUmemGenericAllocationHandle" => {
-            let known = world.graphs.contains_key(&handle)
-                || world.nodes.contains_key(&handle)
-                || world.executables.contains_key(&handle)
-                || world.pools.contains_key(&handle)
-                || world.memories.contains_key(&handle);
+            let known = state.graph.graphs.contains_key(&handle)
+                || state.graph.nodes.contains_key(&handle)
+                || state.graph.executables.contains_key(&handle)
+                || state.memory.pools.contains_key(&handle)
+                || state.reservation.pieces.contains_key(&handle);
             return if known { Ok(()) } else { Err(Fault::INVALID_VALUE) };
         }
         "CUexternalMemory" | "CUexternalSemaphore" if null => return Err(Fault::INVALID_VALUE),

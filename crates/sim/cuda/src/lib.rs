@@ -12,12 +12,16 @@
 //! looks at its arguments as far as the registry knows them, and answers NOT_SUPPORTED (`default.rs`). It must never pretend that a
 //! kernel ran, and never print anything by itself (but for CUTAP_SIM_REPORT=1, at the end).
 
+mod abi;
 mod api;
+mod counts;
 mod default;
 mod driver;
+mod export;
 mod generated;
+mod host;
 mod image;
-mod keyed_answer;
 mod report;
+mod state;
 mod stub;
 mod tables;

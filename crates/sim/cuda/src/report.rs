@@ -1,10 +1,10 @@
 //! How often exports were called that have only the default answer: read by a debugger or cutap through
 //! CUTAP_SIM_COUNTS, or printed when the process ends, if CUTAP_SIM_REPORT=1 asks for it.
 
-use crate::driver::driver_state::driver_state;
-use crate::driver::lifecycle;
+use crate::abi::lifecycle;
+use crate::counts::{COUNTS, HIDDEN};
 use crate::generated::DEFAULTS;
-use crate::stub::COUNTS;
+use crate::state::driver_state;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of the default answers, for a reader outside: `counts[i]` calls of the function `names[i]`
@@ -27,13 +27,10 @@ extern "C" fn in_use(ordinal: i32) -> i64 {
     if lifecycle::require_started().is_err() {
         return -1;
     }
-    let world = driver_state();
-    let here = world.contexts.values().any(|c| c.device == ordinal);
-    if here { world.used.get(&ordinal).copied().unwrap_or(0) as i64 } else { -1 }
+    let state = driver_state();
+    let here = state.context.contexts.values().any(|c| c.device == ordinal);
+    if here { state.memory.used.get(&ordinal).copied().unwrap_or(0) as i64 } else { -1 }
 }
-
-/// Calls of hidden slots that are answered by default.
-pub static HIDDEN: AtomicU64 = AtomicU64::new(0);
 
 /// See [`Counts`].
 #[unsafe(no_mangle)]

@@ -153,7 +153,8 @@ fn the_page_lists_what_answers_801() {
     let rows = section.lines().filter(|l| l.starts_with('|'));
     let listed: Vec<&str> =
         rows.flat_map(|l| l.split('`').skip(1).step_by(2)).filter(|w| w.starts_with("cu")).collect();
-    let exports = std::fs::read_to_string(root().join("crates/sim/cuda/src/generated/exports.rs")).expect("the exports");
+    let exports =
+        std::fs::read_to_string(root().join("crates/sim/cuda/src/generated/exports.rs")).expect("the exports");
     let of = |kind: &str| -> Vec<&str> {
         let names = exports.lines().filter_map(|l| l.strip_prefix(kind)?.split(',').next());
         names.map(|n| n.trim_end_matches("_ptsz").trim_end_matches("_ptds")).collect()

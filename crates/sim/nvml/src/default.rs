@@ -1,8 +1,8 @@
 //! The answer of every export that is not written by hand: its arguments are looked at, and what is wrong is said as NVML
 //! says it; then what an H200 answered to these numbers, else NOT_SUPPORTED. A function that sets something is never done.
 
-use crate::abi::{Answer as Outcome, Fault};
 use crate::device::Device;
+use crate::fault::{Answer as Outcome, Fault};
 use crate::generated::DEFAULTS;
 use crate::lifecycle;
 

@@ -1,6 +1,6 @@
 //! Handles of devices, and what tells one from another.
 
-use crate::abi::{Answer, Fault};
+use crate::fault::{Answer, Fault};
 use cutap_machine::{config, pci, uuid};
 
 /// What a handle points to: nothing that anybody may read.

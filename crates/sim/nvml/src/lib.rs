@@ -16,6 +16,7 @@ mod abi;
 mod api;
 mod default;
 mod device;
+mod fault;
 mod generated;
 mod lifecycle;
 mod stub;

@@ -1,7 +1,7 @@
 //! Started or not: nvmlInit is counted, and the last nvmlShutdown ends it. A forked child has not started, whatever its
 //! parent did.
 
-use crate::abi::{Answer, Fault};
+use crate::fault::{Answer, Fault};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The process that counted, and how often.

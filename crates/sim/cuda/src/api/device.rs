@@ -1,17 +1,10 @@
 //! Devices: all alike, told apart by PCI bus and the last byte of the uuid.
 
+use crate::abi::{Fault, Out, Text, answer, put_text};
 use crate::api::arrays::texel;
-use crate::driver::abi::{Out, Text, answer, put_text};
-use crate::driver::config::config;
-use crate::driver::context::device;
-use crate::driver::fault::{Answer, Fault};
+use crate::driver::device::{attribute, device};
+use cutap_machine::config;
 use cutap_machine::{NAME, pci, uuid};
-
-/// The value of an attribute, if the driver knows that attribute.
-pub fn attribute(ordinal: i32, id: u32) -> Answer<i32> {
-    let value = cutap_machine::attribute(ordinal, id).ok_or(Fault::INVALID_VALUE)?;
-    device(ordinal).map(|_| value)
-}
 
 pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
     answer(|| count.put(config().devices))

@@ -1,10 +1,8 @@
 //! Start, version, names of results, and the functions that have nothing to do here.
 
-use crate::driver::abi::{Out, answer, answer_always};
-use crate::driver::config::config;
-use crate::driver::fault::Fault;
-use crate::driver::lifecycle;
+use crate::abi::{Fault, Out, answer, answer_always, lifecycle};
 use crate::generated::RESULTS;
+use cutap_machine::config;
 use std::ffi::{CStr, CString, c_char};
 use std::sync::OnceLock;
 

@@ -1,13 +1,10 @@
 //! Launches: checked, put in order, not executed.
 
-use crate::api::device::attribute;
-use crate::api::functions::{blocks, max_dynamic_shared};
-use crate::driver::abi::{In, answer, bytes_at};
-use crate::driver::code::Function;
-use crate::driver::context;
-use crate::driver::driver_state::{Handle, driver_state, known, known_mut};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::task::{self, Arguments, Launch, Task};
+use crate::abi::{Answer, Fault, In, answer, bytes_at};
+use crate::driver::device::attribute;
+use crate::driver::occupancy::{blocks, max_dynamic_shared};
+use crate::driver::{context, submit};
+use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, known, known_mut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -127,19 +124,19 @@ fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
 }
 
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
-    let mut world = driver_state();
-    check(known(&world.functions, function)?, &config, parameters, extra)?;
-    let stream = context::stream(&mut world, config.stream)?;
-    let f = &world.functions[&function];
-    if !f.is_kernel() && f.context != world.streams[&stream].context {
+    let mut state = driver_state();
+    check(known(&state.code.functions, function)?, &config, parameters, extra)?;
+    let stream = context::stream(&mut state, config.stream)?;
+    let f = &state.code.functions[&function];
+    if !f.is_kernel() && f.context != state.stream.streams[&stream].context {
         return Err(Fault::INVALID_HANDLE);
     }
-    let kept = world.streams[&stream].capture.is_some();
-    let arguments = if kept { arguments(&world.functions[&function], parameters, extra)? } else { None };
+    let kept = state.stream.streams[&stream].capture.is_some();
+    let arguments = if kept { arguments(&state.code.functions[&function], parameters, extra)? } else { None };
     let Config { grid, block, shared, .. } = config;
     let attributes = attributes(&config)?;
     let launch = Launch { function, grid, block, shared, arguments, attributes };
-    task::put(world, stream, Task::Kernel(Box::new(launch)), false)
+    submit::put(state, stream, Task::Kernel(Box::new(launch)), false)
 }
 
 pub extern "C" fn cuLaunchKernel(
@@ -182,9 +179,9 @@ pub extern "C" fn cuLaunchCooperativeKernel(
 fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
     // all blocks have to be there at once
     let at_once = {
-        let world = driver_state();
+        let state = driver_state();
         let threads = config.block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
-        let each = blocks(known(&world.functions, function)?, threads as i32, config.shared as usize)?;
+        let each = blocks(known(&state.code.functions, function)?, threads as i32, config.shared as usize)?;
         each as u64 * attribute(0, 16)? as u64
     };
     if config.grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
@@ -231,7 +228,7 @@ const PARAMETERS_SET: u64 = 1;
 
 /// Changes what the launches of before 4.0 set first.
 fn change(function: Handle, what: impl FnOnce(&mut Function)) -> u32 {
-    answer(|| known_mut(&mut driver_state().functions, function).map(what))
+    answer(|| known_mut(&mut driver_state().code.functions, function).map(what))
 }
 
 pub extern "C" fn cuFuncSetBlockShape(function: Handle, x: i32, y: i32, z: i32) -> u32 {
@@ -275,7 +272,7 @@ pub extern "C" fn cuLaunchGrid(function: Handle, width: i32, height: i32) -> u32
 
 pub extern "C" fn cuLaunchGridAsync(function: Handle, width: i32, height: i32, stream: Handle) -> u32 {
     answer(|| {
-        let (block, shared) = known(&driver_state().functions, function).map(|f| (f.block, f.shared))?;
+        let (block, shared) = known(&driver_state().code.functions, function).map(|f| (f.block, f.shared))?;
         let grid = [width as u32, height as u32, 1];
         launch(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, PARAMETERS_SET, 0)
     })

@@ -1,13 +1,9 @@
 //! Several copies by one call, and copies with hints. The hints (who is near, in which order the source is read) change
 //! nothing here: each copy is done in the stream's order.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::context;
-use crate::driver::copy::Side;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::shape::{Copy3D, Plane3D};
-use crate::driver::task::{self, Task};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::driver::{context, submit};
+use crate::state::{Copy3D, Handle, Plane3D, Side, Task, driver_state};
 
 /// CUmemcpyAttributes: order of access, two places, flags.
 type Hints = [u32; 6];
@@ -15,9 +11,9 @@ type Hints = [u32; 6];
 const ORDERS: std::ops::RangeInclusive<u32> = 1..=3;
 
 fn put(stream: Handle, what: Copy3D) -> Answer {
-    let mut world = driver_state();
-    let order = context::stream(&mut world, stream)?;
-    task::put(world, order, Task::Copy(Box::new(what)), false)
+    let mut state = driver_state();
+    let order = context::stream(&mut state, stream)?;
+    submit::put(state, order, Task::Copy(Box::new(what)), false)
 }
 
 fn line(to: u64, from: u64, size: usize, stream: Handle) -> Answer {

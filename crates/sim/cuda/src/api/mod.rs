@@ -21,7 +21,6 @@ pub mod graph_params;
 pub mod graphs;
 pub mod green_contexts;
 pub mod init;
-pub mod jit;
 pub mod launch;
 pub mod libraries;
 pub mod linker;

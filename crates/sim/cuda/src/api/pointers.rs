@@ -1,9 +1,7 @@
 //! What an address is.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::allocation::{self, Allocation, Kind};
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::state::{Allocation, Handle, Kind, driver_state};
 
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
@@ -57,8 +55,8 @@ fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>, man
 
 pub extern "C" fn cuPointerGetAttribute(value: u64, id: u32, address: u64) -> u32 {
     answer(|| {
-        let world = driver_state();
-        put(value, id, address, Some(allocation::find(&world, address).ok_or(Fault::INVALID_VALUE)?), false)
+        let state = driver_state();
+        put(value, id, address, Some(state.memory.find(address).ok_or(Fault::INVALID_VALUE)?), false)
     })
 }
 
@@ -68,8 +66,8 @@ pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u6
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let world = driver_state();
-        let found = allocation::find(&world, address);
+        let state = driver_state();
+        let found = state.memory.find(address);
         ids.check_count(count as usize).and(values.check_count(count as usize))?;
         (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, found, true))
     })
@@ -77,7 +75,7 @@ pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u6
 
 /// Only whether copies of this memory wait (6), which they all may as well.
 pub extern "C" fn cuPointerSetAttribute(value: u64, id: u32, address: u64) -> u32 {
-    answer(|| match allocation::find(&driver_state(), address) {
+    answer(|| match driver_state().memory.find(address) {
         Some(_) if id == 6 && value != 0 => Ok(()),
         _ => Err(Fault::INVALID_VALUE),
     })

@@ -2,12 +2,11 @@
 //! the real drivers 535 to 555: the first form says NOT_FOUND and leaves the output alone, the second form says
 //! success with NULL and the reason in the status, which may be left out.
 
-use crate::driver::abi::{In, Out, Text, answer_always};
-use crate::driver::config::config;
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, In, Out, Text, answer_always};
+use crate::export::{Function, address};
 use crate::generated::PROCS;
-use crate::stub::{Function, address};
 use crate::tables;
+use cutap_machine::config;
 use std::ffi::c_void;
 
 /// The flag that asks for the per-thread forms.

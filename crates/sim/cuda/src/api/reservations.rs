@@ -1,16 +1,16 @@
 //! Virtual memory management: memory, addresses, and the one mapped to the other.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::address_space::{self, GRANULE, Properties};
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::driver::address_space::{self, GRANULE};
+use crate::driver::device::device;
+use crate::state::{Handle, Properties, driver_state};
 
 pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, what: In<Properties>, option: u32) -> u32 {
     answer(|| {
         bytes.check()?;
         let what = what.get()?;
         if what.kind != 0 || what.place != 0 {
-            what.check()?; // all zero is answered too
+            address_space::check(&what)?; // all zero is answered too
         }
         if option > 1 { Err(Fault::INVALID_VALUE) } else { bytes.put(GRANULE as usize) }
     })
@@ -70,7 +70,7 @@ pub struct Access {
 /// The number of a place: a device's, or -1 for the host.
 fn place(kind: u32, id: i32) -> Answer<i32> {
     match kind {
-        1 => crate::driver::context::device(id),
+        1 => device(id),
         2..=4 => Ok(-1),
         _ => Err(Fault::INVALID_VALUE),
     }

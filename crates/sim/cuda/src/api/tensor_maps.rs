@@ -1,8 +1,7 @@
 //! Tensor maps: checked as the driver checks them. What is filled in says the same, but not in the form that a GPU
 //! reads, since none will.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, In, Out, answer};
 
 /// CUtensorMap
 type Map = [u64; 16];

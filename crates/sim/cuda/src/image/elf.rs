@@ -2,7 +2,7 @@
 //! parameters stand in `.nv.info.<name>`, one attribute each; variables are global objects.
 
 use super::{Image, Kernel, Parameter, Variable, part, u16_at, u32_at, u64_at};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault};
 use std::ffi::CString;
 
 pub const MAGIC: u32 = u32::from_le_bytes(*b"\x7fELF");

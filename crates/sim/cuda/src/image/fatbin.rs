@@ -2,7 +2,7 @@
 //! Chosen is what an H200 would run; if nothing is for it, any entry, since nothing is ever run here.
 
 use super::{Image, Memory, part, u16_at, u32_at, u64_at};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault};
 use std::io::Read;
 
 pub const MAGIC: u32 = 0xba55ed50;

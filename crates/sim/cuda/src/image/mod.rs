@@ -6,8 +6,7 @@ mod elf;
 mod fatbin;
 mod ptx;
 
-use crate::driver::abi::reaches;
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, reaches};
 use std::ffi::CString;
 
 /// One parameter of a kernel, in its block of parameters.

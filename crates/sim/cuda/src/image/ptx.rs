@@ -3,7 +3,7 @@
 //! by their braces. What a compiler would surely refuse is refused, and nothing of which that is not sure.
 
 use super::{Image, Kernel, Parameter, Variable};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault};
 use std::ffi::CString;
 
 /// What a compiler, which is not here, might need for a small kernel.

@@ -1,10 +1,8 @@
 //! Where the multiprocessors sit: cuBLASLt and cuDNN's engines ask for it before they choose a kernel in half precision, and
 //! do not look whether there is such a table.
 
-use super::Table;
-use crate::driver::abi::Out;
-use crate::driver::fault::Fault;
-use crate::driver::lifecycle;
+use super::table::Table;
+use crate::abi::{Fault, Out, lifecycle};
 use std::sync::atomic::Ordering;
 
 /// 1734dc26-800d-4745-8726-c0f1e7dd8bca, as it stands in memory.
@@ -42,6 +40,6 @@ extern "C" fn clusters(cluster: Out<*const u8>, place: Out<*const u8>) -> u32 {
 }
 
 extern "C" fn unknown() -> u32 {
-    crate::report::HIDDEN.fetch_add(1, Ordering::Relaxed);
+    crate::counts::HIDDEN.fetch_add(1, Ordering::Relaxed);
     Fault::NOT_SUPPORTED.0
 }

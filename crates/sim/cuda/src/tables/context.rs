@@ -1,11 +1,9 @@
 //! The current context without callbacks, what a runtime keeps with a context, and checks of a context.
 
-use super::Table;
-use crate::driver::abi::{Out, answer};
-use crate::driver::context::{Destructor, Stored};
+use super::table::Table;
+use crate::abi::{Fault, Out, answer};
 use crate::driver::current;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::Fault;
+use crate::state::{Destructor, Handle, Stored, driver_state};
 
 pub static CURRENT: Table<3> = Table::sized().with(1, set as *const ()).with(2, get as *const ());
 
@@ -30,8 +28,8 @@ fn context(handle: Handle) -> Handle {
 
 extern "C" fn put(handle: Handle, key: u64, value: u64, destructor: Option<Destructor>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let context = world.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        let mut state = driver_state();
+        let context = state.context.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         context.storage.insert(key, Stored { value, destructor });
         Ok(())
     })
@@ -39,16 +37,16 @@ extern "C" fn put(handle: Handle, key: u64, value: u64, destructor: Option<Destr
 
 extern "C" fn delete(handle: Handle, key: u64) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let context = world.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        let mut state = driver_state();
+        let context = state.context.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         context.storage.remove(&key).map(drop).ok_or(Fault::INVALID_HANDLE)
     })
 }
 
 extern "C" fn take(value: Out<u64>, handle: Handle, key: u64) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let context = world.contexts.get(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        let state = driver_state();
+        let context = state.context.contexts.get(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         value.put(context.storage.get(&key).ok_or(Fault::INVALID_HANDLE)?.value)
     })
 }

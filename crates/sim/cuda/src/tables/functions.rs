@@ -1,9 +1,9 @@
 //! The functions of a module, one after the other: what cuFFT asks for when it makes a plan from code of its own.
 
-use super::Table;
+use super::table::Table;
+use crate::abi::lifecycle;
 use crate::driver::code;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::lifecycle;
+use crate::state::{Handle, driver_state};
 use std::ffi::c_void;
 
 /// 6e163fbe-b958-444d-835c-e182aff1991e, as it stands in memory.
@@ -22,9 +22,9 @@ extern "C" fn each(_context: Handle, module: Handle, visit: Option<Visit>, data:
         return 0;
     }
     let found: Vec<Handle> = {
-        let mut world = driver_state();
-        let count = world.modules.get(&module).map_or(0, |m| m.image.kernels.len());
-        (0..count).filter_map(|index| code::function_at(&mut world, module, index).ok()).collect()
+        let mut state = driver_state();
+        let count = state.code.modules.get(&module).map_or(0, |m| m.image.kernels.len());
+        (0..count).filter_map(|index| code::function_at(&mut state, module, index).ok()).collect()
     };
     if let Some(visit) = visit {
         found.iter().for_each(|function| visit(data, *function));

@@ -1,12 +1,10 @@
 //! What tools use: runtime callbacks (nobody ever subscribes here, so deliveries end at once), and ids of contexts
 //! and streams.
 
-use super::Table;
-use crate::driver::abi::{Out, answer};
-use crate::driver::context;
-use crate::driver::current;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::Fault;
+use super::table::Table;
+use crate::abi::{Fault, Out, answer};
+use crate::driver::{context, current};
+use crate::state::{Handle, driver_state};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
@@ -46,9 +44,9 @@ extern "C" fn state_flags(array: Out<*const AtomicU32>, count: Out<usize>) -> u3
 
 extern "C" fn stream_id(_context: Handle, stream: Handle, id: Out<u64>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, stream)?;
-        id.put(world.streams[&stream].id)
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, stream)?;
+        id.put(state.stream.streams[&stream].id)
     })
 }
 

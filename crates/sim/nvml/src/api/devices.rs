@@ -1,7 +1,8 @@
 //! Which devices there are, by number, uuid, PCI place and serial number; and the same asked of a device.
 
-use crate::abi::{Answer, Fault, Out, Text, answer, put_text};
+use crate::abi::{Out, Text, answer, put_text};
 use crate::device::{Device, all, bus_text, serial, uuid_text};
+use crate::fault::{Answer, Fault};
 use cutap_machine::{NAME, config, pci};
 
 pub extern "C" fn nvmlDeviceGetCount_v2(count: Out<u32>) -> u32 {

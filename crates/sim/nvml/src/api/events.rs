@@ -1,7 +1,8 @@
 //! Events: they can be waited for, and never come.
 
-use crate::abi::{Fault, Out, answer};
+use crate::abi::{Out, answer};
 use crate::device::Device;
+use crate::fault::Fault;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;

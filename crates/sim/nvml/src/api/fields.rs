@@ -1,7 +1,8 @@
 //! Values by number, many at once.
 
-use crate::abi::{Fault, Out, answer};
+use crate::abi::{Out, answer};
 use crate::device::Device;
+use crate::fault::Fault;
 use crate::generated::FIELDS;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,8 +1,9 @@
 //! Memory: of all of it a part is the driver's own; what this process has allocated is asked of the simulated driver.
 
-use crate::abi::{Fault, Out, answer};
+use crate::abi::{Out, answer};
 use crate::api::processes::in_use;
 use crate::device::Device;
+use crate::fault::Fault;
 use cutap_machine::config;
 
 /// What an H200's driver keeps for itself.

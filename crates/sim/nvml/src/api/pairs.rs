@@ -1,8 +1,9 @@
 //! Devices among themselves, and beside processors: any two reach each other's memory, over the same part of the machine; all
 //! processors are as near to all.
 
-use crate::abi::{Answer, Fault, Out, answer, put_list};
+use crate::abi::{Out, answer, put_list};
 use crate::device::{Device, all};
+use crate::fault::{Answer, Fault};
 
 fn two(a: Device, b: Device) -> Answer<bool> {
     Ok(a.ordinal()? == b.ordinal()?)

@@ -1,6 +1,7 @@
 //! Start and end, versions, names of results.
 
-use crate::abi::{Answer, Fault, Out, answer, answer_always, put_text};
+use crate::abi::{Out, answer, answer_always, put_text};
+use crate::fault::{Answer, Fault};
 use crate::lifecycle;
 use cutap_machine::config;
 use std::ffi::{CStr, c_char};

@@ -1,28 +1,8 @@
-//! What C hands us, as types: pointers to outputs, to inputs, to text. A driver function is called by C code that
-//! promised to follow the prototype; that promise is used here, in a few lines, and nowhere else.
+//! Arguments of C functions as types: pointers to outputs, to inputs and to text. The callers of a driver function
+//! follow its prototype. Only this file relies on that: it must reject NULL and lengths that end in unmapped memory.
 
 use super::fault::{Answer, Fault};
-use super::lifecycle;
 use std::ffi::{CStr, c_char};
-
-/// Runs a driver function: nothing works before cuInit, or in a child that was forked after it.
-pub fn answer(rule: impl FnOnce() -> Answer) -> u32 {
-    answer_always(|| lifecycle::require_started().and_then(|()| rule()))
-}
-
-/// Runs a driver function that works before cuInit too.
-pub fn answer_always(rule: impl FnOnce() -> Answer) -> u32 {
-    match rule() {
-        Ok(()) => 0,
-        Err(Fault(code)) => code,
-    }
-}
-
-/// Runs the program's own code. No lock is held; and where that forked and this is the child, none is to be taken any more.
-pub fn of_the_program<T>(code: impl FnOnce() -> T) -> Answer<T> {
-    let told = code();
-    lifecycle::require_started().map(|()| told)
-}
 
 /// Bytes that are taken on trust: a longer list or text must end in memory that is there.
 const TRUSTED: u64 = 1 << 16;

@@ -2,8 +2,8 @@
 //! nothing to say but why something was not taken; as a driver does, each log is emptied, and its size becomes what was
 //! written.
 
-use crate::driver::abi::{In, Out, put_text};
-use crate::driver::fault::{Answer, Fault};
+use super::arguments::{In, Out, put_text};
+use super::fault::{Answer, Fault};
 
 /// CU_JIT_INFO_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER; each one's size is the option behind it.
 const INFO: u32 = 3;

@@ -52,7 +52,7 @@ impl Files {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let mut module = parent.to_vec();
             if path.is_dir() {
-                // Generated tables import only the types that they are made of.
+                // Generated tables import only their types, and the functions that they list.
                 if stem != "generated" {
                     module.push(stem);
                     self.add_folder(&path, &module)?;
@@ -78,7 +78,7 @@ impl Files {
         resolved.filter(|to| !(to.starts_with(module) && (source.is_folder || to.len() > module.len()))).collect()
     }
 
-    /// The module that a path leads to; none when it leaves the crate.
+    /// The module of a path; none for a path out of the crate.
     fn resolve(&self, from: &Module, path: &[String]) -> Option<&Module> {
         let mut full: Vec<&str> = match path.first()?.as_str() {
             "crate" => Vec::new(),
@@ -94,7 +94,7 @@ impl Files {
                 name => full.push(name),
             }
         }
-        // The longest prefix that names a module; what follows is an item in it.
+        // The longest prefix that names a module; the rest names an item in it.
         (1..=full.len()).rev().find_map(|len| {
             let name: Module = full.iter().take(len).map(|&s| s.to_owned()).collect();
             self.0.get_key_value(&name).map(|(module, _)| module)
@@ -102,7 +102,7 @@ impl Files {
     }
 }
 
-/// Collects the paths of a file that may lead to another module, without those of its unit tests.
+/// Collects the paths of a file that may name another module, without those of its unit tests.
 #[derive(Default)]
 struct Paths {
     found: Vec<Vec<String>>,

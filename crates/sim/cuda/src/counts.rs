@@ -1,4 +1,5 @@
-//! How often each export without an implementation was called. Only the default answers and the hidden tables add to it.
+//! How often each export without an implementation was called. Only the default answers and the hidden tables add to
+//! it.
 
 use crate::generated::DEFAULTS;
 use std::sync::atomic::AtomicU64;

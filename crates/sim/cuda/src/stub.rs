@@ -1,5 +1,5 @@
-//! The code of the exports. Each export has a few instructions of its own, because a tracer names a function by its
-//! address: the optimiser must not merge two exports.
+//! The code of the exports. Each export has its own instructions, because a tracer names a function by its address.
+//! The optimiser must not merge two exports.
 
 /// Calls `default::answer` with the number in eax and the words of the call.
 #[unsafe(naked)]

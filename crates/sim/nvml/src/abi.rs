@@ -81,8 +81,8 @@ pub fn put_text(buffer: Out<u8>, size: u32, text: &[u8]) -> Answer {
     text.iter().chain(&[0]).enumerate().try_for_each(|(index, byte)| buffer.put_at(index, *byte))
 }
 
-/// Writes a list into an array of `count` elements, and its length into `count`. INSUFFICIENT_SIZE unless all of it fits.
-/// For an empty list the array may be NULL.
+/// Writes a list into an array of `count` elements, and its length into `count`. INSUFFICIENT_SIZE unless all of it
+/// fits. For an empty list the array may be NULL.
 pub fn put_list<T: Copy>(array: Out<T>, count: Out<u32>, list: &[T]) -> Answer {
     let room = count.get()?;
     count.put(list.len() as u32)?;

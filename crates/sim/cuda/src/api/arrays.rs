@@ -1,4 +1,4 @@
-//! Arrays: memory in rows of texels, with its description.
+//! Arrays of texels: creation, descriptions, and copies of lines from and to them.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::{allocation, context, current, submit};
@@ -96,17 +96,17 @@ pub extern "C" fn cuArray3DGetDescriptor_v2(found: Out<Description3D>, array: Ha
     })
 }
 
-/// Only arrays of several planes have one, which are not made here.
+/// Only arrays with several planes have planes, and this driver makes none of those.
 pub extern "C" fn cuArrayGetPlane(found: Out<Handle>, array: Handle, _plane: u32) -> u32 {
     answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
-/// Sparse arrays are not made here.
+/// This driver makes no sparse arrays.
 pub extern "C" fn cuArrayGetSparseProperties(found: Out<[u64; 5]>, array: Handle) -> u32 {
     answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
-/// Only of arrays whose memory comes later, which are not made here.
+/// Only for arrays with deferred memory, and this driver makes none of those.
 pub extern "C" fn cuArrayGetMemoryRequirements(found: Out<[u64; 4]>, array: Handle, _device: i32) -> u32 {
     answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }

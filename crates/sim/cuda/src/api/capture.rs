@@ -54,7 +54,7 @@ fn status(state: &DriverState, place: Option<&CapturePosition>) -> u32 {
     }
 }
 
-/// IMPLICIT for a legacy stream that would wait for a captured one; that does not break the capture here.
+/// IMPLICIT for a legacy stream that would wait for a captured one. A query does not break the capture.
 fn asked(handle: Handle) -> Answer<(Guard, Handle)> {
     let mut state = driver_state();
     let stream = context::stream(&mut state, handle)?;
@@ -124,7 +124,7 @@ pub extern "C" fn cuStreamUpdateCaptureDependencies(
     cuStreamUpdateCaptureDependencies_v2(handle, after, In::at(0), count, flags)
 }
 
-/// Flags: 0 adds to what the next node comes after, 1 replaces it.
+/// Flags: 0 adds dependencies for the next node, 1 replaces them.
 pub extern "C" fn cuStreamUpdateCaptureDependencies_v2(
     handle: Handle,
     after: In<Handle>,

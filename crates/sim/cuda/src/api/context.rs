@@ -1,4 +1,4 @@
-//! Contexts: made, current, and their settings.
+//! Contexts: creation, the current context, and settings.
 
 use crate::abi::{Answer, Fault, Out, answer};
 use crate::driver::context::{self, named};
@@ -46,7 +46,7 @@ pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> u32 {
     })
 }
 
-/// NULL, or a context that is there.
+/// NULL, or an existing context.
 fn alive(state: &DriverState, handle: Handle) -> Answer {
     if handle == Handle::NULL || state.context.contexts.contains_key(&handle) {
         Ok(())
@@ -80,7 +80,7 @@ pub extern "C" fn cuCtxPopCurrent_v2(found: Out<Handle>) -> u32 {
     })
 }
 
-/// Reads something of a context, NULL being the current one.
+/// Reads a property of a context. NULL means the current one.
 fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Context) -> T) -> u32 {
     answer(|| {
         let state = driver_state();
@@ -89,7 +89,6 @@ fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Context) -> T) -> u32
     })
 }
 
-/// Changes something of the current context.
 fn change(what: impl FnOnce(&mut Context) -> Answer) -> u32 {
     answer(|| {
         let mut state = driver_state();

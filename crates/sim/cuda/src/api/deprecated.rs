@@ -1,4 +1,4 @@
-//! First forms of functions whose later forms take the same arguments on this machine.
+//! First forms of functions whose later forms take the same arguments on a 64-bit machine.
 
 use crate::abi::{In, Out, Text};
 use crate::api::{context, events, linker, memory, streams};

@@ -1,4 +1,4 @@
-//! Devices: all alike, told apart by PCI bus and the last byte of the uuid.
+//! Devices. They differ only in the PCI bus and the last byte of the uuid.
 
 use crate::abi::{Fault, Out, Text, answer, put_text};
 use crate::api::arrays::texel;
@@ -43,7 +43,7 @@ pub extern "C" fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, or
     })
 }
 
-/// Threads in a block and its three sides, a grid's three sides, shared and constant memory, warp, pitch,
+/// CUdevprop: threads and the three sides of a block, sides of a grid, shared memory, constant memory, warp, pitch,
 /// registers, clock, texture alignment.
 pub extern "C" fn cuDeviceGetProperties(properties: Out<[i32; 14]>, ordinal: i32) -> u32 {
     answer(|| {
@@ -61,7 +61,7 @@ fn pci_text(ordinal: i32) -> String {
     format!("{domain:04X}:{bus:02X}:{slot:02X}.0")
 }
 
-/// All of it has to fit.
+/// The whole text must fit.
 pub extern "C" fn cuDeviceGetPCIBusId(text: Out<u8>, size: i32, ordinal: i32) -> u32 {
     answer(|| {
         let place = pci_text(device(ordinal)?);
@@ -101,7 +101,7 @@ pub extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
     })
 }
 
-/// No affinity to a part of the processors.
+/// This driver supports no affinity to a part of the multiprocessors.
 pub extern "C" fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, ordinal: i32) -> u32 {
     answer(|| device(ordinal).and_then(|_| supported.put(0)))
 }

@@ -7,7 +7,7 @@ use crate::state::{DriverState, Event, Handle, Task, driver_state, known};
 pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
     answer(|| {
         found.check()?;
-        // events between processes have no time
+        // An event for other processes must not have a time.
         if flags & !7 != 0 || flags & 6 == 4 {
             return Err(Fault::INVALID_VALUE);
         }
@@ -27,7 +27,7 @@ pub extern "C" fn cuEventRecord(handle: Handle, stream: Handle) -> u32 {
     cuEventRecordWithFlags(handle, stream, 0)
 }
 
-/// CU_EVENT_RECORD_EXTERNAL: not a place in a capture, but a node of its graph.
+/// CU_EVENT_RECORD_EXTERNAL: the record becomes a node of the graph that is captured.
 const EXTERNAL: u32 = 1;
 
 pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: u32) -> u32 {
@@ -48,7 +48,7 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
     })
 }
 
-/// An event that was recorded last in a captured stream has no time to wait for; asking breaks the capture.
+/// An event whose last record was captured cannot be queried. The query breaks the capture.
 fn not_captured(state: &mut DriverState, handle: Handle) -> Answer {
     match known(&state.stream.events, handle)?.captured.as_ref().map(|p| p.capture) {
         Some(id) if state.graph.captures.get(&id).is_none_or(|c| c.broken) => Err(Fault::INVALID_VALUE),

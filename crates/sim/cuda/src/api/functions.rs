@@ -1,4 +1,4 @@
-//! What can be asked of and set for a kernel: attributes, occupancy.
+//! Attributes and occupancy of kernels.
 
 use crate::abi::{Answer, Fault, In, Out, answer, of_the_program};
 use crate::api::launch::Config;
@@ -7,9 +7,9 @@ use crate::driver::occupancy::{MAX_DYNAMIC_SHARED, SHARED_PER_SM, blocks, max_dy
 use crate::state::{DriverState, Function, Handle, driver_state, known, known_mut};
 use cutap_machine::config;
 
-/// Whether a graph's node of it can be changed by a kernel: since 13.3, asked only.
+/// Whether a kernel can change nodes with this function. Since 13.3; read-only.
 const UPDATED_ON_DEVICE: u32 = 16;
-/// Since 13.4: what is wished for, one of CUsharedMemoryMode.
+/// A preference, CUsharedMemoryMode. Since 13.4.
 const SHARED_MEMORY_MODE: u32 = 17;
 const SHARED_OPT_IN: u32 = 97;
 
@@ -48,7 +48,7 @@ fn set(f: &mut Function, id: u32, value: i32) -> Answer {
     Ok(())
 }
 
-/// A function of a module; a library's kernel is none.
+/// A function of a module. INVALID_HANDLE for a kernel of a library.
 fn function_of(state: &DriverState, function: Handle) -> Answer<&Function> {
     known(&state.code.functions, function).and_then(|f| if f.is_kernel() { Err(Fault::INVALID_HANDLE) } else { Ok(f) })
 }
@@ -76,7 +76,7 @@ pub extern "C" fn cuKernelSetAttribute(id: u32, value: i32, kernel: Handle, ordi
     })
 }
 
-/// A hint without an effect here.
+/// A hint has no effect in this driver.
 fn hint(function: Handle) -> u32 {
     answer(|| known(&driver_state().code.functions, function).map(drop))
 }
@@ -130,7 +130,6 @@ pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     })
 }
 
-/// Asks the program how much shared memory a block of some size takes.
 type SharedForBlock = extern "C" fn(i32) -> usize;
 
 pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
@@ -173,7 +172,7 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, dynamic, limit)
 }
 
-/// Any kernel, NULL, or one that must be there; and sides of a block in what the launch would say.
+/// Checks a kernel, which may be NULL, and the sides of the block.
 fn any_kernel(function: Handle, config: In<Config>) -> Answer {
     if config.get()?.block.contains(&0) {
         return Err(Fault::INVALID_VALUE);
@@ -181,8 +180,8 @@ fn any_kernel(function: Handle, config: In<Config>) -> Answer {
     if function == Handle::NULL { Ok(()) } else { known(&driver_state().code.functions, function).map(drop) }
 }
 
-/// Blocks of a cluster: the portable number of 8; and one such cluster for every eight multiprocessors. cuBLAS asks
-/// without a kernel.
+/// The portable number of 8 blocks in a cluster, and one cluster for every eight multiprocessors. cuBLAS passes no
+/// kernel.
 pub extern "C" fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: Handle, config: In<Config>) -> u32 {
     answer(|| any_kernel(function, config).and_then(|()| size.put(8)))
 }

@@ -11,7 +11,7 @@ const EVERYTHING: u32 = 1;
 const LAUNCHES: u32 = 4;
 const COPIES: u32 = 8;
 
-/// By kind of node; kernels and children show a name.
+/// Names by kind of node. Kernels and child graphs show their own names.
 const KINDS: [&str; 14] = [
     "KERNEL",
     "MEMCPY",
@@ -33,7 +33,7 @@ fn kernel<'w>(state: &'w DriverState, launch: &Launch) -> std::borrow::Cow<'w, s
     state.code.functions.get(&launch.function).map_or("".into(), |f| f.kernel().name.to_string_lossy())
 }
 
-/// One number, or all in braces if there is more than one direction.
+/// One number, or the sides in braces if the second or the third is above 1.
 fn size([x, y, z]: [u32; 3]) -> String {
     match (y, z) {
         (1, 1) => x.to_string(),
@@ -158,7 +158,7 @@ fn long(state: &DriverState, handle: Handle, node: &Node, place: u32) -> String 
     format!("[style=\"solid\" shape=\"rectangle\" label=\"{id}\n{name}\nnode handle: {handle}\n{more}\"];")
 }
 
-/// The place of each node when one begins with those that nothing comes after, the newest first.
+/// The position of each node in an order that starts with the last nodes, the newest first.
 fn places(state: &DriverState, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
     let before = |node: Handle| state.graph.nodes.get(&node).into_iter().flat_map(|n| n.after.iter().map(|e| e.from));
     let mut followers: BTreeMap<Handle, usize> = nodes.iter().map(|n| (*n, 0)).collect();

@@ -1,17 +1,17 @@
-//! What comes before what in a graph, and the lists of nodes.
+//! Edges of graphs, and lists of nodes.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::state::{DriverState, Edge, Handle, Task, driver_state, known_mut};
 
-/// A list of nodes, with data of the edges from them if there is any.
+/// A list of nodes, with optional data of the edges from them.
 pub fn edges(nodes: In<Handle>, data: In<[u8; 8]>, count: usize) -> Answer<Vec<Edge>> {
     nodes.check_count(count)?;
     let data_at = |n| if data.is_null() { Ok([0; 8]) } else { data.get_at(n) };
     (0..count).map(|n| Ok(Edge { from: nodes.get_at(n)?, data: data_at(n)? })).collect()
 }
 
-/// Puts a list as CUDA does it: without a place for it only its length, else as many as there is room for, and zeros
-/// in the rest of the room; the length then says how many there are.
+/// Writes a list as CUDA does. Without an array it writes only the length. Otherwise it writes as many elements as
+/// fit, fills the rest with zeros, and sets the length to the number of elements.
 fn list<T: Copy>(all: &[T], room: Out<T>, count: Out<usize>, empty: T) -> Answer {
     count.check()?;
     if room.is_null() {
@@ -71,7 +71,7 @@ pub extern "C" fn cuGraphGetEdges_v2(
     })
 }
 
-/// A node's neighbours on one side, with data of the edges.
+/// The neighbours of a node on one side, with data of the edges.
 fn neighbours(all: &[Edge], room: Out<Handle>, data: Out<[u8; 8]>, count: Out<usize>) -> Answer {
     let places = count.check()?.get()?;
     if !data.is_null() && !room.is_null() {
@@ -116,7 +116,7 @@ pub extern "C" fn cuGraphNodeGetDependentNodes_v2(
     })
 }
 
-/// The edges that a call is about, all between nodes of the graph.
+/// The edges of a call. All must be between nodes of the graph.
 fn named(
     state: &DriverState,
     graph: Handle,
@@ -149,7 +149,7 @@ pub extern "C" fn cuGraphAddDependencies_v2(
         if all.iter().any(|(e, to)| state.graph.nodes[to].after.iter().any(|old| old.from == e.from)) {
             return Err(Fault::INVALID_VALUE);
         }
-        // a circle is found when the graph is instantiated
+        // Instantiation finds cycles.
         let is_memory = |node| matches!(state.graph.nodes[node].task, Task::Allocate(..) | Task::Free(_));
         if all.iter().any(|(e, to)| is_memory(&e.from) || is_memory(to)) {
             return Err(Fault::NOT_SUPPORTED);

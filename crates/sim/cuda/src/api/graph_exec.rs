@@ -1,4 +1,4 @@
-//! Graphs made ready to launch: instantiated, launched, changed, destroyed.
+//! Executable graphs: instantiation, launch, update, destruction.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::api::graph_params::{self, Batch, Host, Kernel, Kernel2};
@@ -6,20 +6,19 @@ use crate::driver::{capture_status, context, current, destroy, graph, lower, sub
 use crate::state::{Copy3D, DriverState, Executable, Handle, Parts, Set, Task, driver_state};
 use std::sync::Arc;
 
-/// Free what was not freed, upload, launch from the device, priorities of nodes.
+/// CUgraphInstantiate_flags: free at launch, upload, launch from the device, priorities of nodes.
 const ALL_FLAGS: u64 = 15;
 const FREE_AT_LAUNCH: u64 = 1;
 const UPLOAD: u64 = 2;
 const LAUNCH_FROM_DEVICE: u64 = 4;
 
-/// CUgraphInstantiateResult: made, not made for the reason that the call returns, no order of the nodes, a node that no
-/// kernel can launch.
+/// CUgraphInstantiateResult: success, the error of the call, a cycle, a node that a kernel cannot launch.
 const SUCCESS: u32 = 0;
 const ERROR: u32 = 1;
 const INVALID_STRUCTURE: u32 = 2;
 const OPERATION_NOT_SUPPORTED: u32 = 3;
 
-/// Why there is no executable, as cuGraphInstantiateWithParams says it too: CUgraphInstantiateResult and the node.
+/// Why instantiation failed. cuGraphInstantiateWithParams reports result and node.
 struct Refusal {
     fault: Fault,
     result: u32,
@@ -32,13 +31,13 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// Whether these are flags, and flags that can be used together.
+/// Whether the flags exist and can be combined.
 fn are_flags(flags: u64) -> bool {
     const EXCLUDE_EACH_OTHER: u64 = FREE_AT_LAUNCH | LAUNCH_FROM_DEVICE;
     flags & !ALL_FLAGS == 0 && flags & EXCLUDE_EACH_OTHER != EXCLUDE_EACH_OTHER
 }
 
-/// A kernel can launch kernels, copies, sets and graphs of these, and no empty graph.
+/// A kernel can launch a graph of kernels, copies, sets and child graphs of these, unless it is empty.
 fn launches_from_device(parts: &Parts) -> Result<(), Refusal> {
     if parts.0.is_empty() {
         return Err(Fault::INVALID_VALUE.into());
@@ -74,7 +73,7 @@ fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refu
     Ok(found.put(made)?)
 }
 
-/// The same for the functions that say no more than a code. They have no stream to upload in.
+/// For the functions without a result structure. They have no stream for an upload.
 fn instantiate_only(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
     if flags & UPLOAD != 0 {
         return Err(Fault::INVALID_VALUE);
@@ -120,7 +119,7 @@ pub extern "C" fn cuGraphInstantiateWithParams(found: Out<Handle>, graph: Handle
     })
 }
 
-/// INVALID_VALUE unless it is there.
+/// INVALID_VALUE for an unknown handle.
 fn known(state: &mut DriverState, handle: Handle) -> Answer<&mut Executable> {
     state.graph.executables.get_mut(&handle).ok_or(Fault::INVALID_VALUE)
 }
@@ -205,7 +204,7 @@ pub extern "C" fn cuGraphExecUpdate_v2(handle: Handle, graph: Handle, info: Out<
     })
 }
 
-/// Gives the part that came of a node another task of the same kind.
+/// Replaces the task of a node in an executable by one of the same kind.
 fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
     answer(|| {
         let mut state = driver_state();
@@ -264,7 +263,7 @@ pub extern "C" fn cuGraphExecNodeSetParams(handle: Handle, node: Handle, what: u
     })
 }
 
-/// Kernels, copies and sets can be left out of launches.
+/// Only kernels, copies and sets can be disabled.
 pub extern "C" fn cuGraphNodeSetEnabled(handle: Handle, node: Handle, enabled: u32) -> u32 {
     answer(|| {
         let mut state = driver_state();

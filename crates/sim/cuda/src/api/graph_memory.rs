@@ -1,4 +1,4 @@
-//! Memory of graphs: nodes that allocate and free, and how much a device holds for them.
+//! Memory of graphs: nodes that allocate and free, and the bytes that a device holds for graphs.
 
 use crate::abi::{Fault, In, Out, answer};
 use crate::api::graph_edges::edges;
@@ -63,7 +63,8 @@ pub extern "C" fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) -
     })
 }
 
-/// 0 to 3: bytes in use, at most in use, held, at most held; here all that graphs set aside.
+/// Attributes 0 to 3: bytes in use and held, each now and at most. This driver reports the memory that graphs
+/// reserve.
 pub extern "C" fn cuDeviceGetGraphMemAttribute(ordinal: i32, id: u32, value: Out<u64>) -> u32 {
     answer(|| {
         let ordinal = device(ordinal)?;
@@ -76,7 +77,7 @@ pub extern "C" fn cuDeviceGetGraphMemAttribute(ordinal: i32, id: u32, value: Out
     })
 }
 
-/// Only the two high marks can be set, and only to 0.
+/// Only the two maxima can be set, and only to 0.
 pub extern "C" fn cuDeviceSetGraphMemAttribute(ordinal: i32, id: u32, value: In<u64>) -> u32 {
     answer(|| match (device(ordinal)?, id, value.get()?) {
         (_, 1 | 3, 0) => Ok(()),
@@ -88,7 +89,7 @@ pub extern "C" fn cuDeviceGraphMemTrim(ordinal: i32) -> u32 {
     answer(|| device(ordinal).map(drop))
 }
 
-/// A handle of a conditional node. Flags: 1, the value that each launch begins with.
+/// A handle for a conditional node. Flag 1: each launch starts with the default value.
 pub extern "C" fn cuGraphConditionalHandleCreate(
     found: Out<Handle>,
     graph: Handle,

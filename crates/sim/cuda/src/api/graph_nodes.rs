@@ -1,4 +1,4 @@
-//! Nodes of graphs: added, asked for what they do, told to do something else of the same kind.
+//! Nodes of graphs: they are added, queried, and given other parameters of the same kind.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::api::graph_edges::edges;
@@ -8,7 +8,7 @@ use crate::driver::context::named;
 use crate::driver::{copy, graph, lower};
 use crate::state::{Copy3D, Data, DriverState, Handle, Launch, Set, Task, driver_state, known_mut};
 
-/// What every function that adds a node says first.
+/// The arguments that all functions which add a node have in common.
 struct Place {
     found: Out<Handle>,
     graph: Handle,
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-/// Gives a node another task of the same kind.
+/// Replaces the task of a node by one of the same kind.
 fn set(node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
     answer(|| {
         let mut state = driver_state();
@@ -57,7 +57,7 @@ fn set(node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32
     })
 }
 
-/// Reads the task of a node, if it is of the right kind.
+/// Reads the task of a node. INVALID_VALUE for a task of another kind.
 fn get<T>(node: Handle, out: Out<T>, what: impl FnOnce(&Task) -> Option<T>) -> u32 {
     answer(|| out.check()?.put(what(&driver_state().graph.known_node(node)?.task).ok_or(Fault::INVALID_VALUE)?))
 }
@@ -90,7 +90,6 @@ fn launch(task: &Task) -> Option<&Launch> {
     if let Task::Kernel(launch) = task { Some(launch) } else { None }
 }
 
-/// What a kernel node launches.
 fn kernel(node: Handle) -> Answer<Kernel2> {
     let mut state = driver_state();
     let launch = launch(&state.graph.known_node(node)?.task).ok_or(Fault::INVALID_VALUE)?.clone();

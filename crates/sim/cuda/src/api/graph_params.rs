@@ -1,4 +1,5 @@
-//! What a node does, as programs write it down: one structure a kind, and CUgraphNodeParams for any kind.
+//! Parameters of nodes, in the layout of the driver's structures: one structure for each kind, and CUgraphNodeParams
+//! for any kind.
 
 use crate::abi::{Answer, Fault, In, Out};
 use crate::api::launch::{self, Config};
@@ -9,7 +10,7 @@ use crate::state::{Copy3D, Data, DriverState, Function, Handle, HostFunction, La
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// CUDA_KERNEL_NODE_PARAMS before 12.0, of which the later one is a continuation.
+/// CUDA_KERNEL_NODE_PARAMS before 12.0. The later structure starts with it.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Kernel {
@@ -21,7 +22,7 @@ pub struct Kernel {
     pub extra: u64,
 }
 
-/// CUDA_KERNEL_NODE_PARAMS_v2: the kernel may be named by its library handle instead.
+/// CUDA_KERNEL_NODE_PARAMS_v2. It may have a kernel of a library instead of a function.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Kernel2 {
@@ -46,7 +47,8 @@ impl Kernel2 {
 }
 
 impl Kernel2 {
-    /// What a node is said to launch: always a function, and beside it the library's kernel, if it came as that.
+    /// The parameters that the driver reports for a node: always a function, and also the kernel of a library if the
+    /// program passed one.
     pub fn of(state: &mut DriverState, launch: &Launch) -> Answer<Kernel2> {
         let parameters = launch.arguments.as_ref().map_or(0, |a| a.pointers.as_ptr() as u64);
         let Launch { function, grid, block, shared, .. } = *launch;
@@ -88,7 +90,7 @@ impl Batch {
     }
 }
 
-/// CUDA_MEM_ALLOC_NODE_PARAMS: CUmemPoolProps, who may reach it, size, and the address, which is an output.
+/// CUDA_MEM_ALLOC_NODE_PARAMS: CUmemPoolProps, access, size, and the address, which is an output.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Memory {
@@ -121,13 +123,13 @@ impl Memory {
     }
 }
 
-/// The task of a node that comes with another graph; a graph is no part of itself.
+/// The task of a child graph node. INVALID_VALUE for a graph in itself.
 pub fn child(state: &mut DriverState, home: Handle, child: Handle) -> Answer<Task> {
     state.graph.known_graph(child)?;
     if home == child { Err(Fault::INVALID_VALUE) } else { graph::owned_copy(state, child) }
 }
 
-/// CUDA_CONDITIONAL_NODE_PARAMS: handle, kind (if, while, switch), how many bodies, and where they are told.
+/// CUDA_CONDITIONAL_NODE_PARAMS: handle, kind (if, while, switch), number of bodies, and the output array of bodies.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Conditional {
@@ -138,11 +140,11 @@ struct Conditional {
     context: Handle,
 }
 
-/// Where the part that depends on the kind begins; and the word that has to be zero.
+/// Offsets of the part that depends on the kind, and of the word that must be zero.
 const PART: u64 = 16;
 const RESERVED: u64 = 248;
 
-/// The task that a CUgraphNodeParams at an address describes; what it says as an output is put there.
+/// The task of a CUgraphNodeParams at an address. Outputs of the structure are written there.
 pub fn any(state: &mut DriverState, home: Handle, address: u64) -> Answer<Task> {
     let kind = In::<u32>::at(address).get()?;
     if In::<u64>::at(address + RESERVED).get()? != 0 {
@@ -194,7 +196,7 @@ fn conditional(state: &mut DriverState, address: u64) -> Answer<Task> {
     Ok(Task::Conditional(bodies))
 }
 
-/// What a task says, into a CUgraphNodeParams at an address.
+/// Writes the parameters of a task into a CUgraphNodeParams at an address.
 pub fn tell(state: &mut DriverState, task: &Task, address: u64) -> Answer {
     Out::<[u64; 32]>::at(address).put([0; 32])?;
     Out::<u32>::at(address).put(task.kind())?;

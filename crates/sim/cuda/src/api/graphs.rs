@@ -1,4 +1,4 @@
-//! Graphs as wholes: made, copied, destroyed, asked what they are.
+//! Graphs as a whole: creation, copies, destruction, queries.
 
 use crate::abi::{Fault, Out, answer};
 use crate::driver::{graph, user_object};

@@ -1,4 +1,5 @@
-//! GreenContext contexts: contexts with a share of the multiprocessors. The share is only kept; kernels do not run.
+//! Green contexts: contexts with a share of the multiprocessors. The share is only stored, because kernels do not
+//! run.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::api::{context as contexts, events, streams};
@@ -7,7 +8,7 @@ use crate::driver::current;
 use crate::driver::device::{attribute, device};
 use crate::state::{DriverState, GreenContext, Handle, driver_state};
 
-/// The start of CUdevResource: kind, what the driver keeps to itself, multiprocessors, least share, alignment, flags.
+/// The start of CUdevResource: kind, hidden words, multiprocessors, smallest share, alignment, flags.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Resource {
@@ -21,7 +22,7 @@ pub struct Resource {
 }
 
 const MULTIPROCESSORS: u32 = 1;
-/// On devices of compute capability 9.
+/// The smallest share on devices of compute capability 9.
 const SHARE: u32 = 8;
 
 fn resource(kind: u32, count: u32) -> Answer<Resource> {
@@ -37,7 +38,7 @@ fn all(ordinal: i32) -> Answer<u32> {
     Ok(attribute(ordinal, 16)? as u32)
 }
 
-/// INVALID_CONTEXT unless it is there.
+/// INVALID_CONTEXT for an unknown green context.
 fn known(state: &DriverState, green: Handle) -> Answer<&GreenContext> {
     state.context.greens.get(&green).ok_or(Fault::INVALID_CONTEXT)
 }
@@ -49,7 +50,7 @@ pub extern "C" fn cuDeviceGetDevResource(ordinal: i32, found: Out<Resource>, kin
     })
 }
 
-/// A context's share: of a green one its own, else all.
+/// The share of a context. A context that is not green has all multiprocessors.
 fn share(state: &DriverState, context: Handle) -> Answer<u32> {
     match state.context.greens.values().find(|g| g.context == context) {
         Some(green) => Ok(green.share),
@@ -78,7 +79,7 @@ pub extern "C" fn cuGreenCtxGetDevResource(green: Handle, found: Out<Resource>, 
     answer(|| found.check()?.put(resource(kind, known(&driver_state(), green)?.share)?))
 }
 
-/// Equal shares of at least so many multiprocessors; what is left over is the remainder.
+/// Splits into equal shares of at least `least` multiprocessors, and a remainder.
 pub extern "C" fn cuDevSmResourceSplitByCount(
     found: Out<Resource>,
     count: Out<u32>,
@@ -107,7 +108,7 @@ pub extern "C" fn cuDevSmResourceSplitByCount(
     })
 }
 
-/// The description is a number of ours that says how many multiprocessors.
+/// The description is a handle for a number of multiprocessors.
 pub extern "C" fn cuDevResourceGenerateDesc(found: Out<Handle>, list: In<Resource>, count: u32) -> u32 {
     answer(|| {
         found.check()?;
@@ -166,7 +167,7 @@ pub extern "C" fn cuGreenCtxGetId(green: Handle, id: Out<u64>) -> u32 {
     })
 }
 
-/// Does something with the green context as the current one.
+/// Runs code with the green context as the current one.
 fn within(green: Handle, what: impl FnOnce() -> u32) -> u32 {
     answer(|| {
         let context = known(&driver_state(), green)?.context;
@@ -181,7 +182,7 @@ pub extern "C" fn cuGreenCtxStreamCreate(found: Out<Handle>, green: Handle, flag
     within(green, || streams::cuStreamCreateWithPriority(found, flags, priority))
 }
 
-/// All earlier work of the context: what is in its blocking streams here.
+/// Covers all earlier work of the context, which is in its blocking streams.
 pub extern "C" fn cuGreenCtxRecordEvent(green: Handle, event: Handle) -> u32 {
     within(green, || events::cuEventRecord(event, Handle::NULL))
 }

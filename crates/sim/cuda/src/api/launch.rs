@@ -1,4 +1,4 @@
-//! Launches: checked, put in order, not executed.
+//! Launches of kernels. They are checked and put into their stream, but no kernel runs.
 
 use crate::abi::{Answer, Fault, In, answer, bytes_at};
 use crate::driver::device::attribute;
@@ -8,7 +8,7 @@ use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, know
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What every launch says; `parameters` and `extra` are the two ways to give a kernel its arguments.
+/// CUlaunchConfig. Every launch has these, and `parameters` or `extra` for the arguments of the kernel.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Config {
@@ -34,7 +34,7 @@ pub fn check(f: &Function, config: &Config, parameters: u64, extra: u64) -> Answ
     if extra != 0 { check_extra(f, extra) } else { check_parameters(f, parameters) }
 }
 
-/// Fewer bytes than the kernel takes are enough for the real driver, more are not.
+/// The real driver accepts fewer bytes than the kernel takes, but not more.
 fn check_extra(f: &Function, extra: u64) -> Answer {
     let (buffer, size) = in_extra(extra)?;
     match size_of(f) {
@@ -45,7 +45,7 @@ fn check_extra(f: &Function, extra: u64) -> Answer {
     }
 }
 
-/// Each parameter is somewhere.
+/// No pointer to a parameter may be NULL.
 fn check_parameters(f: &Function, parameters: u64) -> Answer {
     if matches!(parameters, 0 | PARAMETERS_SET) {
         return Ok(());
@@ -54,12 +54,12 @@ fn check_parameters(f: &Function, parameters: u64) -> Answer {
     if (0..f.kernel().parameters.len()).any(missing) { Err(Fault::INVALID_VALUE) } else { Ok(()) }
 }
 
-/// Bytes of all parameters of a kernel.
+/// Size of the block of parameters, in bytes.
 fn size_of(f: &Function) -> u64 {
     f.kernel().parameters.iter().map(|p| p.offset + p.size).max().unwrap_or(0)
 }
 
-/// A kernel's arguments, copied from what the program gave.
+/// Copies the arguments of a kernel.
 pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc<Arguments>>> {
     let wanted = &f.kernel().parameters;
     let len = size_of(f);
@@ -104,10 +104,10 @@ struct Attribute {
     value: [u64; 8],
 }
 
-/// Of CUlaunchAttributeID.
+/// The largest CUlaunchAttributeID.
 pub const LAST_ATTRIBUTE: u32 = 18;
 const CLUSTER: u32 = 4;
-/// With the portable size and what a kernel may ask for beyond it.
+/// Blocks in the largest cluster, which is larger than the portable size.
 const MOST_IN_CLUSTER: u64 = 16;
 
 fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
@@ -177,7 +177,7 @@ pub extern "C" fn cuLaunchCooperativeKernel(
 }
 
 fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
-    // all blocks have to be there at once
+    // All blocks must fit on the device at the same time.
     let at_once = {
         let state = driver_state();
         let threads = config.block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
@@ -202,7 +202,7 @@ pub struct OnDevice {
     parameters: u64,
 }
 
-/// Of CU_COOPERATIVE_LAUNCH_MULTI_DEVICE_*.
+/// CU_COOPERATIVE_LAUNCH_MULTI_DEVICE_*
 const MULTI_DEVICE_FLAGS: u32 = 3;
 
 pub extern "C" fn cuLaunchCooperativeKernelMultiDevice(list: In<OnDevice>, count: u32, flags: u32) -> u32 {
@@ -212,7 +212,7 @@ pub extern "C" fn cuLaunchCooperativeKernelMultiDevice(list: In<OnDevice>, count
             return Err(Fault::INVALID_VALUE);
         }
         let all = (0..count as usize).map(|n| list.get_at(n)).collect::<Answer<Vec<_>>>()?;
-        // The streams of nobody are no device's.
+        // A default stream does not name a device.
         if all.iter().any(|one| one.stream.0 <= 2) {
             return Err(Fault::INVALID_HANDLE);
         }
@@ -223,10 +223,10 @@ pub extern "C" fn cuLaunchCooperativeKernelMultiDevice(list: In<OnDevice>, count
     })
 }
 
-/// They were given one by one before.
+/// The value of `parameters` when cuParamSet* has set the arguments before.
 const PARAMETERS_SET: u64 = 1;
 
-/// Changes what the launches of before 4.0 set first.
+/// Changes the settings for the launch functions from before CUDA 4.0.
 fn change(function: Handle, what: impl FnOnce(&mut Function)) -> u32 {
     answer(|| known_mut(&mut driver_state().code.functions, function).map(what))
 }
@@ -253,7 +253,7 @@ pub extern "C" fn cuParamSeti(function: Handle, _offset: i32, _value: u32) -> u3
     change(function, |_| {})
 }
 
-/// A float by value, in a vector register.
+/// The value is in a vector register.
 pub extern "C" fn cuParamSetf(function: Handle, _offset: i32, _value: f32) -> u32 {
     change(function, |_| {})
 }

@@ -1,4 +1,4 @@
-//! Libraries: code without a context, and their kernels.
+//! Libraries, which are code without a context, and their kernels.
 
 use crate::abi::{Answer, Fault, In, Out, Text, answer};
 use crate::api::modules::options;
@@ -8,12 +8,12 @@ use crate::state::{Function, Handle, driver_state, known};
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE, and the one option that has no value.
+/// CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE, and the option without a value.
 const TABLE: u32 = 0;
 const BINARY_IS_PRESERVED: u32 = 1;
 
-/// The options of a library, which change nothing here: a copy of what is needed is always made. The array of values
-/// may be missing if no option needs one, as cuBLASLt has it. A file has no binary that the program could preserve.
+/// Checks the options of a library. They have no effect, because this driver always copies the code. The array of
+/// values may be NULL if no option needs one, as in cuBLASLt. A file has no binary that the program could preserve.
 fn library_options(count: u32, names: In<u32>, values: In<u64>, of_file: bool) -> Answer {
     if count > 0 && names.is_null() {
         return Err(Fault::INVALID_VALUE);
@@ -33,7 +33,7 @@ fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
     answer(|| found.check()?.put(code::load_library(&mut driver_state(), image()?)))
 }
 
-/// The options for the compiler change nothing here, but for its logs.
+/// The options for the compiler have no effect, except for its logs.
 pub extern "C" fn cuLibraryLoadData(
     found: Out<Handle>,
     image: u64,
@@ -115,7 +115,7 @@ pub extern "C" fn cuLibraryGetManaged(address: Out<u64>, size: Out<usize>, libra
     if other == 0 { cuLibraryGetGlobal(address, size, library, name) } else { other }
 }
 
-/// Functions for the host and the device alike: there are none here.
+/// Unified functions: this driver has none.
 pub extern "C" fn cuLibraryGetUnifiedFunction(found: Out<u64>, library: Handle, name: Text) -> u32 {
     answer(|| {
         found.check()?;
@@ -140,7 +140,7 @@ pub extern "C" fn cuKernelGetLibrary(found: Out<Handle>, kernel: Handle) -> u32 
     })
 }
 
-/// Something of a function of a module, or of a kernel of a library: neither is taken for the other.
+/// Reads a property of a function of a module, or of a kernel of a library. INVALID_HANDLE for the other kind.
 fn read(handle: Handle, kernel: bool, what: impl FnOnce(&Function) -> Answer) -> u32 {
     answer(|| {
         if handle == Handle::NULL {

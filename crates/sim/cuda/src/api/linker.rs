@@ -1,5 +1,5 @@
-//! The linker: takes pieces of code and gives them back as one image that modules can be loaded from. Nothing is
-//! compiled; what it gives is machine code only if it was given that.
+//! The linker: it collects pieces of code and returns one image, from which modules can be loaded. It compiles
+//! nothing, so the image contains machine code only if a piece did.
 
 use crate::abi::{Answer, Fault, In, Out, Text, answer, bytes_at};
 use crate::api::modules::options;
@@ -20,7 +20,7 @@ pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, f
     })
 }
 
-/// Kinds: machine code, PTX, fat binary; object and archive, of which only the device's part would count.
+/// Kinds 0 to 2: machine code, PTX, fat binary. Kinds 3 and 4: object and archive, which are ignored.
 fn add(state: &mut DriverState, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
     let link = known_mut(&mut state.code.links, link)?;
     match kind {

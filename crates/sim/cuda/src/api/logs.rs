@@ -1,4 +1,4 @@
-//! The driver's log of errors: nothing is ever written into it, so nobody who asked to be told is told.
+//! The driver's error log. It is always empty, so that registered callbacks are never called.
 
 use crate::abi::{Fault, Out, answer};
 use crate::state::{Handle, driver_state};

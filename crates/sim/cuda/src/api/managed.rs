@@ -1,15 +1,15 @@
-//! Managed memory: hints, which change nothing but what can be asked for again.
+//! Managed memory: advice and prefetches. They are stored for queries and have no other effect.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::context;
 use crate::driver::device::device;
 use crate::state::{Advice, DriverState, Handle, Kind, driver_state};
 
-/// The host, as a device's number.
+/// The number of the host among devices.
 const HOST: i32 = -1;
 const NONE: i32 = -2;
 
-/// The beginning of the managed allocation that so many bytes lie in.
+/// The start of the managed allocation that contains a range.
 fn managed(state: &DriverState, address: u64, size: usize) -> Answer<u64> {
     match state.memory.find(address) {
         Some((start, a)) if a.kind == Kind::Managed && size > 0 => {
@@ -23,7 +23,7 @@ fn place(ordinal: i32) -> Answer<i32> {
     if ordinal == HOST { Ok(HOST) } else { device(ordinal) }
 }
 
-/// CUmemLocation in one register: kind (device, host, a node of the host), number.
+/// CUmemLocation in one register: kind (device, host, a NUMA node of the host), number.
 fn location(location: u64) -> Answer<i32> {
     match location as u32 {
         1 => device((location >> 32) as i32),
@@ -51,7 +51,7 @@ pub extern "C" fn cuMemPrefetchAsync_v2(address: u64, size: usize, to: u64, flag
     prefetch(address, size, || if flags == 0 { location(to) } else { Err(Fault::INVALID_VALUE) }, stream)
 }
 
-/// 1, 2: read mostly, set and unset; 3, 4: preferred place; 5, 6: who is going to access it.
+/// CUmem_advise, set and unset: 1 and 2 read mostly, 3 and 4 preferred location, 5 and 6 accessed by.
 fn advise(address: u64, size: usize, advice: u32, to: impl FnOnce() -> Answer<i32>) -> u32 {
     answer(|| {
         let mut state = driver_state();
@@ -78,7 +78,7 @@ pub extern "C" fn cuMemAdvise_v2(address: u64, size: usize, advice: u32, to: u64
     advise(address, size, advice, || location(to))
 }
 
-/// Puts one attribute of a range: words of 32 bits.
+/// Writes one attribute of a range, as words of 32 bits.
 fn put(wishes: &Advice, value: u64, size: usize, id: u32) -> Answer {
     let out = Out::<i32>::at(value);
     let kind = |p: Option<i32>| p.map_or(0, |p| if p == HOST { 2 } else { 1 });
@@ -125,7 +125,7 @@ pub extern "C" fn cuMemRangeGetAttributes(
     })
 }
 
-/// Several prefetches: each range has the place that its number says.
+/// Several prefetches. An index for each range selects its location.
 pub extern "C" fn cuMemPrefetchBatchAsync(
     addresses: In<u64>,
     sizes: In<usize>,
@@ -158,7 +158,8 @@ pub extern "C" fn cuMemPrefetchBatchAsync(
     })
 }
 
-/// Attached to all (1), to the host (2), to this stream (4): the whole allocation, or all of it by a length of 0.
+/// Flags: 1 attaches to all, 2 to the host, 4 to this stream. The range is the whole allocation, with its
+/// length or 0.
 pub extern "C" fn cuStreamAttachMemAsync(handle: Handle, address: u64, size: usize, flags: u32) -> u32 {
     answer(|| {
         let mut state = driver_state();

@@ -1,4 +1,4 @@
-//! Memory: device, managed and page-locked, given and taken back; and what an address is.
+//! Device, managed and page-locked memory: allocation, release, and queries of addresses.
 
 use crate::abi::{Answer, Fault, Out, answer};
 use crate::driver::{allocation, capture_status, current, destroy, order};
@@ -16,7 +16,7 @@ pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
     })
 }
 
-/// A context comes first, then where to put the address.
+/// Allocates. A missing context is reported before a NULL output.
 fn new(address: Out<u64>, kind: Kind, size: usize) -> Answer {
     let mut state = driver_state();
     current::require(&state)?;
@@ -48,7 +48,7 @@ pub extern "C" fn cuMemAllocPitch_v2(
     })
 }
 
-/// Attached to all (1) or to the host (2); anything else is no way to attach memory at its birth.
+/// Flags: attached to all (1) or to the host (2). New memory cannot be attached to a stream.
 pub extern "C" fn cuMemAllocManaged(address: Out<u64>, size: usize, flags: u32) -> u32 {
     answer(|| {
         address.check()?;
@@ -59,7 +59,7 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, size: usize, flags: u32) 
     })
 }
 
-/// Frees what a function of one kind gave, after all work that may use it.
+/// Frees an allocation of the right kind, after all work of its context.
 fn free(address: u64, is_right: impl Fn(Kind) -> bool) -> Answer {
     let mut state = driver_state();
     capture_status::forbid(&mut state)?;

@@ -1,4 +1,4 @@
-//! Mipmapped arrays: an array a level, each half as wide, high and deep as the one before.
+//! Mipmapped arrays: one array for each level. Each side of a level is half as long as in the level before.
 
 use crate::abi::{Fault, In, Out, answer};
 use crate::api::arrays::{self, Description3D};

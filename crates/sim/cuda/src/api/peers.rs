@@ -1,4 +1,4 @@
-//! Access from one device to another's memory: always possible, between any two.
+//! Access of one device to the memory of another. It is possible between any two devices.
 
 use crate::abi::{Answer, Fault, Out, answer};
 use crate::driver::current;
@@ -9,7 +9,8 @@ pub extern "C" fn cuDeviceCanAccessPeer(can: Out<i32>, from: i32, to: i32) -> u3
     answer(|| can.check()?.put((device(from)? != device(to)?).into()))
 }
 
-/// Rank, access, native atomics, arrays: all there between two devices; the fifth, only partly atomic, is not.
+/// Rank, access, native atomics and arrays are supported between two devices. The fifth attribute, partial atomics,
+/// is not.
 pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from: i32, to: i32) -> u32 {
     answer(|| {
         value.check()?;
@@ -25,7 +26,7 @@ pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from:
     })
 }
 
-/// The device of the other context, which must be another one: else the given fault.
+/// The device of the other context. It must differ from the current device; otherwise the result is `fault`.
 fn other(state: &DriverState, context: Handle, same: Fault) -> Answer<i32> {
     let own = state.context.contexts[&current::require(state)?].device;
     let other = state.context.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device;

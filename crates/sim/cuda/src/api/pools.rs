@@ -1,11 +1,12 @@
-//! Memory in the order of a stream, and the pools it comes from. It is there at once and goes in its turn.
+//! Memory in the order of a stream, and its pools. An allocation exists immediately; a free happens in the order of
+//! its stream.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::device::device;
 use crate::driver::{allocation, context, destroy, submit};
 use crate::state::{Allocation, DriverState, Handle, Kind, Pool, Task, driver_state};
 
-/// A device's default pool: made when first asked for.
+/// The default pool of a device. It is created at the first request.
 fn default_pool(state: &mut DriverState, device: i32) -> Handle {
     let found = state.memory.pools.iter().find(|(_, p)| p.default && p.device == device).map(|(handle, _)| *handle);
     found.unwrap_or_else(|| {
@@ -15,12 +16,12 @@ fn default_pool(state: &mut DriverState, device: i32) -> Handle {
     })
 }
 
-/// INVALID_VALUE for a pool that is not there.
+/// INVALID_VALUE for an unknown pool.
 fn known_pool(state: &DriverState, pool: Handle) -> Answer<&Pool> {
     state.memory.pools.get(&pool).filter(|pool| !pool.destroyed).ok_or(Fault::INVALID_VALUE)
 }
 
-/// A device's current pool: the default one unless the program set another.
+/// The current pool of a device: the default pool, or the one that the program set.
 fn current_pool(state: &mut DriverState, device: i32) -> Handle {
     match state.memory.chosen_pools.get(&device) {
         Some(pool) => *pool,
@@ -108,7 +109,7 @@ pub extern "C" fn cuDeviceSetMemPool(ordinal: i32, pool: Handle) -> u32 {
     })
 }
 
-/// The head of CUmemPoolProps: kind of allocation, kinds of handle, kind and number of the place.
+/// The start of CUmemPoolProps: kind of allocation, kinds of handle, kind and number of the location.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Properties {
@@ -158,7 +159,7 @@ pub extern "C" fn cuMemPoolTrimTo(pool: Handle, keep: usize) -> u32 {
     })
 }
 
-/// 1 to 3: kinds of reuse (32 bits); 4: bytes to keep; 5 to 8: bytes held and used, now and at most.
+/// Attributes 1 to 3: kinds of reuse (32 bits). 4: bytes to keep. 5 to 8: bytes held and used, now and at most.
 fn get(pool: &Pool, id: u32, value: u64) -> Answer {
     let setting = |n: u32| pool.settings[n as usize - 1];
     match id {
@@ -187,7 +188,7 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u3
         match id {
             1..=3 => pool.settings[id as usize - 1] = out::<u32>(value).get()?.into(),
             4 => pool.settings[3] = out::<u64>(value).get()?,
-            // the only value that a high mark can be set to
+            // A maximum can only be set to 0.
             6 if out::<u64>(value).get()? == 0 => pool.held_high = pool.held,
             8 if out::<u64>(value).get()? == 0 => pool.used_high = pool.used,
             _ => return Err(Fault::INVALID_VALUE),
@@ -196,7 +197,8 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u3
     })
 }
 
-/// CUmemAccessDesc: all devices reach all memory, so there is nothing to keep; a pool's own device cannot be left out.
+/// Checks CUmemAccessDesc. All devices reach all memory, so nothing is stored. The device of the pool cannot lose
+/// access.
 pub extern "C" fn cuMemPoolSetAccess(pool: Handle, list: In<[u32; 3]>, count: usize) -> u32 {
     answer(|| {
         let state = driver_state();
@@ -220,7 +222,7 @@ pub extern "C" fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, _location: u
     answer(|| flags.check().and(known_pool(&driver_state(), pool).map(drop)).and_then(|()| flags.put(3)))
 }
 
-/// No pool here can be handed to another process.
+/// This driver shares no pool with another process.
 pub extern "C" fn cuMemPoolExportToShareableHandle(_found: u64, pool: Handle, _kind: u32, _flags: u64) -> u32 {
     answer(|| known_pool(&driver_state(), pool).and(Err(Fault::INVALID_VALUE)))
 }
@@ -229,7 +231,7 @@ pub extern "C" fn cuMemPoolImportFromShareableHandle(_found: u64, _file: u64, _k
     answer(|| Err(Fault::INVALID_VALUE))
 }
 
-/// The device that a CUmemLocation names, for the kind of memory that pools hold.
+/// The device of a CUmemLocation.
 fn place(location: In<[u32; 2]>, kind: u32) -> Answer<i32> {
     match location.get()? {
         [1, id] if kind == 1 => device(id as i32),

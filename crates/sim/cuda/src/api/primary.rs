@@ -43,7 +43,7 @@ pub extern "C" fn cuDevicePrimaryCtxSetFlags_v2(ordinal: i32, flags: u32) -> u32
     })
 }
 
-/// Before 11.0: not while the context is there.
+/// The form before CUDA 11.0 fails while the context exists.
 pub extern "C" fn cuDevicePrimaryCtxSetFlags(ordinal: i32, flags: u32) -> u32 {
     answer(|| match driver_state().context.primary.get(&device(ordinal)?) {
         Some(primary) if primary.active().is_some() => Err(Fault::PRIMARY_CONTEXT_ACTIVE),

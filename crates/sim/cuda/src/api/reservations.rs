@@ -1,4 +1,4 @@
-//! Virtual memory management: memory, addresses, and the one mapped to the other.
+//! Virtual memory management: pieces of memory, reserved addresses, and mappings between them.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::address_space::{self, GRANULE};
@@ -58,7 +58,7 @@ pub extern "C" fn cuMemUnmap(address: u64, size: usize) -> u32 {
     answer(|| address_space::unmap(&mut driver_state(), address, size as u64))
 }
 
-/// CUmemAccessDesc: kind and number of a place, and what it may do.
+/// CUmemAccessDesc: kind and number of a location, and its access.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Access {
@@ -67,7 +67,7 @@ pub struct Access {
     flags: u32,
 }
 
-/// The number of a place: a device's, or -1 for the host.
+/// The number of a location: the device, or -1 for the host.
 fn place(kind: u32, id: i32) -> Answer<i32> {
     match kind {
         1 => device(id),
@@ -107,7 +107,7 @@ pub extern "C" fn cuMemRetainAllocationHandle(found: Out<Handle>, address: u64) 
     answer(|| found.check()?.put(address_space::retain(&mut driver_state(), address)?))
 }
 
-/// Only files are handed out.
+/// Only file descriptors can be exported.
 pub extern "C" fn cuMemExportToShareableHandle(found: Out<i32>, memory: Handle, kind: u32, flags: u64) -> u32 {
     answer(|| {
         found.check()?;
@@ -118,7 +118,7 @@ pub extern "C" fn cuMemExportToShareableHandle(found: Out<i32>, memory: Handle, 
     })
 }
 
-/// The file's number comes in the place of a pointer.
+/// The pointer argument holds the file descriptor.
 pub extern "C" fn cuMemImportFromShareableHandle(found: Out<Handle>, file: u64, kind: u32) -> u32 {
     answer(|| {
         found.check()?;

@@ -1,10 +1,10 @@
-//! Sets: elements of 1, 2 or 4 bytes, in a line or in rows.
+//! Sets of memory: elements of 1, 2 or 4 bytes, in a line or in rows.
 
 use crate::abi::answer;
 use crate::driver::{context, submit};
 use crate::state::{Handle, Set, Task, driver_state};
 
-/// What is set: (address, pitch), value, bytes of an element, elements in a row, rows.
+/// Arguments: address and pitch, value, bytes of an element, elements in a row, rows.
 fn set(to: (u64, usize), value: u32, bytes: u32, size: (usize, usize), stream: Option<Handle>) -> u32 {
     answer(|| {
         let mut state = driver_state();

@@ -1,4 +1,4 @@
-//! Values that a stream writes to memory or waits for; and what can be set for a stream.
+//! Values that a stream writes to memory or waits for, and attributes of streams.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::{context, submit, words};
@@ -14,7 +14,7 @@ fn put(stream: Handle, operations: impl FnOnce(&DriverState) -> Answer<Vec<WordO
     })
 }
 
-/// The one flag of a write: without a barrier in front.
+/// The flag of a write: no memory barrier before it.
 fn barrier(flags: u32) -> Answer {
     if flags <= 1 { Ok(()) } else { Err(Fault::INVALID_VALUE) }
 }
@@ -35,7 +35,7 @@ pub extern "C" fn cuStreamWaitValue64_v2(stream: Handle, address: u64, value: u6
     put(stream, |w| Ok(vec![WordOperation::Wait(words::whole(w, address)?, value, flags & 3)]))
 }
 
-/// CUstreamBatchMemOpParams, as far as all kinds are alike: kind, address, value, flags.
+/// CUstreamBatchMemOpParams. All kinds have these fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Batched {
@@ -47,7 +47,7 @@ pub struct Batched {
     reserved: u64,
 }
 
-/// Kinds: 1 and 4 wait, 2 and 5 write (32 and 64 bits); 3 and 6 are barriers, which order gives anyhow.
+/// Kinds 1 and 4 wait, 2 and 5 write (32 and 64 bits). 3 and 6 are barriers, which the order of the stream implies.
 pub fn batch(state: &DriverState, count: u32, list: In<Batched>) -> Answer<Vec<WordOperation>> {
     list.check_count(count as usize)?;
     let mut operations = Vec::new();
@@ -69,7 +69,7 @@ pub extern "C" fn cuStreamBatchMemOp_v2(stream: Handle, count: u32, list: In<Bat
     put(stream, |w| if flags == 0 { batch(w, count, list) } else { Err(Fault::INVALID_VALUE) })
 }
 
-/// CUlaunchAttributeValue, of which a stream only keeps the bytes.
+/// CUlaunchAttributeValue, stored as bytes.
 pub type Value = [u64; 8];
 const PRIORITY: u32 = 8;
 

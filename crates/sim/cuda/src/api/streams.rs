@@ -1,11 +1,11 @@
-//! Streams: made, asked, waited for; and the program's functions that run in their order.
+//! Streams: creation, queries, waits, and functions of the program that run in their order.
 
 use crate::abi::{Fault, Out, answer};
 use crate::driver::context::{self, named};
 use crate::driver::{capture, capture_status, current, order, submit};
 use crate::state::{Data, Handle, HostFunction, Stream, StreamCallback, Task, Work, driver_state, known};
 
-/// As an H200 has it: 0 down to this.
+/// Priorities of an H200 are 0 down to this.
 pub const GREATEST_PRIORITY: i32 = -5;
 
 pub extern "C" fn cuStreamCreate(found: Out<Handle>, flags: u32) -> u32 {
@@ -26,7 +26,7 @@ pub extern "C" fn cuStreamCreateWithPriority(found: Out<Handle>, flags: u32, pri
     })
 }
 
-/// Its work still gets done; the handle is nobody's from here on.
+/// The work of the stream still runs. Its handle is invalid from here on.
 pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
     answer(|| {
         if handle.0 <= 2 {
@@ -66,7 +66,7 @@ pub extern "C" fn cuStreamSynchronize(handle: Handle) -> u32 {
     })
 }
 
-/// CU_EVENT_WAIT_EXTERNAL: no edge of a capture, but a node of its graph.
+/// CU_EVENT_WAIT_EXTERNAL: the wait becomes a node of the graph that is captured.
 const EXTERNAL: u32 = 1;
 
 pub extern "C" fn cuStreamWaitEvent(handle: Handle, event: Handle, flags: u32) -> u32 {
@@ -115,7 +115,6 @@ pub extern "C" fn cuLaunchHostFunc_v2(
     cuLaunchHostFunc(handle, function, data)
 }
 
-/// Reads something of a stream.
 fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Stream) -> T) -> u32 {
     answer(|| {
         out.check()?;
@@ -141,7 +140,7 @@ pub extern "C" fn cuStreamGetCtx(handle: Handle, found: Out<Handle>) -> u32 {
     read(handle, found, |s| s.context)
 }
 
-/// The same, and the green context that the stream belongs to: none.
+/// Also returns the green context of the stream, which is always NULL.
 pub extern "C" fn cuStreamGetCtx_v2(handle: Handle, found: Out<Handle>, green: Out<Handle>) -> u32 {
     green.put_if_wanted(Handle::NULL);
     cuStreamGetCtx(handle, found)

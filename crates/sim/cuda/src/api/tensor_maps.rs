@@ -1,5 +1,5 @@
-//! Tensor maps: checked as the driver checks them. What is filled in says the same, but not in the form that a GPU
-//! reads, since none will.
+//! Tensor maps. Arguments are checked as the driver checks them. The result contains them, but not in the format of a
+//! GPU, because no GPU reads it.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 
@@ -7,7 +7,7 @@ use crate::abi::{Answer, Fault, In, Out, answer};
 type Map = [u64; 16];
 const MARK: u64 = u64::from_le_bytes(*b"cutaptma");
 
-/// What all forms have in common.
+/// The arguments that all forms have.
 struct Tensor {
     kind: u32,
     rank: u32,

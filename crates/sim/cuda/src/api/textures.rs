@@ -1,11 +1,10 @@
-//! Textures and surfaces: handles, and the settings that can be asked for again; kernels, which would read through
-//! them, do not run.
+//! Textures and surfaces: handles, and settings that can be queried. No kernel reads through them.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::current;
 use crate::state::{Handle, TextureObject, TextureReference, driver_state, known, known_mut};
 
-/// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUDA_RESOURCE_VIEW_DESC, as bytes.
+/// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC and CUDA_RESOURCE_VIEW_DESC, as bytes.
 type Resource = [u64; 18];
 type Sampling = [u64; 13];
 type View = [u64; 14];
@@ -13,7 +12,7 @@ type View = [u64; 14];
 fn create(found: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, view: In<View>) -> u32 {
     answer(|| {
         let resource = resource.get()?;
-        // the kind (array, mipmapped array, line, plane), and the handle or address of it
+        // Kind (array, mipmapped array, line, plane), and its handle or address.
         if resource[0] as u32 > 3 || resource[1] == 0 {
             return Err(Fault::INVALID_VALUE);
         }
@@ -45,7 +44,6 @@ pub extern "C" fn cuTexObjectDestroy(object: Handle) -> u32 {
     })
 }
 
-/// Reads something that an object was made of.
 fn told<T>(out: Out<T>, object: Handle, what: impl FnOnce(&TextureObject) -> Option<T>) -> u32 {
     answer(|| {
         out.check()?;

@@ -5,7 +5,7 @@ use crate::driver::user_object;
 use crate::state::{Data, DriverState, Handle, HostFunction, UserObject, driver_state};
 use std::ffi::c_void;
 
-/// The one flag, which has to be given: the end is not synchronised with anything.
+/// The only flag, which is required: the destructor is not synchronised with anything.
 const NO_DESTRUCTOR_SYNC: u32 = 1;
 
 pub extern "C" fn cuUserObjectCreate(
@@ -60,7 +60,7 @@ pub extern "C" fn cuUserObjectRelease(handle: Handle, count: u32) -> u32 {
     })
 }
 
-/// Flags: 1 hands the caller's references over to the graph.
+/// Flag 1 moves references of the caller to the graph.
 pub extern "C" fn cuGraphRetainUserObject(graph: Handle, handle: Handle, count: u32, flags: u32) -> u32 {
     change(handle, count, |state| {
         state.graph.known_graph(graph)?;

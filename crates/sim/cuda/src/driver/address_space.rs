@@ -1,6 +1,6 @@
-//! Virtual memory management: memory without an address, addresses without memory, and the one mapped to the other.
-//! The memory is a file in memory, so that it can be mapped in more than one place; a piece that may be handed to
-//! another process has a file of its own, all others share one.
+//! Virtual memory management: pieces of memory without an address, reserved addresses without memory, and mappings. A
+//! piece is a part of a file in memory, so that it can be mapped at several addresses. A piece that another process
+//! may import has a separate file. All other pieces share one file.
 
 use super::device::device;
 use crate::abi::{Answer, Fault};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sizes and offsets are multiples of this.
 pub const GRANULE: u64 = 2 << 20;
-/// The only kind of handle that another process can be given: a file.
+/// The only kind of handle for other processes: a file descriptor.
 pub const FILE: u32 = 1;
 
 /// INVALID_VALUE unless the properties name an existing device or the host.
@@ -26,7 +26,7 @@ pub fn check(properties: &Properties) -> Answer {
     }
 }
 
-/// Where a piece of so many bytes lies.
+/// The file and the offset of a new piece.
 fn place(state: &mut DriverState, size: u64, own: bool) -> Answer<(Arc<OwnedFd>, u64)> {
     const SHARED_SIZE: u64 = 1 << 46;
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -75,12 +75,12 @@ pub fn export(state: &DriverState, memory: Handle, kind: u32) -> Answer<RawFd> {
     }
 }
 
-/// INVALID_VALUE for a handle that is not there.
+/// INVALID_VALUE for an unknown handle.
 pub fn known(state: &DriverState, memory: Handle) -> Answer<&Piece> {
     state.reservation.pieces.get(&memory).filter(|m| m.references > 0).ok_or(Fault::INVALID_VALUE)
 }
 
-/// One more holder of the memory at an address.
+/// Adds a holder to the memory at an address.
 pub fn retain(state: &mut DriverState, address: u64) -> Answer<Handle> {
     let (_, mapping) = state.reservation.mappings.range(..=address).next_back().ok_or(Fault::INVALID_VALUE)?;
     let (start, memory) = (state.reservation.mappings.range(..=address).next_back().map_or(0, |m| *m.0), mapping.piece);
@@ -91,7 +91,7 @@ pub fn retain(state: &mut DriverState, address: u64) -> Answer<Handle> {
     Ok(memory)
 }
 
-/// One holder less; the memory goes when it is mapped nowhere either.
+/// Removes a holder. The memory ends when it also has no mapping.
 pub fn release(state: &mut DriverState, memory: Handle) -> Answer {
     known(state, memory)?;
     if let Some(found) = state.reservation.pieces.get_mut(&memory) {
@@ -114,7 +114,7 @@ fn forget(state: &mut DriverState, handle: Handle) {
     }
 }
 
-/// Addresses without memory, at `wanted` if that is free.
+/// Reserves addresses without memory, at `wanted` if that is free.
 pub fn reserve(state: &mut DriverState, size: u64, alignment: u64, wanted: u64) -> Answer<u64> {
     const FIRST: u64 = 0x2800_0000_0000;
     const END: u64 = 0x3f00_0000_0000;
@@ -157,7 +157,7 @@ pub fn free(state: &mut DriverState, address: u64, size: u64) -> Answer {
     Ok(())
 }
 
-/// Whether so many bytes are in one reservation.
+/// Whether a range is in one reservation.
 fn is_reserved(state: &DriverState, address: u64, size: u64) -> bool {
     let found = state.reservation.reserved.range(..=address).next_back();
     found.is_some_and(|(start, len)| size <= *len && address - start <= len - size)
@@ -199,7 +199,7 @@ fn exactly(state: &DriverState, address: u64, size: u64) -> Answer<Vec<u64>> {
     if at == end && size > 0 { Ok(found) } else { Err(Fault::INVALID_VALUE) }
 }
 
-/// Where nothing is mapped nothing is to be done.
+/// Removes the mappings of a range. A range without a mapping is no error.
 pub fn unmap(state: &mut DriverState, address: u64, size: u64) -> Answer {
     if is_reserved(state, address, size) && state.reservation.mappings.range(address..address + size).next().is_none() {
         let before = state.reservation.mappings.range(..address).next_back();
@@ -218,7 +218,7 @@ pub fn unmap(state: &mut DriverState, address: u64, size: u64) -> Answer {
     Ok(())
 }
 
-/// What devices (-1: the host) may do with all mappings of a range.
+/// Sets the access of devices to all mappings of a range. Device -1 is the host.
 pub fn set_access(state: &mut DriverState, address: u64, size: u64, allowed: &[(i32, u32)]) -> Answer {
     for start in exactly(state, address, size)? {
         let id = state.next_order();
@@ -244,7 +244,7 @@ pub fn set_access(state: &mut DriverState, address: u64, size: u64, allowed: &[(
     Ok(())
 }
 
-/// What a device may do at an address.
+/// The access of a device at an address.
 pub fn access(state: &DriverState, address: u64, device: i32) -> Answer<u32> {
     let (start, mapping) = state.reservation.mappings.range(..=address).next_back().ok_or(Fault::INVALID_VALUE)?;
     if address - start >= mapping.size {

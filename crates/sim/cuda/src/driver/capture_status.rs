@@ -47,8 +47,8 @@ pub fn spoil<T>(state: &mut DriverState, id: u64, fault: Fault) -> Answer<T> {
     Err(fault)
 }
 
-/// For calls that are forbidden while this thread captures. A capture in global mode forbids them in every thread, and
-/// relaxed mode allows them.
+/// For calls that are forbidden while this thread captures. A capture in global mode forbids them in
+/// every thread in global mode. Relaxed mode allows them.
 pub fn forbid(state: &mut DriverState) -> Answer {
     if state.graph.captures.is_empty() || current::capture_mode() == RELAXED {
         return Ok(());

@@ -27,7 +27,7 @@ pub fn image_in(path: &std::ffi::CStr) -> Answer<Arc<Image>> {
     image::read_bytes(&bytes).map(Arc::new)
 }
 
-/// A module in the current context.
+/// Creates a module in the current context.
 pub fn load(state: &mut DriverState, image: Arc<Image>) -> Answer<Handle> {
     let context = current::require(state)?;
     let made = state.new_handle();

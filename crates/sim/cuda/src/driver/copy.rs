@@ -128,8 +128,8 @@ pub fn copy(state: &DriverState, what: &Copy3D) -> Answer<Option<Run>> {
     to.require(state, extent)?;
     from.require(state, extent)?;
     let (to, from) = (to.rows, from.rows);
-    // SAFETY: both ends were checked against the allocations, or are memory of the program, which promised that the bytes
-    // exist. A program that frees them before the copy completes breaks the rules of the API.
+    // SAFETY: both ends were checked against the allocations, or are memory of the program, which promised that the
+    // bytes exist. A program that frees them before the copy completes breaks the rules of the API.
     Ok(Some(Box::new(move || unsafe { rows::copy(to, from, extent) })))
 }
 

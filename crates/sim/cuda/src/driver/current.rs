@@ -2,6 +2,7 @@
 //! thread-exit code of another library still works, and a thread does not keep this library loaded.
 
 use crate::abi::{Answer, Fault};
+use crate::host::thread::without_signals;
 use crate::state::{DriverState, Handle, driver_state};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,15 +100,7 @@ pub fn fixed(context: Handle) -> Option<Fixed> {
         return (context != Handle::NULL).then_some(known);
     }
     // The first look-up takes the lock, so signals are blocked meanwhile.
-    // SAFETY: two signal sets on this stack.
-    unsafe {
-        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let found = look_up(context);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        found
-    }
+    without_signals(|| look_up(context))
 }
 
 fn look_up(context: Handle) -> Option<Fixed> {

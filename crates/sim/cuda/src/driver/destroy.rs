@@ -1,8 +1,8 @@
 //! How memory ends.
 //!
 //! Memory of a pool and other plain memory ends once. As soon as a free is requested, no other free may be requested,
-//! whenever the stream reaches it. Memory of a graph has its address from its node on. It is allocated by one launch and
-//! freed by a later operation, any number of times; see [`GraphMemory`].
+//! whenever the stream reaches it. Memory of a graph has its address from its node on. It is allocated by one launch
+//! and freed by a later operation, any number of times; see [`GraphMemory`].
 
 use super::allocation;
 use crate::abi::{Answer, Fault};

@@ -1,6 +1,6 @@
-//! The order of operations. An operation runs immediately, on the caller's thread, if nothing is before it. Otherwise it
-//! waits in the queue of its stream for the driver thread. Host functions always run on the driver thread, which starts
-//! when it is first needed. This file must not know what an operation does.
+//! The order of operations. An operation runs immediately, on the caller's thread, if nothing is before it. Otherwise
+//! it waits in the queue of its stream for the driver thread. Host functions always run on the driver thread, which
+//! starts when it is first needed. This file must not know what an operation does.
 
 use super::current;
 use crate::abi::{Answer, Fault, lifecycle};
@@ -45,8 +45,8 @@ pub fn submit_all(mut state: Guard, stream: Handle, works: Vec<Work>) -> Answer 
     Ok(())
 }
 
-/// Puts an operation into a stream and waits until it has completed. The driver thread cannot wait: the call fails there
-/// before anything is put into the stream.
+/// Puts an operation into a stream and waits until it has completed. The driver thread cannot wait: the call fails
+/// there before anything is put into the stream.
 pub fn run(mut state: Guard, stream: Handle, work: Work) -> Answer {
     let order = state.next_order();
     if current::is_driver_thread() && !is_next(&state, stream, order, &work)? {

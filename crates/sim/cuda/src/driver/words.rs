@@ -11,7 +11,8 @@ fn check(state: &DriverState, address: u64, size: u64) -> Answer {
 /// The 32-bit word at an address of known memory.
 pub fn half(state: &DriverState, address: u64) -> Answer<Word> {
     check(state, address, 4)?;
-    // SAFETY: aligned and in an allocation. A program that frees memory which a stream uses breaks the rules of the API.
+    // SAFETY: aligned and in an allocation. A program that frees memory which a stream uses breaks the rules of the
+    // API.
     Ok(unsafe { Word::half(address) })
 }
 

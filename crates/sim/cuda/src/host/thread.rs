@@ -3,14 +3,20 @@
 /// Starts a thread. It blocks all signals, and the library is never unloaded from then on.
 pub fn start(run: fn()) {
     stay_loaded();
+    let thread = without_signals(|| std::thread::Builder::new().name("cutap-sim".to_owned()).spawn(run));
+    drop(thread.expect("the simulated driver cannot start its thread"));
+}
+
+/// Runs code while this thread receives no signals. A thread that the code starts inherits that.
+pub fn without_signals<T>(code: impl FnOnce() -> T) -> T {
     // SAFETY: plain calls on signal sets that live on this stack; the mask of this thread is restored.
     unsafe {
         let (mut all, mut old) = (std::mem::zeroed::<libc::sigset_t>(), std::mem::zeroed::<libc::sigset_t>());
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-        let thread = std::thread::Builder::new().name("cutap-sim".to_owned()).spawn(run);
+        let result = code();
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
-        drop(thread.expect("the simulated driver cannot start its thread"));
+        result
     }
 }
 

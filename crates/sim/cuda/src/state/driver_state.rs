@@ -1,5 +1,5 @@
-//! All objects of the driver, behind one lock. The lock must not be held while code of the program runs (host functions,
-//! destructors) or while data is copied.
+//! All objects of the driver, behind one lock. The lock must not be held while code of the program runs, such as host
+//! functions and destructors, or while data is copied.
 
 use super::array::ArrayState;
 use super::code::CodeState;

@@ -1,5 +1,6 @@
-//! How much memory of a device a pool holds. A pool takes memory in large steps and keeps freed memory until the program
-//! waits. Other allocations cannot use the memory that a pool holds. The rules were measured on an H100 with driver 580.
+//! How much memory of a device a pool holds. A pool takes memory in large steps and keeps freed memory until the
+//! program waits. Other allocations cannot use the memory that a pool holds. The rules were measured on an H100 with
+//! driver 580.
 
 use crate::abi::{Answer, Fault};
 use cutap_machine::config;
@@ -36,7 +37,8 @@ fn whole_steps(bytes: u64) -> u64 {
 }
 
 impl Pool {
-    /// Uses `size` more bytes. Takes memory from the device, which has `in_use` bytes in use, if the pool holds too little.
+    /// Uses `size` more bytes. Takes memory from the device, which has `in_use` bytes in use, if the pool holds too
+    /// little.
     pub fn take(&mut self, size: u64, in_use: &mut u64) -> Answer {
         let used = self.used.checked_add(size).ok_or(Fault::OUT_OF_MEMORY)?;
         if used > self.held {

@@ -1,4 +1,5 @@
-//! Descriptions of copies and sets, in the layout of the driver's structures. `driver/copy.rs` resolves them to addresses.
+//! Descriptions of copies and sets, in the layout of the driver's structures. `driver/copy.rs` resolves them to
+//! addresses.
 
 use super::handle::Handle;
 use crate::host::rows::Extent;

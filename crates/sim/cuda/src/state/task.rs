@@ -91,8 +91,8 @@ impl Parts {
         })
     }
 
-    /// Takes over the tasks of a graph of the same form. For another form the error is a CUgraphExecUpdateResult and the
-    /// node that differs.
+    /// Takes over the tasks of a graph of the same form. For another form the error is a CUgraphExecUpdateResult and
+    /// the node that differs.
     pub fn update(&mut self, other: Parts) -> Result<(), (u32, Handle)> {
         const TOPOLOGY_CHANGED: u32 = 2;
         const KIND_CHANGED: u32 = 3;

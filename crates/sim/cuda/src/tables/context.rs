@@ -1,4 +1,4 @@
-//! The current context without callbacks, what a runtime keeps with a context, and checks of a context.
+//! The current context without callbacks, values that a runtime stores with a context, and checks of a context.
 
 use super::table::Table;
 use crate::abi::{Fault, Out, answer};
@@ -17,11 +17,11 @@ extern "C" fn get(context: Out<Handle>) -> u32 {
     0
 }
 
-/// This one has no size word.
+/// This table has no size word.
 pub static STORAGE: Table<3> =
     Table::sized().with(0, put as *const ()).with(1, delete as *const ()).with(2, take as *const ());
 
-/// NULL means the current context here too.
+/// The context of a handle. NULL means the current one.
 fn context(handle: Handle) -> Handle {
     if handle == Handle::NULL { current::get() } else { handle }
 }
@@ -53,7 +53,7 @@ extern "C" fn take(value: Out<u64>, handle: Handle, key: u64) -> u32 {
 
 pub static CHECKS: Table<5> = Table::sized().with(2, check as *const ()).with(3, fine as *const ());
 
-/// Whether something stands against using a context (a capture that is going on): never.
+/// Whether a capture forbids the use of a context. It never does here.
 extern "C" fn check(_context: Handle, found: Out<u32>, _what: Out<u64>) -> u32 {
     found.put_if_wanted(0);
     0

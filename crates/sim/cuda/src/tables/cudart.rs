@@ -1,4 +1,5 @@
-//! The runtime's private way in: primary contexts and modules from fat binaries; and the table with the check.
+//! The private table of the runtime, for primary contexts and modules from fat binaries, and the table with the
+//! check.
 
 use super::keyed_answer::{self, Tables};
 use super::table::Table;
@@ -15,13 +16,13 @@ pub static CUDART: Table<13> = Table::sized()
     .with(8, module_of_image as *const ())
     .with(12, nothing as *const ());
 
-/// Slot 7: runtimes 11.x hand over a pointer of theirs, for nothing that is seen. Slot 12: runtimes from 13.4 on ask
-/// for the compilers to be loaded.
+/// Slot 7: runtimes 11.x pass a pointer, without a visible effect. Slot 12: runtimes from 13.4 on request that the
+/// compilers are loaded.
 extern "C" fn nothing() -> u32 {
     0
 }
 
-/// From the wrapper that the compiler put into the program.
+/// A module from the wrapper that the compiler put into the program.
 extern "C" fn module(found: Out<Handle>, wrapper: u64) -> u32 {
     answer(|| found.check()?.put(code::load(&mut driver_state(), code::image_at(wrapper)?)?))
 }

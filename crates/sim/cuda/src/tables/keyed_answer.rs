@@ -1,12 +1,15 @@
 //! The answer that a runtime asks for at its start. With a wrong answer every runtime call fails with error 103.
 //!
-//! Only the simulated driver needs it, so that NVIDIA's real runtimes run without a GPU, in tests and in the demo. It is
-//! not part of tracing: with a real driver, cutap passes question and answer on unchanged.
+//! Only the simulated driver needs it, so that NVIDIA's real runtimes run without a GPU, in tests and in the demo. It
+//! is not part of tracing: with a real driver, cutap passes question and answer on unchanged.
 //!
 //! A runtime calls slot 1 of the table d4082055 as `(version, seconds, out[16])`, with its version + 0, 1 and 2.
-//! The third answer is HMAC (RFC 2104, 16-byte block) with MD2 (RFC 1319) over data that both sides know: driver and
-//! runtime version, process, thread, the addresses of two tables and of the function in the slot, the seconds, and the
-//! uuid and PCI address of every device. The other two answers are fixed. Only runtimes before 12 check them.
+//! The third answer is HMAC (RFC 2104, 16-byte block) with MD2 (RFC 1319) over data that both sides know, in order:
+//! - driver version, runtime version, process, thread;
+//! - the addresses of two tables and of the function in the slot, and the seconds;
+//! - uuid and PCI address of every device.
+//!
+//! The other two answers are fixed. Only runtimes before 12 check them.
 
 use cutap_machine::{config, pci, uuid};
 

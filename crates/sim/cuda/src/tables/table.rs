@@ -4,17 +4,17 @@ use crate::counts::HIDDEN;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A table: `N` words, the first of which is its size in bytes unless it has none.
+/// A table of `N` words. The first one is the size in bytes, except in tables without a size.
 #[repr(transparent)]
 pub struct Table<const N: usize>([AtomicPtr<c_void>; N]);
 
 impl<const N: usize> Table<N> {
-    /// A table whose unknown slots count the call and answer 0.
+    /// A table whose unknown slots count the call and return 0.
     pub const fn sized() -> Self {
         Self::refusing(N, unknown as *const ())
     }
 
-    /// A table that says it has `size` words, and whose unknown slots are a function.
+    /// A table that states a size of `size` words. Its unknown slots are the given function.
     pub const fn refusing(size: usize, unknown: *const ()) -> Self {
         let mut words = [const { AtomicPtr::new(std::ptr::null_mut()) }; N];
         let mut slot = 1;
@@ -31,12 +31,12 @@ impl<const N: usize> Table<N> {
         self
     }
 
-    /// Where it lies: what programs get.
+    /// The address that programs get.
     pub fn address(&self) -> *const c_void {
         self.0.as_ptr().cast()
     }
 
-    /// What a word holds now.
+    /// The present value of a word.
     pub fn word(&self, slot: usize) -> *const c_void {
         self.0[slot].load(Ordering::Relaxed)
     }

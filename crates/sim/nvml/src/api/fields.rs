@@ -1,4 +1,4 @@
-//! Values by number, many at once.
+//! Values by number, several in one call.
 
 use crate::abi::{Out, answer};
 use crate::device::Device;
@@ -19,7 +19,7 @@ pub struct Value {
     value: u64,
 }
 
-/// Each value has a result of its own: INVALID_ARGUMENT for a number that nobody knows.
+/// Each value has a separate result: INVALID_ARGUMENT for an unknown number.
 pub extern "C" fn nvmlDeviceGetFieldValues(device: Device, count: i32, values: Out<Value>) -> u32 {
     answer(|| {
         device.ordinal()?;

@@ -50,7 +50,7 @@ impl Layer {
     pub fn of_name(name: &str) -> Option<Layer> {
         LAYERS.iter().find(|row| row.name == name).map(|row| row.layer)
     }
-    /// The layer of a family of functions in `api/`: toolkit libraries have families of their own names.
+    /// The layer of a family of functions in `api/`: each toolkit library is a family with its name.
     pub fn of_family(family: &str) -> Layer {
         Layer::of_name(family).unwrap_or(Layer::LIBRARY)
     }

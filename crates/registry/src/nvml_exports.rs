@@ -1,7 +1,7 @@
-//! `api/libraries/nvml` and `api/devices/h200-nvml.toml` as the tables of `crates/sim/nvml`: what libnvidia-ml exports, and what
-//! an H200 answered where somebody only asked.
+//! Tables of `crates/sim/nvml` from `api/libraries/nvml` and `api/devices/h200-nvml.toml`: the exports of libnvidia-ml,
+//! and the answers of an H200 to queries.
 //!
-//! As in `sim_exports.rs`, a function named like an export in `crates/sim/nvml/src/api/` is that export's implementation.
+//! As in `sim_exports.rs`, a function in `crates/sim/nvml/src/api/` with the name of an export is its implementation.
 
 use crate::error::{Error, Source};
 use crate::sim_exports::{head, written_by_hand};

@@ -1,19 +1,19 @@
-//! The answer of every export that is not written by hand: counted; then its arguments are looked at as far as the
-//! registry knows them, and what is wrong is said as the driver says it; else NOT_SUPPORTED. It must never write
-//! anything, and never read what an argument points to.
+//! The answer of every export without an implementation. The call is counted, and its arguments are checked as far as
+//! the registry describes them. Wrong arguments get the error of the real driver, all others NOT_SUPPORTED. This file
+//! must never write to memory of the program, and never read what an argument points to.
 
-use crate::driver::config::config;
-use crate::driver::context::device;
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::{current, lifecycle};
+use crate::abi::{Answer, Fault, lifecycle};
+use crate::counts::COUNTS;
+use crate::driver::current;
+use crate::driver::device::device;
 use crate::generated::DEFAULTS;
-use crate::stub::COUNTS;
+use crate::state::{DriverState, Handle, driver_state};
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::{Count, Dir, Enum, Function, Param, Rule, Type};
+use cutap_machine::config;
 use std::sync::atomic::Ordering;
 
-/// A call's words: the six integer registers, then the stack behind the return address.
+/// The words of a call: the six integer registers, and the stack above the return address.
 struct Words {
     registers: *const u64,
     stack: *const u64,
@@ -37,7 +37,7 @@ impl Words {
     }
 }
 
-/// Called by the exports themselves, with the number of the function.
+/// Called by the exports, with the number of the function.
 pub extern "C" fn answer(place: u32, registers: *const u64, stack: *const u64) -> u32 {
     let place = place as usize;
     COUNTS[place].fetch_add(1, Ordering::Relaxed);
@@ -50,7 +50,7 @@ pub extern "C" fn answer(place: u32, registers: *const u64, stack: *const u64) -
     result.err().unwrap_or(Fault::NOT_SUPPORTED).0
 }
 
-/// The form of a function that the simulated version has.
+/// The form of a function in the simulated version.
 fn known(name: &str) -> Option<&'static Function> {
     let plain = name.strip_suffix("_ptsz").or(name.strip_suffix("_ptds")).unwrap_or(name);
     let family = TABLES.families.iter().find(|f| f.name == "driver")?;
@@ -60,7 +60,7 @@ fn known(name: &str) -> Option<&'static Function> {
 }
 
 fn check(function: &Function, words: &Words) -> Answer {
-    let world = driver_state();
+    let state = driver_state();
     let mut without_context = false;
     for param in function.params {
         let Some(value) = words.get(function, param.word) else { continue };
@@ -75,16 +75,16 @@ fn check(function: &Function, words: &Words) -> Answer {
             Some(Type::Handle(kind)) => {
                 let kind = TABLES.handles.get(usize::from(*kind)).map_or("", |h| h.name);
                 without_context |= matches!(kind, "CUdevice" | "CUcontext");
-                handle(&world, kind, value)?;
+                handle(&state, kind, value)?;
             }
             _ => {}
         }
     }
-    // what begins without a context of its own asks for the current one
-    if without_context || !needs_context(function.name) { Ok(()) } else { current::require(&world).map(drop) }
+    // A function without a device or context among its arguments uses the current context.
+    if without_context || !needs_context(function.name) { Ok(()) } else { current::require(&state).map(drop) }
 }
 
-/// Whether a pointer may not be NULL: single values, texts, and lists that are said to have elements.
+/// Whether a pointer must not be NULL: single values, texts, and lists with a count above 0.
 fn is_needed(function: &Function, words: &Words, param: &Param) -> bool {
     let count = |n: u8| function.params.get(usize::from(n)).and_then(|p| words.get(function, p.word)).unwrap_or(0);
     match param.rule {
@@ -95,48 +95,48 @@ fn is_needed(function: &Function, words: &Words, param: &Param) -> bool {
     }
 }
 
-/// Whether a value is one of an enum's.
+/// Whether an enum has a value.
 fn has(all: &Enum, value: u64) -> bool {
     all.values.iter().any(|(known, _)| *known as u32 == value as u32)
 }
 
-/// Whether a list is said to have no elements.
+/// Whether the count of a list is 0.
 fn is_empty(function: &Function, words: &Words, param: &Param) -> bool {
     let Rule::Array(Count::Of(n)) = param.rule else { return false };
     function.params.get(usize::from(n)).and_then(|p| words.get(function, p.word)) == Some(0)
 }
 
-/// A handle of a kind that is followed here must be there.
-fn handle(world: &DriverState, kind: &str, value: u64) -> Answer {
+/// A handle must exist if this driver tracks its kind.
+fn handle(state: &DriverState, kind: &str, value: u64) -> Answer {
     let handle = Handle(value);
     let null = value == 0;
     let there = match kind {
         "CUdevice" => return device(value as u32 as i32).map(drop),
-        "CUcontext" if !null && !world.contexts.contains_key(&handle) => return Err(Fault::INVALID_CONTEXT),
-        "CUstream" => value <= 2 || world.streams.contains_key(&handle),
-        "CUevent" => world.events.contains_key(&handle),
-        "CUmodule" => world.modules.contains_key(&handle),
-        "CUlibrary" => world.libraries.contains_key(&handle),
-        "CUfunction" | "CUkernel" => world.functions.contains_key(&handle),
-        "CUarray" => world.arrays.contains_key(&handle),
-        "CUtexref" | "CUsurfref" => world.references.contains_key(&handle),
+        "CUcontext" if !null && !state.context.contexts.contains_key(&handle) => return Err(Fault::INVALID_CONTEXT),
+        "CUstream" => value <= 2 || state.stream.streams.contains_key(&handle),
+        "CUevent" => state.stream.events.contains_key(&handle),
+        "CUmodule" => state.code.modules.contains_key(&handle),
+        "CUlibrary" => state.code.libraries.contains_key(&handle),
+        "CUfunction" | "CUkernel" => state.code.functions.contains_key(&handle),
+        "CUarray" => state.array.arrays.contains_key(&handle),
+        "CUtexref" | "CUsurfref" => state.array.references.contains_key(&handle),
         "CUgraph" | "CUgraphNode" | "CUgraphExec" | "CUmemoryPool" | "CUmemGenericAllocationHandle" => {
-            let known = world.graphs.contains_key(&handle)
-                || world.nodes.contains_key(&handle)
-                || world.executables.contains_key(&handle)
-                || world.pools.contains_key(&handle)
-                || world.memories.contains_key(&handle);
+            let known = state.graph.graphs.contains_key(&handle)
+                || state.graph.nodes.contains_key(&handle)
+                || state.graph.executables.contains_key(&handle)
+                || state.memory.pools.contains_key(&handle)
+                || state.reservation.pieces.contains_key(&handle);
             return if known { Ok(()) } else { Err(Fault::INVALID_VALUE) };
         }
         "CUexternalMemory" | "CUexternalSemaphore" if null => return Err(Fault::INVALID_VALUE),
-        // of kinds that nothing is ever made of here none is there
+        // This driver never creates objects of these kinds.
         "CUgraphicsResource" | "CUexternalMemory" | "CUexternalSemaphore" => false,
         _ => true,
     };
     if there { Ok(()) } else { Err(Fault::INVALID_HANDLE) }
 }
 
-/// Functions about the machine, the process or the driver itself work without a context.
+/// Whether a function needs a context. Functions about the machine, the process or the driver do not.
 fn needs_context(name: &str) -> bool {
     const WITHOUT: [&str; 9] = [
         "cuDevice",

@@ -1,5 +1,5 @@
-//! libcuda.so.1: the simulated driver. NVIDIA's real runtimes initialise on it and a runtime program works on a
-//! machine without a GPU: memory holds data, streams are in order, kernels are accepted and not executed.
+//! libcuda.so.1: the simulated driver. NVIDIA's real runtimes start on it, and CUDA programs run on a machine without
+//! a GPU. Memory holds data, streams keep their order, and kernels are accepted but not executed.
 //!
 //! The shared library is built by
 //!
@@ -7,17 +7,23 @@
 //! cargo rustc -p cutap-sim --release --lib --crate-type cdylib -- -C link-arg=-Wl,-soname,libcuda.so.1
 //! ```
 //!
-//! and renamed from libcutap_sim.so to libcuda.so.1. `api/` holds what is written by hand, one function a driver
-//! function; every other export is counted (`report.rs`),
-//! looks at its arguments as far as the registry knows them, and answers NOT_SUPPORTED (`default.rs`). It must never pretend that a
-//! kernel ran, and never print anything by itself (but for CUTAP_SIM_REPORT=1, at the end).
+//! and renamed from libcutap_sim.so to libcuda.so.1. `api/` has one function for each driver function that is
+//! implemented. Every other export is counted (`counts.rs`), checks its arguments and fails with NOT_SUPPORTED
+//! (`default.rs`). The library must never pretend that a kernel ran. It prints only with CUTAP_SIM_REPORT=1, at the
+//! end of the process.
+//!
+//! The folders are in layers, from `api/` down to `abi/`; `cargo xtask tidy` checks their order.
 
+mod abi;
 mod api;
+mod counts;
 mod default;
 mod driver;
+mod export;
 mod generated;
+mod host;
 mod image;
-mod keyed_answer;
 mod report;
+mod state;
 mod stub;
 mod tables;

@@ -1,25 +1,24 @@
-//! How often exports were called that have only the default answer: read by a debugger or cutap through
-//! CUTAP_SIM_COUNTS, or printed when the process ends, if CUTAP_SIM_REPORT=1 asks for it.
+//! The number of calls of exports that have only the default answer. A debugger or cutap reads it through
+//! CUTAP_SIM_COUNTS. With CUTAP_SIM_REPORT=1 it is printed when the process ends.
 
-use crate::driver::driver_state::driver_state;
-use crate::driver::lifecycle;
+use crate::abi::lifecycle;
+use crate::counts::{COUNTS, HIDDEN};
 use crate::generated::DEFAULTS;
-use crate::stub::COUNTS;
+use crate::state::driver_state;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The counters of the default answers, for a reader outside: `counts[i]` calls of the function `names[i]`
-/// (pointer and length), for i below `len`. crates/sim/nvml knows the order of these fields.
+/// The counters of the default answers, for a reader in another library or process. `counts[i]` is the number of
+/// calls of the function `names[i]`, for i below `len`. crates/sim/nvml relies on the order of these fields.
 #[repr(C)]
 pub struct Counts {
-    /// How many.
     pub len: u64,
     /// Names, each a pointer and a length.
     pub names: &'static [&'static str; DEFAULTS.len()],
-    /// One counter a name.
+    /// A counter for each name.
     pub counts: &'static [AtomicU64; DEFAULTS.len()],
-    /// Calls of slots of hidden tables of which nothing is known.
+    /// Calls of unknown slots of hidden tables.
     pub hidden: &'static AtomicU64,
-    /// Bytes that this process has on a device, below zero if it has no context there: for the simulated NVML.
+    /// The bytes that this process uses on a device, or -1 if it has no context there. For the simulated NVML.
     pub in_use: extern "C" fn(i32) -> i64,
 }
 
@@ -27,20 +26,18 @@ extern "C" fn in_use(ordinal: i32) -> i64 {
     if lifecycle::require_started().is_err() {
         return -1;
     }
-    let world = driver_state();
-    let here = world.contexts.values().any(|c| c.device == ordinal);
-    if here { world.used.get(&ordinal).copied().unwrap_or(0) as i64 } else { -1 }
+    let state = driver_state();
+    let here = state.context.contexts.values().any(|c| c.device == ordinal);
+    if here { state.memory.used.get(&ordinal).copied().unwrap_or(0) as i64 } else { -1 }
 }
-
-/// Calls of hidden slots that are answered by default.
-pub static HIDDEN: AtomicU64 = AtomicU64::new(0);
 
 /// See [`Counts`].
 #[unsafe(no_mangle)]
 pub static CUTAP_SIM_COUNTS: Counts =
     Counts { len: DEFAULTS.len() as u64, names: &DEFAULTS, counts: &COUNTS, hidden: &HIDDEN, in_use };
 
-// SAFETY: the loader calls what stands in .fini_array once, with no argument, when the library or the process ends.
+// SAFETY: the loader calls each function in .fini_array once, without an argument, when the library or the process
+// ends.
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static AT_END: extern "C" fn() = at_end;

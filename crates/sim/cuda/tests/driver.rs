@@ -1,4 +1,4 @@
-//! The driver's own interface: results, look-ups, forks and threads; and what its library exports.
+//! The interface of the driver: results, look-ups, forks and threads, and the exports of its library.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn an_older_driver() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
 }
 
-/// A word that is not understood is said once, and as if it were not there.
+/// A wrong setting is reported once, and ignored.
 #[test]
 fn settings_that_are_not_understood() {
     let program = program("graphs", "plain", &[]);
@@ -41,14 +41,14 @@ fn settings_that_are_not_understood() {
     }
 }
 
-/// A program that checks every result, and meets no default answer.
+/// A program that checks every result. It must not call a function without an implementation.
 fn checks(name: &str) {
     let output = succeed(&mut on_sim(&program(name, "plain", &[])));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "cutap-sim: 0 calls answered by default\n");
 }
 
-/// The children of its last part end as processes do, and say so too.
+/// The children of its last part exit normally and would print a report too, so reports are off.
 #[test]
 fn forks_in_code_that_the_driver_runs() {
     let output = succeed(on_sim(&program("forks", "plain", &["-pthread"])).env_remove("CUTAP_SIM_REPORT"));
@@ -75,7 +75,7 @@ fn ranges() {
     checks("ranges");
 }
 
-/// Too large for the process's own limits: an error at once, not a search of the address space.
+/// An allocation above the limits of the process fails without a search of the address space.
 #[test]
 fn limited_address_space_and_data() {
     let program = program("limited", "plain", &["-rdynamic"]);
@@ -95,8 +95,8 @@ fn absurd_counts() {
     checks("absurd");
 }
 
-/// Wrong uses of the driver, answered as an H200's driver 580 answered them; where it read memory of handles that
-/// had ended, or can do what the simulated one cannot, is listed here.
+/// Wrong uses of the driver have the results of driver 580 on an H200. The list has the exceptions: where the real
+/// driver reads memory of destroyed handles, or can do more than the simulated one.
 #[test]
 fn wrong_uses() {
     const OTHER: [&str; 10] = [
@@ -123,7 +123,7 @@ fn wrong_uses() {
     let compared = String::from_utf8(compared.expect("python3 runs").stdout).expect("text");
     let differing: Vec<&str> = compared.lines().filter_map(|line| Some(line.split_once(": real ")?.0)).collect();
     assert_eq!(differing, OTHER, "{compared}");
-    // What docs/sim.md says of it is what was recorded.
+    // The table in docs/sim.md must match the recorded answers.
     let table = |line: &&str| line.starts_with('|');
     let mut python = Command::new("python3");
     let python =
@@ -145,7 +145,7 @@ fn wrong_uses() {
     assert_eq!(page[..text.lines().filter(table).count()], text.lines().filter(table).collect::<Vec<_>>()[..]);
 }
 
-/// docs/sim.md lists what has no answer of its own: all of it, and nothing that has one.
+/// docs/sim.md lists exactly the functions without an implementation.
 #[test]
 fn the_page_lists_what_answers_801() {
     let page = std::fs::read_to_string(root().join("docs/sim.md")).expect("docs/sim.md");

@@ -1,5 +1,6 @@
-//! Real toolkit libraries and frameworks of PyPI on the simulated driver, only with CUTAP_LARGE=1: gigabytes. The
-//! libraries make their first handle; the frameworks list the GPUs and move a tensor there and back.
+//! Real toolkit libraries and frameworks from PyPI on the simulated driver, only with CUTAP_LARGE=1, because they are
+//! gigabytes. The libraries create their first handle. The frameworks list the GPUs and move a tensor to one and
+//! back.
 
 mod common;
 
@@ -11,7 +12,7 @@ fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frameworks.py")
 }
 
-/// Where the packages of one CUDA version lie; none if they are not wanted or cannot be had.
+/// The folder of the packages of one CUDA version, if they are wanted and can be downloaded.
 fn packages(version: &str) -> Option<PathBuf> {
     if !large(&format!("libraries and frameworks of CUDA {version}")) {
         return None;

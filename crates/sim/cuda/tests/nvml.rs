@@ -1,4 +1,5 @@
-//! The simulated NVML (`crates/sim/nvml`): the simulated driver's GPUs, and wrong uses answered as an H200 answers them.
+//! The simulated NVML (`crates/sim/nvml`): it lists the GPUs of the simulated driver, and answers wrong uses as an
+//! H200 does.
 
 mod common;
 
@@ -14,7 +15,7 @@ fn the_same_gpus_as_the_driver() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "cutap-sim: 0 calls answered by default\n");
 }
 
-/// The registry's names, each at an address of its own.
+/// The exports are the names of the registry, each at a different address.
 #[test]
 fn exports() {
     let nm = succeed(Command::new("nm").args(["-D", "--defined-only"]).arg(sim().join("libnvidia-ml.so.1")));
@@ -47,7 +48,7 @@ fn wrong_uses() {
     assert!(real.lines().count() > 45);
 }
 
-/// nvidia-ml-py, which Python programs ask.
+/// nvidia-ml-py, the bindings for Python.
 #[test]
 fn nvidia_ml_py() {
     if !large("nvidia-ml-py") {

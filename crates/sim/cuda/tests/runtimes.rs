@@ -1,5 +1,5 @@
-//! NVIDIA's real runtimes on the simulated driver: one program that checks every byte and every result, built with
-//! each version, shared and static. A version whose wheel cannot be had is skipped with a printed reason.
+//! NVIDIA's real runtimes on the simulated driver. One program checks every byte and every result. It is built with
+//! each version, shared and static. A version whose wheel cannot be downloaded is skipped with a printed reason.
 
 mod common;
 
@@ -84,7 +84,7 @@ fn static_13_5() {
     fixed("cudart", "13.5", 13050);
 }
 
-/// With two devices, of which either reaches the other's memory.
+/// Two devices, each with access to the memory of the other.
 #[test]
 fn two_devices() {
     let Some(wheel) = wheel("cudart", "12.9") else { return };
@@ -101,7 +101,7 @@ fn static_11_8() {
     }
 }
 
-/// libcufile holds a static runtime: 11.1 (no cuGetProcAddress yet, dlsym for every name), and a newer one.
+/// libcufile contains a static runtime: 11.1, which uses dlsym instead of cuGetProcAddress, and a newer one.
 fn cufile(short: &str) {
     let Some(wheel) = wheel("cufile", short) else { return };
     let program = program("cufile", short, &[]);
@@ -122,7 +122,7 @@ fn static_12_2_in_cufile() {
     cufile("13");
 }
 
-/// Programs as nvcc makes them: its registration, compressed code, templates, variables.
+/// A program from nvcc: its registration, compressed code, templates, variables.
 #[test]
 fn from_nvcc() {
     if !large("programs built by nvcc") {

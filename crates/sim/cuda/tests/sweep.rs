@@ -1,5 +1,5 @@
-//! Every declared export, called with what no program means (`programs/sweep.c`): nothing crashes or hangs, and a list that
-//! cannot be there is not taken for one.
+//! Calls every declared export with arguments that no program means (`programs/sweep.c`). None may crash or hang, or
+//! accept a list that is not mapped.
 
 mod common;
 
@@ -11,12 +11,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// Any host pointer is a valid argument, and it is read at once.
+/// These accept any host pointer, and read it immediately.
 const READS_THE_HOST: [&str; 2] = ["cuMemcpy", "cuMemcpy_ptds"];
 
 fn functions() -> impl Iterator<Item = &'static Function> {
     let family = TABLES.families.iter().find(|f| f.name == "driver").expect("the driver's family");
-    // of several forms the newest, which comes last, is what the simulated driver has
+    // The simulated driver has the newest form, which is the last one.
     family.functions.iter().map(|f| (f.name, f)).collect::<BTreeMap<_, _>>().into_values()
 }
 
@@ -74,7 +74,7 @@ fn nothing_crashes_hangs_or_takes_an_absurd_list() {
     assert_eq!(said, format!("{planned} functions: all is well\n"));
 }
 
-/// `cutap api --list driver` and what the simulated driver exports are one list.
+/// `cutap api --list driver` lists the exports of the simulated driver.
 #[test]
 fn every_name_of_the_registry_is_exported_and_no_other() {
     let mut known: BTreeSet<String> = functions().map(|f| f.name.to_owned()).collect();

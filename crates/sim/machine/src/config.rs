@@ -1,26 +1,25 @@
-//! What the environment says about the simulated machine; read once.
+//! The settings of the simulated machine, read once from the environment.
 //!
-//! CUTAP_SIM_DEVICES 1 to 8, CUTAP_SIM_DRIVER the version to report (13050), CUTAP_SIM_MEMORY bytes of memory a
-//! device. A word that is not understood is as if it were not there, and said on standard error: `cutap --sim` refuses
-//! it, but the driver may be loaded without cutap, and has no better place to complain.
+//! CUTAP_SIM_DEVICES is the number of devices, 1 to 8. CUTAP_SIM_DRIVER is the version to report (13050).
+//! CUTAP_SIM_MEMORY is the memory of a device in bytes. `cutap --sim` rejects a wrong value. The driver may be loaded
+//! without cutap, so here a wrong value is ignored, with a message on standard error.
 
 use crate::TOTAL_MEMORY;
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-/// What was said.
+/// The settings.
 #[derive(Debug)]
 pub struct Config {
-    /// How many devices there are.
     pub devices: i32,
-    /// The driver's version: 13050.
+    /// The version of the driver, such as 13050.
     pub driver: u32,
-    /// Bytes of memory of a device, as a program may use it.
+    /// Bytes of memory of a device that programs can use.
     pub memory: u64,
 }
 
-/// What was said, the first time that somebody asks.
+/// The settings, which are read at the first call.
 pub fn config() -> &'static Config {
     static CONFIG: OnceLock<Config> = OnceLock::new();
     CONFIG.get_or_init(|| Config {
@@ -35,7 +34,7 @@ fn number(name: &str, within: RangeInclusive<u64>, otherwise: u64) -> u64 {
     let value = value.to_string_lossy();
     value.trim().parse().ok().filter(|n| within.contains(n)).unwrap_or_else(|| {
         let (least, most) = (within.start(), within.end());
-        // A closed standard error is no reason to end the program.
+        // A closed standard error must not end the program.
         let _ = writeln!(
             std::io::stderr(),
             "cutap-sim: {name}={value} is no number from {least} to {most}; taken is {otherwise}"

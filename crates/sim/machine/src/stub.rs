@@ -1,7 +1,7 @@
-//! An exported function of a simulated library: a few instructions of its own, so that no two exports share an address (a tracer names
-//! a function by its address). Here are only the forms; the libraries export.
+//! Macros for the exports of a simulated library. Each export has its own instructions, because a tracer names a
+//! function by its address. The libraries export; this file only defines the forms.
 
-/// An export that jumps to the function written by hand.
+/// An export that jumps to its implementation.
 #[macro_export]
 macro_rules! written {
     ($name:ident, $path:path) => {
@@ -14,7 +14,7 @@ macro_rules! written {
     };
 }
 
-/// An export without behaviour of its own: its number in eax to what all of a library share, the `by_default` where it stands.
+/// An export without an implementation. It passes its number in eax to the function `by_default` of its library.
 #[macro_export]
 macro_rules! default {
     ($name:ident, $place:literal) => {

@@ -1,32 +1,16 @@
-//! What C hands us, as types: outputs, buffers for text, text. An NVML function is called by C code that promised to follow
-//! the prototype; that promise is used here and in `default.rs`, and nowhere else.
+//! Arguments of C functions as types: outputs, buffers for text, text. The callers of an NVML function follow its
+//! prototype. Only this file and `default.rs` rely on that: they must reject NULL.
 
+use crate::fault::{Answer, Fault};
 use crate::lifecycle;
 use std::ffi::{CStr, c_char};
-
-/// A result other than success, as nvmlReturn_t numbers them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fault(pub u32);
-
-/// What a function says.
-pub type Answer<T = ()> = Result<T, Fault>;
-
-impl Fault {
-    pub const UNINITIALIZED: Fault = Fault(1);
-    pub const INVALID_ARGUMENT: Fault = Fault(2);
-    pub const NOT_SUPPORTED: Fault = Fault(3);
-    pub const NOT_FOUND: Fault = Fault(6);
-    pub const INSUFFICIENT_SIZE: Fault = Fault(7);
-    pub const TIMEOUT: Fault = Fault(10);
-    pub const ARGUMENT_VERSION_MISMATCH: Fault = Fault(25);
-}
 
 /// Runs a function that needs nvmlInit.
 pub fn answer(rule: impl FnOnce() -> Answer) -> u32 {
     answer_always(|| lifecycle::require_started().and_then(|()| rule()))
 }
 
-/// Runs a function that works without it too.
+/// Runs a function that works before nvmlInit too.
 pub fn answer_always(rule: impl FnOnce() -> Answer) -> u32 {
     match rule() {
         Ok(()) => 0,
@@ -34,7 +18,7 @@ pub fn answer_always(rule: impl FnOnce() -> Answer) -> u32 {
     }
 }
 
-/// A pointer to where the function leaves a result, or to what it changes.
+/// A pointer to an output, or to an argument that is input and output.
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
 
@@ -56,7 +40,7 @@ impl<T> Out<T> {
         self.put_at(0, value)
     }
 
-    /// Element `index` of an array that the caller said to be long enough.
+    /// Writes element `index`. By the prototype the array has that many elements.
     pub fn put_at(self, index: usize, value: T) -> Answer {
         if self.0.is_null() {
             return Err(Fault::INVALID_ARGUMENT);
@@ -66,7 +50,7 @@ impl<T> Out<T> {
         Ok(())
     }
 
-    /// Of what is input and output.
+    /// Reads element `index` of an argument that is input and output.
     pub fn get_at(self, index: usize) -> Answer<T>
     where
         T: Copy,
@@ -86,7 +70,7 @@ impl<T> Out<T> {
     }
 }
 
-/// A buffer for text, with its size in the next argument: all of it has to fit, with its zero.
+/// Writes text with a terminating zero into a buffer. INSUFFICIENT_SIZE unless all of it fits.
 pub fn put_text(buffer: Out<u8>, size: u32, text: &[u8]) -> Answer {
     if buffer.is_null() {
         return Err(Fault::INVALID_ARGUMENT);
@@ -97,7 +81,8 @@ pub fn put_text(buffer: Out<u8>, size: u32, text: &[u8]) -> Answer {
     text.iter().chain(&[0]).enumerate().try_for_each(|(index, byte)| buffer.put_at(index, *byte))
 }
 
-/// An array for a list, with its room in `count`, which gets the list's length. All has to fit; that there is nothing needs no array.
+/// Writes a list into an array of `count` elements, and its length into `count`. INSUFFICIENT_SIZE unless all of it
+/// fits. For an empty list the array may be NULL.
 pub fn put_list<T: Copy>(array: Out<T>, count: Out<u32>, list: &[T]) -> Answer {
     let room = count.get()?;
     count.put(list.len() as u32)?;

@@ -1,33 +1,33 @@
-//! The answer of every export that is not written by hand: its arguments are looked at, and what is wrong is said as NVML
-//! says it; then what an H200 answered to these numbers, else NOT_SUPPORTED. A function that sets something is never done.
+//! The answer of every export without an implementation. Wrong arguments get the error of the real NVML. Otherwise
+//! the answer is what an H200 returned for the same numbers, or NOT_SUPPORTED. A function that sets something must
+//! have no effect.
 
-use crate::abi::{Answer as Outcome, Fault};
 use crate::device::Device;
+use crate::fault::{Answer as Outcome, Fault};
 use crate::generated::DEFAULTS;
 use crate::lifecycle;
 
-/// An export.
 pub struct Function {
-    /// Its name, for a debugger.
+    /// For a debugger.
     #[allow(dead_code)]
     pub name: &'static str,
-    /// A letter for each parameter: `d` a device, `n` a number, `o` an output, `v` an output whose first word is given, and is
-    /// a version, `t` a buffer for text, `l` its size, `i` another pointer or handle.
+    /// A letter for each parameter: `d` device, `n` number, `o` output, `t` buffer for text, `l` its size, `i` other
+    /// pointer or handle. `v` is an output whose first word is an input, the version of the structure.
     pub kinds: &'static str,
-    /// What was recorded; empty: nothing but NOT_SUPPORTED.
+    /// The recorded answers. Without one the function returns NOT_SUPPORTED.
     pub answers: &'static [Answer],
 }
 
-/// What an H200 said.
+/// A recorded answer of an H200.
 pub struct Answer {
-    /// The numbers given; none: any.
+    /// The numbers among the arguments. An empty list matches any numbers.
     pub given: &'static [u32],
     pub result: u32,
     /// The bytes of each output.
     pub out: &'static [&'static [u8]],
 }
 
-/// Called by the exports themselves, with the number of the function and its six words.
+/// Called by the exports, with the number of the function and its six words.
 pub extern "C" fn answer(place: u32, words: *const u64) -> u32 {
     let function = &DEFAULTS[place as usize];
     // SAFETY: the stub put six words there.
@@ -70,7 +70,7 @@ fn told(function: &Function, params: &[(char, u64)]) -> Outcome {
             }
             'v' => {
                 let mut version = [0; 4];
-                // SAFETY: by the prototype a struct lies there, which begins with its version.
+                // SAFETY: by the prototype a structure is there, which starts with its version.
                 unsafe { std::ptr::copy_nonoverlapping(to, version.as_mut_ptr(), 4) };
                 if !bytes.starts_with(&version) {
                     return Err(Fault::ARGUMENT_VERSION_MISMATCH);
@@ -78,7 +78,7 @@ fn told(function: &Function, params: &[(char, u64)]) -> Outcome {
             }
             _ => {}
         }
-        // SAFETY: by the prototype there is room for what the real library wrote there.
+        // SAFETY: by the prototype the output has room for the bytes that the real library wrote.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
     }
     Ok(())

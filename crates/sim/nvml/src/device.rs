@@ -1,9 +1,9 @@
-//! Handles of devices, and what tells one from another.
+//! Handles of devices, and the properties in which devices differ.
 
-use crate::abi::{Answer, Fault};
+use crate::fault::{Answer, Fault};
 use cutap_machine::{config, pci, uuid};
 
-/// What a handle points to: nothing that anybody may read.
+/// The target of a handle. It has no content for programs.
 #[derive(Debug)]
 struct Place(#[allow(dead_code)] u64);
 
@@ -20,12 +20,12 @@ impl Device {
         there.then(|| Device(&raw const PLACES[ordinal as usize] as u64)).ok_or(Fault::INVALID_ARGUMENT)
     }
 
-    /// A word that may be a handle.
+    /// The handle of a word, which may be invalid.
     pub fn of(word: u64) -> Device {
         Device(word)
     }
 
-    /// Which one; INVALID_ARGUMENT for what is no handle.
+    /// The number of the device. INVALID_ARGUMENT for an invalid handle.
     pub fn ordinal(self) -> Answer<i32> {
         all().find(|ordinal| Device::new(*ordinal) == Ok(self)).ok_or(Fault::INVALID_ARGUMENT)
     }
@@ -37,24 +37,24 @@ impl std::fmt::Debug for Device {
     }
 }
 
-/// Every device's number.
+/// The numbers of all devices.
 pub fn all() -> std::ops::Range<i32> {
     0..config().devices
 }
 
-/// As NVML writes it: `GPU-` and the uuid with dashes.
+/// The uuid in the form of NVML: `GPU-` and the digits with dashes.
 pub fn uuid_text(ordinal: i32) -> String {
     let hex: String = uuid(ordinal).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// As NVML writes it: `00000000:61:00.0`.
+/// The PCI address in the form of NVML: `00000000:61:00.0`.
 pub fn bus_text(ordinal: i32) -> String {
     let [domain, bus, slot] = pci(ordinal);
     format!("{domain:08X}:{bus:02X}:{slot:02X}.0")
 }
 
-/// A number of 13 digits, as such a board has.
+/// A serial number of 13 digits, as an H200 has.
 pub fn serial(ordinal: i32) -> String {
     format!("{}", 1_650_000_000_000_u64 + ordinal as u64)
 }

@@ -1,6 +1,6 @@
-//! libnvidia-ml.so.1: NVML of the simulated machine, for programs that ask it which GPUs there are before they start the
-//! driver. Same GPUs, same uuids, same PCI places as the simulated driver (`crates/sim/cuda`); an H200's answers (recorded) to
-//! everything that is only asked.
+//! libnvidia-ml.so.1: NVML of the simulated machine, for programs that list GPUs before they start the driver. It has
+//! the GPUs, uuids and PCI addresses of the simulated driver (`crates/sim/cuda`). Queries return recorded answers of
+//! an H200.
 //!
 //! The shared library is built by
 //!
@@ -8,14 +8,15 @@
 //! cargo rustc -p cutap-nvml --release --lib --crate-type cdylib -- -C link-arg=-Wl,-soname,libnvidia-ml.so.1
 //! ```
 //!
-//! and renamed from libcutap_nvml.so. `api/` holds what is written by hand, one function an NVML function; every other export looks
-//! at its arguments and answers what was recorded, else NOT_SUPPORTED (`default.rs`). It must never change anything on the
-//! machine, and never print anything.
+//! and renamed from libcutap_nvml.so. `api/` has one function for each NVML function that is implemented. Every other
+//! export checks its arguments and returns the recorded answer, or NOT_SUPPORTED (`default.rs`). The library must
+//! never change anything on the machine, and never print anything.
 
 mod abi;
 mod api;
 mod default;
 mod device;
+mod fault;
 mod generated;
 mod lifecycle;
 mod stub;

@@ -1,13 +1,13 @@
-//! Started or not: nvmlInit is counted, and the last nvmlShutdown ends it. A forked child has not started, whatever its
-//! parent did.
+//! Whether NVML has started in this process. Calls of nvmlInit are counted, and the last nvmlShutdown ends it. A
+//! forked child has not started.
 
-use crate::abi::{Answer, Fault};
+use crate::fault::{Answer, Fault};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The process that counted, and how often.
+/// The process in the upper half, and its number of starts in the lower half.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
-/// How often this process started.
+/// The number of starts of this process.
 fn count(word: u64) -> u32 {
     if (word >> 32) as u32 == std::process::id() { word as u32 } else { 0 }
 }

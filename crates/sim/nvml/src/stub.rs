@@ -1,7 +1,6 @@
-//! The exported functions themselves: each is a few instructions of its own, so that no two exports share an address (a
-//! tracer names a function by its address).
+//! The code of the exports. Each export has its own instructions, because a tracer names a function by its address.
 
-/// Hands the number in eax and the six words in registers to `default::answer`; no function of NVML has more.
+/// Calls `default::answer` with the number in eax and the six words in registers. No function of NVML has more words.
 #[unsafe(naked)]
 pub unsafe extern "C" fn by_default() {
     core::arch::naked_asm!(

@@ -1,14 +1,8 @@
-//! Arrays: memory in rows of texels, with its description.
+//! Arrays of texels: creation, descriptions, and copies of lines from and to them.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::allocation::{self, Array, Kind};
-use crate::driver::context;
-use crate::driver::copy::Side;
-use crate::driver::current;
-use crate::driver::driver_state::{DriverState, Handle, driver_state, known};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::shape::{Copy3D, Plane3D};
-use crate::driver::task::{self, Task};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::driver::{allocation, context, current, submit};
+use crate::state::{Array, Copy3D, DriverState, Handle, Kind, Plane3D, Side, Task, driver_state, known};
 
 /// CUDA_ARRAY_DESCRIPTOR
 #[repr(C)]
@@ -47,7 +41,7 @@ pub fn texel(format: u32, channels: u32) -> Answer<u64> {
 const MOST: [[u64; 3]; 3] = [[131072, 0, 0], [131072, 65536, 0], [16384, 16384, 16384]];
 const ALL_FLAGS: u32 = 0x1ff;
 
-pub fn create(world: &mut DriverState, d: Description3D) -> Answer<Handle> {
+pub fn create(state: &mut DriverState, d: Description3D) -> Answer<Handle> {
     let texel = texel(d.format, d.channels)?;
     let given = [d.width, d.height, d.depth];
     let most = MOST[usize::from(d.height > 0) + usize::from(d.depth > 0)];
@@ -57,12 +51,12 @@ pub fn create(world: &mut DriverState, d: Description3D) -> Answer<Handle> {
     }
     let sides = [d.width, d.height.max(1), d.depth.max(1), texel];
     let size = sides.into_iter().try_fold(1u64, u64::checked_mul).filter(|s| *s > 0).ok_or(Fault::INVALID_VALUE)?;
-    let context = current::require(world)?;
-    let address = allocation::allocate(world, Kind::Device, size)?;
-    let made = world.new_handle();
+    let context = current::require(state)?;
+    let address = allocation::allocate(state, Kind::Device, size)?;
+    let made = state.new_handle();
     let Description3D { width, height, depth, format, channels, flags } = d;
     let array = Array { context, address, width, height, depth, format, channels, flags, texel };
-    world.arrays.insert(made, array);
+    state.array.arrays.insert(made, array);
     Ok(made)
 }
 
@@ -81,48 +75,48 @@ pub extern "C" fn cuArray3DCreate_v2(found: Out<Handle>, description: In<Descrip
 
 pub extern "C" fn cuArrayDestroy(array: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let gone = world.arrays.remove(&array).ok_or(Fault::INVALID_HANDLE)?;
-        allocation::release(&mut world, gone.address);
+        let mut state = driver_state();
+        let gone = state.array.arrays.remove(&array).ok_or(Fault::INVALID_HANDLE)?;
+        allocation::release(&mut state, gone.address);
         Ok(())
     })
 }
 
 pub extern "C" fn cuArrayGetDescriptor_v2(found: Out<Description>, array: Handle) -> u32 {
     answer(|| {
-        let Array { width, height, format, channels, .. } = *known(&driver_state().arrays, array)?;
+        let Array { width, height, format, channels, .. } = *known(&driver_state().array.arrays, array)?;
         found.put(Description { width, height, format, channels })
     })
 }
 
 pub extern "C" fn cuArray3DGetDescriptor_v2(found: Out<Description3D>, array: Handle) -> u32 {
     answer(|| {
-        let Array { width, height, depth, format, channels, flags, .. } = *known(&driver_state().arrays, array)?;
+        let Array { width, height, depth, format, channels, flags, .. } = *known(&driver_state().array.arrays, array)?;
         found.put(Description3D { width, height, depth, format, channels, flags })
     })
 }
 
-/// Only arrays of several planes have one, which are not made here.
+/// Only arrays with several planes have planes, and this driver makes none of those.
 pub extern "C" fn cuArrayGetPlane(found: Out<Handle>, array: Handle, _plane: u32) -> u32 {
-    answer(|| found.check().and(known(&driver_state().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+    answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
-/// Sparse arrays are not made here.
+/// This driver makes no sparse arrays.
 pub extern "C" fn cuArrayGetSparseProperties(found: Out<[u64; 5]>, array: Handle) -> u32 {
-    answer(|| found.check().and(known(&driver_state().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+    answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
-/// Only of arrays whose memory comes later, which are not made here.
+/// Only for arrays with deferred memory, and this driver makes none of those.
 pub extern "C" fn cuArrayGetMemoryRequirements(found: Out<[u64; 4]>, array: Handle, _device: i32) -> u32 {
-    answer(|| found.check().and(known(&driver_state().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+    answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
 fn line(to: Plane3D, from: Plane3D, size: usize, stream: Option<Handle>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
+        let mut state = driver_state();
+        let order = context::stream(&mut state, stream.unwrap_or(Handle::NULL))?;
         let what = Copy3D::line(to, from, size as u64);
-        task::put(world, order, Task::Copy(Box::new(what)), stream.is_none())
+        submit::put(state, order, Task::Copy(Box::new(what)), stream.is_none())
     })
 }
 

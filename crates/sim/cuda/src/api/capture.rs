@@ -1,13 +1,9 @@
 //! Capture of streams into graphs.
 
+use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::api::graph_edges::edges;
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::capture::{self, Place};
-use crate::driver::context;
-use crate::driver::current;
-use crate::driver::driver_state::{DriverState, Handle, driver_state, known, known_mut};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::graph::Edge;
+use crate::driver::{capture, capture_status, context, current};
+use crate::state::{CapturePosition, DriverState, Edge, Guard, Handle, driver_state, known, known_mut};
 
 const NONE: u32 = 0;
 const ACTIVE: u32 = 1;
@@ -15,9 +11,9 @@ const BROKEN: u32 = 2;
 
 fn begin(handle: Handle, mode: u32, into: impl FnOnce() -> Answer<Option<(Handle, Vec<Edge>)>>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        capture::begin(&mut world, stream, mode, into()?)
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        capture::begin(&mut state, stream, mode, into()?)
     })
 }
 
@@ -42,38 +38,38 @@ pub extern "C" fn cuStreamBeginCaptureToGraph(
 
 pub extern "C" fn cuStreamEndCapture(handle: Handle, found: Out<Handle>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        let result = capture::end(&mut world, stream);
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        let result = capture::end(&mut state, stream);
         found.put_if_wanted(result.unwrap_or(Handle::NULL));
         result.map(drop)
     })
 }
 
-fn status(world: &DriverState, place: Option<&Place>) -> u32 {
-    match place.map(|p| world.captures.get(&p.capture)) {
+fn status(state: &DriverState, place: Option<&CapturePosition>) -> u32 {
+    match place.map(|p| state.graph.captures.get(&p.capture)) {
         None => NONE,
         Some(Some(c)) if !c.broken => ACTIVE,
         Some(_) => BROKEN,
     }
 }
 
-/// IMPLICIT for a legacy stream that would wait for a captured one; that does not break the capture here.
-fn asked(handle: Handle) -> Answer<(crate::driver::driver_state::Guard, Handle)> {
-    let mut world = driver_state();
-    let stream = context::stream(&mut world, handle)?;
-    let found = &world.streams[&stream];
-    if found.legacy && capture::blocking_capture(&world, found.context).is_some() {
+/// IMPLICIT for a legacy stream that would wait for a captured one. A query does not break the capture.
+fn asked(handle: Handle) -> Answer<(Guard, Handle)> {
+    let mut state = driver_state();
+    let stream = context::stream(&mut state, handle)?;
+    let found = &state.stream.streams[&stream];
+    if found.legacy && capture_status::blocking_capture(&state, found.context).is_some() {
         return Err(Fault::STREAM_CAPTURE_IMPLICIT);
     }
-    Ok((world, stream))
+    Ok((state, stream))
 }
 
 pub extern "C" fn cuStreamIsCapturing(handle: Handle, found: Out<u32>) -> u32 {
     answer(|| {
         found.check()?;
-        let (world, stream) = asked(handle)?;
-        found.put(status(&world, world.streams[&stream].capture.as_ref()))
+        let (state, stream) = asked(handle)?;
+        found.put(status(&state, state.stream.streams[&stream].capture.as_ref()))
     })
 }
 
@@ -103,17 +99,17 @@ pub extern "C" fn cuStreamGetCaptureInfo_v3(
 ) -> u32 {
     answer(|| {
         found.check()?;
-        let (mut world, stream) = asked(handle)?;
-        let place = world.streams[&stream].capture.clone();
-        let status = status(&world, place.as_ref());
+        let (mut state, stream) = asked(handle)?;
+        let place = state.stream.streams[&stream].capture.clone();
+        let status = status(&state, place.as_ref());
         found.put(status)?;
         let Some(place) = place.filter(|_| status == ACTIVE) else { return Ok(()) };
         id.put_if_wanted(place.capture);
-        graph.put_if_wanted(world.captures[&place.capture].graph);
-        let stream = known_mut(&mut world.streams, stream)?;
-        stream.told = place.after.iter().map(|e| (e.from, e.data)).unzip();
-        after.put_if_wanted(stream.told.0.as_ptr());
-        data.put_if_wanted(stream.told.1.as_ptr());
+        graph.put_if_wanted(state.graph.captures[&place.capture].graph);
+        let stream = known_mut(&mut state.stream.streams, stream)?;
+        stream.capture_info = place.after.iter().map(|e| (e.from, e.data)).unzip();
+        after.put_if_wanted(stream.capture_info.0.as_ptr());
+        data.put_if_wanted(stream.capture_info.1.as_ptr());
         count.put_if_wanted(place.after.len());
         Ok(())
     })
@@ -128,7 +124,7 @@ pub extern "C" fn cuStreamUpdateCaptureDependencies(
     cuStreamUpdateCaptureDependencies_v2(handle, after, In::at(0), count, flags)
 }
 
-/// Flags: 0 adds to what the next node comes after, 1 replaces it.
+/// Flags: 0 adds dependencies for the next node, 1 replaces them.
 pub extern "C" fn cuStreamUpdateCaptureDependencies_v2(
     handle: Handle,
     after: In<Handle>,
@@ -137,17 +133,17 @@ pub extern "C" fn cuStreamUpdateCaptureDependencies_v2(
     flags: u32,
 ) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        let place = known(&world.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
-        let graph = world.captures.get(&place.capture).ok_or(Fault::STREAM_CAPTURE_INVALIDATED)?.graph;
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        let place = known(&state.stream.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
+        let graph = state.graph.captures.get(&place.capture).ok_or(Fault::STREAM_CAPTURE_INVALIDATED)?.graph;
         let more = edges(after, data, count)?;
-        if flags > 1 || more.iter().any(|e| world.nodes.get(&e.from).is_none_or(|n| n.graph != graph)) {
+        if flags > 1 || more.iter().any(|e| state.graph.nodes.get(&e.from).is_none_or(|n| n.graph != graph)) {
             return Err(Fault::INVALID_VALUE);
         }
         let mut after = if flags == 1 { Vec::new() } else { place.after };
         after.extend(more.iter().filter(|e| !after.contains(e)).copied().collect::<Vec<_>>());
-        known_mut(&mut world.streams, stream)?.capture = Some(Place { capture: place.capture, after });
+        known_mut(&mut state.stream.streams, stream)?.capture = Some(CapturePosition { capture: place.capture, after });
         Ok(())
     })
 }

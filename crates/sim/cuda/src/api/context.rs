@@ -1,10 +1,10 @@
-//! Contexts: made, current, and their settings.
+//! Contexts: creation, the current context, and settings.
 
-use crate::driver::abi::{Out, answer};
-use crate::driver::context::{self, Context, device, named};
-use crate::driver::driver_state::{DriverState, Guard, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::{capture, current, engine};
+use crate::abi::{Answer, Fault, Out, answer};
+use crate::driver::context::{self, named};
+use crate::driver::device::device;
+use crate::driver::{capture_status, current, order};
+use crate::state::{Context, DriverState, Guard, Handle, driver_state};
 
 fn create(found: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
     answer(|| {
@@ -32,13 +32,13 @@ pub extern "C" fn cuCtxCreate_v4(found: Out<Handle>, _parameters: u64, flags: u3
 
 pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> u32 {
     answer(|| {
-        let world = driver_state();
-        match world.contexts.get(&handle) {
+        let state = driver_state();
+        match state.context.contexts.get(&handle) {
             None => return Err(if handle == Handle::NULL { Fault::INVALID_VALUE } else { Fault::INVALID_CONTEXT }),
             Some(context) if context.primary => return Err(Fault::INVALID_CONTEXT),
             Some(_) => {}
         }
-        context::end(world, handle)?;
+        context::end(state, handle)?;
         if current::get() == handle {
             current::pop();
         }
@@ -46,9 +46,13 @@ pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> u32 {
     })
 }
 
-/// NULL, or a context that is there.
-fn alive(world: &DriverState, handle: Handle) -> Answer {
-    if handle == Handle::NULL || world.contexts.contains_key(&handle) { Ok(()) } else { Err(Fault::INVALID_CONTEXT) }
+/// NULL, or an existing context.
+fn alive(state: &DriverState, handle: Handle) -> Answer {
+    if handle == Handle::NULL || state.context.contexts.contains_key(&handle) {
+        Ok(())
+    } else {
+        Err(Fault::INVALID_CONTEXT)
+    }
 }
 
 pub extern "C" fn cuCtxSetCurrent(handle: Handle) -> u32 {
@@ -76,21 +80,20 @@ pub extern "C" fn cuCtxPopCurrent_v2(found: Out<Handle>) -> u32 {
     })
 }
 
-/// Reads something of a context, NULL being the current one.
+/// Reads a property of a context. NULL means the current one.
 fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Context) -> T) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let handle = named(&world, handle)?;
-        out.put(what(&world.contexts[&handle]))
+        let state = driver_state();
+        let handle = named(&state, handle)?;
+        out.put(what(&state.context.contexts[&handle]))
     })
 }
 
-/// Changes something of the current context.
 fn change(what: impl FnOnce(&mut Context) -> Answer) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let handle = current::require(&world)?;
-        what(world.contexts.get_mut(&handle).ok_or(Fault::INVALID_CONTEXT)?)
+        let mut state = driver_state();
+        let handle = current::require(&state)?;
+        what(state.context.contexts.get_mut(&handle).ok_or(Fault::INVALID_CONTEXT)?)
     })
 }
 
@@ -127,9 +130,9 @@ pub extern "C" fn cuCtxGetApiVersion(handle: Handle, version: Out<u32>) -> u32 {
     read(handle, version, |_| 3020)
 }
 
-fn synchronize(mut world: Guard, handle: Handle) -> Answer {
-    capture::forbid(&mut world)?;
-    engine::wait_for_context(world, handle).map(|mut world| world.settle_pools())
+fn synchronize(mut state: Guard, handle: Handle) -> Answer {
+    capture_status::forbid(&mut state)?;
+    order::wait_for_context(state, handle).map(|mut state| state.memory.settle_pools())
 }
 
 pub extern "C" fn cuCtxSynchronize() -> u32 {
@@ -138,16 +141,16 @@ pub extern "C" fn cuCtxSynchronize() -> u32 {
 
 pub extern "C" fn cuCtxSynchronize_v2(handle: Handle) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let handle = named(&world, handle)?;
-        synchronize(world, handle)
+        let state = driver_state();
+        let handle = named(&state, handle)?;
+        synchronize(state, handle)
     })
 }
 
 pub extern "C" fn cuCtxGetLimit(value: Out<usize>, limit: u32) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let context = &world.contexts[&current::require(&world)?];
+        let state = driver_state();
+        let context = &state.context.contexts[&current::require(&state)?];
         value.check()?.put(*context.limits.get(&limit).ok_or(Fault::INVALID_VALUE)?)
     })
 }

@@ -1,19 +1,16 @@
 //! Copies of lines of bytes. Planes and volumes are in `volumes.rs`.
 
-use crate::driver::abi::answer;
-use crate::driver::context;
-use crate::driver::copy::Side;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::shape::{Copy3D, Plane3D};
-use crate::driver::task::{self, Task};
+use crate::abi::answer;
+use crate::driver::{context, submit};
+use crate::state::{Copy3D, Handle, Plane3D, Side, Task, driver_state};
 
-/// A copy whose ends are on the given sides; NULL for the stream is the default stream.
+/// A copy between two sides. A NULL stream means the default stream.
 fn line(to: (Side, u64), from: (Side, u64), size: usize, stream: Option<Handle>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
+        let mut state = driver_state();
+        let order = context::stream(&mut state, stream.unwrap_or(Handle::NULL))?;
         let what = Copy3D::line(Plane3D::line(to.0, to.1), Plane3D::line(from.0, from.1), size as u64);
-        task::put(world, order, Task::Copy(Box::new(what)), stream.is_none())
+        submit::put(state, order, Task::Copy(Box::new(what)), stream.is_none())
     })
 }
 
@@ -49,7 +46,8 @@ pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, size: usize, stream: 
     line((Side::Device, to), (Side::Device, from), size, Some(stream))
 }
 
-/// (to, its context, from, its context, size): all memory is one here.
+/// Arguments: destination, its context, source, its context, size. All memory is host memory, so contexts do not
+/// matter.
 pub extern "C" fn cuMemcpyPeer(to: u64, _there: Handle, from: u64, _here: Handle, size: usize) -> u32 {
     cuMemcpyDtoD_v2(to, from, size)
 }

@@ -1,8 +1,8 @@
-//! First forms of functions whose later forms take the same arguments on this machine.
+//! First forms of functions whose later forms take the same arguments on a 64-bit machine.
 
+use crate::abi::{In, Out, Text};
 use crate::api::{context, events, linker, memory, streams};
-use crate::driver::abi::{In, Out, Text};
-use crate::driver::driver_state::Handle;
+use crate::state::Handle;
 
 pub extern "C" fn cuCtxDestroy(handle: Handle) -> u32 {
     context::cuCtxDestroy_v2(handle)

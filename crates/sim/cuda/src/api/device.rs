@@ -1,17 +1,10 @@
-//! Devices: all alike, told apart by PCI bus and the last byte of the uuid.
+//! Devices. They differ only in the PCI bus and the last byte of the uuid.
 
+use crate::abi::{Fault, Out, Text, answer, put_text};
 use crate::api::arrays::texel;
-use crate::driver::abi::{Out, Text, answer, put_text};
-use crate::driver::config::config;
-use crate::driver::context::device;
-use crate::driver::fault::{Answer, Fault};
+use crate::driver::device::{attribute, device};
+use cutap_machine::config;
 use cutap_machine::{NAME, pci, uuid};
-
-/// The value of an attribute, if the driver knows that attribute.
-pub fn attribute(ordinal: i32, id: u32) -> Answer<i32> {
-    let value = cutap_machine::attribute(ordinal, id).ok_or(Fault::INVALID_VALUE)?;
-    device(ordinal).map(|_| value)
-}
 
 pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
     answer(|| count.put(config().devices))
@@ -50,7 +43,7 @@ pub extern "C" fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, or
     })
 }
 
-/// Threads in a block and its three sides, a grid's three sides, shared and constant memory, warp, pitch,
+/// CUdevprop: threads and the three sides of a block, sides of a grid, shared memory, constant memory, warp, pitch,
 /// registers, clock, texture alignment.
 pub extern "C" fn cuDeviceGetProperties(properties: Out<[i32; 14]>, ordinal: i32) -> u32 {
     answer(|| {
@@ -68,7 +61,7 @@ fn pci_text(ordinal: i32) -> String {
     format!("{domain:04X}:{bus:02X}:{slot:02X}.0")
 }
 
-/// All of it has to fit.
+/// The whole text must fit.
 pub extern "C" fn cuDeviceGetPCIBusId(text: Out<u8>, size: i32, ordinal: i32) -> u32 {
     answer(|| {
         let place = pci_text(device(ordinal)?);
@@ -108,7 +101,7 @@ pub extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
     })
 }
 
-/// No affinity to a part of the processors.
+/// This driver supports no affinity to a part of the multiprocessors.
 pub extern "C" fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, ordinal: i32) -> u32 {
     answer(|| device(ordinal).and_then(|_| supported.put(0)))
 }

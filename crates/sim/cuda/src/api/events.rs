@@ -1,37 +1,33 @@
 //! Events: marks in the order of a stream, with a time.
 
-use crate::driver::abi::{Out, answer};
-use crate::driver::context;
-use crate::driver::driver_state::{DriverState, Handle, driver_state, known};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::stream::Event;
-use crate::driver::task::{self, Task};
-use crate::driver::{capture, current, engine};
+use crate::abi::{Answer, Fault, Out, answer};
+use crate::driver::{capture, capture_status, context, current, order, submit};
+use crate::state::{DriverState, Event, Handle, Task, driver_state, known};
 
 pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
     answer(|| {
         found.check()?;
-        // events between processes have no time
+        // An event for other processes must not have a time.
         if flags & !7 != 0 || flags & 6 == 4 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = driver_state();
-        let context = current::require(&world)?;
-        let made = world.new_handle();
-        world.events.insert(made, Event { context, flags, recorded: 0, done: 0, time: None, captured: None });
+        let mut state = driver_state();
+        let context = current::require(&state)?;
+        let made = state.new_handle();
+        state.stream.events.insert(made, Event { context, flags, recorded: 0, done: 0, time: None, captured: None });
         found.put(made)
     })
 }
 
 pub extern "C" fn cuEventDestroy_v2(handle: Handle) -> u32 {
-    answer(|| driver_state().events.remove(&handle).map(drop).ok_or(Fault::INVALID_HANDLE))
+    answer(|| driver_state().stream.events.remove(&handle).map(drop).ok_or(Fault::INVALID_HANDLE))
 }
 
 pub extern "C" fn cuEventRecord(handle: Handle, stream: Handle) -> u32 {
     cuEventRecordWithFlags(handle, stream, 0)
 }
 
-/// CU_EVENT_RECORD_EXTERNAL: not a place in a capture, but a node of its graph.
+/// CU_EVENT_RECORD_EXTERNAL: the record becomes a node of the graph that is captured.
 const EXTERNAL: u32 = 1;
 
 pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: u32) -> u32 {
@@ -39,53 +35,53 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
         if flags & !EXTERNAL != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, stream)?;
-        let context = world.streams[&stream].context;
-        if known(&world.events, handle)?.context != context {
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, stream)?;
+        let context = state.stream.streams[&stream].context;
+        if known(&state.stream.events, handle)?.context != context {
             return Err(Fault::INVALID_HANDLE);
         }
         match flags {
-            EXTERNAL => capture::keep_external(&mut world, stream, &Task::Record(handle)),
-            _ => task::put(world, stream, Task::Record(handle), false),
+            EXTERNAL => capture::keep_external(&mut state, stream, &Task::Record(handle)),
+            _ => submit::put(state, stream, Task::Record(handle), false),
         }
     })
 }
 
-/// An event that was recorded last in a captured stream has no time to wait for; asking breaks the capture.
-fn not_captured(world: &mut DriverState, handle: Handle) -> Answer {
-    match known(&world.events, handle)?.captured.as_ref().map(|p| p.capture) {
-        Some(id) if world.captures.get(&id).is_none_or(|c| c.broken) => Err(Fault::INVALID_VALUE),
-        Some(id) => capture::spoil(world, id, Fault::CAPTURED_EVENT),
+/// An event whose last record was captured cannot be queried. The query breaks the capture.
+fn not_captured(state: &mut DriverState, handle: Handle) -> Answer {
+    match known(&state.stream.events, handle)?.captured.as_ref().map(|p| p.capture) {
+        Some(id) if state.graph.captures.get(&id).is_none_or(|c| c.broken) => Err(Fault::INVALID_VALUE),
+        Some(id) => capture_status::spoil(state, id, Fault::CAPTURED_EVENT),
         None => Ok(()),
     }
 }
 
 pub extern "C" fn cuEventQuery(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        not_captured(&mut world, handle)?;
-        capture::forbid(&mut world)?;
-        if known(&world.events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) }
+        let mut state = driver_state();
+        not_captured(&mut state, handle)?;
+        capture_status::forbid(&mut state)?;
+        if known(&state.stream.events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) }
     })
 }
 
 pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        not_captured(&mut world, handle)?;
-        capture::forbid(&mut world)?;
-        let which = known(&world.events, handle)?.recorded;
-        engine::wait(world, |w| w.events.get(&handle).is_none_or(|e| e.done >= which))
-            .map(|mut world| world.settle_pools())
+        let mut state = driver_state();
+        not_captured(&mut state, handle)?;
+        capture_status::forbid(&mut state)?;
+        let which = known(&state.stream.events, handle)?.recorded;
+        order::wait(state, |w| w.stream.events.get(&handle).is_none_or(|e| e.done >= which))
+            .map(|mut state| state.memory.settle_pools())
     })
 }
 
 pub extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) -> u32 {
     answer(|| {
         milliseconds.check().or(Err(Fault::INVALID_HANDLE))?;
-        let world = driver_state();
-        let events = [known(&world.events, start)?, known(&world.events, end)?];
+        let state = driver_state();
+        let events = [known(&state.stream.events, start)?, known(&state.stream.events, end)?];
         if events.iter().any(|e| e.recorded == 0 || e.flags & Event::DISABLE_TIMING != 0) {
             return Err(Fault::INVALID_HANDLE);
         }

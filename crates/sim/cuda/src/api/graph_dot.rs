@@ -1,12 +1,9 @@
 //! A graph as text for graphviz, in the form that driver 580 wrote on an H100. The flags for everything, for launches
 //! of kernels and for copies change the text. Other flags do not.
 
-use crate::driver::abi::{Text, answer};
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::graph::{Node, known_graph};
-use crate::driver::shape::Copy3D;
-use crate::driver::task::{Launch, Task};
+use crate::abi::{Answer, Fault, Text, answer};
+use crate::driver::copy::{self, ListedSide};
+use crate::state::{Copy3D, DriverState, Handle, Launch, Node, Task, driver_state};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
@@ -14,7 +11,7 @@ const EVERYTHING: u32 = 1;
 const LAUNCHES: u32 = 4;
 const COPIES: u32 = 8;
 
-/// By kind of node; kernels and children show a name.
+/// Names by kind of node. Kernels and child graphs show their own names.
 const KINDS: [&str; 14] = [
     "KERNEL",
     "MEMCPY",
@@ -32,11 +29,11 @@ const KINDS: [&str; 14] = [
     "CONDITIONAL",
 ];
 
-fn kernel<'w>(world: &'w DriverState, launch: &Launch) -> std::borrow::Cow<'w, str> {
-    world.functions.get(&launch.function).map_or("".into(), |f| f.kernel().name.to_string_lossy())
+fn kernel<'w>(state: &'w DriverState, launch: &Launch) -> std::borrow::Cow<'w, str> {
+    state.code.functions.get(&launch.function).map_or("".into(), |f| f.kernel().name.to_string_lossy())
 }
 
-/// One number, or all in braces if there is more than one direction.
+/// One number, or the sides in braces if the second or the third is above 1.
 fn size([x, y, z]: [u32; 3]) -> String {
     match (y, z) {
         (1, 1) => x.to_string(),
@@ -49,34 +46,34 @@ fn launched(l: &Launch) -> String {
     format!("\\<\\<\\<{},{},{}\\>\\>\\>", size(l.grid), size(l.block), l.shared)
 }
 
-fn child_name(world: &DriverState, graph: Handle) -> String {
-    format!("graph_{}", world.graphs.get(&graph).map_or(0, |g| g.id))
+fn child_name(state: &DriverState, graph: Handle) -> String {
+    format!("graph_{}", state.graph.graphs.get(&graph).map_or(0, |g| g.id))
 }
 
-fn short(world: &DriverState, node: &Node, flags: u32) -> String {
+fn short(state: &DriverState, node: &Node, flags: u32) -> String {
     let number = node.number;
     match &node.task {
         Task::Kernel(launch) => {
             let how = if flags & LAUNCHES != 0 { launched(launch) } else { String::new() };
-            let name = kernel(world, launch);
+            let name = kernel(state, launch);
             format!("[style=\"bold\" shape=\"octagon\" label=\"{number}\n{name}\n{how}\"];")
         }
-        Task::Copy(copy) if flags & COPIES != 0 => long_copy(world, copy, &format!("ID}} | {{{number}")),
+        Task::Copy(copy) if flags & COPIES != 0 => long_copy(state, copy, &format!("ID}} | {{{number}")),
         Task::Copy(copy) => {
-            let (way, bytes) = (copy.way(world), copy.bytes());
+            let (way, bytes) = (copy::direction(state, copy), copy.bytes());
             format!("[style=\"solid\" shape=\"trapezium\"label=\"{number}\nMEMCPY\n({way},{bytes})\n\"];")
         }
         Task::Set(set) => {
             let (value, width) = (set.value, set.width);
             format!("[style=\"solid\" shape=\"invtrapezium\"label=\"{number}\nMEMSET\n({value},{width})\n\"];")
         }
-        task => format!("[style=\"solid\" shape=\"rectangle\" label=\"{number}\n{}\n\"];", name(world, task)),
+        task => format!("[style=\"solid\" shape=\"rectangle\" label=\"{number}\n{}\n\"];", name(state, task)),
     }
 }
 
-fn name(world: &DriverState, task: &Task) -> String {
+fn name(state: &DriverState, task: &Task) -> String {
     match task {
-        Task::Child(graph, _) => child_name(world, *graph),
+        Task::Child(graph, _) => child_name(state, *graph),
         other => KINDS.get(other.kind() as usize).copied().unwrap_or_default().to_owned(),
     }
 }
@@ -90,12 +87,12 @@ fn word(value: u64) -> String {
 const COOPERATIVE: u32 = 2;
 const PRIORITY: u32 = 8;
 
-fn long_kernel(world: &DriverState, launch: &Launch, id: &str, handle: &str) -> String {
+fn long_kernel(state: &DriverState, launch: &Launch, id: &str, handle: &str) -> String {
     let attribute = |id: u32| launch.attributes.get(&id).map_or(0, |value| value[0] as i32);
     format!(
         "[style=\"bold\" shape=\"record\" label=\"{{KERNEL\n| {{ID | {id} | {}{}}}\n\
          | {{{{node handle | func handle}} | {{{handle} | {}}}}}\n| {{cooperative | {}}}\n| {{priority | {}}}\n}}\"];",
-        kernel(world, launch),
+        kernel(state, launch),
         launched(launch),
         word(launch.function.0),
         attribute(COOPERATIVE),
@@ -103,11 +100,11 @@ fn long_kernel(world: &DriverState, launch: &Launch, id: &str, handle: &str) -> 
     )
 }
 
-fn long_copy(world: &DriverState, copy: &Copy3D, ids: &str) -> String {
+fn long_copy(state: &DriverState, copy: &Copy3D, ids: &str) -> String {
     const FIELDS: &str = "MemoryType | Array | Host | Device | XInBytes | Y | Z | Pitch | Height | LOD";
-    let [from, to] = copy.sides(world).map(|(kind, place, words, at)| {
-        let words = words.map(word).join(" | ");
-        format!("{kind} ({place}) | {words} | {}", at.map(|n| n.to_string()).join(" | "))
+    let [from, to] = copy::listed_sides(state, copy).map(|ListedSide { kind, resolved_kind, places, numbers }| {
+        let (places, numbers) = (places.map(word).join(" | "), numbers.map(|n| n.to_string()).join(" | "));
+        format!("{kind} ({resolved_kind}) | {places} | {numbers}")
     });
     let extent = copy.extent();
     format!(
@@ -118,12 +115,12 @@ fn long_copy(world: &DriverState, copy: &Copy3D, ids: &str) -> String {
     )
 }
 
-fn long(world: &DriverState, handle: Handle, node: &Node, place: u32) -> String {
+fn long(state: &DriverState, handle: Handle, node: &Node, place: u32) -> String {
     let (id, handle) = (format!("{} (topoId: {place})", node.number), word(handle.0));
     let ids = format!("ID | node handle}} | {{{id} | {handle}");
     let more = match &node.task {
-        Task::Kernel(launch) => return long_kernel(world, launch, &id, &handle),
-        Task::Copy(copy) => return long_copy(world, copy, &ids),
+        Task::Kernel(launch) => return long_kernel(state, launch, &id, &handle),
+        Task::Copy(copy) => return long_copy(state, copy, &ids),
         Task::Set(s) => {
             let (to, pitch, value, element, width, height) =
                 (word(s.to), s.pitch, s.value, s.element, s.width, s.height);
@@ -138,7 +135,7 @@ fn long(world: &DriverState, handle: Handle, node: &Node, place: u32) -> String 
         }
         Task::Record(event) | Task::Wait(event) => format!("event: {}\n", word(event.0)),
         Task::Allocate(address, size) => {
-            let device = world.allocations.get(address).map_or(0, |a| a.device);
+            let device = state.memory.allocations.get(address).map_or(0, |a| a.device);
             return format!(
                 "[style=\"solid\" shape=\"record\" label=\"{{\nMEM_ALLOC\n| {{{{{ids}}}}}\n\
                  | {{{{{{poolProps | {{allocType | handleTypes | {{location | {{type | id}}}}}} \
@@ -157,13 +154,13 @@ fn long(world: &DriverState, handle: Handle, node: &Node, place: u32) -> String 
         Task::Values(operations) => format!("count: {}\n", operations.len()),
         Task::Child(..) | Task::Empty | Task::Conditional(..) => String::new(),
     };
-    let name = name(world, &node.task);
+    let name = name(state, &node.task);
     format!("[style=\"solid\" shape=\"rectangle\" label=\"{id}\n{name}\nnode handle: {handle}\n{more}\"];")
 }
 
-/// The place of each node when one begins with those that nothing comes after, the newest first.
-fn places(world: &DriverState, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
-    let before = |node: Handle| world.nodes.get(&node).into_iter().flat_map(|n| n.after.iter().map(|e| e.from));
+/// The position of each node in an order that starts with the last nodes, the newest first.
+fn places(state: &DriverState, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
+    let before = |node: Handle| state.graph.nodes.get(&node).into_iter().flat_map(|n| n.after.iter().map(|e| e.from));
     let mut followers: BTreeMap<Handle, usize> = nodes.iter().map(|n| (*n, 0)).collect();
     nodes.iter().flat_map(|n| before(*n)).for_each(|n| *followers.entry(n).or_default() += 1);
     let mut next: VecDeque<Handle> = nodes.iter().rev().filter(|n| followers.get(n) == Some(&0)).copied().collect();
@@ -181,22 +178,22 @@ fn places(world: &DriverState, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
 }
 
 /// A graph, then the graphs of its nodes.
-fn cluster(world: &DriverState, handle: Handle, flags: u32, text: &mut String) -> Answer {
-    let graph = known_graph(world, handle)?;
+fn cluster(state: &DriverState, handle: Handle, flags: u32, text: &mut String) -> Answer {
+    let graph = state.graph.known_graph(handle)?;
     let id = graph.id;
     let _ = write!(text, "subgraph cluster_{id} {{\nlabel=\"graph_{id}\" graph[style=\"dashed\"];\n");
-    let places = places(world, &graph.nodes);
-    let nodes = || graph.nodes.iter().filter_map(|handle| Some((*handle, world.nodes.get(handle)?)));
+    let places = places(state, &graph.nodes);
+    let nodes = || graph.nodes.iter().filter_map(|handle| Some((*handle, state.graph.nodes.get(handle)?)));
     for (handle, node) in nodes() {
         let shown = match flags & EVERYTHING {
-            0 => short(world, node, flags),
-            _ => long(world, handle, node, places.get(&handle).copied().unwrap_or(0)),
+            0 => short(state, node, flags),
+            _ => long(state, handle, node, places.get(&handle).copied().unwrap_or(0)),
         };
         let _ = write!(text, "\"graph_{id}_node_{}\"{shown}\n\n", node.number);
     }
     for (_, node) in nodes() {
         for edge in &node.after {
-            let from = world.nodes.get(&edge.from).map_or(0, |n| n.number);
+            let from = state.graph.nodes.get(&edge.from).map_or(0, |n| n.number);
             let port = if flags & EVERYTHING != 0 { format!(" [headlabel={}]", edge.data[1]) } else { String::new() };
             let _ = writeln!(text, "\"graph_{id}_node_{from}\" -> \"graph_{id}_node_{}\"{port};", node.number);
         }
@@ -204,8 +201,8 @@ fn cluster(world: &DriverState, handle: Handle, flags: u32, text: &mut String) -
     text.push_str("}\n");
     for (_, node) in nodes() {
         match &node.task {
-            Task::Child(graph, _) => cluster(world, *graph, flags, text)?,
-            Task::Conditional(bodies) => bodies.iter().try_for_each(|body| cluster(world, *body, flags, text))?,
+            Task::Child(graph, _) => cluster(state, *graph, flags, text)?,
+            Task::Conditional(bodies) => bodies.iter().try_for_each(|body| cluster(state, *body, flags, text))?,
             _ => {}
         }
     }

@@ -1,20 +1,17 @@
-//! What comes before what in a graph, and the lists of nodes.
+//! Edges of graphs, and lists of nodes.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::driver_state::{DriverState, Handle, driver_state, known_mut};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::graph::{Edge, known_graph, known_node};
-use crate::driver::task::Task;
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::state::{DriverState, Edge, Handle, Task, driver_state, known_mut};
 
-/// A list of nodes, with data of the edges from them if there is any.
+/// A list of nodes, with optional data of the edges from them.
 pub fn edges(nodes: In<Handle>, data: In<[u8; 8]>, count: usize) -> Answer<Vec<Edge>> {
     nodes.check_count(count)?;
     let data_at = |n| if data.is_null() { Ok([0; 8]) } else { data.get_at(n) };
     (0..count).map(|n| Ok(Edge { from: nodes.get_at(n)?, data: data_at(n)? })).collect()
 }
 
-/// Puts a list as CUDA does it: without a place for it only its length, else as many as there is room for, and zeros
-/// in the rest of the room; the length then says how many there are.
+/// Writes a list as CUDA does. Without an array it writes only the length. Otherwise it writes as many elements as
+/// fit, fills the rest with zeros, and sets the length to the number of elements.
 fn list<T: Copy>(all: &[T], room: Out<T>, count: Out<usize>, empty: T) -> Answer {
     count.check()?;
     if room.is_null() {
@@ -29,14 +26,14 @@ fn list<T: Copy>(all: &[T], room: Out<T>, count: Out<usize>, empty: T) -> Answer
 }
 
 pub extern "C" fn cuGraphGetNodes(graph: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
-    answer(|| list(&known_graph(&driver_state(), graph)?.nodes, room, count, Handle::NULL))
+    answer(|| list(&driver_state().graph.known_graph(graph)?.nodes, room, count, Handle::NULL))
 }
 
 pub extern "C" fn cuGraphGetRootNodes(graph: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let nodes = known_graph(&world, graph)?.nodes.iter();
-        let roots: Vec<Handle> = nodes.filter(|n| world.nodes[n].after.is_empty()).copied().collect();
+        let state = driver_state();
+        let nodes = state.graph.known_graph(graph)?.nodes.iter();
+        let roots: Vec<Handle> = nodes.filter(|n| state.graph.nodes[n].after.is_empty()).copied().collect();
         list(&roots, room, count, Handle::NULL)
     })
 }
@@ -53,9 +50,10 @@ pub extern "C" fn cuGraphGetEdges_v2(
     count: Out<usize>,
 ) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let nodes = known_graph(&world, graph)?.nodes.iter();
-        let all: Vec<(Edge, Handle)> = nodes.flat_map(|n| world.nodes[n].after.iter().map(|e| (*e, *n))).collect();
+        let state = driver_state();
+        let nodes = state.graph.known_graph(graph)?.nodes.iter();
+        let all: Vec<(Edge, Handle)> =
+            nodes.flat_map(|n| state.graph.nodes[n].after.iter().map(|e| (*e, *n))).collect();
         if from.is_null() != to.is_null() {
             return Err(Fault::INVALID_VALUE);
         }
@@ -73,7 +71,7 @@ pub extern "C" fn cuGraphGetEdges_v2(
     })
 }
 
-/// A node's neighbours on one side, with data of the edges.
+/// The neighbours of a node on one side, with data of the edges.
 fn neighbours(all: &[Edge], room: Out<Handle>, data: Out<[u8; 8]>, count: Out<usize>) -> Answer {
     let places = count.check()?.get()?;
     if !data.is_null() && !room.is_null() {
@@ -93,7 +91,7 @@ pub extern "C" fn cuGraphNodeGetDependencies_v2(
     data: Out<[u8; 8]>,
     count: Out<usize>,
 ) -> u32 {
-    answer(|| neighbours(&known_node(&driver_state(), node)?.after, room, data, count))
+    answer(|| neighbours(&driver_state().graph.known_node(node)?.after, room, data, count))
 }
 
 pub extern "C" fn cuGraphNodeGetDependentNodes(node: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
@@ -107,29 +105,29 @@ pub extern "C" fn cuGraphNodeGetDependentNodes_v2(
     count: Out<usize>,
 ) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let graph = known_node(&world, node)?.graph;
+        let state = driver_state();
+        let graph = state.graph.known_node(node)?.graph;
         let edge_to = |n: &Handle| {
-            let edge = world.nodes[n].after.iter().find(|e| e.from == node)?;
+            let edge = state.graph.nodes[n].after.iter().find(|e| e.from == node)?;
             Some(Edge { from: *n, data: edge.data })
         };
-        let behind: Vec<Edge> = known_graph(&world, graph)?.nodes.iter().filter_map(edge_to).collect();
+        let behind: Vec<Edge> = state.graph.known_graph(graph)?.nodes.iter().filter_map(edge_to).collect();
         neighbours(&behind, room, data, count)
     })
 }
 
-/// The edges that a call is about, all between nodes of the graph.
+/// The edges of a call. All must be between nodes of the graph.
 fn named(
-    world: &DriverState,
+    state: &DriverState,
     graph: Handle,
     (from, to, data): (In<Handle>, In<Handle>, In<[u8; 8]>),
     count: usize,
 ) -> Answer<Vec<(Edge, Handle)>> {
-    known_graph(world, graph)?;
+    state.graph.known_graph(graph)?;
     let starts = edges(from, data, count)?;
     let ends = edges(to, In::at(0), count)?;
     let all: Vec<_> = starts.into_iter().zip(ends).map(|(e, to)| (e, to.from)).collect();
-    let of_it = |node: &Handle| world.nodes.get(node).is_some_and(|n| n.graph == graph);
+    let of_it = |node: &Handle| state.graph.nodes.get(node).is_some_and(|n| n.graph == graph);
     let good = all.iter().all(|(e, to)| of_it(&e.from) && of_it(to) && e.from != *to);
     if good { Ok(all) } else { Err(Fault::INVALID_VALUE) }
 }
@@ -146,18 +144,18 @@ pub extern "C" fn cuGraphAddDependencies_v2(
     count: usize,
 ) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let all = named(&world, graph, (from, to, data), count)?;
-        if all.iter().any(|(e, to)| world.nodes[to].after.iter().any(|old| old.from == e.from)) {
+        let mut state = driver_state();
+        let all = named(&state, graph, (from, to, data), count)?;
+        if all.iter().any(|(e, to)| state.graph.nodes[to].after.iter().any(|old| old.from == e.from)) {
             return Err(Fault::INVALID_VALUE);
         }
-        // a circle is found when the graph is instantiated
-        let is_memory = |node| matches!(world.nodes[node].task, Task::Allocate(..) | Task::Free(_));
+        // Instantiation finds cycles.
+        let is_memory = |node| matches!(state.graph.nodes[node].task, Task::Allocate(..) | Task::Free(_));
         if all.iter().any(|(e, to)| is_memory(&e.from) || is_memory(to)) {
             return Err(Fault::NOT_SUPPORTED);
         }
         for (edge, to) in all {
-            known_mut(&mut world.nodes, to)?.after.push(edge);
+            known_mut(&mut state.graph.nodes, to)?.after.push(edge);
         }
         Ok(())
     })
@@ -175,17 +173,17 @@ pub extern "C" fn cuGraphRemoveDependencies_v2(
     count: usize,
 ) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let all = named(&world, graph, (from, to, data), count)?;
-        if !all.iter().all(|(e, to)| world.nodes[to].after.iter().any(|old| old.from == e.from)) {
+        let mut state = driver_state();
+        let all = named(&state, graph, (from, to, data), count)?;
+        if !all.iter().all(|(e, to)| state.graph.nodes[to].after.iter().any(|old| old.from == e.from)) {
             return Err(Fault::INVALID_VALUE);
         }
-        let is_memory = |node| matches!(world.nodes[node].task, Task::Allocate(..) | Task::Free(_));
+        let is_memory = |node| matches!(state.graph.nodes[node].task, Task::Allocate(..) | Task::Free(_));
         if all.iter().any(|(e, to)| is_memory(&e.from) || is_memory(to)) {
             return Err(Fault::NOT_SUPPORTED);
         }
         for (edge, to) in all {
-            known_mut(&mut world.nodes, to)?.after.retain(|e| e.from != edge.from);
+            known_mut(&mut state.graph.nodes, to)?.after.retain(|e| e.from != edge.from);
         }
         Ok(())
     })

@@ -1,29 +1,24 @@
-//! Graphs made ready to launch: instantiated, launched, changed, destroyed.
+//! Executable graphs: instantiation, launch, update, destruction.
 
+use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::api::graph_params::{self, Batch, Host, Kernel, Kernel2};
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::graph::{self, Executable, Parts, known_graph};
-use crate::driver::shape::{Copy3D, Set};
-use crate::driver::task::{self, Task};
-use crate::driver::{capture, context, current, destroy};
+use crate::driver::{capture_status, context, current, destroy, graph, lower, submit};
+use crate::state::{Copy3D, DriverState, Executable, Handle, Parts, Set, Task, driver_state};
 use std::sync::Arc;
 
-/// Free what was not freed, upload, launch from the device, priorities of nodes.
+/// CUgraphInstantiate_flags: free at launch, upload, launch from the device, priorities of nodes.
 const ALL_FLAGS: u64 = 15;
 const FREE_AT_LAUNCH: u64 = 1;
 const UPLOAD: u64 = 2;
 const LAUNCH_FROM_DEVICE: u64 = 4;
 
-/// CUgraphInstantiateResult: made, not made for the reason that the call returns, no order of the nodes, a node that no
-/// kernel can launch.
+/// CUgraphInstantiateResult: success, the error of the call, a cycle, a node that a kernel cannot launch.
 const SUCCESS: u32 = 0;
 const ERROR: u32 = 1;
 const INVALID_STRUCTURE: u32 = 2;
 const OPERATION_NOT_SUPPORTED: u32 = 3;
 
-/// Why there is no executable, as cuGraphInstantiateWithParams says it too: CUgraphInstantiateResult and the node.
+/// Why instantiation failed. cuGraphInstantiateWithParams reports result and node.
 struct Refusal {
     fault: Fault,
     result: u32,
@@ -36,13 +31,13 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// Whether these are flags, and flags that can be used together.
+/// Whether the flags exist and can be combined.
 fn are_flags(flags: u64) -> bool {
     const EXCLUDE_EACH_OTHER: u64 = FREE_AT_LAUNCH | LAUNCH_FROM_DEVICE;
     flags & !ALL_FLAGS == 0 && flags & EXCLUDE_EACH_OTHER != EXCLUDE_EACH_OTHER
 }
 
-/// A kernel can launch kernels, copies, sets and graphs of these, and no empty graph.
+/// A kernel can launch a graph of kernels, copies, sets and child graphs of these, unless it is empty.
 fn launches_from_device(parts: &Parts) -> Result<(), Refusal> {
     if parts.0.is_empty() {
         return Err(Fault::INVALID_VALUE.into());
@@ -58,27 +53,27 @@ fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refu
     if !are_flags(flags) {
         return Err(Fault::INVALID_VALUE.into());
     }
-    let mut world = driver_state();
-    current::require(&world)?;
-    known_graph(&world, graph)?;
+    let mut state = driver_state();
+    current::require(&state)?;
+    state.graph.known_graph(graph)?;
     let in_order = |fault| Refusal { fault, result: INVALID_STRUCTURE, node: Handle::NULL };
-    graph::in_order(&world, graph).map_err(in_order)?;
-    let parts = Parts::of(&world, graph)?;
+    graph::in_order(&state, graph).map_err(in_order)?;
+    let parts = graph::parts(&state, graph)?;
     if flags & LAUNCH_FROM_DEVICE != 0 {
         launches_from_device(&parts)?;
     }
     let memory = parts.allocated();
-    if memory.iter().any(|address| destroy::is_ready_to_launch(&world, *address)) {
+    if memory.iter().any(|address| destroy::is_ready_to_launch(&state, *address)) {
         return Err(Fault::NOT_SUPPORTED.into());
     }
-    destroy::hold(&mut world, &memory);
-    let made = world.new_handle();
-    let id = world.next_order() as u32;
-    world.executables.insert(made, Executable { flags, parts, id });
+    destroy::hold(&mut state, &memory);
+    let made = state.new_handle();
+    let id = state.next_order() as u32;
+    state.graph.executables.insert(made, Executable { flags, parts, id });
     Ok(found.put(made)?)
 }
 
-/// The same for the functions that say no more than a code. They have no stream to upload in.
+/// For the functions without a result structure. They have no stream for an upload.
 fn instantiate_only(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
     if flags & UPLOAD != 0 {
         return Err(Fault::INVALID_VALUE);
@@ -124,38 +119,38 @@ pub extern "C" fn cuGraphInstantiateWithParams(found: Out<Handle>, graph: Handle
     })
 }
 
-/// INVALID_VALUE unless it is there.
-fn known(world: &mut DriverState, handle: Handle) -> Answer<&mut Executable> {
-    world.executables.get_mut(&handle).ok_or(Fault::INVALID_VALUE)
+/// INVALID_VALUE for an unknown handle.
+fn known(state: &mut DriverState, handle: Handle) -> Answer<&mut Executable> {
+    state.graph.executables.get_mut(&handle).ok_or(Fault::INVALID_VALUE)
 }
 
 pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let Executable { flags, parts, .. } = known(&mut world, handle)?;
+        let mut state = driver_state();
+        let Executable { flags, parts, .. } = known(&mut state, handle)?;
         let (flags, parts) = (*flags, parts.clone());
-        let stream = context::stream(&mut world, stream)?;
-        capture::refuse(&mut world, stream)?;
+        let stream = context::stream(&mut state, stream)?;
+        capture_status::refuse(&mut state, stream)?;
         if flags & FREE_AT_LAUNCH != 0 {
-            destroy::free_at_launch(&mut world, &parts);
+            destroy::free_at_launch(&mut state, &parts);
         }
-        task::put(world, stream, Task::Child(Handle::NULL, Arc::new(parts)), false)
+        submit::put(state, stream, Task::Child(Handle::NULL, Arc::new(parts)), false)
     })
 }
 
 pub extern "C" fn cuGraphUpload(handle: Handle, stream: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        known(&mut world, handle)?;
-        context::stream(&mut world, stream).map(drop)
+        let mut state = driver_state();
+        known(&mut state, handle)?;
+        context::stream(&mut state, stream).map(drop)
     })
 }
 
 pub extern "C" fn cuGraphExecDestroy(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let gone = world.executables.remove(&handle).ok_or(Fault::INVALID_VALUE)?;
-        destroy::let_go(&mut world, &gone.parts.allocated());
+        let mut state = driver_state();
+        let gone = state.graph.executables.remove(&handle).ok_or(Fault::INVALID_VALUE)?;
+        destroy::release(&mut state, &gone.parts.allocated());
         Ok(())
     })
 }
@@ -178,15 +173,15 @@ pub struct Update {
 }
 
 fn update(handle: Handle, graph: Handle) -> Answer<Result<(), (u32, Handle)>> {
-    let mut world = driver_state();
-    known(&mut world, handle)?;
-    let parts = Parts::of(&world, graph)?;
-    let parts_of_it = &mut known(&mut world, handle)?.parts;
+    let mut state = driver_state();
+    known(&mut state, handle)?;
+    let parts = graph::parts(&state, graph)?;
+    let parts_of_it = &mut known(&mut state, handle)?.parts;
     let (before, after) = (parts_of_it.allocated(), parts.allocated());
     let result = parts_of_it.update(parts);
     if result.is_ok() {
-        destroy::hold(&mut world, &after);
-        destroy::let_go(&mut world, &before);
+        destroy::hold(&mut state, &after);
+        destroy::release(&mut state, &before);
     }
     Ok(result)
 }
@@ -209,14 +204,14 @@ pub extern "C" fn cuGraphExecUpdate_v2(handle: Handle, graph: Handle, info: Out<
     })
 }
 
-/// Gives the part that came of a node another task of the same kind.
+/// Replaces the task of a node in an executable by one of the same kind.
 fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        known(&mut world, handle)?;
-        let task = task(&mut world)?;
-        task.check_range(&world)?;
-        let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let mut state = driver_state();
+        known(&mut state, handle)?;
+        let task = task(&mut state)?;
+        lower::check_range(&state, &task)?;
+        let part = known(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         if part.task.kind() != task.kind() {
             return Err(Fault::INVALID_VALUE);
         }
@@ -246,7 +241,7 @@ pub extern "C" fn cuGraphExecHostNodeSetParams(handle: Handle, node: Handle, wha
 }
 
 pub extern "C" fn cuGraphExecChildGraphNodeSetParams(handle: Handle, node: Handle, child: Handle) -> u32 {
-    set(handle, node, |w| Ok(Task::Child(child, Arc::new(Parts::of(w, child)?))))
+    set(handle, node, |w| Ok(Task::Child(child, Arc::new(graph::parts(w, child)?))))
 }
 
 pub extern "C" fn cuGraphExecEventRecordNodeSetEvent(handle: Handle, node: Handle, event: Handle) -> u32 {
@@ -263,16 +258,16 @@ pub extern "C" fn cuGraphExecBatchMemOpNodeSetParams(handle: Handle, node: Handl
 
 pub extern "C" fn cuGraphExecNodeSetParams(handle: Handle, node: Handle, what: u64) -> u32 {
     set(handle, node, |w| match graph_params::any(w, Handle::NULL, what)? {
-        Task::Child(child, _) => Ok(Task::Child(child, Arc::new(Parts::of(w, child)?))),
+        Task::Child(child, _) => Ok(Task::Child(child, Arc::new(graph::parts(w, child)?))),
         task => Ok(task),
     })
 }
 
-/// Kernels, copies and sets can be left out of launches.
+/// Only kernels, copies and sets can be disabled.
 pub extern "C" fn cuGraphNodeSetEnabled(handle: Handle, node: Handle, enabled: u32) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let mut state = driver_state();
+        let part = known(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         match part.task {
             Task::Kernel(_) | Task::Copy(_) | Task::Set(_) => part.enabled = enabled != 0,
             _ => return Err(Fault::INVALID_VALUE),
@@ -284,8 +279,8 @@ pub extern "C" fn cuGraphNodeSetEnabled(handle: Handle, node: Handle, enabled: u
 pub extern "C" fn cuGraphNodeGetEnabled(handle: Handle, node: Handle, enabled: Out<u32>) -> u32 {
     answer(|| {
         enabled.check()?;
-        let mut world = driver_state();
-        let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let mut state = driver_state();
+        let part = known(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         enabled.put(part.enabled.into())
     })
 }

@@ -1,15 +1,11 @@
-//! Memory of graphs: nodes that allocate and free, and how much a device holds for them.
+//! Memory of graphs: nodes that allocate and free, and the bytes that a device holds for graphs.
 
+use crate::abi::{Fault, In, Out, answer};
 use crate::api::graph_edges::edges;
 use crate::api::graph_params::Memory;
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::allocation::Kind;
-use crate::driver::context::device;
-use crate::driver::destroy;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::Fault;
-use crate::driver::graph::{self, known_graph, known_node};
-use crate::driver::task::Task;
+use crate::driver::device::device;
+use crate::driver::{destroy, graph};
+use crate::state::{Handle, Kind, Task, driver_state};
 
 pub extern "C" fn cuGraphAddMemAllocNode(
     found: Out<Handle>,
@@ -20,22 +16,22 @@ pub extern "C" fn cuGraphAddMemAllocNode(
 ) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = driver_state();
-        known_graph(&world, graph)?;
+        let mut state = driver_state();
+        state.graph.known_graph(graph)?;
         let after = edges(after, In::at(0), count)?;
         let mut memory = what.get()?;
-        let task = memory.task(&mut world)?;
+        let task = memory.task(&mut state)?;
         what.put(memory)?;
-        found.put(graph::add(&mut world, graph, after, task)?)
+        found.put(graph::add(&mut state, graph, after, task)?)
     })
 }
 
 pub extern "C" fn cuGraphMemAllocNodeGetParams(node: Handle, out: Out<Memory>) -> u32 {
     answer(|| {
-        let world = driver_state();
-        match known_node(&world, node)?.task {
+        let state = driver_state();
+        match state.graph.known_node(node)?.task {
             Task::Allocate(address, size) => {
-                let device = world.allocations.get(&address).map_or(0, |a| a.device);
+                let device = state.memory.allocations.get(&address).map_or(0, |a| a.device);
                 out.put(Memory::of(device, address, size))
             }
             _ => Err(Fault::INVALID_VALUE),
@@ -52,35 +48,36 @@ pub extern "C" fn cuGraphAddMemFreeNode(
 ) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = driver_state();
-        known_graph(&world, graph)?;
-        destroy::may_free(&world, graph, address)?;
+        let mut state = driver_state();
+        state.graph.known_graph(graph)?;
+        destroy::may_free(&state, graph, address)?;
         let after = edges(after, In::at(0), count)?;
-        found.put(graph::add(&mut world, graph, after, Task::Free(address))?)
+        found.put(graph::add(&mut state, graph, after, Task::Free(address))?)
     })
 }
 
 pub extern "C" fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) -> u32 {
-    answer(|| match known_node(&driver_state(), node)?.task {
+    answer(|| match driver_state().graph.known_node(node)?.task {
         Task::Free(freed) => address.put(freed),
         _ => Err(Fault::INVALID_VALUE),
     })
 }
 
-/// 0 to 3: bytes in use, at most in use, held, at most held; here all that graphs set aside.
+/// Attributes 0 to 3: bytes in use and held, each now and at most. This driver reports the memory that graphs
+/// reserve.
 pub extern "C" fn cuDeviceGetGraphMemAttribute(ordinal: i32, id: u32, value: Out<u64>) -> u32 {
     answer(|| {
         let ordinal = device(ordinal)?;
         if id > 3 {
             return Err(Fault::INVALID_VALUE);
         }
-        let world = driver_state();
-        let of_graphs = world.allocations.values().filter(|a| a.kind == Kind::Graph && a.device == ordinal);
+        let state = driver_state();
+        let of_graphs = state.memory.allocations.values().filter(|a| a.kind == Kind::Graph && a.device == ordinal);
         value.check()?.put(of_graphs.map(|a| a.size).sum())
     })
 }
 
-/// Only the two high marks can be set, and only to 0.
+/// Only the two maxima can be set, and only to 0.
 pub extern "C" fn cuDeviceSetGraphMemAttribute(ordinal: i32, id: u32, value: In<u64>) -> u32 {
     answer(|| match (device(ordinal)?, id, value.get()?) {
         (_, 1 | 3, 0) => Ok(()),
@@ -92,7 +89,7 @@ pub extern "C" fn cuDeviceGraphMemTrim(ordinal: i32) -> u32 {
     answer(|| device(ordinal).map(drop))
 }
 
-/// A handle of a conditional node. Flags: 1, the value that each launch begins with.
+/// A handle for a conditional node. Flag 1: each launch starts with the default value.
 pub extern "C" fn cuGraphConditionalHandleCreate(
     found: Out<Handle>,
     graph: Handle,
@@ -102,11 +99,11 @@ pub extern "C" fn cuGraphConditionalHandleCreate(
 ) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = driver_state();
-        known_graph(&world, graph)?;
+        let mut state = driver_state();
+        state.graph.known_graph(graph)?;
         if flags > 1 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(world.new_handle())
+        found.put(state.new_handle())
     })
 }

@@ -1,18 +1,14 @@
-//! Nodes of graphs: added, asked for what they do, told to do something else of the same kind.
+//! Nodes of graphs: they are added, queried, and given other parameters of the same kind.
 
+use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::api::graph_edges::edges;
 use crate::api::graph_params::{self, Batch, Host, Kernel, Kernel2};
 use crate::api::launch::LAST_ATTRIBUTE;
-use crate::driver::abi::{In, Out, answer};
 use crate::driver::context::named;
-use crate::driver::driver_state::{DriverState, Handle, driver_state, known_mut};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::graph::{self, known_graph, known_node};
-use crate::driver::shape::{Copy3D, Set};
-use crate::driver::stream::Data;
-use crate::driver::task::{Launch, Task};
+use crate::driver::{copy, graph, lower};
+use crate::state::{Copy3D, Data, DriverState, Handle, Launch, Set, Task, driver_state, known_mut};
 
-/// What every function that adds a node says first.
+/// The arguments that all functions which add a node have in common.
 struct Place {
     found: Out<Handle>,
     graph: Handle,
@@ -29,24 +25,24 @@ impl Place {
     fn add(self, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
         answer(|| {
             self.found.check()?;
-            let mut world = driver_state();
-            known_graph(&world, self.graph)?;
+            let mut state = driver_state();
+            state.graph.known_graph(self.graph)?;
             let after = edges(self.after, self.data, self.count)?;
-            let task = task(&mut world)?;
-            task.check(&world)?;
-            self.found.put(graph::add(&mut world, self.graph, after, task)?)
+            let task = task(&mut state)?;
+            lower::check(&state, &task)?;
+            self.found.put(graph::add(&mut state, self.graph, after, task)?)
         })
     }
 }
 
-/// Gives a node another task of the same kind.
+/// Replaces the task of a node by one of the same kind.
 fn set(node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        known_node(&world, node)?;
-        let task = task(&mut world)?;
-        task.check_range(&world)?;
-        let node = known_mut(&mut world.nodes, node)?;
+        let mut state = driver_state();
+        state.graph.known_node(node)?;
+        let task = task(&mut state)?;
+        lower::check_range(&state, &task)?;
+        let node = known_mut(&mut state.graph.nodes, node)?;
         if node.task.kind() != task.kind() {
             return Err(Fault::INVALID_VALUE);
         }
@@ -61,9 +57,9 @@ fn set(node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32
     })
 }
 
-/// Reads the task of a node, if it is of the right kind.
+/// Reads the task of a node. INVALID_VALUE for a task of another kind.
 fn get<T>(node: Handle, out: Out<T>, what: impl FnOnce(&Task) -> Option<T>) -> u32 {
-    answer(|| out.check()?.put(what(&known_node(&driver_state(), node)?.task).ok_or(Fault::INVALID_VALUE)?))
+    answer(|| out.check()?.put(what(&driver_state().graph.known_node(node)?.task).ok_or(Fault::INVALID_VALUE)?))
 }
 
 pub extern "C" fn cuGraphAddEmptyNode(found: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) -> u32 {
@@ -94,11 +90,10 @@ fn launch(task: &Task) -> Option<&Launch> {
     if let Task::Kernel(launch) = task { Some(launch) } else { None }
 }
 
-/// What a kernel node launches.
 fn kernel(node: Handle) -> Answer<Kernel2> {
-    let mut world = driver_state();
-    let launch = launch(&known_node(&world, node)?.task).ok_or(Fault::INVALID_VALUE)?.clone();
-    Kernel2::of(&mut world, &launch)
+    let mut state = driver_state();
+    let launch = launch(&state.graph.known_node(node)?.task).ok_or(Fault::INVALID_VALUE)?.clone();
+    Kernel2::of(&mut state, &launch)
 }
 
 pub extern "C" fn cuGraphKernelNodeGetParams(node: Handle, out: Out<Kernel>) -> u32 {
@@ -125,9 +120,9 @@ pub extern "C" fn cuGraphKernelNodeGetAttribute(node: Handle, id: u32, out: Out<
 pub extern "C" fn cuGraphKernelNodeSetAttribute(node: Handle, id: u32, value: In<[u64; 8]>) -> u32 {
     answer(|| {
         let value = value.get()?;
-        let mut world = driver_state();
-        known_node(&world, node)?;
-        match &mut known_mut(&mut world.nodes, node)?.task {
+        let mut state = driver_state();
+        state.graph.known_node(node)?;
+        match &mut known_mut(&mut state.graph.nodes, node)?.task {
             Task::Kernel(launch) if (1..=LAST_ATTRIBUTE).contains(&id) => {
                 launch.attributes.insert(id, value);
                 Ok(())
@@ -139,10 +134,10 @@ pub extern "C" fn cuGraphKernelNodeSetAttribute(node: Handle, id: u32, value: In
 
 pub extern "C" fn cuGraphKernelNodeCopyAttributes(to: Handle, from: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let all = launch(&known_node(&world, from)?.task).ok_or(Fault::INVALID_VALUE)?.attributes.clone();
-        known_node(&world, to)?;
-        match &mut known_mut(&mut world.nodes, to)?.task {
+        let mut state = driver_state();
+        let all = launch(&state.graph.known_node(from)?.task).ok_or(Fault::INVALID_VALUE)?.attributes.clone();
+        state.graph.known_node(to)?;
+        match &mut known_mut(&mut state.graph.nodes, to)?.task {
             Task::Kernel(launch) => {
                 launch.attributes = all;
                 Ok(())
@@ -163,7 +158,7 @@ pub extern "C" fn cuGraphAddMemcpyNode(
     Place::new(found, graph, after, count).add(|w| {
         named(w, context)?;
         let what = what.get()?;
-        what.ends(w)?;
+        copy::check_ends(w, &what)?;
         Ok(Task::Copy(Box::new(what)))
     })
 }
@@ -315,7 +310,7 @@ pub extern "C" fn cuGraphAddNode_v3(
 
 pub extern "C" fn cuGraphNodeSetParams(node: Handle, what: u64) -> u32 {
     set(node, |w| {
-        let home = known_node(w, node)?.graph;
+        let home = w.graph.known_node(node)?.graph;
         graph_params::any(w, home, what)
     })
 }
@@ -326,8 +321,8 @@ pub extern "C" fn cuGraphNodeSetParams_v2(node: Handle, what: u64) -> u32 {
 
 pub extern "C" fn cuGraphNodeGetParams(node: Handle, out: u64) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let task = known_node(&world, node)?.task.clone();
-        graph_params::tell(&mut world, &task, out)
+        let mut state = driver_state();
+        let task = state.graph.known_node(node)?.task.clone();
+        graph_params::tell(&mut state, &task, out)
     })
 }

@@ -1,13 +1,14 @@
-//! Green contexts: contexts with a share of the multiprocessors. The share is only kept; kernels do not run.
+//! Green contexts: contexts with a share of the multiprocessors. The share is only stored, because kernels do not
+//! run.
 
-use crate::api::{context as contexts, device as devices, events, streams};
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::context::{self, device, named};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::api::{context as contexts, events, streams};
+use crate::driver::context::{self, named};
 use crate::driver::current;
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
+use crate::driver::device::{attribute, device};
+use crate::state::{DriverState, GreenContext, Handle, driver_state};
 
-/// The start of CUdevResource: kind, what the driver keeps to itself, multiprocessors, least share, alignment, flags.
+/// The start of CUdevResource: kind, hidden words, multiprocessors, smallest share, alignment, flags.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Resource {
@@ -21,13 +22,8 @@ pub struct Resource {
 }
 
 const MULTIPROCESSORS: u32 = 1;
-/// On devices of compute capability 9.
+/// The smallest share on devices of compute capability 9.
 const SHARE: u32 = 8;
-
-pub struct Green {
-    pub context: Handle,
-    pub share: u32,
-}
 
 fn resource(kind: u32, count: u32) -> Answer<Resource> {
     match kind {
@@ -39,12 +35,12 @@ fn resource(kind: u32, count: u32) -> Answer<Resource> {
 }
 
 fn all(ordinal: i32) -> Answer<u32> {
-    Ok(devices::attribute(ordinal, 16)? as u32)
+    Ok(attribute(ordinal, 16)? as u32)
 }
 
-/// INVALID_CONTEXT unless it is there.
-fn known(world: &DriverState, green: Handle) -> Answer<&Green> {
-    world.greens.get(&green).ok_or(Fault::INVALID_CONTEXT)
+/// INVALID_CONTEXT for an unknown green context.
+fn known(state: &DriverState, green: Handle) -> Answer<&GreenContext> {
+    state.context.greens.get(&green).ok_or(Fault::INVALID_CONTEXT)
 }
 
 pub extern "C" fn cuDeviceGetDevResource(ordinal: i32, found: Out<Resource>, kind: u32) -> u32 {
@@ -54,28 +50,28 @@ pub extern "C" fn cuDeviceGetDevResource(ordinal: i32, found: Out<Resource>, kin
     })
 }
 
-/// A context's share: of a green one its own, else all.
-fn share(world: &DriverState, context: Handle) -> Answer<u32> {
-    match world.greens.values().find(|g| g.context == context) {
+/// The share of a context. A context that is not green has all multiprocessors.
+fn share(state: &DriverState, context: Handle) -> Answer<u32> {
+    match state.context.greens.values().find(|g| g.context == context) {
         Some(green) => Ok(green.share),
-        None => all(world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device),
+        None => all(state.context.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device),
     }
 }
 
 pub extern "C" fn cuCtxGetDevResource(handle: Handle, found: Out<Resource>, kind: u32) -> u32 {
     answer(|| {
         found.check()?;
-        let world = driver_state();
-        found.put(resource(kind, share(&world, named(&world, handle)?)?)?)
+        let state = driver_state();
+        found.put(resource(kind, share(&state, named(&state, handle)?)?)?)
     })
 }
 
 pub extern "C" fn cuStreamGetDevResource(handle: Handle, found: Out<Resource>, kind: u32) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        found.put(resource(kind, share(&world, world.streams[&stream].context)?)?)
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        found.put(resource(kind, share(&state, state.stream.streams[&stream].context)?)?)
     })
 }
 
@@ -83,7 +79,7 @@ pub extern "C" fn cuGreenCtxGetDevResource(green: Handle, found: Out<Resource>, 
     answer(|| found.check()?.put(resource(kind, known(&driver_state(), green)?.share)?))
 }
 
-/// Equal shares of at least so many multiprocessors; what is left over is the remainder.
+/// Splits into equal shares of at least `least` multiprocessors, and a remainder.
 pub extern "C" fn cuDevSmResourceSplitByCount(
     found: Out<Resource>,
     count: Out<u32>,
@@ -112,7 +108,7 @@ pub extern "C" fn cuDevSmResourceSplitByCount(
     })
 }
 
-/// The description is a number of ours that says how many multiprocessors.
+/// The description is a handle for a number of multiprocessors.
 pub extern "C" fn cuDevResourceGenerateDesc(found: Out<Handle>, list: In<Resource>, count: u32) -> u32 {
     answer(|| {
         found.check()?;
@@ -125,9 +121,9 @@ pub extern "C" fn cuDevResourceGenerateDesc(found: Out<Handle>, list: In<Resourc
             let one = list.get_at(n)?;
             sum += resource(one.kind, one.count)?.count;
         }
-        let mut world = driver_state();
-        let made = world.new_handle();
-        world.shares.insert(made, sum);
+        let mut state = driver_state();
+        let made = state.new_handle();
+        state.context.shares.insert(made, sum);
         found.put(made)
     })
 }
@@ -140,18 +136,18 @@ pub extern "C" fn cuGreenCtxCreate(found: Out<Handle>, share: Handle, ordinal: i
         if flags != DEFAULT_STREAM {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = driver_state();
-        let share = world.shares.get(&share).copied().unwrap_or(all(ordinal)?);
-        let context = context::create(&mut world, ordinal, 0);
-        let made = world.new_handle();
-        world.greens.insert(made, Green { context, share });
+        let mut state = driver_state();
+        let share = state.context.shares.get(&share).copied().unwrap_or(all(ordinal)?);
+        let context = context::create(&mut state, ordinal, 0);
+        let made = state.new_handle();
+        state.context.greens.insert(made, GreenContext { context, share });
         found.put(made)
     })
 }
 
 pub extern "C" fn cuGreenCtxDestroy(green: Handle) -> u32 {
     answer(|| {
-        let context = driver_state().greens.remove(&green).ok_or(Fault::INVALID_CONTEXT)?.context;
+        let context = driver_state().context.greens.remove(&green).ok_or(Fault::INVALID_CONTEXT)?.context;
         match contexts::cuCtxDestroy_v2(context) {
             0 => Ok(()),
             code => Err(Fault(code)),
@@ -165,13 +161,13 @@ pub extern "C" fn cuCtxFromGreenCtx(found: Out<Handle>, green: Handle) -> u32 {
 
 pub extern "C" fn cuGreenCtxGetId(green: Handle, id: Out<u64>) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let context = known(&world, green)?.context;
-        id.check()?.put(world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.id)
+        let state = driver_state();
+        let context = known(&state, green)?.context;
+        id.check()?.put(state.context.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.id)
     })
 }
 
-/// Does something with the green context as the current one.
+/// Runs code with the green context as the current one.
 fn within(green: Handle, what: impl FnOnce() -> u32) -> u32 {
     answer(|| {
         let context = known(&driver_state(), green)?.context;
@@ -186,7 +182,7 @@ pub extern "C" fn cuGreenCtxStreamCreate(found: Out<Handle>, green: Handle, flag
     within(green, || streams::cuStreamCreateWithPriority(found, flags, priority))
 }
 
-/// All earlier work of the context: what is in its blocking streams here.
+/// Covers all earlier work of the context, which is in its blocking streams.
 pub extern "C" fn cuGreenCtxRecordEvent(green: Handle, event: Handle) -> u32 {
     within(green, || events::cuEventRecord(event, Handle::NULL))
 }

@@ -1,15 +1,14 @@
-//! Start, version, names of results, and the functions that have nothing to do here.
+//! Start, version, names of results, and functions that have no effect here.
 
-use crate::driver::abi::{Out, answer, answer_always};
-use crate::driver::config::config;
-use crate::driver::fault::Fault;
-use crate::driver::lifecycle;
+use crate::abi::{Fault, Out, answer, answer_always, lifecycle};
 use crate::generated::RESULTS;
+use cutap_machine::config;
 use std::ffi::{CStr, CString, c_char};
 use std::sync::OnceLock;
 
 pub extern "C" fn cuInit(flags: u32) -> u32 {
-    // Made once, and now: a child that is forked while another thread makes them would wait for that thread.
+    // These are initialised now. A child that is forked during a later initialisation would wait for a thread that it
+    // does not have.
     config();
     words();
     answer_always(|| if flags == 0 { lifecycle::start() } else { Err(Fault::INVALID_VALUE) })
@@ -26,7 +25,7 @@ pub extern "C" fn cuGetErrorName(result: u32, name: Out<*const c_char>) -> u32 {
     })
 }
 
-/// The text is the name in plain words: CUDA_ERROR_OUT_OF_MEMORY says "out of memory".
+/// The text is the name in lower case words: "out of memory" for CUDA_ERROR_OUT_OF_MEMORY.
 pub extern "C" fn cuGetErrorString(result: u32, text: Out<*const c_char>) -> u32 {
     answer_always(|| match RESULTS.iter().position(|(value, _)| *value == result) {
         Some(at) => text.put(words()[at].as_ptr()),
@@ -53,7 +52,7 @@ pub extern "C" fn cuProfilerStop() -> u32 {
     answer(|| Ok(()))
 }
 
-/// Of the current context (0), to its owner (100) or to all devices (200).
+/// The only target is the current context (0). The scope is its owner (100) or all devices (200).
 pub extern "C" fn cuFlushGPUDirectRDMAWrites(target: u32, scope: u32) -> u32 {
     answer(|| if target == 0 && matches!(scope, 100 | 200) { Ok(()) } else { Err(Fault::INVALID_VALUE) })
 }

@@ -1,17 +1,14 @@
-//! Launches: checked, put in order, not executed.
+//! Launches of kernels. They are checked and put into their stream, but no kernel runs.
 
-use crate::api::device::attribute;
-use crate::api::functions::{blocks, max_dynamic_shared};
-use crate::driver::abi::{In, answer, bytes_at};
-use crate::driver::code::Function;
-use crate::driver::context;
-use crate::driver::driver_state::{Handle, driver_state, known, known_mut};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::task::{self, Arguments, Launch, Task};
+use crate::abi::{Answer, Fault, In, answer, bytes_at};
+use crate::driver::device::attribute;
+use crate::driver::occupancy::{blocks, max_dynamic_shared};
+use crate::driver::{context, submit};
+use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, known, known_mut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What every launch says; `parameters` and `extra` are the two ways to give a kernel its arguments.
+/// CUlaunchConfig. Every launch has these, and `parameters` or `extra` for the arguments of the kernel.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Config {
@@ -37,7 +34,7 @@ pub fn check(f: &Function, config: &Config, parameters: u64, extra: u64) -> Answ
     if extra != 0 { check_extra(f, extra) } else { check_parameters(f, parameters) }
 }
 
-/// Fewer bytes than the kernel takes are enough for the real driver, more are not.
+/// The real driver accepts fewer bytes than the kernel takes, but not more.
 fn check_extra(f: &Function, extra: u64) -> Answer {
     let (buffer, size) = in_extra(extra)?;
     match size_of(f) {
@@ -48,7 +45,7 @@ fn check_extra(f: &Function, extra: u64) -> Answer {
     }
 }
 
-/// Each parameter is somewhere.
+/// No pointer to a parameter may be NULL.
 fn check_parameters(f: &Function, parameters: u64) -> Answer {
     if matches!(parameters, 0 | PARAMETERS_SET) {
         return Ok(());
@@ -57,12 +54,12 @@ fn check_parameters(f: &Function, parameters: u64) -> Answer {
     if (0..f.kernel().parameters.len()).any(missing) { Err(Fault::INVALID_VALUE) } else { Ok(()) }
 }
 
-/// Bytes of all parameters of a kernel.
+/// Size of the block of parameters, in bytes.
 fn size_of(f: &Function) -> u64 {
     f.kernel().parameters.iter().map(|p| p.offset + p.size).max().unwrap_or(0)
 }
 
-/// A kernel's arguments, copied from what the program gave.
+/// Copies the arguments of a kernel.
 pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc<Arguments>>> {
     let wanted = &f.kernel().parameters;
     let len = size_of(f);
@@ -107,10 +104,10 @@ struct Attribute {
     value: [u64; 8],
 }
 
-/// Of CUlaunchAttributeID.
+/// The largest CUlaunchAttributeID.
 pub const LAST_ATTRIBUTE: u32 = 18;
 const CLUSTER: u32 = 4;
-/// With the portable size and what a kernel may ask for beyond it.
+/// Blocks in the largest cluster, which is larger than the portable size.
 const MOST_IN_CLUSTER: u64 = 16;
 
 fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
@@ -127,19 +124,19 @@ fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
 }
 
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
-    let mut world = driver_state();
-    check(known(&world.functions, function)?, &config, parameters, extra)?;
-    let stream = context::stream(&mut world, config.stream)?;
-    let f = &world.functions[&function];
-    if !f.is_kernel() && f.context != world.streams[&stream].context {
+    let mut state = driver_state();
+    check(known(&state.code.functions, function)?, &config, parameters, extra)?;
+    let stream = context::stream(&mut state, config.stream)?;
+    let f = &state.code.functions[&function];
+    if !f.is_kernel() && f.context != state.stream.streams[&stream].context {
         return Err(Fault::INVALID_HANDLE);
     }
-    let kept = world.streams[&stream].capture.is_some();
-    let arguments = if kept { arguments(&world.functions[&function], parameters, extra)? } else { None };
+    let kept = state.stream.streams[&stream].capture.is_some();
+    let arguments = if kept { arguments(&state.code.functions[&function], parameters, extra)? } else { None };
     let Config { grid, block, shared, .. } = config;
     let attributes = attributes(&config)?;
     let launch = Launch { function, grid, block, shared, arguments, attributes };
-    task::put(world, stream, Task::Kernel(Box::new(launch)), false)
+    submit::put(state, stream, Task::Kernel(Box::new(launch)), false)
 }
 
 pub extern "C" fn cuLaunchKernel(
@@ -180,11 +177,11 @@ pub extern "C" fn cuLaunchCooperativeKernel(
 }
 
 fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
-    // all blocks have to be there at once
+    // All blocks must fit on the device at the same time.
     let at_once = {
-        let world = driver_state();
+        let state = driver_state();
         let threads = config.block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
-        let each = blocks(known(&world.functions, function)?, threads as i32, config.shared as usize)?;
+        let each = blocks(known(&state.code.functions, function)?, threads as i32, config.shared as usize)?;
         each as u64 * attribute(0, 16)? as u64
     };
     if config.grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
@@ -205,7 +202,7 @@ pub struct OnDevice {
     parameters: u64,
 }
 
-/// Of CU_COOPERATIVE_LAUNCH_MULTI_DEVICE_*.
+/// CU_COOPERATIVE_LAUNCH_MULTI_DEVICE_*
 const MULTI_DEVICE_FLAGS: u32 = 3;
 
 pub extern "C" fn cuLaunchCooperativeKernelMultiDevice(list: In<OnDevice>, count: u32, flags: u32) -> u32 {
@@ -215,7 +212,7 @@ pub extern "C" fn cuLaunchCooperativeKernelMultiDevice(list: In<OnDevice>, count
             return Err(Fault::INVALID_VALUE);
         }
         let all = (0..count as usize).map(|n| list.get_at(n)).collect::<Answer<Vec<_>>>()?;
-        // The streams of nobody are no device's.
+        // A default stream does not name a device.
         if all.iter().any(|one| one.stream.0 <= 2) {
             return Err(Fault::INVALID_HANDLE);
         }
@@ -226,12 +223,12 @@ pub extern "C" fn cuLaunchCooperativeKernelMultiDevice(list: In<OnDevice>, count
     })
 }
 
-/// They were given one by one before.
+/// The value of `parameters` when cuParamSet* has set the arguments before.
 const PARAMETERS_SET: u64 = 1;
 
-/// Changes what the launches of before 4.0 set first.
+/// Changes the settings for the launch functions from before CUDA 4.0.
 fn change(function: Handle, what: impl FnOnce(&mut Function)) -> u32 {
-    answer(|| known_mut(&mut driver_state().functions, function).map(what))
+    answer(|| known_mut(&mut driver_state().code.functions, function).map(what))
 }
 
 pub extern "C" fn cuFuncSetBlockShape(function: Handle, x: i32, y: i32, z: i32) -> u32 {
@@ -256,7 +253,7 @@ pub extern "C" fn cuParamSeti(function: Handle, _offset: i32, _value: u32) -> u3
     change(function, |_| {})
 }
 
-/// A float by value, in a vector register.
+/// The value is in a vector register.
 pub extern "C" fn cuParamSetf(function: Handle, _offset: i32, _value: f32) -> u32 {
     change(function, |_| {})
 }
@@ -275,7 +272,7 @@ pub extern "C" fn cuLaunchGrid(function: Handle, width: i32, height: i32) -> u32
 
 pub extern "C" fn cuLaunchGridAsync(function: Handle, width: i32, height: i32, stream: Handle) -> u32 {
     answer(|| {
-        let (block, shared) = known(&driver_state().functions, function).map(|f| (f.block, f.shared))?;
+        let (block, shared) = known(&driver_state().code.functions, function).map(|f| (f.block, f.shared))?;
         let grid = [width as u32, height as u32, 1];
         launch(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, PARAMETERS_SET, 0)
     })

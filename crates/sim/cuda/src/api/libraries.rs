@@ -1,20 +1,19 @@
-//! Libraries: code without a context, and their kernels.
+//! Libraries, which are code without a context, and their kernels.
 
+use crate::abi::{Answer, Fault, In, Out, Text, answer};
 use crate::api::modules::options;
-use crate::driver::abi::{In, Out, Text, answer};
-use crate::driver::code::{self, Function};
-use crate::driver::driver_state::{Handle, driver_state, known};
-use crate::driver::fault::{Answer, Fault};
+use crate::driver::code;
 use crate::image::Image;
+use crate::state::{Function, Handle, driver_state, known};
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE, and the one option that has no value.
+/// CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE, and the option without a value.
 const TABLE: u32 = 0;
 const BINARY_IS_PRESERVED: u32 = 1;
 
-/// The options of a library, which change nothing here: a copy of what is needed is always made. The array of values
-/// may be missing if no option needs one, as cuBLASLt has it. A file has no binary that the program could preserve.
+/// Checks the options of a library. They have no effect, because this driver always copies the code. The array of
+/// values may be NULL if no option needs one, as in cuBLASLt. A file has no binary that the program could preserve.
 fn library_options(count: u32, names: In<u32>, values: In<u64>, of_file: bool) -> Answer {
     if count > 0 && names.is_null() {
         return Err(Fault::INVALID_VALUE);
@@ -34,7 +33,7 @@ fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
     answer(|| found.check()?.put(code::load_library(&mut driver_state(), image()?)))
 }
 
-/// The options for the compiler change nothing here, but for its logs.
+/// The options for the compiler have no effect, except for its logs.
 pub extern "C" fn cuLibraryLoadData(
     found: Out<Handle>,
     image: u64,
@@ -82,14 +81,14 @@ pub extern "C" fn cuLibraryGetModule(found: Out<Handle>, library: Handle) -> u32
 }
 
 pub extern "C" fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle) -> u32 {
-    answer(|| count.put(known(&driver_state().libraries, library)?.image.kernels.len() as u32))
+    answer(|| count.put(known(&driver_state().code.libraries, library)?.image.kernels.len() as u32))
 }
 
 pub extern "C" fn cuLibraryEnumerateKernels(found: Out<Handle>, room: u32, library: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let count = known(&world.libraries, library)?.image.kernels.len().min(room as usize);
-        (0..count).try_for_each(|index| found.put_at(index, code::kernel_at(&mut world, library, index)?))
+        let mut state = driver_state();
+        let count = known(&state.code.libraries, library)?.image.kernels.len().min(room as usize);
+        (0..count).try_for_each(|index| found.put_at(index, code::kernel_at(&mut state, library, index)?))
     })
 }
 
@@ -98,9 +97,9 @@ pub extern "C" fn cuLibraryGetGlobal(address: Out<u64>, size: Out<usize>, librar
         if address.is_null() && size.is_null() {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = driver_state();
-        let module = code::module_of(&mut world, library)?;
-        let (found, bytes) = code::variable(&mut world, module, name.str()?)?;
+        let mut state = driver_state();
+        let module = code::module_of(&mut state, library)?;
+        let (found, bytes) = code::variable(&mut state, module, name.str()?)?;
         address.put_if_wanted(found);
         size.put_if_wanted(bytes as usize);
         Ok(())
@@ -109,18 +108,18 @@ pub extern "C" fn cuLibraryGetGlobal(address: Out<u64>, size: Out<usize>, librar
 
 pub extern "C" fn cuLibraryGetManaged(address: Out<u64>, size: Out<usize>, library: Handle, name: Text) -> u32 {
     let other = answer(|| {
-        let (world, name) = (driver_state(), name.str()?);
-        let variables = &known(&world.libraries, library)?.image.variables;
+        let (state, name) = (driver_state(), name.str()?);
+        let variables = &known(&state.code.libraries, library)?.image.variables;
         if variables.iter().any(|v| v.name == name && !v.managed) { Err(Fault::NOT_FOUND) } else { Ok(()) }
     });
     if other == 0 { cuLibraryGetGlobal(address, size, library, name) } else { other }
 }
 
-/// Functions for the host and the device alike: there are none here.
+/// Unified functions: this driver has none.
 pub extern "C" fn cuLibraryGetUnifiedFunction(found: Out<u64>, library: Handle, name: Text) -> u32 {
     answer(|| {
         found.check()?;
-        known(&driver_state().libraries, library)?;
+        known(&driver_state().code.libraries, library)?;
         name.get().and(Err(Fault::INVALID_VALUE))
     })
 }
@@ -134,21 +133,21 @@ pub extern "C" fn cuKernelGetFunction(found: Out<Handle>, kernel: Handle) -> u32
 
 pub extern "C" fn cuKernelGetLibrary(found: Out<Handle>, kernel: Handle) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let kernel = known(&world.functions, kernel)?;
-        known(&world.libraries, kernel.home)?;
+        let state = driver_state();
+        let kernel = known(&state.code.functions, kernel)?;
+        known(&state.code.libraries, kernel.home)?;
         found.put(kernel.home)
     })
 }
 
-/// Something of a function of a module, or of a kernel of a library: neither is taken for the other.
+/// Reads a property of a function of a module, or of a kernel of a library. INVALID_HANDLE for the other kind.
 fn read(handle: Handle, kernel: bool, what: impl FnOnce(&Function) -> Answer) -> u32 {
     answer(|| {
         if handle == Handle::NULL {
             return Err(Fault::INVALID_VALUE);
         }
-        let world = driver_state();
-        let found = known(&world.functions, handle)?;
+        let state = driver_state();
+        let found = known(&state.code.functions, handle)?;
         if found.is_kernel() == kernel { what(found) } else { Err(Fault::INVALID_HANDLE) }
     })
 }

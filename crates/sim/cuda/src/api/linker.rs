@@ -1,38 +1,28 @@
-//! The linker: takes pieces of code and gives them back as one image that modules can be loaded from. Nothing is
-//! compiled; what it gives is machine code only if it was given that.
+//! The linker: it collects pieces of code and returns one image, from which modules can be loaded. It compiles
+//! nothing, so the image contains machine code only if a piece did.
 
-use crate::api::jit::Logs;
+use crate::abi::{Answer, Fault, In, Out, Text, answer, bytes_at};
 use crate::api::modules::options;
-use crate::driver::abi::{In, Out, Text, answer, bytes_at};
 use crate::driver::current;
-use crate::driver::driver_state::{DriverState, Handle, driver_state, known_mut};
-use crate::driver::fault::{Answer, Fault};
 use crate::image;
-
-/// What was added to a linker, and what came of it, which the program points to.
-#[derive(Default)]
-pub struct Link {
-    images: Vec<Vec<u8>>,
-    linked: Option<Vec<u8>>,
-    logs: Logs,
-}
+use crate::state::{DriverState, Handle, Link, driver_state, known_mut};
 
 pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, found: Out<Handle>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        current::require(&world)?;
+        let mut state = driver_state();
+        current::require(&state)?;
         found.check()?;
         let logs = options(count, names, values)?;
-        let made = world.new_handle();
-        world.links.insert(made, Link { logs, ..Link::default() });
+        let made = state.new_handle();
+        state.code.links.insert(made, Link { logs, ..Link::default() });
         logs.told(Ok(()))?;
         found.put(made)
     })
 }
 
-/// Kinds: machine code, PTX, fat binary; object and archive, of which only the device's part would count.
-fn add(world: &mut DriverState, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
-    let link = known_mut(&mut world.links, link)?;
+/// Kinds 0 to 2: machine code, PTX, fat binary. Kinds 3 and 4: object and archive, which are ignored.
+fn add(state: &mut DriverState, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
+    let link = known_mut(&mut state.code.links, link)?;
     match kind {
         0..=2 => drop(link.logs.added(image::read_bytes(&code))?),
         3 | 4 => return Ok(()),
@@ -53,13 +43,13 @@ pub extern "C" fn cuLinkAddData_v2(
     values: In<u64>,
 ) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        known_mut(&mut world.links, link)?;
+        let mut state = driver_state();
+        known_mut(&mut state.code.links, link)?;
         options(count, names, values)?;
         if data == 0 || size == 0 || kind > 5 {
             return Err(Fault::INVALID_VALUE);
         }
-        add(&mut world, link, kind, bytes_at(data, size as u64)?)
+        add(&mut state, link, kind, bytes_at(data, size as u64)?)
     })
 }
 
@@ -72,19 +62,19 @@ pub extern "C" fn cuLinkAddFile_v2(
     values: In<u64>,
 ) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        known_mut(&mut world.links, link)?;
+        let mut state = driver_state();
+        known_mut(&mut state.code.links, link)?;
         options(count, names, values)?;
         let code = std::fs::read(path.str()?).map_err(|_| Fault::FILE_NOT_FOUND)?;
-        add(&mut world, link, kind, code)
+        add(&mut state, link, kind, code)
     })
 }
 
 pub extern "C" fn cuLinkComplete(link: Handle, image: Out<*const u8>, size: Out<usize>) -> u32 {
     answer(|| {
         image.check()?;
-        let mut world = driver_state();
-        let link = known_mut(&mut world.links, link)?;
+        let mut state = driver_state();
+        let link = known_mut(&mut state.code.links, link)?;
         if link.linked.is_some() {
             return Err(Fault::INVALID_HANDLE);
         }
@@ -96,5 +86,5 @@ pub extern "C" fn cuLinkComplete(link: Handle, image: Out<*const u8>, size: Out<
 }
 
 pub extern "C" fn cuLinkDestroy(link: Handle) -> u32 {
-    answer(|| driver_state().links.remove(&link).map(drop).ok_or(Fault::INVALID_HANDLE))
+    answer(|| driver_state().code.links.remove(&link).map(drop).ok_or(Fault::INVALID_HANDLE))
 }

@@ -1,8 +1,7 @@
-//! The driver's log of errors: nothing is ever written into it, so nobody who asked to be told is told.
+//! The driver's error log. It is always empty, so that registered callbacks are never called.
 
-use crate::driver::abi::{Out, answer};
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::Fault;
+use crate::abi::{Fault, Out, answer};
+use crate::state::{Handle, driver_state};
 
 pub extern "C" fn cuLogsRegisterCallback(function: u64, _data: u64, found: Out<Handle>) -> u32 {
     answer(|| {

@@ -1,33 +1,32 @@
-//! Managed memory: hints, which change nothing but what can be asked for again.
+//! Managed memory: advice and prefetches. They are stored for queries and have no other effect.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::allocation::{self, Kind, Wishes};
+use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::context;
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
+use crate::driver::device::device;
+use crate::state::{Advice, DriverState, Handle, Kind, driver_state};
 
-/// The host, as a device's number.
+/// The number of the host among devices.
 const HOST: i32 = -1;
 const NONE: i32 = -2;
 
-/// The beginning of the managed allocation that so many bytes lie in.
-fn managed(world: &DriverState, address: u64, size: usize) -> Answer<u64> {
-    match allocation::find(world, address) {
+/// The start of the managed allocation that contains a range.
+fn managed(state: &DriverState, address: u64, size: usize) -> Answer<u64> {
+    match state.memory.find(address) {
         Some((start, a)) if a.kind == Kind::Managed && size > 0 => {
-            allocation::require(world, address, size as u64).map(|()| start)
+            state.memory.require(address, size as u64).map(|()| start)
         }
         _ => Err(Fault::INVALID_VALUE),
     }
 }
 
-fn place(device: i32) -> Answer<i32> {
-    if device == HOST { Ok(HOST) } else { context::device(device) }
+fn place(ordinal: i32) -> Answer<i32> {
+    if ordinal == HOST { Ok(HOST) } else { device(ordinal) }
 }
 
-/// CUmemLocation in one register: kind (device, host, a node of the host), number.
+/// CUmemLocation in one register: kind (device, host, a NUMA node of the host), number.
 fn location(location: u64) -> Answer<i32> {
     match location as u32 {
-        1 => context::device((location >> 32) as i32),
+        1 => device((location >> 32) as i32),
         2..=4 => Ok(HOST),
         _ => Err(Fault::INVALID_VALUE),
     }
@@ -35,11 +34,11 @@ fn location(location: u64) -> Answer<i32> {
 
 fn prefetch(address: u64, size: usize, to: impl FnOnce() -> Answer<i32>, stream: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let start = managed(&world, address, size)?;
+        let mut state = driver_state();
+        let start = managed(&state, address, size)?;
         let to = to()?;
-        context::stream(&mut world, stream)?;
-        world.wishes.entry(start).or_default().fetched = Some(to);
+        context::stream(&mut state, stream)?;
+        state.memory.advice.entry(start).or_default().fetched = Some(to);
         Ok(())
     })
 }
@@ -52,13 +51,13 @@ pub extern "C" fn cuMemPrefetchAsync_v2(address: u64, size: usize, to: u64, flag
     prefetch(address, size, || if flags == 0 { location(to) } else { Err(Fault::INVALID_VALUE) }, stream)
 }
 
-/// 1, 2: read mostly, set and unset; 3, 4: preferred place; 5, 6: who is going to access it.
+/// CUmem_advise, set and unset: 1 and 2 read mostly, 3 and 4 preferred location, 5 and 6 accessed by.
 fn advise(address: u64, size: usize, advice: u32, to: impl FnOnce() -> Answer<i32>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let start = managed(&world, address, size)?;
+        let mut state = driver_state();
+        let start = managed(&state, address, size)?;
         let to = if matches!(advice, 3 | 5 | 6) { to()? } else { NONE };
-        let wishes = world.wishes.entry(start).or_default();
+        let wishes = state.memory.advice.entry(start).or_default();
         match advice {
             1 | 2 => wishes.read_mostly = advice == 1,
             3 => wishes.preferred = Some(to),
@@ -79,8 +78,8 @@ pub extern "C" fn cuMemAdvise_v2(address: u64, size: usize, advice: u32, to: u64
     advise(address, size, advice, || location(to))
 }
 
-/// Puts one attribute of a range: words of 32 bits.
-fn put(wishes: &Wishes, value: u64, size: usize, id: u32) -> Answer {
+/// Writes one attribute of a range, as words of 32 bits.
+fn put(wishes: &Advice, value: u64, size: usize, id: u32) -> Answer {
     let out = Out::<i32>::at(value);
     let kind = |p: Option<i32>| p.map_or(0, |p| if p == HOST { 2 } else { 1 });
     let word = match id {
@@ -103,9 +102,9 @@ fn put(wishes: &Wishes, value: u64, size: usize, id: u32) -> Answer {
 
 pub extern "C" fn cuMemRangeGetAttribute(value: u64, size: usize, id: u32, address: u64, bytes: usize) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let start = managed(&world, address, bytes)?;
-        put(&world.wishes.get(&start).cloned().unwrap_or_default(), value, size, id)
+        let state = driver_state();
+        let start = managed(&state, address, bytes)?;
+        put(&state.memory.advice.get(&start).cloned().unwrap_or_default(), value, size, id)
     })
 }
 
@@ -118,15 +117,15 @@ pub extern "C" fn cuMemRangeGetAttributes(
     bytes: usize,
 ) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let start = managed(&world, address, bytes)?;
-        let wishes = world.wishes.get(&start).cloned().unwrap_or_default();
+        let state = driver_state();
+        let start = managed(&state, address, bytes)?;
+        let wishes = state.memory.advice.get(&start).cloned().unwrap_or_default();
         values.check_count(count).and(sizes.check_count(count)).and(ids.check_count(count))?;
         (0..count).try_for_each(|n| put(&wishes, values.get_at(n)?, sizes.get_at(n)?, ids.get_at(n)?))
     })
 }
 
-/// Several prefetches: each range has the place that its number says.
+/// Several prefetches. An index for each range selects its location.
 pub extern "C" fn cuMemPrefetchBatchAsync(
     addresses: In<u64>,
     sizes: In<usize>,
@@ -159,12 +158,13 @@ pub extern "C" fn cuMemPrefetchBatchAsync(
     })
 }
 
-/// Attached to all (1), to the host (2), to this stream (4): the whole allocation, or all of it by a length of 0.
+/// Flags: 1 attaches to all, 2 to the host, 4 to this stream. The range is the whole allocation, with its
+/// length or 0.
 pub extern "C" fn cuStreamAttachMemAsync(handle: Handle, address: u64, size: usize, flags: u32) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        context::stream(&mut world, handle)?;
-        let whole = match allocation::find(&world, address) {
+        let mut state = driver_state();
+        context::stream(&mut state, handle)?;
+        let whole = match state.memory.find(address) {
             Some((start, a)) => a.kind == Kind::Managed && start == address && (size == 0 || size as u64 == a.size),
             None => false,
         };

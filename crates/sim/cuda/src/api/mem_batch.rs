@@ -1,23 +1,19 @@
-//! Several copies by one call, and copies with hints. The hints (who is near, in which order the source is read) change
-//! nothing here: each copy is done in the stream's order.
+//! Several copies in one call, and copies with hints about location and access order. The hints have no effect: each
+//! copy runs in the order of the stream.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::context;
-use crate::driver::copy::Side;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::shape::{Copy3D, Plane3D};
-use crate::driver::task::{self, Task};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::driver::{context, submit};
+use crate::state::{Copy3D, Handle, Plane3D, Side, Task, driver_state};
 
 /// CUmemcpyAttributes: order of access, two places, flags.
 type Hints = [u32; 6];
-/// How the source is read: 0 is no order.
+/// CUmemcpySrcAccessOrder. 0 is invalid.
 const ORDERS: std::ops::RangeInclusive<u32> = 1..=3;
 
 fn put(stream: Handle, what: Copy3D) -> Answer {
-    let mut world = driver_state();
-    let order = context::stream(&mut world, stream)?;
-    task::put(world, order, Task::Copy(Box::new(what)), false)
+    let mut state = driver_state();
+    let order = context::stream(&mut state, stream)?;
+    submit::put(state, order, Task::Copy(Box::new(what)), false)
 }
 
 fn line(to: u64, from: u64, size: usize, stream: Handle) -> Answer {
@@ -28,7 +24,7 @@ fn check(hints: In<Hints>) -> Answer {
     if ORDERS.contains(&hints.get()?[0]) { Ok(()) } else { Err(Fault::INVALID_VALUE) }
 }
 
-/// The per-call stream must be one of the program's: not the default one.
+/// The stream must not be a default stream.
 fn own(stream: Handle) -> Answer {
     if stream.0 < 2 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
 }
@@ -54,7 +50,7 @@ pub extern "C" fn cuMemcpyBatchAsync_v2(
     })
 }
 
-/// The same; which one failed is told, unless it is all of them.
+/// The first form. After an error it reports SIZE_MAX as the index of the failed copy, which means all copies.
 pub extern "C" fn cuMemcpyBatchAsync(
     to: In<u64>,
     from: In<u64>,
@@ -83,7 +79,7 @@ pub extern "C" fn cuMemcpyWithAttributesAsync(
     answer(|| check(hints).and_then(|()| line(to, from, size, stream)))
 }
 
-/// CUmemcpy3DOperand: an address with the length of rows and the rows of a plane, or an array with an offset.
+/// CUmemcpy3DOperand: an address with its pitch and its rows in a plane, or an array with an offset.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Operand {

@@ -1,29 +1,27 @@
-//! Memory: device, managed and page-locked, given and taken back; and what an address is.
+//! Device, managed and page-locked memory: allocation, release, and queries of addresses.
 
-use crate::driver::abi::{Out, answer};
-use crate::driver::allocation::{self, Kind};
-use crate::driver::config::config;
-use crate::driver::driver_state::driver_state;
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::{capture, current, destroy, engine};
+use crate::abi::{Answer, Fault, Out, answer};
+use crate::driver::{allocation, capture_status, current, destroy, order};
+use crate::state::{Kind, driver_state};
+use cutap_machine::config;
 
 pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let device = world.contexts[&current::require(&world)?].device;
-        let used = world.used.get(&device).copied().unwrap_or(0);
+        let state = driver_state();
+        let device = state.context.contexts[&current::require(&state)?].device;
+        let used = state.memory.used.get(&device).copied().unwrap_or(0);
         free.put_if_wanted(config().memory.saturating_sub(used) as usize);
         total.put_if_wanted(config().memory as usize);
         Ok(())
     })
 }
 
-/// A context comes first, then where to put the address.
+/// Allocates. A missing context is reported before a NULL output.
 fn new(address: Out<u64>, kind: Kind, size: usize) -> Answer {
-    let mut world = driver_state();
-    current::require(&world)?;
-    capture::forbid(&mut world)?;
-    address.check()?.put(allocation::allocate(&mut world, kind, size as u64)?)
+    let mut state = driver_state();
+    current::require(&state)?;
+    capture_status::forbid(&mut state)?;
+    address.check()?.put(allocation::allocate(&mut state, kind, size as u64)?)
 }
 
 pub extern "C" fn cuMemAlloc_v2(address: Out<u64>, size: usize) -> u32 {
@@ -50,7 +48,7 @@ pub extern "C" fn cuMemAllocPitch_v2(
     })
 }
 
-/// Attached to all (1) or to the host (2); anything else is no way to attach memory at its birth.
+/// Flags: attached to all (1) or to the host (2). New memory cannot be attached to a stream.
 pub extern "C" fn cuMemAllocManaged(address: Out<u64>, size: usize, flags: u32) -> u32 {
     answer(|| {
         address.check()?;
@@ -61,15 +59,15 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, size: usize, flags: u32) 
     })
 }
 
-/// Frees what a function of one kind gave, after all work that may use it.
+/// Frees an allocation of the right kind, after all work of its context.
 fn free(address: u64, is_right: impl Fn(Kind) -> bool) -> Answer {
-    let mut world = driver_state();
-    capture::forbid(&mut world)?;
-    let found = world.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
+    let mut state = driver_state();
+    capture_status::forbid(&mut state)?;
+    let found = state.memory.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
     let context = found.context;
-    destroy::begin(&mut world, address)?;
-    match engine::wait_for_context(world, context) {
-        Ok(mut world) => destroy::finish(&mut world, address),
+    destroy::begin(&mut state, address)?;
+    match order::wait_for_context(state, context) {
+        Ok(mut state) => destroy::finish(&mut state, address),
         Err(fault) => {
             destroy::cancel(&mut self::driver_state(), address);
             return Err(fault);
@@ -116,7 +114,7 @@ pub extern "C" fn cuMemHostRegister_v2(address: u64, size: usize, flags: u32) ->
 
 pub extern "C" fn cuMemHostUnregister(address: u64) -> u32 {
     answer(|| {
-        if allocation::find(&driver_state(), address).is_none() {
+        if driver_state().memory.find(address).is_none() {
             return Err(Fault::HOST_MEMORY_NOT_REGISTERED);
         }
         free(address, |k| matches!(k, Kind::Registered(_)))
@@ -126,9 +124,9 @@ pub extern "C" fn cuMemHostUnregister(address: u64) -> u32 {
 pub extern "C" fn cuMemHostGetDevicePointer_v2(found: Out<u64>, address: u64, flags: u32) -> u32 {
     answer(|| {
         found.check()?;
-        let world = driver_state();
-        current::require(&world)?;
-        match allocation::find(&world, address) {
+        let state = driver_state();
+        current::require(&state)?;
+        match state.memory.find(address) {
             Some((_, a)) if flags == 0 && !a.on_device() => found.put(address),
             _ => Err(Fault::INVALID_VALUE),
         }
@@ -136,7 +134,7 @@ pub extern "C" fn cuMemHostGetDevicePointer_v2(found: Out<u64>, address: u64, fl
 }
 
 pub extern "C" fn cuMemHostGetFlags(found: Out<u32>, address: u64) -> u32 {
-    answer(|| match allocation::find(&driver_state(), address).map(|(_, a)| a.kind) {
+    answer(|| match driver_state().memory.find(address).map(|(_, a)| a.kind) {
         Some(Kind::Host(flags) | Kind::Registered(flags)) => found.put(flags),
         _ => Err(Fault::INVALID_VALUE),
     })
@@ -144,8 +142,8 @@ pub extern "C" fn cuMemHostGetFlags(found: Out<u32>, address: u64) -> u32 {
 
 pub extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let (start, found) = allocation::find(&world, address).ok_or(Fault::NOT_FOUND)?;
+        let state = driver_state();
+        let (start, found) = state.memory.find(address).ok_or(Fault::NOT_FOUND)?;
         base.put_if_wanted(start);
         size.put_if_wanted(found.size as usize);
         Ok(())

@@ -1,6 +1,9 @@
-//! The driver functions that are written by hand, each under the name of its export; a function's group is its
-//! file. `xtask codegen` finds them by their first line (`pub extern "C" fn NAME(`) and makes the exports jump here.
-//! The arguments are those of the C prototype. A per-thread form (`_ptsz`, `_ptds`) shares the function.
+//! The driver functions that are implemented, each under the name of its export, grouped by subject. A function
+//! converts the arguments of its C prototype, calls the rules in `driver/`, and returns a result. Objects and rules
+//! must not be here.
+//!
+//! `xtask codegen` finds the functions by their first line (`pub extern "C" fn NAME(`) and lets the exports jump to
+//! them. A per-thread form (`_ptsz`, `_ptds`) shares the function.
 
 #![allow(non_snake_case, missing_docs)]
 
@@ -21,7 +24,6 @@ pub mod graph_params;
 pub mod graphs;
 pub mod green_contexts;
 pub mod init;
-pub mod jit;
 pub mod launch;
 pub mod libraries;
 pub mod linker;

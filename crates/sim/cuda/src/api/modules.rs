@@ -1,14 +1,13 @@
-//! Modules: code loaded into a context.
+//! Modules: code that is loaded into a context.
 
-use crate::api::jit::Logs;
-use crate::driver::abi::{In, Out, Text, answer};
+use crate::abi::Logs;
+use crate::abi::{Answer, Fault, In, Out, Text, answer};
 use crate::driver::code;
-use crate::driver::driver_state::{Handle, driver_state, known};
-use crate::driver::fault::{Answer, Fault};
 use crate::image::Image;
+use crate::state::{Handle, driver_state, known};
 use std::sync::Arc;
 
-/// Lazy (2) or eager (1): as CUDA_MODULE_LOADING says, lazy if it says nothing.
+/// Eager (1) if CUDA_MODULE_LOADING requests it, else lazy (2).
 pub extern "C" fn cuModuleGetLoadingMode(mode: Out<u32>) -> u32 {
     answer(|| {
         let eager = std::env::var("CUDA_MODULE_LOADING").is_ok_and(|v| v == "EAGER");
@@ -31,8 +30,7 @@ pub extern "C" fn cuModuleLoadData(found: Out<Handle>, image: u64) -> u32 {
 /// CU_JIT_NUM_OPTIONS of 13.5.
 const OPTIONS: u32 = 36;
 
-/// Options for the compiler: both arrays have to be there. What they say is for a compiler that is not here, but for
-/// where its logs are wanted.
+/// Checks the options for the compiler. Only the buffers for its logs have an effect.
 pub fn options(count: u32, names: In<u32>, values: In<u64>) -> Answer<Logs> {
     if count > 0 && (names.is_null() || values.is_null()) {
         return Err(Fault::INVALID_VALUE);
@@ -77,14 +75,14 @@ pub extern "C" fn cuModuleGetFunction(found: Out<Handle>, module: Handle, name: 
 }
 
 pub extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) -> u32 {
-    answer(|| count.put(known(&driver_state().modules, module)?.image.kernels.len() as u32))
+    answer(|| count.put(known(&driver_state().code.modules, module)?.image.kernels.len() as u32))
 }
 
 pub extern "C" fn cuModuleEnumerateFunctions(found: Out<Handle>, room: u32, module: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let count = known(&world.modules, module)?.image.kernels.len().min(room as usize);
-        (0..count).try_for_each(|index| found.put_at(index, code::function_at(&mut world, module, index)?))
+        let mut state = driver_state();
+        let count = known(&state.code.modules, module)?.image.kernels.len().min(room as usize);
+        (0..count).try_for_each(|index| found.put_at(index, code::function_at(&mut state, module, index)?))
     })
 }
 
@@ -100,9 +98,9 @@ pub extern "C" fn cuModuleGetGlobal_v2(address: Out<u64>, size: Out<usize>, modu
     })
 }
 
-/// Texture and surface references are not read out of images.
+/// This driver does not read texture and surface references from images.
 pub extern "C" fn cuModuleGetTexRef(_found: Out<Handle>, module: Handle, _name: Text) -> u32 {
-    answer(|| known(&driver_state().modules, module).and(Err(Fault::NOT_FOUND)))
+    answer(|| known(&driver_state().code.modules, module).and(Err(Fault::NOT_FOUND)))
 }
 
 pub extern "C" fn cuModuleGetSurfRef(found: Out<Handle>, module: Handle, name: Text) -> u32 {

@@ -1,16 +1,16 @@
-//! Access from one device to another's memory: always possible, between any two.
+//! Access of one device to the memory of another. It is possible between any two devices.
 
-use crate::driver::abi::{Out, answer};
-use crate::driver::context::device;
+use crate::abi::{Answer, Fault, Out, answer};
 use crate::driver::current;
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
+use crate::driver::device::device;
+use crate::state::{DriverState, Handle, driver_state};
 
 pub extern "C" fn cuDeviceCanAccessPeer(can: Out<i32>, from: i32, to: i32) -> u32 {
     answer(|| can.check()?.put((device(from)? != device(to)?).into()))
 }
 
-/// Rank, access, native atomics, arrays: all there between two devices; the fifth, only partly atomic, is not.
+/// Rank, access, native atomics and arrays are supported between two devices. The fifth attribute, partial atomics,
+/// is not.
 pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from: i32, to: i32) -> u32 {
     answer(|| {
         value.check()?;
@@ -26,30 +26,30 @@ pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from:
     })
 }
 
-/// The device of the other context, which must be another one: else the given fault.
-fn other(world: &DriverState, context: Handle, same: Fault) -> Answer<i32> {
-    let own = world.contexts[&current::require(world)?].device;
-    let other = world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device;
+/// The device of the other context. It must differ from the current device; otherwise the result is `fault`.
+fn other(state: &DriverState, context: Handle, same: Fault) -> Answer<i32> {
+    let own = state.context.contexts[&current::require(state)?].device;
+    let other = state.context.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device;
     if own == other { Err(same) } else { Ok(other) }
 }
 
 pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let other = other(&world, context, Fault::PEER_ACCESS_UNSUPPORTED)?;
+        let mut state = driver_state();
+        let other = other(&state, context, Fault::PEER_ACCESS_UNSUPPORTED)?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let own = world.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
+        let own = state.context.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
         if own.peers.insert(other) { Ok(()) } else { Err(Fault::PEER_ACCESS_ALREADY_ENABLED) }
     })
 }
 
 pub extern "C" fn cuCtxDisablePeerAccess(context: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let other = other(&world, context, Fault::PEER_ACCESS_NOT_ENABLED)?;
-        let own = world.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
+        let mut state = driver_state();
+        let other = other(&state, context, Fault::PEER_ACCESS_NOT_ENABLED)?;
+        let own = state.context.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
         if own.peers.remove(&other) { Ok(()) } else { Err(Fault::PEER_ACCESS_NOT_ENABLED) }
     })
 }

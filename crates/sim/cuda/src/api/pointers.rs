@@ -1,22 +1,20 @@
-//! What an address is.
+//! Attributes of addresses.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::allocation::{self, Allocation, Kind};
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::state::{Allocation, Handle, Kind, driver_state};
 
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
-/// What the driver itself maps at a time.
+/// The granularity of mappings that the driver reports.
 const BLOCK: u64 = 2 << 20;
 
-/// Puts an attribute of an address to where the program wants it; each has its own type. One of `many` that has no
-/// meaning for the address is no error.
+/// Writes an attribute of an address; each has its own type. With `many`, an attribute without a meaning for the
+/// address is no error.
 fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>, many: bool) -> Answer {
     let word = |w: u64| Out::<u64>::at(value).put(w);
     let half = |w: u32| Out::<u32>::at(value).put(w);
     let Some((start, a)) = found else {
-        // an address that the driver does not know: nothing, on no device
+        // The driver does not know this address.
         return match id {
             2 | 8 | 13 | 16 => half(0),
             9 => half(-2i32 as u32),
@@ -57,27 +55,27 @@ fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>, man
 
 pub extern "C" fn cuPointerGetAttribute(value: u64, id: u32, address: u64) -> u32 {
     answer(|| {
-        let world = driver_state();
-        put(value, id, address, Some(allocation::find(&world, address).ok_or(Fault::INVALID_VALUE)?), false)
+        let state = driver_state();
+        put(value, id, address, Some(state.memory.find(address).ok_or(Fault::INVALID_VALUE)?), false)
     })
 }
 
-/// Several at once; an address that is not known is no error here.
+/// Several attributes. An unknown address is no error.
 pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u64>, address: u64) -> u32 {
     answer(|| {
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let world = driver_state();
-        let found = allocation::find(&world, address);
+        let state = driver_state();
+        let found = state.memory.find(address);
         ids.check_count(count as usize).and(values.check_count(count as usize))?;
         (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, found, true))
     })
 }
 
-/// Only whether copies of this memory wait (6), which they all may as well.
+/// Only attribute 6 can be set: synchronous copies, which has no effect.
 pub extern "C" fn cuPointerSetAttribute(value: u64, id: u32, address: u64) -> u32 {
-    answer(|| match allocation::find(&driver_state(), address) {
+    answer(|| match driver_state().memory.find(address) {
         Some(_) if id == 6 && value != 0 => Ok(()),
         _ => Err(Fault::INVALID_VALUE),
     })

@@ -1,60 +1,57 @@
-//! Memory in the order of a stream, and the pools it comes from. It is there at once and goes in its turn.
+//! Memory in the order of a stream, and its pools. An allocation exists immediately; a free happens in the order of
+//! its stream.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::allocation::{self, Allocation, Kind};
-use crate::driver::context::{self, device};
-use crate::driver::destroy;
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::pool::Pool;
-use crate::driver::task::{self, Task};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::driver::device::device;
+use crate::driver::{allocation, context, destroy, submit};
+use crate::state::{Allocation, DriverState, Handle, Kind, Pool, Task, driver_state};
 
-/// A device's default pool: made when first asked for.
-fn default_pool(world: &mut DriverState, device: i32) -> Handle {
-    let found = world.pools.iter().find(|(_, p)| p.default && p.device == device).map(|(handle, _)| *handle);
+/// The default pool of a device. It is created at the first request.
+fn default_pool(state: &mut DriverState, device: i32) -> Handle {
+    let found = state.memory.pools.iter().find(|(_, p)| p.default && p.device == device).map(|(handle, _)| *handle);
     found.unwrap_or_else(|| {
-        let made = world.new_handle();
-        world.pools.insert(made, Pool::new(device, true));
+        let made = state.new_handle();
+        state.memory.pools.insert(made, Pool::new(device, true));
         made
     })
 }
 
-/// INVALID_VALUE for a pool that is not there.
-fn known_pool(world: &DriverState, pool: Handle) -> Answer<&Pool> {
-    world.pools.get(&pool).filter(|pool| !pool.destroyed).ok_or(Fault::INVALID_VALUE)
+/// INVALID_VALUE for an unknown pool.
+fn known_pool(state: &DriverState, pool: Handle) -> Answer<&Pool> {
+    state.memory.pools.get(&pool).filter(|pool| !pool.destroyed).ok_or(Fault::INVALID_VALUE)
 }
 
-/// A device's current pool: the default one unless the program set another.
-fn current_pool(world: &mut DriverState, device: i32) -> Handle {
-    match world.chosen_pools.get(&device) {
+/// The current pool of a device: the default pool, or the one that the program set.
+fn current_pool(state: &mut DriverState, device: i32) -> Handle {
+    match state.memory.chosen_pools.get(&device) {
         Some(pool) => *pool,
-        None => default_pool(world, device),
+        None => default_pool(state, device),
     }
 }
 
 fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, stream)?;
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, stream)?;
         if size == 0 {
             return found.put(0);
         }
-        let context = world.streams[&stream].context;
-        let device = world.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
-        let pool = pool.unwrap_or_else(|| current_pool(&mut world, device));
-        let device = known_pool(&world, pool)?.device;
-        if world.streams[&stream].capture.is_some() {
-            let task = destroy::for_graph(&mut world, device, context, size as u64)?;
+        let context = state.stream.streams[&stream].context;
+        let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
+        let pool = pool.unwrap_or_else(|| current_pool(&mut state, device));
+        let device = known_pool(&state, pool)?.device;
+        if state.stream.streams[&stream].capture.is_some() {
+            let task = destroy::for_graph(&mut state, device, context, size as u64)?;
             let Task::Allocate(address, _) = task else { return Err(Fault::INVALID_VALUE) };
-            task::put(world, stream, task, false)?;
+            submit::put(state, stream, task, false)?;
             return found.put(address);
         }
-        let (from, in_use) = world.pool(pool).ok_or(Fault::INVALID_VALUE)?;
+        let (from, in_use) = state.memory.pool(pool).ok_or(Fault::INVALID_VALUE)?;
         from.take(size as u64, in_use)?;
         let made = Allocation { size: size as u64, kind: Kind::Device, device, context, id: 0, pool };
-        let made = allocation::allocate_for(&mut world, made);
-        if let (Err(_), Some(pool)) = (&made, world.pools.get_mut(&pool)) {
+        let made = allocation::allocate_for(&mut state, made);
+        if let (Err(_), Some(pool)) = (&made, state.memory.pools.get_mut(&pool)) {
             pool.give(size as u64);
         }
         found.put(made?)
@@ -72,22 +69,22 @@ pub extern "C" fn cuMemAllocFromPoolAsync(found: Out<u64>, size: usize, pool: Ha
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
     answer(|| {
         let is_ours = |a: &Allocation| matches!(a.kind, Kind::Device | Kind::Graph);
-        let mut world = driver_state();
-        if address != 0 && !world.allocations.get(&address).is_some_and(is_ours) {
+        let mut state = driver_state();
+        if address != 0 && !state.memory.allocations.get(&address).is_some_and(is_ours) {
             return Err(Fault::INVALID_VALUE);
         }
-        let stream = context::stream(&mut world, stream)?;
+        let stream = context::stream(&mut state, stream)?;
         if address == 0 {
-            return task::put(world, stream, Task::Free(address), false);
+            return submit::put(state, stream, Task::Free(address), false);
         }
-        if let Some(place) = world.streams[&stream].capture.clone() {
-            if let Some(capture) = world.captures.get(&place.capture) {
-                destroy::may_free(&world, capture.graph, address)?;
+        if let Some(place) = state.stream.streams[&stream].capture.clone() {
+            if let Some(capture) = state.graph.captures.get(&place.capture) {
+                destroy::may_free(&state, capture.graph, address)?;
             }
-            return task::put(world, stream, Task::Free(address), false);
+            return submit::put(state, stream, Task::Free(address), false);
         }
-        destroy::begin(&mut world, address)?;
-        let done = task::put(world, stream, Task::Free(address), false);
+        destroy::begin(&mut state, address)?;
+        let done = submit::put(state, stream, Task::Free(address), false);
         if done.is_err() {
             destroy::cancel(&mut self::driver_state(), address);
         }
@@ -105,14 +102,14 @@ pub extern "C" fn cuDeviceGetMemPool(found: Out<Handle>, ordinal: i32) -> u32 {
 
 pub extern "C" fn cuDeviceSetMemPool(ordinal: i32, pool: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        known_pool(&world, pool)?;
-        world.chosen_pools.insert(device(ordinal)?, pool);
+        let mut state = driver_state();
+        known_pool(&state, pool)?;
+        state.memory.chosen_pools.insert(device(ordinal)?, pool);
         Ok(())
     })
 }
 
-/// The head of CUmemPoolProps: kind of allocation, kinds of handle, kind and number of the place.
+/// The start of CUmemPoolProps: kind of allocation, kinds of handle, kind and number of the location.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Properties {
@@ -130,39 +127,39 @@ pub extern "C" fn cuMemPoolCreate(found: Out<Handle>, properties: In<Properties>
             return Err(Fault::INVALID_VALUE);
         }
         let device = device(if properties.place == 1 { properties.id } else { 0 }).or(Err(Fault::INVALID_VALUE))?;
-        let mut world = driver_state();
-        let made = world.new_handle();
-        world.pools.insert(made, Pool::new(device, false));
+        let mut state = driver_state();
+        let made = state.new_handle();
+        state.memory.pools.insert(made, Pool::new(device, false));
         found.put(made)
     })
 }
 
 pub extern "C" fn cuMemPoolDestroy(pool: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        if known_pool(&world, pool)?.default {
+        let mut state = driver_state();
+        if known_pool(&state, pool)?.default {
             return Err(Fault::INVALID_VALUE);
         }
-        let (gone, in_use) = world.pool(pool).ok_or(Fault::INVALID_VALUE)?;
+        let (gone, in_use) = state.memory.pool(pool).ok_or(Fault::INVALID_VALUE)?;
         gone.destroy(in_use);
         if gone.held == 0 {
-            world.pools.remove(&pool);
+            state.memory.pools.remove(&pool);
         }
-        world.chosen_pools.retain(|_, p| *p != pool);
+        state.memory.chosen_pools.retain(|_, p| *p != pool);
         Ok(())
     })
 }
 
 pub extern "C" fn cuMemPoolTrimTo(pool: Handle, keep: usize) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let (pool, in_use) = world.pool(pool).ok_or(Fault::INVALID_VALUE)?;
+        let mut state = driver_state();
+        let (pool, in_use) = state.memory.pool(pool).ok_or(Fault::INVALID_VALUE)?;
         pool.trim(keep as u64, in_use);
         Ok(())
     })
 }
 
-/// 1 to 3: kinds of reuse (32 bits); 4: bytes to keep; 5 to 8: bytes held and used, now and at most.
+/// Attributes 1 to 3: kinds of reuse (32 bits). 4: bytes to keep. 5 to 8: bytes held and used, now and at most.
 fn get(pool: &Pool, id: u32, value: u64) -> Answer {
     let setting = |n: u32| pool.settings[n as usize - 1];
     match id {
@@ -186,12 +183,12 @@ pub extern "C" fn cuMemPoolGetAttribute(pool: Handle, id: u32, value: u64) -> u3
 
 pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let pool = world.pools.get_mut(&pool).ok_or(Fault::INVALID_VALUE)?;
+        let mut state = driver_state();
+        let pool = state.memory.pools.get_mut(&pool).ok_or(Fault::INVALID_VALUE)?;
         match id {
             1..=3 => pool.settings[id as usize - 1] = out::<u32>(value).get()?.into(),
             4 => pool.settings[3] = out::<u64>(value).get()?,
-            // the only value that a high mark can be set to
+            // A maximum can only be set to 0.
             6 if out::<u64>(value).get()? == 0 => pool.held_high = pool.held,
             8 if out::<u64>(value).get()? == 0 => pool.used_high = pool.used,
             _ => return Err(Fault::INVALID_VALUE),
@@ -200,11 +197,12 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u3
     })
 }
 
-/// CUmemAccessDesc: all devices reach all memory, so there is nothing to keep; a pool's own device cannot be left out.
+/// Checks CUmemAccessDesc. All devices reach all memory, so nothing is stored. The device of the pool cannot lose
+/// access.
 pub extern "C" fn cuMemPoolSetAccess(pool: Handle, list: In<[u32; 3]>, count: usize) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let own = known_pool(&world, pool)?.device;
+        let state = driver_state();
+        let own = known_pool(&state, pool)?.device;
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
@@ -224,7 +222,7 @@ pub extern "C" fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, _location: u
     answer(|| flags.check().and(known_pool(&driver_state(), pool).map(drop)).and_then(|()| flags.put(3)))
 }
 
-/// No pool here can be handed to another process.
+/// This driver shares no pool with another process.
 pub extern "C" fn cuMemPoolExportToShareableHandle(_found: u64, pool: Handle, _kind: u32, _flags: u64) -> u32 {
     answer(|| known_pool(&driver_state(), pool).and(Err(Fault::INVALID_VALUE)))
 }
@@ -233,7 +231,7 @@ pub extern "C" fn cuMemPoolImportFromShareableHandle(_found: u64, _file: u64, _k
     answer(|| Err(Fault::INVALID_VALUE))
 }
 
-/// The device that a CUmemLocation names, for the kind of memory that pools hold.
+/// The device of a CUmemLocation.
 fn place(location: In<[u32; 2]>, kind: u32) -> Answer<i32> {
     match location.get()? {
         [1, id] if kind == 1 => device(id as i32),

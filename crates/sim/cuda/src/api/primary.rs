@@ -1,9 +1,9 @@
 //! The primary context of each device.
 
-use crate::driver::abi::{Out, answer};
-use crate::driver::context::{self, device};
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::Fault;
+use crate::abi::{Fault, Out, answer};
+use crate::driver::context;
+use crate::driver::device::device;
+use crate::state::{Handle, driver_state};
 
 pub extern "C" fn cuDevicePrimaryCtxRetain(found: Out<Handle>, ordinal: i32) -> u32 {
     answer(|| found.check()?.put(context::retain_primary(device(ordinal)?)))
@@ -30,22 +30,22 @@ pub extern "C" fn cuDevicePrimaryCtxSetFlags_v2(ordinal: i32, flags: u32) -> u32
         if flags & !0xff != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = driver_state();
+        let mut state = driver_state();
         let context = {
-            let primary = world.primary.entry(device(ordinal)?).or_default();
+            let primary = state.context.primary.entry(device(ordinal)?).or_default();
             primary.flags = flags;
             primary.active()
         };
-        if let Some(context) = context.and_then(|handle| world.contexts.get_mut(&handle)) {
+        if let Some(context) = context.and_then(|handle| state.context.contexts.get_mut(&handle)) {
             context.flags = flags;
         }
         Ok(())
     })
 }
 
-/// Before 11.0: not while the context is there.
+/// The form before CUDA 11.0 fails while the context exists.
 pub extern "C" fn cuDevicePrimaryCtxSetFlags(ordinal: i32, flags: u32) -> u32 {
-    answer(|| match driver_state().primary.get(&device(ordinal)?) {
+    answer(|| match driver_state().context.primary.get(&device(ordinal)?) {
         Some(primary) if primary.active().is_some() => Err(Fault::PRIMARY_CONTEXT_ACTIVE),
         _ => match cuDevicePrimaryCtxSetFlags_v2(ordinal, flags) {
             0 => Ok(()),
@@ -56,8 +56,8 @@ pub extern "C" fn cuDevicePrimaryCtxSetFlags(ordinal: i32, flags: u32) -> u32 {
 
 pub extern "C" fn cuDevicePrimaryCtxGetState(ordinal: i32, flags: Out<u32>, active: Out<i32>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let primary = world.primary.entry(device(ordinal)?).or_default();
+        let mut state = driver_state();
+        let primary = state.context.primary.entry(device(ordinal)?).or_default();
         flags.check()?;
         active.put(primary.active().is_some().into())?;
         flags.put(primary.flags)

@@ -1,16 +1,15 @@
-//! cuGetProcAddress and cuGetExportTable. Asked for (name, version, flags), the answers and codes are those of
-//! the real drivers 535 to 555: the first form says NOT_FOUND and leaves the output alone, the second form says
-//! success with NULL and the reason in the status, which may be left out.
+//! cuGetProcAddress and cuGetExportTable. The answers and codes for a name, a version and flags are those of the real
+//! drivers 535 to 555. For an unknown name the first form returns NOT_FOUND and does not write the output. The second
+//! form returns success with NULL, and the reason in the optional status.
 
-use crate::driver::abi::{In, Out, Text, answer_always};
-use crate::driver::config::config;
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, In, Out, Text, answer_always};
+use crate::export::{Function, address};
 use crate::generated::PROCS;
-use crate::stub::{Function, address};
 use crate::tables;
+use cutap_machine::config;
 use std::ffi::c_void;
 
-/// The flag that asks for the per-thread forms.
+/// Requests the per-thread forms.
 const THREAD: u64 = 2;
 const FOUND: u32 = 0;
 const NO_SUCH_NAME: u32 = 1;

@@ -1,16 +1,16 @@
-//! Virtual memory management: memory, addresses, and the one mapped to the other.
+//! Virtual memory management: pieces of memory, reserved addresses, and mappings between them.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::address_space::{self, GRANULE, Properties};
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::driver::address_space::{self, GRANULE};
+use crate::driver::device::device;
+use crate::state::{Handle, Properties, driver_state};
 
 pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, what: In<Properties>, option: u32) -> u32 {
     answer(|| {
         bytes.check()?;
         let what = what.get()?;
         if what.kind != 0 || what.place != 0 {
-            what.check()?; // all zero is answered too
+            address_space::check(&what)?; // all zero is answered too
         }
         if option > 1 { Err(Fault::INVALID_VALUE) } else { bytes.put(GRANULE as usize) }
     })
@@ -58,7 +58,7 @@ pub extern "C" fn cuMemUnmap(address: u64, size: usize) -> u32 {
     answer(|| address_space::unmap(&mut driver_state(), address, size as u64))
 }
 
-/// CUmemAccessDesc: kind and number of a place, and what it may do.
+/// CUmemAccessDesc: kind and number of a location, and its access.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Access {
@@ -67,10 +67,10 @@ pub struct Access {
     flags: u32,
 }
 
-/// The number of a place: a device's, or -1 for the host.
+/// The number of a location: the device, or -1 for the host.
 fn place(kind: u32, id: i32) -> Answer<i32> {
     match kind {
-        1 => crate::driver::context::device(id),
+        1 => device(id),
         2..=4 => Ok(-1),
         _ => Err(Fault::INVALID_VALUE),
     }
@@ -107,7 +107,7 @@ pub extern "C" fn cuMemRetainAllocationHandle(found: Out<Handle>, address: u64) 
     answer(|| found.check()?.put(address_space::retain(&mut driver_state(), address)?))
 }
 
-/// Only files are handed out.
+/// Only file descriptors can be exported.
 pub extern "C" fn cuMemExportToShareableHandle(found: Out<i32>, memory: Handle, kind: u32, flags: u64) -> u32 {
     answer(|| {
         found.check()?;
@@ -118,7 +118,7 @@ pub extern "C" fn cuMemExportToShareableHandle(found: Out<i32>, memory: Handle, 
     })
 }
 
-/// The file's number comes in the place of a pointer.
+/// The pointer argument holds the file descriptor.
 pub extern "C" fn cuMemImportFromShareableHandle(found: Out<Handle>, file: u64, kind: u32) -> u32 {
     answer(|| {
         found.check()?;

@@ -1,19 +1,17 @@
-//! Sets: elements of 1, 2 or 4 bytes, in a line or in rows.
+//! Sets of memory: elements of 1, 2 or 4 bytes, in a line or in rows.
 
-use crate::driver::abi::answer;
-use crate::driver::context;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::shape::Set;
-use crate::driver::task::{self, Task};
+use crate::abi::answer;
+use crate::driver::{context, submit};
+use crate::state::{Handle, Set, Task, driver_state};
 
-/// What is set: (address, pitch), value, bytes of an element, elements in a row, rows.
+/// Arguments: address and pitch, value, bytes of an element, elements in a row, rows.
 fn set(to: (u64, usize), value: u32, bytes: u32, size: (usize, usize), stream: Option<Handle>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
+        let mut state = driver_state();
+        let order = context::stream(&mut state, stream.unwrap_or(Handle::NULL))?;
         let (width, height) = (size.0 as u64, size.1 as u64);
         let what = Set { to: to.0, pitch: to.1 as u64, value, element: bytes, width, height };
-        task::put(world, order, Task::Set(what), stream.is_none())
+        submit::put(state, order, Task::Set(what), stream.is_none())
     })
 }
 

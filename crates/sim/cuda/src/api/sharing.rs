@@ -1,10 +1,8 @@
-//! Memory between processes: handles can be made and are recognised, but no other process's memory can be opened.
-//! A handle is 64 bytes and comes by value, in eight words on the stack.
+//! Memory of other processes. Handles can be created and are recognised, but memory of another process cannot be
+//! opened. A handle has 64 bytes and is passed by value, in eight words on the stack.
 
-use crate::driver::abi::{Out, answer};
-use crate::driver::allocation::{self, Kind};
-use crate::driver::driver_state::{Handle, driver_state, known};
-use crate::driver::fault::Fault;
+use crate::abi::{Fault, Out, answer};
+use crate::state::{Handle, Kind, driver_state, known};
 
 const MARK: u64 = u64::from_le_bytes(*b"cutapsim");
 
@@ -20,7 +18,7 @@ fn make(what: u64, id: u64) -> Shared {
     [MARK, process, what, id, !what, !process, 0, MARK]
 }
 
-/// What the handle is for, if it is whole and of this process.
+/// The object of a handle. It must be valid and of this process.
 fn open(ByValue(handle): ByValue) -> Result<u64, Fault> {
     let [mark, process, what, _, not_what, not_process, zero, end] = handle;
     let whole = mark == MARK && end == MARK && not_what == !what && not_process == !process && zero == 0;
@@ -33,15 +31,15 @@ fn open(ByValue(handle): ByValue) -> Result<u64, Fault> {
 
 pub extern "C" fn cuIpcGetMemHandle(handle: Out<Shared>, address: u64) -> u32 {
     answer(|| {
-        let world = driver_state();
-        match allocation::find(&world, address) {
+        let state = driver_state();
+        match state.memory.find(address) {
             Some((start, a)) if a.kind == Kind::Device && a.pool == Handle::NULL => handle.put(make(start, a.id)),
             _ => Err(Fault::INVALID_VALUE),
         }
     })
 }
 
-/// The process that made a handle cannot open it: INVALID_CONTEXT, and INVALID_VALUE for what is no handle.
+/// INVALID_CONTEXT, because the process that made a handle cannot open it. INVALID_VALUE for an invalid handle.
 pub extern "C" fn cuIpcOpenMemHandle_v2(found: Out<u64>, handle: ByValue, flags: u32) -> u32 {
     answer(|| {
         found.check()?;
@@ -63,7 +61,7 @@ pub extern "C" fn cuIpcCloseMemHandle(_address: u64) -> u32 {
 pub extern "C" fn cuIpcGetEventHandle(handle: Out<Shared>, event: Handle) -> u32 {
     const INTERPROCESS: u32 = 4;
     answer(|| {
-        let flags = known(&driver_state().events, event)?.flags;
+        let flags = known(&driver_state().stream.events, event)?.flags;
         if flags & INTERPROCESS == 0 { Err(Fault::INVALID_HANDLE) } else { handle.put(make(event.0, 0)) }
     })
 }

@@ -1,43 +1,41 @@
-//! Values that a stream writes to memory or waits for; and what can be set for a stream.
+//! Values that a stream writes to memory or waits for, and attributes of streams.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::context;
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::task::{self, Task};
-use crate::driver::value::{Operation, Word};
+use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::driver::{context, submit, words};
+use crate::host::word::WordOperation;
+use crate::state::{DriverState, Handle, Task, driver_state};
 
-fn put(stream: Handle, operations: impl FnOnce(&DriverState) -> Answer<Vec<Operation>>) -> u32 {
+fn put(stream: Handle, operations: impl FnOnce(&DriverState) -> Answer<Vec<WordOperation>>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, stream)?;
-        let operations = operations(&world)?;
-        task::put(world, stream, Task::Values(operations), false)
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, stream)?;
+        let operations = operations(&state)?;
+        submit::put(state, stream, Task::Values(operations), false)
     })
 }
 
-/// The one flag of a write: without a barrier in front.
+/// The flag of a write: no memory barrier before it.
 fn barrier(flags: u32) -> Answer {
     if flags <= 1 { Ok(()) } else { Err(Fault::INVALID_VALUE) }
 }
 
 pub extern "C" fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: u32, flags: u32) -> u32 {
-    put(stream, |w| Ok(vec![Operation::Write(Word::half(w, address)?, barrier(flags).map(|()| value.into())?)]))
+    put(stream, |w| Ok(vec![WordOperation::Write(words::half(w, address)?, barrier(flags).map(|()| value.into())?)]))
 }
 
 pub extern "C" fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, flags: u32) -> u32 {
-    put(stream, |w| Ok(vec![Operation::Write(Word::whole(w, address)?, barrier(flags).map(|()| value)?)]))
+    put(stream, |w| Ok(vec![WordOperation::Write(words::whole(w, address)?, barrier(flags).map(|()| value)?)]))
 }
 
 pub extern "C" fn cuStreamWaitValue32_v2(stream: Handle, address: u64, value: u32, flags: u32) -> u32 {
-    put(stream, |w| Ok(vec![Operation::Wait(Word::half(w, address)?, value.into(), flags & 3)]))
+    put(stream, |w| Ok(vec![WordOperation::Wait(words::half(w, address)?, value.into(), flags & 3)]))
 }
 
 pub extern "C" fn cuStreamWaitValue64_v2(stream: Handle, address: u64, value: u64, flags: u32) -> u32 {
-    put(stream, |w| Ok(vec![Operation::Wait(Word::whole(w, address)?, value, flags & 3)]))
+    put(stream, |w| Ok(vec![WordOperation::Wait(words::whole(w, address)?, value, flags & 3)]))
 }
 
-/// CUstreamBatchMemOpParams, as far as all kinds are alike: kind, address, value, flags.
+/// CUstreamBatchMemOpParams. All kinds have these fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Batched {
@@ -49,17 +47,17 @@ pub struct Batched {
     reserved: u64,
 }
 
-/// Kinds: 1 and 4 wait, 2 and 5 write (32 and 64 bits); 3 and 6 are barriers, which order gives anyhow.
-pub fn batch(world: &DriverState, count: u32, list: In<Batched>) -> Answer<Vec<Operation>> {
+/// Kinds 1 and 4 wait, 2 and 5 write (32 and 64 bits). 3 and 6 are barriers, which the order of the stream implies.
+pub fn batch(state: &DriverState, count: u32, list: In<Batched>) -> Answer<Vec<WordOperation>> {
     list.check_count(count as usize)?;
     let mut operations = Vec::new();
     for n in 0..count as usize {
         let Batched { kind, address, value, flags, .. } = list.get_at(n)?;
         operations.push(match kind {
-            1 => Operation::Wait(Word::half(world, address)?, value & 0xffff_ffff, flags & 3),
-            2 => Operation::Write(Word::half(world, address)?, value),
-            4 => Operation::Wait(Word::whole(world, address)?, value, flags & 3),
-            5 => Operation::Write(Word::whole(world, address)?, value),
+            1 => WordOperation::Wait(words::half(state, address)?, value & 0xffff_ffff, flags & 3),
+            2 => WordOperation::Write(words::half(state, address)?, value),
+            4 => WordOperation::Wait(words::whole(state, address)?, value, flags & 3),
+            5 => WordOperation::Write(words::whole(state, address)?, value),
             3 | 6 => continue,
             _ => return Err(Fault::INVALID_VALUE),
         });
@@ -71,7 +69,7 @@ pub extern "C" fn cuStreamBatchMemOp_v2(stream: Handle, count: u32, list: In<Bat
     put(stream, |w| if flags == 0 { batch(w, count, list) } else { Err(Fault::INVALID_VALUE) })
 }
 
-/// CUlaunchAttributeValue, of which a stream only keeps the bytes.
+/// CUlaunchAttributeValue, stored as bytes.
 pub type Value = [u64; 8];
 const PRIORITY: u32 = 8;
 
@@ -81,10 +79,10 @@ fn known_attribute(id: u32) -> Answer {
 
 pub extern "C" fn cuStreamGetAttribute(handle: Handle, id: u32, value: Out<Value>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
         known_attribute(id)?;
-        let stream = &world.streams[&stream];
+        let stream = &state.stream.streams[&stream];
         let mut found = stream.attributes.get(&id).copied().unwrap_or_default();
         if id == PRIORITY {
             found[0] = u64::from(stream.priority as u32);
@@ -96,20 +94,20 @@ pub extern "C" fn cuStreamGetAttribute(handle: Handle, id: u32, value: Out<Value
 pub extern "C" fn cuStreamSetAttribute(handle: Handle, id: u32, value: In<Value>) -> u32 {
     answer(|| {
         let value = value.get()?;
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
         known_attribute(id)?;
-        world.streams.get_mut(&stream).ok_or(Fault::INVALID_HANDLE)?.attributes.insert(id, value);
+        state.stream.streams.get_mut(&stream).ok_or(Fault::INVALID_HANDLE)?.attributes.insert(id, value);
         Ok(())
     })
 }
 
 pub extern "C" fn cuStreamCopyAttributes(to: Handle, from: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let (to, from) = (context::stream(&mut world, to)?, context::stream(&mut world, from)?);
-        let all = world.streams[&from].attributes.clone();
-        world.streams.get_mut(&to).ok_or(Fault::INVALID_HANDLE)?.attributes = all;
+        let mut state = driver_state();
+        let (to, from) = (context::stream(&mut state, to)?, context::stream(&mut state, from)?);
+        let all = state.stream.streams[&from].attributes.clone();
+        state.stream.streams.get_mut(&to).ok_or(Fault::INVALID_HANDLE)?.attributes = all;
         Ok(())
     })
 }

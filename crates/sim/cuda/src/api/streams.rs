@@ -1,14 +1,11 @@
-//! Streams: made, asked, waited for; and the program's functions that run in their order.
+//! Streams: creation, queries, waits, and functions of the program that run in their order.
 
-use crate::driver::abi::{Out, answer};
+use crate::abi::{Fault, Out, answer};
 use crate::driver::context::{self, named};
-use crate::driver::driver_state::{Handle, driver_state, known};
-use crate::driver::fault::Fault;
-use crate::driver::stream::{Data, HostFunction, Stream, StreamCallback, Work};
-use crate::driver::task::{self, Task};
-use crate::driver::{capture, current, engine};
+use crate::driver::{capture, capture_status, current, order, submit};
+use crate::state::{Data, Handle, HostFunction, Stream, StreamCallback, Task, Work, driver_state, known};
 
-/// As an H200 has it: 0 down to this.
+/// Priorities of an H200 are 0 down to this.
 pub const GREATEST_PRIORITY: i32 = -5;
 
 pub extern "C" fn cuStreamCreate(found: Out<Handle>, flags: u32) -> u32 {
@@ -21,26 +18,26 @@ pub extern "C" fn cuStreamCreateWithPriority(found: Out<Handle>, flags: u32, pri
         if flags & !Stream::NON_BLOCKING != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = driver_state();
-        let context = current::require(&world)?;
-        let (made, id) = (world.new_handle(), world.next_order());
-        world.streams.insert(made, Stream::new(context, flags, priority.clamp(GREATEST_PRIORITY, 0), id));
+        let mut state = driver_state();
+        let context = current::require(&state)?;
+        let (made, id) = (state.new_handle(), state.next_order());
+        state.stream.streams.insert(made, Stream::new(context, flags, priority.clamp(GREATEST_PRIORITY, 0), id));
         found.put(made)
     })
 }
 
-/// Its work still gets done; the handle is nobody's from here on.
+/// The work of the stream still runs. Its handle is invalid from here on.
 pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
     answer(|| {
         if handle.0 <= 2 {
             return Err(Fault::INVALID_HANDLE);
         }
-        let mut world = driver_state();
-        context::stream(&mut world, handle)?;
-        capture::leave(&mut world, handle);
-        if engine::is_idle(&world, handle) {
-            world.streams.remove(&handle);
-        } else if let Some(stream) = world.streams.get_mut(&handle) {
+        let mut state = driver_state();
+        context::stream(&mut state, handle)?;
+        capture::leave(&mut state, handle);
+        if order::is_idle(&state, handle) {
+            state.stream.streams.remove(&handle);
+        } else if let Some(stream) = state.stream.streams.get_mut(&handle) {
             stream.closed = true;
         }
         Ok(())
@@ -49,37 +46,37 @@ pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
 
 pub extern "C" fn cuStreamQuery(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        capture::forbid_stream(&mut world, stream)?;
-        if engine::is_idle(&world, stream) { Ok(()) } else { Err(Fault::NOT_READY) }
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        capture_status::forbid_stream(&mut state, stream)?;
+        if order::is_idle(&state, stream) { Ok(()) } else { Err(Fault::NOT_READY) }
     })
 }
 
 pub extern "C" fn cuStreamSynchronize(handle: Handle) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        capture::forbid_stream(&mut world, stream)?;
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        capture_status::forbid_stream(&mut state, stream)?;
         if handle.0 < 2 {
-            let context = world.streams[&stream].context;
-            return engine::wait_for_blocking(world, context).map(|mut world| world.settle_pools());
+            let context = state.stream.streams[&stream].context;
+            return order::wait_for_blocking(state, context).map(|mut state| state.memory.settle_pools());
         }
-        engine::wait_for_stream(world, stream).map(|mut world| world.settle_pools())
+        order::wait_for_stream(state, stream).map(|mut state| state.memory.settle_pools())
     })
 }
 
-/// CU_EVENT_WAIT_EXTERNAL: no edge of a capture, but a node of its graph.
+/// CU_EVENT_WAIT_EXTERNAL: the wait becomes a node of the graph that is captured.
 const EXTERNAL: u32 = 1;
 
 pub extern "C" fn cuStreamWaitEvent(handle: Handle, event: Handle, flags: u32) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        known(&world.events, event)?;
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        known(&state.stream.events, event)?;
         match flags {
-            0 => task::put(world, stream, Task::Wait(event), false),
-            EXTERNAL => capture::keep_external(&mut world, stream, &Task::Wait(event)),
+            0 => submit::put(state, stream, Task::Wait(event), false),
+            EXTERNAL => capture::keep_external(&mut state, stream, &Task::Wait(event)),
             _ => Err(Fault::INVALID_VALUE),
         }
     })
@@ -93,19 +90,19 @@ pub extern "C" fn cuStreamAddCallback(
 ) -> u32 {
     answer(|| {
         let function = function.filter(|_| flags == 0).ok_or(Fault::INVALID_VALUE)?;
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        capture::forbid_stream(&mut world, stream)?;
-        engine::submit(world, stream, Work::Callback(function, handle, Data(data)))
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        capture_status::forbid_stream(&mut state, stream)?;
+        order::submit(state, stream, Work::Callback(function, handle, Data(data)))
     })
 }
 
 pub extern "C" fn cuLaunchHostFunc(handle: Handle, function: Option<HostFunction>, data: *mut std::ffi::c_void) -> u32 {
     answer(|| {
         let function = function.ok_or(Fault::INVALID_VALUE)?;
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        task::put(world, stream, Task::Host(function, Data(data)), false)
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        submit::put(state, stream, Task::Host(function, Data(data)), false)
     })
 }
 
@@ -118,13 +115,12 @@ pub extern "C" fn cuLaunchHostFunc_v2(
     cuLaunchHostFunc(handle, function, data)
 }
 
-/// Reads something of a stream.
 fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Stream) -> T) -> u32 {
     answer(|| {
         out.check()?;
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        out.put(what(&world.streams[&stream]))
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        out.put(what(&state.stream.streams[&stream]))
     })
 }
 
@@ -144,7 +140,7 @@ pub extern "C" fn cuStreamGetCtx(handle: Handle, found: Out<Handle>) -> u32 {
     read(handle, found, |s| s.context)
 }
 
-/// The same, and the green context that the stream belongs to: none.
+/// Also returns the green context of the stream, which is always NULL.
 pub extern "C" fn cuStreamGetCtx_v2(handle: Handle, found: Out<Handle>, green: Out<Handle>) -> u32 {
     green.put_if_wanted(Handle::NULL);
     cuStreamGetCtx(handle, found)
@@ -156,8 +152,8 @@ pub extern "C" fn cuStreamGetGreenCtx(handle: Handle, green: Out<Handle>) -> u32
 
 pub extern "C" fn cuStreamGetDevice(handle: Handle, device: Out<i32>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, handle)?;
-        device.put(world.contexts[&named(&world, world.streams[&stream].context)?].device)
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, handle)?;
+        device.put(state.context.contexts[&named(&state, state.stream.streams[&stream].context)?].device)
     })
 }

@@ -1,14 +1,13 @@
-//! Tensor maps: checked as the driver checks them. What is filled in says the same, but not in the form that a GPU
-//! reads, since none will.
+//! Tensor maps. Arguments are checked as the driver checks them. The result contains them, but not in the format of a
+//! GPU, because no GPU reads it.
 
-use crate::driver::abi::{In, Out, answer};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, In, Out, answer};
 
 /// CUtensorMap
 type Map = [u64; 16];
 const MARK: u64 = u64::from_le_bytes(*b"cutaptma");
 
-/// What all forms have in common.
+/// The arguments that all forms have.
 struct Tensor {
     kind: u32,
     rank: u32,

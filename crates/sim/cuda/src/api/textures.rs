@@ -1,35 +1,29 @@
-//! Textures and surfaces: handles, and the settings that can be asked for again; kernels, which would read through
-//! them, do not run.
+//! Textures and surfaces: handles, and settings that can be queried. No kernel reads through them.
 
-use crate::driver::abi::{In, Out, answer};
+use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::current;
-use crate::driver::driver_state::{Handle, Reference, driver_state, known, known_mut};
-use crate::driver::fault::{Answer, Fault};
+use crate::state::{Handle, TextureObject, TextureReference, driver_state, known, known_mut};
 
-/// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUDA_RESOURCE_VIEW_DESC, as bytes.
+/// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC and CUDA_RESOURCE_VIEW_DESC, as bytes.
 type Resource = [u64; 18];
 type Sampling = [u64; 13];
 type View = [u64; 14];
 
-/// What a texture or surface was made of.
-pub struct Object {
-    resource: Resource,
-    sampling: Option<Sampling>,
-    view: Option<View>,
-}
-
 fn create(found: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, view: In<View>) -> u32 {
     answer(|| {
         let resource = resource.get()?;
-        // the kind (array, mipmapped array, line, plane), and the handle or address of it
+        // Kind (array, mipmapped array, line, plane), and its handle or address.
         if resource[0] as u32 > 3 || resource[1] == 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut world = driver_state();
-        current::require(&world)?;
+        let mut state = driver_state();
+        current::require(&state)?;
         found.check()?;
-        let made = world.new_handle();
-        world.textures.insert(made, Object { resource, sampling: sampling.get().ok(), view: view.get().ok() });
+        let made = state.new_handle();
+        state
+            .array
+            .textures
+            .insert(made, TextureObject { resource, sampling: sampling.get().ok(), view: view.get().ok() });
         found.put(made)
     })
 }
@@ -45,17 +39,16 @@ pub extern "C" fn cuTexObjectCreate(
 
 pub extern "C" fn cuTexObjectDestroy(object: Handle) -> u32 {
     answer(|| {
-        driver_state().textures.remove(&object);
+        driver_state().array.textures.remove(&object);
         Ok(())
     })
 }
 
-/// Reads something that an object was made of.
-fn told<T>(out: Out<T>, object: Handle, what: impl FnOnce(&Object) -> Option<T>) -> u32 {
+fn told<T>(out: Out<T>, object: Handle, what: impl FnOnce(&TextureObject) -> Option<T>) -> u32 {
     answer(|| {
         out.check()?;
-        let world = driver_state();
-        out.put(world.textures.get(&object).and_then(what).ok_or(Fault::INVALID_VALUE)?)
+        let state = driver_state();
+        out.put(state.array.textures.get(&object).and_then(what).ok_or(Fault::INVALID_VALUE)?)
     })
 }
 
@@ -86,23 +79,23 @@ pub extern "C" fn cuSurfObjectGetResourceDesc(out: Out<Resource>, object: Handle
 pub extern "C" fn cuTexRefCreate(found: Out<Handle>) -> u32 {
     answer(|| {
         found.check()?;
-        let mut world = driver_state();
-        let made = world.new_handle();
-        world.references.insert(made, Reference::default());
+        let mut state = driver_state();
+        let made = state.new_handle();
+        state.array.references.insert(made, TextureReference::default());
         found.put(made)
     })
 }
 
 pub extern "C" fn cuTexRefDestroy(reference: Handle) -> u32 {
-    answer(|| driver_state().references.remove(&reference).map(drop).ok_or(Fault::INVALID_HANDLE))
+    answer(|| driver_state().array.references.remove(&reference).map(drop).ok_or(Fault::INVALID_HANDLE))
 }
 
-fn read(reference: Handle, what: impl FnOnce(&Reference) -> Answer) -> u32 {
-    answer(|| what(known(&driver_state().references, reference)?))
+fn read(reference: Handle, what: impl FnOnce(&TextureReference) -> Answer) -> u32 {
+    answer(|| what(known(&driver_state().array.references, reference)?))
 }
 
-fn change(reference: Handle, what: impl FnOnce(&mut Reference)) -> u32 {
-    answer(|| known_mut(&mut driver_state().references, reference).map(what))
+fn change(reference: Handle, what: impl FnOnce(&mut TextureReference)) -> u32 {
+    answer(|| known_mut(&mut driver_state().array.references, reference).map(what))
 }
 
 pub extern "C" fn cuTexRefSetMipmapLevelBias(reference: Handle, bias: f32) -> u32 {

@@ -1,14 +1,11 @@
 //! User objects: data of the program that graphs keep alive.
 
-use crate::driver::abi::{Out, answer};
-use crate::driver::driver_state::{DriverState, Handle, driver_state};
-use crate::driver::fault::{Answer, Fault};
-use crate::driver::graph::known_graph;
-use crate::driver::object::{self, Object};
-use crate::driver::stream::{Data, HostFunction};
+use crate::abi::{Answer, Fault, Out, answer};
+use crate::driver::user_object;
+use crate::state::{Data, DriverState, Handle, HostFunction, UserObject, driver_state};
 use std::ffi::c_void;
 
-/// The one flag, which has to be given: the end is not synchronised with anything.
+/// The only flag, which is required: the destructor is not synchronised with anything.
 const NO_DESTRUCTOR_SYNC: u32 = 1;
 
 pub extern "C" fn cuUserObjectCreate(
@@ -20,10 +17,10 @@ pub extern "C" fn cuUserObjectCreate(
 ) -> u32 {
     answer(|| {
         found.check()?;
-        let end = end.filter(|_| good(count) && flags == NO_DESTRUCTOR_SYNC).ok_or(Fault::INVALID_VALUE)?;
-        let mut world = driver_state();
-        let made = world.new_handle();
-        world.objects.insert(made, Object { data: Data(data), end, references: count });
+        let destructor = end.filter(|_| good(count) && flags == NO_DESTRUCTOR_SYNC).ok_or(Fault::INVALID_VALUE)?;
+        let mut state = driver_state();
+        let made = state.new_handle();
+        state.graph.user_objects.insert(made, UserObject { data: Data(data), destructor, references: count });
         found.put(made)
     })
 }
@@ -34,56 +31,56 @@ fn good(count: u32) -> bool {
 
 fn change(handle: Handle, count: u32, what: impl FnOnce(&mut DriverState) -> Answer) -> u32 {
     let result = answer(|| {
-        let mut world = driver_state();
-        if !good(count) || !world.objects.contains_key(&handle) {
+        let mut state = driver_state();
+        if !good(count) || !state.graph.user_objects.contains_key(&handle) {
             return Err(Fault::INVALID_VALUE);
         }
-        what(&mut world)
+        what(&mut state)
     });
-    object::end_all(result)
+    user_object::call_destructors(result)
 }
 
-fn more(world: &mut DriverState, handle: Handle, count: u32) {
-    if let Some(found) = world.objects.get_mut(&handle) {
+fn more(state: &mut DriverState, handle: Handle, count: u32) {
+    if let Some(found) = state.graph.user_objects.get_mut(&handle) {
         found.references = found.references.saturating_add(count);
     }
 }
 
 pub extern "C" fn cuUserObjectRetain(handle: Handle, count: u32) -> u32 {
-    change(handle, count, |world| {
-        more(world, handle, count);
+    change(handle, count, |state| {
+        more(state, handle, count);
         Ok(())
     })
 }
 
 pub extern "C" fn cuUserObjectRelease(handle: Handle, count: u32) -> u32 {
-    change(handle, count, |world| {
-        object::release(world, handle, count);
+    change(handle, count, |state| {
+        user_object::release(state, handle, count);
         Ok(())
     })
 }
 
-/// Flags: 1 hands the caller's references over to the graph.
+/// Flag 1 moves references of the caller to the graph.
 pub extern "C" fn cuGraphRetainUserObject(graph: Handle, handle: Handle, count: u32, flags: u32) -> u32 {
-    change(handle, count, |world| {
-        known_graph(world, graph)?;
+    change(handle, count, |state| {
+        state.graph.known_graph(graph)?;
         match flags {
-            0 => more(world, handle, count),
-            1 => object::require(world, handle, count)?,
+            0 => more(state, handle, count),
+            1 => user_object::require(state, handle, count)?,
             _ => return Err(Fault::INVALID_VALUE),
         }
-        let graph = world.graphs.get_mut(&graph).ok_or(Fault::INVALID_VALUE)?;
+        let graph = state.graph.graphs.get_mut(&graph).ok_or(Fault::INVALID_VALUE)?;
         *graph.objects.entry(handle).or_default() += count;
         Ok(())
     })
 }
 
 pub extern "C" fn cuGraphReleaseUserObject(graph: Handle, handle: Handle, count: u32) -> u32 {
-    change(handle, count, |world| {
-        let held = world.graphs.get_mut(&graph).and_then(|g| g.objects.get_mut(&handle));
+    change(handle, count, |state| {
+        let held = state.graph.graphs.get_mut(&graph).and_then(|g| g.objects.get_mut(&handle));
         let held = held.filter(|held| **held >= count).ok_or(Fault::INVALID_VALUE)?;
         *held -= count;
-        object::release(world, handle, count);
+        user_object::release(state, handle, count);
         Ok(())
     })
 }

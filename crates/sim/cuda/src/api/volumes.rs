@@ -1,16 +1,13 @@
 //! Copies of planes and volumes, between memory and arrays.
 
-use crate::driver::abi::{In, answer};
-use crate::driver::context;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::Answer;
-use crate::driver::shape::{Copy2D, Copy3D};
-use crate::driver::task::{self, Task};
+use crate::abi::{Answer, In, answer};
+use crate::driver::{context, submit};
+use crate::state::{Copy2D, Copy3D, Handle, Task, driver_state};
 
 fn copy(what: Copy3D, stream: Option<Handle>) -> Answer {
-    let mut world = driver_state();
-    let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
-    task::put(world, order, Task::Copy(Box::new(what)), stream.is_none())
+    let mut state = driver_state();
+    let order = context::stream(&mut state, stream.unwrap_or(Handle::NULL))?;
+    submit::put(state, order, Task::Copy(Box::new(what)), stream.is_none())
 }
 
 fn copy_2d(what: In<Copy2D>, stream: Option<Handle>) -> u32 {

@@ -1,68 +1,15 @@
-//! Modules, libraries and their kernels and variables. A library is code without a context; it has a module in each
-//! context that asked for something of it. Functions and kernels share one table, because a launch takes either.
+//! Rules of modules and libraries: loading, unloading, and look-ups of kernels and variables. It must not read images:
+//! that is `image/`.
 
-use super::allocation::{self, Allocation, Kind};
-use super::driver_state::{DriverState, Handle, known, known_mut};
-use super::fault::{Answer, Fault};
-use super::{current, engine};
-use crate::image::{self, Image, Kernel};
+use super::{allocation, current, order};
+use crate::abi::{Answer, Fault};
+use crate::host::rows;
+use crate::image::{self, Image};
+use crate::state::{
+    Allocation, DriverState, Function, Guard, Handle, Kind, Library, Module, driver_state, known, known_mut,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-pub struct Module {
-    pub context: Handle,
-    pub image: Arc<Image>,
-    /// Handles that were given out, by the kernel's place in the image.
-    functions: BTreeMap<usize, Handle>,
-    /// Addresses of variables that were asked for, by their place in the image.
-    variables: BTreeMap<usize, u64>,
-}
-
-pub struct Library {
-    pub image: Arc<Image>,
-    kernels: BTreeMap<usize, Handle>,
-    /// By context.
-    modules: BTreeMap<Handle, Handle>,
-}
-
-impl Library {
-    /// A context ended.
-    pub fn forget(&mut self, context: Handle) {
-        self.modules.remove(&context);
-    }
-}
-
-/// A function of a module (then it has a context) or a kernel of a library.
-pub struct Function {
-    pub context: Handle,
-    /// The module or the library.
-    pub home: Handle,
-    pub index: usize,
-    pub image: Arc<Image>,
-    pub attributes: BTreeMap<u32, i32>,
-    /// What the launches of before 4.0 set first: block, shared bytes.
-    pub block: [u32; 3],
-    pub shared: u32,
-}
-
-impl Function {
-    fn new(context: Handle, home: Handle, index: usize, image: Arc<Image>) -> Self {
-        Function { context, home, index, image, attributes: BTreeMap::new(), block: [1; 3], shared: 0 }
-    }
-
-    pub fn kernel(&self) -> &Kernel {
-        &self.image.kernels[self.index]
-    }
-
-    /// Of a library, so that no context has a part in it.
-    pub fn is_kernel(&self) -> bool {
-        self.context == Handle::NULL
-    }
-
-    pub fn max_threads(&self) -> i32 {
-        self.kernel().max_threads.unwrap_or(1024).min(1024)
-    }
-}
 
 /// The image at an address of the program.
 pub fn image_at(address: u64) -> Answer<Arc<Image>> {
@@ -80,43 +27,43 @@ pub fn image_in(path: &std::ffi::CStr) -> Answer<Arc<Image>> {
     image::read_bytes(&bytes).map(Arc::new)
 }
 
-/// A module in the current context.
-pub fn load(world: &mut DriverState, image: Arc<Image>) -> Answer<Handle> {
-    let context = current::require(world)?;
-    let made = world.new_handle();
+/// Creates a module in the current context.
+pub fn load(state: &mut DriverState, image: Arc<Image>) -> Answer<Handle> {
+    let context = current::require(state)?;
+    let made = state.new_handle();
     let module = Module { context, image, functions: BTreeMap::new(), variables: BTreeMap::new() };
-    world.modules.insert(made, module);
+    state.code.modules.insert(made, module);
     Ok(made)
 }
 
-pub fn load_library(world: &mut DriverState, image: Arc<Image>) -> Handle {
-    let made = world.new_handle();
-    world.libraries.insert(made, Library { image, kernels: BTreeMap::new(), modules: BTreeMap::new() });
+pub fn load_library(state: &mut DriverState, image: Arc<Image>) -> Handle {
+    let made = state.new_handle();
+    state.code.libraries.insert(made, Library { image, kernels: BTreeMap::new(), modules: BTreeMap::new() });
     made
 }
 
-/// Ends a module after the work of its context.
-pub fn unload(world: super::driver_state::Guard, handle: Handle) -> Answer {
-    let context = known(&world.modules, handle)?.context;
-    let mut world = engine::wait_for_context(world, context)?;
-    let module = world.modules.remove(&handle).ok_or(Fault::INVALID_HANDLE)?;
+/// Unloads a module after the work of its context has completed.
+pub fn unload(state: Guard, handle: Handle) -> Answer {
+    let context = known(&state.code.modules, handle)?.context;
+    let mut state = order::wait_for_context(state, context)?;
+    let module = state.code.modules.remove(&handle).ok_or(Fault::INVALID_HANDLE)?;
     for address in module.variables.values() {
-        allocation::release(&mut world, *address);
+        allocation::release(&mut state, *address);
     }
-    world.functions.retain(|_, f| f.home != handle);
-    world.libraries.values_mut().for_each(|l| l.modules.retain(|_, m| *m != handle));
+    state.code.functions.retain(|_, f| f.home != handle);
+    state.code.libraries.values_mut().for_each(|l| l.modules.retain(|_, m| *m != handle));
     Ok(())
 }
 
-pub fn unload_library(world: super::driver_state::Guard, handle: Handle) -> Answer {
-    let modules: Vec<Handle> = known(&world.libraries, handle)?.modules.values().copied().collect();
-    drop(world);
+pub fn unload_library(state: Guard, handle: Handle) -> Answer {
+    let modules: Vec<Handle> = known(&state.code.libraries, handle)?.modules.values().copied().collect();
+    drop(state);
     for module in modules {
-        unload(super::driver_state::driver_state(), module)?;
+        unload(driver_state(), module)?;
     }
-    let mut world = super::driver_state::driver_state();
-    world.libraries.remove(&handle);
-    world.functions.retain(|_, f| f.home != handle);
+    let mut state = driver_state();
+    state.code.libraries.remove(&handle);
+    state.code.functions.retain(|_, f| f.home != handle);
     Ok(())
 }
 
@@ -125,76 +72,77 @@ fn place<T>(all: &[T], is_it: impl Fn(&T) -> bool) -> Answer<usize> {
 }
 
 /// The function of a module that is a kernel of its image.
-pub fn function_at(world: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
-    let made = world.new_handle();
-    let module = known_mut(&mut world.modules, handle)?;
+pub fn function_at(state: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
+    let made = state.new_handle();
+    let module = known_mut(&mut state.code.modules, handle)?;
     if let Some(found) = module.functions.get(&index) {
         return Ok(*found);
     }
     module.functions.insert(index, made);
     let function = Function::new(module.context, handle, index, module.image.clone());
-    world.functions.insert(made, function);
+    state.code.functions.insert(made, function);
     Ok(made)
 }
 
-pub fn function(world: &mut DriverState, module: Handle, name: &str) -> Answer<Handle> {
-    let index = place(&known(&world.modules, module)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
-    function_at(world, module, index)
+pub fn function(state: &mut DriverState, module: Handle, name: &str) -> Answer<Handle> {
+    let index = place(&known(&state.code.modules, module)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
+    function_at(state, module, index)
 }
 
-/// The same for a library; no context has a part in it.
-pub fn kernel_at(world: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
-    let made = world.new_handle();
-    let library = known_mut(&mut world.libraries, handle)?;
+/// The kernel of a library, which has no context.
+pub fn kernel_at(state: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
+    let made = state.new_handle();
+    let library = known_mut(&mut state.code.libraries, handle)?;
     if let Some(found) = library.kernels.get(&index) {
         return Ok(*found);
     }
     library.kernels.insert(index, made);
     let function = Function::new(Handle::NULL, handle, index, library.image.clone());
-    world.functions.insert(made, function);
+    state.code.functions.insert(made, function);
     Ok(made)
 }
 
-pub fn kernel(world: &mut DriverState, library: Handle, name: &str) -> Answer<Handle> {
-    let index = place(&known(&world.libraries, library)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
-    kernel_at(world, library, index)
+pub fn kernel(state: &mut DriverState, library: Handle, name: &str) -> Answer<Handle> {
+    let index = place(&known(&state.code.libraries, library)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
+    kernel_at(state, library, index)
 }
 
 /// A library's module in the current context.
-pub fn module_of(world: &mut DriverState, handle: Handle) -> Answer<Handle> {
-    let context = current::require(world)?;
-    let library = known(&world.libraries, handle)?;
-    if let Some(found) = library.modules.get(&context).filter(|m| world.modules.contains_key(m)) {
+pub fn module_of(state: &mut DriverState, handle: Handle) -> Answer<Handle> {
+    let context = current::require(state)?;
+    let library = known(&state.code.libraries, handle)?;
+    if let Some(found) = library.modules.get(&context).filter(|m| state.code.modules.contains_key(m)) {
         return Ok(*found);
     }
     let image = library.image.clone();
-    let made = load(world, image)?;
-    known_mut(&mut world.libraries, handle)?.modules.insert(context, made);
+    let made = load(state, image)?;
+    known_mut(&mut state.code.libraries, handle)?.modules.insert(context, made);
     Ok(made)
 }
 
-/// The function that a library's kernel is in the current context.
-pub fn function_of(world: &mut DriverState, kernel: Handle) -> Answer<Handle> {
-    let found = known(&world.functions, kernel)?;
+/// The function of a library's kernel in the current context.
+pub fn function_of(state: &mut DriverState, kernel: Handle) -> Answer<Handle> {
+    let found = known(&state.code.functions, kernel)?;
     let (library, index) = (found.home, found.index);
-    let module = module_of(world, library)?;
-    function_at(world, module, index)
+    let module = module_of(state, library)?;
+    function_at(state, module, index)
 }
 
-/// A variable's address and size; it gets its memory when it is first asked for.
-pub fn variable(world: &mut DriverState, handle: Handle, name: &str) -> Answer<(u64, u64)> {
-    let module = known(&world.modules, handle)?;
+/// The address and size of a variable. Its memory is allocated at the first request.
+pub fn variable(state: &mut DriverState, handle: Handle, name: &str) -> Answer<(u64, u64)> {
+    let module = known(&state.code.modules, handle)?;
     let index = place(&module.image.variables, |v| v.name == name)?;
     let size = module.image.variables[index].size;
     if let Some(address) = module.variables.get(&index) {
         return Ok((*address, size));
     }
     let (context, image) = (module.context, module.image.clone());
-    let device = world.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
+    let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
     let kind = if image.variables[index].managed { Kind::Managed } else { Kind::Device };
     let made = Allocation { size, kind, device, context, id: 0, pool: Handle::NULL };
-    let address = allocation::allocate_for(world, made)?;
-    super::copy::fill(address, &image.variables[index].start, size);
-    known_mut(&mut world.modules, handle)?.variables.insert(index, address);
+    let address = allocation::allocate_for(state, made)?;
+    // SAFETY: the allocation was just made with this size.
+    unsafe { rows::fill(address, &image.variables[index].start, size) };
+    known_mut(&mut state.code.modules, handle)?.variables.insert(index, address);
     Ok((address, size))
 }

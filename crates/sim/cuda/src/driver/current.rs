@@ -1,8 +1,9 @@
-//! The calling thread's stack of contexts. Plain words without a destructor, so that a call from another
-//! library's thread-exit code still finds it, and so that a thread does not pin this library.
+//! The calling thread's stack of contexts. It consists of plain words without a destructor. So a call from the
+//! thread-exit code of another library still works, and a thread does not keep this library loaded.
 
-use super::driver_state::{DriverState, Handle, driver_state};
-use super::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault};
+use crate::host::thread::without_signals;
+use crate::state::{DriverState, Handle, driver_state};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,8 +15,8 @@ struct Stack {
     thread: Cell<u64>,
     capture_mode: Cell<u32>,
     is_driver: Cell<bool>,
-    /// A context that was asked for, how many had ended by then, and what it is.
-    asked: Cell<(u64, u64, Fixed)>,
+    /// The last context that was looked up, the number of contexts that had ended before, and the result.
+    looked_up: Cell<(u64, u64, Fixed)>,
 }
 
 thread_local! {
@@ -26,7 +27,7 @@ thread_local! {
             thread: Cell::new(0),
             capture_mode: Cell::new(0),
             is_driver: Cell::new(false),
-            asked: Cell::new((0, 0, Fixed { device: 0, id: 0 })),
+            looked_up: Cell::new((0, 0, Fixed { device: 0, id: 0 })),
         }
     };
 }
@@ -36,7 +37,7 @@ pub fn get() -> Handle {
     STACK.with(|s| s.depth.get().checked_sub(1).map_or(Handle::NULL, |top| Handle(s.contexts[top].get())))
 }
 
-/// Replaces the current context; NULL takes it away.
+/// Replaces the current context. NULL removes it.
 pub fn set(context: Handle) {
     if context == Handle::NULL {
         pop();
@@ -60,60 +61,52 @@ pub fn push(context: Handle) -> Answer {
     })
 }
 
-/// The context that was current, NULL if there was none.
+/// Removes and returns the current context; NULL if there was none.
 pub fn pop() -> Handle {
     let was = get();
     STACK.with(|s| s.depth.set(s.depth.get().saturating_sub(1)));
     was
 }
 
-/// The current context, which must be there and alive.
-pub fn require(world: &DriverState) -> Answer<Handle> {
+/// The current context, if it exists.
+pub fn require(state: &DriverState) -> Answer<Handle> {
     match get() {
         Handle::NULL => Err(Fault::INVALID_CONTEXT),
-        context if world.contexts.contains_key(&context) => Ok(context),
+        context if state.context.contexts.contains_key(&context) => Ok(context),
         _ => Err(Fault::CONTEXT_IS_DESTROYED),
     }
 }
 
-/// Contexts that have ended, of all threads.
+/// Number of contexts that have ended, in all threads.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// A context is about to end.
-pub fn one_ends() {
+/// Called before a context ends: invalidates the look-ups that threads remember.
+pub fn context_ends() {
     ENDED.fetch_add(1, Ordering::AcqRel);
 }
 
-/// What never changes of a context.
+/// The properties of a context that never change.
 #[derive(Clone, Copy)]
 pub struct Fixed {
     pub device: i32,
     pub id: u64,
 }
 
-/// That of a context that is there. A thread that asks again needs no lock, for it may do so in a signal handler that came while it
-/// held the lock itself: profilers' timers call cudaGetDevice.
+/// The fixed properties of a context. Repeated look-ups of one context take no lock. A signal handler may interrupt a
+/// thread that holds the lock, and the timers of profilers call cudaGetDevice from a handler.
 pub fn fixed(context: Handle) -> Option<Fixed> {
-    let (asked, before, known) = STACK.with(|s| s.asked.get());
+    let (asked, before, known) = STACK.with(|s| s.looked_up.get());
     if context == Handle::NULL || (asked, before) == (context.0, ENDED.load(Ordering::Acquire)) {
         return (context != Handle::NULL).then_some(known);
     }
-    // The first time no handler may come while the lock is held here.
-    // SAFETY: two sets of our own.
-    unsafe {
-        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let found = ask(context);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        found
-    }
+    // The first look-up takes the lock, so signals are blocked meanwhile.
+    without_signals(|| look_up(context))
 }
 
-fn ask(context: Handle) -> Option<Fixed> {
-    let world = driver_state();
-    let known = world.contexts.get(&context).map(|c| Fixed { device: c.device, id: c.id })?;
-    STACK.with(|s| s.asked.set((context.0, ENDED.load(Ordering::Acquire), known)));
+fn look_up(context: Handle) -> Option<Fixed> {
+    let state = driver_state();
+    let known = state.context.contexts.get(&context).map(|c| Fixed { device: c.device, id: c.id })?;
+    STACK.with(|s| s.looked_up.set((context.0, ENDED.load(Ordering::Acquire), known)));
     Some(known)
 }
 
@@ -125,7 +118,7 @@ pub fn device() -> Answer<i32> {
     }
 }
 
-/// A number of this thread that no other thread had or gets.
+/// A number of this thread, never reused for another one.
 pub fn thread() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     STACK.with(|s| {
@@ -145,7 +138,7 @@ pub fn capture_mode() -> u32 {
     STACK.with(|s| s.capture_mode.get())
 }
 
-/// Whether this is the driver's own thread, which runs host functions and must never wait for itself.
+/// Whether this is the driver thread, which runs host functions and must never wait for itself.
 pub fn is_driver_thread() -> bool {
     STACK.with(|s| s.is_driver.get())
 }

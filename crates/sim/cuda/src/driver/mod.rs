@@ -1,24 +1,20 @@
-//! What the simulated driver is made of: one world behind one lock, and rules over it. No function here has a
-//! C signature; those stand in `api/`.
+//! What driver calls mean: rules over the objects in `state/`. The files are in layers: memory and copies, then graphs
+//! and captures, then streams and contexts. No function here has a C signature, and none may call `api/`.
 
-pub mod abi;
 pub mod address_space;
 pub mod allocation;
 pub mod capture;
+pub mod capture_status;
 pub mod code;
-pub mod config;
 pub mod context;
 pub mod copy;
 pub mod current;
 pub mod destroy;
-pub mod driver_state;
-pub mod engine;
-pub mod fault;
+pub mod device;
 pub mod graph;
-pub mod lifecycle;
-pub mod object;
-pub mod pool;
-pub mod shape;
-pub mod stream;
-pub mod task;
-pub mod value;
+pub mod lower;
+pub mod occupancy;
+pub mod order;
+pub mod submit;
+pub mod user_object;
+pub mod words;

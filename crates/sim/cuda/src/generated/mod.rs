@@ -1,4 +1,4 @@
-//! What `cargo xtask codegen` writes from `api/`; nothing here is typed by hand but this list.
+//! Tables that `cargo xtask codegen` writes from `api/`. Only this list is written by hand.
 
 mod exports;
 mod results;

@@ -1,8 +1,8 @@
-//! Cubin: ELF64 with NVIDIA's sections. A kernel is a global function symbol with a section `.text.<name>`; its
-//! parameters stand in `.nv.info.<name>`, one attribute each; variables are global objects.
+//! Cubin: ELF64 with NVIDIA's sections. A kernel is a global function symbol with a section `.text.<name>`. Its
+//! parameters are in `.nv.info.<name>`, one attribute each. Variables are global objects.
 
 use super::{Image, Kernel, Parameter, Variable, part, u16_at, u32_at, u64_at};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault};
 use std::ffi::CString;
 
 pub const MAGIC: u32 = u32::from_le_bytes(*b"\x7fELF");
@@ -13,9 +13,9 @@ const SYMTAB: u32 = 2;
 const NOBITS: u32 = 8;
 const OBJECT: u8 = 1;
 const FUNCTION: u8 = 2;
-/// `st_other`: the symbol of a kernel, where a device function has 0.
+/// `st_other` of the symbol of a kernel. A device function has 0.
 const ENTRY: u8 = 0x10;
-/// `st_other`: a variable in managed memory.
+/// `st_other` of a variable in managed memory.
 const MANAGED: u8 = 0x04;
 
 /// Attributes of `.nv.info`: format and id in two bytes, then a size or a value in two more.
@@ -26,7 +26,7 @@ const PARAMETER_V2: u8 = 0x45;
 const FRAME: u8 = 0x11;
 const REGISTERS: u8 = 0x2f;
 
-/// How long a cubin is, from its header: up to the end of the farther of its two tables of headers.
+/// The length of a cubin, from its header: the end of the last of its two header tables.
 pub fn len(head: &[u8]) -> Answer<u64> {
     let table = |at, count_at| -> Answer<u64> {
         let size = u64::from(u16_at(head, count_at)?) * u64::from(u16_at(head, count_at + 2)?);
@@ -102,7 +102,7 @@ fn kernel(name: &str, symbol: u32, text: &Section<'_>, sections: &[Section<'_>])
         shared: shared as i32,
         ..Kernel::default()
     };
-    // of the whole cubin: (symbol, value) pairs
+    // Attributes of the whole cubin: pairs of symbol and value.
     for (id, value) in attributes(sections.iter().find(|s| s.name == ".nv.info").map_or(&[], |s| s.bytes))? {
         let of_it = value.len() == 8 && u32_at(value, 0)? == symbol;
         match id {
@@ -128,7 +128,7 @@ fn kernel(name: &str, symbol: u32, text: &Section<'_>, sections: &[Section<'_>])
     Ok(kernel)
 }
 
-/// Id and value of each attribute; those without a size have an empty value here.
+/// Id and value of each attribute. An attribute without a size has an empty value.
 fn attributes(mut info: &[u8]) -> Answer<Vec<(u8, &[u8])>> {
     let mut all = Vec::new();
     while let [format, id, low, high, after @ ..] = info {
@@ -140,13 +140,13 @@ fn attributes(mut info: &[u8]) -> Answer<Vec<(u8, &[u8])>> {
     Ok(all)
 }
 
-/// Index (4 bytes), ordinal (2), offset (2), and in the last word the size from bit 18 on.
+/// KPARAM_INFO: index (4 bytes), ordinal (2), offset (2). Bits 18 and up of the last word are the size.
 fn parameter(value: &[u8]) -> Answer<(u16, Parameter)> {
     let size = u64::from(u32_at(value, 8)? >> 18);
     Ok((u16_at(value, 4)?, Parameter { offset: u16_at(value, 6)?.into(), size }))
 }
 
-/// As above; the size has a word of its own.
+/// The newer form, with a separate word for the size.
 fn parameter_v2(value: &[u8]) -> Answer<(u16, Parameter)> {
     let size = u32_at(value, value.len().saturating_sub(4))?.into();
     Ok((u16_at(value, 4)?, Parameter { offset: u16_at(value, 6)?.into(), size }))

@@ -1,8 +1,9 @@
-//! Fat binaries: a head, then entries, each code for one architecture, plain or compressed (LZ4 or Zstandard).
-//! Chosen is what an H200 would run; if nothing is for it, any entry, since nothing is ever run here.
+//! Fat binaries: a header, then entries. Each entry is code for one architecture, plain or compressed with LZ4 or
+//! Zstandard. The reader chooses the entry that an H200 would run. If there is none, it takes any entry, because no
+//! code runs here.
 
 use super::{Image, Memory, part, u16_at, u32_at, u64_at};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault};
 use std::io::Read;
 
 pub const MAGIC: u32 = 0xba55ed50;
@@ -19,7 +20,7 @@ struct Entry<'a> {
     kind: u16,
     architecture: u32,
     flags: u64,
-    /// Of the content once it is uncompressed.
+    /// Size of the content after decompression.
     full_size: u64,
     content: &'a [u8],
 }

@@ -1,13 +1,12 @@
-//! Reads what a program hands to the driver as code: cubin, PTX text, fat binaries. Only what the simulated driver
-//! answers with: names and parameters of kernels, global variables. Wrong bytes are an error, never a crash; how
-//! long an image is, only the image says, so reading starts from a pointer.
+//! Reads the code that a program passes to the driver: cubin, PTX text and fat binaries. It extracts names and
+//! parameters of kernels, and global variables. Wrong bytes must be an error, never a crash. Only the image itself
+//! contains its length, so reading starts from a pointer.
 
 mod elf;
 mod fatbin;
 mod ptx;
 
-use crate::driver::abi::reaches;
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault, reaches};
 use std::ffi::CString;
 
 /// One parameter of a kernel, in its block of parameters.
@@ -32,13 +31,11 @@ pub struct Kernel {
 pub struct Variable {
     pub name: String,
     pub size: u64,
-    /// What it holds at first; zeros beyond.
+    /// The initial bytes. All others are zero.
     pub start: Vec<u8>,
-    /// In managed memory.
     pub managed: bool,
 }
 
-/// What is in one image.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
     pub kernels: Vec<Kernel>,
@@ -48,10 +45,10 @@ pub struct Image {
 /// The wrapper that compilers put around a fat binary in a program.
 const WRAPPER: u32 = 0x466243b1;
 
-/// Several images in one, as `link` makes it: this, how many bytes in all, then each image with its length in front.
+/// Magic number of the images that `link` makes: this, the total length in bytes, then each image after its length.
 const LINKED: u32 = u32::from_le_bytes(*b"cutL");
 
-/// One image that holds several; a single piece of machine code stays what it is.
+/// Combines images. A single piece of machine code stays unchanged.
 pub fn link(images: &[Vec<u8>]) -> Vec<u8> {
     if let [one] = images
         && u32_at(one, 0) == Ok(elf::MAGIC)
@@ -75,7 +72,7 @@ fn read_linked(bytes: &[u8]) -> Answer<Image> {
     Ok(all)
 }
 
-/// Memory of the program from some address on, of which only the content says how far it goes.
+/// Memory of the program at an address. Only its content determines its length.
 #[derive(Clone, Copy)]
 pub struct Memory(u64);
 
@@ -85,13 +82,13 @@ impl Memory {
         if address == 0 { Err(Fault::INVALID_VALUE) } else { Ok(Memory(address)) }
     }
 
-    /// So many bytes; the caller has read in the image itself that they are there.
+    /// The first `len` bytes. The caller has read this length from the image.
     fn bytes<'a>(self, len: u64) -> Answer<&'a [u8]> {
         if len > isize::MAX as u64 || reaches(self.0, len).is_err() {
             return Err(Fault::INVALID_IMAGE);
         }
-        // SAFETY: the program passed an image, and the image's own heads say that it reaches this far, where memory
-        // is; it stays where it is while the call lasts.
+        // SAFETY: the program passed an image whose headers contain this length, and its end is mapped. It stays
+        // there during the call.
         Ok(unsafe { std::slice::from_raw_parts(self.0 as *const u8, len as usize) })
     }
 
@@ -101,7 +98,7 @@ impl Memory {
     }
 }
 
-/// The image that a pointer of the program points to.
+/// The image at an address of the program.
 pub fn read(at: Memory) -> Answer<Image> {
     match u32_at(at.bytes(4)?, 0)? {
         WRAPPER => {
@@ -115,7 +112,7 @@ pub fn read(at: Memory) -> Answer<Image> {
     }
 }
 
-/// The image in a piece of memory that is whole.
+/// The image in a slice that contains all of it.
 pub fn read_bytes(bytes: &[u8]) -> Answer<Image> {
     match u32_at(bytes, 0)? {
         fatbin::MAGIC => fatbin::read_bytes(bytes),
@@ -140,7 +137,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Answer<u64> {
     Ok(u64::from_le_bytes(*found))
 }
 
-/// A part of an image, which must lie in it.
+/// A part of an image. INVALID_IMAGE for a part outside it.
 fn part(bytes: &[u8], offset: u64, len: u64) -> Answer<&[u8]> {
     let end = offset.checked_add(len).ok_or(Fault::INVALID_IMAGE)?;
     bytes.get(offset as usize..end as usize).ok_or(Fault::INVALID_IMAGE)

@@ -1,15 +1,15 @@
-//! PTX: the text form. Looked at are version, target, and how statements at the outermost level begin; read are `.entry`
-//! with its parameters and `.maxntid`, and variables at the outermost level in `.global` and `.const`. Bodies are skipped
-//! by their braces. What a compiler would surely refuse is refused, and nothing of which that is not sure.
+//! PTX text. The reader checks version, target, and the start of each statement at the outermost level. It extracts
+//! `.entry` with its parameters and `.maxntid`, and variables in `.global` and `.const` at the outermost level. It
+//! skips bodies by their braces. It rejects only text that a compiler would certainly reject.
 
 use super::{Image, Kernel, Parameter, Variable};
-use crate::driver::fault::{Answer, Fault};
+use crate::abi::{Answer, Fault};
 use std::ffi::CString;
 
-/// What a compiler, which is not here, might need for a small kernel.
+/// Registers that a compiler might use for a small kernel.
 const REGISTERS: i32 = 32;
 
-/// Textures, samplers and surfaces: handles of eight bytes.
+/// Types of textures, samplers and surfaces, which are handles of eight bytes.
 const OPAQUE: [&str; 3] = [".texref", ".samplerref", ".surfref"];
 
 pub fn read(text: &[u8]) -> Answer<Image> {
@@ -21,7 +21,7 @@ pub fn read(text: &[u8]) -> Answer<Image> {
     check_target(&text)?;
     let mut image = Image::default();
     let mut rest = text.as_str();
-    // a statement ends with `;` or goes on as a body in braces; the three heads of the file end with a line
+    // A statement ends with `;` or with a body in braces. The three directives of the file header end with a line.
     while let Some(end) = rest.find([';', '{']) {
         let (statement, after) = rest.split_at(end);
         if !is_directive(statement) {
@@ -40,11 +40,11 @@ pub fn read(text: &[u8]) -> Answer<Image> {
             rest = &after[1..];
         }
     }
-    // what begins no statement that ends is a line, or is broken
+    // The rest is no complete statement. It may be lines of the header, or start like a guard or a closing brace.
     if first_line(rest).is_none_or(|l| l.starts_with(['@', '}'])) { Ok(image) } else { Err(Fault::INVALID_PTX) }
 }
 
-/// The words that a statement at the outermost level begins with.
+/// The first words of statements at the outermost level.
 const DIRECTIVES: [&str; 29] = [
     "abi_preserve",
     "abi_preserve_control",
@@ -77,14 +77,14 @@ const DIRECTIVES: [&str; 29] = [
     "weak",
 ];
 
-/// A statement's first line behind the head's lines, which end without a semicolon.
+/// The first line of a statement after the lines of the header, which have no semicolon.
 fn first_line(statement: &str) -> Option<&str> {
     const LINES: [&str; 5] = [".version", ".target", ".address_size", ".file", ".loc"];
     let mut lines = statement.lines().map(str::trim).filter(|l| !l.is_empty());
     lines.find(|l| !LINES.iter().any(|word| l.starts_with(word)))
 }
 
-/// Whether a statement at the outermost level begins as all do.
+/// Whether a statement at the outermost level has a valid start.
 fn is_directive(statement: &str) -> bool {
     let Some(line) = first_line(statement) else { return true };
     let Some(word) = line.strip_prefix('.') else { return line.starts_with(['@', '}']) };
@@ -92,14 +92,14 @@ fn is_directive(statement: &str) -> bool {
     DIRECTIVES.contains(&word)
 }
 
-/// What stands behind the first of a word of the head.
+/// The first word after a directive of the header.
 fn head<'a>(text: &'a str, word: &str) -> &'a str {
     text.split_once(word)
         .and_then(|(_, t)| t.split([' ', '\t', '\r', '\n', ',']).find(|w| !w.is_empty()))
         .unwrap_or_default()
 }
 
-/// Versions of the language up to the one of CUDA 13; which of the smaller steps exist is not looked at.
+/// Versions of the language up to that of CUDA 13. Minor versions are not checked.
 fn check_version(text: &str) -> Answer {
     let (major, minor) = head(text, ".version").split_once('.').ok_or(Fault::INVALID_PTX)?;
     match (major.parse::<u32>(), minor.parse::<u32>()) {
@@ -109,7 +109,7 @@ fn check_version(text: &str) -> Answer {
     }
 }
 
-/// The architectures there have been, and room for those to come in the newest families.
+/// The existing architectures, and possible new ones in the newest families.
 fn check_target(text: &str) -> Answer {
     let target = head(text, ".target");
     let number = target.strip_prefix("sm_").or(target.strip_prefix("compute_")).unwrap_or_default();
@@ -136,7 +136,7 @@ fn without_comments(text: &str) -> String {
     out + rest
 }
 
-/// How long a body in braces is.
+/// The length of a body in braces.
 fn body(text: &str) -> Answer<usize> {
     let mut depth = 0usize;
     for (at, c) in text.bytes().enumerate() {
@@ -152,7 +152,7 @@ fn body(text: &str) -> Answer<usize> {
     Err(Fault::INVALID_PTX)
 }
 
-/// Name and parameters of a kernel, from behind `.entry` on.
+/// Name and parameters of a kernel, from the text after `.entry`.
 fn signature(head: &str) -> Answer<(&str, &str)> {
     let Some((name, rest)) = head.split_once('(') else {
         return if head.contains(')') { Err(Fault::INVALID_PTX) } else { Ok((head, "")) };
@@ -165,7 +165,7 @@ fn signature(head: &str) -> Answer<(&str, &str)> {
     Ok((name, parameters))
 }
 
-/// The kernel that a statement begins, if it begins one.
+/// The kernel of a statement that declares one.
 fn kernel(statement: &str) -> Answer<Option<Kernel>> {
     let Some((_, head)) = statement.split_once(".entry") else { return Ok(None) };
     let (name, parameters) = signature(head)?;
@@ -209,9 +209,9 @@ fn variable(statement: &str) -> Option<Variable> {
     Some(Variable { name, size, start, managed })
 }
 
-/// Size and alignment of what a declaration declares: `.align 4 .b8 name[164]`, `.u64 name`, `.v4 .f32 name`.
+/// Size and alignment of a declaration: `.align 4 .b8 name[164]`, `.u64 name`, `.v4 .f32 name`.
 fn layout(text: &str) -> Option<(u64, u64)> {
-    // `.param.f64 a` is as good as `.param .f64 a`
+    // `.param.f64 a` is a valid form of `.param .f64 a`.
     let text = &text.replace('.', " .");
     let words: Vec<&str> = text.split_whitespace().collect();
     let element = words.iter().find_map(|w| {
@@ -260,8 +260,8 @@ mod tests {
 
     #[test]
     fn directives_without_a_space_between() {
-        let text = ".version 8.0\n.target sm_80\n.visible.entry f(.param.f64 a,.param.align 4.b8 s[12],\n.param.texref t,\n\
-            .param .f16x2 h)\n{ ret; }\n";
+        let text = ".version 8.0\n.target sm_80\n.visible.entry f(.param.f64 a,.param.align 4.b8 s[12],\n\
+            .param.texref t,\n.param .f16x2 h)\n{ ret; }\n";
         let image = read(text.as_bytes()).expect("it is PTX");
         let found: Vec<_> = image.kernels[0].parameters.iter().map(|p| (p.offset, p.size)).collect();
         assert_eq!(found, [(0, 8), (8, 12), (24, 8), (32, 4)]);

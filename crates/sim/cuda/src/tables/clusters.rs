@@ -1,18 +1,16 @@
-//! Where the multiprocessors sit: cuBLASLt and cuDNN's engines ask for it before they choose a kernel in half precision, and
-//! do not look whether there is such a table.
+//! The positions of multiprocessors. cuBLASLt and the engines of cuDNN read them before they choose a kernel in half
+//! precision, and do not check whether the table exists.
 
-use super::Table;
-use crate::driver::abi::Out;
-use crate::driver::fault::Fault;
-use crate::driver::lifecycle;
+use super::table::Table;
+use crate::abi::{Fault, Out, lifecycle};
 use std::sync::atomic::Ordering;
 
-/// 1734dc26-800d-4745-8726-c0f1e7dd8bca, as it stands in memory.
+/// 1734dc26-800d-4745-8726-c0f1e7dd8bca, as bytes in memory.
 pub const UUID: [u8; 16] =
     [0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b, 0xca];
 
-/// Of each pair of multiprocessors the cluster that it is in, and its number there: as recorded on an H200 (132
-/// multiprocessors; four pairs stand alone).
+/// For each pair of multiprocessors its cluster and its number there, as recorded on an H200. It has 132
+/// multiprocessors, and four pairs are alone in their cluster.
 static CLUSTER: [u8; 66] = [
     0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6,
     7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 6, 7, 11, 14, 17, 19,
@@ -22,9 +20,9 @@ static PLACE: [u8; 66] = [
     4, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 0, 0, 0, 0,
 ];
 
-/// The driver's has 17 words. This one says that it has 5: nvrtc and cuDNN use more slots of a table that is larger, for what
-/// is not known here. Those answer NOT_SUPPORTED. cuBLASLt, which does not look at the size, gives back by slot 13 what it
-/// got.
+/// The table of the real driver has 17 words. This one states a size of 5, because nvrtc and cuDNN use more slots of
+/// a larger table, for unknown purposes. Those slots return NOT_SUPPORTED. cuBLASLt does not check the size: it
+/// releases its result through slot 13.
 pub static CLUSTERS: Table<17> =
     Table::refusing(5, unknown as *const ()).with(4, clusters as *const ()).with(13, given_back as *const ());
 
@@ -42,6 +40,6 @@ extern "C" fn clusters(cluster: Out<*const u8>, place: Out<*const u8>) -> u32 {
 }
 
 extern "C" fn unknown() -> u32 {
-    crate::report::HIDDEN.fetch_add(1, Ordering::Relaxed);
+    crate::counts::HIDDEN.fetch_add(1, Ordering::Relaxed);
     Fault::NOT_SUPPORTED.0
 }

@@ -1,11 +1,9 @@
-//! The current context without callbacks, what a runtime keeps with a context, and checks of a context.
+//! The current context without callbacks, values that a runtime stores with a context, and checks of a context.
 
-use super::Table;
-use crate::driver::abi::{Out, answer};
-use crate::driver::context::{Destructor, Stored};
+use super::table::Table;
+use crate::abi::{Fault, Out, answer};
 use crate::driver::current;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::Fault;
+use crate::state::{Destructor, Handle, Stored, driver_state};
 
 pub static CURRENT: Table<3> = Table::sized().with(1, set as *const ()).with(2, get as *const ());
 
@@ -19,19 +17,19 @@ extern "C" fn get(context: Out<Handle>) -> u32 {
     0
 }
 
-/// This one has no size word.
+/// This table has no size word.
 pub static STORAGE: Table<3> =
     Table::sized().with(0, put as *const ()).with(1, delete as *const ()).with(2, take as *const ());
 
-/// NULL means the current context here too.
+/// The context of a handle. NULL means the current one.
 fn context(handle: Handle) -> Handle {
     if handle == Handle::NULL { current::get() } else { handle }
 }
 
 extern "C" fn put(handle: Handle, key: u64, value: u64, destructor: Option<Destructor>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let context = world.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        let mut state = driver_state();
+        let context = state.context.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         context.storage.insert(key, Stored { value, destructor });
         Ok(())
     })
@@ -39,23 +37,23 @@ extern "C" fn put(handle: Handle, key: u64, value: u64, destructor: Option<Destr
 
 extern "C" fn delete(handle: Handle, key: u64) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let context = world.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        let mut state = driver_state();
+        let context = state.context.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         context.storage.remove(&key).map(drop).ok_or(Fault::INVALID_HANDLE)
     })
 }
 
 extern "C" fn take(value: Out<u64>, handle: Handle, key: u64) -> u32 {
     answer(|| {
-        let world = driver_state();
-        let context = world.contexts.get(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        let state = driver_state();
+        let context = state.context.contexts.get(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
         value.put(context.storage.get(&key).ok_or(Fault::INVALID_HANDLE)?.value)
     })
 }
 
 pub static CHECKS: Table<5> = Table::sized().with(2, check as *const ()).with(3, fine as *const ());
 
-/// Whether something stands against using a context (a capture that is going on): never.
+/// Whether a capture forbids the use of a context. It never does here.
 extern "C" fn check(_context: Handle, found: Out<u32>, _what: Out<u64>) -> u32 {
     found.put_if_wanted(0);
     0

@@ -1,30 +1,30 @@
-//! The functions of a module, one after the other: what cuFFT asks for when it makes a plan from code of its own.
+//! A visitor for the functions of a module. cuFFT uses it when it makes a plan.
 
-use super::Table;
+use super::table::Table;
+use crate::abi::lifecycle;
 use crate::driver::code;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::lifecycle;
+use crate::state::{Handle, driver_state};
 use std::ffi::c_void;
 
-/// 6e163fbe-b958-444d-835c-e182aff1991e, as it stands in memory.
+/// 6e163fbe-b958-444d-835c-e182aff1991e, as bytes in memory.
 pub const UUID: [u8; 16] =
     [0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99, 0x1e];
 
-/// Slot 7: (context, module, what to call, its data); found in cuFFT 12.2 by its call and by what it passes.
+/// Slot 7 has the arguments context, module, function to call, its data. They were found in a call of cuFFT 12.2.
 pub static FUNCTIONS: Table<96> = Table::sized().with(7, each as *const ());
 
-/// (data, function)
+/// Arguments: data, function.
 type Visit = extern "C" fn(*mut c_void, Handle);
 
-/// How many there are; each is told to the caller's function.
+/// Calls the visitor for each function. Returns the number of functions.
 extern "C" fn each(_context: Handle, module: Handle, visit: Option<Visit>, data: *mut c_void) -> u32 {
     if lifecycle::require_started().is_err() {
         return 0;
     }
     let found: Vec<Handle> = {
-        let mut world = driver_state();
-        let count = world.modules.get(&module).map_or(0, |m| m.image.kernels.len());
-        (0..count).filter_map(|index| code::function_at(&mut world, module, index).ok()).collect()
+        let mut state = driver_state();
+        let count = state.code.modules.get(&module).map_or(0, |m| m.image.kernels.len());
+        (0..count).filter_map(|index| code::function_at(&mut state, module, index).ok()).collect()
     };
     if let Some(visit) = visit {
         found.iter().for_each(|function| visit(data, *function));

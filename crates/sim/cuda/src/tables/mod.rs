@@ -1,61 +1,17 @@
-//! The hidden tables that cuGetExportTable hands out, as far as runtimes ask for them. Words are writable memory,
-//! as the driver's are: tools replace them in place.
+//! The hidden tables that cuGetExportTable returns, as far as runtimes ask for them. A file holds one family of
+//! tables and the functions in their slots, which follow the same rules as the functions in `api/`.
 
 mod clusters;
 mod context;
 mod cudart;
 mod functions;
+mod keyed_answer;
+mod table;
 mod tools;
 
-use crate::report::HIDDEN;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A table: `N` words, the first of which is its size in bytes unless it has none.
-#[repr(transparent)]
-pub struct Table<const N: usize>([AtomicPtr<c_void>; N]);
-
-impl<const N: usize> Table<N> {
-    /// A table whose unknown slots count the call and answer 0.
-    const fn sized() -> Self {
-        Self::refusing(N, unknown as *const ())
-    }
-
-    /// A table that says it has `size` words, and whose unknown slots are a function.
-    const fn refusing(size: usize, unknown: *const ()) -> Self {
-        let mut words = [const { AtomicPtr::new(std::ptr::null_mut()) }; N];
-        let mut slot = 1;
-        while slot < N {
-            words[slot] = AtomicPtr::new(unknown.cast_mut().cast());
-            slot += 1;
-        }
-        words[0] = AtomicPtr::new(std::ptr::without_provenance_mut(8 * size));
-        Table(words)
-    }
-
-    const fn with(mut self, slot: usize, function: *const ()) -> Self {
-        self.0[slot] = AtomicPtr::new(function.cast_mut().cast());
-        self
-    }
-
-    /// Where it lies: what programs get.
-    pub fn address(&self) -> *const c_void {
-        self.0.as_ptr().cast()
-    }
-
-    /// What a word holds now.
-    pub fn word(&self, slot: usize) -> *const c_void {
-        self.0[slot].load(Ordering::Relaxed)
-    }
-}
-
-extern "C" fn unknown() -> u32 {
-    HIDDEN.fetch_add(1, Ordering::Relaxed);
-    0
-}
-
-pub use cudart::{CHECK, CUDART};
-
+/// The address of a table.
 pub fn find(uuid: &[u8; 16]) -> Option<*const c_void> {
     Some(match *uuid {
         cutap_calls::CALLBACK_TABLE => tools::CALLBACKS.address(),
@@ -63,8 +19,8 @@ pub fn find(uuid: &[u8; 16]) -> Option<*const c_void> {
         cutap_calls::CONTEXT_TABLE => context::CURRENT.address(),
         cutap_calls::STORAGE_TABLE => context::STORAGE.address(),
         cutap_calls::CONTEXT_CHECKS_TABLE => context::CHECKS.address(),
-        cutap_calls::CUDART_TABLE => CUDART.address(),
-        cutap_calls::CHECK_TABLE => CHECK.address(),
+        cutap_calls::CUDART_TABLE => cudart::CUDART.address(),
+        cutap_calls::CHECK_TABLE => cudart::CHECK.address(),
         clusters::UUID => clusters::CLUSTERS.address(),
         functions::UUID => functions::FUNCTIONS.address(),
         _ => return None,

@@ -1,12 +1,10 @@
-//! What tools use: runtime callbacks (nobody ever subscribes here, so deliveries end at once), and ids of contexts
-//! and streams.
+//! Tables for tools: runtime callbacks, and ids of contexts and streams. No tool can subscribe here, so a delivery
+//! has no effect.
 
-use super::Table;
-use crate::driver::abi::{Out, answer};
-use crate::driver::context;
-use crate::driver::current;
-use crate::driver::driver_state::{Handle, driver_state};
-use crate::driver::fault::Fault;
+use super::table::Table;
+use crate::abi::{Fault, Out, answer};
+use crate::driver::{context, current};
+use crate::state::{Handle, driver_state};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
@@ -46,13 +44,13 @@ extern "C" fn state_flags(array: Out<*const AtomicU32>, count: Out<usize>) -> u3
 
 extern "C" fn stream_id(_context: Handle, stream: Handle, id: Out<u64>) -> u32 {
     answer(|| {
-        let mut world = driver_state();
-        let stream = context::stream(&mut world, stream)?;
-        id.put(world.streams[&stream].id)
+        let mut state = driver_state();
+        let stream = context::stream(&mut state, stream)?;
+        id.put(state.stream.streams[&stream].id)
     })
 }
 
-/// 999 for a NULL output, id 0 for a NULL context.
+/// Returns 999 for a NULL output, and id 0 for a NULL context.
 extern "C" fn context_id(handle: Handle, id: Out<u64>) -> u32 {
     answer(|| {
         let id = id.check().map_err(|_| Fault(999))?;
@@ -60,7 +58,7 @@ extern "C" fn context_id(handle: Handle, id: Out<u64>) -> u32 {
     })
 }
 
-/// Runtimes from 13.4 on ask it for stream ids.
+/// Runtimes from 13.4 on read stream ids through this table.
 pub static TOOLS: Table<96> = Table::sized()
     .with(3, context_device as *const ())
     .with(4, context_id as *const ())

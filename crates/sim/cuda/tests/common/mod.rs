@@ -1,4 +1,4 @@
-//! The simulated driver as a shared library, C programs built with gcc, NVIDIA's wheels. Each test program uses a
+//! The simulated driver as a shared library, C programs built with gcc, and NVIDIA's wheels. Each test program uses a
 //! part of it.
 
 #![allow(dead_code)]
@@ -17,8 +17,8 @@ pub fn scratch() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// The folder that holds libcuda.so.1 and libnvidia-ml.so.1, built once a test program in a target folder of their own, since
-/// cargo holds a lock on the one that the tests run in.
+/// The folder of libcuda.so.1 and libnvidia-ml.so.1. Each test program builds them once, in a separate target folder,
+/// because cargo locks the one of the tests.
 pub fn sim() -> &'static Path {
     static SIM: OnceLock<PathBuf> = OnceLock::new();
     SIM.get_or_init(|| {
@@ -32,7 +32,7 @@ pub fn sim() -> &'static Path {
             cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target);
             cargo.args(["rustc", "-q", "-p", package, "--release", "--lib", "--crate-type", "cdylib", "--"]);
             succeed(cargo.arg("-C").arg(format!("link-arg=-Wl,-soname,{name}")));
-            // aside, then renamed: another test program may be using the one that is there
+            // The copy is renamed into place, because another test program may use the existing file.
             let fresh = folder.join(format!("fresh-{name}-{}", std::process::id()));
             std::fs::copy(target.join("release").join(built), &fresh).expect("the library");
             std::fs::rename(fresh, folder.join(name)).expect("the library");
@@ -55,7 +55,7 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// Builds `NAME.c`, one of ours or of the shared ones in `tests/programs/runtimes`, with more words for gcc.
+/// Builds `NAME.c`, from this crate or from `tests/programs/runtimes`, with extra arguments for gcc.
 pub fn program(name: &str, tag: &str, words: &[&str]) -> PathBuf {
     let shared = root().join("tests/programs/runtimes");
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
@@ -68,7 +68,7 @@ pub fn program(name: &str, tag: &str, words: &[&str]) -> PathBuf {
     program
 }
 
-/// A program that is ended if it hangs, on the simulated driver, with a clean environment of ours.
+/// A program on the simulated driver, with a clean environment. It is killed if it hangs.
 pub fn on_sim(program: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.arg("120").arg(program).env("LD_LIBRARY_PATH", sim()).env("CUTAP_SIM_REPORT", "1");
@@ -78,7 +78,7 @@ pub fn on_sim(program: &Path) -> Command {
     command
 }
 
-/// The folder of an unpacked wheel; none (and a line that says so) if it is not there and cannot be fetched.
+/// The folder of an unpacked wheel. If it cannot be downloaded, a line with the reason is printed.
 pub fn wheel(what: &str, version: &str) -> Option<PathBuf> {
     let script = root().join("tests/programs/wheels.py");
     let output = Command::new("python3").arg(script).args([what, version]).output().expect("python3 runs");
@@ -91,7 +91,7 @@ pub fn wheel(what: &str, version: &str) -> Option<PathBuf> {
     None
 }
 
-/// Bigger downloads and longer runs: only if asked for.
+/// Whether to run tests with big downloads and long runs.
 pub fn large(what: &str) -> bool {
     let asked = std::env::var_os("CUTAP_LARGE").is_some_and(|v| v == "1");
     if !asked {

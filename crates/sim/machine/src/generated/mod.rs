@@ -1,4 +1,4 @@
-//! Written by `cargo xtask codegen`.
+//! Tables that `cargo xtask codegen` writes from `api/`. Only this list is written by hand.
 
 mod device;
 

@@ -1,7 +1,8 @@
-//! Which devices there are, by number, uuid, PCI place and serial number; and the same asked of a device.
+//! Devices by number, uuid, PCI address and serial number, and these properties of a device.
 
-use crate::abi::{Answer, Fault, Out, Text, answer, put_text};
+use crate::abi::{Out, Text, answer, put_text};
 use crate::device::{Device, all, bus_text, serial, uuid_text};
+use crate::fault::{Answer, Fault};
 use cutap_machine::{NAME, config, pci};
 
 pub extern "C" fn nvmlDeviceGetCount_v2(count: Out<u32>) -> u32 {
@@ -39,7 +40,7 @@ pub extern "C" fn nvmlDeviceGetHandleBySerial(number: Text, found: Out<Device>) 
     })
 }
 
-/// Domain, bus, device, function: hexadecimal; the domain may be left out.
+/// Domain, bus, device and function in hexadecimal digits. The domain is optional.
 fn place(text: &str) -> Option<[i32; 3]> {
     let number = |text: &str| i32::from_str_radix(text, 16).ok();
     let (bus, slot) = text.rsplit_once(':')?;
@@ -58,7 +59,7 @@ pub extern "C" fn nvmlDeviceGetHandleByPciBusId(text: Text, found: Out<Device>) 
     nvmlDeviceGetHandleByPciBusId_v2(text, found)
 }
 
-/// Says a text of a device.
+/// Writes a text about a device.
 fn say(device: Device, buffer: Out<u8>, size: u32, text: impl FnOnce(i32) -> String) -> u32 {
     answer(|| device.ordinal().and_then(|ordinal| put_text(buffer, size, text(ordinal).as_bytes())))
 }
@@ -75,7 +76,7 @@ pub extern "C" fn nvmlDeviceGetSerial(device: Device, text: Out<u8>, size: u32) 
     say(device, text, size, serial)
 }
 
-/// Tells a number of a device.
+/// Writes a number about a device.
 fn tell(device: Device, number: Out<u32>, what: impl FnOnce(i32) -> u32) -> u32 {
     answer(|| device.ordinal().and_then(|ordinal| number.put(what(ordinal))))
 }
@@ -109,7 +110,7 @@ pub struct Pci {
     text: [u8; 32],
 }
 
-/// Device and vendor of an H200, and the same of its board.
+/// Device and vendor of an H200, and of its board.
 const KIND: u32 = 0x2335_10de;
 const SUBSYSTEM: u32 = 0x18be_10de;
 
@@ -129,7 +130,7 @@ pub extern "C" fn nvmlDeviceGetPciInfo_v3(device: Device, info: Out<Pci>) -> u32
     answer(|| device.ordinal().and_then(|ordinal| info.put(pci_info(ordinal))))
 }
 
-/// nvmlPciInfo_t before the longer text: the last four words were reserved.
+/// nvmlPciInfo_t before the longer text. The last four words were reserved.
 #[repr(C)]
 pub struct OldPci {
     text: [u8; 16],

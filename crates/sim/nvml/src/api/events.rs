@@ -1,12 +1,13 @@
-//! Events: they can be waited for, and never come.
+//! Events: a program can wait for them, and they never happen.
 
-use crate::abi::{Fault, Out, answer};
+use crate::abi::{Out, answer};
 use crate::device::Device;
+use crate::fault::Fault;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Handles that are there, and the last one made.
+/// The existing handles, and the last one that was made.
 static SETS: Mutex<(BTreeSet<u64>, u64)> = Mutex::new((BTreeSet::new(), 0x1000));
 
 fn sets() -> std::sync::MutexGuard<'static, (BTreeSet<u64>, u64)> {
@@ -38,7 +39,7 @@ pub extern "C" fn nvmlDeviceRegisterEvents(device: Device, _kinds: u64, set: u64
     answer(|| device.ordinal().and_then(|_| known(set)))
 }
 
-/// TIMEOUT, after it.
+/// Returns TIMEOUT after the timeout.
 pub extern "C" fn nvmlEventSetWait_v2(set: u64, data: Out<u64>, milliseconds: u32) -> u32 {
     answer(|| {
         known(set)?;

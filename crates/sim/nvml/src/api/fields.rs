@@ -1,7 +1,8 @@
-//! Values by number, many at once.
+//! Values by number, several in one call.
 
-use crate::abi::{Fault, Out, answer};
+use crate::abi::{Out, answer};
 use crate::device::Device;
+use crate::fault::Fault;
 use crate::generated::FIELDS;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,7 +19,7 @@ pub struct Value {
     value: u64,
 }
 
-/// Each value has a result of its own: INVALID_ARGUMENT for a number that nobody knows.
+/// Each value has a separate result: INVALID_ARGUMENT for an unknown number.
 pub extern "C" fn nvmlDeviceGetFieldValues(device: Device, count: i32, values: Out<Value>) -> u32 {
     answer(|| {
         device.ordinal()?;

@@ -1,11 +1,13 @@
-//! Memory: of all of it a part is the driver's own; what this process has allocated is asked of the simulated driver.
+//! Memory of a device. A part of it belongs to the driver. The simulated driver reports the bytes that this process
+//! has allocated.
 
-use crate::abi::{Fault, Out, answer};
+use crate::abi::{Out, answer};
 use crate::api::processes::in_use;
 use crate::device::Device;
+use crate::fault::Fault;
 use cutap_machine::config;
 
-/// What an H200's driver keeps for itself.
+/// Bytes that the driver of an H200 reserves.
 const RESERVED: u64 = 0x2671_0000;
 
 /// nvmlMemory_t: total, free, used.

@@ -1,5 +1,5 @@
-//! The NVML functions that are written by hand, each under the name of its export; a function's group is its file.
-//! `xtask codegen` finds them by their first line (`pub extern "C" fn NAME(`) and makes the exports jump here.
+//! The NVML functions that are implemented, each under the name of its export, grouped by subject. `xtask codegen`
+//! finds them by their first line (`pub extern "C" fn NAME(`) and lets the exports jump to them.
 
 #![allow(non_snake_case, missing_docs)]
 

@@ -1,14 +1,15 @@
-//! Devices among themselves, and beside processors: any two reach each other's memory, over the same part of the machine; all
-//! processors are as near to all.
+//! The topology: any two devices reach each other's memory, over the same part of the machine, and all processors are
+//! equally near to all devices.
 
-use crate::abi::{Answer, Fault, Out, answer, put_list};
+use crate::abi::{Out, answer, put_list};
 use crate::device::{Device, all};
+use crate::fault::{Answer, Fault};
 
 fn two(a: Device, b: Device) -> Answer<bool> {
     Ok(a.ordinal()? == b.ordinal()?)
 }
 
-/// OK (0) between two; of a device and itself UNKNOWN (5) for the five abilities, as an H200 has it.
+/// OK (0) between two devices. As on an H200, a device and itself have UNKNOWN (5) for the five abilities.
 pub extern "C" fn nvmlDeviceGetP2PStatus(a: Device, b: Device, ability: u32, status: Out<u32>) -> u32 {
     answer(|| {
         let same = two(a, b)?;
@@ -42,7 +43,7 @@ pub extern "C" fn nvmlSystemGetTopologyGpuSet(_processor: u32, count: Out<u32>, 
     answer(|| put_list(array, count, &all().map(Device::new).collect::<Answer<Vec<_>>>()?))
 }
 
-/// A bit for each processor.
+/// One bit for each processor.
 fn processors(device: Device, size: u32, bits: Out<u64>) -> Answer {
     device.ordinal()?;
     if size == 0 {

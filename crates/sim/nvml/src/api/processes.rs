@@ -1,10 +1,11 @@
-//! Processes on a device: this one, if it has a context there. Other processes have a simulated machine of their own.
+//! Processes on a device: this process, if it has a context there. Every other process has a different simulated
+//! machine.
 
 use crate::abi::{Out, answer, put_list};
 use crate::device::Device;
 use std::ffi::c_void;
 
-/// What the simulated driver says of itself: the head of `Counts` in crates/sim/cuda/src/report.rs.
+/// The start of `Counts` in crates/sim/cuda/src/report.rs, which the simulated driver exports.
 #[repr(C)]
 struct Counts {
     len: u64,
@@ -14,10 +15,9 @@ struct Counts {
     in_use: extern "C" fn(i32) -> i64,
 }
 
-/// Bytes that this process has on a device; none if it has no context there.
+/// The bytes that this process uses on a device, if it has a context there.
 pub fn in_use(ordinal: i32) -> Option<u64> {
-    // SAFETY: a library that is loaded is counted up and down again; in between its symbol is there, and no other library has
-    // one of this name.
+    // SAFETY: the driver is held loaded while its symbol is used, and no other library has a symbol of this name.
     unsafe {
         let driver = libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if driver.is_null() {
@@ -38,7 +38,7 @@ pub struct Old {
     memory: u64,
 }
 
-/// nvmlProcessInfo_t: without an instance of a divided GPU.
+/// nvmlProcessInfo_t, without an instance of a divided GPU.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Process {
@@ -66,31 +66,31 @@ pub extern "C" fn nvmlDeviceGetComputeRunningProcesses(d: Device, count: Out<u32
     list(d, count, array, |pid, memory| Old { pid, memory })
 }
 
-/// Nobody draws, and nobody shares by MPS.
-fn nobody(device: Device, count: Out<u32>) -> u32 {
+/// No process draws or shares the device through MPS.
+fn no_process(device: Device, count: Out<u32>) -> u32 {
     answer(|| device.ordinal().and_then(|_| put_list(count, count, &[])))
 }
 
 pub extern "C" fn nvmlDeviceGetGraphicsRunningProcesses(d: Device, count: Out<u32>) -> u32 {
-    nobody(d, count)
+    no_process(d, count)
 }
 
 pub extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v2(d: Device, count: Out<u32>) -> u32 {
-    nobody(d, count)
+    no_process(d, count)
 }
 
 pub extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v3(d: Device, count: Out<u32>) -> u32 {
-    nobody(d, count)
+    no_process(d, count)
 }
 
 pub extern "C" fn nvmlDeviceGetMPSComputeRunningProcesses(d: Device, count: Out<u32>) -> u32 {
-    nobody(d, count)
+    no_process(d, count)
 }
 
 pub extern "C" fn nvmlDeviceGetMPSComputeRunningProcesses_v2(d: Device, count: Out<u32>) -> u32 {
-    nobody(d, count)
+    no_process(d, count)
 }
 
 pub extern "C" fn nvmlDeviceGetMPSComputeRunningProcesses_v3(d: Device, count: Out<u32>) -> u32 {
-    nobody(d, count)
+    no_process(d, count)
 }

@@ -1,6 +1,7 @@
 //! Start and end, versions, names of results.
 
-use crate::abi::{Answer, Fault, Out, answer, answer_always, put_text};
+use crate::abi::{Out, answer, answer_always, put_text};
+use crate::fault::{Answer, Fault};
 use crate::lifecycle;
 use cutap_machine::config;
 use std::ffi::{CStr, c_char};
@@ -22,7 +23,7 @@ pub extern "C" fn nvmlShutdown() -> u32 {
     answer_always(lifecycle::end)
 }
 
-/// Of each version of CUDA a driver that brought it; the newest known stands for all later ones.
+/// A driver version for each CUDA version. The newest one also serves later CUDA versions.
 const DRIVERS: [(u32, &str); 8] = [
     (11_040, "470.256.02"),
     (11_070, "515.105.01"),
@@ -42,7 +43,7 @@ pub extern "C" fn nvmlSystemGetDriverVersion(text: Out<u8>, size: u32) -> u32 {
     answer(|| put_text(text, size, driver().as_bytes()))
 }
 
-/// This one works before nvmlInit.
+/// Works before nvmlInit.
 pub extern "C" fn nvmlSystemGetNVMLVersion(text: Out<u8>, size: u32) -> u32 {
     let version = format!("{}.{}", config().driver / 1000, driver());
     answer_always(|| put_text(text, size, version.as_bytes()))
@@ -81,7 +82,7 @@ pub extern "C" fn nvmlGetExcludedDeviceCount(count: Out<u32>) -> u32 {
     answer(|| none(count))
 }
 
-/// As the real one words them.
+/// The texts of the real library.
 static RESULTS: [&CStr; 31] = [
     c"Success",
     c"Uninitialized",

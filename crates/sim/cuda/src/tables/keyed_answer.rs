@@ -1,50 +1,59 @@
-//! The answer that runtimes ask of a driver at their start, and without which every call of theirs fails with 103.
+//! The answer that a runtime asks for at its start. With a wrong answer every runtime call fails with error 103.
 //!
-//! Why it is here: only the simulated driver needs it, so that NVIDIA's real runtimes run without a GPU, in tests
-//! and in the demo. It is no part of tracing: in front of a real driver cutap passes question and answer through.
+//! Only the simulated driver needs it, so that NVIDIA's real runtimes run without a GPU, in tests and in the demo. It
+//! is not part of tracing: with a real driver, cutap passes question and answer on unchanged.
 //!
-//! Slot 1 of the table d4082055 is called as `(version, seconds, out[16])` with the runtime's version + 0, 1 and 2.
-//! The third answer is HMAC (RFC 2104, 16-byte block) with MD2 (RFC 1319) over what both sides know of each other:
-//! driver and runtime version, process, thread, the addresses of two tables and of this function, the seconds, and
-//! uuid and PCI place of every device. The other two are fixed; only runtimes before 12 look at them.
+//! A runtime calls slot 1 of the table d4082055 as `(version, seconds, out[16])`, with its version + 0, 1 and 2.
+//! The third answer is HMAC (RFC 2104, 16-byte block) with MD2 (RFC 1319) over data that both sides know, in order:
+//! - driver version, runtime version, process, thread;
+//! - the addresses of two tables and of the function in the slot, and the seconds;
+//! - uuid and PCI address of every device.
+//!
+//! The other two answers are fixed. Only runtimes before 12 check them.
 
-use crate::driver::abi::Out;
-use crate::driver::config::config;
-use crate::tables::{CHECK, CUDART};
-use cutap_machine::{pci, uuid};
+use cutap_machine::{config, pci, uuid};
 
 const KEY: [u8; 16] = [0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52, 0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f];
 
 const FIXED: [u8; 16] =
     [0x5c, 0x67, 0xcb, 0x03, 0x1c, 0x18, 0x41, 0x33, 0xe8, 0xd1, 0x4c, 0x1f, 0xaa, 0x83, 0xd3, 0x8e];
 
-pub extern "C" fn answer(version: u32, seconds: u64, out: Out<[u8; 16]>) -> u32 {
+/// What the answer says about the two tables.
+pub struct Tables {
+    /// Addresses of the runtime's table and of the table with the check.
+    pub cudart: u64,
+    pub check: u64,
+    /// Words 0 and 1 of the table with the check: its size in bytes, and the function that answers.
+    pub check_size: u64,
+    pub function: u64,
+}
+
+pub fn answer(version: u32, seconds: u64, tables: &Tables) -> [u8; 16] {
     let mut answer = FIXED;
     match version % 10 {
         0 => {}
-        1 => answer[7] = CHECK.word(0) as u8, // the low byte of the table's size
-        _ => answer = keyed(version, seconds),
+        1 => answer[7] = tables.check_size as u8,
+        _ => answer = keyed(version, seconds, tables),
     }
-    out.put_if_wanted(answer);
-    0
+    answer
 }
 
-fn keyed(version: u32, seconds: u64) -> [u8; 16] {
+fn keyed(version: u32, seconds: u64, tables: &Tables) -> [u8; 16] {
     // SAFETY: it has no preconditions.
     let thread = unsafe { libc::pthread_self() } as u32;
-    let mut said = Vec::new();
+    let mut known = Vec::new();
     for word in [config().driver, version, std::process::id(), thread] {
-        said.extend(word.to_le_bytes());
+        known.extend(word.to_le_bytes());
     }
-    for word in [CUDART.address() as u64, CHECK.address() as u64, CHECK.word(1) as u64, seconds] {
-        said.extend(word.to_le_bytes());
+    for word in [tables.cudart, tables.check, tables.function, seconds] {
+        known.extend(word.to_le_bytes());
     }
     for ordinal in 0..config().devices {
-        said.extend(uuid(ordinal));
-        said.extend(pci(ordinal).into_iter().flat_map(i32::to_le_bytes));
+        known.extend(uuid(ordinal));
+        known.extend(pci(ordinal).into_iter().flat_map(i32::to_le_bytes));
     }
     let keyed = |pad: u8, text: &[u8]| md2(&[&KEY.map(|b| b ^ pad), text].concat());
-    keyed(0x5c, &keyed(0x36, &said))
+    keyed(0x5c, &keyed(0x36, &known))
 }
 
 fn md2(text: &[u8]) -> [u8; 16] {

@@ -1,10 +1,10 @@
-//! The results that a driver function can have, by the names of `api/driver/results.toml`.
+//! The results of driver functions, under the names of `api/driver/results.toml`.
 
 /// A result other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault(pub u32);
 
-/// What a rule of the driver says: a value, or the result that the caller gets.
+/// A value, or the result that the caller gets.
 pub type Answer<T = ()> = Result<T, Fault>;
 
 impl Fault {

@@ -1,33 +1,13 @@
-//! What C hands us, as types: pointers to outputs, to inputs, to text. A driver function is called by C code that
-//! promised to follow the prototype; that promise is used here, in a few lines, and nowhere else.
+//! Arguments of C functions as types: pointers to outputs, to inputs and to text. The callers of a driver function
+//! follow its prototype. Only this file relies on that: it must reject NULL and lengths that end in unmapped memory.
 
 use super::fault::{Answer, Fault};
-use super::lifecycle;
 use std::ffi::{CStr, c_char};
 
-/// Runs a driver function: nothing works before cuInit, or in a child that was forked after it.
-pub fn answer(rule: impl FnOnce() -> Answer) -> u32 {
-    answer_always(|| lifecycle::require_started().and_then(|()| rule()))
-}
-
-/// Runs a driver function that works before cuInit too.
-pub fn answer_always(rule: impl FnOnce() -> Answer) -> u32 {
-    match rule() {
-        Ok(()) => 0,
-        Err(Fault(code)) => code,
-    }
-}
-
-/// Runs the program's own code. No lock is held; and where that forked and this is the child, none is to be taken any more.
-pub fn of_the_program<T>(code: impl FnOnce() -> T) -> Answer<T> {
-    let told = code();
-    lifecycle::require_started().map(|()| told)
-}
-
-/// Bytes that are taken on trust: a longer list or text must end in memory that is there.
+/// Lists and texts up to this many bytes are not checked. Longer ones must end in mapped memory.
 const TRUSTED: u64 = 1 << 16;
 
-/// INVALID_VALUE for a length that no program can mean, because nothing is mapped where it ends.
+/// INVALID_VALUE for a long range whose last byte is not mapped.
 pub fn reaches(address: u64, len: u64) -> Answer {
     if len <= TRUSTED {
         return Ok(());
@@ -35,18 +15,18 @@ pub fn reaches(address: u64, len: u64) -> Answer {
     there(address.checked_add(len - 1).ok_or(Fault::INVALID_VALUE)?)
 }
 
-/// INVALID_VALUE for an address that nothing is mapped at.
+/// INVALID_VALUE for an address that is not mapped.
 fn there(address: u64) -> Answer {
     let mut byte = 0u8;
     let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 1 };
-    // SAFETY: the kernel copies one byte to `byte`, or says EFAULT; it reads nothing else of ours.
+    // SAFETY: the kernel copies one byte to `byte`, or returns EFAULT.
     let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
     let refused = copied < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT);
     if refused { Err(Fault::INVALID_VALUE) } else { Ok(()) }
 }
 
-/// A pointer to where the function leaves a result.
+/// A pointer to an output.
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
 
@@ -59,7 +39,7 @@ impl<T> Clone for Out<T> {
 impl<T> Copy for Out<T> {}
 
 impl<T> Out<T> {
-    /// For arguments whose type another argument says.
+    /// For arguments whose type depends on another argument.
     pub fn at(address: u64) -> Self {
         Out(address as *mut T)
     }
@@ -68,7 +48,7 @@ impl<T> Out<T> {
         self.0.is_null()
     }
 
-    /// INVALID_VALUE for NULL; to be asked before anything is done.
+    /// INVALID_VALUE for NULL. Call it before the first effect.
     pub fn check(self) -> Answer<Self> {
         if self.0.is_null() { Err(Fault::INVALID_VALUE) } else { Ok(self) }
     }
@@ -80,18 +60,18 @@ impl<T> Out<T> {
         Ok(())
     }
 
-    /// For outputs that may be left out.
+    /// For optional outputs.
     pub fn put_if_wanted(self, value: T) {
         let _ = self.put(value);
     }
 
-    /// Element `index` of an array that the caller said to be long enough.
+    /// Writes element `index`. By the prototype the array has that many elements.
     pub fn put_at(self, index: usize, value: T) -> Answer {
         self.check()?;
         Self(self.0.wrapping_add(index)).put(value)
     }
 
-    /// INVALID_VALUE for an array of so many elements that it cannot be there.
+    /// INVALID_VALUE for a long array that is not mapped at its end.
     pub fn check_room(self, count: usize) -> Answer {
         In(self.0.cast_const()).check_count(count)
     }
@@ -105,25 +85,25 @@ impl<T> Out<T> {
     }
 }
 
-/// A pointer to something that the function reads.
+/// A pointer to an input.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct In<T>(*const T);
 
-/// So many bytes of the program; INVALID_VALUE for NULL.
+/// Copies bytes of the program. INVALID_VALUE for NULL.
 pub fn bytes_at(address: u64, len: u64) -> Answer<Vec<u8>> {
     if address == 0 && len > 0 {
         return Err(Fault::INVALID_VALUE);
     }
     reaches(address, len)?;
     let mut bytes = vec![0; len as usize];
-    // SAFETY: by the prototype so many bytes are there; the vector has as many.
+    // SAFETY: by the prototype `len` bytes are there, and the vector has as many.
     unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), len as usize) };
     Ok(bytes)
 }
 
 impl<T> In<T> {
-    /// INVALID_VALUE for an array of so many elements that it cannot be there.
+    /// INVALID_VALUE for a long array that is not mapped at its end.
     pub fn check_count(self, count: usize) -> Answer {
         let bytes = count.checked_mul(size_of::<T>()).ok_or(Fault::INVALID_VALUE)?;
         reaches(self.0 as u64, bytes as u64)
@@ -131,7 +111,7 @@ impl<T> In<T> {
 }
 
 impl<T: Copy> In<T> {
-    /// The same for lists that few programs have: whether anything is there is asked for short ones too.
+    /// Like `check_count`, but also checks short lists. For lists that few programs pass, because the check is slow.
     pub fn check_list(self, count: usize) -> Answer {
         self.check_count(count)?;
         if count == 0 {
@@ -141,7 +121,7 @@ impl<T: Copy> In<T> {
         there((self.0.wrapping_add(count) as u64).wrapping_sub(1))
     }
 
-    /// For what is found inside of other arguments.
+    /// For pointers inside other arguments.
     pub fn at(address: u64) -> Self {
         In(address as *const T)
     }
@@ -189,7 +169,7 @@ impl Text {
     }
 }
 
-/// A buffer for text: pointer and size as two arguments.
+/// Writes text with a terminating zero into a buffer. Longer text is cut.
 pub fn put_text(buffer: Out<u8>, size: u32, text: &[u8]) -> Answer {
     buffer.check()?;
     let Some(last) = (size as usize).checked_sub(1) else { return Err(Fault::INVALID_VALUE) };

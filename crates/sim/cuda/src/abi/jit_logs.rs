@@ -1,15 +1,15 @@
-//! The logs of the compiler of PTX: buffers that a program gives among its options. Nothing is compiled, so there is
-//! nothing to say but why something was not taken; as a driver does, each log is emptied, and its size becomes what was
-//! written.
+//! Logs of the PTX compiler: buffers that a program passes among its options. Nothing is compiled, so a log only
+//! explains why code was rejected. As in the driver, each log is emptied first, and its size becomes the number of
+//! bytes written.
 
-use crate::driver::abi::{In, Out, put_text};
-use crate::driver::fault::{Answer, Fault};
+use super::arguments::{In, Out, put_text};
+use super::fault::{Answer, Fault};
 
-/// CU_JIT_INFO_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER; each one's size is the option behind it.
+/// CU_JIT_INFO_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER. The next option of each is its size.
 const INFO: u32 = 3;
 const ERROR: u32 = 5;
 
-/// Why code was not taken.
+/// Why code was rejected.
 fn reason(fault: Fault) -> &'static [u8] {
     match fault {
         Fault::UNSUPPORTED_PTX_VERSION => b"the simulated driver knows no such .version of PTX: it knows 1.0 to 9.x",
@@ -20,7 +20,7 @@ fn reason(fault: Fault) -> &'static [u8] {
     }
 }
 
-/// Where a program wants its logs.
+/// The log buffers of a program.
 #[derive(Clone, Copy, Default)]
 pub struct Logs {
     info: Option<Log>,
@@ -31,12 +31,12 @@ pub struct Logs {
 struct Log {
     buffer: u64,
     bytes: u32,
-    /// Address of the option that is its size.
+    /// Address of the option with its size.
     size: u64,
 }
 
 impl Logs {
-    /// The logs among these options, whose arrays have been looked at.
+    /// The logs among these options. The caller has checked the arrays.
     pub fn of(count: u32, names: In<u32>, values: In<u64>) -> Logs {
         let place = |option| (0..count as usize).find(|n| names.get_at(*n).is_ok_and(|name| name == option));
         let log = |option| {
@@ -46,7 +46,7 @@ impl Logs {
         Logs { info: log(INFO), error: log(ERROR) }
     }
 
-    /// Adds to them for a piece that a linker has taken, or not: as a driver does, behind what stands there.
+    /// Appends to the logs after a linker has accepted or rejected a piece.
     pub fn added<T>(self, answer: Answer<T>) -> Answer<T> {
         if let (Some(log), Err(fault)) = (self.error, &answer) {
             let before = In::<u32>::at(log.size).get().unwrap_or(0).min(log.bytes);
@@ -59,7 +59,7 @@ impl Logs {
         answer
     }
 
-    /// Writes them for code that was taken, or not.
+    /// Writes the logs after code was accepted or rejected.
     pub fn told<T>(self, answer: Answer<T>) -> Answer<T> {
         let refused = answer.as_ref().err().map_or(&b""[..], |fault| reason(*fault));
         for (log, text) in [(self.info, &b""[..]), (self.error, refused)] {

@@ -1,5 +1,6 @@
-//! Started or not. Before cuInit, and in a child forked after cuInit, every function answers NOT_INITIALIZED
-//! before it touches a lock: so a lock that fork copied in a taken state is never waited for.
+//! Whether the driver has started in this process. Before cuInit, and in a child that was forked after cuInit, every
+//! function fails with NOT_INITIALIZED before it takes a lock. So a child never waits for a lock that was taken at
+//! the fork.
 
 use super::fault::{Answer, Fault};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -16,13 +17,13 @@ pub fn require_started() -> Answer {
     }
 }
 
-/// cuInit: any number of times, from any thread.
+/// cuInit, which programs may call any number of times, from any thread.
 pub fn start() -> Answer {
     match STATE.load(Ordering::Acquire) {
         STARTED => Ok(()),
         FORKED => Err(Fault::NOT_INITIALIZED),
         _ => {
-            // SAFETY: the handler is a function of this library; glibc forgets it when the library is closed.
+            // SAFETY: the handler is a function of this library; glibc removes it when the library is closed.
             unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
             let _ = STATE.compare_exchange(NEW, STARTED, Ordering::AcqRel, Ordering::Acquire);
             require_started()

@@ -5,11 +5,11 @@
 //! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
 //! report it.
 //!
-//! In the target a layer of `api/layers.toml` with `asked` is recorded only where a `+` rule has its own letter ([`armed`]). A reader
-//! shows all that was recorded ([`wanted`]).
+//! In the target a layer of `api/layers.toml` with `asked` is recorded only where a `+` rule has its letter
+//! ([`armed`]). A reader shows all that was recorded ([`wanted`]).
 //!
-//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations of
-//! addresses depend ([`tells_of_memory`]). Readers do not show their calls.
+//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations
+//! of addresses depend ([`tells_of_memory`]). Readers do not show their calls.
 
 use crate::{glob, tells_of_memory};
 

@@ -24,11 +24,8 @@ pub(crate) fn layers(layers: &[Layer]) -> String {
     for layer in layers {
         let (constant, name, letter) = (layer.name().to_uppercase(), layer.name(), layer.letter());
         let asked = layer.asked;
-        writeln!(
-            out,
-            "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', asked: {asked} }},"
-        )
-        .unwrap();
+        writeln!(out, "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', asked: {asked} }},")
+            .unwrap();
     }
     out.push_str("];\n");
     out

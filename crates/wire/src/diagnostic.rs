@@ -111,7 +111,11 @@ reasons! {
     /// Counted in the control page, for such a process has no page of its own.
     OTHER_LIBC = 34, "processes of another C library than glibc (such as musl): left alone, their calls were not seen", one: "process of another C library than glibc (such as musl): left alone, its calls were not seen";
     /// Once for each table and reason; the list has both.
-    HIDDEN_TABLE_LEFT = 32, "hidden tables left alone: calls of the functions in them were not seen", one: "hidden table left alone: calls of the functions in it were not seen";
+    HIDDEN_TABLE_LEFT = 32, "hidden tables left alone: calls of the functions in them were not seen",
+        one: "hidden table left alone: calls of the functions in it were not seen";
+    /// Own footprint: a runtime fills the record of a report.
+    HIDDEN_FOOTPRINT = 33, "hidden calls made only because runtime calls are watched: not shown",
+        one: "hidden call made only because runtime calls are watched: not shown";
     /// Found outside, at the end, in the program's file; no process counts it.
     STATIC_TOOLKIT = 22, "toolkit libraries linked statically into a program: calls of them were not seen", one: "toolkit library linked statically into a program: calls of it were not seen";
 }

@@ -28,7 +28,7 @@ pub const CONTEXT_TABLE: [u8; 16] =
 pub const CUDART_TABLE: [u8; 16] =
     [0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9];
 
-/// The keyed check between runtime and driver. cutap never changes it.
+/// The keyed check between runtime and driver.
 ///
 /// `d4082055-bde6-704b-8d34-ba123c66e1f2`
 pub const CHECK_TABLE: [u8; 16] =
@@ -72,10 +72,7 @@ pub const RUNTIME_ERRORS_TABLE: [u8; 16] =
 
 /// Where facts about slots come from.
 pub static SOURCES: &[(&str, &str)] = &[
-    (
-        "ours",
-        "Analysis of runtimes 11.7 to 13.5 and drivers 470 to 555, and runs on an H200 with driver 580.159 (docs/hidden-tables.md)",
-    ),
+    ("ours", "Analysis of runtimes 11.7 to 13.5 and drivers 470 to 555; runs on an H200, driver 580.159"),
     ("thapi", "THAPI, list of export tables in its CUDA backend, https://github.com/argonne-lcf/THAPI"),
     ("zluda", "ZLUDA, dark_api/src/lib.rs, https://github.com/vosen/ZLUDA"),
 ];
@@ -263,7 +260,7 @@ pub static TABLES: &[Table] = &[
         sized: true,
         words: [2, 3, 3, 3, 0],
         treatment: Treatment::Left,
-        about: "The keyed check between runtime and driver. cutap never changes it.",
+        about: "The keyed check between runtime and driver.",
         asked_by: &["every runtime"],
         slots: &[Slot {
             number: 1,

@@ -3,13 +3,17 @@
 //! counted and not shown. What the runtime calls for the program's sake must not be taken for them: it asks for a kernel's function
 //! in the launch, too.
 
-use super::callbacks::is_launch;
+use super::callbacks::{CallbackRecord, is_launch};
 use super::instances::{self, Instance};
-use crate::slots::{self, thunks_x86_64::THUNKS};
+use crate::capture::copy::Pages;
+use crate::slots;
+use crate::slots::thunks_x86_64::{Frame, THUNKS};
 use crate::start;
 use crate::thread::block::{ONE_STACK, ThreadState};
 use crate::thread::counts;
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
+use cutap_calls::hidden::SlotName;
 use cutap_wire::diagnostic;
 
 /// The callback of cudaLaunchKernel.
@@ -23,6 +27,60 @@ const ASKS: u32 = 12090;
 /// call from there while none is open is surely one of these; `slots::footprint_x86_64` counts it without coming here.
 #[unsafe(no_mangle)]
 static CUTAP_ASKING: [[AtomicUsize; 2]; 2] = [const { [const { AtomicUsize::new(0) }; 2] }; 2];
+
+/// Slots of export tables by which a runtime fills the record of a report. The argument that leads to the place for the
+/// result, and the place in the record; `None`: a local variable near the record.
+const FILLS: [([u8; 16], u32, usize, Option<usize>); 3] = [
+    (cutap_calls::CONTEXT_TABLE, 2, 0, Some(offset_of!(CallbackRecord, context))),
+    (cutap_calls::STREAM_ID_TABLE, 39, 2, Some(offset_of!(CallbackRecord, stream_uid))),
+    (cutap_calls::STREAM_ID_TABLE, 51, 2, None),
+];
+/// Bytes of a frame that are searched for a record, in both directions.
+const NEAR: usize = 512;
+
+fn fills(name: &[u8]) -> Option<(usize, Option<usize>)> {
+    let named = |(uuid, slot, ..): &&([u8; 16], u32, usize, Option<usize>)| SlotName::new(uuid, *slot).bytes() == name;
+    // Exported names, which are asked for at each launch, have no bracket there.
+    name.get(8).filter(|c| **c == b'[')?;
+    FILLS.iter().find(named).map(|(_, _, argument, place)| (*argument, *place))
+}
+
+/// Whether a slot of an export table is one by which a runtime fills a record.
+pub fn may_fill(name: &[u8]) -> bool {
+    fills(name).is_some()
+}
+
+/// True when a call of a hidden function fills the record of a report: it is made because calls are reported.
+pub fn fills_record(b: &mut ThreadState, frame: &Frame) -> bool {
+    let Some((argument, place)) = fills(slots::name_of(frame.slot)) else { return false };
+    let (Some(i), Some(to)) = (instances::around(frame.caller), frame.args.get(argument)) else { return false };
+    let pages = Pages::new(frame.stack as usize, &mut b.stack);
+    let read = |from: usize| {
+        let mut words = [0usize; RECORD_WORDS];
+        // SAFETY: a buffer of this frame.
+        let copied = unsafe { pages.copy(from, words.as_mut_ptr().cast(), size_of_val(&words)) };
+        copied == size_of_val(&words) && is_record(i, &words)
+    };
+    match place {
+        Some(place) => read((*to as usize).wrapping_sub(place)),
+        None => {
+            let first = (*to as usize).saturating_sub(NEAR).max(frame.stack as usize) & !7;
+            (first..first + 2 * NEAR).step_by(8).any(read)
+        }
+    }
+}
+
+const RECORD_WORDS: usize = size_of::<CallbackRecord>() / 8;
+
+/// Whether these words are a record that an instance is filling.
+fn is_record(i: &Instance, words: &[usize; RECORD_WORDS]) -> bool {
+    let at = |offset: usize| words.get(offset / 8).copied().unwrap_or(0);
+    let size = at(0) as u32 as usize == size_of::<CallbackRecord>();
+    size && at(offset_of!(CallbackRecord, id)) as u32 <= MOST_IDS
+        && i.holds(at(offset_of!(CallbackRecord, export_table)))
+}
+/// No runtime has so many functions.
+const MOST_IDS: u32 = 0xffff;
 
 /// Remembers such a place.
 fn remember(i: &Instance, caller: usize, slot: u32) {
@@ -45,6 +103,9 @@ fn asking(caller: usize) -> Option<&'static Instance> {
 
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this one stands.
 pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
+    if may_fill(slots::name_of(slot)) {
+        return false;
+    }
     let top = b.top();
     if top.as_ref().is_some_and(|t| t.reported != 0) {
         return false;
@@ -77,7 +138,7 @@ pub fn counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) {
 }
 
 fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> bool {
-    if b.reported.wrapping_sub(at) < ONE_STACK {
+    if b.reported.wrapping_sub(at) < ONE_STACK || may_fill(slots::name_of(slot)) {
         return false;
     }
     let Some(i) = asking(caller) else { return false };

@@ -38,7 +38,7 @@ pub struct CallbackRecord {
     pub parameters: *const u64,
     pub(super) context: u64,
     stream: u64,
-    pub(super) id: u32,
+    id: u32,
     /// 0 enter, 1 exit.
     pub phase: u32,
     /// Name of the kernel of a launch.

@@ -50,37 +50,36 @@ pub fn may_fill(name: &[u8]) -> bool {
     fills(name).is_some()
 }
 
-/// True when a call of a hidden function fills the record of a report: it is made because calls are reported.
+/// True when a call of a hidden function fills the record of a report: it is made because calls are reported. Nothing but
+/// the size, and then the context, is sure to be in a record before its call is reported.
 pub fn fills_record(b: &mut ThreadState, frame: &Frame) -> bool {
+    let [first, ..] = frame.args;
     let Some((argument, place)) = fills(slots::name_of(frame.slot)) else { return false };
-    let (Some(i), Some(to)) = (instances::around(frame.caller), frame.args.get(argument)) else { return false };
+    let Some(to) = frame.args.get(argument) else { return false };
+    if instances::around(frame.caller).is_none() {
+        return false;
+    }
     let pages = Pages::new(frame.stack as usize, &mut b.stack);
-    let read = |from: usize| {
-        let mut words = [0usize; RECORD_WORDS];
-        // SAFETY: a buffer of this frame.
+    let is_record = |from: usize| {
+        let mut words = [0u64; RECORD_WORDS];
+        // SAFETY: a local buffer.
         let copied = unsafe { pages.copy(from, words.as_mut_ptr().cast(), size_of_val(&words)) };
-        copied == size_of_val(&words) && is_record(i, &words)
+        let [size, ..] = words;
+        let context = words.get(offset_of!(CallbackRecord, context) / 8).copied();
+        copied == size_of_val(&words)
+            && size as u32 as usize == size_of::<CallbackRecord>()
+            && (argument == 0 || context == Some(first))
     };
     match place {
-        Some(place) => read((*to as usize).wrapping_sub(place)),
+        Some(place) => is_record((*to as usize).wrapping_sub(place)),
         None => {
-            let first = (*to as usize).saturating_sub(NEAR).max(frame.stack as usize) & !7;
-            (first..first + 2 * NEAR).step_by(8).any(read)
+            let nearest = (*to as usize).saturating_sub(NEAR).max(frame.stack as usize) & !7;
+            (nearest..nearest + 2 * NEAR).step_by(8).any(is_record)
         }
     }
 }
 
 const RECORD_WORDS: usize = size_of::<CallbackRecord>() / 8;
-
-/// Whether these words are a record that an instance is filling.
-fn is_record(i: &Instance, words: &[usize; RECORD_WORDS]) -> bool {
-    let at = |offset: usize| words.get(offset / 8).copied().unwrap_or(0);
-    let size = at(0) as u32 as usize == size_of::<CallbackRecord>();
-    size && at(offset_of!(CallbackRecord, id)) as u32 <= MOST_IDS
-        && i.holds(at(offset_of!(CallbackRecord, export_table)))
-}
-/// No runtime has so many functions.
-const MOST_IDS: u32 = 0xffff;
 
 /// Remembers such a place.
 fn remember(i: &Instance, caller: usize, slot: u32) {

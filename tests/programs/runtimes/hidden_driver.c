@@ -1,5 +1,6 @@
 /* libcuda.so.1 for hidden.c: export tables, good and bad. A wrong word that were replaced or followed would end the program. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,24 +11,25 @@ typedef int Function(long, long, long, long, long, long, long);
 static int first(long a, long b, long c, long d, long e, long f, long g) { return (int)(a + b + c + d + e + f + g); }
 static int second(long a, long b, long c, long d, long e, long f, long g) { return (int)(a - g); }
 
-static void *good[] = {(void *)sizeof good, first, second, NULL};
-static void *damaged[] = {(void *)(sizeof damaged + 1), first, second};
+#define BYTES(words) ((void *)(8 * (words)))
+static void *good[] = {BYTES(4), first, second, NULL};
+static void *damaged[] = {(void *)25, first, second};
 static void *huge[] = {(void *)0x7ffffff8, first, second};
-static void *foreign[] = {(void *)sizeof foreign, first, puts};
+static void *foreign[] = {BYTES(3), first, puts};
 static void *unsized[] = {first, second};
 /* Of 21318c60 and c693336e more words are known than these have: what comes behind is no function. */
-static void *shorter[] = {(void *)(3 * sizeof(void *)), first, second, "no function"};
+static void *shorter[] = {BYTES(3), first, second, "no function"};
 static void *storage[] = {first, second, "no function"};
 /* A page of this library that cannot be made writable. */
 static _Alignas(4096) char protected_page[4096];
 
 static void protect(void) {
-    void *words[] = {(void *)(3 * sizeof(void *)), first, second};
+    void *words[] = {BYTES(3), first, second};
     int file = memfd_create("table", MFD_ALLOW_SEALING);
     char name[64];
     if (write(file, words, sizeof words) != sizeof words || ftruncate(file, 4096)) _exit(90);
     snprintf(name, sizeof name, "/proc/self/fd/%d", file);
-    if (mmap(protected_page, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) _exit(91);
+    if (mmap(protected_page, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, open(name, O_RDONLY), 0) == MAP_FAILED) _exit(91);
 }
 
 int cuInit(unsigned flags) { return flags != 0; }

@@ -40,14 +40,22 @@ const NEAR: usize = 512;
 
 fn fills(name: &[u8]) -> Option<(usize, Option<usize>)> {
     let named = |(uuid, slot, ..): &&([u8; 16], u32, usize, Option<usize>)| SlotName::new(uuid, *slot).bytes() == name;
-    // Exported names, which are asked for at each launch, have no bracket there.
-    name.get(8).filter(|c| **c == b'[')?;
-    FILLS.iter().find(named).map(|(_, _, argument, place)| (*argument, *place))
+    FILLS.iter().filter(|_| is_hidden(name)).find(named).map(|(_, _, argument, place)| (*argument, *place))
 }
 
-/// Whether a slot of an export table is one by which a runtime fills a record.
-pub fn may_fill(name: &[u8]) -> bool {
-    fills(name).is_some()
+/// Whether calls of a hidden function may be made because calls are reported: it fills a record, or it finds the values of a context
+/// for a kernel's name.
+pub fn may_be_hidden(name: &[u8]) -> bool {
+    fills(name).is_some() || finds_values(name)
+}
+
+fn finds_values(name: &[u8]) -> bool {
+    is_hidden(name) && name == SlotName::new(&cutap_calls::STORAGE_TABLE, 2).bytes()
+}
+
+/// Exported names, which are asked for at each launch, have no bracket there.
+fn is_hidden(name: &[u8]) -> bool {
+    name.get(8) == Some(&b'[')
 }
 
 /// True when a call of a hidden function fills the record of a report: it is made because calls are reported. Nothing but
@@ -90,6 +98,11 @@ fn remember(i: &Instance, caller: usize, slot: u32) {
     }
 }
 
+/// By which such a call is counted.
+pub fn reason(slot: u32) -> usize {
+    if is_hidden(slots::name_of(slot)) { diagnostic::HIDDEN_FOOTPRINT } else { diagnostic::FOOTPRINT }
+}
+
 /// True for the first of the two questions.
 fn is_function(slot: u32) -> bool {
     slots::name_of(slot) == b"cuKernelGetFunction"
@@ -102,7 +115,8 @@ fn asking(caller: usize) -> Option<&'static Instance> {
 
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this one stands.
 pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
-    if may_fill(slots::name_of(slot)) {
+    let name = slots::name_of(slot);
+    if fills(name).is_some() {
         return false;
     }
     let top = b.top();
@@ -112,7 +126,9 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
     let Some(i) = asking(caller) else { return false };
     match top {
         None => {
-            remember(i, caller, slot);
+            if !is_hidden(name) {
+                remember(i, caller, slot);
+            }
             true
         }
         // A shared runtime's function that a binding led to, and that it has not reported yet.
@@ -130,17 +146,21 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
 /// reported is known; outside of that, what the runtime does next tells whose the call was.
 pub fn counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) {
     if is_one_counted(b, caller, at, slot) {
-        start::count(diagnostic::FOOTPRINT, 1);
+        start::count(reason(slot), 1);
     } else if slots::table::slot(slot).is_some_and(|s| s.is_wanted()) {
         counts::add(b, slot);
     }
 }
 
 fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> bool {
-    if b.reported.wrapping_sub(at) < ONE_STACK || may_fill(slots::name_of(slot)) {
+    if b.reported.wrapping_sub(at) < ONE_STACK {
         return false;
     }
     let Some(i) = asking(caller) else { return false };
+    let name = slots::name_of(slot);
+    if is_hidden(name) {
+        return finds_values(name);
+    }
     if is_function(slot) {
         let known = i.asks.iter().any(|a| a.load(Relaxed) == caller);
         b.asked = if known { (0, 0) } else { (caller, slot) };

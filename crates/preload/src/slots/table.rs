@@ -309,7 +309,7 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
     let shown = start::armed::shows(of, owner.name(), name);
     if shown || start::armed::holds(of, owner.name(), name) {
         hooks |= super::hooks::RECORD;
-        if of == Layer::HIDDEN.number() && own_calls::may_fill(name) {
+        if of == Layer::HIDDEN.number() && own_calls::may_be_hidden(name) {
             hooks |= super::hooks::FOOTPRINT;
         }
         if shown && !cxx && capture::call_stack::wants(of, owner.name(), name) {

@@ -39,11 +39,9 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
         return;
     }
     if hooks::may_be_footprint(slot.hooks()) {
-        if routes::own_calls::is_one(b, frame.caller, frame.slot) {
-            return start::count(diagnostic::FOOTPRINT, 1);
-        }
-        if routes::own_calls::fills_record(b, frame) {
-            return start::count(diagnostic::HIDDEN_FOOTPRINT, 1);
+        let hidden = routes::own_calls::fills_record(b, frame);
+        if hidden || routes::own_calls::is_one(b, frame.caller, frame.slot) {
+            return start::count(routes::own_calls::reason(frame.slot), 1);
         }
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };

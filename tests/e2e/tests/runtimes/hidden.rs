@@ -86,7 +86,14 @@ fn traced(mode: &str, filter: &[&str]) -> Traced {
     let plain = finish(Command::new(&program).arg(mode).env("LD_LIBRARY_PATH", driver()));
     assert_eq!((plain.stdout.as_str(), plain.status.success()), ("ok\n", true), "{plain:?}");
     let mut command = Command::new(cutap());
-    command.args(["trace", "--json"]).args(filter).arg("-o").arg(folder.join("trace")).arg("--").arg(&program).arg(mode);
+    command
+        .args(["trace", "--json"])
+        .args(filter)
+        .arg("-o")
+        .arg(folder.join("trace"))
+        .arg("--")
+        .arg(&program)
+        .arg(mode);
     let run = finish(command.env("LD_LIBRARY_PATH", driver()).env("TABLES", folder.join("tables")));
     assert_eq!((run.stdout.as_str(), run.status.success()), ("ok\n", true), "{run:?}");
     let lines = fs::read_to_string(folder.join("trace")).expect("a trace");
@@ -96,7 +103,8 @@ fn traced(mode: &str, filter: &[&str]) -> Traced {
 
 impl Traced {
     fn calls(&self) -> Counts {
-        let calls: Vec<Value> = self.lines.iter().filter(|l| l["type"] == "call" && l["layer"] == "hidden").cloned().collect();
+        let calls: Vec<Value> =
+            self.lines.iter().filter(|l| l["type"] == "call" && l["layer"] == "hidden").cloned().collect();
         for call in &calls {
             assert_eq!((text(call, "state"), &call["args"][5]), ("done", &"0x6".into()), "{call}");
         }

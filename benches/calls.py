@@ -56,7 +56,7 @@ class Around(Bench):
 def measured(o, work):
     # The last is for what --switch does not do.
     bench = (Around if o.around else Bench)(argparse.Namespace(**vars(o), program=os.path.join(o.built, "overhead"), burst=200, bursts=o.pairs, sustained=1), work)
-    in_range = ["--range", "profiler", "-o"]
+    in_range = ["--capture-range=cudaProfilerApi", "-o"]
     beside = ["--switch", "--beside-empty"]
     hows = {
         "counted": lambda: bench.run([*bench.tool("trace", "-C", *in_range, "/dev/null"), "--"], beside),

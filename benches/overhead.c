@@ -7,7 +7,7 @@
  * leads, and what two readings of the time stamp counter cost here. With --expect-driver it ends with 3
  * unless every driver pointer lies inside libcuda: then nothing of a tool stands in the way of a call.
  *
- * With --switch, under `cutap record --range profiler` or `trace -C --range profiler`: cuProfilerStart and Stop between bursts, and for each
+ * With --switch, under `cutap record --capture-range=cudaProfilerApi` or `trace -C --capture-range=cudaProfilerApi`: cuProfilerStart and Stop between bursts, and for each
  * call the median of what a burst takes longer that is seen than one that is not, of pairs of neighbours, each first as often as the other.
  * With flag_on.so its flags are switched. A clock that differs between processes does not matter then, nor do calls that take
  * microseconds and vary by more than cutap costs. With --beside-empty the linked-in runtime reports to a function that does nothing while

@@ -87,7 +87,7 @@ class Bench:
         """Under `cutap record`, with what went into rings and file."""
         folder = tempfile.mkdtemp(dir=self.work)
         run, file = os.path.join(folder, "run"), os.path.join(folder, "run.cutap")
-        result = self.run([*self.tool("record", *words), "--run", run, "-o", file, "--"], flags)
+        result = self.run([*self.tool("record", *words), "--run-dir", run, "-o", file, "--"], flags)
         result["ring"], result["file"] = ring_bytes(run), os.path.getsize(file)
         shutil.rmtree(folder)
         return result
@@ -113,11 +113,11 @@ def plain(bench):
 
 
 def not_armed(bench):
-    return bench.record("--only", "cuMemHostAlloc", flags=["--expect-driver"])
+    return bench.record("--filter", "cuMemHostAlloc", flags=["--expect-driver"])
 
 
 def off(bench):
-    return bench.record("--range", "profiler")
+    return bench.record("--capture-range=cudaProfilerApi")
 
 
 def counted(bench):
@@ -130,7 +130,7 @@ def recorded(bench):
 
 def driver_recorded(bench):
     """No runtime: its flags stay 0, and a call of it costs what the driver calls in it cost."""
-    return bench.record("--only", "driver")
+    return bench.record("--filter", "driver")
 
 
 def empty_callback(bench):

@@ -17,7 +17,7 @@ def all_the_same(result, tools):
     limit = 30 + 4 * result.plain.wall
     ways = {
         "trace -e cudaMalloc": ["trace", "-e", "cudaMalloc", "-o", os.path.join(folder, "trace")],
-        "record --range profiler": ["record", "--range", "profiler", "-o", os.path.join(folder, "run.cutap")],
+        "record --capture-range=cudaProfilerApi": ["record", "--capture-range=cudaProfilerApi", "-o", os.path.join(folder, "run.cutap")],
     }
     for way, flags in ways.items():
         run = processes.run([tools.cutap, *flags, "--", *result.program.argv], limit)

@@ -84,7 +84,7 @@ def _killed(result, tools, whom):
     both = whom == "cutap and its collector"
     steps = [str(3 * STEPS)] if both else []
     program = [sys.executable, os.path.join(HERE, "torch_endless.py"), said, *steps]
-    argv = [tools.cutap, "record", "--run", run, "-o", path, "--", *program]
+    argv = [tools.cutap, "record", "--run-dir", run, "-o", path, "--", *program]
     what = f"{whom} killed in training"
     front = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     pid = None

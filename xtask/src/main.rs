@@ -1,5 +1,5 @@
-//! What a maintainer or CI runs: `cargo xtask demo | test | bench | codegen | tidy`. Each command is one file
-//! here; this one only picks it.
+//! The commands of maintainers and CI: `cargo xtask demo | test | bench | codegen | tidy`. Each command is one file.
+//! This file only selects one.
 
 mod bench;
 mod build;
@@ -25,7 +25,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   import --changes FAMILY FROM TO     what changed between two versions
   import-rm CHECKOUT...               read trees of NVIDIA/open-gpu-kernel-modules and write api/kernel/
   import-rm --check CHECKOUT...       prove api/kernel/ current
-  tidy               the rules that the compiler does not know";
+  tidy               the rules that the compiler does not know
+  tidy --shrink      lower the numbers of xtask/src/tidy/prose.toml to the present ones";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ["import", ref words @ ..] => import::run(&root, words),
         ["import-rm", ref words @ ..] => import::run_rm(&root, words),
         ["tidy"] => tidy::run(&root),
+        ["tidy", "--shrink"] => tidy::shrink(&root),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

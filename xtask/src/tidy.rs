@@ -1,15 +1,22 @@
-//! `tidy`: the rules that the compiler does not know. Each rule collects what is wrong, so that one run
-//! shows all of it.
+//! `tidy`: the rules that the compiler does not know. Each rule collects its complaints, so that one run shows all.
 
 mod cycles;
 mod folders;
 mod imports;
 mod layers;
+mod phrases;
 mod preload;
+mod prose;
 mod sources;
+mod text;
 
 use anyhow::{Result, ensure};
 use std::path::Path;
+
+/// Lowers the numbers of allowed findings to the present ones.
+pub(crate) fn shrink(root: &Path) -> Result<()> {
+    prose::shrink(root)
+}
 
 pub(crate) fn run(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
@@ -17,6 +24,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     sources::check(root, &mut wrong)?;
     cycles::check(root, &mut wrong)?;
     folders::check(root, &mut wrong)?;
+    prose::check(root, &mut wrong)?;
     match crate::build::preload(root) {
         Ok(path) => preload::check(&path, &mut wrong)?,
         Err(error) => wrong.push(format!("the release preload is not there to look at: {error:#}")),

@@ -11,7 +11,7 @@
 use crate::{glob, tells_of_memory};
 
 /// Whether calls of function `name` of `library` (its SONAME) are wanted. `layer` is one of
-/// `cutap_wire::names::layer`.
+/// a `cutap_calls::Layer`.
 pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
     let (mut any_plus, mut plus) = (false, false);
     for line in rules.split(|b| *b == b'\n') {
@@ -84,10 +84,7 @@ impl<'a> Rule<'a> {
 fn layer_of(letter: u8) -> Option<u8> {
     match letter {
         b'*' => Some(0),
-        b'l' => Some(1),
-        b'r' => Some(2),
-        b'd' => Some(3),
-        _ => None,
+        letter => crate::Layer::of_letter(letter).map(crate::Layer::number),
     }
 }
 

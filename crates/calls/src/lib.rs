@@ -10,13 +10,15 @@ pub mod filter;
 pub mod generated;
 mod glob;
 pub mod known;
+mod layer;
 mod lookup;
 
-pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, resets, tells_of_memory};
+pub use behaviour::{Role, begins_capture, blocks, ends_capture, hands_out, has_role, resets, tells_of_memory};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PROFILERS, WATCHED};
 pub use glob::glob;
+pub use layer::{Layer, LayerRow};
 pub use lookup::{in_family, is_profiler, is_soname, layer_of};
 
 /// A library whose functions are traced.
@@ -24,6 +26,6 @@ pub use lookup::{in_family, is_profiler, is_soname, layer_of};
 pub struct Watched {
     /// DT_SONAME, where `*` matches any characters.
     pub soname: &'static str,
-    /// One of `cutap_wire::names::layer`: 1 library, 2 runtime, 3 driver.
-    pub layer: u8,
+    /// The layer of its functions.
+    pub layer: Layer,
 }

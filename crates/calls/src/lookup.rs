@@ -5,9 +5,9 @@
 
 use crate::{FAMILIES, PROFILERS, WATCHED, glob};
 
-/// One of `cutap_wire::names::layer`, or 0 when the library is not watched.
+/// The number of a library's layer, or 0 when the library is not watched.
 pub fn layer_of(soname: &[u8]) -> u8 {
-    WATCHED.iter().find(|w| is_soname(w.soname, soname)).map_or(0, |w| w.layer)
+    WATCHED.iter().find(|w| is_soname(w.soname, soname)).map_or(0, |w| w.layer.number())
 }
 
 /// Whether the library is a profiler. A profiler must get the driver's unmodified export tables.

@@ -93,7 +93,7 @@ fn children_are_followed_unless_not_wanted() {
     assert!(followed.status.success());
     assert_eq!(lines_with(&err(&followed), "cuInit("), 2, "{}", err(&followed));
     assert_eq!(lines_with(&err(&followed), "cuDeviceGetCount("), 2, "{}", err(&followed));
-    let alone = trace(&["--no-follow"], &parent);
+    let alone = trace(&["--no-follow-children"], &parent);
     assert!(alone.status.success(), "{}", err(&alone));
     assert_eq!(lines_with(&err(&alone), "cuInit("), 1, "{}", err(&alone));
     assert_eq!(lines_with(&err(&alone), "cuDeviceGetCount("), 0, "{}", err(&alone));
@@ -104,7 +104,8 @@ fn without_following_the_first_process_is_traced_through_exec() {
     let folder = Folder::new("exec");
     let script = program(&folder, "p.py", "init()\nprint('ran', os.environ['LD_PRELOAD'] != '')\n");
     let shell = |line: &str| {
-        let done = cutap(&["trace", "--sim", "--no-follow", "--", "sh", "-c", line, python(), &script]).output();
+        let done =
+            cutap(&["trace", "--sim", "--no-follow-children", "--", "sh", "-c", line, python(), &script]).output();
         let done = done.unwrap();
         assert_eq!(out(&done), "ran True\n", "{}", err(&done));
         lines_with(&err(&done), "cuInit(")
@@ -190,7 +191,7 @@ fn nothing_is_left_behind() {
     assert_eq!(lines_with(&err(&done), "cuInit("), 1, "{}", err(&done));
     assert!(!std::path::Path::new(out(&done).trim()).exists());
     let run = folder.join("kept");
-    let kept = trace(&["--run", run.to_str().unwrap()], &script);
+    let kept = trace(&["--run-dir", run.to_str().unwrap()], &script);
     assert_eq!(out(&kept).trim(), run.to_str().unwrap());
     assert!(run.join("control").exists());
 }

@@ -73,7 +73,7 @@ fn the_default_file_of_before_is_kept() {
     assert_eq!(names(&folder.0), ["named.cutap", "run.cutap", "run.cutap.old"]);
     // A start that is refused, by us or by the kernel, changes nothing.
     let before = [fs::read(&new).unwrap(), fs::read(&old).unwrap()];
-    let hook = run(&folder.0, &["record", "--run", "/proc/nothing"]);
+    let hook = run(&folder.0, &["record", "--run-dir", "/proc/nothing"]);
     assert_eq!(hook.status.code(), Some(125), "{}", err(&hook));
     let busy = folder.program("busy", &fs::read("/bin/echo").unwrap());
     let writer = fs::File::options().append(true).open(&busy).unwrap();
@@ -121,7 +121,7 @@ fn patterns_in_the_name() {
         (["trace", "-o", "a%q{NOT_SET}"], "the environment variable NOT_SET is not set"),
         (["record", "-o", "a%x"], "cannot use -o a%x: %x is not known"),
         (["trace", "-o", "a%"], "cannot use -o a%: % is not known"),
-        (["record", "-o", "a%q{RANK"], "%q is not known"),
+        (["record", "-o", "a%q{RANK"], "%q lacks the name of an environment variable"),
     ] {
         refused(&run(&folder.0, &words), 125, &[why]);
     }

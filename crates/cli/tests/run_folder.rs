@@ -10,9 +10,9 @@ use support::{CUTAP, Folder, cutap, err, is_root, out, refused};
 #[test]
 fn run_folders_that_cannot_be_used() {
     let folder = Folder::new("run");
-    let run = |path: &Path| cutap(&["trace", "--run"]).arg(path).args(["--", "echo", "ran"]).output().unwrap();
+    let run = |path: &Path| cutap(&["trace", "--run-dir"]).arg(path).args(["--", "echo", "ran"]).output().unwrap();
     std::fs::write(folder.join("file"), "").unwrap();
-    refused(&run(&folder.join("file")), 125, &["not a folder", "--run DIR"]);
+    refused(&run(&folder.join("file")), 125, &["not a folder", "--run-dir DIR"]);
     refused(&run(&folder.0), 125, &["not empty"]);
     refused(&run(&folder.join("a/b")), 125, &["no such file or folder"]);
     refused(&run(&folder.join(&"x/".repeat(800))), 125, &["too long"]);
@@ -36,9 +36,9 @@ fn run_folders_that_cannot_be_used() {
 fn a_btrfs_with_a_quota_is_refused_and_one_without_is_not() {
     let folder = Folder::new("quota");
     let script = "set -e; cd \"$1\"; truncate -s 120M image; mkfs.btrfs -q image > /dev/null; mkdir disk; mount -o loop image disk; \
-                  trap 'umount -l disk' EXIT; \"$0\" trace --run disk/one -- true; btrfs quota enable disk; \
-                  \"$0\" trace --run disk/two -- true; btrfs qgroup limit 100M disk > /dev/null; echo limited; \
-                  ! \"$0\" trace --run disk/three -- echo ran; echo end";
+                  trap 'umount -l disk' EXIT; \"$0\" trace --run-dir disk/one -- true; btrfs quota enable disk; \
+                  \"$0\" trace --run-dir disk/two -- true; btrfs qgroup limit 100M disk > /dev/null; echo limited; \
+                  ! \"$0\" trace --run-dir disk/three -- echo ran; echo end";
     let done = Command::new("unshare").args(["-m", "sh", "-c", script, CUTAP]).arg(&*folder.0).output().unwrap();
     let (said, text) = (err(&done), out(&done));
     if !text.contains("limited\n") && !said.contains("cutap: cannot") {
@@ -46,7 +46,7 @@ fn a_btrfs_with_a_quota_is_refused_and_one_without_is_not() {
     }
     assert_eq!(text, "limited\nend\n", "{said}");
     assert!(
-        said.contains("disk/three as run directory: it is on btrfs with a quota") && said.contains("--run DIR"),
+        said.contains("disk/three as run directory: it is on btrfs with a quota") && said.contains("--run-dir DIR"),
         "{said}"
     );
 }
@@ -69,21 +69,21 @@ fn on_a_small_disk(mount: &str, words: &str) -> Option<Output> {
 
 #[test]
 fn a_run_folder_without_room_for_the_beginning_of_a_trace_is_refused() {
-    let sh = "$CUTAP trace --run $DISK/run -- echo ran";
+    let sh = "$CUTAP trace --run-dir $DISK/run -- echo ran";
     for (mount, what) in
         [("size=8k", "8 KiB are free"), ("size=1500k", "1500 KiB are free"), ("nr_inodes=9", "more files fit")]
     {
         let Some(done) = on_a_small_disk(mount, sh) else { return };
-        refused(&done, 125, &["cannot use ", "as run directory: its disk is full", what, "--run DIR"]);
+        refused(&done, 125, &["cannot use ", "as run directory: its disk is full", what, "--run-dir DIR"]);
         let env = on_a_small_disk(mount, "$CUTAP env -o run").unwrap();
         refused(&env, 125, &["its disk is full", what, "-o DIR"]);
     }
     let there =
-        on_a_small_disk("size=8k", "sh -c 'mkdir -m 700 run; exec $CUTAP trace --run run -- echo ran'").unwrap();
+        on_a_small_disk("size=8k", "sh -c 'mkdir -m 700 run; exec $CUTAP trace --run-dir run -- echo ran'").unwrap();
     refused(&there, 125, &["its disk is full"]);
     let enough = on_a_small_disk("size=4m", sh).unwrap();
     assert_eq!((enough.status.code(), out(&enough).as_str()), (Some(0), "ran\n"), "{}", err(&enough));
-    // Without --run the next place is taken.
+    // Without --run-dir the next place is taken.
     let next = on_a_small_disk("size=8k", "XDG_RUNTIME_DIR=$DISK $CUTAP trace -- echo ran").unwrap();
     assert_eq!((next.status.code(), out(&next).as_str()), (Some(0), "ran\n"), "{}", err(&next));
 }
@@ -91,7 +91,7 @@ fn a_run_folder_without_room_for_the_beginning_of_a_trace_is_refused() {
 #[test]
 fn a_disk_that_fills_up_while_the_program_runs_is_counted() {
     let code = "import ctypes; c = ctypes.CDLL(\"libcuda.so.1\"); open(\"fill\", \"wb\").write(bytes(3900 << 10)); c.cuInit(0); print(\"ran\")";
-    let words = format!("$CUTAP trace --sim --run run -- python3 -c '{code}'");
+    let words = format!("$CUTAP trace --sim --run-dir run -- python3 -c '{code}'");
     let Some(done) = on_a_small_disk("size=4m", &words) else { return };
     assert_eq!((done.status.code(), out(&done).as_str()), (Some(0), "ran\n"), "{}", err(&done));
     assert!(err(&done).contains("no room") || err(&done).contains("could not write"), "{}", err(&done));
@@ -105,7 +105,7 @@ fn the_run_folder_of_another_user() {
     let folder = Folder::new("theirs");
     let copy = folder.program("cutap", &std::fs::read(CUTAP).unwrap());
     let run = folder.join("run");
-    assert!(cutap(&["trace", "--sim", "--run"]).arg(&run).args(["--", "true"]).output().unwrap().status.success());
+    assert!(cutap(&["trace", "--sim", "--run-dir"]).arg(&run).args(["--", "true"]).output().unwrap().status.success());
     let as_nobody_asks = |mode: u32, words: &[&str], more: &[&str]| {
         std::fs::set_permissions(&folder.0, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
         let mut show = Command::new("setpriv");
@@ -141,7 +141,7 @@ fn folders_that_hold_no_run() {
     let folder = Folder::new("show");
     let show = |path: &Path| cutap(&["show"]).arg(path).output().unwrap();
     for path in [&folder.0, Path::new("/no/such/run")] {
-        refused(&show(path), 125, &["cutap env -o DIR or cutap trace --run DIR"]);
+        refused(&show(path), 125, &["cutap env -o DIR or cutap trace --run-dir DIR"]);
     }
     refused(&show(Path::new("/etc/passwd")), 125, &["/etc/passwd is not a recording of cutap", "cutap record -o FILE"]);
     refused(
@@ -167,9 +167,9 @@ fn a_refused_run_leaves_the_output_as_it_was() {
     std::fs::write(full.join("something"), "").unwrap();
     let full = full.to_str().unwrap();
     for (words, says) in [
-        (&["record", "--run", full][..], "it is not empty"),
-        (&["trace", "--run", full], "it is not empty"),
-        (&["record", "--run", "/proc/nothing"], "cannot make the run directory"),
+        (&["record", "--run-dir", full][..], "it is not empty"),
+        (&["trace", "--run-dir", full], "it is not empty"),
+        (&["record", "--run-dir", "/proc/nothing"], "cannot make the run directory"),
         (&["trace", "--dump-modules", "/proc/nothing"], "cannot keep modules"),
         (&["record", "--hook", "/no/hook.so"], "there is no such file"),
         (&["record", "-e", "cuMemAloc"], "did you mean cuMemAlloc"),

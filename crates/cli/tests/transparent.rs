@@ -180,8 +180,9 @@ fn the_program_outlives_a_killed_collector_and_a_killed_front() {
     let mut run = command.spawn().unwrap();
     run.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
     let collector = collector(run.id()).unwrap();
-    let folder_of_run = support::command_line(collector);
-    let folder_of_run = folder_of_run.split(' ').skip_while(|w| *w != "--run").nth(1).unwrap();
+    let options = support::command_line(collector);
+    let options: serde_json::Value = serde_json::from_str(&options[options.find('{').unwrap()..]).unwrap();
+    let folder_of_run = options["run"].as_str().unwrap();
     assert!(std::path::Path::new(folder_of_run).exists());
     kill(run.id() as i32, libc::SIGKILL);
     run.wait().unwrap();

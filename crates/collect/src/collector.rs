@@ -2,14 +2,14 @@
 //! prints what they hold, or puts it into a recording. It must never make the program wait longer than its heartbeat says, and
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
+use crate::collector_options::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice_on_file, reason};
 use crate::filter::filter;
 use crate::foreground_channel::Line;
 use crate::lingering::Outliving;
-use crate::output::{OutputFormat, output_to, scan_executables};
-use crate::record::Recorder;
-use crate::recover::damaged_parts;
+use crate::output::{output_to, scan_executables};
+use crate::record::{Recorder, damaged_parts};
 use crate::replayable_pipe::{Lines, Spool};
 use crate::retention::Trim;
 use crate::startup_state::open_descriptors;
@@ -24,30 +24,6 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// What the collector is told by the process that starts it. Its descriptors: 0 is the line to the
-/// front process, 1 the output, 2 where our own words go.
-#[derive(Debug)]
-pub struct CollectorOptions {
-    /// The run directory.
-    pub run: PathBuf,
-    /// The filter's text.
-    pub filter: Option<String>,
-    /// How to print.
-    pub form: OutputFormat,
-    /// Do not print: put what the rings hold into a recording.
-    pub record: bool,
-    /// Remove the run directory if the front process is gone at the end.
-    pub temporary: bool,
-    /// Another collector of this run was killed: go on where it was.
-    pub again: bool,
-    /// The output is a file that was made for it, and nobody else writes there.
-    pub own_file: bool,
-    /// Descriptor of the memory through which lines go, if they do (`spool`).
-    pub spool: Option<i32>,
-    /// What the processes of a flight recorder that have ended may keep together; 0: all.
-    pub total: u64,
-}
 
 /// Shortest and longest pause between two rounds.
 const PAUSE_MS: (i32, i32) = (1, 20);

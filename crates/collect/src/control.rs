@@ -117,7 +117,7 @@ pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
         let file =
             OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
         file.and_then(|f| f.write_all_at(bytes, 0))
-            .map_err(|e| cannot("write", &path, &e, "choose another run directory with --run or -o"))?;
+            .map_err(|e| cannot("write", &path, &e, "choose another run directory with --run-dir or -o"))?;
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ pub fn write_hooks(run: &Path, bytes: &[u8]) -> Result<()> {
     let path = run.join(cutap_wire::hooks::FILE);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
     file.and_then(|f| f.write_all_at(bytes, 0))
-        .map_err(|e| cannot("write", &path, &e, "choose another run directory with --run or -o"))
+        .map_err(|e| cannot("write", &path, &e, "choose another run directory with --run-dir or -o"))
 }
 
 /// Opens a page that is there; never what is no file, for a pipe would be waited for.

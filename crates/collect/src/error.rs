@@ -57,7 +57,7 @@ impl From<cutap_trace::Error> for Error {
                 not_ours(&path, &source)
             }
             cutap_trace::Error::Unreadable { path, source } => {
-                let advice = "give the folder that cutap env -o DIR or cutap trace --run DIR made";
+                let advice = "give the folder that cutap env -o DIR or cutap trace --run-dir DIR made";
                 cannot("read the run directory", &path, &source, advice)
             }
             other => Error::own(other.to_string()),
@@ -66,7 +66,7 @@ impl From<cutap_trace::Error> for Error {
 }
 
 /// A run directory that its owner alone may read.
-pub(crate) fn not_ours(run: &Path, error: &std::io::Error) -> Error {
+pub fn not_ours(run: &Path, error: &std::io::Error) -> Error {
     let advice = match std::fs::metadata(run).map(|data| data.uid()) {
         Ok(uid) if uid != crate::folder::own_uid() => {
             format!("run cutap show as user {uid}, who recorded it, or as root")
@@ -102,7 +102,7 @@ pub fn reason(error: &std::io::Error) -> String {
 }
 
 /// Says something on standard error; nobody there to read it is no reason to fail.
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "cutap: {}", printable(text));
 }
 
@@ -133,6 +133,6 @@ pub(crate) fn advice_on_file(error: &std::io::Error, otherwise: &str) -> String 
 }
 
 /// `cannot WHAT PATH: REASON; ADVICE`.
-pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error, advice: &str) -> Error {
+pub fn cannot(what: &str, path: &Path, error: &std::io::Error, advice: &str) -> Error {
     Error::own(format!("cannot {what} {}: {}; {}", path.display(), reason(error), advice_on_file(error, advice)))
 }

@@ -27,7 +27,7 @@ pub fn fresh() -> Result<PathBuf> {
     for parent in runtime.into_iter().chain(PLACES.map(PathBuf::from)) {
         if let Some(why) = too_full(&parent) {
             let text = format!("cannot make the run directory in {}: {why}; name another place", parent.display());
-            last = Some(Error::own(text + " with --run DIR"));
+            last = Some(Error::own(text + " with --run-dir DIR"));
             continue;
         }
         for n in 0..100 {
@@ -39,13 +39,14 @@ pub fn fresh() -> Result<PathBuf> {
                 Ok(()) => return Ok(path),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(e) => {
-                    last = Some(cannot("make the run directory", &path, &e, "name another place with --run DIR"));
+                    last = Some(cannot("make the run directory", &path, &e, "name another place with --run-dir DIR"));
                     break;
                 }
             }
         }
     }
-    Err(last.unwrap_or_else(|| Error::own("cannot make a run directory in /tmp; name another place with --run DIR")))
+    Err(last
+        .unwrap_or_else(|| Error::own("cannot make a run directory in /tmp; name another place with --run-dir DIR")))
 }
 
 /// The folder that a person named: made, or taken if it is empty and ours.
@@ -115,7 +116,7 @@ pub(crate) fn private(data: &Metadata) -> bool {
 }
 
 /// The user whose files are ours.
-pub(crate) fn own_uid() -> u32 {
+pub fn own_uid() -> u32 {
     // SAFETY: has no arguments and cannot fail.
     unsafe { libc::geteuid() }
 }

@@ -3,12 +3,13 @@
 use cutap_report::{Counts, Json, Output, Quiet, Summary, Text};
 use cutap_trace::{Diagnostic, End, printable};
 use cutap_wire::diagnostic::STATIC_TOOLKIT;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::Path;
 
 /// How to print.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputFormat {
     /// One JSON object a line.
     pub json: bool,

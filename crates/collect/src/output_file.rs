@@ -55,7 +55,10 @@ pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<F
     }
     // The lock is the collectors' too, and goes with the last of them.
     if !lock(&file) {
-        return Err(refuse("another cutap is writing to it"));
+        return Err(Error::own(format!(
+            "cannot {what} {}: another cutap is writing to it; give each its own file with -o, as rank%q{{RANK}}.cutap or %p.cutap",
+            path.display()
+        )));
     }
     if record && !force && !is_recording(&file) {
         let path = path.display();

@@ -32,6 +32,7 @@ pub fn expand(pattern: &Path) -> Result<PathBuf> {
                 name.extend(value.as_bytes());
                 rest = &rest[end..];
             }
+            Some(b'q') => return refuse("%q lacks the name of an environment variable; write it as %q{NAME}".into()),
             other => {
                 let text = match other {
                     Some(_) => String::from_utf8_lossy(rest).chars().next().unwrap_or_default().to_string(),

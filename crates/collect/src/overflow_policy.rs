@@ -43,14 +43,6 @@ impl OverflowPolicy {
             OverflowPolicy::Wait | OverflowPolicy::Drop => None,
         }
     }
-    /// From `--lossy` and `--flight-recorder SIZE`.
-    pub fn from_words(lossy: bool, size: Option<FlightRecorderSize>) -> OverflowPolicy {
-        match size {
-            Some(size) => OverflowPolicy::Overwrite(size),
-            None if lossy => OverflowPolicy::Drop,
-            None => OverflowPolicy::Wait,
-        }
-    }
 }
 
 /// What a flight recorder keeps, as a person writes it: 4M, or 4M,256M.
@@ -110,7 +102,7 @@ mod tests {
         {
             let size: FlightRecorderSize = text.parse().unwrap();
             assert_eq!((size.each, size.total), (bytes, TOTAL), "{text}");
-            let (chunk, chunks) = OverflowPolicy::from_words(true, Some(size)).chunks();
+            let (chunk, chunks) = OverflowPolicy::Overwrite(size).chunks();
             assert!(
                 (chunk as usize).is_multiple_of(cutap_wire::PAGE) && (8..=32).contains(&chunks),
                 "{text}: {chunk} {chunks}"

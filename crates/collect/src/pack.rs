@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file;
-use crate::show::without_end;
+use crate::record::without_end;
 use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, pack, walk};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};

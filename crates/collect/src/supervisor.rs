@@ -2,14 +2,13 @@
 //! stopped and its heartbeat shows it. The program never waits for any of this. There are never two:
 //! the next one is started when the one before has been waited for, and it locks the run.
 
-use crate::collector::CollectorOptions;
+use crate::collector_options::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, OWN_FAILURE, Result, UNREAD, UNWRITTEN, advice, reason, say};
 use crate::output_file;
 use crate::replayable_pipe::Spool;
 use crate::summary_checkpoint::CallStats;
 use cutap_wire::control::COLLECTOR_GONE;
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -129,10 +128,12 @@ impl CollectorSupervisor {
         let (line, theirs) = UnixStream::pair().map_err(fail)?;
         let output = self.output.try_clone().map_err(fail)?;
         let page = Page::open(&self.options.run)?;
+        let spool = self.spool.as_ref().map(AsRawFd::as_raw_fd);
+        let options = CollectorOptions { spool, ..self.options.clone() };
+        let argument = options.to_argument().map_err(|e| fail(e.into()))?;
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("cutap").args(arguments(&self.options)).stdin(OwnedFd::from(theirs)).stdout(output);
-        if let Some(spool) = self.spool.as_ref().map(AsRawFd::as_raw_fd) {
-            command.arg("--spool").arg(spool.to_string());
+        command.arg0("cutap").args(["__collect", &argument]).stdin(OwnedFd::from(theirs)).stdout(output);
+        if let Some(spool) = spool {
             // SAFETY: one system call, in the child alone: the program must not get it.
             unsafe {
                 command.pre_exec(move || {
@@ -238,25 +239,4 @@ fn not_ready(status: Option<ExitStatus>) -> String {
         }
         None => "the collector ended before it was ready; the program was not run, start it again".into(),
     }
-}
-
-/// The words behind `cutap` that start it, as the command line declares them.
-fn arguments(options: &CollectorOptions) -> Vec<OsString> {
-    let mut args: Vec<OsString> = vec!["__collect".into(), "--run".into(), options.run.clone().into()];
-    if let Some(filter) = &options.filter {
-        args.extend([OsString::from("-e"), OsString::from(filter)]);
-    }
-    args.extend([OsString::from("--total"), OsString::from(options.total.to_string())]);
-    let flags = [
-        ("--json", options.form.json),
-        ("-c", options.form.summary),
-        ("--quiet", options.form.quiet),
-        ("-C", options.form.counts),
-        ("--record", options.record),
-        ("--temporary", options.temporary),
-        ("--again", options.again),
-        ("--own-file", options.own_file),
-    ];
-    args.extend(flags.iter().filter(|f| f.1).map(|f| OsStr::new(f.0).to_owned()));
-    args
 }

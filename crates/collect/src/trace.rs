@@ -1,7 +1,7 @@
 //! `cutap trace` and `cutap record`: the order of a start and of an end. All that can be refused is refused before the
 //! program runs; after that nothing of ours may keep it from running.
 
-use crate::collector::CollectorOptions;
+use crate::collector_options::CollectorOptions;
 use crate::control::{self, Wanted};
 use crate::environment::Variables;
 use crate::error::{Error, OWN_FAILURE, Result, cannot, say};
@@ -31,7 +31,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// What `cutap trace` or `cutap record` was asked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TraceOptions {
     /// The filter's text; none wants all.
     pub filter: Option<String>,
@@ -194,7 +194,7 @@ impl Run {
         };
         let page = control::page(wanted)?;
         let run = match &options.run {
-            Some(path) => Run { path: folder::named(path, "--run")?, temporary: false, keep: true.into() },
+            Some(path) => Run { path: folder::named(path, "--run-dir")?, temporary: false, keep: true.into() },
             None => Run { path: folder::fresh()?, temporary: true, keep: false.into() },
         };
         control::write(&run.path, &page)?;
@@ -202,8 +202,9 @@ impl Run {
             control::write_hooks(&run.path, &hooks::file(hooks))?;
         }
         if let Some(target) = modules {
-            std::os::unix::fs::symlink(target, run.path.join("modules"))
-                .map_err(|e| cannot("link the modules into", &run.path, &e, "choose another folder with --run DIR"))?;
+            std::os::unix::fs::symlink(target, run.path.join("modules")).map_err(|e| {
+                cannot("link the modules into", &run.path, &e, "choose another folder with --run-dir DIR")
+            })?;
         }
         Ok(run)
     }

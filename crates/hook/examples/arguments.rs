@@ -1,7 +1,7 @@
 //! Every way to read and to change an argument, by name and by number, and results that are floats; only functions of
 //! libraries.
 
-use cutap_hook::{Call, DRIVER, Handler, LIBRARY, RUNTIME, Refused, Wants, hook};
+use cutap_hook::{Call, DRIVER, Handler, LIBRARY, RUNTIME, Refused, Registrar, hook};
 use std::io::{Write, stdout};
 
 static NORMAL: Handler = Handler::before(normal);
@@ -32,7 +32,7 @@ fn normal(call: &mut Call) {
 fn gemm(call: &mut Call) {
     // SAFETY: the program gives cuBLAS scalars of the host.
     let (alpha, beta) = unsafe { (*call.pointer::<f32>("alpha"), *call.pointer_at::<f32>(11)) };
-    let none = if call.set("nothing", 1) == Err(Refused::NoSuch) { -1 } else { 0 };
+    let none = if call.set("nothing", 1) == Err(Refused::NoParam) { -1 } else { 0 };
     say(format!("gemm m={} ldc={} alpha={alpha} beta={beta} none={none}", call.signed("m"), call.signed_at(13)));
     let _ = (call.set("ldc", 1), call.set_at(10, 2));
 }
@@ -43,7 +43,7 @@ fn is_float(call: &Call) -> bool {
 
 fn dot(call: &mut Call) {
     if call.signed("n") == -1 {
-        let _ = if is_float(call) { call.answer_float(2.5) } else { call.answer_double(-0.1) };
+        let _ = if is_float(call) { call.return_float(2.5) } else { call.return_double(-0.1) };
     }
 }
 
@@ -56,18 +56,18 @@ fn dotted(call: &mut Call) {
 }
 
 fn words(call: &mut Call) {
-    let [a, b] = [0, 1].map(|n| call.argument_word(n) as i64);
+    let [a, b] = [0, 1].map(|n| call.raw_arg(n) as i64);
     say(format!("words {a} {b} of {}", call.function().parameters().len()));
 }
 
 /// `HOOK_NO`: it wants a function without a name, and what is wrong with that is its answer.
-fn wants(wants: &Wants) -> Result<(), Refused> {
-    wants.function_of(LIBRARY, Some(c"libcurand.so*"), c"curandGenerateNormal*", &NORMAL)?;
-    wants.function(LIBRARY, c"cublasSgemm_v?", &GEMM)?;
-    wants.function(LIBRARY, c"cublas?dot", &DOT)?;
-    wants.function(LIBRARY, c"curandFixtureTwoWords", &WORDS)?;
+fn register(registrar: &Registrar) -> Result<(), Refused> {
+    registrar.register_for(LIBRARY, Some(c"libcurand.so*"), c"curandGenerateNormal*", &NORMAL)?;
+    registrar.register(LIBRARY, c"cublasSgemm_v?", &GEMM)?;
+    registrar.register(LIBRARY, c"cublas?dot", &DOT)?;
+    registrar.register(LIBRARY, c"curandFixtureTwoWords", &WORDS)?;
     // Of other layers none of these is called.
-    wants.function(DRIVER | RUNTIME, c"cublas*", &GEMM)?;
-    if wants.environment(c"HOOK_NO").is_some() { wants.function(DRIVER, c"", &GEMM) } else { Ok(()) }
+    registrar.register(DRIVER | RUNTIME, c"cublas*", &GEMM)?;
+    if registrar.environment(c"HOOK_NO").is_some() { registrar.register(DRIVER, c"", &GEMM) } else { Ok(()) }
 }
-hook!(wants);
+hook!(register);

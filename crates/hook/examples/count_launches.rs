@@ -1,7 +1,7 @@
 //! Counts launches by kernel, and says at the program's end how many there were.
 
 use core::cell::RefCell;
-use cutap_hook::{Call, DRIVER, Handler, Wants, hook};
+use cutap_hook::{Call, DRIVER, Handler, Registrar, hook};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -29,8 +29,8 @@ extern "C" fn say() {
 #[unsafe(link_section = ".fini_array")]
 static SAY: extern "C" fn() = say;
 
-fn wants(wants: &Wants) {
+fn register(registrar: &Registrar) {
     // One want is always taken.
-    let _ = wants.function(DRIVER, c"cuLaunchKernel*", &LAUNCH);
+    let _ = registrar.register(DRIVER, c"cuLaunchKernel*", &LAUNCH);
 }
-hook!(wants);
+hook!(register);

@@ -1,7 +1,7 @@
 //! Launches at most HOOK_BLOCKS blocks in x (1 if it is not set), by changing an argument of the driver's call.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use cutap_hook::{Call, DRIVER, Handler, Wants, hook};
+use cutap_hook::{Call, DRIVER, Handler, Registrar, hook};
 
 static MOST: AtomicU64 = AtomicU64::new(1);
 static LAUNCH: Handler = Handler::before(fewer);
@@ -14,11 +14,11 @@ fn fewer(call: &mut Call) {
     }
 }
 
-fn wants(wants: &Wants) {
-    if let Some(most) = wants.environment(c"HOOK_BLOCKS").and_then(|b| b.to_str().ok()?.parse().ok()) {
+fn register(registrar: &Registrar) {
+    if let Some(most) = registrar.environment(c"HOOK_BLOCKS").and_then(|b| b.to_str().ok()?.parse().ok()) {
         MOST.store(most, Relaxed);
     }
     // One want is always taken.
-    let _ = wants.function(DRIVER, c"cuLaunchKernel*", &LAUNCH);
+    let _ = registrar.register(DRIVER, c"cuLaunchKernel*", &LAUNCH);
 }
-hook!(wants);
+hook!(register);

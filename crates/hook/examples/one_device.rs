@@ -1,6 +1,6 @@
 //! The program sees one device, whatever there are. A runtime that is starting is told the truth: it would notice.
 
-use cutap_hook::{Call, DRIVER, Handler, RUNTIME, Wants, hook};
+use cutap_hook::{Call, DRIVER, Handler, RUNTIME, Registrar, hook};
 
 static COUNT: Handler = Handler::after(one);
 
@@ -17,9 +17,9 @@ fn one(call: &mut Call) {
     }
 }
 
-fn wants(wants: &Wants) {
+fn register(registrar: &Registrar) {
     // Two are always taken.
-    let _ = wants.function(DRIVER, c"cuDeviceGetCount", &COUNT);
-    let _ = wants.function(RUNTIME, c"cudaGetDeviceCount", &COUNT);
+    let _ = registrar.register(DRIVER, c"cuDeviceGetCount", &COUNT);
+    let _ = registrar.register(RUNTIME, c"cudaGetDeviceCount", &COUNT);
 }
-hook!(wants);
+hook!(register);

@@ -5,7 +5,7 @@
 //! the host (cuMemHostAlloc, cudaMallocHost).
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use cutap_hook::{Call, DRIVER, Handler, RUNTIME, Wants, hook};
+use cutap_hook::{Call, DRIVER, Handler, RUNTIME, Registrar, hook};
 
 /// CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation.
 const OUT_OF_MEMORY: u64 = 2;
@@ -30,12 +30,12 @@ fn asked(call: &Call) -> u64 {
 fn refuse(call: &mut Call) {
     if asked(call) > LIMIT.load(Relaxed) {
         // Where a runtime cannot be answered, the driver's function below it is.
-        let _ = call.answer(OUT_OF_MEMORY);
+        let _ = call.return_value(OUT_OF_MEMORY);
     }
 }
 
-fn wants(wants: &Wants) {
-    if let Some(limit) = wants.environment(c"HOOK_LIMIT").and_then(|l| l.to_str().ok()?.parse().ok()) {
+fn register(registrar: &Registrar) {
+    if let Some(limit) = registrar.environment(c"HOOK_LIMIT").and_then(|l| l.to_str().ok()?.parse().ok()) {
         LIMIT.store(limit, Relaxed);
     }
     let of_the_driver = [
@@ -57,8 +57,8 @@ fn wants(wants: &Wants) {
     for (layer, names) in [(DRIVER, of_the_driver), (RUNTIME, of_a_runtime)] {
         for name in names {
             // Twelve are always taken.
-            let _ = wants.function(layer, name, &REFUSE);
+            let _ = registrar.register(layer, name, &REFUSE);
         }
     }
 }
-hook!(wants);
+hook!(register);

@@ -5,10 +5,10 @@
  *
  *     static void before(struct cutap_call *call) {
  *         if (cutap_unsigned(call, "bytesize") > 1ull << 30)
- *             cutap_answer(call, 2);                         // CUDA_ERROR_OUT_OF_MEMORY
+ *             cutap_return(call, 2);                         // CUDA_ERROR_OUT_OF_MEMORY
  *     }
  *     CUTAP_HOOK {
- *         cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", before, 0);
+ *         cutap_register(CUTAP_DRIVER, "cuMemAlloc_v2", before, 0);
  *         return 0;
  *     }
  *
@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* The contract described here; cutap refuses a library of another one. */
-#define CUTAP_HOOK_VERSION 1
+#define CUTAP_HOOK_VERSION 2
 
 /* Layers, to be joined by |. */
 #define CUTAP_LIBRARY 1u /* cuBLAS, cuDNN, ... */
@@ -51,12 +51,12 @@ extern "C" {
 
 /* What the functions below return. */
 #define CUTAP_OK 0
-#define CUTAP_NO_SUCH (-1) /* no such parameter, or nothing is known of the function's parameters */
-#define CUTAP_CANNOT (-2)  /* this cannot be done with this call (cutap_function.why says why), or not on this thread: what changes a
-                            * call is done on the call's own. Of a want: it has bits that are no
-                            * layers, no name, an empty or too long one (128 characters fit), or such a library */
-#define CUTAP_TOO_MANY (-3)
-#define CUTAP_TOO_LATE (-4) /* only in cutap_hook_init */
+#define CUTAP_ERR_NO_PARAM (-1) /* no such parameter, or nothing is known of the function's parameters */
+#define CUTAP_ERR_NOT_SUPPORTED (-2) /* this function does not allow it: cutap_function.why */
+#define CUTAP_ERR_NOT_NOW (-5)       /* the call is at another point, or this is not the call's own thread */
+#define CUTAP_ERR_BAD_REQUEST (-6)   /* of a request: unknown layers, no name, or a name or library that is empty or longer than 128 */
+#define CUTAP_ERR_TOO_MANY (-3)
+#define CUTAP_ERR_NOT_IN_INIT (-4) /* only in cutap_hook_init */
 
 struct cutap_parameter {
     const char *name;
@@ -74,7 +74,7 @@ struct cutap_function {
     uint32_t instance;         /* 1 and up: the copy of the runtime; 0 for others, and for bound runtime functions */
     uint32_t runtime_version;  /* 12090; 0 if it is not known */
     uint32_t can;              /* CUTAP_CAN_* */
-    uint32_t parameters;       /* how many are known; 0: none, use cutap_word */
+    uint32_t parameters;       /* how many are known; 0: none, use cutap_raw_arg */
     const struct cutap_parameter *parameter;
     const char *why;           /* why something cannot be done, or NULL */
     void *original;            /* the function itself, past all hooks and unrecorded; NULL if not known */
@@ -83,13 +83,13 @@ struct cutap_function {
 struct cutap_call {
     const struct cutap_function *function;
     void *user;    /* as given to want */
-    uint64_t word; /* yours, for this call: 0 in before, kept until after */
+    uint64_t user_data; /* the hook's own, for this call: 0 in before, kept until after */
     /* what follows is cutap's */
 };
 
 typedef void cutap_function_of_a_call(struct cutap_call *);
 
-struct cutap_want {
+struct cutap_request {
     uint32_t size;
     uint32_t layers;     /* CUTAP_*, 0: all */
     const char *library; /* pattern with * and ?; NULL: any */
@@ -98,21 +98,21 @@ struct cutap_want {
     const char *name;
     cutap_function_of_a_call *before;
     cutap_function_of_a_call *after;
-    /* The function was met for the first time; may be NULL. Other threads' calls of it wait for this, 100 ms at most. */
-    void (*met)(const struct cutap_function *, void *user);
+    /* Called once, before the first call of the function; may be NULL. Other threads' calls of it wait for this, 100 ms at most. */
+    void (*on_resolve)(const struct cutap_function *, void *user);
     void *user;
 };
 
-/* What cutap gives. Everything but want and environment takes a call that is going on. */
+/* What cutap gives. Everything but add and environment takes a call that is going on. */
 struct cutap_host {
     uint32_t version;
     uint32_t size;
-    int (*want)(const struct cutap_want *);
+    int (*add)(const struct cutap_request *);
     const char *(*environment)(const char *name);
     int (*index)(const struct cutap_function *, const char *parameter);
     int (*read)(const struct cutap_call *, int index, void *to, size_t bytes);
     int (*write)(struct cutap_call *, int index, const void *from, size_t bytes);
-    int (*word)(const struct cutap_call *, int n, uint64_t *to);
+    int (*raw_arg)(const struct cutap_call *, int n, uint64_t *to);
     int (*answer)(struct cutap_call *, uint64_t result);
     int (*answer_float)(struct cutap_call *, double result);
     uint64_t (*result)(const struct cutap_call *);
@@ -137,7 +137,7 @@ CUTAP_EXPORT int cutap_hook_init(const struct cutap_host *host);
 static const struct cutap_host *cutap __attribute__((unused));
 
 /*
- * CUTAP_HOOK { cutap_want(...); return 0; }
+ * CUTAP_HOOK { cutap_register(...); return 0; }
  * Runs before the constructors of all libraries, and before libc has its environment: only say what you want, and
  * read settings with cutap_environment. A result other than 0 means that this library wants nothing after all.
  */
@@ -152,23 +152,23 @@ static const struct cutap_host *cutap __attribute__((unused));
 
 #define CUTAP_INLINE static inline __attribute__((unused))
 
-/* Only in CUTAP_HOOK. `name` as in struct cutap_want: cuMemAlloc is cuMemAlloc_v2 too. before and after may be NULL. */
-CUTAP_INLINE int cutap_want(uint32_t layers, const char *name, cutap_function_of_a_call *before,
+/* Only in CUTAP_HOOK. `name` as in struct cutap_request: cuMemAlloc is cuMemAlloc_v2 too. before and after may be NULL. */
+CUTAP_INLINE int cutap_register(uint32_t layers, const char *name, cutap_function_of_a_call *before,
                             cutap_function_of_a_call *after) {
-    struct cutap_want want;
-    memset(&want, 0, sizeof want);
-    want.size = sizeof want;
-    want.layers = layers;
-    want.name = name;
-    want.before = before;
-    want.after = after;
-    return cutap->want(&want);
+    struct cutap_request request;
+    memset(&request, 0, sizeof request);
+    request.size = sizeof request;
+    request.layers = layers;
+    request.name = name;
+    request.before = before;
+    request.after = after;
+    return cutap->add(&request);
 }
 
 /* A variable of the environment, or NULL. */
 CUTAP_INLINE const char *cutap_environment(const char *name) { return cutap->environment(name); }
 
-/* Number of a parameter by its name as NVIDIA's headers have it, or CUTAP_NO_SUCH: ask this to find out whether a function has it. */
+/* Number of a parameter by its name as NVIDIA's headers have it, or CUTAP_ERR_NO_PARAM: ask this to find out whether a function has it. */
 CUTAP_INLINE int cutap_index(const struct cutap_call *call, const char *parameter) {
     return cutap->index(call->function, parameter);
 }
@@ -206,7 +206,7 @@ CUTAP_INLINE double cutap_float_at(const struct cutap_call *call, int index) {
 /* The same for a hook that reads the argument: cutap reports a name that the function does not have, once, at the end. */
 CUTAP_INLINE int cutap_read_index(const struct cutap_call *call, const char *name) {
     int index = cutap_index(call, name);
-    if (index == CUTAP_NO_SUCH && cutap->size >= offsetof(struct cutap_host, unknown) + sizeof cutap->unknown)
+    if (index == CUTAP_ERR_NO_PARAM && cutap->size >= offsetof(struct cutap_host, unknown) + sizeof cutap->unknown)
         cutap->unknown(call, name, strlen(name));
     return index;
 }
@@ -242,37 +242,37 @@ CUTAP_INLINE int cutap_set_float(struct cutap_call *call, const char *name, doub
     return cutap_set_float_at(call, cutap_index(call, name), value);
 }
 /* Writes an output of the call through the pointer that it was given, in before (of a call that is answered) or in after; the trace tells
- * that this hook wrote it. CUTAP_CANNOT: the pointer is null, or the argument is surely no output: a pointer to constant memory, what is
+ * that this hook wrote it. CUTAP_ERR_NOT_SUPPORTED: the pointer is null, or the argument is surely no output: a pointer to constant memory, what is
  * freed, a handle, code, an address on a device (CUdeviceptr, but for dst of cuMemcpy and cuMemcpyAsync). Whether any other pointer leads to
  * memory of the host is for the hook to know. */
 CUTAP_INLINE int cutap_output_at(struct cutap_call *call, int index, const void *from, size_t bytes) {
     if (cutap->size < offsetof(struct cutap_host, output) + sizeof cutap->output)
-        return CUTAP_CANNOT;
+        return CUTAP_ERR_NOT_SUPPORTED;
     return cutap->output(call, index, from, bytes);
 }
 CUTAP_INLINE int cutap_output(struct cutap_call *call, const char *name, const void *from, size_t bytes) {
     return cutap_output_at(call, cutap_index(call, name), from, bytes);
 }
 /* Argument word n as the registers and the stack have it (a runtime's parameter block: its n-th eight bytes). */
-CUTAP_INLINE uint64_t cutap_word(const struct cutap_call *call, int n) {
+CUTAP_INLINE uint64_t cutap_raw_arg(const struct cutap_call *call, int n) {
     uint64_t value = 0;
-    cutap->word(call, n, &value);
+    cutap->raw_arg(call, n, &value);
     return value;
 }
 
 /* In before: the function is not called, and the program gets this. Later hooks of the list are not asked. */
-CUTAP_INLINE int cutap_answer(struct cutap_call *call, uint64_t result) { return cutap->answer(call, result); }
+CUTAP_INLINE int cutap_return(struct cutap_call *call, uint64_t result) { return cutap->answer(call, result); }
 /* In after: what the program will get. Of a linked-in runtime's functions that return no error code (cudaGetErrorString) it is 0, and
  * cannot be changed. */
 CUTAP_INLINE uint64_t cutap_result(const struct cutap_call *call) { return cutap->result(call); }
 CUTAP_INLINE int cutap_set_result(struct cutap_call *call, uint64_t result) { return cutap->set_result(call, result); }
 
 /* The few functions that return a float (cublasSdot) or a double (cublasDdot) are answered, and their results read, by these.
- * Such a result cannot be changed in after. cutap_answer and cutap_set_result are CUTAP_CANNOT there, and of functions that return
+ * Such a result cannot be changed in after. cutap_return and cutap_set_result are CUTAP_ERR_NOT_SUPPORTED there, and of functions that return
  * a struct (cudaCreateChannelDesc). */
-CUTAP_INLINE int cutap_answer_double(struct cutap_call *call, double result) { return cutap->answer_float(call, result); }
+CUTAP_INLINE int cutap_return_double(struct cutap_call *call, double result) { return cutap->answer_float(call, result); }
 CUTAP_INLINE double cutap_result_double(const struct cutap_call *call) { return cutap->result_float(call); }
-CUTAP_INLINE int cutap_answer_float(struct cutap_call *call, float result) {
+CUTAP_INLINE int cutap_return_float(struct cutap_call *call, float result) {
     double both = 0; /* the lower half of the register is what the program reads */
     memcpy(&both, &result, sizeof result);
     return cutap->answer_float(call, both);

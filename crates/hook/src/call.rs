@@ -19,9 +19,9 @@ pub(crate) unsafe extern "C" fn after(call: *mut contract::Call) {
     }
 }
 
-pub(crate) unsafe extern "C" fn met(function: *const contract::Function, user: *mut c_void) {
+pub(crate) unsafe extern "C" fn on_resolve(function: *const contract::Function, user: *mut c_void) {
     // SAFETY: as above.
-    unsafe { (*user.cast::<Handler>()).met.into_iter().for_each(|f| f(&Function(&*function))) }
+    unsafe { (*user.cast::<Handler>()).on_resolve.into_iter().for_each(|f| f(&Function(&*function))) }
 }
 
 /// A function.
@@ -89,9 +89,9 @@ impl Call<'_> {
         // SAFETY: cutap's, which stays.
         Function(unsafe { &*self.0.function })
     }
-    /// The hook's own word for this call: 0 before, kept until after.
-    pub fn word(&mut self) -> &mut u64 {
-        &mut self.0.word
+    /// The hook's own number for this call: 0 before, kept until after.
+    pub fn user_data(&mut self) -> &mut u64 {
+        &mut self.0.user_data
     }
     /// Number of a parameter that is read. cutap reports a name that the function does not have, once, at the end;
     /// [`Function::index`] asks without that.
@@ -147,15 +147,15 @@ impl Call<'_> {
         }
     }
     /// Argument word `n`, where nothing is known of the parameters.
-    pub fn argument_word(&self, n: usize) -> u64 {
+    pub fn raw_arg(&self, n: usize) -> u64 {
         let mut value = 0;
         // SAFETY: the host's function, with its own call and a word of ours.
-        host().map(|h| unsafe { (h.word)(self.0, n as c_int, &mut value) });
+        host().map(|h| unsafe { (h.raw_arg)(self.0, n as c_int, &mut value) });
         value
     }
     /// Changes an integer, handle or address, before the call.
     pub fn set(&mut self, name: &str, value: u64) -> Result<(), Refused> {
-        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        let n = self.function().index(name).ok_or(Refused::NoParam)?;
         self.set_at(n, value)
     }
     /// The same by number.
@@ -164,7 +164,7 @@ impl Call<'_> {
     }
     /// Changes a float or a double, before the call.
     pub fn set_float(&mut self, name: &str, value: f64) -> Result<(), Refused> {
-        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        let n = self.function().index(name).ok_or(Refused::NoParam)?;
         self.set_float_at(n, value)
     }
     /// The same by number.
@@ -176,34 +176,34 @@ impl Call<'_> {
     }
     /// The bytes of an argument, such as a struct by value; those behind its end stay as they are.
     pub fn read(&self, name: &str, to: &mut [u8]) -> Result<(), Refused> {
-        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        let n = self.function().index(name).ok_or(Refused::NoParam)?;
         self.read_at(n, to)
     }
     /// The same by number.
     pub fn read_at(&self, n: usize, to: &mut [u8]) -> Result<(), Refused> {
         let (at, bytes) = (to.as_mut_ptr().cast(), to.len());
         // SAFETY: the host's function, with its own call and as many bytes as there are.
-        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.read)(self.0, n as c_int, at, bytes) }))
+        host().map_or(Err(Refused::NotSupported), |h| done(unsafe { (h.read)(self.0, n as c_int, at, bytes) }))
     }
     /// Changes them, before the call.
     pub fn write(&mut self, name: &str, from: &[u8]) -> Result<(), Refused> {
-        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        let n = self.function().index(name).ok_or(Refused::NoParam)?;
         self.write_at(n, from)
     }
     /// The same by number.
     pub fn write_at(&mut self, n: usize, from: &[u8]) -> Result<(), Refused> {
         let (at, bytes) = (from.as_ptr().cast(), from.len());
         // SAFETY: as above.
-        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.write)(self.0, n as c_int, at, bytes) }))
+        host().map_or(Err(Refused::NotSupported), |h| done(unsafe { (h.write)(self.0, n as c_int, at, bytes) }))
     }
     /// Writes an output of the call through the pointer that it was given, before (of a call that is answered) or after it; the
-    /// trace tells that this hook wrote it. [`Refused::Cannot`]: the pointer is null, or the argument is surely no output: an input, a
+    /// trace tells that this hook wrote it. [`Refused::NotSupported`]: the pointer is null, or the argument is surely no output: an input, a
     /// handle, code, an address on a device (`CUdeviceptr`).
     ///
     /// # Safety
     /// The pointer leads to room for a `T` in memory of the host, or is null.
     pub unsafe fn output<T: Copy>(&mut self, name: &str, value: T) -> Result<(), Refused> {
-        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        let n = self.function().index(name).ok_or(Refused::NoParam)?;
         // SAFETY: the caller's promise.
         unsafe { self.output_at(n, value) }
     }
@@ -213,14 +213,14 @@ impl Call<'_> {
     /// As of [`Call::output`].
     pub unsafe fn output_at<T: Copy>(&mut self, n: usize, value: T) -> Result<(), Refused> {
         let covers = |h: &&contract::Host| h.size as usize >= core::mem::offset_of!(contract::Host, unknown);
-        let host = host().filter(covers).ok_or(Refused::Cannot)?;
+        let host = host().filter(covers).ok_or(Refused::NotSupported)?;
         // SAFETY: the host's function, with its own call; the rest is the caller's promise.
         done(unsafe { (host.output)(self.0, n as c_int, (&raw const value).cast(), size_of::<T>()) })
     }
     /// Answers without calling: the program gets this result.
-    pub fn answer(&mut self, result: u64) -> Result<(), Refused> {
+    pub fn return_value(&mut self, result: u64) -> Result<(), Refused> {
         // SAFETY: the host's function, with its own call.
-        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.answer)(self.0, result) }))
+        host().map_or(Err(Refused::NotSupported), |h| done(unsafe { (h.answer)(self.0, result) }))
     }
     /// The result, after the call.
     pub fn result(&self) -> u64 {
@@ -230,12 +230,12 @@ impl Call<'_> {
     /// Changes the result, after the call.
     pub fn set_result(&mut self, result: u64) -> Result<(), Refused> {
         // SAFETY: as above.
-        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.set_result)(self.0, result) }))
+        host().map_or(Err(Refused::NotSupported), |h| done(unsafe { (h.set_result)(self.0, result) }))
     }
     /// Answers a function that returns a double (`cublasDdot`). Such a result, and a float, cannot be changed after the call.
-    pub fn answer_double(&mut self, result: f64) -> Result<(), Refused> {
+    pub fn return_double(&mut self, result: f64) -> Result<(), Refused> {
         // SAFETY: as above.
-        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.answer_float)(self.0, result) }))
+        host().map_or(Err(Refused::NotSupported), |h| done(unsafe { (h.answer_float)(self.0, result) }))
     }
     /// The result of one, after the call.
     pub fn result_double(&self) -> f64 {
@@ -243,9 +243,9 @@ impl Call<'_> {
         host().map_or(0.0, |h| unsafe { (h.result_float)(self.0) })
     }
     /// Answers a function that returns a float (`cublasSdot`).
-    pub fn answer_float(&mut self, result: f32) -> Result<(), Refused> {
+    pub fn return_float(&mut self, result: f32) -> Result<(), Refused> {
         // The lower half of the register is what the program reads.
-        self.answer_double(f64::from_bits(result.to_bits().into()))
+        self.return_double(f64::from_bits(result.to_bits().into()))
     }
     /// The result of one, after the call.
     pub fn result_float(&self) -> f32 {

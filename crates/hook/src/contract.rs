@@ -4,7 +4,7 @@
 use core::ffi::{c_char, c_int, c_void};
 
 /// Version of this contract.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Name of the variable by which a hook library says which version it was written for.
 pub const VERSION_SYMBOL: &str = "cutap_hook_version";
 /// Name of its entry point, an [`Init`].
@@ -29,13 +29,17 @@ pub const CAN_RESULT: u32 = 4;
 /// Done.
 pub const OK: c_int = 0;
 /// There is no such parameter.
-pub const NO_SUCH: c_int = -1;
-/// This cannot be done with this call; or a want has bits that are no layers, no name, an empty or too long one, or such a library.
-pub const CANNOT: c_int = -2;
+pub const NO_PARAM: c_int = -1;
+/// The function does not allow this: [`Function::why`].
+pub const NOT_SUPPORTED: c_int = -2;
 /// More than there is room for.
 pub const TOO_MANY: c_int = -3;
-/// Only while the library is being asked what it wants.
-pub const TOO_LATE: c_int = -4;
+/// Only while the library's entry point runs.
+pub const NOT_IN_INIT: c_int = -4;
+/// The call is at another point, or this is not the call's own thread.
+pub const NOT_NOW: c_int = -5;
+/// Of a request: unknown layers, no name, or a name or library that is empty or too long.
+pub const BAD_REQUEST: c_int = -6;
 
 /// Kinds of parameters.
 pub mod kind {
@@ -98,18 +102,18 @@ pub struct Function {
 pub struct Call {
     /// What is called.
     pub function: *const Function,
-    /// What the want said.
+    /// What the request said.
     pub user: *mut c_void,
-    /// The hook's own word for this call.
-    pub word: u64,
+    /// The hook's own, for this call.
+    pub user_data: u64,
 }
 
 /// A function of a hook that is called with each call.
 pub type OfACall = unsafe extern "C" fn(*mut Call);
 
-/// What a hook library wants.
+/// Which calls a hook library asks for, and what it does with them.
 #[repr(C)]
-pub struct Want {
+pub struct Request {
     /// Bytes of this struct.
     pub size: u32,
     /// Layers, 0 for all.
@@ -122,8 +126,8 @@ pub struct Want {
     pub before: Option<OfACall>,
     /// Called after.
     pub after: Option<OfACall>,
-    /// Called when a function is met for the first time.
-    pub met: Option<unsafe extern "C" fn(*const Function, *mut c_void)>,
+    /// Called once, before the first call of a function.
+    pub on_resolve: Option<unsafe extern "C" fn(*const Function, *mut c_void)>,
     /// Handed to all three.
     pub user: *mut c_void,
 }
@@ -135,8 +139,8 @@ pub struct Host {
     pub version: u32,
     /// Bytes of this struct.
     pub size: u32,
-    /// Says what is wanted.
-    pub want: unsafe extern "C" fn(*const Want) -> c_int,
+    /// Adds a request.
+    pub add: unsafe extern "C" fn(*const Request) -> c_int,
     /// A variable of the environment.
     pub environment: unsafe extern "C" fn(*const c_char) -> *const c_char,
     /// Number of a parameter.
@@ -146,7 +150,7 @@ pub struct Host {
     /// Writes an argument.
     pub write: unsafe extern "C" fn(*mut Call, c_int, *const c_void, usize) -> c_int,
     /// Reads an argument word.
-    pub word: unsafe extern "C" fn(*const Call, c_int, *mut u64) -> c_int,
+    pub raw_arg: unsafe extern "C" fn(*const Call, c_int, *mut u64) -> c_int,
     /// Answers without calling.
     pub answer: unsafe extern "C" fn(*mut Call, u64) -> c_int,
     /// The same for functions that return a floating-point number.

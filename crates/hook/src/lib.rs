@@ -2,21 +2,21 @@
 //! wrapper for authors who write theirs in Rust.
 //!
 //! ```no_run
-//! use cutap_hook::{Call, DRIVER, Handler, Refused, Wants, hook};
+//! use cutap_hook::{Call, DRIVER, Handler, Refused, Registrar, hook};
 //!
 //! static REFUSE: Handler = Handler::before(refuse);
 //!
 //! fn refuse(call: &mut Call) {
 //!     if call.unsigned("bytesize") > 1 << 30 {
 //!         // Every call of the driver can be answered.
-//!         let _ = call.answer(2);
+//!         let _ = call.return_value(2);
 //!     }
 //! }
 //!
-//! fn wants(wants: &Wants) -> Result<(), Refused> {
-//!     wants.function(DRIVER, c"cuMemAlloc_v2", &REFUSE)
+//! fn register(registrar: &Registrar) -> Result<(), Refused> {
+//!     registrar.register(DRIVER, c"cuMemAlloc_v2", &REFUSE)
 //! }
-//! hook!(wants);
+//! hook!(register);
 //! ```
 //!
 //! The functions of a hook run on the program's own threads, in the middle of its calls. A panic in one
@@ -46,22 +46,22 @@ pub struct Handler {
     pub before: Option<fn(&mut Call)>,
     /// After it.
     pub after: Option<fn(&mut Call)>,
-    /// Once for each function, when it is met for the first time.
-    pub met: Option<fn(&Function)>,
+    /// Once for each function, before its first call.
+    pub on_resolve: Option<fn(&Function)>,
 }
 
 impl Handler {
     /// Only before.
     pub const fn before(before: fn(&mut Call)) -> Handler {
-        Handler { before: Some(before), after: None, met: None }
+        Handler { before: Some(before), after: None, on_resolve: None }
     }
     /// Only after.
     pub const fn after(after: fn(&mut Call)) -> Handler {
-        Handler { before: None, after: Some(after), met: None }
+        Handler { before: None, after: Some(after), on_resolve: None }
     }
     /// Before and after.
     pub const fn both(before: fn(&mut Call), after: fn(&mut Call)) -> Handler {
-        Handler { before: Some(before), after: Some(after), met: None }
+        Handler { before: Some(before), after: Some(after), on_resolve: None }
     }
 }
 
@@ -69,55 +69,60 @@ impl Handler {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// There is no such parameter, or nothing is known of the function's parameters.
-    NoSuch,
-    /// It cannot be done with this call: [`Function::why`]. Of a want: it has bits that are no layers, or a name or library that is
-    /// empty or too long.
-    Cannot,
+    NoParam,
+    /// The function does not allow this: [`Function::why`].
+    NotSupported,
+    /// The call is at another point, or this is not the call's own thread.
+    NotNow,
+    /// Of a request: unknown layers, or a name or library that is empty or too long.
+    BadRequest,
     /// More than there is room for.
     TooMany,
-    /// Only while cutap asks what is wanted.
-    TooLate,
+    /// Only in the function that is given to [`hook!`].
+    NotInInit,
 }
 
 fn done(code: c_int) -> Result<(), Refused> {
     Err(match code {
         contract::OK => return Ok(()),
-        contract::NO_SUCH => Refused::NoSuch,
+        contract::NO_PARAM => Refused::NoParam,
         contract::TOO_MANY => Refused::TooMany,
-        contract::TOO_LATE => Refused::TooLate,
-        _ => Refused::Cannot,
+        contract::NOT_IN_INIT => Refused::NotInInit,
+        contract::NOT_NOW => Refused::NotNow,
+        contract::BAD_REQUEST => Refused::BadRequest,
+        _ => Refused::NotSupported,
     })
 }
 
 /// Says what is wanted. It runs before the constructors of all libraries: nothing else should be done.
-pub struct Wants(());
+pub struct Registrar(());
 
-impl Wants {
-    /// Wants the calls of functions of these layers whose name matches the pattern. A plain name is of each version of the
+impl Registrar {
+    /// Registrar the calls of functions of these layers whose name matches the pattern. A plain name is of each version of the
     /// function too (`cuMemAlloc` of `cuMemAlloc_v2`); of one library's plain names the nearest is taken.
-    pub fn function(&self, layers: u32, name: &CStr, handler: &'static Handler) -> Result<(), Refused> {
-        self.function_of(layers, None, name, handler)
+    pub fn register(&self, layers: u32, name: &CStr, handler: &'static Handler) -> Result<(), Refused> {
+        self.register_for(layers, None, name, handler)
     }
     /// The same of libraries whose SONAME matches.
-    pub fn function_of(
+    pub fn register_for(
         &self,
         layers: u32,
         library: Option<&CStr>,
         name: &CStr,
         handler: &'static Handler,
     ) -> Result<(), Refused> {
-        let want = contract::Want {
-            size: size_of::<contract::Want>() as u32,
+        let request = contract::Request {
+            size: size_of::<contract::Request>() as u32,
             layers,
             library: library.map_or(core::ptr::null(), CStr::as_ptr),
             name: name.as_ptr(),
             before: handler.before.map(|_| call::before as contract::OfACall),
             after: handler.after.map(|_| call::after as contract::OfACall),
-            met: handler.met.map(|_| call::met as unsafe extern "C" fn(_, _)),
+            on_resolve: handler.on_resolve.map(|_| call::on_resolve as unsafe extern "C" fn(_, _)),
             user: core::ptr::from_ref(handler).cast_mut().cast(),
         };
-        // SAFETY: the host's function, with a want that it copies.
-        host().map_or(Err(Refused::TooLate), |h| done(unsafe { (h.want)(&want) }))
+        // SAFETY: the host's function, with a request that it copies.
+        host().map_or(Err(Refused::NotInInit), |h| done(unsafe { (h.add)(&request) }))
     }
     /// A variable of the environment; libc does not have it yet.
     pub fn environment(&self, name: &CStr) -> Option<&'static CStr> {
@@ -160,12 +165,12 @@ impl<E> Answer for Result<(), E> {
 /// # Safety
 /// `host` is what cutap gave.
 #[doc(hidden)]
-pub unsafe fn start<A: Answer>(host: *const contract::Host, wants: fn(&Wants) -> A) -> c_int {
+pub unsafe fn start<A: Answer>(host: *const contract::Host, wants: fn(&Registrar) -> A) -> c_int {
     HOST.store(host.cast_mut(), Ordering::Relaxed);
-    wants(&Wants(())).code()
+    wants(&Registrar(())).code()
 }
 
-/// Makes the library's entry point of a function `fn(&Wants)`, or of one that returns a `Result<(), E>`: with an error the library
+/// Makes the library's entry point of a function `fn(&Registrar)`, or of one that returns a `Result<(), E>`: with an error the library
 /// wants nothing after all, which is said at the end.
 #[macro_export]
 macro_rules! hook {

@@ -2,6 +2,7 @@
 
 use crate::elf::{Facts, Import};
 use crate::scan::Found;
+use cutap_calls::Layer;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -90,17 +91,13 @@ pub struct Route {
 impl Report {
     /// All of it as one JSON object on one line.
     pub fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default() // text, numbers and lists: it cannot fail
+        // Text, numbers and lists: it cannot fail.
+        cutap_printable::json(&serde_json::to_string(self).unwrap_or_default()).into_owned()
     }
 }
 
 pub(crate) fn layer(soname: &str) -> Option<&'static str> {
-    match cutap_calls::layer_of(soname.as_bytes()) {
-        1 => Some("library"),
-        2 => Some("runtime"),
-        3 => Some("driver"),
-        _ => None,
-    }
+    Layer::of_number(cutap_calls::layer_of(soname.as_bytes())).map(Layer::name)
 }
 
 pub(crate) fn gather(path: &Path, mut facts: Facts, found: Found) -> Report {

@@ -1,7 +1,7 @@
 //! Text of a program, a file or the environment, made safe for a terminal and for one line of output. Control characters could
 //! move the cursor or start an escape sequence. Format characters are invisible, and some reorder the text around them
-//! (U+202E). Each is written as an escape: `\n`, `\u{1b}`, `\u{202e}`. Whatever is printed for people goes through here; JSON
-//! has escapes of its own.
+//! (U+202E). Each is written as an escape: `\n`, `\u{1b}`, `\u{202e}`. Whatever is printed for people goes through here. JSON has
+//! escapes of its own for these characters: [`push_json`].
 
 use std::borrow::Cow;
 use unicode_general_category::{GeneralCategory, get_general_category};
@@ -22,6 +22,27 @@ pub fn push(c: char, to: &mut String) {
         '\0' | '\t' | '\r' | '\n' => to.extend(c.escape_debug()),
         _ => to.extend(c.escape_unicode()),
     }
+}
+
+/// Adds a character to a JSON string in which quotes, backslashes and ASCII's control characters are escaped already.
+pub fn push_json(c: char, to: &mut String) {
+    if is_printable(c) {
+        return to.push(c);
+    }
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        to.push_str(&format!("\\u{unit:04x}"));
+    }
+}
+
+/// JSON text whose strings hold no character that a terminal would obey.
+pub fn json(text: &str) -> Cow<'_, str> {
+    // A line break stands between JSON's tokens, never in a string.
+    if text.chars().all(|c| c == '\n' || is_printable(c)) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    text.chars().for_each(|c| if c == '\n' { out.push(c) } else { push_json(c, &mut out) });
+    out.into()
 }
 
 /// The text with escapes for what is not printable.
@@ -51,5 +72,11 @@ mod tests {
             assert_eq!(printable(text), shown);
         }
         assert!(matches!(printable("cudaMalloc"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn json_uses_its_own_escapes() {
+        let text = "{\n  \"größer\": \"\u{9b}31m \u{202e} \u{e0001} \u{7f}\"\n}";
+        assert_eq!(json(text), "{\n  \"größer\": \"\\u009b31m \\u202e \\udb40\\udc01 \\u007f\"\n}");
     }
 }

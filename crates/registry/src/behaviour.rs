@@ -15,6 +15,17 @@ struct Raw {
     hands_out: Vec<Group>,
     begins_capture: Vec<Group>,
     ends_capture: Vec<Group>,
+    #[serde(default)]
+    roles: Vec<Role>,
+}
+
+/// Functions to which cutap reacts, by a variant of `calls::Role`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Role {
+    role: String,
+    source: Spanned<String>,
+    functions: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +53,8 @@ pub(crate) struct Behaviour {
     pub(crate) hands_out: BTreeSet<String>,
     pub(crate) begins_capture: BTreeSet<String>,
     pub(crate) ends_capture: BTreeSet<String>,
+    /// Functions and their roles; a function may have several.
+    pub(crate) roles: BTreeSet<(String, String)>,
 }
 
 /// Reads it; `known` are the names that exist.
@@ -66,6 +79,14 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, E
         said(&source, &group.source)?;
         hands_out.extend(group.functions.into_iter().map(Spanned::into_inner));
     }
+    let mut roles = BTreeSet::new();
+    for group in raw.roles {
+        said(&source, &group.source)?;
+        for name in group.functions {
+            check(&source, &name, known)?;
+            roles.insert((name.into_inner(), group.role.clone()));
+        }
+    }
     Ok(Behaviour {
         blocks,
         resets: resets?,
@@ -73,6 +94,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, E
         hands_out,
         begins_capture: begins_capture?,
         ends_capture: ends_capture?,
+        roles,
     })
 }
 

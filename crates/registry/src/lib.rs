@@ -9,6 +9,7 @@ mod export_tables;
 mod functions;
 pub mod interface;
 pub mod kernel;
+mod layers;
 pub mod nvml_exports;
 pub mod sim_exports;
 mod static_toolkits;
@@ -25,13 +26,16 @@ pub type File = (PathBuf, String);
 
 /// The generated files of `crates/calls`, from the facts under `root/api`.
 pub fn generate_calls(root: &Path) -> Result<Vec<File>, Error> {
-    let watched = watched::read(&root.join("api/libraries/watched.toml"))?;
+    let layers = layers::read(&root.join("api/layers.toml"))?;
+    let names: Vec<&str> = layers.iter().map(|layer| layer.name()).collect();
+    let watched = watched::read(&root.join("api/libraries/watched.toml"), &names)?;
     let tables = export_tables::read(&root.join("api/export-tables/tables.toml"))?;
     let functions = functions::read(&root.join("api"))?;
     let behaviour = behaviour::read(&root.join("api/behaviour.toml"), &functions)?;
     let folder = Path::new("crates/calls/src/generated");
     Ok(vec![
         (folder.join("behaviour.rs"), write::behaviour(&behaviour)),
+        (folder.join("layers.rs"), write::layers(&layers)),
         (folder.join("watched.rs"), write::watched(&watched)),
         (folder.join("export_tables.rs"), write::export_tables(&tables)),
         (folder.join("functions.rs"), write::functions(&functions)),

@@ -1,7 +1,7 @@
-//! `api/libraries/nvml` and `api/devices/h200-nvml.toml` as the tables of `crates/nvml`: what libnvidia-ml exports, and what
-//! an H200 answered where somebody only asked.
+//! Tables of `crates/sim/nvml` from `api/libraries/nvml` and `api/devices/h200-nvml.toml`: the exports of libnvidia-ml,
+//! and the answers of an H200 to queries.
 //!
-//! As in `sim_exports.rs`, a function named like an export in `crates/nvml/src/api/` is that export's implementation.
+//! As in `sim_exports.rs`, a function in `crates/sim/nvml/src/api/` with the name of an export is its implementation.
 
 use crate::error::{Error, Source};
 use crate::sim_exports::{head, written_by_hand};
@@ -69,22 +69,22 @@ struct Answer {
     out: Vec<String>,
 }
 
-/// The generated files of `crates/nvml`.
+/// The generated files of `crates/sim/nvml`.
 pub fn generate(root: &Path) -> Result<Vec<crate::File>, Error> {
     let api = root.join("api/libraries/nvml");
     let functions = Source::read(&api.join("functions.toml"))?.parse::<Functions>()?.function;
     let types = Source::read(&api.join("types.toml"))?.parse::<Types>()?;
     let source = Source::read(&root.join("api/devices/h200-nvml.toml"))?;
     let recorded = source.parse::<Recorded>()?;
-    let folder = Path::new("crates/nvml/src/generated");
-    let written = written_by_hand(&root.join("crates/nvml/src/api"))?;
+    let folder = Path::new("crates/sim/nvml/src/generated");
+    let written = written_by_hand(&root.join("crates/sim/nvml/src/api"))?;
     Ok(vec![
         (folder.join("exports.rs"), exports(&source, &functions, &types, &recorded.answers, &written)?),
         (folder.join("fields.rs"), fields(&recorded.fields)),
     ])
 }
 
-/// A letter for each parameter: see `crates/nvml/src/default.rs`.
+/// A letter for each parameter: see `crates/sim/nvml/src/default.rs`.
 fn kinds(function: &Function, versioned: &BTreeSet<&str>) -> String {
     let mut kinds = String::new();
     for param in &function.params {
@@ -112,7 +112,9 @@ fn exports(
 ) -> Result<String, Error> {
     let names: BTreeSet<&str> = functions.iter().map(|f| f.name.as_str()).collect();
     if let Some(name) = written.keys().find(|name| !names.contains(name.as_str())) {
-        return Err(source.error(0, format!("crates/nvml has a function `{name}` that NVML's header does not declare")));
+        return Err(
+            source.error(0, format!("crates/sim/nvml has a function `{name}` that NVML's header does not declare"))
+        );
     }
     let mut by_name: BTreeMap<&str, Vec<&Answer>> = BTreeMap::new();
     for answer in answers {
@@ -121,7 +123,9 @@ fn exports(
             return Err(source.error(at, format!("`{name}` is no function of NVML's header")));
         }
         if written.contains_key(name) {
-            return Err(source.error(at, format!("`{name}` is written by hand in crates/nvml: leave its answer out")));
+            return Err(
+                source.error(at, format!("`{name}` is written by hand in crates/sim/nvml: leave its answer out"))
+            );
         }
         by_name.entry(name).or_default().push(answer);
     }

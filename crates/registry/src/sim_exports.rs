@@ -1,8 +1,8 @@
-//! `api/driver/*.toml` and `api/devices/h200.toml` as the tables of `crates/sim`: what libcuda exports, what the
-//! results are called, which GPU is simulated.
+//! Tables of `crates/sim/cuda` from `api/driver/*.toml` and `api/devices/h200.toml`: the exports of libcuda, the
+//! names of results, and the simulated GPU.
 //!
-//! A function named like an export in `crates/sim/src/api/` is that export's implementation; this file finds it by
-//! its first line, so that writing the function is all there is to do. Every other export gets the default answer.
+//! A function in `crates/sim/cuda/src/api/` with the name of an export is its implementation. This file finds it by its
+//! first line, so a new function needs no registration. Every other export gets the default answer.
 
 use crate::error::{Error, Source};
 use serde::Deserialize;
@@ -76,13 +76,13 @@ struct Attribute {
     value: i32,
 }
 
-/// The generated files of `crates/sim`.
+/// The generated files of `crates/sim/cuda`.
 pub fn generate(root: &Path) -> Result<Vec<crate::File>, Error> {
-    let folder = Path::new("crates/sim/src/generated");
+    let folder = Path::new("crates/sim/cuda/src/generated");
     Ok(vec![
         (folder.join("exports.rs"), exports(root)?),
         (folder.join("results.rs"), results(root)?),
-        (Path::new("crates/machine/src/generated/device.rs").to_owned(), device(root)?),
+        (Path::new("crates/sim/machine/src/generated/device.rs").to_owned(), device(root)?),
     ])
 }
 
@@ -106,12 +106,14 @@ fn exports(root: &Path) -> Result<String, Error> {
             return Err(source.error(at, format!("`{name}` has a form, but its name does not end in that form")));
         }
     }
-    let written = written_by_hand(&root.join("crates/sim/src/api"))?;
+    let written = written_by_hand(&root.join("crates/sim/cuda/src/api"))?;
     if let Some(name) = written.keys().find(|name| !seen.contains(name.as_str())) {
-        return Err(source.error(0, format!("crates/sim has a function `{name}` that is not an export listed here")));
+        return Err(
+            source.error(0, format!("crates/sim/cuda has a function `{name}` that is not an export listed here"))
+        );
     }
     let mut out = head("Every function that libcuda.so.1 exports.", "api/driver/exports.toml");
-    out.push_str("use crate::stub::{Proc, by_default, default, written};\n\n");
+    out.push_str("use crate::export::Proc;\nuse crate::stub::{by_default, default, written};\n\n");
     let mut defaults = Vec::new();
     for export in &all {
         let name = export.name.get_ref();
@@ -143,7 +145,7 @@ fn exports(root: &Path) -> Result<String, Error> {
     Ok(out)
 }
 
-/// The functions of a folder of functions written by hand, each with the path of its module.
+/// The implemented functions of a folder, each with the name of its module.
 pub(crate) fn written_by_hand(folder: &Path) -> Result<BTreeMap<String, String>, Error> {
     let read = |path: &Path| std::fs::read_dir(path).map_err(|error| Error::Read { path: path.to_owned(), error });
     let mut found = BTreeMap::new();

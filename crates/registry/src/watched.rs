@@ -18,17 +18,8 @@ pub(crate) struct Watched {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Library {
     pub(crate) soname: Spanned<String>,
-    pub(crate) layer: Layer,
+    pub(crate) layer: Spanned<String>,
     source: Spanned<String>,
-}
-
-/// The values are those of `cutap_wire::names::layer`.
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Layer {
-    Library = 1,
-    Runtime = 2,
-    Driver = 3,
 }
 
 #[derive(Deserialize)]
@@ -45,11 +36,23 @@ pub(crate) struct Profiler {
     source: Spanned<String>,
 }
 
-pub(crate) fn read(path: &Path) -> Result<Watched, Error> {
+/// Reads it; `layers` are the names of layers.
+pub(crate) fn read(path: &Path, layers: &[&str]) -> Result<Watched, Error> {
     let source = Source::read(path)?;
     let watched: Watched = source.parse()?;
+    check_layers(&source, &watched, layers)?;
     check(&source, &watched)?;
     Ok(watched)
+}
+
+fn check_layers(source: &Source, watched: &Watched, layers: &[&str]) -> Result<(), Error> {
+    for library in &watched.library {
+        if !layers.contains(&library.layer.get_ref().as_str()) {
+            let message = format!("unknown layer {}, expected one of {}", library.layer.get_ref(), layers.join(", "));
+            return Err(source.error(library.layer.span().start, message));
+        }
+    }
+    Ok(())
 }
 
 fn check(source: &Source, watched: &Watched) -> Result<(), Error> {
@@ -86,7 +89,8 @@ mod tests {
 
     fn complaint(text: &str) -> String {
         let source = Source { path: "w.toml".into(), text: text.into() };
-        let outcome = source.parse().and_then(|w: Watched| check(&source, &w));
+        let outcome =
+            source.parse().and_then(|w: Watched| check_layers(&source, &w, &["library"]).and(check(&source, &w)));
         outcome.expect_err("must be refused").to_string()
     }
 
@@ -97,7 +101,7 @@ mod tests {
     fn errors_name_file_and_line() {
         let unknown = "[[library]]\nsoname = \"liba.so\"\nlayer = \"kernel\"\nsource = \"x\"\n";
         let said = complaint(&format!("{unknown}{REST}"));
-        assert!(said.starts_with("w.toml:3: unknown variant `kernel`, expected"), "{said}");
+        assert!(said.starts_with("w.toml:3: unknown layer kernel, expected one of library"), "{said}");
 
         let twice = "[[library]]\nsoname = \"liba.so\"\nlayer = \"library\"\nsource = \"x\"\n".repeat(2);
         assert_eq!(complaint(&format!("{twice}{REST}")), "w.toml:6: soname \"liba.so\" stands here a second time");

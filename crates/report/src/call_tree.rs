@@ -1,5 +1,5 @@
 //! Calls by the way that led to them: one node for each chain of functions, with what came of it. All
-//! of `--tree`, `--errors` and `--sync` is read off these nodes, so that they agree. Memory grows with
+//! of `--tree`, `--errors` and `--blocking` is read off these nodes, so that they agree. Memory grows with
 //! the number of different chains.
 
 use crate::call_stats::CallStats;

@@ -4,6 +4,7 @@
 use crate::Output;
 use crate::footer::end_lines;
 use crate::json::end_line;
+use crate::json_writer;
 use crate::style::Styles;
 use cutap_trace::{Call, Counted, End, Event, Exit, Layer};
 use serde::Serialize;
@@ -74,17 +75,17 @@ impl<W: io::Write> Counts<W> {
         if self.json {
             let line = Line {
                 r#type: "count",
-                layer: f.layer.word(),
+                layer: f.layer.name(),
                 library: &f.library,
                 runtime: c.runtime.as_deref(),
                 name: f.shown(),
                 calls: c.calls,
             };
-            serde_json::to_writer(&mut self.out, &line)?;
+            json_writer::write_json(&mut self.out, &line)?;
             return writeln!(self.out);
         }
         let tag = match (f.layer, &c.runtime) {
-            (Layer::Driver, _) => String::new(),
+            (Layer::DRIVER, _) => String::new(),
             (_, Some(version)) => format!(" [{}, runtime {version}]", f.library),
             _ => format!(" [{}]", f.library),
         };

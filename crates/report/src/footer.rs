@@ -13,7 +13,7 @@ const LISTED: usize = 20;
 const FEW: usize = 3;
 
 /// Of a run that waited for its beginning to the end.
-const NEVER_BEGAN: &str = "nothing was recorded: with --range profiler that begins with cuProfilerStart or \
+const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with cuProfilerStart or \
                            cudaProfilerStart, and no call came behind one";
 
 /// What the end has to say, a line each, without the `cutap: ` in front.

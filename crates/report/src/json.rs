@@ -2,6 +2,7 @@
 
 use crate::Output;
 use crate::hooked::hooked_json;
+use crate::json_writer;
 use crate::stacks::stack_json;
 use crate::switched::switched_json;
 use crate::undecoded::raw_json;
@@ -68,8 +69,7 @@ impl<W: io::Write> Json<W> {
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        // An error of the writer keeps its kind: a broken pipe stays one.
-        serde_json::to_writer(&mut self.out, value).map_err(io::Error::from)?;
+        json_writer::write_json(&mut self.out, value)?;
         self.out.write_all(b"\n")
     }
 
@@ -103,7 +103,7 @@ fn call_line(call: &Call) -> CallLine<'_> {
         pid: call.thread.process.pid,
         tid: call.thread.tid,
         depth: call.depth,
-        layer: function.layer.word(),
+        layer: function.layer.name(),
         library: &function.library,
         runtime: call.runtime_version(),
         name: &function.name,
@@ -229,7 +229,7 @@ fn recording(of: &Recording) -> Value {
 
 /// The line that ends every JSON output.
 pub fn end_line(end: &End, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &ending(end)).map_err(io::Error::from)?;
+    json_writer::write_json(out, &ending(end))?;
     out.write_all(b"\n")?;
     out.flush()
 }

@@ -28,7 +28,7 @@ impl Label {
     /// What stands behind the name: ` [library, runtime 12.9]`; nothing for the driver.
     pub fn tag(&self) -> String {
         match (self.layer, &self.runtime) {
-            (Layer::Driver, _) => String::new(),
+            (Layer::DRIVER, _) => String::new(),
             (_, Some(version)) => format!(" [{}, runtime {version}]", self.library),
             _ => format!(" [{}]", self.library),
         }

@@ -140,7 +140,7 @@ impl Leaks {
         let given = if ends_capture { self.captured.get(&stream).copied() } else { None };
         // Of what a call inside has made, a hook has told the program something else.
         let inside = self.latest.get(&exit.call.thread.key).is_some_and(|made| *made > exit.call.start_ns);
-        let told = |n: u8| inside && function.layer != Layer::Driver && exit.call.was_told(n.into());
+        let told = |n: u8| inside && function.layer != Layer::DRIVER && exit.call.was_told(n.into());
         if !hands_out {
             for (n, value) in exit.outputs.iter().filter(|(n, _)| !told(*n)) {
                 // What it also reads was there before.
@@ -261,7 +261,7 @@ impl Leaks {
     /// Something was made. A call around the one that made it tells of it again, and is no other; else what was there has ended.
     fn make(&mut self, thing: Thing, exit: &Exit, bytes: Option<u64>) {
         let thread = exit.call.thread.key;
-        if exit.call.function.layer == Layer::Driver {
+        if exit.call.function.layer == Layer::DRIVER {
             self.latest.insert(thread, exit.end_ns);
         }
         let before = self.alive.get(&thing);
@@ -338,7 +338,8 @@ impl Leaks {
                 "type": "leak", "kind": group.kind, "count": group.count, "bytes": group.bytes, "path": group.way,
                 "first": first,
             });
-            writeln!(out, "{line}")?;
+            crate::json_writer::write_json(out, &line)?;
+            out.write_all(b"\n")?;
         }
         Ok(())
     }

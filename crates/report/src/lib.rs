@@ -13,6 +13,7 @@ mod groups;
 mod histogram;
 mod hooked;
 mod json;
+mod json_writer;
 mod label;
 mod leaks;
 mod length;

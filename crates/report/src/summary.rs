@@ -5,6 +5,7 @@ use crate::Output;
 use crate::call_stats::CallStats;
 use crate::footer::end_lines;
 use crate::json::end_line;
+use crate::json_writer;
 use crate::style::Styles;
 use crate::units::time;
 use cutap_trace::{Call, End, Event, Exit, Function, Layer, State};
@@ -105,7 +106,7 @@ impl<W: io::Write> Summary<W> {
     fn lines(&self) -> Vec<Line> {
         let line = |((layer, library, runtime, name), sums): ((Layer, &str, Option<&str>, &str), CallStats)| Line {
             r#type: "summary",
-            layer: layer.word(),
+            layer: layer.name(),
             library: library.to_owned(),
             runtime: runtime.map(str::to_owned),
             name: name.to_owned(),
@@ -193,13 +194,13 @@ impl<W: io::Write + Send> Output for Summary<W> {
     fn kept(&self) -> Option<Vec<u8>> {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let row = |((layer, library, runtime, name), sums): ((Layer, &str, _, &str), _)| -> SavedRow<String> {
-            (layer.word().to_owned(), library.to_owned(), owned(runtime), name.to_owned(), sums)
+            (layer.name().to_owned(), library.to_owned(), owned(runtime), name.to_owned(), sums)
         };
         serde_json::to_vec(&self.merged().into_iter().map(row).collect::<Vec<_>>()).ok()
     }
 
     fn take_over(&mut self, kept: &[u8]) -> bool {
-        let of = |word: &str| [Layer::Library, Layer::Runtime, Layer::Driver].into_iter().find(|l| l.word() == word);
+        let of = |word: &str| Layer::of_name(word);
         let row =
             |(layer, library, runtime, name, sums): SavedRow<String>| Some((of(&layer)?, library, runtime, name, sums));
         let before: Option<Vec<SavedRow<String>>> = serde_json::from_slice(kept).ok();
@@ -212,7 +213,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
         let lines = self.lines();
         if self.json {
             for line in &lines {
-                serde_json::to_writer(&mut self.out, line).map_err(io::Error::from)?;
+                json_writer::write_json(&mut self.out, line)?;
                 self.out.write_all(b"\n")?;
             }
             return end_line(end, &mut self.out);

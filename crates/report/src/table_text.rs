@@ -1,5 +1,6 @@
 //! A table of sums as text or JSON lines.
 
+use crate::json_writer;
 use crate::style::Styles;
 use crate::tables::{By, Row, Tables};
 use crate::units::time;
@@ -49,7 +50,7 @@ pub fn write_text(tables: &Tables, colour: bool, out: &mut dyn io::Write) -> io:
 /// One JSON object a row.
 pub fn write_json(tables: &Tables, out: &mut dyn io::Write) -> io::Result<()> {
     for row in tables.rows() {
-        serde_json::to_writer(&mut *out, &line(&row, tables)).map_err(io::Error::from)?;
+        json_writer::write_json(out, &line(&row, tables))?;
         out.write_all(b"\n")?;
     }
     Ok(())
@@ -58,7 +59,7 @@ pub fn write_json(tables: &Tables, out: &mut dyn io::Write) -> io::Result<()> {
 fn line(row: &Row, tables: &Tables) -> Value {
     let mut line = json!({"type": "report", "by": word(tables.by()), "name": row.name});
     if let Some(label) = &row.label {
-        line["layer"] = label.layer.word().into();
+        line["layer"] = label.layer.name().into();
         line["library"] = (&*label.library).into();
         line["runtime"] = label.runtime.as_deref().into();
     }

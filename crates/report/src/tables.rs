@@ -170,11 +170,11 @@ impl Tables {
         }
         for (function, instance, sums) in self.functions.iter().flatten() {
             let name = match self.by {
-                By::Layer => function.layer.word().to_owned(),
+                By::Layer => function.layer.name().to_owned(),
                 By::Library => function.library.to_string(),
                 _ => match instance.as_ref().or(function.instance.as_ref()) {
                     Some(instance) => instance_name(instance),
-                    None if function.layer == Layer::Runtime => "(runtime of unknown version)".into(),
+                    None if function.layer == Layer::RUNTIME => "(runtime of unknown version)".into(),
                     None => "(no runtime)".into(),
                 },
             };

@@ -233,7 +233,7 @@ impl<W: io::Write> Text<W> {
     fn head(&mut self, call: &Call, exit: Option<&Exit>, kernel: Option<&Arc<str>>) {
         self.start(&call.thread, call.depth);
         let styles = self.styles;
-        if call.function.layer != Layer::Driver {
+        if call.function.layer != Layer::DRIVER {
             self.begin_style(styles.tag);
             tag(call, &mut self.line);
             self.end_style(styles.tag);
@@ -360,7 +360,7 @@ impl<W: io::Write + Send> Output for Text<W> {
 fn tag(call: &Call, to: &mut String) {
     to.push('[');
     to.push_str(&call.function.library);
-    if let (Layer::Runtime, Some(version)) = (call.function.layer, call.runtime_version()) {
+    if let (Layer::RUNTIME, Some(version)) = (call.function.layer, call.runtime_version()) {
         to.push_str(", runtime ");
         to.push_str(version);
     }

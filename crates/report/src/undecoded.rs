@@ -1,5 +1,5 @@
 //! What was shown raw, by function and count: in short at the end of a trace, whole in `cutap report
-//! --raw`. The same function in several processes, or loaded twice, is one line.
+//! --undecoded`. The same function in several processes, or loaded twice, is one line.
 
 use cutap_trace::{End, Layer};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn rows(end: &End) -> (Vec<Row>, Vec<Row>) {
         let f = &raw.function;
         // A copy of the runtime has the name of the program that it is in.
         let library = match f.layer {
-            Layer::Runtime => "runtime".to_owned(),
+            Layer::RUNTIME => "runtime".to_owned(),
             _ => f.library.to_string(),
         };
         let key = (f.described.is_some(), library.clone(), f.shown().to_owned());
@@ -67,7 +67,7 @@ pub fn raw_lines(end: &End) -> Vec<String> {
     let count = |rows: &[Row]| rows.iter().map(Row::count).sum::<u64>();
     let known = (!known.is_empty()).then(|| {
         let (count, of) = (count(&known), functions(&known));
-        format!("arguments shown as plain addresses: {count} {of}; cutap report --raw DIR lists all")
+        format!("arguments shown as plain addresses: {count} {of}; cutap report --undecoded DIR lists all")
     });
     let unknown = (!unknown.is_empty()).then(|| {
         let (count, of) = (count(&unknown), functions(&unknown));
@@ -100,7 +100,7 @@ pub fn undecoded_report(end: &End) -> String {
         };
         text.push_str(&format!(
             "parts of the trace are not here ({why}), and with them the allocations: \
-             addresses of memory are not listed; trace without --run, or record, for the whole list\n",
+             addresses of memory are not listed; trace without --run-dir, or record, for the whole list\n",
         ));
     }
     text

@@ -39,9 +39,9 @@ fn without_driver(entered: u32, children_left: bool) -> String {
             "no CUDA call was seen: cutap was loaded into {n} programs, none of which is known to have loaded libcuda.so.1"
         ),
     };
-    let children = if children_left { "; children were left alone (--no-follow)" } else { "" };
+    let children = if children_left { "; children were left alone (--no-follow-children)" } else { "" };
     format!(
-        "{reached}; cutap does not get into a program that is statically linked or setuid, that is started with a cleaned environment \
+        "{reached}; cutap does not get into a program that is statically linked, setuid or built for musl, that is started with a cleaned environment \
          (env -i, sudo) or another LD_PRELOAD, or that cannot write to the run directory (another user, another mount namespace, a read-only \
          mount){children}; {SEE}"
     )

@@ -7,8 +7,9 @@ mod stretch;
 pub mod tables;
 mod thread;
 
+use cutap_calls::Layer;
 use cutap_wire::diagnostic::COUNTERS;
-use cutap_wire::names::{CELL, Name, kind, layer};
+use cutap_wire::names::{CELL, Name, kind};
 use cutap_wire::process::Process as Page;
 use cutap_wire::ring::chunk_offset;
 use cutap_wire::{MAGIC, PAGE, VERSION};
@@ -146,7 +147,7 @@ impl Process {
 
     /// The driver as object 1 with slots from 0 on.
     pub fn driver(&mut self, functions: &[&str]) {
-        self.name(kind::OBJECT, 1, 0x10000, u64::from(layer::DRIVER), "libcuda.so.1", "");
+        self.name(kind::OBJECT, 1, 0x10000, u64::from(Layer::DRIVER.number()), "libcuda.so.1", "");
         for (slot, function) in functions.iter().enumerate() {
             self.slot(slot as u64, 1, (6, 0, 0), function);
         }
@@ -180,7 +181,7 @@ impl Process {
 
     /// A runtime linked into this object, as instance of the object's number, with slots from `slot` on.
     pub fn runtime(&mut self, object: u64, file: &str, version: u64, slot: u64, functions: &[&str]) {
-        self.name(kind::OBJECT, object, object << 16, u64::from(layer::NONE), file, "");
+        self.name(kind::OBJECT, object, object << 16, 0, file, "");
         self.name(kind::INSTANCE, object, object, version, "", "");
         for (n, function) in functions.iter().enumerate() {
             self.runtime_slot(slot + n as u64, object, 6, function);

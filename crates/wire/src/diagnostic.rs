@@ -59,7 +59,7 @@ reasons! {
     /// A call deeper than the thread's table of open calls.
     TOO_DEEP = 18, "calls nested too deep to know their parent", one: "call nested too deep to know its parent";
     /// A module image could not be written to the dump folder.
-    MODULE_NOT_DUMPED = 19, "modules not dumped: unknown size or no room", one: "module not dumped: unknown size or no room";
+    MODULE_NOT_DUMPED = 19, "modules not dumped: unknown size, unreadable memory or no room", one: "module not dumped: unknown size, unreadable memory or no room";
     /// dlsym answered with a function of a library in another namespace (dlmopen).
     OTHER_NAMESPACE = 20, "functions of libraries in another namespace (dlmopen): not diverted", one: "function of a library in another namespace (dlmopen): not diverted";
     /// Another library is INITFIRST too, and the loader keeps only one.
@@ -79,13 +79,13 @@ reasons! {
     /// A runtime call whose caller's registers could not be told.
     HOOK_NOT_ANSWERED = 37, "runtime calls that a hook answered and that were made all the same: no usable unwind tables", one: "runtime call that a hook answered and that was made all the same: no usable unwind tables";
     /// More threads than the table, or more functions than the pool.
-    HOOK_PASSED = 38, "calls that passed a hook by: no room for another thread or function", one: "call that passed a hook by: no room for another thread or function";
+    HOOK_PASSED = 38, "calls without their hook: more than 4096 threads in hooks, or too many functions", one: "call without its hook: more than 4096 threads in hooks, or too many functions";
     /// A function that more hooks want than one call can have.
     HOOK_TOO_MANY = 39, "functions that more than 8 wants of hooks match: the others were left out", one: "function that more than 8 wants of hooks match: the others were left out";
     /// The table of wants is full; a library that does not look at what `want` returns knows nothing of it.
     HOOK_WANT_LEFT_OUT = 29, "wants of hooks that were left out: 64 fit, of all libraries together", one: "want of a hook that was left out: 64 fit, of all libraries together";
     /// It got 0 each time: the name is a slip, or the function has another form.
-    HOOK_NO_PARAMETER = 31, "names by which a hook read an argument and that are no parameter's: it got 0", one: "name by which a hook read an argument and that is no parameter's: it got 0";
+    HOOK_NO_PARAMETER = 31, "names by which a hook asked for an argument that does not exist: it got 0", one: "name by which a hook asked for an argument that does not exist: it got 0";
     /// A ring of `--lossy` was full.
     CALL_DROPPED_LOSSY = 40, "calls dropped: their thread's ring was full (--lossy)", one: "call dropped: its thread's ring was full (--lossy)";
     /// The same for what is no call.
@@ -101,7 +101,7 @@ reasons! {
     /// Added where it begins to wait, taken off where it goes on: what is left ended with its process.
     CALL_WAITED = 45, "calls that never began: they waited for room in their thread's ring when the process ended, or were left while they waited (by longjmp, a thread's end)", one: "call that never began: it waited for room in its thread's ring when the process ended, or was left while it waited (by longjmp, a thread's end)";
     /// --count: a number could not be kept.
-    NOT_COUNTED = 46, "calls not counted: no room in the run directory", one: "call not counted: no room in the run directory";
+    NOT_COUNTED = 46, "calls not counted: no room in the run directory, or no mapping left (vm.max_map_count)", one: "call not counted: no room in the run directory, or no mapping left (vm.max_map_count)";
     /// Opened by dlmopen, with whatever calls they make.
     NAMESPACE = 47, "libraries in another namespace (dlmopen): their calls, and calls of them, were not seen", one: "library in another namespace (dlmopen): its calls, and calls of it, were not seen";
     /// A ring was full.

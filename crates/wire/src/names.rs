@@ -25,7 +25,7 @@ pub const FIXED: usize = 48;
 pub mod kind {
     /// Nothing: fills a cell that a name could not use, because a name lies within one segment of its writer's memory.
     pub const FILLER: u8 = 0;
-    /// a = object id, b = load address, c = layer (see [`super::layer`]) | watched << 8; s = SONAME or file name, t = path.
+    /// a = object id, b = load address, c = layer (a number of api/layers.toml, 0: none) | watched << 8; s = SONAME or file name, t = path.
     pub const OBJECT: u8 = 1;
     /// a = slot, b = object id | route << 32 | C++ << 40 | [`super::HIDDEN`] | [`super::shape`] << 44, c = real address; s = name.
     /// A slot of one function of one load.
@@ -72,18 +72,6 @@ pub mod identity {
     pub fn hash(bytes: &[u8]) -> u64 {
         bytes.iter().take(HASHED).fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ b as u64).wrapping_mul(0x100_0000_01b3))
     }
-}
-
-/// Layers as they stand in OBJECT records.
-pub mod layer {
-    /// Not watched.
-    pub const NONE: u8 = 0;
-    /// A toolkit library.
-    pub const LIBRARY: u8 = 1;
-    /// The runtime API.
-    pub const RUNTIME: u8 = 2;
-    /// The driver API.
-    pub const DRIVER: u8 = 3;
 }
 
 /// Of a slot: the run's filter does not show this function. It is recorded only because annotations depend on it.

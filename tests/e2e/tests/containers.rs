@@ -115,7 +115,7 @@ fn a_process_of_one_pid_namespace_is_switched_alone() {
         touch go; wait
         unshare -pf sh -c '"$PROGRAMS/many_rings" 0 1 60; sh -c "\"$PROGRAMS/many_rings\" 0 1 800"; true'"#;
     let script =
-        r#""$CUTAP" record --run "$RUN" -o "$SCRATCH/run.cutap" -- sh -c "$INNER"; "$CUTAP" ctl "$RUN" status"#;
+        r#""$CUTAP" record --run-dir "$RUN" -o "$SCRATCH/run.cutap" -- sh -c "$INNER"; "$CUTAP" ctl "$RUN" status"#;
     let done = finish(shell(&[], script, &folder).env("INNER", inner));
     assert!(done.status.success() && done.stdout.contains("off in process "), "{done:?}");
     let shown = show(&folder.join("run.cutap"));

@@ -269,7 +269,7 @@ fn what_is_killed_or_lives_is_not_damaged() {
     let folder = scratch("damage_drained");
     let (from, file) = (folder.join("run"), folder.join("run.cutap"));
     let mut record = Command::new(cutap());
-    record.arg("record").arg("--run").arg(&from).arg("-o").arg(&file).arg(out().join("steady"));
+    record.arg("record").arg("--run-dir").arg(&from).arg("-o").arg(&file).arg(out().join("steady"));
     let mut record = record.env("LD_LIBRARY_PATH", out()).spawn().unwrap();
     let mut looks = 0;
     while record.try_wait().unwrap().is_none() {

@@ -146,11 +146,11 @@ fn a_wait_that_did_not_end() {
     let folder = scratch("hangs");
     let file = folder.join("run.cutap");
     record(&file, "hangs");
-    let text = asked(&["report", "--sync"], &file);
+    let text = asked(&["report", "--blocking"], &file);
     let said: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
     assert_eq!(said.len(), 2, "{text}");
     assert_eq!(said[0][..5], ["1", "-", "0.0%", "-", "cuStreamSynchronize:"], "{text}");
     assert_eq!(said[1], ["1", "of", "them", "did", "not", "return"], "{text}");
-    let json = lines(&asked(&["report", "--sync", "--json"], &file));
+    let json = lines(&asked(&["report", "--blocking", "--json"], &file));
     assert_eq!((&json[0]["calls"], &json[0]["unfinished"], &json[0]["total_ns"]), (&1.into(), &1.into(), &0.into()));
 }

@@ -4,7 +4,9 @@
 use cutap_e2e::{
     Finished, blocks, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary, wait_for,
 };
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -91,7 +93,7 @@ fn the_programs_words_stay() {
     let said = folder.join("said");
     let script = "\"$0\" & for n in $(seq 150); do echo \"mine $n.\" >&2; sleep 0.01; done; wait";
     let mut command = Command::new(cutap());
-    command.args(["trace", "-e", "cuInit", "--run"]).arg(folder.join("run")).args(["--", "sh", "-c", script]);
+    command.args(["trace", "-e", "cuInit", "--run-dir"]).arg(folder.join("run")).args(["--", "sh", "-c", script]);
     command.arg(out().join("steady")).env("LD_LIBRARY_PATH", out()).stdout(Stdio::null());
     let front = command.stderr(fs::File::create(&said).unwrap()).spawn().unwrap();
     let text = || fs::read_to_string(&said).unwrap();
@@ -126,9 +128,10 @@ fn sums_and_counts_go_on() {
 fn a_run_has_one_collector() {
     let mut run = Run::start(&["record"]);
     run.collector(20_000);
-    let mut second = Command::new(cutap());
-    second.args(["__collect", "--record", "--run"]).arg(run.folder.join("run"));
-    let second = finish(&mut second);
+    // As the first one was started.
+    let words = fs::read(format!("/proc/{}/cmdline", run.collector_now())).unwrap();
+    let words: Vec<_> = words.split(|b| *b == 0).skip(1).filter(|w| !w.is_empty()).map(OsStr::from_bytes).collect();
+    let second = finish(Command::new(cutap()).args(words));
     assert!(second.stderr.contains("another collector drains"), "{}", second.stderr);
     assert_eq!(second.status.code(), Some(125));
     run.ends();

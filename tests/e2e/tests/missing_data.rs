@@ -36,7 +36,7 @@ fn is_said_by_all(file: &Path, sentence: &str, state: &str) {
 fn a_recording_that_was_cut_off_and_completed() {
     let folder = scratch("missing");
     let (file, steady) = (folder.join("run.cutap"), out().join("steady"));
-    let done = run(&["record", "--run"], &[&folder.join("run"), Path::new("-o"), &file, &steady]);
+    let done = run(&["record", "--run-dir"], &[&folder.join("run"), Path::new("-o"), &file, &steady]);
     assert!(done.status.success(), "{done:?}");
     assert_eq!(run(&["report"], &[&file]).status.code(), Some(0));
     let whole = fs::read(&file).unwrap();

@@ -107,7 +107,7 @@ fn children_are_counted_and_named_once() {
     let loader = "/lib/ld-musl-x86_64.so.1";
     let words = ["sh", "-c", script, loader, GLIBC];
     let plain = run(&folder, &words);
-    let recorded = under(&folder, &["record", "--run", "run", "-o", "run.cutap"], &words);
+    let recorded = under(&folder, &["record", "--run-dir", "run", "-o", "run.cutap"], &words);
     assert_eq!(said(&recorded), said(&plain), "{recorded:?}");
     let lines =
         "cutap: 5 processes of another C library than glibc (such as musl): left alone, their calls were not seen\n";
@@ -130,7 +130,7 @@ fn children_are_counted_and_named_once() {
 #[test]
 fn without_children_it_is_counted_only_as_the_program() {
     let Some(folder) = built() else { return };
-    let flags = ["trace", "--no-follow"];
+    let flags = ["trace", "--no-follow-children"];
     let child = under(&folder, &flags, &["sh", "-c", "./refused; exit 7"]);
     assert_eq!((said(&child), child.stderr.contains("another C library")), (("ok\n", Some(7)), false), "{child:?}");
     let program = under(&folder, &flags, &PASSES).stderr;

@@ -85,7 +85,7 @@ fn not_recorded(line: &str) -> Option<u64> {
 fn record(run: &Path, file: &Path, limit: &str, words: &[&str]) -> Finished {
     let script = "ulimit -f \"$0\"; exec \"$@\"";
     let mut shell = Command::new("bash");
-    shell.args(["-c", script, limit]).arg(cutap()).args(["record", "--run"]).arg(run).arg("-o").arg(file).arg("--");
+    shell.args(["-c", script, limit]).arg(cutap()).args(["record", "--run-dir"]).arg(run).arg("-o").arg(file).arg("--");
     shell.arg(out().join(words[0])).args(&words[1..]).env("LD_LIBRARY_PATH", out());
     finish(&mut shell)
 }
@@ -174,7 +174,7 @@ fn the_run_folder_is_removed() {
     let folder = scratch("removed");
     let (run, file, ready) = (folder.join("run"), folder.join("run.cutap"), folder.join("ready"));
     let mut command = Command::new(cutap());
-    command.args(["record", "--run"]).arg(&run).arg("-o").arg(&file).arg("--").arg(out().join("full_speed"));
+    command.args(["record", "--run-dir"]).arg(&run).arg("-o").arg(&file).arg("--").arg(out().join("full_speed"));
     command.args(["4", "90000"]).arg(&ready).env("LD_LIBRARY_PATH", out()).stdin(Stdio::null());
     command.stdout(fs::File::create(folder.join("stdout")).unwrap());
     let mut front = command.stderr(fs::File::create(folder.join("said")).unwrap()).spawn().unwrap();

@@ -92,7 +92,7 @@ fn packed_at_rest() {
     let folder = scratch("packed");
     let (file, run, loose) = (folder.join("run.cutap"), folder.join("run"), folder.join("loose.cutap"));
     let mut command = Command::new(cutap());
-    command.args(["record", "--run"]).arg(&run).arg("-o").arg(&file).arg("--").arg(out().join("layers"));
+    command.args(["record", "--run-dir"]).arg(&run).arg("-o").arg(&file).arg("--").arg(out().join("layers"));
     let done = finish(command.env("LD_LIBRARY_PATH", out()));
     assert!(done.status.success(), "{}", done.stderr);
     // The kind of packing of each block, by docs/format.md.

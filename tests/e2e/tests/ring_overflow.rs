@@ -260,7 +260,7 @@ fn a_flight_recorder_of_many_processes_has_a_bound() {
     let (file, run) = (folder.join("run.cutap"), folder.join("run"));
     let of = |size: &str, words: &[&str]| {
         let mut command = Command::new(cutap());
-        command.args(["record", "--flight-recorder", size, "-o"]).arg(&file).arg("--run").arg(&run);
+        command.args(["record", "--flight-recorder", size, "-o"]).arg(&file).arg("--run-dir").arg(&run);
         command.arg("--").arg(out().join("children")).args(["60", "2000"]).args(words).env("LD_LIBRARY_PATH", out());
         let done = finish(&mut command);
         assert_eq!((done.status.code(), &*done.stdout, &*done.stderr), (Some(0), "ok\n", ""));
@@ -291,13 +291,14 @@ fn a_range_that_never_begins_is_said() {
     let [file, left] = ["run.cutap", "left"].map(|name| folder.join(name));
     let under = |words: &[&str]| {
         let mut command = Command::new(cutap());
-        command.args(words).args(["--range", "profiler", "--run"]).arg(&left);
+        command.args(words).args(["--capture-range=cudaProfilerApi", "--run-dir"]).arg(&left);
         let done = finish(command.arg("--").arg(out().join("slow")).env("LD_LIBRARY_PATH", out()));
         assert_eq!(done.status.code(), Some(0), "{done:?}");
         done.stderr
     };
-    let said =
-        |text: &str| text.matches("cutap: nothing was recorded: with --range profiler that begins with cu").count();
+    let said = |text: &str| {
+        text.matches("cutap: nothing was recorded: with --capture-range=cudaProfilerApi that begins with cu").count()
+    };
     let recorded = under(&["record", "-o", file.to_str().unwrap()]);
     assert_eq!(said(&recorded), 1, "{recorded}");
     for words in [&["show"][..], &["show", "-c"], &["report"]] {

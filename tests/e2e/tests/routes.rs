@@ -259,7 +259,7 @@ fn forked_children_open_while_others_look_up() {
 /// What is not wanted keeps the pointers that the program has without us, whichever way it asks; what is wanted has none of them.
 #[test]
 fn only_what_is_wanted_is_diverted() {
-    let words = |filter: &str| ["trace", "-o", "/dev/null", "--only", filter].map(str::to_owned);
+    let words = |filter: &str| ["trace", "-o", "/dev/null", "--filter", filter].map(str::to_owned);
     let run = |filter: Option<&str>| {
         let mut command = match filter {
             None => Command::new(out().join("pointers")),

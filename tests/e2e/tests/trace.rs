@@ -171,10 +171,10 @@ fn ids_only_when_there_is_more_than_one() {
 
 #[test]
 fn children_only_when_followed() {
-    let text = case("exec").text(&["--no-follow"]);
+    let text = case("exec").text(&["--no-follow-children"]);
     assert!(text.contains("cuInit(") && !text.contains("cuMemAlloc_v2("), "{text}");
     // Also one that has its parent's memory.
-    let text = case("vfork_after").text(&["--no-follow"]);
+    let text = case("vfork_after").text(&["--no-follow-children"]);
     assert!(text.contains("cuStreamSynchronize(") && !text.contains("cuMemFree_v2("), "{text}");
     assert!(!text.contains("could not be made"), "{text}");
 }

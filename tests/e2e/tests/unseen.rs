@@ -81,7 +81,7 @@ fn a_static_child() {
     if !built.is_ok_and(|b| b.status.success()) {
         return eprintln!("skipped: a static child (gcc -static does not work here)");
     }
-    says(&["sh", "-c", &format!("{}; exit $?", path(&program))], "statically linked or setuid", 5);
+    says(&["sh", "-c", &format!("{}; exit $?", path(&program))], "statically linked, setuid", 5);
 }
 
 /// The folder is there and cannot be written to: the program runs on as without cutap.
@@ -95,7 +95,7 @@ fn a_read_only_run_folder() {
     let folder = scratch.join("run");
     let script = "mount --bind \"$1\" \"$1\" && LD_PRELOAD= mount -o remount,ro,bind \"$1\" && ! touch \"$1/x\" 2> /dev/null && exec ./lazy";
     for command in ["trace", "record"] {
-        let form = [command, "--run", path(&folder), "-o", "/dev/null", "--"];
+        let form = [command, "--run-dir", path(&folder), "-o", "/dev/null", "--"];
         let done = run(&[&form[..], &["unshare", "-m", "sh", "-c", script, "sh", path(&folder)]].concat());
         assert!(done.status.success() && done.stdout.ends_with("ok\n"), "{done:?}");
         assert!(said(&done).len() == 1 && said(&done)[0].contains("a read-only mount"), "{done:?}");
@@ -105,8 +105,8 @@ fn a_read_only_run_folder() {
 
 #[test]
 fn children_that_were_not_wanted() {
-    let done = run(&["trace", "--no-follow", "--", "sh", "-c", "./lazy; true"]);
-    assert!(said(&done).concat().contains("children were left alone (--no-follow)"), "{done:?}");
+    let done = run(&["trace", "--no-follow-children", "--", "sh", "-c", "./lazy; true"]);
+    assert!(said(&done).concat().contains("children were left alone (--no-follow-children)"), "{done:?}");
 }
 
 /// No call was wanted: what says so already is said alone.
@@ -115,13 +115,13 @@ fn other_reasons_have_their_own_lines() {
     for (words, part) in [
         (&["trace", "-e", "cuMemHostAlloc"][..], "nothing matched the filter cuMemHostAlloc"),
         (&["record", "-e", "cuMemHostAlloc", "-o", "/dev/null"], "no call that the filter of this run wants was seen"),
-        (&["trace", "--range", "profiler"], "that begins with cuProfilerStart"),
+        (&["trace", "--capture-range=cudaProfilerApi"], "that begins with cuProfilerStart"),
     ] {
         let done = run(&[words, &["--", "./elf_tables"]].concat());
         assert!(said(&done).len() == 1 && said(&done)[0].contains(part), "{words:?}: {done:?}");
     }
     // Whom cutap does not reach no filter reaches.
-    let done = run(&["trace", "--range", "profiler", "--", "env", "-i", "true"]);
+    let done = run(&["trace", "--capture-range=cudaProfilerApi", "--", "env", "-i", "true"]);
     assert!(said(&done).len() == 1 && said(&done)[0].contains(WHY), "{done:?}");
 }
 
@@ -177,7 +177,7 @@ fn a_cutap_inside_another() {
 fn a_run_that_is_over_is_not_around_this_one() {
     let folder = scratch("over");
     let over = folder.join("run");
-    assert!(run(&["trace", "--run", path(&over), "-o", "/dev/null", "--", "./lazy"]).status.success());
+    assert!(run(&["trace", "--run-dir", path(&over), "-o", "/dev/null", "--", "./lazy"]).status.success());
     for outer in [&*over, Path::new("/nonexistent"), Path::new("/etc"), Path::new("")] {
         let mut command = Command::new(cutap());
         command.args(["trace", "-o", "/dev/null", "--", "./lazy"]).env("CUTAP_RUN", outer).current_dir(out());

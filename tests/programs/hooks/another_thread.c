@@ -7,10 +7,10 @@ static void *change(void *given) {
     struct cutap_call *call = given;
     unsigned long long mine = 7;
     printf("%llu bytes:", (unsigned long long)cutap_unsigned(call, "bytesize"));
-    printf(" %d", cutap_set(call, "bytesize", 4096) == CUTAP_CANNOT);
-    printf(" %d", cutap_output(call, "dptr", &mine, sizeof mine) == CUTAP_CANNOT);
-    printf(" %d", cutap_answer(call, 2) == CUTAP_CANNOT);
-    printf(" %d\n", cutap_set_result(call, 2) == CUTAP_CANNOT);
+    printf(" %d", cutap_set(call, "bytesize", 4096) == CUTAP_ERR_NOT_NOW);
+    printf(" %d", cutap_output(call, "dptr", &mine, sizeof mine) == CUTAP_ERR_NOT_NOW);
+    printf(" %d", cutap_return(call, 2) == CUTAP_ERR_NOT_NOW);
+    printf(" %d\n", cutap_set_result(call, 2) == CUTAP_ERR_NOT_NOW);
     return NULL;
 }
 
@@ -20,6 +20,6 @@ static void in_another(struct cutap_call *call) {
 }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", in_another, in_another);
+    cutap_register(CUTAP_DRIVER, "cuMemAlloc_v2", in_another, in_another);
     return 0;
 }

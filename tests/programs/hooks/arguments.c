@@ -12,7 +12,7 @@ static void normal(struct cutap_call *call) {
     cutap_set_at(call, 2, 9);
 }
 static void gemm(struct cutap_call *call) {
-    if (call->function->can != (CUTAP_CAN_ANSWER | CUTAP_CAN_ARGUMENTS | CUTAP_CAN_RESULT) || cutap_answer_double(call, 1) != CUTAP_CANNOT)
+    if (call->function->can != (CUTAP_CAN_ANSWER | CUTAP_CAN_ARGUMENTS | CUTAP_CAN_RESULT) || cutap_return_double(call, 1) != CUTAP_ERR_NOT_SUPPORTED)
         printf("hook: a status was answered with a double\n");
     printf("hook: gemm m=%lld ldc=%lld alpha=%g beta=%g none=%d\n", (long long)cutap_signed(call, "m"), (long long)cutap_signed_at(call, 13),
         *(float *)cutap_pointer(call, "alpha"), *(float *)cutap_pointer_at(call, 11), cutap_set(call, "nothing", 1));
@@ -26,15 +26,15 @@ static void gemm_ended(struct cutap_call *call) {
 static void dot(struct cutap_call *call) {
     if (cutap_signed(call, "n") != -1)
         return;
-    if (cutap_answer(call, 7) != CUTAP_CANNOT)
+    if (cutap_return(call, 7) != CUTAP_ERR_NOT_SUPPORTED)
         printf("hook: a float was answered with an integer\n");
     if (strcmp(call->function->name, "cublasSdot") == 0)
-        cutap_answer_float(call, 2.5f);
+        cutap_return_float(call, 2.5f);
     else
-        cutap_answer_double(call, -0.1);
+        cutap_return_double(call, -0.1);
 }
 static void dotted(struct cutap_call *call) {
-    if (cutap_set_result(call, 7) != CUTAP_CANNOT || call->function->can & CUTAP_CAN_RESULT || !call->function->why)
+    if (cutap_set_result(call, 7) != CUTAP_ERR_NOT_SUPPORTED || call->function->can & CUTAP_CAN_RESULT || !call->function->why)
         printf("hook: a float can be changed\n");
     if (strcmp(call->function->name, "cublasSdot") == 0)
         printf("hook: incx=%lld result %g\n", (long long)cutap_signed(call, "incx"), cutap_result_float(call));
@@ -42,16 +42,16 @@ static void dotted(struct cutap_call *call) {
         printf("hook: incx=%lld result %g\n", (long long)cutap_signed_at(call, 2), cutap_result_double(call));
 }
 static void words(struct cutap_call *call) {
-    printf("hook: words %lld %lld of %u\n", (long long)cutap_word(call, 0), (long long)cutap_word(call, 1), call->function->parameters);
+    printf("hook: words %lld %lld of %u\n", (long long)cutap_raw_arg(call, 0), (long long)cutap_raw_arg(call, 1), call->function->parameters);
 }
 
 CUTAP_HOOK {
-    struct cutap_want want = {.size = sizeof want, .layers = CUTAP_LIBRARY, .library = "libcurand.so*", .name = "curandGenerateNormal*", .before = normal};
-    cutap->want(&want);
-    cutap_want(CUTAP_LIBRARY, "cublasSgemm_v?", gemm, gemm_ended);
-    cutap_want(CUTAP_LIBRARY, "cublas?dot", dot, dotted);
-    cutap_want(CUTAP_LIBRARY, "curandFixtureTwoWords", words, NULL);
+    struct cutap_request want = {.size = sizeof want, .layers = CUTAP_LIBRARY, .library = "libcurand.so*", .name = "curandGenerateNormal*", .before = normal};
+    cutap->add(&want);
+    cutap_register(CUTAP_LIBRARY, "cublasSgemm_v?", gemm, gemm_ended);
+    cutap_register(CUTAP_LIBRARY, "cublas?dot", dot, dotted);
+    cutap_register(CUTAP_LIBRARY, "curandFixtureTwoWords", words, NULL);
     /* Of other layers: none of these is called. */
-    cutap_want(CUTAP_DRIVER | CUTAP_RUNTIME, "cublas*", gemm, NULL);
+    cutap_register(CUTAP_DRIVER | CUTAP_RUNTIME, "cublas*", gemm, NULL);
     return 0;
 }

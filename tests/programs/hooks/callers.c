@@ -14,4 +14,4 @@ static void look(struct cutap_call *call) {
 }
 __attribute__((destructor)) static void end(void) { printf("callers: %s, %d wrong\n", calls > 9 ? "many" : "few", wrong); }
 
-CUTAP_HOOK { return cutap_want(CUTAP_ALL, "*", look, look); }
+CUTAP_HOOK { return cutap_register(CUTAP_ALL, "*", look, look); }

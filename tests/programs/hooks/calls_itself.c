@@ -21,7 +21,7 @@ static void before(struct cutap_call *call) {
 __attribute__((destructor)) static void say(void) { printf("nested %d\n", nested); }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", before, before);
-    cutap_want(CUTAP_DRIVER, "cuDriverGetVersion", before, before);
+    cutap_register(CUTAP_DRIVER, "cuMemAlloc_v2", before, before);
+    cutap_register(CUTAP_DRIVER, "cuDriverGetVersion", before, before);
     return 0;
 }

@@ -9,4 +9,4 @@ static void before(struct cutap_call *call) {
 }
 static void after(struct cutap_call *call) { cutap_set_result(call, cutap_result(call) ? 0 : 2); }
 
-CUTAP_HOOK { return cutap_want(CUTAP_ALL, cutap_environment("HOOK_NAME"), before, after); }
+CUTAP_HOOK { return cutap_register(CUTAP_ALL, cutap_environment("HOOK_NAME"), before, after); }

@@ -7,7 +7,7 @@
 
 static void forks(struct cutap_call *call) {
     pid_t child = fork();
-    call->word = (uint64_t)child;
+    call->user_data = (uint64_t)child;
     if (child) {
         waitpid(child, nullptr, 0);
         return;
@@ -16,7 +16,7 @@ static void forks(struct cutap_call *call) {
         cutap_set(call, "bytesize", 5000 + i);
     if (!strcmp(cutap_environment("HOOK_END"), "throw"))
         throw 1;
-    cutap_answer(call, 999);
+    cutap_return(call, 999);
     _exit(0);
 }
-CUTAP_HOOK { return cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", forks, nullptr); }
+CUTAP_HOOK { return cutap_register(CUTAP_DRIVER, "cuMemAlloc_v2", forks, nullptr); }

@@ -6,7 +6,7 @@
 static uint64_t code(const char *name) { return strtoull(cutap_environment(name), NULL, 10); }
 static void before(struct cutap_call *call) {
     if (cutap_environment("HOOK_CODE") && !cutap_environment("HOOK_AFTER"))
-        cutap_answer(call, code("HOOK_CODE"));
+        cutap_return(call, code("HOOK_CODE"));
 }
 static void after(struct cutap_call *call) {
     if (cutap_environment("HOOK_CODE") && cutap_environment("HOOK_AFTER"))
@@ -18,6 +18,6 @@ static void inner(struct cutap_call *call) {
 }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_RUNTIME, "cudaLaunchKernel", NULL, inner);
-    return cutap_want(CUTAP_RUNTIME, "__cudaLaunchKernel", before, after);
+    cutap_register(CUTAP_RUNTIME, "cudaLaunchKernel", NULL, inner);
+    return cutap_register(CUTAP_RUNTIME, "__cudaLaunchKernel", before, after);
 }

@@ -26,7 +26,7 @@ static void runtime_after(struct cutap_call *call) {
 }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_RUNTIME, "cudaMemcpy*", runtime_before, runtime_after);
-    cutap_want(CUTAP_DRIVER, "cuMemcpy*", driver_before, NULL);
+    cutap_register(CUTAP_RUNTIME, "cudaMemcpy*", runtime_before, runtime_after);
+    cutap_register(CUTAP_DRIVER, "cuMemcpy*", driver_before, NULL);
     return 0;
 }

@@ -25,4 +25,4 @@ __attribute__((destructor)) static void say(void) {
         printf("%lu launches of %s\n", kernels[i].launches, kernels[i].name);
 }
 
-CUTAP_HOOK { return cutap_want(CUTAP_DRIVER, "cuLaunchKernel*", launch, NULL); }
+CUTAP_HOOK { return cutap_register(CUTAP_DRIVER, "cuLaunchKernel*", launch, NULL); }

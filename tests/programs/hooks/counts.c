@@ -4,10 +4,10 @@
 
 static unsigned long befores, afters, wrong;
 
-static void before(struct cutap_call *call) { call->word = 1 + __atomic_fetch_add(&befores, 1, __ATOMIC_RELAXED); }
+static void before(struct cutap_call *call) { call->user_data = 1 + __atomic_fetch_add(&befores, 1, __ATOMIC_RELAXED); }
 static void after(struct cutap_call *call) {
     __atomic_fetch_add(&afters, 1, __ATOMIC_RELAXED);
-    if (call->word == 0)
+    if (call->user_data == 0)
         __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
 }
 
@@ -15,5 +15,5 @@ __attribute__((destructor)) static void say(void) { printf("%lu before, %lu afte
 
 CUTAP_HOOK {
     const char *names = cutap_environment("HOOK_NAMES");
-    return cutap_want(CUTAP_ALL, names ? names : "*", before, after);
+    return cutap_register(CUTAP_ALL, names ? names : "*", before, after);
 }

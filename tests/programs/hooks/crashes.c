@@ -48,7 +48,7 @@ __attribute__((destructor(200))) static void late(void) {
 CUTAP_HOOK {
     const char *where = cutap_environment("HOOK_WHERE");
     const char *name = cutap_environment("HOOK_NAME");
-    struct cutap_want want = {.size = sizeof want, .layers = CUTAP_ALL, .name = name ? name : "cuMemAlloc_v2"};
+    struct cutap_request want = {.size = sizeof want, .layers = CUTAP_ALL, .name = name ? name : "cuMemAlloc_v2"};
     if (!where || !strcmp(where, "init"))
         crash(NULL);
     else if (!strcmp(where, "before"))
@@ -62,8 +62,8 @@ CUTAP_HOOK {
     else if (!strcmp(where, "exit"))
         exit(9);
     else if (!strcmp(where, "met"))
-        want.met = met;
+        want.on_resolve = met;
     else
         want.before = passes;
-    return cutap->want(&want);
+    return cutap->add(&want);
 }

@@ -15,5 +15,5 @@ CUTAP_HOOK {
     const char *set = cutap_environment("HOOK_DELAY_MS");
     if (set)
         delay = atol(set);
-    return cutap_want(CUTAP_DRIVER | CUTAP_RUNTIME, "cu*StreamSynchronize*", wait_first, NULL);
+    return cutap_register(CUTAP_DRIVER | CUTAP_RUNTIME, "cu*StreamSynchronize*", wait_first, NULL);
 }

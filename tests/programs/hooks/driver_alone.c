@@ -7,6 +7,6 @@ static void one(struct cutap_call *call) {
 }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_DRIVER, "cuDeviceGetCount", NULL, one);
+    cutap_register(CUTAP_DRIVER, "cuDeviceGetCount", NULL, one);
     return 0;
 }

@@ -6,4 +6,4 @@ static void smaller(struct cutap_call *call) {
     cutap->write(call, cutap_index(call, "extent"), extent, sizeof extent);
 }
 
-CUTAP_HOOK { return cutap_want(CUTAP_RUNTIME, "cudaMalloc3D", smaller, NULL); }
+CUTAP_HOOK { return cutap_register(CUTAP_RUNTIME, "cudaMalloc3D", smaller, NULL); }

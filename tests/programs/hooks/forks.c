@@ -28,15 +28,15 @@ static void split(const char *who) {
     fflush(stdout);
 }
 static void before(struct cutap_call *call) {
-    call->word = 41;
+    call->user_data = 41;
     if (!strcmp(cutap_environment("HOOK_FORK"), "before"))
         split("before");
-    call->word++;
+    call->user_data++;
 }
 static void after(struct cutap_call *call) {
     if (!strcmp(cutap_environment("HOOK_FORK"), "after"))
         split("after");
-    printf("after %llu\n", (unsigned long long)call->word);
+    printf("after %llu\n", (unsigned long long)call->user_data);
 }
 static void version(struct cutap_call *call) {
     (void)call;
@@ -45,7 +45,7 @@ static void version(struct cutap_call *call) {
 __attribute__((destructor)) static void say(void) { printf("hooked %d\n", nested); }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", before, after);
-    cutap_want(CUTAP_DRIVER, "cuDriverGetVersion", version, version);
+    cutap_register(CUTAP_DRIVER, "cuMemAlloc_v2", before, after);
+    cutap_register(CUTAP_DRIVER, "cuDriverGetVersion", version, version);
     return 0;
 }

@@ -13,5 +13,5 @@ CUTAP_HOOK {
     const char *set = cutap_environment("HOOK_BLOCKS");
     if (set)
         most = (unsigned)atoi(set);
-    return cutap_want(CUTAP_DRIVER, "cuLaunchKernel*", fewer, NULL);
+    return cutap_register(CUTAP_DRIVER, "cuLaunchKernel*", fewer, NULL);
 }

@@ -8,4 +8,4 @@ static void before(struct cutap_call *call) {
             printf("%s %s: %d\n", call->function->name, call->function->parameter[n].name, cutap_output_at(call, (int)n, "", 0));
 }
 
-CUTAP_HOOK { return cutap_want(CUTAP_ALL, cutap_environment("HOOK_NAMES"), before, NULL); }
+CUTAP_HOOK { return cutap_register(CUTAP_ALL, cutap_environment("HOOK_NAMES"), before, NULL); }

@@ -23,4 +23,4 @@ static void before(struct cutap_call *call) {
 __attribute__((destructor)) static void say(void) {
     printf("hooks of the handler's calls %d, of the hook's %d; errors %d\n", handlers, own, errors);
 }
-CUTAP_HOOK { return cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", before, NULL); }
+CUTAP_HOOK { return cutap_register(CUTAP_DRIVER, "cuMemAlloc_v2", before, NULL); }

@@ -13,7 +13,7 @@ static void before(struct cutap_call *call) {
     tell(call, "before");
     cutap->read(call, cutap_index(call, "blockDim"), block, sizeof block);
     if (threads && block[0] == (unsigned)atoi(threads))
-        cutap_answer(call, 0);
+        cutap_return(call, 0);
 }
 static void after(struct cutap_call *call) {
     tell(call, "after");
@@ -21,7 +21,7 @@ static void after(struct cutap_call *call) {
 }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_RUNTIME, "cudaLaunch*", before, after);
-    cutap_want(CUTAP_RUNTIME, "__cudaLaunchKernel", before, after);
+    cutap_register(CUTAP_RUNTIME, "cudaLaunch*", before, after);
+    cutap_register(CUTAP_RUNTIME, "__cudaLaunchKernel", before, after);
     return 0;
 }

@@ -10,7 +10,7 @@ static void met(const struct cutap_function *function, void *user) {
 }
 static void answer(struct cutap_call *call) {
     if (cutap_unsigned(call, "size") == 13)
-        cutap_answer(call, 2);
+        cutap_return(call, 2);
 }
 static void hide(struct cutap_call *call) {
     if (cutap_unsigned(call, "size") > 1ull << 40)
@@ -19,7 +19,7 @@ static void hide(struct cutap_call *call) {
 static void query(struct cutap_call *call) {
     const char *with = cutap_environment("HOOK_QUERY");
     if (with)
-        cutap_answer(call, (uint64_t)atoi(with));
+        cutap_return(call, (uint64_t)atoi(with));
 }
 static void told(struct cutap_call *call) {
     const char *with = cutap_environment("HOOK_LAST");
@@ -28,26 +28,26 @@ static void told(struct cutap_call *call) {
         printf("[cannot]");
 }
 static void text(struct cutap_call *call) {
-    if (!(call->function->can & CUTAP_CAN_RESULT) != (cutap_set_result(call, cutap_result(call)) == CUTAP_CANNOT))
+    if (!(call->function->can & CUTAP_CAN_RESULT) != (cutap_set_result(call, cutap_result(call)) == CUTAP_ERR_NOT_SUPPORTED))
         printf("%s says another thing than it does\n", call->function->name);
 }
 static void describes(struct cutap_call *call) {
-    if (cutap_answer(call, 1) != CUTAP_CANNOT)
+    if (cutap_return(call, 1) != CUTAP_ERR_NOT_SUPPORTED)
         printf("%s was answered with a word\n", call->function->name);
 }
 
 CUTAP_HOOK {
-    struct cutap_want want = {.size = sizeof want, .layers = CUTAP_RUNTIME, .name = "cudaGetErrorString", .after = text, .met = met};
-    cutap->want(&want);
+    struct cutap_request want = {.size = sizeof want, .layers = CUTAP_RUNTIME, .name = "cudaGetErrorString", .after = text, .on_resolve = met};
+    cutap->add(&want);
     want.name = "cudaGetErrorName";
-    cutap->want(&want);
+    cutap->add(&want);
     want.name = "cudaCreateChannelDesc";
     want.before = describes;
-    cutap->want(&want);
-    cutap_want(CUTAP_RUNTIME, "cudaMalloc", answer, hide);
-    cutap_want(CUTAP_RUNTIME, "cudaStreamQuery", query, query);
-    cutap_want(CUTAP_RUNTIME, "cudaEventQuery", query, query);
-    cutap_want(CUTAP_RUNTIME, "cudaGetLastError", NULL, told);
-    cutap_want(CUTAP_RUNTIME, "cudaPeekAtLastError", NULL, told);
+    cutap->add(&want);
+    cutap_register(CUTAP_RUNTIME, "cudaMalloc", answer, hide);
+    cutap_register(CUTAP_RUNTIME, "cudaStreamQuery", query, query);
+    cutap_register(CUTAP_RUNTIME, "cudaEventQuery", query, query);
+    cutap_register(CUTAP_RUNTIME, "cudaGetLastError", NULL, told);
+    cutap_register(CUTAP_RUNTIME, "cudaPeekAtLastError", NULL, told);
     return 0;
 }

@@ -7,11 +7,11 @@ static void before(struct cutap_call *call) { (void)call; }
 
 CUTAP_HOOK {
     int many = atoi(cutap_environment("HOOK_MANY"));
-    cutap_want(CUTAP_DRIVER, "cuMemAlloc", before, NULL);
+    cutap_register(CUTAP_DRIVER, "cuMemAlloc", before, NULL);
     for (int n = 0; n < many; n++) {
         char name[32];
         snprintf(name, sizeof name, "*NotThere%d", n);
-        cutap_want(CUTAP_DRIVER, name, before, NULL);
+        cutap_register(CUTAP_DRIVER, name, before, NULL);
     }
     return 0;
 }

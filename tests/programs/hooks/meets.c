@@ -24,6 +24,6 @@ static void before(struct cutap_call *call) {
 __attribute__((destructor)) static void say(void) { printf("met %d, before %d, early %s\n", met_calls, calls, early ? "some" : "none"); }
 
 CUTAP_HOOK {
-    struct cutap_want want = {.size = sizeof want, .layers = CUTAP_DRIVER, .name = "cuMemAlloc_v2", .before = before, .met = met};
-    return cutap->want(&want);
+    struct cutap_request want = {.size = sizeof want, .layers = CUTAP_DRIVER, .name = "cuMemAlloc_v2", .before = before, .on_resolve = met};
+    return cutap->add(&want);
 }

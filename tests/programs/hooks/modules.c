@@ -13,7 +13,7 @@ static void image(struct cutap_call *call) {
 }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_DRIVER, "cuModuleGetFunction", name, NULL);
-    cutap_want(CUTAP_DRIVER, "cuModuleLoadData", image, NULL);
+    cutap_register(CUTAP_DRIVER, "cuModuleGetFunction", name, NULL);
+    cutap_register(CUTAP_DRIVER, "cuModuleLoadData", image, NULL);
     return 0;
 }

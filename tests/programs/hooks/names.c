@@ -13,7 +13,7 @@ CUTAP_HOOK {
         comma = strchr(name, ',');
         if (comma)
             *comma++ = 0;
-        struct cutap_want want;
+        struct cutap_request want;
         memset(&want, 0, sizeof want);
         want.size = sizeof want;
         want.layers = strncmp(name, "r:", 2) == 0 ? CUTAP_RUNTIME : strncmp(name, "d:", 2) == 0 ? CUTAP_DRIVER : CUTAP_ALL;
@@ -24,7 +24,7 @@ CUTAP_HOOK {
             *of = 0;
             want.library = of + 1;
         }
-        if (cutap->want(&want) != CUTAP_OK)
+        if (cutap->add(&want) != CUTAP_OK)
             return 1;
     }
     return 0;

@@ -5,5 +5,5 @@ static void nothing(struct cutap_call *call) { (void)call; }
 
 CUTAP_HOOK {
     const char *names = cutap_environment("HOOK_NAMES");
-    return cutap_want(CUTAP_ALL, names ? names : "*", nothing, nothing);
+    return cutap_register(CUTAP_ALL, names ? names : "*", nothing, nothing);
 }

@@ -9,7 +9,7 @@ static void one(struct cutap_call *call) {
 }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_DRIVER, "cuDeviceGetCount", NULL, one);
-    cutap_want(CUTAP_RUNTIME, "cudaGetDeviceCount", NULL, one);
+    cutap_register(CUTAP_DRIVER, "cuDeviceGetCount", NULL, one);
+    cutap_register(CUTAP_RUNTIME, "cudaGetDeviceCount", NULL, one);
     return 0;
 }

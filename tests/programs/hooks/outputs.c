@@ -7,12 +7,12 @@ static void before(struct cutap_call *call) {
         return;
     void *wrong = (void *)0x99, *mine = (void *)0x1234;
     int none = cutap_output(call, "none", &mine, sizeof mine), number = cutap_output(call, "size", &mine, sizeof mine);
-    cutap_answer(call, 0);
+    cutap_return(call, 0);
     int first = cutap_output(call, "devPtr", &wrong, sizeof wrong), again = cutap_output(call, "devPtr", &mine, sizeof mine);
     printf("told %d %d %d %d\n", none, number, first, again);
 }
 
 CUTAP_HOOK {
-    cutap_want(CUTAP_RUNTIME, "cudaMalloc", before, NULL);
+    cutap_register(CUTAP_RUNTIME, "cudaMalloc", before, NULL);
     return 0;
 }

@@ -31,7 +31,7 @@ static unsigned long long asked(const struct cutap_call *call) {
 
 static void refuse(struct cutap_call *call) {
     if (asked(call) > limit)
-        cutap_answer(call, OUT_OF_MEMORY); /* where a runtime cannot be answered, the driver's function below it is */
+        cutap_return(call, OUT_OF_MEMORY); /* where a runtime cannot be answered, the driver's function below it is */
 }
 
 CUTAP_HOOK {
@@ -43,8 +43,8 @@ CUTAP_HOOK {
     if (set)
         limit = strtoull(set, NULL, 10);
     for (size_t i = 0; i < sizeof driver / sizeof *driver; i++)
-        cutap_want(CUTAP_DRIVER, driver[i], refuse, NULL);
+        cutap_register(CUTAP_DRIVER, driver[i], refuse, NULL);
     for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++)
-        cutap_want(CUTAP_RUNTIME, runtime[i], refuse, NULL);
+        cutap_register(CUTAP_RUNTIME, runtime[i], refuse, NULL);
     return 0;
 }

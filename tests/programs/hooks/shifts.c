@@ -9,4 +9,4 @@ static void after(struct cutap_call *call) {
     cutap_output(call, "devPtr", &other, sizeof other);
 }
 
-CUTAP_HOOK { return cutap_want(CUTAP_RUNTIME, "cudaMalloc", NULL, after); }
+CUTAP_HOOK { return cutap_register(CUTAP_RUNTIME, "cudaMalloc", NULL, after); }

@@ -4,4 +4,4 @@
 
 static void before(struct cutap_call *call) { cutap_set(call, "bytesize", strtoull(cutap_environment("HOOK_BYTES"), NULL, 10)); }
 
-CUTAP_HOOK { return cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", before, NULL); }
+CUTAP_HOOK { return cutap_register(CUTAP_DRIVER, "cuMemAlloc_v2", before, NULL); }

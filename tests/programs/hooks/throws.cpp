@@ -23,8 +23,8 @@ __attribute__((destructor)) static void say() { std::printf("%d before, %d after
 
 CUTAP_HOOK {
     if (!cutap_environment("HOOK_RUNTIME_ALONE"))
-        cutap_want(CUTAP_DRIVER, "cuMemAlloc_v2", before, after);
+        cutap_register(CUTAP_DRIVER, "cuMemAlloc_v2", before, after);
     if (!cutap_environment("HOOK_DRIVER_ALONE"))
-        cutap_want(CUTAP_RUNTIME, "cudaMalloc", before, after);
+        cutap_register(CUTAP_RUNTIME, "cudaMalloc", before, after);
     return 0;
 }

@@ -13,13 +13,13 @@ static void before(struct cutap_call *call) {
 CUTAP_HOOK {
     static char longer[130];
     memset(longer, 'c', sizeof longer - 1);
-    struct cutap_want nowhere = {.size = sizeof nowhere, .library = "", .name = "cuMemAlloc", .before = before};
-    codes[0] = cutap_want(99, "cuMemAlloc", before, NULL);
-    codes[1] = cutap_want(8, "cuMemAlloc", before, NULL);
-    codes[2] = cutap_want(CUTAP_DRIVER, "", before, NULL);
-    codes[3] = cutap_want(CUTAP_DRIVER, NULL, before, NULL);
-    codes[4] = cutap_want(CUTAP_DRIVER, longer, before, NULL);
-    codes[5] = cutap->want(&nowhere);
-    codes[6] = cutap_want(CUTAP_DRIVER, "cuMemAlloc", before, NULL);
+    struct cutap_request nowhere = {.size = sizeof nowhere, .library = "", .name = "cuMemAlloc", .before = before};
+    codes[0] = cutap_register(99, "cuMemAlloc", before, NULL);
+    codes[1] = cutap_register(8, "cuMemAlloc", before, NULL);
+    codes[2] = cutap_register(CUTAP_DRIVER, "", before, NULL);
+    codes[3] = cutap_register(CUTAP_DRIVER, NULL, before, NULL);
+    codes[4] = cutap_register(CUTAP_DRIVER, longer, before, NULL);
+    codes[5] = cutap->add(&nowhere);
+    codes[6] = cutap_register(CUTAP_DRIVER, "cuMemAlloc", before, NULL);
     return 0;
 }

@@ -2,8 +2,27 @@
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
+
+/// The crates under `crates/`, by their folder there (`wire`, `sim/cuda`), with the path of that folder.
+pub(super) fn crates(root: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let top = root.join("crates");
+    let mut found = Vec::new();
+    for folder in folders(&top)? {
+        let nested = if folder.join("src").is_dir() { vec![folder] } else { folders(&folder)? };
+        found.extend(nested.into_iter().filter(|path| path.join("src").is_dir()));
+    }
+    found.sort();
+    let name = |path: &PathBuf| path.strip_prefix(&top).unwrap_or(path).to_string_lossy().into_owned();
+    Ok(found.into_iter().map(|path| (name(&path), path)).collect())
+}
+
+fn folders(path: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(path).with_context(|| path.display().to_string())?;
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    Ok(paths.into_iter().filter(|path| path.is_dir()).collect())
+}
 
 /// The path of a module within its crate, such as `["ring", "reader"]`; empty for the crate's root.
 pub(super) type Module = Vec<String>;

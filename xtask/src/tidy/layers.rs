@@ -1,13 +1,12 @@
-//! Dependencies between our crates point one way: what runs in the target leans on what is shared, what
-//! runs outside leans on what is shared, and nothing leans on the target. ARCHITECTURE.md has the
-//! picture; this is the same as a table.
+//! Dependencies between the crates of the workspace point one way. Crates in the target and crates outside it depend on
+//! shared crates, and no crate depends on a crate in the target. ARCHITECTURE.md has the picture.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A crate, and which of ours it may lean on.
+/// A crate, and the crates of the workspace on which it may depend.
 const MAY: &[(&str, &[&str])] = &[
     // shared, no_std
     ("cutap-calls", &[]),
@@ -46,6 +45,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-calls",
             "cutap-wire",
             "cutap-printable",
+            "cutap-file",
             "cutap-trace",
             "cutap-report",
             "cutap-collect",

@@ -1,6 +1,6 @@
-//! The release preload, looked at as the loader will see it. It lives in other people's processes, so:
-//! no panic machinery, no allocation, no library that it needs, no symbol version (it must load on any
-//! age of libc), and no exported name but those of its list.
+//! The release preload, as the loader sees it. It runs in processes of other programs. So it must not contain panic
+//! machinery or allocate memory, and must need no library. It must have no symbol version, because it is loaded with
+//! every libc. It exports only the names of a list.
 
 use anyhow::{Context, Result};
 use object::elf::{DT_NEEDED, DT_RELR, DT_VERNEED};
@@ -26,7 +26,7 @@ fn complaints(bytes: &[u8]) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     // Names of functions inside it are only in the full symbol table.
     if file.symbols().next().is_none() {
-        wrong.push("is stripped, so nobody can check it for panic machinery".to_owned());
+        wrong.push("is stripped, so it cannot be checked for panic machinery".to_owned());
     }
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
         let name = symbol.name().unwrap_or("");
@@ -72,7 +72,7 @@ fn complaints(bytes: &[u8]) -> Result<Vec<String>> {
 mod tests {
     use super::complaints;
 
-    /// Our own test program is a library user like any other: it fails most rules.
+    /// The test program itself breaks most rules.
     #[test]
     fn an_ordinary_program_fails() {
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();

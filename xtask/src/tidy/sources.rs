@@ -1,9 +1,9 @@
-//! Sources that a reader can hold in the head: short files, each of which opens with what it is for.
+//! Short source files, each of which starts with its purpose.
 
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Lines above which a file is spoken of, and above which it is wrong.
+/// Lines above which a file gets a warning, and above which it is an error.
 const LONG: usize = 400;
 const TOO_LONG: usize = 500;
 

@@ -89,3 +89,35 @@ pub static BEGINS_CAPTURE: &[&str] = &[
 
 /// Functions that write that graph; sorted.
 pub static ENDS_CAPTURE: &[&str] = &["cuStreamEndCapture", "cudaStreamEndCapture"];
+
+/// Functions to which cutap reacts, and how; sorted.
+pub static ROLES: &[(&str, crate::Role)] = &[
+    ("__cudaGetKernel", crate::Role::StubErrorCode),
+    ("__cudaLaunchKernel", crate::Role::StubErrorCode),
+    ("__cudaPopCallConfiguration", crate::Role::StubErrorCode),
+    ("cuCtxDestroy", crate::Role::EndsModules),
+    ("cuDevicePrimaryCtxRelease", crate::Role::EndsModules),
+    ("cuDevicePrimaryCtxReset", crate::Role::EndsModules),
+    ("cuFuncGetName", crate::Role::KernelName),
+    ("cuGetExportTable", crate::Role::ExportTable),
+    ("cuGetProcAddress", crate::Role::ProcAddress),
+    ("cuKernelGetFunction", crate::Role::KernelHandle),
+    ("cuKernelGetFunction", crate::Role::KernelName),
+    ("cuKernelGetName", crate::Role::KernelName),
+    ("cuLibraryGetKernel", crate::Role::KernelHandle),
+    ("cuLibraryLoadData", crate::Role::LoadsImage),
+    ("cuLibraryUnload", crate::Role::EndsModules),
+    ("cuLinkAddData", crate::Role::LoadsImage),
+    ("cuModuleGetFunction", crate::Role::KernelHandle),
+    ("cuModuleLoadData", crate::Role::LoadsImage),
+    ("cuModuleLoadDataEx", crate::Role::LoadsImage),
+    ("cuModuleLoadFatBinary", crate::Role::LoadsImage),
+    ("cuModuleUnload", crate::Role::EndsModules),
+    ("cuProfilerStart", crate::Role::ProfilerStart),
+    ("cuProfilerStop", crate::Role::ProfilerStop),
+    ("cudaCreateChannelDesc", crate::Role::NoErrorCode),
+    ("cudaGetErrorName", crate::Role::NoErrorCode),
+    ("cudaGetErrorString", crate::Role::NoErrorCode),
+    ("cudaGetLastError", crate::Role::AsksLastError),
+    ("cudaPeekAtLastError", crate::Role::AsksLastError),
+];

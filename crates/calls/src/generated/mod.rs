@@ -5,5 +5,6 @@ pub mod capture;
 pub mod export_tables;
 pub mod functions;
 pub mod known;
+pub mod layers;
 pub mod tracked;
 pub mod watched;

@@ -95,6 +95,17 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
+/// A message of clap with these parts, exit code 125, and nothing on standard output.
+#[track_caller]
+pub fn usage_error(done: &Output, parts: &[&str]) {
+    let text = err(done);
+    assert_eq!((done.status.code(), out(done).as_str()), (Some(125), ""), "{text}");
+    assert!(text.starts_with("error: ") && text.contains("--help"), "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+}
+
 /// One line, `cutap: ` in front, with these parts, this exit code, and nothing on standard output.
 #[track_caller]
 pub fn refused(done: &Output, code: i32, parts: &[&str]) {

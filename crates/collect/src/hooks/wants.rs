@@ -2,11 +2,11 @@
 //! ever reached. Their authors are told, for otherwise such a hook only does nothing.
 
 use super::Hooks;
+use cutap_calls::Layer;
 use cutap_calls::WATCHED;
-use cutap_hook::contract::{ALL, DRIVER, LIBRARY, RUNTIME};
+use cutap_hook::contract::ALL;
 use cutap_trace::{Wanted, read_file, wanted};
 use cutap_wire::hooks::{self, Head, Want, text, wants};
-use cutap_wire::names::layer;
 use std::path::{Path, PathBuf};
 
 /// A sentence for each want of a function that cannot be.
@@ -67,8 +67,8 @@ fn vain(want: &Want<'_>) -> Option<String> {
         return nowhere.then(|| format!("{name} of {of}, and no library of this name is known; look at its SONAME"));
     }
     let words = |bits: u32| {
-        let all = [(LIBRARY, "CUTAP_LIBRARY"), (RUNTIME, "CUTAP_RUNTIME"), (DRIVER, "CUTAP_DRIVER")];
-        all.iter().filter(|(b, _)| bits & b != 0).map(|(_, word)| *word).collect::<Vec<_>>().join(" | ")
+        let of = Layer::all().filter(|layer| bits & layer.bit() != 0);
+        of.map(|layer| format!("CUTAP_{}", layer.name().to_uppercase())).collect::<Vec<_>>().join(" | ")
     };
     let (asked, right) = (words(want.layers & ALL), words(bits));
     Some(format!("{name} of {asked}, where there is no such function; it is one of {right}"))
@@ -76,10 +76,10 @@ fn vain(want: &Want<'_>) -> Option<String> {
 
 /// Whether a watched library of these layers may have a name that this pattern matches. A runtime may be linked into any file.
 fn may_be_of(of: &[u8], layers: u32) -> bool {
-    if layers & RUNTIME != 0 {
+    if layers & Layer::RUNTIME.bit() != 0 {
         return true;
     }
-    WATCHED.iter().filter(|w| bit(w.layer) & layers != 0).any(|w| {
+    WATCHED.iter().filter(|w| w.layer.bit() & layers != 0).any(|w| {
         // As auditwheel renames what it copies into a wheel, too.
         let renamed = w.soname.replacen(".so", "-????????.so", 1);
         overlap(of, w.soname.as_bytes()) || overlap(of, renamed.as_bytes())
@@ -107,11 +107,7 @@ fn overlap(one: &[u8], other: &[u8]) -> bool {
 }
 
 fn bit(of: u8) -> u32 {
-    match of {
-        layer::DRIVER => DRIVER,
-        layer::RUNTIME => RUNTIME,
-        _ => LIBRARY,
-    }
+    Layer::of_number(of).unwrap_or(Layer::LIBRARY).bit()
 }
 
 fn shown(text: &[u8]) -> String {
@@ -155,11 +151,17 @@ mod tests {
     #[test]
     fn libraries_that_a_want_may_be_of() {
         for of in ["*", "libcuda.so*", "libcuda.so.1", "lib*", "*cuda*"] {
-            assert!(may_be_of(of.as_bytes(), DRIVER), "{of}");
+            assert!(may_be_of(of.as_bytes(), Layer::DRIVER.bit()), "{of}");
         }
         for of in ["libcublas.so.12", "libcublas-0123abcd.so.12", "libcudnn_ops*", "libcublas*"] {
-            assert!(may_be_of(of.as_bytes(), LIBRARY) && !may_be_of(of.as_bytes(), DRIVER), "{of}");
+            assert!(
+                may_be_of(of.as_bytes(), Layer::LIBRARY.bit()) && !may_be_of(of.as_bytes(), Layer::DRIVER.bit()),
+                "{of}"
+            );
         }
-        assert!(!may_be_of(b"libcudda.so.1", DRIVER | LIBRARY) && may_be_of(b"app", RUNTIME | DRIVER));
+        assert!(
+            !may_be_of(b"libcudda.so.1", Layer::DRIVER.bit() | Layer::LIBRARY.bit())
+                && may_be_of(b"app", Layer::RUNTIME.bit() | Layer::DRIVER.bit())
+        );
     }
 }

@@ -6,6 +6,7 @@ mod batch;
 mod look;
 #[cfg(test)]
 mod many;
+mod missing_parts;
 mod names;
 mod process;
 mod recorder;
@@ -14,5 +15,6 @@ mod ring;
 mod tests;
 
 pub use look::Look;
+pub use missing_parts::{damaged_parts, read_by_another, without_end};
 pub(crate) use process::MOST_RINGS;
 pub use recorder::Recorder;

@@ -17,6 +17,7 @@ use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::*;
+use cutap_calls::Layer;
 use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, RUNTIME};
 use cutap_wire::flags;
 
@@ -65,7 +66,7 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
     let object = i.object.load(Relaxed);
     let original = super::host::exported(object, name);
     let (made, recorded) = discover::with_library(i, |library| {
-        let recorded = start::wanted(cutap_wire::names::layer::RUNTIME, library, name);
+        let recorded = start::wanted(Layer::RUNTIME.number(), library, name);
         let version = i.version.load(Relaxed);
         let tells = !record.result.is_null();
         let can = if tells { CAN_RESULT } else { 0 } | if layout.is_ok() { CAN_ANSWER } else { 0 };
@@ -167,7 +168,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     }
     r.hooked = true;
     r.chain.returned_now = r.real;
-    r.chain.home = Home::ThreadState(record.parameters.cast(), kernel);
+    r.chain.home = Home::Parameters(record.parameters.cast(), kernel);
     r.chain.caller = 0;
     r.chain.result = &raw mut r.result;
     r.chain.result_xmm = core::ptr::null_mut();

@@ -35,7 +35,7 @@ pub enum Home {
     /// In a frame: registers, vector registers, stack words.
     Frame(*mut u64, *mut u128, *mut u64),
     /// In a runtime's parameter block, which is not what the runtime uses; and the kernel's name.
-    ThreadState(*const u8, *const u8),
+    Parameters(*const u8, *const u8),
 }
 
 /// The hooks of a call. The assembler knows the first fields.
@@ -95,7 +95,7 @@ impl Chain {
     pub fn begin(&mut self, info: &'static Info, at: usize) -> bool {
         self.doing = Doing::Nothing;
         self.answered = 0;
-        // A forked child under --no-follow is as without us.
+        // A forked child under --no-follow-children is as without us.
         let Some(thread) = thread::current().filter(|_| !switch::has_left()) else { return false };
         if thread.is_inside(at) {
             return false;
@@ -193,7 +193,7 @@ impl Chain {
         if self.doing != Doing::Meeting
             && let Some(word) = self.words.get_mut(n)
         {
-            *word = self.call.word;
+            *word = self.call.user_data;
         }
         // SAFETY: this thread's own entry.
         unsafe { (*self.thread).put_out(self.errno, self.around) };
@@ -231,7 +231,7 @@ impl Chain {
             if let Some(before) = want.before {
                 self.current = self.ran;
                 self.call.user = want.user;
-                self.call.word = 0;
+                self.call.user_data = 0;
                 return Some(before as usize);
             }
         }
@@ -248,7 +248,7 @@ impl Chain {
             let want = info.wants.get(n)?;
             if let Some(after) = want.after {
                 self.call.user = want.user;
-                self.call.word = *self.words.get(n)?;
+                self.call.user_data = *self.words.get(n)?;
                 return Some(after as usize);
             }
         }

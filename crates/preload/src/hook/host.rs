@@ -14,7 +14,8 @@ use crate::sys;
 use crate::thread::fork;
 use core::ffi::{c_char, c_int, c_void};
 use cutap_hook::contract::{
-    CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, CANNOT, Call, Function, Host, NO_SUCH, OK, Parameter, VERSION, kind,
+    CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, Call, Function, Host, NO_PARAM, NOT_NOW, NOT_SUPPORTED, OK, Parameter,
+    VERSION, kind,
 };
 use cutap_wire::hooks::returns;
 use cutap_wire::record::note;
@@ -23,12 +24,12 @@ use cutap_wire::record::note;
 pub static HOST: Host = Host {
     version: VERSION,
     size: size_of::<Host>() as u32,
-    want: library::add,
+    add: library::add,
     environment: variable,
     index,
     read,
     write,
-    word,
+    raw_arg,
     answer,
     answer_float,
     result,
@@ -66,7 +67,7 @@ unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
 /// The contract's.
 pub(super) unsafe extern "C" fn index(function: *const Function, name: *const c_char) -> c_int {
     if name.is_null() {
-        return NO_SUCH;
+        return NO_PARAM;
     }
     // SAFETY: the library's string, and a function of ours.
     let (f, name) = unsafe { (&*function, text(name)) };
@@ -74,7 +75,7 @@ pub(super) unsafe extern "C" fn index(function: *const Function, name: *const c_
         // SAFETY: a string of ours.
         unsafe { text(p.name) == name }
     });
-    at.map_or(NO_SUCH, |n| n as c_int)
+    at.map_or(NO_PARAM, |n| n as c_int)
 }
 
 /// The parameters of a function, as far as they are known.
@@ -99,7 +100,7 @@ unsafe fn pieces(call: *const Call, index: c_int) -> Option<[(*mut u8, usize); 2
     let nothing = (core::ptr::null_mut(), 0);
     match chain.home {
         Home::None => None,
-        Home::ThreadState(at, _) => {
+        Home::Parameters(at, _) => {
             let place = at.wrapping_add((p.place & 0xffff) as usize).cast_mut();
             (!at.is_null()).then_some([(place, bytes), nothing])
         }
@@ -126,7 +127,7 @@ unsafe fn pieces(call: *const Call, index: c_int) -> Option<[(*mut u8, usize); 2
 /// The contract's.
 pub(super) unsafe extern "C" fn read(call: *const Call, index: c_int, to: *mut c_void, bytes: usize) -> c_int {
     // SAFETY: the hook's own call.
-    let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_SUCH };
+    let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_PARAM };
     let (mut to, mut room) = (to.cast::<u8>(), bytes);
     for (at, len) in pieces {
         let n = len.min(room);
@@ -143,17 +144,19 @@ const MOST_WORDS: usize = STACK_WORDS;
 unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, bytes: usize) -> c_int {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
-    let Some(info) = chain.info else { return CANNOT };
+    let Some(info) = chain.info else { return NOT_SUPPORTED };
     // First: a slip in a name must not look like something that this call does not allow.
     if usize::try_from(index).ok().and_then(|n| parameters(&info.function).get(n)).is_none() {
-        return NO_SUCH;
+        return NO_PARAM;
     }
-    if !chain.is_ours() || chain.doing != Doing::Before || chain.is_answered() || info.function.can & CAN_ARGUMENTS == 0
-    {
-        return CANNOT;
+    if !chain.is_ours() || chain.doing != Doing::Before || chain.is_answered() {
+        return NOT_NOW;
+    }
+    if info.function.can & CAN_ARGUMENTS == 0 {
+        return NOT_SUPPORTED;
     }
     // SAFETY: as above.
-    let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_SUCH };
+    let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_PARAM };
     let (mut from, mut rest) = (from.cast::<u8>(), bytes);
     for &(at, len) in &pieces {
         let n = len.min(rest);
@@ -176,15 +179,18 @@ unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, b
 unsafe extern "C" fn output(call: *mut Call, index: c_int, from: *const c_void, bytes: usize) -> c_int {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
-    let Some(info) = chain.info else { return CANNOT };
+    let Some(info) = chain.info else { return NOT_SUPPORTED };
     let parameter = usize::try_from(index).ok().and_then(|n| parameters(&info.function).get(n));
-    let Some(parameter) = parameter else { return NO_SUCH };
+    let Some(parameter) = parameter else { return NO_PARAM };
     let mut to = 0usize;
     // SAFETY: as above, and a variable of ours.
     let found = unsafe { read(call, index, (&raw mut to).cast(), size_of::<usize>()) };
     let may = parameter.kind == kind::POINTER && parameter.place & INPUT == 0;
-    if found != OK || to == 0 || !may || !chain.is_ours() || !matches!(chain.doing, Doing::Before | Doing::After) {
-        return CANNOT;
+    if !chain.is_ours() || !matches!(chain.doing, Doing::Before | Doing::After) {
+        return NOT_NOW;
+    }
+    if found != OK || to == 0 || !may {
+        return NOT_SUPPORTED;
     }
     let mut now = 0u64;
     // SAFETY: what the hook gave; where the program's pointer leads, the hook answers for, as if it wrote there itself.
@@ -196,36 +202,39 @@ unsafe extern "C" fn output(call: *mut Call, index: c_int, from: *const c_void, 
     OK
 }
 
-unsafe extern "C" fn word(call: *const Call, n: c_int, to: *mut u64) -> c_int {
+unsafe extern "C" fn raw_arg(call: *const Call, n: c_int, to: *mut u64) -> c_int {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
-    let Ok(n) = usize::try_from(n) else { return NO_SUCH };
+    let Ok(n) = usize::try_from(n) else { return NO_PARAM };
     let at = match chain.home {
         Home::Frame(args, ..) if n < 6 => args.wrapping_add(n),
         Home::Frame(_, _, stack) if n < 6 + STACK_WORDS => stack.wrapping_add(n - 6),
-        Home::ThreadState(at, _) if !at.is_null() && n < 40 => at.wrapping_add(n * 8).cast_mut().cast(),
-        _ => return NO_SUCH,
+        Home::Parameters(at, _) if !at.is_null() && n < 40 => at.wrapping_add(n * 8).cast_mut().cast(),
+        _ => return NO_PARAM,
     };
     // How many words a runtime's block has is not known here.
     let word = match chain.home {
-        Home::ThreadState(..) => program_words(at as usize).map(|[word]| word),
+        Home::Parameters(..) => program_words(at as usize).map(|[word]| word),
         // SAFETY: a word of the frame.
         _ => Some(unsafe { at.read_unaligned() }),
     };
-    let Some(word) = word else { return NO_SUCH };
+    let Some(word) = word else { return NO_PARAM };
     // SAFETY: the hook's variable.
     unsafe { *to = word };
     OK
 }
 
-/// The chain if the hook may answer now.
+/// The chain if the hook may answer now, or why not.
 ///
 /// # Safety
 /// The hook's own call.
-unsafe fn may_answer<'a>(call: *mut Call) -> Option<&'a mut Chain> {
+unsafe fn may_answer<'a>(call: *mut Call) -> Result<&'a mut Chain, c_int> {
     // SAFETY: the caller's promise.
     let chain = unsafe { &mut *call.cast::<Chain>() };
-    let info = chain.info.filter(|_| chain.doing == Doing::Before && chain.is_ours())?;
+    if chain.doing != Doing::Before || !chain.is_ours() {
+        return Err(NOT_NOW);
+    }
+    let info = chain.info.ok_or(NOT_SUPPORTED)?;
     // The hook may have forked, and what is counted is of one process.
     fork::check();
     if info.function.can & CAN_ANSWER == 0 {
@@ -233,14 +242,18 @@ unsafe fn may_answer<'a>(call: *mut Call) -> Option<&'a mut Chain> {
         if info.returns != returns::STRUCT {
             info.not_answered();
         }
-        return None;
+        return Err(NOT_SUPPORTED);
     }
-    Some(chain)
+    Ok(chain)
 }
 
 unsafe extern "C" fn answer(call: *mut Call, result: u64) -> c_int {
     // SAFETY: the hook's own call.
-    let Some(chain) = (unsafe { may_answer(call) }).filter(|c| c.returns() != returns::FLOAT) else { return CANNOT };
+    let chain = match unsafe { may_answer(call) } {
+        Ok(chain) if chain.returns() != returns::FLOAT => chain,
+        Ok(_) => return NOT_SUPPORTED,
+        Err(why) => return why,
+    };
     // SAFETY: the frame's variable.
     unsafe { *chain.result = result };
     chain.answer();
@@ -249,9 +262,12 @@ unsafe extern "C" fn answer(call: *mut Call, result: u64) -> c_int {
 
 unsafe extern "C" fn answer_float(call: *mut Call, result: f64) -> c_int {
     // SAFETY: the hook's own call.
-    let Some(chain) = (unsafe { may_answer(call) }) else { return CANNOT };
+    let chain = match unsafe { may_answer(call) } {
+        Ok(chain) => chain,
+        Err(why) => return why,
+    };
     if chain.result_xmm.is_null() || !matches!(chain.returns(), returns::FLOAT | returns::NOT_KNOWN) {
-        return CANNOT;
+        return NOT_SUPPORTED;
     }
     // SAFETY: the frame's variables.
     unsafe { (*chain.result, *chain.result_xmm) = (0, u128::from(result.to_bits())) };
@@ -280,8 +296,11 @@ unsafe extern "C" fn set_result(call: *mut Call, result: u64) -> c_int {
     unsafe {
         let chain = &mut *call.cast::<Chain>();
         let may = chain.info.is_some_and(|i| i.function.can & CAN_RESULT != 0);
-        if chain.doing != Doing::After || !may || !chain.is_ours() {
-            return CANNOT;
+        if chain.doing != Doing::After || !chain.is_ours() {
+            return NOT_NOW;
+        }
+        if !may {
+            return NOT_SUPPORTED;
         }
         let was = core::mem::replace(&mut *chain.result, result);
         if was != result {

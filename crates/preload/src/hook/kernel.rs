@@ -23,7 +23,7 @@ pub unsafe extern "C" fn kernel(call: *const Call) -> *const c_char {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
     let Some(info) = chain.info else { return core::ptr::null() };
-    if let Home::ThreadState(_, name) = chain.home {
+    if let Home::Parameters(_, name) = chain.home {
         return named(chain, name);
     }
     // SAFETY: as above.

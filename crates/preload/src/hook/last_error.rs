@@ -15,6 +15,7 @@
 use super::chain::Chain;
 use super::functions::Info;
 use super::thread::{self, Thread};
+use cutap_calls::{Role, has_role};
 
 /// The last error of one runtime on one thread.
 #[derive(Clone, Copy)]
@@ -63,16 +64,12 @@ impl LastError {
 
 /// True for the two functions that ask.
 pub fn asks(name: &[u8]) -> bool {
-    matches!(name, b"cudaGetLastError" | b"cudaPeekAtLastError")
+    has_role(name, Role::AsksLastError)
 }
 
 /// Their result is no error code. Of those that the compiler's stubs call, launches and what leads to them return one.
 fn no_code(name: &[u8]) -> bool {
-    let launches = [&b"__cudaLaunchKernel"[..], b"__cudaGetKernel", b"__cudaPopCallConfiguration"];
-    match name {
-        b"cudaGetErrorName" | b"cudaGetErrorString" | b"cudaCreateChannelDesc" => true,
-        _ => name.starts_with(b"__") && !launches.iter().any(|launch| name.starts_with(launch)),
-    }
+    has_role(name, Role::NoErrorCode) || name.starts_with(b"__") && !has_role(name, Role::StubErrorCode)
 }
 
 fn of(thread: &mut Thread, object: u32) -> Option<&mut LastError> {

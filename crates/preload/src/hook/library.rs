@@ -274,22 +274,22 @@ fn ask(n: u8, path: &[u8], page: *mut u8) -> bool {
 ///
 /// # Safety
 /// The contract's.
-pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
-    let Some(library) = ASKED.load(Acquire).checked_sub(1) else { return contract::TOO_LATE };
+pub unsafe extern "C" fn add(want: *const contract::Request) -> core::ffi::c_int {
+    let Some(library) = ASKED.load(Acquire).checked_sub(1) else { return contract::NOT_IN_INIT };
     // SAFETY: the library's want.
-    let Some(want) = (unsafe { want.as_ref() }).filter(|w| w.size as usize >= size_of::<contract::Want>()) else {
-        return contract::CANNOT;
+    let Some(want) = (unsafe { want.as_ref() }).filter(|w| w.size as usize >= size_of::<contract::Request>()) else {
+        return contract::BAD_REQUEST;
     };
     // SAFETY: its strings.
     let text = |p: *const core::ffi::c_char| (!p.is_null()).then(|| unsafe { sys::text(p.cast(), 4096) });
     let (Some(name), Some(of)) =
         (text(want.name).and_then(Pattern::new), Pattern::new(text(want.library).unwrap_or(b"*")))
     else {
-        return contract::CANNOT;
+        return contract::BAD_REQUEST;
     };
     // Nothing could ever match: its author is told now, and not a user at the end.
     if want.layers & !contract::ALL != 0 || name.text().is_empty() || of.text().is_empty() {
-        return contract::CANNOT;
+        return contract::BAD_REQUEST;
     }
     let layers = if want.layers == 0 { contract::ALL } else { want.layers };
     let n = COUNT.load(Relaxed) as usize;
@@ -298,7 +298,7 @@ pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
         LEFT_OUT.fetch_add(1, Relaxed);
         return contract::TOO_MANY;
     };
-    let (before, after, met, user) = (want.before, want.after, want.met, want.user);
+    let (before, after, met, user) = (want.before, want.after, want.on_resolve, want.user);
     let want = Want { library: library as u8, before, after, met, user, told: None };
     *place = Some(Row { layers, of, name, want });
     COUNT.store(n as u32 + 1, Relaxed);

@@ -14,7 +14,7 @@ use crate::sys::{self, Opened, Table, libc::errno_location};
 use core::arch::{asm, global_asm};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::diagnostic;
 use cutap_wire::hooks::{INSIDE_BYTES, INSIDE_FILE, Inside, THREADS};
 
@@ -91,6 +91,9 @@ pub fn close() {
 fn entries() -> *mut Thread {
     UnsafeCell::raw_get(ALL.0.as_ptr())
 }
+/// CLOCK_MONOTONIC nanoseconds of the last search that found no entry of a dead thread.
+static SEARCHED_AT: AtomicU64 = AtomicU64::new(0);
+const SEARCH_PAUSE_NS: u64 = 10_000_000;
 static USED: AtomicUsize = AtomicUsize::new(0);
 /// The process folder's file; null until a hook is entered, and where it cannot be made.
 static FILE: AtomicPtr<Inside> = AtomicPtr::new(core::ptr::null_mut());
@@ -157,6 +160,12 @@ fn take() -> Option<&'static mut Thread> {
     let mut found = (fresh < THREADS && claim(fresh, 0)).then_some(fresh);
     if found.is_none() {
         USED.store(THREADS, Relaxed);
+        // A search asks the kernel for each thread whether it lives. While all do, calls of further threads do not repeat it.
+        let now = sys::clock(sys::MONOTONIC);
+        if now.wrapping_sub(SEARCHED_AT.load(Relaxed)) < SEARCH_PAUSE_NS {
+            start::count(diagnostic::HOOK_PASSED, 1);
+            return None;
+        }
         found = (0..THREADS).find(|&n| {
             // SAFETY: as above.
             let was = unsafe { (*all.add(n)).tid.load(Acquire) };
@@ -164,6 +173,7 @@ fn take() -> Option<&'static mut Thread> {
         });
     }
     let Some(n) = found else {
+        SEARCHED_AT.store(sys::clock(sys::MONOTONIC), Relaxed);
         start::count(diagnostic::HOOK_PASSED, 1);
         return None;
     };

@@ -10,7 +10,8 @@ use crate::sys::libc::PhdrInfo;
 use crate::{start, sys, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use cutap_wire::{diagnostic, names::layer};
+use cutap_calls::Layer;
+use cutap_wire::diagnostic;
 
 /// Our own calls inside the loader's list: where the lock itself is not known, a child forked while it
 /// was not zero must never make one.
@@ -56,7 +57,7 @@ fn look_if_changed(late: usize) {
         // Until the words are rewritten, and those of the constructors that ran before us.
         suppress::again();
         look(room, (!first).then_some(late), again);
-        if objects::with(|s| s.objects().iter().any(|o| o.layer == layer::DRIVER)) == Some(true) {
+        if objects::with(|s| s.objects().iter().any(|o| o.layer == Layer::DRIVER.number())) == Some(true) {
             start::driver_loaded();
             // One that the program is linked with has its bindings, which lead to slots.
             if !first {

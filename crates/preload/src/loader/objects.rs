@@ -4,6 +4,7 @@
 use super::elf::{Dyn, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Phdr, Tables};
 use crate::sys::{self, libc::PhdrInfo};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use cutap_calls::Layer;
 
 /// Bytes kept of a name.
 pub const NAME: usize = 96;
@@ -28,7 +29,7 @@ pub struct Object {
     /// SONAME, else the file's name.
     name: [u8; NAME],
     name_len: usize,
-    /// One of `cutap_wire::names::layer`.
+    /// One of a `cutap_calls::Layer`.
     pub layer: u8,
     /// A profiler: gets the driver's own callback table.
     pub profiler: bool,
@@ -53,7 +54,7 @@ impl Object {
     /// functions never change under a name.
     pub fn major(&self) -> u32 {
         let name = self.name();
-        if self.layer == cutap_wire::names::layer::DRIVER {
+        if self.layer == Layer::DRIVER.number() {
             return 0;
         }
         let Some(at) = name.windows(4).position(|w| w == b".so.") else { return 0 };

@@ -9,7 +9,8 @@ use crate::start::{self, names};
 use crate::thread::{clock, record};
 use crate::{slots, sys};
 use core::sync::atomic::Ordering::*;
-use cutap_wire::names::{Name, kind, layer};
+use cutap_calls::Layer;
+use cutap_wire::names::{Name, kind};
 
 /// As a slot: nobody wants the function.
 pub const UNWANTED: u32 = u32::MAX;
@@ -50,13 +51,13 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
 pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let text = name_of(i, id, r);
     f.usual.store(false, Relaxed);
-    if !with_library(i, |library| start::wanted(layer::RUNTIME, library, text)) {
+    if !with_library(i, |library| start::wanted(Layer::RUNTIME.number(), library, text)) {
         i.forget(id as usize);
         return UNWANTED;
     }
     let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
     f.row.store(remembered, Relaxed);
-    f.stack.store(with_library(i, |library| call_stack::wants(layer::RUNTIME, library, text)), Relaxed);
+    f.stack.store(with_library(i, |library| call_stack::wants(Layer::RUNTIME.number(), library, text)), Relaxed);
     // An unknown function has as many words as `block_words` says.
     f.plan.store(if remembered == 0 { 0 } else { plan::of_row(remembered) }, Relaxed);
     // SAFETY: the runtime's string constant.

@@ -14,8 +14,9 @@ use crate::thread::record;
 use crate::{slots, start};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use cutap_calls::Layer;
 use cutap_wire::diagnostic;
-use cutap_wire::names::{layer, route};
+use cutap_wire::names::route;
 use cutap_wire::record::{PASSED_ON, lookup};
 
 const RTLD_NEXT: usize = usize::MAX;
@@ -298,7 +299,7 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
         // SAFETY: under the loader's lock.
         owner.layer != 0 && owner.has_code(found) && unsafe { words::function_of(owner, name, found) }
     });
-    if watched == Some(true) && live::at(caller, |user| user.layer) != Some(layer::DRIVER) {
+    if watched == Some(true) && live::at(caller, |user| user.layer) != Some(Layer::DRIVER.number()) {
         let slot = live::at(found, |owner| slots::for_function(found, owner, name, how));
         return slot.flatten().unwrap_or(found);
     }

@@ -9,9 +9,9 @@ use crate::sys::{self, Opened, Table};
 use core::arch::global_asm;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
+use cutap_calls::Layer;
 use cutap_wire::diagnostic;
 use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER, QUIET};
-use cutap_wire::names::layer;
 
 const INSTANCES: usize = 128;
 const TABLE_WORDS: usize = 16;
@@ -285,7 +285,7 @@ pub fn forked() {
 
 /// The table for the runtime that lives in `object`; `None`: the driver's own.
 pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
-    if !start::armed::holds_layer(layer::RUNTIME) && !hooked() && !asked_whether_it_starts() {
+    if !start::armed::holds_layer(Layer::RUNTIME.number()) && !hooked() && !asked_whether_it_starts() {
         return None;
     }
     for (n, i) in ALL.iter().enumerate() {
@@ -361,7 +361,7 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         i.driver.store(driver, Relaxed);
         i.driver_flags.store(flags, Relaxed);
         i.count.store(entries, Relaxed);
-        i.linked.store(object.layer != layer::RUNTIME, Relaxed);
+        i.linked.store(object.layer != Layer::RUNTIME.number(), Relaxed);
         i.text.0.store(object.text.0, Relaxed);
         i.text.1.store(object.text.1, Relaxed);
         start::announce(object);

@@ -8,7 +8,8 @@ use crate::loader::objects::Object;
 use crate::slots::{self, thunks_x86_64::Frame};
 use crate::start;
 use crate::thread::record;
-use cutap_wire::names::{layer, route};
+use cutap_calls::Layer;
+use cutap_wire::names::route;
 use cutap_wire::{diagnostic, record::lookup};
 
 /// After the call.
@@ -60,7 +61,7 @@ fn exchange(found: usize, name: &[u8], caller: usize) -> usize {
     if found == 0 || slots::is_thunk(found) {
         return found;
     }
-    if live::at(caller, |o| o.layer) == Some(layer::DRIVER) {
+    if live::at(caller, |o| o.layer) == Some(Layer::DRIVER.number()) {
         return found;
     }
     let slot = live::at(found, |owner| {

@@ -13,8 +13,8 @@ use crate::thread::{clock, record};
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
+use cutap_calls::Layer;
 use cutap_calls::generated::capture::NEWEST;
-use cutap_wire::names::layer;
 use cutap_wire::record::{first_word, kind};
 
 /// A call as it stands in its frame, from its stack pointer up. The assembler knows these offsets.
@@ -111,7 +111,7 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     let known = |(soname, newest): &(&str, u32)| {
         (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
     };
-    let believed = owner.layer == layer::DRIVER || NEWEST.iter().any(known);
+    let believed = owner.layer == Layer::DRIVER.number() || NEWEST.iter().any(known);
     if !believed || !clock::is_timestamp() {
         return None;
     }

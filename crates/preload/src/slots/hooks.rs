@@ -8,8 +8,9 @@ use crate::capture::call_stack;
 use crate::routes::{export_table, handles, proc_address};
 use crate::start;
 use crate::thread::record;
+use cutap_calls::{Layer, Role, has_role};
 use cutap_wire::control;
-use cutap_wire::names::{layer, route};
+use cutap_wire::names::route;
 
 /// A hook: before returns false to skip the call, having set the frame's result.
 pub struct Hook {
@@ -107,30 +108,28 @@ pub fn may_be_footprint(hooks: u32) -> bool {
 /// True for a function that a runtime fetches by cuGetProcAddress and calls only because a launch's
 /// flag is on.
 pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
-    how == route::GET_PROC_ADDRESS && matches!(name, b"cuKernelGetName" | b"cuKernelGetFunction" | b"cuFuncGetName")
+    how == route::GET_PROC_ADDRESS && has_role(name, Role::KernelName)
 }
 
 /// Hooks of our own that a driver function has whatever is recorded.
 pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
-    if of != layer::DRIVER {
+    if of != Layer::DRIVER.number() {
         return 0;
     }
-    match name {
-        b"cuGetProcAddress" | b"cuGetProcAddress_v2" => PROC_ADDRESS,
-        b"cuGetExportTable" => EXPORT_TABLE,
-        b"cuProfilerStart" if start::flags() & control::RANGE != 0 => RANGE_ON,
-        b"cuProfilerStop" if start::flags() & control::RANGE != 0 => RANGE_OFF,
-        _ if is_footprint_name(name, how) => FOOTPRINT,
-        b"cuModuleGetFunction" | b"cuLibraryGetKernel" | b"cuKernelGetFunction" => HANDLES,
-        b"cuModuleUnload" | b"cuLibraryUnload" => UNLOAD,
-        // What ends a context, or may end it, ends its modules.
-        b"cuCtxDestroy" | b"cuCtxDestroy_v2" => UNLOAD,
-        b"cuDevicePrimaryCtxReset" | b"cuDevicePrimaryCtxReset_v2" => UNLOAD,
-        b"cuDevicePrimaryCtxRelease" | b"cuDevicePrimaryCtxRelease_v2" => UNLOAD,
-        b"cuModuleLoadData" | b"cuModuleLoadDataEx" | b"cuModuleLoadFatBinary" | b"cuLibraryLoadData" => IMAGE,
-        b"cuLinkAddData" | b"cuLinkAddData_v2" => IMAGE,
-        _ => 0,
+    if is_footprint_name(name, how) {
+        return FOOTPRINT;
     }
+    let in_range = start::flags() & control::RANGE != 0;
+    let roles = [
+        (Role::ProcAddress, PROC_ADDRESS, true),
+        (Role::ExportTable, EXPORT_TABLE, true),
+        (Role::ProfilerStart, RANGE_ON, in_range),
+        (Role::ProfilerStop, RANGE_OFF, in_range),
+        (Role::KernelHandle, HANDLES, true),
+        (Role::EndsModules, UNLOAD, true),
+        (Role::LoadsImage, IMAGE, true),
+    ];
+    roles.into_iter().filter(|(role, _, now)| *now && has_role(name, *role)).fold(0, |all, (_, bit, _)| all | bit)
 }
 
 /// Runs the hooks of `set` before the call; false when one of them answered.

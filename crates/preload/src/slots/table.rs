@@ -10,8 +10,9 @@ use crate::loader::objects::Object;
 use crate::start::{self, names, switch};
 use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use cutap_calls::Layer;
 use cutap_hook::contract;
-use cutap_wire::names::{HIDDEN, Name, kind, layer, shape};
+use cutap_wire::names::{HIDDEN, Name, kind, shape};
 use cutap_wire::{control, diagnostic};
 
 /// One slot; what every call needs lies in one line of the cache.
@@ -352,14 +353,15 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     Some(n)
 }
 
+const _: () = assert!(
+    Layer::LIBRARY.bit() == contract::LIBRARY
+        && Layer::RUNTIME.bit() == contract::RUNTIME
+        && Layer::DRIVER.bit() == contract::DRIVER
+);
+
 /// A layer as the contract with hooks has it.
 fn hook_layer(layer: u8) -> u32 {
-    match layer {
-        layer::LIBRARY => contract::LIBRARY,
-        layer::RUNTIME => contract::RUNTIME,
-        layer::DRIVER => contract::DRIVER,
-        _ => 0,
-    }
+    Layer::of_number(layer).map_or(0, Layer::bit)
 }
 
 fn info_of(n: u32, real: usize, owner: &Object, layer: u32, name: &[u8]) -> Option<&'static Info> {

@@ -71,10 +71,11 @@ pub fn module(at: usize) {
     folder.push(b"/").push(super::process_path()).push(b"-");
     folder.number(u64::from(NEXT.fetch_add(1, Relaxed))).push(what.ending());
     let written = sys::with(folder.bytes(), &[sys::Open::New], |file| file.write(start, bytes));
+    let name = folder.bytes().rsplit(|&b| b == b'/').next().and_then(|n| n.strip_suffix(b"\0")).unwrap_or(&[]);
     if written != Some(true) {
         count(diagnostic::MODULE_NOT_DUMPED, 1);
-        return gap(diagnostic::MODULE_NOT_DUMPED, folder.bytes(), &[]);
+        sys::remove(folder.bytes());
+        return gap(diagnostic::MODULE_NOT_DUMPED, name, &[]);
     }
-    let name = folder.bytes().rsplit(|&b| b == b'/').next().and_then(|n| n.strip_suffix(b"\0")).unwrap_or(&[]);
     names::write(&Name { kind: kind::MODULE, ticks: 0, a: bytes as u64, b: what as u64, c: 0, s: name, t: &[] });
 }

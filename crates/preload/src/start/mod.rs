@@ -210,7 +210,7 @@ fn keep_alive() {
     sys::with(path.bytes(), &[sys::Open::AtOnce], |file| file.map_closed(0, PAGE));
 }
 
-/// Whether this process is to be traced: under --no-follow only the first one is, through exec too.
+/// Whether this process is to be traced: under --no-follow-children only the first one is, through exec too.
 fn followed(c: &Control) -> bool {
     if c.flags.load(Relaxed) & control::NO_FOLLOW == 0 {
         return true;

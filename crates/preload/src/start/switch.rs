@@ -25,7 +25,7 @@ unsafe impl Sync for Place {}
 #[unsafe(no_mangle)]
 pub static CUTAP_CONTROL: Place = Place(UnsafeCell::new([0; PAGE]));
 
-/// Bit of `fork::away`: a forked child under --no-follow.
+/// Bit of `fork::away`: a forked child under --no-follow-children.
 const LEFT: u32 = 1;
 /// The same: before cuProfilerStart, or behind cuProfilerStop.
 const OUT_OF_RANGE: u32 = 2;
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-/// Under --range nothing is recorded at first.
+/// Under --capture-range nothing is recorded at first.
 pub fn start() {
     if flags() & RANGE != 0 {
         fork::away(OUT_OF_RANGE, true);

@@ -88,6 +88,13 @@ pub fn make_folder(path: &[u8]) -> Result<(), bool> {
     }
 }
 
+/// Removes a file of ours.
+pub fn remove(path: &[u8]) {
+    debug_assert!(path.last() == Some(&0));
+    // SAFETY: the path ends in a zero byte.
+    unsafe { syscall2(nr::UNLINK, path.as_ptr() as usize, 0) };
+}
+
 /// Which file something is: device and number there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Identity([u64; 2]);

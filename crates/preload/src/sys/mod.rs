@@ -8,7 +8,7 @@ mod memory;
 mod table;
 pub mod x86_64;
 
-pub use file::{File, MADE, Open, make_folder, with};
+pub use file::{File, MADE, Open, make_folder, remove, with};
 pub use memory::{read_process, readable, resident};
 pub use table::{Opened, Table};
 
@@ -37,6 +37,7 @@ mod nr {
     pub const READLINK: usize = 89;
     pub const SIGALTSTACK: usize = 131;
     pub const MKDIR: usize = 83;
+    pub const UNLINK: usize = 87;
     pub const CHMOD: usize = 90;
     pub const FCNTL: usize = 72;
     pub const CLOCK_GETTIME: usize = 228;

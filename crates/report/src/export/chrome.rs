@@ -4,6 +4,7 @@
 
 use crate::Output;
 use crate::hooked::hooked_lines;
+use crate::json_writer;
 use crate::stacks;
 use crate::values::write_launched;
 use cutap_trace::decode::Value as Described;
@@ -34,7 +35,7 @@ impl<W: io::Write> Chrome<W> {
 
     fn line(&mut self, line: &Value) -> io::Result<()> {
         self.out.write_all(if std::mem::replace(&mut self.begun, true) { b",\n" } else { b"[\n" })?;
-        serde_json::to_writer(&mut self.out, line).map_err(io::Error::from)
+        json_writer::write_json(&mut self.out, line)
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
@@ -91,7 +92,7 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
         arguments.insert("cutap.result".into(), result);
     }
     json!({
-        "name": function.shown(), "cat": function.layer.word(), "ph": phase, "tid": thread.tid,
+        "name": function.shown(), "cat": function.layer.name(), "ph": phase, "tid": thread.tid,
         "ts": micros(call.start_ns), "args": arguments,
     })
 }
@@ -125,7 +126,8 @@ fn number(value: &Described) -> Option<Value> {
         Described::Int(n) => exact(*n),
         Described::Uint(n) => exact(i64::try_from(*n).ok()?),
         Described::Bool(b) => Some((*b).into()),
-        // JSON has no infinity.
+        // By its shortest decimal form: 0.1, and not 0.10000000149. JSON has no infinity.
+        Described::Single(f) if f.is_finite() => f.to_string().parse::<f64>().ok().map(Value::from),
         Described::Double(f) if f.is_finite() => Some((*f).into()),
         _ => None,
     }

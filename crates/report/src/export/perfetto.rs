@@ -177,7 +177,7 @@ impl<W: io::Write> Perfetto<W> {
         }
         let params = function.params().iter();
         let told = Arc::new(Interned {
-            category: self.number(CATEGORIES, function.layer.word()),
+            category: self.number(CATEGORIES, function.layer.name()),
             name: self.number(NAMES, function.shown()),
             library: self.number(TEXTS, &function.library),
             params: params
@@ -199,7 +199,7 @@ impl<W: io::Write> Perfetto<W> {
         self.text.clear();
         match value {
             Value::Missing => return,
-            Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_) => {}
+            Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Single(_) | Value::Double(_) => {}
             _ => write_launched(value, call.driver_args(), &mut self.text),
         }
         to.message(4, |m| {
@@ -208,6 +208,7 @@ impl<W: io::Write> Perfetto<W> {
                 Value::Bool(b) => m.number(2, (*b).into()),
                 Value::Uint(n) => m.number(3, *n),
                 Value::Int(n) => m.signed(4, *n),
+                Value::Single(f) => m.double(5, f64::from(*f)),
                 Value::Double(f) => m.double(5, *f),
                 _ => m.text(6, &self.text),
             };

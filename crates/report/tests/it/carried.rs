@@ -1,8 +1,8 @@
 //! Numbers whose type another call has told: a handle carries what its description said.
 
 use crate::common::*;
+use cutap_calls::Layer;
 use cutap_trace::made::Run;
-use cutap_wire::names;
 
 /// A scalar's type may be what was said when its descriptor was made.
 #[test]
@@ -11,7 +11,7 @@ fn numbers_that_handles_carry() {
     let run = Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
     process.driver(&[]);
-    process.library(3, names::layer::LIBRARY, "libcublas.so.12", 20, &[]);
+    process.library(3, Layer::LIBRARY.number(), "libcublas.so.12", 20, &[]);
     process.slot(20, 3, (2, 0, 0), "cublasFixtureDescribe");
     process.slot(21, 3, (5, 0, 0), "cublasFixtureProduct");
     process.slot(22, 3, (1, 0, 0), "cublasFixtureForget");

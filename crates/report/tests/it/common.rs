@@ -1,5 +1,6 @@
 //! A program to trace, and outputs whose bytes can be taken.
 
+use cutap_calls::Layer;
 use cutap_report::{Counts, Json, Output, Summary, Text};
 use cutap_trace::made::{Process, Run};
 use cutap_trace::{End, Event, EventReader, Filter, ReaderOptions};
@@ -23,7 +24,7 @@ pub fn program(run: &Run, pid: u32) -> Process {
     process.driver(&["cuMemAlloc_v2", "cuLaunchKernel"]);
     process.runtime(2, "saxpy", 12090, 10, &["cudaMalloc", "cudaLaunchKernel"]);
     let functions = ["cublasCreate_v2", "cublasGetStatusString", "_ZN6cublas4initEi"];
-    process.library(3, names::layer::LIBRARY, "libcublas.so.13", 20, &functions);
+    process.library(3, Layer::LIBRARY.number(), "libcublas.so.13", 20, &functions);
     process
 }
 

@@ -100,7 +100,7 @@ calls of functions without a description:
     assert_eq!(
         told,
         [
-            "cutap: arguments shown as plain addresses: 6 of 1 function (cuFixtureKinds); cutap report --raw DIR lists all",
+            "cutap: arguments shown as plain addresses: 6 of 1 function (cuFixtureKinds); cutap report --undecoded DIR lists all",
             "cutap: arguments shown as plain words, for nothing is known of them: 2 calls of 1 function (cuNobodyKnows)",
         ]
     );

@@ -137,7 +137,7 @@ fn self_times_add_up_to_the_outermost_totals() {
         Aggregator::open(folder.path(), &filter).unwrap().run(&mut tables);
         let rows = tables.rows();
         let of = |layer| rows.iter().filter(move |r| r.label.as_ref().unwrap().layer == layer).map(|r| &r.sums);
-        let outermost: u64 = of(cutap_trace::Layer::Runtime).map(|s| s.total_ns).sum();
+        let outermost: u64 = of(cutap_trace::Layer::RUNTIME).map(|s| s.total_ns).sum();
         (outermost, rows.iter().map(|r| r.sums.self_ns).sum::<u64>())
     };
     let (outermost, own) = sums("");

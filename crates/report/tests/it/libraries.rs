@@ -1,10 +1,10 @@
 //! Calls of toolkit libraries as the real tables read them: facts of `api/libraries/*/overlay.toml` that real
 //! programs need, and that a mistake there would silently change.
 
+use cutap_calls::Layer;
 use cutap_report::{Output, Text};
 use cutap_trace::made::{Process, Run, Thread};
 use cutap_trace::{EventReader, ReaderOptions};
-use cutap_wire::names;
 use std::path::Path;
 
 /// Calls of one library.
@@ -18,7 +18,7 @@ impl Library {
     fn new(run: &Run, soname: &str) -> Library {
         let mut process = run.process(100, "/bin/prog");
         process.driver(&[]);
-        process.library(3, names::layer::LIBRARY, soname, 20, &[]);
+        process.library(3, Layer::LIBRARY.number(), soname, 20, &[]);
         Library { thread: process.thread(100, 8), process, slots: 20 }
     }
 

@@ -2,6 +2,7 @@
 //! `libraries.rs`.
 
 use crate::libraries::{bytes, lines};
+use cutap_calls::Layer;
 
 #[test]
 fn cufft() {
@@ -155,7 +156,7 @@ fn memory_in_a_struct() {
     let folder = tempfile::tempdir().unwrap();
     let run = cutap_trace::made::Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
-    process.library(3, cutap_wire::names::layer::RUNTIME, "libcudart.so.13", 20, &[]);
+    process.library(3, Layer::RUNTIME.number(), "libcudart.so.13", 20, &[]);
     process.slot(20, 3, (1, 0, 3), "cudaMalloc3D");
     process.slot(21, 3, (1, 0, 0), "cudaFree");
     let mut thread = process.thread(100, 8);

@@ -1,6 +1,7 @@
 //! Arguments by name and value, as a trace shows them; with the small tables of `cutap_trace::made`.
 
 use crate::common::*;
+use cutap_calls::Layer;
 use cutap_trace::made::{Process, Run, Thread};
 use cutap_wire::{names, record};
 use serde_json::json;
@@ -264,7 +265,7 @@ fn values_as_json() {
     for (slot, name) in ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuGraphGetNodes", "cuFixtureKinds"].iter().enumerate() {
         process.slot(slot as u64, 1, (6, 0, 0), name);
     }
-    process.library(5, names::layer::RUNTIME, "libcudart.so.13", 32, &["cudaGetErrorString"]);
+    process.library(5, Layer::RUNTIME.number(), "libcudart.so.13", 32, &["cudaGetErrorString"]);
     let mut thread = process.thread(100, 8);
     thread.call_with(0, &[0x10, 4096, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f00]))]);
     thread.call_with(1, &[0x7f10, 0x5555_555e_0000, 16, 0, 0, 0], &[], 1, &[]);
@@ -307,7 +308,7 @@ fn words_of_libraries_vectors_and_versions() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
-    process.library(3, names::layer::LIBRARY, "libcublas-0123abcd.so.12", 20, &[]);
+    process.library(3, Layer::LIBRARY.number(), "libcublas-0123abcd.so.12", 20, &[]);
     process.slot(20, 3, (3, 2, 0), "cublasFixtureMixed");
     process.slot(21, 3, (4, 0, 0), "cublasFixtureScale");
     process.slot(22, 3, (3, 0, 0), "cublasFixtureTexts");
@@ -317,7 +318,7 @@ fn words_of_libraries_vectors_and_versions() {
     process.runtime(5, "other", 13000, 30, &[]);
     process.runtime_slot(30, 4, 2, "cudaMemAdvise");
     process.runtime_slot(31, 5, 3, "cudaMemAdvise");
-    process.library(6, names::layer::RUNTIME, "libcudart.so.13", 32, &[]);
+    process.library(6, Layer::RUNTIME.number(), "libcudart.so.13", 32, &[]);
     process.slot(32, 6, (1, 0, 0), "cudaGetErrorString");
     let mut thread = process.thread(100, 8);
     let (single, double) = (u64::from(0.5f32.to_bits()), 1e300f64.to_bits());

@@ -80,7 +80,7 @@ impl Aggregator {
             for known in folder.names.all_made() {
                 let own = known.function.instance.as_ref();
                 // A toolkit library has a runtime inside; its own functions are not that runtime's.
-                let of_runtime = known.function.layer == Layer::Runtime;
+                let of_runtime = known.function.layer == Layer::RUNTIME;
                 let of_object = || folder.names.instance_of(known.object).filter(|_| of_runtime);
                 let instance = own.or_else(of_object);
                 instance.inspect(|instance| calls.belongs(&known.function, instance));

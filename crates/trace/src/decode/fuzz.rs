@@ -244,7 +244,7 @@ proptest! {
 
     #[test]
     fn any_name(name in "[a-zA-Z_0-9.]{0,30}", library in "[a-z.0-9-]{0,20}", version in any::<Option<u32>>()) {
-        for layer in [Layer::Driver, Layer::Runtime, Layer::Library] {
+        for layer in [Layer::DRIVER, Layer::RUNTIME, Layer::LIBRARY] {
             find(&TABLES, layer, &library, &name, version);
         }
     }

@@ -78,7 +78,7 @@ impl Interpreter {
     /// toolkit, and none newer than the driver.
     fn described(&self, call: &Call) -> Option<Described> {
         let described = call.function.described?;
-        if call.function.layer != Layer::Driver {
+        if call.function.layer != Layer::DRIVER {
             return Some(described);
         }
         let version = self.toolkit.into_iter().chain(self.driver).min();
@@ -101,7 +101,7 @@ impl Interpreter {
         let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
         let _ = call.inputs.set(inputs);
         apply::begin(&mut self.state, &row, described, call);
-        if call.function.layer == Layer::Driver {
+        if call.function.layer == Layer::DRIVER {
             propagate_to_parents(call, &mut self.told);
         }
     }
@@ -143,7 +143,7 @@ impl Interpreter {
         walk.told = Some(EffectOrigin::new(&call, exit));
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.has_failed());
-            if call.function.layer == Layer::Driver {
+            if call.function.layer == Layer::DRIVER {
                 hand_up_written(exit, &mut self.told);
             }
         }

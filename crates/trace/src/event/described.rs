@@ -67,9 +67,9 @@ pub(crate) fn find(
 ) -> Option<(&'static Function, u32)> {
     let (mut families, version) = match layer {
         // A driver's export never changes its form: a new form is a new name.
-        Layer::Driver => (vec!["driver"], u32::MAX),
-        Layer::Runtime => (vec!["runtime"], version.unwrap_or_else(|| newest_of(number(library)))),
-        Layer::Library => (Vec::new(), number(library)),
+        Layer::DRIVER => (vec!["driver"], u32::MAX),
+        Layer::RUNTIME => (vec!["runtime"], version.unwrap_or_else(|| newest_of(number(library)))),
+        _ => (Vec::new(), number(library)),
     };
     if families.is_empty() {
         let of =

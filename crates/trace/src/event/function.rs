@@ -47,7 +47,7 @@ impl Function {
             Returns::Value if self.instance.is_some() => Returned::Untold,
             Returns::Elsewhere => Returned::Untold,
             Returns::Value => value(result),
-            Returns::Status if self.layer == Layer::Library && self.described.is_none() => match result >> 32 {
+            Returns::Status if self.layer == Layer::LIBRARY && self.described.is_none() => match result >> 32 {
                 0 | 0xffff_ffff => Returned::Status(result as i32),
                 _ => Returned::Word(result),
             },
@@ -68,7 +68,7 @@ impl Function {
     /// name, often the name of the launch before.
     pub(crate) fn has_named_none(&self, status: Option<i32>) -> bool {
         const INVALID_DEVICE_FUNCTION: i32 = 98;
-        self.layer == Layer::Runtime && status == Some(INVALID_DEVICE_FUNCTION)
+        self.layer == Layer::RUNTIME && status == Some(INVALID_DEVICE_FUNCTION)
     }
 
     /// Name of a status of this function.

@@ -91,7 +91,7 @@ pub fn returns(layer: Layer, name: &str) -> Returns {
         return Returns::Nothing;
     }
     // The driver's cuGetErrorString is not like its namesakes: it returns a status.
-    let text = layer != Layer::Driver && TEXT_ENDINGS.iter().any(|e| name.ends_with(e));
+    let text = layer != Layer::DRIVER && TEXT_ENDINGS.iter().any(|e| name.ends_with(e));
     if text || NUMBERS.contains(&name) || name == "__cudaRegisterFatBinary" {
         return Returns::Value;
     }
@@ -101,8 +101,8 @@ pub fn returns(layer: Layer, name: &str) -> Returns {
 /// The name of a status of a function that no header declares (cuEGLApiInit): all of a layer's have the layer's own.
 pub fn undeclared_status(layer: Layer, name: &str, status: i32) -> Option<&'static str> {
     let of = match layer {
-        Layer::Driver if name.starts_with("cu") && !name.starts_with("cudbg") => "CUresult",
-        Layer::Runtime if name.starts_with("cuda") => "cudaError_t",
+        Layer::DRIVER if name.starts_with("cu") && !name.starts_with("cudbg") => "CUresult",
+        Layer::RUNTIME if name.starts_with("cuda") => "cudaError_t",
         _ => return None,
     };
     name_of(TABLES.enums.iter().find(|e| e.name == of)?, status.into())
@@ -114,18 +114,18 @@ mod tests {
 
     #[test]
     fn kinds() {
-        assert_eq!(returns(Layer::Driver, "cuGetErrorString"), Returns::Status);
-        assert_eq!(returns(Layer::Runtime, "cudaGetErrorString"), Returns::Value);
-        assert_eq!(returns(Layer::Runtime, "cudaGetLastError"), Returns::Status);
-        assert_eq!(returns(Layer::Library, "cudnnGetVersion"), Returns::Value);
-        assert_eq!(returns(Layer::Runtime, "__cudaRegisterFunction"), Returns::Nothing);
+        assert_eq!(returns(Layer::DRIVER, "cuGetErrorString"), Returns::Status);
+        assert_eq!(returns(Layer::RUNTIME, "cudaGetErrorString"), Returns::Value);
+        assert_eq!(returns(Layer::RUNTIME, "cudaGetLastError"), Returns::Status);
+        assert_eq!(returns(Layer::LIBRARY, "cudnnGetVersion"), Returns::Value);
+        assert_eq!(returns(Layer::RUNTIME, "__cudaRegisterFunction"), Returns::Nothing);
     }
 
     #[test]
     fn results_in_other_registers() {
         let of = |library: &str, name: &str| {
             let (function, version) =
-                crate::event::described::find(&TABLES, Layer::Library, library, name, None).unwrap();
+                crate::event::described::find(&TABLES, Layer::LIBRARY, library, name, None).unwrap();
             let words = crate::event::described::Recorded::Block;
             returns_type(Described { function, tables: &TABLES, version, words }).unwrap()
         };
@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn results_of_what_no_header_declares() {
-        assert_eq!(undeclared_status(Layer::Driver, "cuEGLApiInit", 801), Some("CUDA_ERROR_NOT_SUPPORTED"));
-        assert_eq!(undeclared_status(Layer::Driver, "cuMemGetAttribute", 0), Some("CUDA_SUCCESS"));
-        assert_eq!(undeclared_status(Layer::Runtime, "cudaSubgridCreate", 1), Some("cudaErrorInvalidValue"));
+        assert_eq!(undeclared_status(Layer::DRIVER, "cuEGLApiInit", 801), Some("CUDA_ERROR_NOT_SUPPORTED"));
+        assert_eq!(undeclared_status(Layer::DRIVER, "cuMemGetAttribute", 0), Some("CUDA_SUCCESS"));
+        assert_eq!(undeclared_status(Layer::RUNTIME, "cudaSubgridCreate", 1), Some("cudaErrorInvalidValue"));
         // The debugger's own functions have results of their own.
-        assert_eq!(undeclared_status(Layer::Driver, "cudbgApiInit", 1), None);
-        assert_eq!(undeclared_status(Layer::Library, "cudaLike", 1), None);
+        assert_eq!(undeclared_status(Layer::DRIVER, "cudbgApiInit", 1), None);
+        assert_eq!(undeclared_status(Layer::LIBRARY, "cudaLike", 1), None);
     }
 }

@@ -6,9 +6,8 @@ use super::error::FilterError;
 use super::near::{meant, nearest, there};
 use super::parse::Filter;
 use cutap_calls::filter::wanted;
-use cutap_calls::glob;
 use cutap_calls::known::{self, Effect, Family, Function, Rule, Tables, Type, TypeId};
-use cutap_wire::names::layer;
+use cutap_calls::{Layer, glob};
 
 /// Types lead to types; damaged tables could lead around.
 const DEEPEST: u32 = 16;
@@ -69,19 +68,15 @@ impl Filter {
 
 /// Functions of a family that rules pick.
 fn picked(family: &'static Family, rules: &str) -> impl Iterator<Item = &'static Function> {
-    let layer = match family.name {
-        "driver" => layer::DRIVER,
-        "runtime" => layer::RUNTIME,
-        _ => layer::LIBRARY,
-    };
+    let layer = Layer::of_family(family.name);
     // Programs and other libraries have copies of the runtime; the names of the driver's functions are its own.
-    let rules: String = match layer {
-        layer::LIBRARY => rules.to_owned(),
-        _ => rules.lines().map(|l| any_library(l) + "\n").collect(),
+    let rules: String = match layer == Layer::LIBRARY {
+        true => rules.to_owned(),
+        false => rules.lines().map(|l| any_library(l) + "\n").collect(),
     };
     let sonames: Vec<String> = family.sonames.iter().map(|s| s.replace('*', "1")).collect();
     let is_picked = move |f: &&Function| {
-        let of = |soname: &str| wanted(rules.as_bytes(), layer, soname.as_bytes(), f.name.as_bytes());
+        let of = |soname: &str| wanted(rules.as_bytes(), layer.number(), soname.as_bytes(), f.name.as_bytes());
         sonames.iter().any(|s| of(s)) || sonames.is_empty() && of("?")
     };
     family.functions.iter().filter(is_picked)

@@ -3,16 +3,15 @@
 //! Decides what a word means by the tables alone, never by what lies on a disk.
 
 use super::near::nearest;
-use cutap_calls::WATCHED;
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::Family;
-use cutap_wire::names::layer;
+use cutap_calls::{Layer, WATCHED};
 
 /// Which calls a library's name wants.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Libraries {
     /// As in a rule of the control page.
-    pub layer: char,
+    pub layer: Layer,
     /// Patterns of SONAMEs.
     pub patterns: Vec<String>,
 }
@@ -23,9 +22,8 @@ pub(super) fn named(word: &str) -> Option<Libraries> {
     let of = |stem: &&str| WATCHED.iter().find(|w| stem_of(w.soname) == *stem).map(|w| w.layer);
     Some(match stems.iter().find_map(of) {
         // Also where a copy of it is linked into a program.
-        Some(layer::DRIVER) => Libraries { layer: 'd', patterns: vec!["*".into()] },
-        Some(layer::RUNTIME) => Libraries { layer: 'r', patterns: vec!["*".into()] },
-        _ => Libraries { layer: 'l', patterns: stems.iter().flat_map(|stem| patterns(stem)).collect() },
+        Some(layer) if layer != Layer::LIBRARY => Libraries { layer, patterns: vec!["*".into()] },
+        _ => Libraries { layer: Layer::LIBRARY, patterns: stems.iter().flat_map(|stem| patterns(stem)).collect() },
     })
 }
 
@@ -77,7 +75,7 @@ pub(super) fn has_function(word: &str) -> bool {
         .any(|f| f.functions.iter().any(|f| versions(f.name)) || f.undeclared.iter().any(|n| versions(n)))
 }
 
-/// The layers (`cutap_wire::names::layer`) of the functions that a pattern, or a plain name and its versions, is of.
+/// The numbers of the layers of the functions that a pattern, or a plain name and its versions, is of.
 pub(super) fn layers_of(pattern: &str) -> Vec<u8> {
     let is = |name: &str| {
         let versions = |rest: &str| !pattern.is_empty() && (rest.is_empty() || rest.starts_with('_'));
@@ -85,11 +83,7 @@ pub(super) fn layers_of(pattern: &str) -> Vec<u8> {
     };
     let of =
         |family: &&Family| family.functions.iter().any(|f| is(f.name)) || family.undeclared.iter().any(|name| is(name));
-    let layer = |family: &Family| match family.name {
-        "driver" => layer::DRIVER,
-        "runtime" => layer::RUNTIME,
-        _ => layer::LIBRARY,
-    };
+    let layer = |family: &Family| Layer::of_family(family.name).number();
     TABLES.families.iter().filter(of).map(layer).collect()
 }
 
@@ -151,7 +145,7 @@ mod tests {
     use super::*;
 
     fn rule(word: &str) -> String {
-        named(word).map(|l| format!("{} {}", l.layer, l.patterns.join(" "))).unwrap_or_default()
+        named(word).map(|l| format!("{} {}", l.layer.letter(), l.patterns.join(" "))).unwrap_or_default()
     }
 
     #[test]

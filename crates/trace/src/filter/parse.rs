@@ -193,8 +193,8 @@ mod tests {
             assert!(refused(bad).contains("not of the form library:function"), "{bad}");
         }
         let filter = Filter::parse("vector:cuda*").unwrap();
-        assert!(filter.shows(Layer::Runtime, "vector", "cudaMalloc"));
-        assert!(!filter.shows(Layer::Runtime, "libcurand.so.10", "cudaMalloc"));
+        assert!(filter.shows(Layer::RUNTIME, "vector", "cudaMalloc"));
+        assert!(!filter.shows(Layer::RUNTIME, "libcurand.so.10", "cudaMalloc"));
     }
 
     #[test]
@@ -208,11 +208,11 @@ mod tests {
     #[test]
     fn what_is_shown() {
         let filter = Filter::parse("runtime,cuMem*,!*Free*").unwrap();
-        assert!(filter.shows(Layer::Runtime, "saxpy", "cudaMalloc"));
-        assert!(filter.shows(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2"));
-        assert!(!filter.shows(Layer::Driver, "libcuda.so.1", "cuMemFree_v2"));
-        assert!(!filter.shows(Layer::Library, "libcublas.so.13", "cublasCreate_v2"));
-        assert!(Filter::default().shows(Layer::Library, "libcublas.so.13", "cublasCreate_v2"));
+        assert!(filter.shows(Layer::RUNTIME, "saxpy", "cudaMalloc"));
+        assert!(filter.shows(Layer::DRIVER, "libcuda.so.1", "cuMemAlloc_v2"));
+        assert!(!filter.shows(Layer::DRIVER, "libcuda.so.1", "cuMemFree_v2"));
+        assert!(!filter.shows(Layer::LIBRARY, "libcublas.so.13", "cublasCreate_v2"));
+        assert!(Filter::default().shows(Layer::LIBRARY, "libcublas.so.13", "cublasCreate_v2"));
     }
 
     #[test]
@@ -251,12 +251,12 @@ mod tests {
     fn arguments_become_rules_and_tests() {
         let filter = Filter::parse_with("cuMem*[bytesize>1GiB, x=\"a,]\"],!cudaFree[a=1],cuInit", KNOWN).unwrap();
         assert_eq!(filter.rules(), "+* * cuMem*\n+* * cuInit\n+* * cuInit_*\n");
-        assert!(filter.tests(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2").is_some());
-        assert!(filter.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none());
+        assert!(filter.tests(Layer::DRIVER, "libcuda.so.1", "cuMemAlloc_v2").is_some());
+        assert!(filter.tests(Layer::DRIVER, "libcuda.so.1", "cuInit").is_none());
         let not = Filter::parse_with("!cuMem*[bytesize<1KiB]", KNOWN).unwrap();
         assert_eq!(not.rules(), "");
-        assert!(not.shows(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2"));
-        assert!(not.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none());
+        assert!(not.shows(Layer::DRIVER, "libcuda.so.1", "cuMemAlloc_v2"));
+        assert!(not.tests(Layer::DRIVER, "libcuda.so.1", "cuInit").is_none());
         for (text, why) in [
             ("cuMem*[bytesize>1GiB", "no ] at its end"),
             ("error[a=1]", "stands behind functions"),
@@ -307,7 +307,7 @@ mod tests {
     fn of_calls_that_were_only_counted_no_condition_holds() {
         let wants = |text: &str| {
             let filter = Filter::parse_with(text, KNOWN).unwrap();
-            filter.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none_or(|tests| tests.wants_unknown())
+            filter.tests(Layer::DRIVER, "libcuda.so.1", "cuInit").is_none_or(|tests| tests.wants_unknown())
         };
         assert!(wants("!cuInit[Flags=0]") && wants("cuInit[Flags=0],driver") && wants("!driver[kernel=x]"));
         assert!(!wants("cuInit[Flags=0]") && !wants("cuInit[Flags!=0]"));

@@ -6,6 +6,7 @@ use super::error::FilterError;
 use super::library::{self, files};
 use super::near::nearest;
 use super::parse::Filter;
+use cutap_calls::Layer;
 use std::fmt::Write;
 
 /// Words that are no names of functions.
@@ -48,7 +49,7 @@ impl Filter {
                 files(word).iter().for_each(|library| self.rule(wanted, '*', library, "*"));
             }
             _ if let Some(of) = library::named(word) => {
-                of.patterns.iter().for_each(|library| self.rule(wanted, of.layer, library, "*"));
+                of.patterns.iter().for_each(|library| self.rule(wanted, of.layer.letter(), library, "*"));
             }
             _ => self.names(word, known)?.iter().for_each(|name| self.rule(wanted, '*', "*", name)),
         }
@@ -66,7 +67,7 @@ impl Filter {
         is_no_slip(library)?;
         let mut patterns =
             if library.contains(".so") || is_library(library) { files(library) } else { vec![library.into()] };
-        if let Some(of) = library::named(library).filter(|of| of.layer == 'l') {
+        if let Some(of) = library::named(library).filter(|of| of.layer == Layer::LIBRARY) {
             patterns.extend(of.patterns);
         }
         for name in self.names(name, known)? {

@@ -8,7 +8,7 @@ use super::term::of_cuda;
 /// What is known of a name, or of a pattern with `*` and `?`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// There are such functions, in these layers (`cutap_wire::names::layer`).
+    /// There are such functions, in these layers (a `cutap_calls::Layer`).
     Known(Vec<u8>),
     /// It may be one of a library of which nobody has a list.
     Perhaps,
@@ -48,17 +48,17 @@ pub fn wanted(name: &str) -> Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cutap_wire::names::layer;
+    use cutap_calls::Layer;
 
     #[test]
     fn what_can_be_wanted() {
         for (name, layers) in [
-            ("cuMemAlloc", &[layer::DRIVER][..]),
-            ("cuMemAlloc_v2", &[layer::DRIVER]),
-            ("cudaMalloc", &[layer::RUNTIME]),
-            ("cu*StreamSynchronize*", &[layer::RUNTIME, layer::DRIVER]),
-            ("cublasSgemm", &[layer::LIBRARY]),
-            ("*", &[layer::LIBRARY, layer::RUNTIME, layer::DRIVER]),
+            ("cuMemAlloc", &[Layer::DRIVER.number()][..]),
+            ("cuMemAlloc_v2", &[Layer::DRIVER.number()]),
+            ("cudaMalloc", &[Layer::RUNTIME.number()]),
+            ("cu*StreamSynchronize*", &[Layer::RUNTIME.number(), Layer::DRIVER.number()]),
+            ("cublasSgemm", &[Layer::LIBRARY.number()]),
+            ("*", &[Layer::LIBRARY.number(), Layer::RUNTIME.number(), Layer::DRIVER.number()]),
         ] {
             assert_eq!(wanted(name), Wanted::Known(layers.to_vec()), "{name}");
         }

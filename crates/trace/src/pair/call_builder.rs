@@ -50,7 +50,7 @@ pub fn call<D: Clone>(
     if let Some(name) = name {
         let _ = kernel.set(name.clone());
     }
-    if known.function.layer == Layer::Runtime
+    if known.function.layer == Layer::RUNTIME
         && known.function.instance.is_none()
         && let Some(of_object) = context.process.names.instance_of(known.object)
     {
@@ -87,7 +87,7 @@ pub fn asked<D: Clone>(
     process: &mut ProcessSymbols,
 ) -> Option<Box<Asked>> {
     let mut inputs = None;
-    if known.parent && known.function.layer == Layer::Driver {
+    if known.parent && known.function.layer == Layer::DRIVER {
         process.read_new_names();
         inputs = Some(share_parameters(stack, call, &process.names.kernels));
     }

@@ -18,7 +18,7 @@ pub fn evaluate(asked: &Asked, call: &Call, exit: Option<&Exit>) -> Option<bool>
     let outputs = exit.map(|exit| plain_outputs(call, exit));
     // Of a runtime's call its driver's tells more.
     let tells_more =
-        call.function.layer != Layer::Driver && call.function.described.is_some_and(|d| d.tells_its_caller());
+        call.function.layer != Layer::DRIVER && call.function.described.is_some_and(|d| d.tells_its_caller());
     let mut values = |name: &str| -> Option<ArgumentValue> {
         let n = call.function.params().iter().position(|p| p.name == name)?;
         let param = call.function.params().get(n)?;
@@ -41,7 +41,7 @@ pub fn evaluate(asked: &Asked, call: &Call, exit: Option<&Exit>) -> Option<bool>
     let (kernel, kernel_later) = match exit {
         Some(exit) => (exit.kernel(), false),
         // A driver's launch has the name when it begins, or never.
-        None => (call.kernel(), launch_of(&call.function) == Launch::Reported && call.function.layer == Layer::Runtime),
+        None => (call.kernel(), launch_of(&call.function) == Launch::Reported && call.function.layer == Layer::RUNTIME),
     };
     tests.evaluate(&mut CallUnderTest { values: &mut values, kernel: kernel.map(|k| &**k), kernel_later })
 }

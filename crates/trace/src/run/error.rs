@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder cannot be read.
-    #[error("cannot read the run directory {path}: {source}; give the folder that cutap env -o DIR or cutap trace --run DIR made", path = path.display())]
+    #[error("cannot read the run directory {path}: {source}; give the folder that cutap env -o DIR or cutap trace --run-dir DIR made", path = path.display())]
     Unreadable {
         /// The folder.
         path: PathBuf,
@@ -16,7 +16,7 @@ pub enum Error {
         source: io::Error,
     },
     /// It is a folder, but not one of ours.
-    #[error("{path} is not a run directory of cutap: it has neither a control page nor a process in it; give the folder that cutap env -o DIR or cutap trace --run DIR made", path = path.display())]
+    #[error("{path} is not a run directory of cutap: it has neither a control page nor a process in it; give the folder that cutap env -o DIR or cutap trace --run-dir DIR made", path = path.display())]
     NotARun {
         /// The folder.
         path: PathBuf,

@@ -57,12 +57,12 @@ fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver) -> Vec<Count
             }
             let (function, object) = (known.function.clone(), known.object);
             // A toolkit library has a runtime inside; its own functions are not that runtime's.
-            let of_object = folder.names.instance_of(object).filter(|_| function.layer == Layer::Runtime);
+            let of_object = folder.names.instance_of(object).filter(|_| function.layer == Layer::RUNTIME);
             let instance = function.instance.clone().or_else(|| of_object.cloned());
             let object = instance.as_ref().and_then(|i| folder.names.object_of(i.id)).unwrap_or(object);
             let key = (object, function.name.as_ref().into());
             found.entry(key.clone()).or_default()[kind] += calls;
-            let instance = instance.filter(|_| function.layer == Layer::Runtime);
+            let instance = instance.filter(|_| function.layer == Layer::RUNTIME);
             functions.insert(key, (function, instance));
         }
     }

@@ -107,7 +107,7 @@ pub struct End {
     pub switched: (Vec<Switched>, u32),
     /// A thread whose ring was full dropped what came (--lossy).
     pub lossy: bool,
-    /// Recording was to begin with cuProfilerStart (--range profiler).
+    /// Recording was to begin with cuProfilerStart (--capture-range=cudaProfilerApi).
     pub range: bool,
     /// Rings that there were.
     pub rings: u64,
@@ -133,7 +133,7 @@ impl End {
         end
     }
 
-    /// Under --range profiler nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.
+    /// Under --capture-range=cudaProfilerApi nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.
     pub fn never_began(&self) -> bool {
         self.range && self.rings == 0 && self.overwritten == 0
     }
@@ -267,6 +267,17 @@ impl End {
             None if opened.has_control() => self.overwritten = 0,
             None => (self.chunks_unknown, self.chunks_taken, self.overwritten) = (self.chunks_taken, 0, 0),
         }
+        self.merge_unknown_names();
+    }
+
+    /// A name that a hook asks for in several processes is one name. Where all are listed, the count is that of different ones.
+    fn merge_unknown_names(&mut self) {
+        let is_name = |gap: &Diagnostic| gap.reason == reason::HOOK_NO_PARAMETER;
+        let before = self.gaps.iter().filter(|gap| is_name(gap)).count() as u64;
+        let mut known = BTreeSet::new();
+        self.gaps.retain(|gap| !is_name(gap) || known.insert(gap.what.clone()));
+        let of_names = |c: &&mut Count| c.reason == reason::HOOK_NO_PARAMETER && c.count == before;
+        self.counts.iter_mut().filter(of_names).for_each(|c| c.count = known.len() as u64);
     }
 
     /// What a reason says to a person.

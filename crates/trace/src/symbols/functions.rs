@@ -111,13 +111,13 @@ pub fn launch_of(function: &Function) -> Launch {
     let plain = function.name.strip_suffix("_ptsz").unwrap_or(&function.name);
     match (function.layer, plain) {
         (
-            Layer::Driver,
+            Layer::DRIVER,
             "cuLaunchKernel" | "cuLaunchCooperativeKernel" | "cuLaunch" | "cuLaunchGrid" | "cuLaunchGridAsync",
         ) => Launch::Word(0),
-        (Layer::Driver, "cuLaunchKernelEx") => Launch::Word(1),
-        (Layer::Driver, "cuLaunchCooperativeKernelMultiDevice")
+        (Layer::DRIVER, "cuLaunchKernelEx") => Launch::Word(1),
+        (Layer::DRIVER, "cuLaunchCooperativeKernelMultiDevice")
         | (
-            Layer::Runtime,
+            Layer::RUNTIME,
             "cudaLaunchKernel"
             | "__cudaLaunchKernel"
             | "cudaLaunchKernelExC"

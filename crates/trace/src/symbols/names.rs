@@ -3,6 +3,7 @@
 
 use super::functions::{KnownFunction, Launch, Resolver, UNKNOWN, described, function, launch_of, shape, words_of};
 use crate::event::described::Recorded;
+use crate::event::layer::of_number;
 use crate::event::{Event, Instance, Layer, Module, Process};
 use crate::io::bytes::clean;
 use crate::kernels::names::Kernels;
@@ -10,7 +11,7 @@ use crate::run::facts::Diagnostic;
 use cutap_calls::known::Shape;
 use cutap_printable::is_printable;
 use cutap_stacks::{Loaded, Stacks};
-use cutap_wire::names::{HIDDEN, Name, kind, layer};
+use cutap_wire::names::{HIDDEN, Name, kind};
 use cutap_wire::record::META_MAX;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -123,7 +124,7 @@ impl Names {
             process: process.clone(),
             id: name.a,
             library: object.map_or_else(|| "?".into(), |o| o.name.clone()),
-            shared: object.is_some_and(|o| o.layer == layer::RUNTIME),
+            shared: object.is_some_and(|o| o.layer == Layer::RUNTIME.number()),
             version: version.map(|v| format!("{}.{}", v / 1000, v % 1000 / 10).into()),
             number: version,
         });
@@ -178,7 +179,7 @@ impl Names {
         let name = format!("slot {slot}");
         let object = Slot::Bound { object: 0, name: name.as_bytes().into(), shape: UNKNOWN, hidden: false };
         self.slot(u64::from(slot), object);
-        let function = function(resolver, Layer::Driver, "?".into(), name.as_bytes(), None, None);
+        let function = function(resolver, Layer::DRIVER, "?".into(), name.as_bytes(), None, None);
         let shown = resolver.filter.shows(function.layer, "?", &name);
         self.known[n] = Some(KnownFunction {
             function,
@@ -196,7 +197,7 @@ impl Names {
         let (function, object, words) = match slot {
             Slot::Bound { object, name, shape, .. } => {
                 let holder = self.objects.get(object)?;
-                let layer = Layer::of_number(holder.layer);
+                let layer = of_number(holder.layer);
                 let version = self.instance_of(*object).and_then(|i| i.number);
                 let described = described(resolver, layer, &holder.name, name, version, Recorded::Frame(*shape));
                 (function(resolver, layer, holder.name.clone(), name, None, described), *object, words_of(*shape))
@@ -204,8 +205,8 @@ impl Names {
             Slot::Runtime { instance, name, words } => {
                 let instance = self.instances.get(instance)?;
                 let library = instance.library.clone();
-                let described = described(resolver, Layer::Runtime, "", name, instance.number, Recorded::Block);
-                (function(resolver, Layer::Runtime, library, name, Some(instance.clone()), described), 0, *words)
+                let described = described(resolver, Layer::RUNTIME, "", name, instance.number, Recorded::Block);
+                (function(resolver, Layer::RUNTIME, library, name, Some(instance.clone()), described), 0, *words)
             }
         };
         let hidden = matches!(slot, Slot::Bound { hidden: true, .. });

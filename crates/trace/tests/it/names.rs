@@ -12,7 +12,7 @@ fn instances_kernels_and_the_handles_of_launches() {
     let mut process = run.process(100, "/bin/prog");
     process.driver(&["cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel_ptsz", "cuInit"]);
     process.runtime(2, "prog", 11080, 10, &["cudaLaunchKernel"]);
-    process.library(3, names::layer::RUNTIME, "libcudart.so.13", 20, &["cudaLaunchKernelExC"]);
+    process.library(3, cutap_calls::Layer::RUNTIME.number(), "libcudart.so.13", 20, &["cudaLaunchKernelExC"]);
     let mut thread = process.thread(100, 3);
     // Bound before its instance is known; the note tells.
     thread.enter(20, &[]);
@@ -65,7 +65,7 @@ fn cxx_functions_are_noted_and_no_parents() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
-    process.library(3, names::layer::LIBRARY, "libcudnn.so.9", 0, &["cudnnCreate", "_ZN5cudnn4initEi"]);
+    process.library(3, cutap_calls::Layer::LIBRARY.number(), "libcudnn.so.9", 0, &["cudnnCreate", "_ZN5cudnn4initEi"]);
     let mut thread = process.thread(100, 3);
     thread.enter(0, &[]);
     thread.enter(1, &[]);

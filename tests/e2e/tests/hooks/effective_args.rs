@@ -11,7 +11,11 @@ fn not_recorded(folder: &Path) -> [Vec<String>; 2] {
     let file = |name: &str| text(&folder.join(name)).to_owned();
     [
         vec!["trace".to_owned(), "-C".to_owned(), "-o".to_owned(), file("counts")],
-        ["record", "--range", "profiler", "-o"].map(str::to_owned).into_iter().chain([file("run.cutap")]).collect(),
+        ["record", "--capture-range=cudaProfilerApi", "-o"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([file("run.cutap")])
+            .collect(),
     ]
 }
 
@@ -79,7 +83,7 @@ fn hooks_read_nothing_above_a_stack_where_nothing_is_recorded() {
 #[test]
 fn children_that_are_not_followed_have_no_hooks() {
     let (version, program) = (hook("version"), fixed("versions"));
-    for (words, child) in [(&["run"][..], 42), (&["run", "--no-follow"], 12090)] {
+    for (words, child) in [(&["run"][..], 42), (&["run", "--no-follow-children"], 12090)] {
         let run = under(words, &[&version], &[text(&program)], &[]);
         assert_eq!(run.stdout, format!("parent 42\nchild {child}\n"), "{run:?}");
     }

@@ -113,7 +113,7 @@ fn a_changed_result_is_told_with_the_real_one() {
 #[test]
 fn hooks_for_what_a_shell_starts() {
     let (first, program) = (hook("first"), fixed("fixed"));
-    for (more, recorded) in [(&[][..], true), (&["--only-hooks"][..], false)] {
+    for (more, recorded) in [(&[][..], true), (&["--no-record"][..], false)] {
         let folder = scratch("hooks-env");
         let run = folder.join("run");
         let env = finish(Command::new(cutap()).args(["env", "-o", text(&run), "--hook", text(&first)]).args(more));
@@ -128,7 +128,7 @@ fn hooks_for_what_a_shell_starts() {
     let folder = scratch("hooks-env-refused");
     let refused = finish(Command::new(cutap()).args(["env", "-o", text(&folder.join("run")), "--hook", "/none.so"]));
     assert!(!refused.status.success() && refused.stderr.contains("there is no such file"), "{}", refused.stderr);
-    let alone = finish(Command::new(cutap()).args(["env", "-o", text(&folder.join("run")), "--only-hooks"]));
+    let alone = finish(Command::new(cutap()).args(["env", "-o", text(&folder.join("run")), "--no-record"]));
     assert!(!alone.status.success() && alone.stderr.contains("--hook"), "{}", alone.stderr);
     assert!(!folder.join("run").exists(), "no folder is left behind");
 }

@@ -94,7 +94,7 @@ fn names_that_nobody_has_are_said_with_what_was_meant() {
 #[test]
 fn what_cannot_be_wanted_is_refused() {
     let run = under(&["run"], &[&hook("wrong")], &[text(&fixed("fixed")), "5"], &[]);
-    assert_eq!(run.stdout, "-2 -2 -2 -2 -2 -2 0\n5 bytes: 0\n", "{run:?}");
+    assert_eq!(run.stdout, "-6 -6 -6 -6 -6 -6 0\n5 bytes: 0\n", "{run:?}");
     assert!(!run.stderr.contains("wrong.so"), "{run:?}");
 }
 
@@ -104,7 +104,7 @@ fn what_cannot_be_wanted_is_refused() {
 fn names_that_are_no_parameters() {
     let (misnamed, fixed) = (hook("misnamed"), fixed("fixed"));
     let program = [text(&fixed), "5", "6", "7"];
-    let lines = "cutap: 2 names by which a hook read an argument and that are no parameter's: it got 0\n\
+    let lines = "cutap: 2 names by which a hook asked for an argument that does not exist: it got 0\n\
                  cutap:   misnamed.so: cuMemAlloc_v2 has no parameter bytes (it has dptr, bytesize)\n\
                  cutap:   misnamed.so: cuMemAlloc_v2 has no parameter size (it has dptr, bytesize)\n";
     let run = under(&["run"], &[&misnamed], &program, &[]);

@@ -60,7 +60,7 @@ fn libraries_that_cannot_be_used() {
     let newer = hook("newer");
     let said = sentence(&newer);
     assert!(
-        said.starts_with("it was written for version 7 of the hook contract, and this cutap has version 1;"),
+        said.starts_with("it was written for version 7 of the hook contract, and this cutap has version 2;"),
         "{said}"
     );
     let twice = under(&["run"], &[&good, &good], &["/bin/echo"], &[]);

@@ -72,7 +72,7 @@ fn a_control_page_that_is_replaced_spoils_no_recording() {
     let (run, file) = (folder.join("run"), folder.join("run.cutap"));
     let script = r#""$1"; echo x > "$0/control.new"; mv "$0/control.new" "$0/control""#;
     let mut record = Command::new(cutap());
-    record.args(["record", "--run"]).arg(&run).arg("-o").arg(&file).args(["--", "sh", "-c", script]).arg(&run);
+    record.args(["record", "--run-dir"]).arg(&run).arg("-o").arg(&file).args(["--", "sh", "-c", script]).arg(&run);
     let done = finish(record.arg(out().join("layers")).env("LD_LIBRARY_PATH", out()));
     assert_eq!(done.status.code(), Some(0), "{done:?}");
     let show = finish(Command::new(cutap()).args(["show", "-C"]).arg(&file));

@@ -17,7 +17,7 @@ fn each_line_stands_once_in_a_pipe_and_on_a_terminal() {
         let folder = scratch("pipe");
         let run = folder.join("run");
         let line = format!(
-            "exec '{}' trace --json --run '{}' -- sh -c 'exec ./steady > /dev/null'",
+            "exec '{}' trace --json --run-dir '{}' -- sh -c 'exec ./steady > /dev/null'",
             cutap().display(),
             run.display()
         );
@@ -69,8 +69,10 @@ fn collector_of(run: &Path) -> Option<String> {
     let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().into_string().ok());
     let mut pids = pids.filter(|pid| pid.parse::<u32>().is_ok());
     pids.find(|pid| {
-        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words: Vec<&[u8]> = words.split(|b| *b == 0).collect();
-        words.get(1) == Some(&&b"__collect"[..]) && words.contains(&run.as_os_str().as_encoded_bytes())
+        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&str> = words.split('\0').collect();
+        let ["cutap", "__collect", options, ..] = words[..] else { return false };
+        let options: serde_json::Value = serde_json::from_str(options).unwrap();
+        options["run"].as_str().map(Path::new) == Some(run)
     })
 }

@@ -21,7 +21,7 @@ impl Run {
     pub fn of(program: &str, words: &[&str]) -> Run {
         let folder = scratch("killed");
         let mut command = Command::new(cutap());
-        command.args(words).arg("--run").arg(folder.join("run")).arg("-o").arg(folder.join("out"));
+        command.args(words).arg("--run-dir").arg(folder.join("run")).arg("-o").arg(folder.join("out"));
         command.arg("--").arg(out().join(program)).env("LD_LIBRARY_PATH", out());
         command.env("FIXTURE_GO", folder.join("go"));
         command.env("FIXTURE_COUNTS", folder.join("counts")).stdin(Stdio::null());

@@ -113,8 +113,6 @@ fn refusals() {
         (&["--perfetto", "/no/such/place", run], "cannot write the export to /no/such/place: no such file or folder"),
         (&["--perfetto", "/dev/full", run], "cannot write the export to /dev/full: the disk is full"),
         (&["--chrome", "/dev/null", other], "is not a recording of cutap"),
-        (&["--perfetto", "/dev/null", "--chrome", "/dev/null", run], "cannot stand together"),
-        (&[run], "is missing"),
     ] {
         let refused = finish(Command::new(cutap()).arg("export").args(words));
         assert!(!refused.status.success() && refused.stderr.contains(said), "{words:?}: {}", refused.stderr);

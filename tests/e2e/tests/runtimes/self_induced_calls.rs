@@ -26,7 +26,7 @@ fn what_a_runtime_asks_because_we_watch_is_counted_by_each_thread() {
     assert!(!recorded.status.success(), "{}", recorded.stderr);
     assert_eq!(asked(&cutap(&["show", "-c", "--json"], &[&file]).stdout), 4000);
     for flags in [&["-c"][..], &["-C"]] {
-        let words = [&["trace", "--sim", "--json", "-o", "/dev/null"], flags, &["--run"]].concat();
+        let words = [&["trace", "--sim", "--json", "-o", "/dev/null"], flags, &["--run-dir"]].concat();
         cutap(&words, &[&run, Path::new("--"), &program]);
         let shown = cutap(&[&["show", "--json"], flags].concat(), &[&run]);
         assert_eq!(asked(&shown.stdout), 4000, "{flags:?} {}", shown.stderr);

@@ -31,7 +31,11 @@ fn a_signal_at_every_instruction_outside_of_a_range() {
     {
         let folder = scratch("outside");
         let mut command = Command::new(cutap());
-        command.args(["record", "--range", "profiler", "-o"]).arg(folder.join("run.cutap")).arg("--").arg(&program);
+        command
+            .args(["record", "--capture-range=cudaProfilerApi", "-o"])
+            .arg(folder.join("run.cutap"))
+            .arg("--")
+            .arg(&program);
         let run = finish(command.arg(function).env("LD_LIBRARY_PATH", stand_in()));
         if run.status.code() == Some(77) {
             return println!("skipped: a signal at every instruction: processes may not be traced here");

@@ -15,7 +15,13 @@ fn run(program: &Path, flags: &[&str], preload: Option<&Path>) -> ([u64; 3], [us
     let (trace, first, second) = (folder.join("trace"), folder.join("first"), folder.join("second"));
     let copy = |to: &Path| format!("cp {}/run/s* {}", folder.display(), to.display());
     let mut command = Command::new(cutap());
-    command.arg("trace").args(flags).args(["--sim", "--json", "--run"]).arg(folder.join("run")).arg("-o").arg(&trace);
+    command
+        .arg("trace")
+        .args(flags)
+        .args(["--sim", "--json", "--run-dir"])
+        .arg(folder.join("run"))
+        .arg("-o")
+        .arg(&trace);
     command.arg("--").arg(program).args([copy(&first), copy(&second)]).env_remove("LD_LIBRARY_PATH");
     command.envs(preload.map(|library| ("LD_PRELOAD", library)));
     let done = finish(&mut command);

@@ -1,4 +1,4 @@
-//! `cutap ctl PID on, off, filter`, --only, --range profiler and -C: what is switched shows in the counts of each function, exactly, for
+//! `cutap ctl PID on, off, filter`, --filter, --capture-range=cudaProfilerApi and -C: what is switched shows in the counts of each function, exactly, for
 //! runtimes whose own flags are switched from outside and for driver calls.
 
 use crate::real::{Runtime, linked, program, shared, sim};
@@ -128,7 +128,7 @@ fn a_filter_while_it_runs() {
     }
     // What was not armed at the start cannot be: pointers are fetched once. And a trace prints what it was started with.
     let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
-    let run = trace(&program, &["--only", "cudaMemset"], &["CTL filter all"]);
+    let run = trace(&program, &["--filter", "cudaMemset"], &["CTL filter all"]);
     run.is([0, 0, 2]);
     assert!(run.run.stdout.contains("stay unseen"), "{}", run.run.stdout);
 }
@@ -159,7 +159,7 @@ fn what_is_started_under_a_filter_is_armed() {
     }
     let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
     let inner = format!("{} '{} ctl $PPID filter all'", program.display(), cutap().display());
-    trace(&program, &["--only", "cudaMemset,cuStreamQuery"], &["CTL filter cudaMemset", &inner]).is([0, 2, 5]);
+    trace(&program, &["--filter", "cudaMemset,cuStreamQuery"], &["CTL filter cudaMemset", &inner]).is([0, 2, 5]);
 }
 
 /// Whoever reads a recording is told that calls are missing, and of which time.
@@ -190,8 +190,11 @@ fn a_recording_says_when_it_was_off() {
 #[test]
 fn between_start_and_stop_of_a_profiler() {
     for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
-        let run =
-            trace(&program, &["--range", "profiler"], &["true", "START", "true", "STOP", "true", "START", "STOP"]);
+        let run = trace(
+            &program,
+            &["--capture-range=cudaProfilerApi"],
+            &["true", "START", "true", "STOP", "true", "START", "STOP"],
+        );
         run.is([3, 3, 3]);
     }
 }
@@ -215,7 +218,7 @@ fn counts_are_reported() {
     let folder = scratch("counted");
     let run = folder.join("run");
     let mut command = Command::new(cutap());
-    command.args(["trace", "-C", "--sim", "-o"]).arg(folder.join("trace")).arg("--run").arg(&run).arg("--");
+    command.args(["trace", "-C", "--sim", "-o"]).arg(folder.join("trace")).arg("--run-dir").arg(&run).arg("--");
     let ran = finish(command.arg(program).arg("true").env_remove("LD_LIBRARY_PATH"));
     assert!(ran.status.success(), "{}", ran.stderr);
     let read = |words: &[&str]| finish(Command::new(cutap()).args(words).arg(&run));

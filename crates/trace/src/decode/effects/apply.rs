@@ -30,7 +30,7 @@ pub fn apply(state: &mut ProcessState, row: &Row<'_>, described: Described, call
     for effect in described.function.effects {
         match *effect {
             // What the driver's call inside has made is known by that.
-            Effect::Allocates { at, .. } if call.function.layer != Layer::Driver && call.was_told(at.into()) => {}
+            Effect::Allocates { at, .. } if call.function.layer != Layer::DRIVER && call.was_told(at.into()) => {}
             Effect::Allocates { .. } if !state.places.recorded_ends.of(call.function.layer) => {}
             Effect::Allocates { at, by_value, bytes, memory } => {
                 let address = if by_value { raw(&walk, row, at) } else { walk.behind(row, at) };

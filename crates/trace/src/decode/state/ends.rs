@@ -28,18 +28,18 @@ impl Ends {
             family.functions.iter().filter(|f| ends(f)).all(|f| recorded.has(layer(family), &library, f.name))
         };
         let of = |of: Layer| tables.families.iter().filter(move |f| layer(f) == of);
-        let driver = of(Layer::Driver).all(|f| all(&f));
-        let runtime = driver || of(Layer::Runtime).all(|f| all(&f));
-        let graphs = recorded.has(Layer::Driver, "libcuda.so.1", "cuGraphLaunch");
-        Ends { driver, runtime, libraries: of(Layer::Library).all(|f| all(&f)), graphs }
+        let driver = of(Layer::DRIVER).all(|f| all(&f));
+        let runtime = driver || of(Layer::RUNTIME).all(|f| all(&f));
+        let graphs = recorded.has(Layer::DRIVER, "libcuda.so.1", "cuGraphLaunch");
+        Ends { driver, runtime, libraries: of(Layer::LIBRARY).all(|f| all(&f)), graphs }
     }
 
     /// Whether the end of memory is seen that a call of this layer has made.
     pub fn of(&self, layer: Layer) -> bool {
         match layer {
-            Layer::Driver => self.driver,
-            Layer::Runtime => self.runtime,
-            Layer::Library => self.libraries,
+            Layer::DRIVER => self.driver,
+            Layer::RUNTIME => self.runtime,
+            _ => self.libraries,
         }
     }
 }
@@ -53,7 +53,7 @@ pub(crate) fn all_allocations(tables: &Tables, recorded: &RecordedCalls) -> bool
     };
     let driver = tables.families.iter().filter(|f| f.name == "driver").flat_map(|f| f.functions);
     let mut allocating = driver.filter(|f| f.effects.iter().any(allocates));
-    recorded.are_all() || allocating.all(|f| recorded.has(Layer::Driver, "libcuda.so.1", f.name))
+    recorded.are_all() || allocating.all(|f| recorded.has(Layer::DRIVER, "libcuda.so.1", f.name))
 }
 
 fn ends(function: &Function) -> bool {
@@ -62,11 +62,7 @@ fn ends(function: &Function) -> bool {
 }
 
 fn layer(family: &Family) -> Layer {
-    match family.name {
-        "driver" => Layer::Driver,
-        "runtime" => Layer::Runtime,
-        _ => Layer::Library,
-    }
+    Layer::of_family(family.name)
 }
 
 /// A name as one of its libraries has.

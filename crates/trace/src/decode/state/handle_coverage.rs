@@ -44,11 +44,7 @@ impl HandleCoverage {
         let of_driver = |f: &&Family| f.name == "driver";
         let (driver, others): (Vec<_>, Vec<_>) = tables.families.iter().partition(of_driver);
         for family in driver.into_iter().chain(others) {
-            let layer = match family.name {
-                "driver" => Layer::Driver,
-                "runtime" => Layer::Runtime,
-                _ => Layer::Library,
-            };
+            let layer = Layer::of_family(family.name);
             let library = family.sonames.first().map_or("", |s| s);
             for function in family.functions {
                 let is_recorded = || recorded.has(layer, library, function.name);
@@ -58,8 +54,8 @@ impl HandleCoverage {
                     let kind = kinds.entry(handle.short).or_insert(none);
                     kind.made |= made;
                     kind.ended |= !made;
-                    kind.drivers |= made && layer == Layer::Driver;
-                    let asked = layer == Layer::Driver || !kind.drivers;
+                    kind.drivers |= made && layer == Layer::DRIVER;
+                    let asked = layer == Layer::DRIVER || !kind.drivers;
                     kind.made_seen &= !handle.made_elsewhere;
                     kind.of = if handle.of.is_empty() { kind.of } else { handle.of };
                     kind.recorded &= !handle.elsewhere && (!asked || is_recorded());

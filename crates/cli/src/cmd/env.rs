@@ -1,0 +1,42 @@
+//! `cutap env`: prints the environment in which any program is traced, without a cutap process around it.
+
+use crate::args::{FilterArgs, HookArgs, OverflowArgs, SimArgs, StackArgs};
+use crate::embedded::LIBRARIES;
+use crate::stdout::print;
+use cutap_collect::{EnvOptions, Result};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub struct Env {
+    /// The run directory to make; cutap show DIR reads it
+    #[arg(short = 'o', value_name = "DIR")]
+    run: PathBuf,
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
+    sim: SimArgs,
+    #[command(flatten)]
+    overflow: OverflowArgs,
+    #[command(flatten)]
+    stack: StackArgs,
+    #[command(flatten)]
+    hooks: HookArgs,
+    /// Record nothing: only the hooks work
+    #[arg(long, requires = "hooks", conflicts_with = "filter")]
+    no_record: bool,
+}
+
+impl Env {
+    pub fn run(self) -> Result<()> {
+        let options = EnvOptions {
+            run: self.run,
+            filter: self.filter.filter,
+            sim: self.sim.sim,
+            full: self.overflow.policy(),
+            stacks: self.stack.stacks(),
+            hooks: self.hooks.hooks,
+            only_hooks: self.no_record,
+        };
+        print(&cutap_collect::env(LIBRARIES, &options)?)
+    }
+}

@@ -1,0 +1,39 @@
+//! `cutap record`: runs a program and writes its calls to a recording.
+
+use crate::args::{CaptureArgs, FilterArgs, OverflowArgs, ProgramArgs};
+use crate::embedded::LIBRARIES;
+use cutap_collect::{Result, TraceOptions};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub struct Record {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// The file to write (default run.cutap; an older run.cutap becomes run.cutap.old). In its name %p is cutap's process
+    /// id, %h the host's name, %q{NAME} an environment variable, %% a percent sign
+    #[arg(short = 'o', value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Write over a FILE that is no recording
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    overflow: OverflowArgs,
+    #[command(flatten)]
+    capture: CaptureArgs,
+    #[command(flatten)]
+    program: ProgramArgs,
+}
+
+impl Record {
+    pub fn run(self) -> Result<()> {
+        let options = TraceOptions {
+            record: true,
+            filter: self.filter.filter,
+            output: self.file,
+            force: self.force,
+            full: self.overflow.policy(),
+            ..self.capture.add_to(self.program.options())
+        };
+        cutap_collect::trace(LIBRARIES, &options)?.exit_like()
+    }
+}

@@ -1,0 +1,20 @@
+//! `cutap run`: runs a program under hook libraries and records nothing.
+
+use crate::args::ProgramArgs;
+use crate::embedded::LIBRARIES;
+use cutap_collect::{OutputFormat, Result, TraceOptions};
+
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("hooks", |hooks| hooks.required(true)))]
+pub struct Run {
+    #[command(flatten)]
+    program: ProgramArgs,
+}
+
+impl Run {
+    pub fn run(self) -> Result<()> {
+        let form = OutputFormat { quiet: true, ..OutputFormat::default() };
+        let options = TraceOptions { form, ..self.program.options() };
+        cutap_collect::trace(LIBRARIES, &options)?.exit_like()
+    }
+}

@@ -1,0 +1,40 @@
+//! `cutap trace`: runs a program and prints its calls while it runs.
+
+use crate::args::{CaptureArgs, FilterArgs, LossyArgs, OutputArgs, ProgramArgs};
+use crate::embedded::LIBRARIES;
+use cutap_collect::{Result, TraceOptions};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub struct Trace {
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Write to FILE, not to standard error; %p, %h, %q{NAME} in its name as in record
+    #[arg(short = 'o', value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    capture: CaptureArgs,
+    /// Keep each cubin, PTX and fatbin that the program loads in DIR
+    #[arg(long, value_name = "DIR")]
+    dump_modules: Option<PathBuf>,
+    #[command(flatten)]
+    lossy: LossyArgs,
+    #[command(flatten)]
+    program: ProgramArgs,
+}
+
+impl Trace {
+    pub fn run(self) -> Result<()> {
+        let options = TraceOptions {
+            form: self.output.format(),
+            filter: self.filter.filter,
+            output: self.file,
+            dump_modules: self.dump_modules,
+            full: self.lossy.policy(),
+            ..self.capture.add_to(self.program.options())
+        };
+        cutap_collect::trace(LIBRARIES, &options)?.exit_like()
+    }
+}

@@ -1,0 +1,14 @@
+//! The files that travel inside `cutap`. `build.rs` builds the libraries.
+
+use cutap_collect::Embedded;
+
+/// The libraries that are loaded into programs.
+pub const LIBRARIES: Embedded = Embedded {
+    name: env!("CUTAP_INSIDE"),
+    preload: include_bytes!(env!("CUTAP_PRELOAD")),
+    sim: include_bytes!(env!("CUTAP_SIM")),
+    nvml: include_bytes!(env!("CUTAP_NVML")),
+};
+
+/// The header with which a hook library is written in C.
+pub const HOOK_HEADER: &str = include_str!("../../hook/include/cutap_hook.h");

@@ -1,0 +1,122 @@
+//! What show, report, export and recover read: a run directory or a recording. Whether it can be read, and whether all of it was.
+
+use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
+use cutap_collect::{Error, Result, cannot, not_ours, output_file, say};
+use cutap_trace::{End, Recording, Why, open_file, short_of};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would look empty.
+pub fn readable(run: &Path) -> Result<()> {
+    let advice =
+        "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run-dir DIR";
+    match std::fs::metadata(run) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Err(cannot("read", run, &e, advice)),
+        Ok(data) if !data.is_file() && !data.is_dir() => {
+            let run = run.display();
+            return Err(Error::own(format!(
+                "cannot read {run}: it is a pipe or a device, and a recording is not read from front to back; put it into a file"
+            )));
+        }
+        Ok(data) if data.is_file() && data.len() == 0 && output_file::is_locked(run) => {
+            let run = run.display();
+            return Err(Error::own(format!(
+                "{run} is being written, and nothing stands in it yet; read it again later"
+            )));
+        }
+        _ => {}
+    }
+    let unusable =
+        |e| Err(cannot("read the control page of the run directory", run, &e, "give the folder as cutap made it"));
+    match open_file(&run.join(cutap_wire::control::FILE), false) {
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),
+        // A folder without one holds what its processes wrote; and a file has none.
+        Err(e) if e.kind() != ErrorKind::NotFound && run.is_dir() => unusable(e),
+        _ => Ok(()),
+    }
+}
+
+/// Says where the calls are that were only counted: their number is all that is known.
+pub fn say_counted(run: &Path, end: &End) {
+    let calls: u64 = end.counted.iter().map(|c| c.calls).sum();
+    if calls > 0 {
+        let run = run.display();
+        let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
+        say(&format!("{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"));
+    }
+}
+
+/// Whether a recording ends in order by now: a collector has written its end since it was read.
+fn has_its_end(path: &Path) -> bool {
+    let walked = File::open(path).map(|file| cutap_file::walk(&file, cutap_wire::VERSION, &mut |_, _| ()));
+    walked.is_ok_and(|walked| walked.is_ok_and(|cut| cut.why == cutap_file::Why::Ended))
+}
+
+/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
+/// One that is being written is none. Of a folder, `parts` are those that were found damaged while it was read.
+pub fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()> {
+    let shown = path.display();
+    let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {
+        // What the look cannot open is not said to be damaged.
+        if let Some(short) = short_of(path) {
+            return Err(Error::own(format!("{shown} was not read whole: {short}; mend that and try it again")));
+        }
+        let unread = Look::at(path).unread().filter(|_| path.is_dir());
+        let unread = unread.map(|files| format!("what could not be read is {files}"));
+        let lacks: Vec<String> = (parts > 0).then(|| damaged_parts(parts)).into_iter().chain(unread).collect();
+        if lacks.is_empty() {
+            return Ok(());
+        }
+        let lacks = lacks.join("; ");
+        return Err(Error::own(format!("{shown} is damaged, and all else in it was read: {lacks}")));
+    };
+    let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
+    let unended = matches!(cut.why, Why::Open | Why::CutOff);
+    let in_writing = unended && (output_file::is_locked(path) || has_its_end(path));
+    // A block that is just being written is not cut off.
+    let open = cut.why == Why::Open || in_writing;
+    let holes = match holes {
+        0 => None,
+        1 => Some("1 part of its calls is missing".to_owned()),
+        _ => Some(format!("{holes} parts of its calls are missing")),
+    };
+    let lacks = [
+        holes,
+        (read_before > 0).then(|| read_by_another(read_before)),
+        unread.map(|files| format!("what could not be read in its run directory: {files}")),
+    ];
+    let lacks: Vec<String> = lacks.into_iter().flatten().collect();
+    let sentence = match cut.why {
+        Why::Ended | Why::Open if damaged > 0 => {
+            format!("{shown} is damaged: {blocks} cannot be read, and the calls or names in there are missing")
+        }
+        _ if completed.is_some() && (open || cut.why == Why::Ended) => {
+            let (at, parts) = completed.unwrap_or_default();
+            let lost = match parts {
+                0 => "what had stood behind may be missing".to_owned(),
+                1 => "1 part of the calls that had stood behind is missing".to_owned(),
+                n => format!("{n} parts of the calls that had stood behind are missing"),
+            };
+            format!("{shown} was cut off at byte {at} before cutap recover added to it: {lost}")
+        }
+        _ if !lacks.is_empty() && (open || cut.why == Why::Ended) => {
+            format!("{shown} is not all there was: {}", lacks.join("; "))
+        }
+        Why::Ended => return Ok(()),
+        _ if in_writing => {
+            say(&format!("{shown} is being written: what stood there by now was read"));
+            return Ok(());
+        }
+        Why::Open => without_end(path, cut.at),
+        _ if damaged > 0 => {
+            format!("{shown} is damaged: {blocks} cannot be read, and nothing behind byte {} was read", cut.at)
+        }
+        Why::Damaged => format!("{shown} is damaged at byte {}; what follows was not read", cut.at),
+        Why::CutOff if cut.at == 0 => {
+            format!("{shown} is cut off within its first 24 bytes, and nothing is left of it")
+        }
+        Why::CutOff => format!("{shown} is cut off; what stands before byte {} was read", cut.at),
+    };
+    Err(Error::own(sentence))
+}

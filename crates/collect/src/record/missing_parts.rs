@@ -1,0 +1,27 @@
+//! Sentences about parts of a recording or a run directory that are missing.
+
+use std::path::Path;
+
+/// Of a recording that lacks its end and to which no process adds.
+pub fn without_end(path: &Path, at: u64) -> String {
+    let shown = path.display();
+    format!(
+        "{shown} does not end in order: its collector was killed or could not write on, or it was cut off, at byte {at}; \
+         what is left in the run directory is added with cutap recover DIR -o {shown}"
+    )
+}
+
+/// Of parts that only another file can have.
+pub fn read_by_another(parts: u64) -> String {
+    let (parts, them) = if parts == 1 { ("1 part".to_owned(), "it") } else { (format!("{parts} parts"), "them") };
+    format!("{parts} of its calls had been read by a collector for its own output, which alone has {them}")
+}
+
+/// Of damaged parts of rings.
+pub fn damaged_parts(damaged: u64) -> String {
+    if damaged == 1 {
+        "1 part of its calls is damaged".to_owned()
+    } else {
+        format!("{damaged} parts of its calls are damaged")
+    }
+}

@@ -1,5 +1,0 @@
-//! Written by `cargo xtask codegen`.
-
-mod device;
-
-pub use device::*;

@@ -1,0 +1,211 @@
+//! Attributes and occupancy of kernels.
+
+use crate::abi::{Answer, Fault, In, Out, answer, of_the_program};
+use crate::api::launch::Config;
+use crate::driver::device::{attribute, device};
+use crate::driver::occupancy::{MAX_DYNAMIC_SHARED, SHARED_PER_SM, blocks, max_dynamic_shared};
+use crate::state::{DriverState, Function, Handle, driver_state, known, known_mut};
+use cutap_machine::config;
+
+/// Whether a kernel can change nodes with this function. Since 13.3; read-only.
+const UPDATED_ON_DEVICE: u32 = 16;
+/// A preference, CUsharedMemoryMode. Since 13.4.
+const SHARED_MEMORY_MODE: u32 = 17;
+const SHARED_OPT_IN: u32 = 97;
+
+fn get(f: &Function, id: u32) -> Answer<i32> {
+    let version = 10 * attribute(0, 75)? + attribute(0, 76)?;
+    Ok(match id {
+        0 => f.max_threads(),
+        1 => f.kernel().shared,
+        2 => 0,
+        3 => f.kernel().local,
+        4 => f.kernel().registers,
+        5 | 6 => version,
+        7 => 0,
+        MAX_DYNAMIC_SHARED => max_dynamic_shared(f),
+        9 => f.attributes.get(&id).copied().unwrap_or(-1),
+        10..=15 => f.attributes.get(&id).copied().unwrap_or(0),
+        UPDATED_ON_DEVICE if config().driver >= 13030 => 1,
+        SHARED_MEMORY_MODE if config().driver >= 13040 => f.attributes.get(&id).copied().unwrap_or(0),
+        _ => return Err(Fault::INVALID_VALUE),
+    })
+}
+
+fn set(f: &mut Function, id: u32, value: i32) -> Answer {
+    let good = match id {
+        MAX_DYNAMIC_SHARED => (0..=attribute(0, SHARED_OPT_IN)? - f.kernel().shared).contains(&value),
+        9 => (-1..=100).contains(&value),
+        11..=14 => value >= 0,
+        15 => (0..=2).contains(&value),
+        SHARED_MEMORY_MODE => config().driver >= 13040 && (0..=4).contains(&value),
+        _ => false,
+    };
+    if !good {
+        return Err(Fault::INVALID_VALUE);
+    }
+    f.attributes.insert(id, value);
+    Ok(())
+}
+
+/// A function of a module. INVALID_HANDLE for a kernel of a library.
+fn function_of(state: &DriverState, function: Handle) -> Answer<&Function> {
+    known(&state.code.functions, function).and_then(|f| if f.is_kernel() { Err(Fault::INVALID_HANDLE) } else { Ok(f) })
+}
+
+pub extern "C" fn cuFuncGetAttribute(value: Out<i32>, id: u32, function: Handle) -> u32 {
+    answer(|| value.check()?.put(get(function_of(&driver_state(), function)?, id)?))
+}
+
+pub extern "C" fn cuFuncSetAttribute(function: Handle, id: u32, value: i32) -> u32 {
+    answer(|| set(known_mut(&mut driver_state().code.functions, function)?, id, value))
+}
+
+pub extern "C" fn cuKernelGetAttribute(value: Out<i32>, id: u32, kernel: Handle, ordinal: i32) -> u32 {
+    answer(|| {
+        value.check()?;
+        device(ordinal)?;
+        value.put(get(known(&driver_state().code.functions, kernel)?, id)?)
+    })
+}
+
+pub extern "C" fn cuKernelSetAttribute(id: u32, value: i32, kernel: Handle, ordinal: i32) -> u32 {
+    answer(|| {
+        device(ordinal)?;
+        set(known_mut(&mut driver_state().code.functions, kernel)?, id, value)
+    })
+}
+
+/// A hint has no effect in this driver.
+fn hint(function: Handle) -> u32 {
+    answer(|| known(&driver_state().code.functions, function).map(drop))
+}
+
+pub extern "C" fn cuFuncSetCacheConfig(function: Handle, config: u32) -> u32 {
+    answer(|| {
+        known(&driver_state().code.functions, function)?;
+        if config > 3 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+    })
+}
+
+pub extern "C" fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, _device: i32) -> u32 {
+    hint(kernel)
+}
+
+pub extern "C" fn cuFuncSetSharedMemConfig(function: Handle, config: u32) -> u32 {
+    answer(|| {
+        known(&driver_state().code.functions, function)?;
+        if config > 2 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+    })
+}
+
+pub extern "C" fn cuFuncLoad(function: Handle) -> u32 {
+    hint(function)
+}
+
+pub extern "C" fn cuFuncIsLoaded(state: Out<u32>, function: Handle) -> u32 {
+    answer(|| known(&driver_state().code.functions, function).and_then(|_| state.put(1)))
+}
+
+pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    count: Out<i32>,
+    function: Handle,
+    block: i32,
+    dynamic: usize,
+) -> u32 {
+    answer(|| count.check()?.put(blocks(known(&driver_state().code.functions, function)?, block, dynamic)?))
+}
+
+pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    count: Out<i32>,
+    function: Handle,
+    block: i32,
+    dynamic: usize,
+    flags: u32,
+) -> u32 {
+    answer(|| {
+        count.check()?;
+        let blocks = blocks(known(&driver_state().code.functions, function)?, block, dynamic)?;
+        if flags > 1 { Err(Fault::INVALID_VALUE) } else { count.put(blocks) }
+    })
+}
+
+type SharedForBlock = extern "C" fn(i32) -> usize;
+
+pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    grid: Out<i32>,
+    block: Out<i32>,
+    function: Handle,
+    shared: Option<SharedForBlock>,
+    dynamic: usize,
+    limit: i32,
+) -> u32 {
+    answer(|| {
+        grid.check()?;
+        block.check()?;
+        if limit < 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let most = known(&driver_state().code.functions, function)?.max_threads();
+        let limit = if limit == 0 { most } else { limit.min(most) };
+        let mut best = (0, 0);
+        for size in (32..=limit).step_by(32) {
+            let bytes = shared.map_or(Ok(dynamic), |ask| of_the_program(|| ask(size)))?;
+            let count = blocks(known(&driver_state().code.functions, function)?, size, bytes)?;
+            best = best.max((count * size, size));
+        }
+        let per_sm = if best.1 == 0 { 0 } else { best.0 / best.1 };
+        grid.put(per_sm * attribute(0, 16)?)?;
+        block.put(best.1)
+    })
+}
+
+pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: Out<i32>,
+    block: Out<i32>,
+    function: Handle,
+    shared: Option<SharedForBlock>,
+    dynamic: usize,
+    limit: i32,
+    _flags: u32,
+) -> u32 {
+    cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, dynamic, limit)
+}
+
+/// Checks a kernel, which may be NULL, and the sides of the block.
+fn any_kernel(function: Handle, config: In<Config>) -> Answer {
+    if config.get()?.block.contains(&0) {
+        return Err(Fault::INVALID_VALUE);
+    }
+    if function == Handle::NULL { Ok(()) } else { known(&driver_state().code.functions, function).map(drop) }
+}
+
+/// The portable number of 8 blocks in a cluster, and one cluster for every eight multiprocessors. cuBLAS passes no
+/// kernel.
+pub extern "C" fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: Handle, config: In<Config>) -> u32 {
+    answer(|| any_kernel(function, config).and_then(|()| size.put(8)))
+}
+
+pub extern "C" fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<Config>) -> u32 {
+    answer(|| any_kernel(function, config).and_then(|()| count.put(attribute(0, 16)? / 8)))
+}
+
+pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
+    bytes: Out<usize>,
+    function: Handle,
+    count: i32,
+    block: i32,
+) -> u32 {
+    answer(|| {
+        let state = driver_state();
+        let f = known(&state.code.functions, function)?;
+        if count <= 0 || block <= 0 || block > f.max_threads() {
+            return Err(Fault::INVALID_VALUE);
+        }
+        if count > blocks(f, block, 0)? {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let each = attribute(0, SHARED_PER_SM)? / count - 1024 - f.kernel().shared;
+        bytes.put(each.clamp(0, max_dynamic_shared(f)) as usize)
+    })
+}

@@ -1,0 +1,71 @@
+//! Memory of other processes. Handles can be created and are recognised, but memory of another process cannot be
+//! opened. A handle has 64 bytes and is passed by value, in eight words on the stack.
+
+use crate::abi::{Fault, Out, answer};
+use crate::state::{Handle, Kind, driver_state, known};
+
+const MARK: u64 = u64::from_le_bytes(*b"cutapsim");
+
+/// CUipcMemHandle, CUipcEventHandle
+pub type Shared = [u64; 8];
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ByValue(Shared);
+
+fn make(what: u64, id: u64) -> Shared {
+    let process = u64::from(std::process::id());
+    [MARK, process, what, id, !what, !process, 0, MARK]
+}
+
+/// The object of a handle. It must be valid and of this process.
+fn open(ByValue(handle): ByValue) -> Result<u64, Fault> {
+    let [mark, process, what, _, not_what, not_process, zero, end] = handle;
+    let whole = mark == MARK && end == MARK && not_what == !what && not_process == !process && zero == 0;
+    match whole {
+        false => Err(Fault::INVALID_VALUE),
+        true if process != u64::from(std::process::id()) => Err(Fault::NOT_SUPPORTED),
+        true => Ok(what),
+    }
+}
+
+pub extern "C" fn cuIpcGetMemHandle(handle: Out<Shared>, address: u64) -> u32 {
+    answer(|| {
+        let state = driver_state();
+        match state.memory.find(address) {
+            Some((start, a)) if a.kind == Kind::Device && a.pool == Handle::NULL => handle.put(make(start, a.id)),
+            _ => Err(Fault::INVALID_VALUE),
+        }
+    })
+}
+
+/// INVALID_CONTEXT, because the process that made a handle cannot open it. INVALID_VALUE for an invalid handle.
+pub extern "C" fn cuIpcOpenMemHandle_v2(found: Out<u64>, handle: ByValue, flags: u32) -> u32 {
+    answer(|| {
+        found.check()?;
+        if flags != 1 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        open(handle).and(Err(Fault::INVALID_CONTEXT))
+    })
+}
+
+pub extern "C" fn cuIpcOpenMemHandle(found: Out<u64>, handle: ByValue, flags: u32) -> u32 {
+    cuIpcOpenMemHandle_v2(found, handle, flags)
+}
+
+pub extern "C" fn cuIpcCloseMemHandle(_address: u64) -> u32 {
+    answer(|| Err(Fault::INVALID_VALUE))
+}
+
+pub extern "C" fn cuIpcGetEventHandle(handle: Out<Shared>, event: Handle) -> u32 {
+    const INTERPROCESS: u32 = 4;
+    answer(|| {
+        let flags = known(&driver_state().stream.events, event)?.flags;
+        if flags & INTERPROCESS == 0 { Err(Fault::INVALID_HANDLE) } else { handle.put(make(event.0, 0)) }
+    })
+}
+
+pub extern "C" fn cuIpcOpenEventHandle(found: Out<Handle>, handle: ByValue) -> u32 {
+    answer(|| found.check().and_then(|_| open(handle).or(Err(Fault::MAP_FAILED))).and(Err(Fault::INVALID_CONTEXT)))
+}

@@ -1,0 +1,148 @@
+//! Rules of modules and libraries: loading, unloading, and look-ups of kernels and variables. It must not read images:
+//! that is `image/`.
+
+use super::{allocation, current, order};
+use crate::abi::{Answer, Fault};
+use crate::host::rows;
+use crate::image::{self, Image};
+use crate::state::{
+    Allocation, DriverState, Function, Guard, Handle, Kind, Library, Module, driver_state, known, known_mut,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The image at an address of the program.
+pub fn image_at(address: u64) -> Answer<Arc<Image>> {
+    image::read(image::Memory::at(address)?).map(Arc::new)
+}
+
+/// The image in a file.
+pub fn image_in(path: &std::ffi::CStr) -> Answer<Arc<Image>> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::OsStr::from_bytes(path.to_bytes());
+    if std::path::Path::new(path).is_dir() {
+        return Err(Fault::OUT_OF_MEMORY); // as the driver has it
+    }
+    let bytes = std::fs::read(path).map_err(|_| Fault::FILE_NOT_FOUND)?;
+    image::read_bytes(&bytes).map(Arc::new)
+}
+
+/// Creates a module in the current context.
+pub fn load(state: &mut DriverState, image: Arc<Image>) -> Answer<Handle> {
+    let context = current::require(state)?;
+    let made = state.new_handle();
+    let module = Module { context, image, functions: BTreeMap::new(), variables: BTreeMap::new() };
+    state.code.modules.insert(made, module);
+    Ok(made)
+}
+
+pub fn load_library(state: &mut DriverState, image: Arc<Image>) -> Handle {
+    let made = state.new_handle();
+    state.code.libraries.insert(made, Library { image, kernels: BTreeMap::new(), modules: BTreeMap::new() });
+    made
+}
+
+/// Unloads a module after the work of its context has completed.
+pub fn unload(state: Guard, handle: Handle) -> Answer {
+    let context = known(&state.code.modules, handle)?.context;
+    let mut state = order::wait_for_context(state, context)?;
+    let module = state.code.modules.remove(&handle).ok_or(Fault::INVALID_HANDLE)?;
+    for address in module.variables.values() {
+        allocation::release(&mut state, *address);
+    }
+    state.code.functions.retain(|_, f| f.home != handle);
+    state.code.libraries.values_mut().for_each(|l| l.modules.retain(|_, m| *m != handle));
+    Ok(())
+}
+
+pub fn unload_library(state: Guard, handle: Handle) -> Answer {
+    let modules: Vec<Handle> = known(&state.code.libraries, handle)?.modules.values().copied().collect();
+    drop(state);
+    for module in modules {
+        unload(driver_state(), module)?;
+    }
+    let mut state = driver_state();
+    state.code.libraries.remove(&handle);
+    state.code.functions.retain(|_, f| f.home != handle);
+    Ok(())
+}
+
+fn place<T>(all: &[T], is_it: impl Fn(&T) -> bool) -> Answer<usize> {
+    all.iter().position(is_it).ok_or(Fault::NOT_FOUND)
+}
+
+/// The function of a module that is a kernel of its image.
+pub fn function_at(state: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
+    let made = state.new_handle();
+    let module = known_mut(&mut state.code.modules, handle)?;
+    if let Some(found) = module.functions.get(&index) {
+        return Ok(*found);
+    }
+    module.functions.insert(index, made);
+    let function = Function::new(module.context, handle, index, module.image.clone());
+    state.code.functions.insert(made, function);
+    Ok(made)
+}
+
+pub fn function(state: &mut DriverState, module: Handle, name: &str) -> Answer<Handle> {
+    let index = place(&known(&state.code.modules, module)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
+    function_at(state, module, index)
+}
+
+/// The kernel of a library, which has no context.
+pub fn kernel_at(state: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
+    let made = state.new_handle();
+    let library = known_mut(&mut state.code.libraries, handle)?;
+    if let Some(found) = library.kernels.get(&index) {
+        return Ok(*found);
+    }
+    library.kernels.insert(index, made);
+    let function = Function::new(Handle::NULL, handle, index, library.image.clone());
+    state.code.functions.insert(made, function);
+    Ok(made)
+}
+
+pub fn kernel(state: &mut DriverState, library: Handle, name: &str) -> Answer<Handle> {
+    let index = place(&known(&state.code.libraries, library)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
+    kernel_at(state, library, index)
+}
+
+/// A library's module in the current context.
+pub fn module_of(state: &mut DriverState, handle: Handle) -> Answer<Handle> {
+    let context = current::require(state)?;
+    let library = known(&state.code.libraries, handle)?;
+    if let Some(found) = library.modules.get(&context).filter(|m| state.code.modules.contains_key(m)) {
+        return Ok(*found);
+    }
+    let image = library.image.clone();
+    let made = load(state, image)?;
+    known_mut(&mut state.code.libraries, handle)?.modules.insert(context, made);
+    Ok(made)
+}
+
+/// The function of a library's kernel in the current context.
+pub fn function_of(state: &mut DriverState, kernel: Handle) -> Answer<Handle> {
+    let found = known(&state.code.functions, kernel)?;
+    let (library, index) = (found.home, found.index);
+    let module = module_of(state, library)?;
+    function_at(state, module, index)
+}
+
+/// The address and size of a variable. Its memory is allocated at the first request.
+pub fn variable(state: &mut DriverState, handle: Handle, name: &str) -> Answer<(u64, u64)> {
+    let module = known(&state.code.modules, handle)?;
+    let index = place(&module.image.variables, |v| v.name == name)?;
+    let size = module.image.variables[index].size;
+    if let Some(address) = module.variables.get(&index) {
+        return Ok((*address, size));
+    }
+    let (context, image) = (module.context, module.image.clone());
+    let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
+    let kind = if image.variables[index].managed { Kind::Managed } else { Kind::Device };
+    let made = Allocation { size, kind, device, context, id: 0, pool: Handle::NULL };
+    let address = allocation::allocate_for(state, made)?;
+    // SAFETY: the allocation was just made with this size.
+    unsafe { rows::fill(address, &image.variables[index].start, size) };
+    known_mut(&mut state.code.modules, handle)?.variables.insert(index, address);
+    Ok((address, size))
+}

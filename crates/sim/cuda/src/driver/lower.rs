@@ -1,0 +1,56 @@
+//! From tasks to the operations of a stream. A graph becomes the operations of its parts, one after the other. It must
+//! not put anything into a stream: that is `submit.rs`.
+
+use super::copy::{self, Run};
+use super::{destroy, words};
+use crate::abi::Answer;
+use crate::state::{DriverState, Parts, Task, Work, driver_state, known, known_mut};
+
+/// Whether a task is possible now; for a task that is stored.
+pub fn check(state: &DriverState, task: &Task) -> Answer {
+    match task {
+        Task::Copy(what) => copy::copy(state, what).map(drop),
+        Task::Set(what) => copy::set(state, what).map(drop),
+        Task::Wait(event) | Task::Record(event) => known(&state.stream.events, *event).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a copy or a set stays within its memory; for a node that gets another task.
+pub fn check_range(state: &DriverState, task: &Task) -> Answer {
+    if matches!(task, Task::Copy(_) | Task::Set(_)) { check(state, task) } else { Ok(()) }
+}
+
+/// The operations of a task. Recording an event takes the next number of that event.
+pub fn works(state: &mut DriverState, task: &Task) -> Answer<Vec<Work>> {
+    let internal = |run: Option<Run>| Ok(run.map(Work::Internal).into_iter().collect());
+    match task {
+        Task::Kernel(_) => Ok(vec![Work::Internal(Box::new(|| {}))]),
+        Task::Copy(what) => internal(copy::copy(state, what)?),
+        Task::Set(what) => internal(copy::set(state, what)?),
+        Task::Host(function, data) => Ok(vec![Work::Host(*function, *data)]),
+        Task::Child(_, parts) => works_of_parts(state, parts),
+        Task::Empty | Task::Allocate(..) | Task::Conditional(..) => Ok(Vec::new()),
+        Task::Wait(event) => Ok(vec![Work::Wait(*event, known(&state.stream.events, *event)?.recorded)]),
+        Task::Record(handle) => {
+            let event = known_mut(&mut state.stream.events, *handle)?;
+            event.recorded += 1;
+            event.captured = None;
+            Ok(vec![Work::Record(*handle, event.recorded)])
+        }
+        Task::Free(address) => {
+            let address = *address;
+            Ok(vec![Work::Internal(Box::new(move || destroy::finish(&mut driver_state(), address)))])
+        }
+        Task::Values(operations) => Ok(operations.iter().map(words::work).collect()),
+    }
+}
+
+/// The operations of one launch of a graph. Frees are left out: `submit.rs` does what a launch does to memory.
+fn works_of_parts(state: &mut DriverState, parts: &Parts) -> Answer<Vec<Work>> {
+    let mut all = Vec::new();
+    for part in parts.0.iter().filter(|p| p.enabled && !matches!(p.task, Task::Free(_))) {
+        all.extend(works(state, &part.task)?);
+    }
+    Ok(all)
+}

@@ -1,0 +1,29 @@
+//! Tasks of a stream: a task runs in the order of its stream, or becomes a node while the stream is captured.
+
+use super::{capture, copy, destroy, lower, order};
+use crate::abi::Answer;
+use crate::state::{Guard, Handle, Task, Work, driver_state};
+
+/// Runs a task in the order of a stream, or stores it if the stream is captured. With `wait` the call returns when the
+/// task has completed.
+pub fn put(mut state: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
+    if capture::take(&mut state, stream, &task, wait)? {
+        return Ok(());
+    }
+    let wait = wait || matches!(&task, Task::Copy(what) if copy::has_to_wait(&state, what));
+    let memory = if let Task::Child(_, parts) = &task { Some(destroy::Change::of(&state, parts)?) } else { None };
+    let mut works = lower::works(&mut state, &task)?;
+    works.extend(memory.and_then(|change| release(change.make(&mut state))));
+    match (works.len(), wait) {
+        (0, _) => Ok(()),
+        (1, true) => order::run(state, stream, works.remove(0)),
+        (1, false) => order::submit(state, stream, works.remove(0)),
+        _ => order::submit_all(state, stream, works),
+    }
+}
+
+/// The last operation of a launch. A launch holds the memory of its graph until it has completed, even if the program
+/// destroys graph and executable before that.
+fn release(held: Vec<u64>) -> Option<Work> {
+    (!held.is_empty()).then(|| Work::Internal(Box::new(move || destroy::release(&mut driver_state(), &held))))
+}

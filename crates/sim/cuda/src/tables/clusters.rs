@@ -1,0 +1,45 @@
+//! The positions of multiprocessors. cuBLASLt and the engines of cuDNN read them before they choose a kernel in half
+//! precision, and do not check whether the table exists.
+
+use super::table::Table;
+use crate::abi::{Fault, Out, lifecycle};
+use std::sync::atomic::Ordering;
+
+/// 1734dc26-800d-4745-8726-c0f1e7dd8bca, as bytes in memory.
+pub const UUID: [u8; 16] =
+    [0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b, 0xca];
+
+/// For each pair of multiprocessors its cluster and its number there, as recorded on an H200. It has 132
+/// multiprocessors, and four pairs are alone in their cluster.
+static CLUSTER: [u8; 66] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6,
+    7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 6, 7, 11, 14, 17, 19,
+];
+static PLACE: [u8; 66] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4,
+    4, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 0, 0, 0, 0,
+];
+
+/// The table of the real driver has 17 words. This one states a size of 5, because nvrtc and cuDNN use more slots of
+/// a larger table, for unknown purposes. Those slots return NOT_SUPPORTED. cuBLASLt does not check the size: it
+/// releases its result through slot 13.
+pub static CLUSTERS: Table<17> =
+    Table::refusing(5, unknown as *const ()).with(4, clusters as *const ()).with(13, given_back as *const ());
+
+extern "C" fn given_back(_cluster: *const u8, _place: *const u8) -> u32 {
+    0
+}
+
+extern "C" fn clusters(cluster: Out<*const u8>, place: Out<*const u8>) -> u32 {
+    if let Err(Fault(code)) = lifecycle::require_started() {
+        return code;
+    }
+    cluster.put_if_wanted(CLUSTER.as_ptr());
+    place.put_if_wanted(PLACE.as_ptr());
+    0
+}
+
+extern "C" fn unknown() -> u32 {
+    crate::counts::HIDDEN.fetch_add(1, Ordering::Relaxed);
+    Fault::NOT_SUPPORTED.0
+}

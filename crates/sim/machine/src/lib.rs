@@ -1,0 +1,33 @@
+//! The simulated machine, as its driver (`crates/sim/cuda`) and its NVML (`crates/sim/nvml`) see it: settings from
+//! the environment, the GPU, and how its GPUs differ. It has only facts: it must not have state that a program can
+//! change, and must not export anything to programs.
+
+mod config;
+mod generated;
+mod stub;
+
+pub use config::{Config, config};
+pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID};
+
+const PCI_BUS: u32 = 33;
+const PCI_DEVICE: u32 = 34;
+const PCI_DOMAIN: u32 = 50;
+
+/// The value of an attribute (CUdevice_attribute) of a device.
+pub fn attribute(ordinal: i32, id: u32) -> Option<i32> {
+    let at = ATTRIBUTES.binary_search_by_key(&id, |a| a.0).ok()?;
+    let value = ATTRIBUTES[at].1;
+    Some(if id == PCI_BUS { value + ordinal } else { value })
+}
+
+/// The uuid of a device. Devices differ in the last byte.
+pub fn uuid(ordinal: i32) -> [u8; 16] {
+    let mut uuid = UUID;
+    uuid[15] = uuid[15].wrapping_add(ordinal as u8);
+    uuid
+}
+
+/// PCI domain, bus and device of a device.
+pub fn pci(ordinal: i32) -> [i32; 3] {
+    [PCI_DOMAIN, PCI_BUS, PCI_DEVICE].map(|id| attribute(ordinal, id).unwrap_or(0))
+}

@@ -1,0 +1,213 @@
+//! Plain prose: short sentences, lines that fit a screen, no words of the list in `phrases.rs`. The tree does not hold
+//! these rules everywhere yet. So `prose.toml` has the number of findings of each rule in each crate or folder, and
+//! that number may only shrink: `cargo xtask tidy --shrink` lowers it, and nothing raises it.
+
+use super::phrases::avoided;
+use super::text::Text;
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The allowed numbers, under the root.
+const LIMITS: &str = "xtask/src/tidy/prose.toml";
+/// Words of the longest sentence.
+const LONGEST: usize = 30;
+/// Findings that a complaint lists.
+const LISTED: usize = 20;
+
+const SENTENCES: &str = "sentences";
+const COLUMNS: &str = "columns";
+const PHRASES: &str = "phrases";
+
+/// Findings by rule and by crate or folder.
+type Counts = BTreeMap<String, BTreeMap<String, usize>>;
+
+struct Finding {
+    rule: &'static str,
+    /// The crate or folder.
+    place: String,
+    changed: SystemTime,
+    text: String,
+}
+
+pub(super) fn check(root: &Path, wrong: &mut Vec<String>) -> Result<()> {
+    let found = findings(root)?;
+    let allowed: Counts = toml::from_str(&read(&root.join(LIMITS))?).with_context(|| LIMITS.to_owned())?;
+    wrong.extend(complaints(found, &allowed));
+    Ok(())
+}
+
+/// Lowers the allowed numbers to the present ones. Numbers that would rise stay.
+pub(super) fn shrink(root: &Path) -> Result<()> {
+    let path = root.join(LIMITS);
+    let allowed: Counts = toml::from_str(&read(&path)?).with_context(|| LIMITS.to_owned())?;
+    std::fs::write(&path, written(&lowered(&allowed, &counts(&findings(root)?)))).with_context(|| LIMITS.to_owned())
+}
+
+fn lowered(allowed: &Counts, present: &Counts) -> Counts {
+    let mut lowered = allowed.clone();
+    for (rule, places) in &mut lowered {
+        for (place, count) in places.iter_mut() {
+            *count = (*count).min(number(present, rule, place));
+        }
+        places.retain(|_, count| *count > 0);
+    }
+    lowered
+}
+
+fn written(counts: &Counts) -> String {
+    let mut out =
+        "# Findings of tidy's prose rules that are still allowed, by crate or folder. Numbers may only shrink:\n\
+                   # `cargo xtask tidy --shrink` writes this file.\n"
+            .to_owned();
+    for (rule, places) in counts {
+        out.push_str(&format!("\n[{rule}]\n"));
+        out.extend(places.iter().map(|(place, count)| format!("{place:?} = {count}\n")));
+    }
+    out
+}
+
+fn number(counts: &Counts, rule: &str, place: &str) -> usize {
+    counts.get(rule).and_then(|places| places.get(place)).copied().unwrap_or(0)
+}
+
+fn counts(findings: &[Finding]) -> Counts {
+    let mut counts = Counts::new();
+    for finding in findings {
+        *counts.entry(finding.rule.to_owned()).or_default().entry(finding.place.clone()).or_default() += 1;
+    }
+    counts
+}
+
+fn complaints(mut findings: Vec<Finding>, allowed: &Counts) -> Vec<String> {
+    // A new finding is most likely in a file that changed last.
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.changed));
+    let present = counts(&findings);
+    let mut wrong = Vec::new();
+    for (rule, places) in &present {
+        for (place, count) in places {
+            let limit = number(allowed, rule, place);
+            if *count > limit {
+                let all = findings.iter().filter(|f| f.rule == rule && f.place == *place).take(LISTED);
+                let list: String = all.map(|f| format!("\n    {}", f.text)).collect();
+                wrong.push(format!("{place}: {count} findings of prose ({rule}), {limit} are allowed; latest:{list}"));
+            }
+        }
+    }
+    wrong
+}
+
+fn findings(root: &Path) -> Result<Vec<Finding>> {
+    let mut files = Vec::new();
+    list(root, &mut files)?;
+    let mut found = Vec::new();
+    for path in files {
+        let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        let changed = path.metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let place = place(&shown);
+        let add = |(rule, text)| Finding { rule, place: place.clone(), changed, text };
+        found.extend(findings_in(&shown, &read(&path)?).into_iter().map(add));
+    }
+    Ok(found)
+}
+
+/// Rust sources and documents. Generated files, build folders and hidden folders are left out.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_symlink() || name.starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            if !matches!(name.as_str(), "target" | "generated" | "shared") {
+                list(&path, files)?;
+            }
+        } else if path.extension().is_some_and(|e| e == "rs" || e == "md") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(())
+}
+
+/// The crate or folder of a path: `crates/wire`, `crates/sim/cuda`, `tests/e2e`, `docs`. A document at the root is
+/// counted alone.
+fn place(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').collect();
+    let depth = match parts[..] {
+        ["crates", "sim", _, ..] => 3,
+        ["crates" | "tests", _, _, ..] => 2,
+        _ => 1,
+    };
+    parts.get(..depth).unwrap_or(&parts).join("/")
+}
+
+fn findings_in(path: &str, source: &str) -> Vec<(&'static str, String)> {
+    let text = if path.ends_with(".rs") { Text::of_rust(source) } else { Text::of_markdown(source) };
+    let mut found = Vec::new();
+    for (line, sentence) in text.sentences {
+        let words = sentence.split(' ').count();
+        if words > LONGEST {
+            found.push((SENTENCES, format!("{path}:{line}: a sentence of {words} words: {sentence}")));
+        }
+        for (phrase, plain) in avoided(&sentence) {
+            found.push((PHRASES, format!("{path}:{line}: '{phrase}' ({plain}): {sentence}")));
+        }
+    }
+    found.extend(text.wide.into_iter().map(|(line, text)| (COLUMNS, format!("{path}:{line}: too wide: {text}"))));
+    found
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(rule: &'static str, place: &str) -> Finding {
+        Finding { rule, place: place.to_owned(), changed: SystemTime::UNIX_EPOCH, text: format!("{place}: text") }
+    }
+
+    fn limits(text: &str) -> Counts {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn three_rules() {
+        let long = format!("//! {}end.\n", "word ".repeat(30));
+        let rules = |source: &str| findings_in("a.rs", source).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>();
+        assert_eq!(rules(&long), [SENTENCES, COLUMNS]);
+        assert_eq!(rules("/// Nobody reads it.\n"), [PHRASES]);
+        assert_eq!(rules("/// It is unused.\nlet s = \"nobody\";\n"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn number_may_only_shrink() {
+        let two = || vec![finding(PHRASES, "docs"), finding(PHRASES, "docs")];
+        assert_eq!(complaints(two(), &limits("phrases.docs = 2")), Vec::<String>::new());
+        let more = complaints(two(), &limits("phrases.docs = 1"));
+        assert!(more.len() == 1 && more[0].contains("2 findings") && more[0].contains("docs: text"), "{more:?}");
+        assert_eq!(complaints(two(), &limits("columns.docs = 2")).len(), 2);
+        assert_eq!(complaints(two(), &limits("phrases.docs = 3")).len(), 1);
+    }
+
+    #[test]
+    fn shrinking_never_raises() {
+        let present = limits("phrases = { docs = 2, tests = 9 }");
+        let lower = lowered(&limits("phrases = { docs = 5, tests = 1, gone = 3 }"), &present);
+        assert_eq!(lower, limits("phrases = { docs = 2, tests = 1 }"));
+        assert_eq!(limits(&written(&lower)), lower);
+    }
+
+    #[test]
+    fn place_of_a_path() {
+        let places = ["crates/sim/cuda/src/lib.rs", "crates/wire/src/a/b.rs", "tests/e2e/src/lib.rs", "docs/a.md"];
+        assert_eq!(places.map(place), ["crates/sim/cuda", "crates/wire", "tests/e2e", "docs"]);
+        assert_eq!(place("README.md"), "README.md");
+    }
+}

@@ -8,6 +8,7 @@ mod call_stats;
 mod call_tree;
 mod counts;
 mod export;
+mod fields;
 mod footer;
 mod histogram;
 mod hooked;

@@ -80,6 +80,7 @@ const COLUMNS: &[Column] = &[
     Column { name: "share", header: "share", unit: Share, value: |s| s.self_ns, text: &[Table], json: &[Table] },
     Column { name: "share", header: "share", unit: Share, value: |s| s.total_ns, text: WHOLE, json: WHOLE },
     Column { name: "mean_ns", header: "mean", unit: Time, value: CallStats::mean_ns, text: DISTRIBUTION, json: DISTRIBUTION },
+    Column { name: "min_ns", header: "min", unit: Time, value: |s| s.times.percentile(0), text: DISTRIBUTION, json: DISTRIBUTION },
     Column { name: "p50_ns", header: "p50", unit: Time, value: |s| s.times.percentile(50), text: DISTRIBUTION, json: DISTRIBUTION },
     Column { name: "p99_ns", header: "p99", unit: Time, value: |s| s.times.percentile(99), text: DISTRIBUTION, json: DISTRIBUTION },
     Column { name: "max_ns", header: "max", unit: Time, value: |s| s.times.most(), text: &[Summary, Table, Blocking], json: &[Summary, Table, Blocking] },

@@ -5,12 +5,15 @@
 //! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
 //! report it.
 //!
+//! A layer that must be asked for (`asked` in `api/layers.toml`) is wanted only if a `+` rule has its letter. Such a rule adds
+//! the layer and takes nothing from the others.
+//!
 //! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations of
 //! addresses depend ([`tells_of_memory`]). Readers do not show their calls.
 
 use crate::{glob, tells_of_memory};
 
-/// Whether calls of function `name` of `library` (its SONAME) are wanted. `layer` is one of
+/// Whether calls of function `name` of `library` (its SONAME) are shown, where they were recorded. `layer` is one of
 /// a `cutap_calls::Layer`.
 pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
     let (mut any_plus, mut plus) = (false, false);
@@ -18,7 +21,7 @@ pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
         let Some(rule) = Rule::parse(line) else { continue };
         let matches = rule.matches(layer, library, name);
         if rule.plus {
-            any_plus = true;
+            any_plus |= rule.layer == layer || !is_asked(rule.layer);
             plus |= matches;
         } else if matches {
             return false;
@@ -27,12 +30,25 @@ pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
     plus || !any_plus
 }
 
+/// Whether calls of a function are wanted: they would be shown, and their layer was asked for where it must be.
+pub fn armed(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
+    wanted(rules, layer, library, name) && (!is_asked(layer) || has_letter(rules, layer))
+}
+
+fn is_asked(layer: u8) -> bool {
+    crate::Layer::of_number(layer).is_some_and(crate::Layer::is_asked)
+}
+
+fn has_letter(rules: &[u8], layer: u8) -> bool {
+    rules.split(|b| *b == b'\n').filter_map(Rule::parse).any(|rule| rule.plus && rule.layer == layer)
+}
+
 /// The rules by which functions are recorded for annotations only, in toolkit libraries and in the driver.
 pub const TRACKED: &str = "~l * *\n~d * *\n";
 
 /// Whether calls of a function are to be recorded: they are wanted, or annotations depend on them.
 pub fn recorded(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
-    wanted(rules, layer, library, name) || tracked(rules, layer, name)
+    armed(rules, layer, library, name) || tracked(rules, layer, name)
 }
 
 fn tracked(rules: &[u8], layer: u8, name: &[u8]) -> bool {
@@ -46,13 +62,13 @@ pub fn wants_layer(rules: &[u8], layer: u8) -> bool {
     for line in rules.split(|b| *b == b'\n') {
         let Some(rule) = Rule::parse(line) else { continue };
         let here = rule.layer == 0 || rule.layer == layer;
-        any_plus |= rule.plus;
+        any_plus |= rule.plus && (rule.layer == layer || !is_asked(rule.layer));
         plus |= rule.plus && here;
         if !rule.plus && here && rule.library == b"*" && rule.name == b"*" {
             return false;
         }
     }
-    plus || !any_plus
+    (plus || !any_plus) && (!is_asked(layer) || has_letter(rules, layer))
 }
 
 struct Rule<'a> {
@@ -91,7 +107,7 @@ fn layer_of(letter: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use super::{TRACKED, recorded, wanted};
+    use super::{TRACKED, armed, recorded, wanted, wants_layer};
 
     const LIBRARY: u8 = 1;
     const RUNTIME: u8 = 2;
@@ -99,33 +115,33 @@ mod tests {
 
     #[test]
     fn no_rules() {
-        assert!(wanted(b"", DRIVER, b"libcuda.so.1", b"cuInit"));
-        assert!(wanted(b"\n\n", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(armed(b"", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(armed(b"\n\n", DRIVER, b"libcuda.so.1", b"cuInit"));
     }
 
     #[test]
     fn plus_and_minus() {
         let rules = b"+d * cuMem*\n+r * *\n-* * *Async\n";
-        assert!(wanted(rules, DRIVER, b"libcuda.so.1", b"cuMemAlloc_v2"));
-        assert!(!wanted(rules, DRIVER, b"libcuda.so.1", b"cuInit"));
-        assert!(wanted(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
-        assert!(!wanted(rules, RUNTIME, b"saxpy", b"cudaMemcpyAsync"));
-        assert!(!wanted(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
+        assert!(armed(rules, DRIVER, b"libcuda.so.1", b"cuMemAlloc_v2"));
+        assert!(!armed(rules, DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(armed(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
+        assert!(!armed(rules, RUNTIME, b"saxpy", b"cudaMemcpyAsync"));
+        assert!(!armed(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
     }
 
     #[test]
     fn minus_without_plus() {
         let rules = b"-l libcudnn* *\n";
-        assert!(!wanted(rules, LIBRARY, b"libcudnn_ops.so.9", b"cudnnCreate"));
-        assert!(wanted(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
-        assert!(wanted(rules, DRIVER, b"libcudnn_ops.so.9", b"cudnnCreate"));
+        assert!(!armed(rules, LIBRARY, b"libcudnn_ops.so.9", b"cudnnCreate"));
+        assert!(armed(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
+        assert!(armed(rules, DRIVER, b"libcudnn_ops.so.9", b"cudnnCreate"));
     }
 
     #[test]
     fn what_annotations_depend_on_is_recorded_and_not_wanted() {
         for rules in ["+* * cudaMalloc\n", "-* * cuMem*\n+r * *\n"] {
             let rules = [rules.as_bytes(), TRACKED.as_bytes()].concat();
-            assert!(!wanted(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
+            assert!(!armed(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
             assert!(recorded(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
             assert!(recorded(&rules, LIBRARY, b"libnccl.so.2", b"ncclMemFree"));
             assert!(!recorded(&rules, DRIVER, b"libcuda.so.1", b"cuLaunchKernel"));
@@ -135,7 +151,19 @@ mod tests {
     }
 
     #[test]
+    fn a_layer_that_must_be_asked_for_is_added() {
+        let kernel = crate::Layer::KERNEL.number();
+        let of = |rules: &str, layer| armed(rules.as_bytes(), layer, b"libc.so.6", b"ioctl");
+        assert!(!of("", kernel) && wanted(b"", kernel, b"libc.so.6", b"ioctl"));
+        assert!(of("+k * *\n", kernel) && of("+k * *\n", DRIVER) && wants_layer(b"+k * *\n", LIBRARY));
+        assert!(of("+k * *\n+d * *\n", DRIVER) && !of("+k * *\n+d * *\n", RUNTIME));
+        assert!(!of("+* * ioctl\n", kernel) && !wants_layer(b"+* * ioctl\n", kernel));
+        assert!(!of("+k * *\n-* * ioctl\n", kernel) && !of("+k * open\n", kernel));
+        assert!(of("+k * *\n-d * *\n-r * *\n-l * *\n", kernel));
+    }
+
+    #[test]
     fn malformed_lines() {
-        assert!(wanted(b"hello\n+\n+x * *\n+d *\n!d * *", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(armed(b"hello\n+\n+x * *\n+d *\n!d * *", DRIVER, b"libcuda.so.1", b"cuInit"));
     }
 }

@@ -15,6 +15,8 @@ pub struct LayerRow {
     pub name: &'static str,
     /// Its letter in the rules of a filter.
     pub letter: u8,
+    /// Only rules that name it want its functions.
+    pub asked: bool,
 }
 
 impl Layer {
@@ -53,6 +55,10 @@ impl Layer {
     /// The layer of a family of functions in `api/`: each toolkit library is a family with its name.
     pub fn of_family(family: &str) -> Layer {
         Layer::of_name(family).unwrap_or(Layer::LIBRARY)
+    }
+    /// Whether only rules that name the layer want its functions.
+    pub fn is_asked(self) -> bool {
+        self.row().is_some_and(|row| row.asked)
     }
     fn row(self) -> Option<&'static LayerRow> {
         LAYERS.iter().find(|row| row.layer == self)

@@ -18,6 +18,9 @@ pub(crate) struct Layer {
     number: Spanned<u8>,
     name: Spanned<String>,
     letter: Spanned<String>,
+    /// Only rules that name it want its functions.
+    #[serde(default)]
+    pub(crate) asked: bool,
     pub(crate) about: String,
 }
 

@@ -12,6 +12,7 @@ mod function;
 pub mod handles;
 pub mod instances;
 mod kernel_name_x86_64;
+pub mod libc;
 pub mod own_calls;
 pub mod proc_address;
 mod ptx;

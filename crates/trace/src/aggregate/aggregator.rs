@@ -255,7 +255,7 @@ impl<'a> Lane<'a> {
                     frame.kernel = name;
                 }
             }
-            Record::Note { .. } | Record::Lookup(_) | Record::Stack(_) => {}
+            Record::Note { .. } | Record::Lookup(_) | Record::Stack(_) | Record::Memory(_) => {}
         }
         true
     }

@@ -4,6 +4,7 @@ use super::function::Function;
 use super::process::{Instance, Thread};
 use super::result::Returned;
 use super::value::{Text, Value};
+use crate::ioctl::pieces::Pieces;
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
@@ -91,6 +92,7 @@ pub struct Call {
     pub(crate) instance: OnceLock<Arc<Instance>>,
     pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<Further>)>,
     pub(crate) stack: OnceLock<Stack>,
+    pub(crate) pieces: Mutex<Pieces>,
 }
 
 impl Call {
@@ -115,6 +117,7 @@ impl Call {
             instance: OnceLock::new(),
             hooked: Mutex::default(),
             stack: OnceLock::new(),
+            pieces: Mutex::default(),
         }
     }
 
@@ -157,6 +160,14 @@ impl Call {
     /// that it calls.
     pub fn stack(&self) -> Option<&Stack> {
         self.stack.get()
+    }
+    /// What was kept of a call of the layer `kernel` beside its words. Whole when the call has ended.
+    pub fn pieces(&self) -> Pieces {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+    /// The kernel driver's version.
+    pub(crate) fn set_driver(&self, driver: Option<String>) {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).driver = driver;
     }
     /// What hooks did to it. Whole when the call has ended.
     pub fn hooked(&self) -> Vec<Hooked> {

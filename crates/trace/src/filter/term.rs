@@ -24,9 +24,10 @@ impl Filter {
             "library" => self.rule(wanted, 'l', "*", "*"),
             "runtime" => self.rule(wanted, 'r', "*", "*"),
             "driver" => self.rule(wanted, 'd', "*", "*"),
-            "hidden" | "kernel" => {
+            "kernel" => self.rule(wanted, 'k', "*", "*"),
+            "hidden" => {
                 return Err(FilterError(format!(
-                    "the {word} layer is not traced by this version; take library, runtime, driver or lookup"
+                    "the {word} layer is not traced by this version; take library, runtime, driver, kernel or lookup"
                 )));
             }
             "lookup" => {
@@ -43,6 +44,8 @@ impl Filter {
                     "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
                 )));
             }
+            _ if let Some(name) = word.strip_prefix("kernel:") => self.of_kernel(wanted, name)?,
+            _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(wanted, word)?,
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
             _ if word.contains(".so") || is_library(word) => {
                 is_no_slip(word)?;
@@ -54,6 +57,20 @@ impl Filter {
             _ => self.names(word, known)?.iter().for_each(|name| self.rule(wanted, '*', "*", name)),
         }
         Ok(false)
+    }
+
+    /// `kernel:name`: a function of libc by which a library reaches the kernel.
+    fn of_kernel(&mut self, wanted: bool, name: &str) -> Result<(), FilterError> {
+        if name.is_empty() || !library::is_of_kernel(name) {
+            let near = library::near_kernel(name).join(", ");
+            return Err(FilterError(format!(
+                "the kernel layer has no function {name}; it has ioctl, open, close, dup, mmap, munmap, getenv and forms of \
+                 them{}",
+                if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
+            )));
+        }
+        self.rule(wanted, 'k', "*", name);
+        Ok(())
     }
 
     /// `library:name`. The library may be a program: it may hold a copy of the runtime.

@@ -6,6 +6,7 @@ use super::shared::Shared;
 use crate::event::{Args, Call, HookAction, Hooked, Layer, Thread};
 use crate::symbols::functions::{KnownFunction, Launch};
 use crate::symbols::process::ProcessSymbols;
+use cutap_wire::memory::MemoryPiece;
 use cutap_wire::record::{Fragments, Words, note};
 use std::sync::{Arc, OnceLock, PoisonError};
 
@@ -59,6 +60,7 @@ pub fn call(
         instance,
         hooked: Default::default(),
         stack: OnceLock::new(),
+        pieces: Default::default(),
     });
     if provides(shared, known) {
         if known.function.layer == Layer::DRIVER {
@@ -77,6 +79,13 @@ fn kernel_of(open: &Stack, handle: u64, ticks: u64, folder: &mut ProcessSymbols)
     folder.read_new_names();
     let by_handle = folder.names.kernels.at(handle, ticks);
     by_handle.or_else(|| open.top().and_then(|parent| parent.kernel().cloned()))
+}
+
+/// A piece of memory of an open call.
+pub fn memory(open: &mut Stack, piece: &MemoryPiece<'_>) {
+    if let Some(call) = open.find(piece.number).and_then(|o| o.call.as_ref()) {
+        call.pieces.lock().unwrap_or_else(PoisonError::into_inner).take(piece);
+    }
 }
 
 /// A note of an open call.

@@ -1,11 +1,11 @@
 //! One ring's records made into events, in the order of the ring: paired, named and timed. They wait here for earlier ones of other threads.
 
-use super::call_builder::{EnterRecord, call, noted};
+use super::call_builder::{EnterRecord, call, memory, noted};
 use super::call_stack::{Closed, Open, Shown, Stack};
 use super::filter_eval::{evaluate, looked_at, provides, unfinished, wanted_at_end};
 use super::host_stacks;
 use super::shared::Shared;
-use crate::event::{Answer, Call, Event, Exit, Lookup, LookupKind, State, Thread};
+use crate::event::{Answer, Call, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::io::bytes::clean;
 use crate::io::clock::{Clock, Pair};
@@ -238,6 +238,9 @@ impl Events {
                 let took = folder.dir.span(&shared.clock, ticks.saturating_sub(open.ticks));
                 let kept = shared.decode || open.tests.is_some();
                 let memory = if kept { call.left(memory, output).into() } else { Box::default() };
+                if call.function.layer == Layer::KERNEL {
+                    call.set_driver(folder.driver());
+                }
                 let exit = Exit {
                     duration_ns: Some(took),
                     result,
@@ -256,6 +259,7 @@ impl Events {
             }
             Record::Thread { tid } => self.thread(tid, folder, shared),
             Record::Note { number, what, value } => noted(&mut self.stack, number, what, value, folder),
+            Record::Memory(piece) => memory(&mut self.stack, &piece),
             Record::Stack(piece) => host_stacks::piece(&mut self.stack, &piece, folder, shared),
             Record::Lookup(lookup) => {
                 let ns = self.time(folder.dir.ns(&shared.clock, lookup.ticks), lookup.ticks);

@@ -48,7 +48,7 @@ struct CallLine<'a> {
     caller: String,
     state: &'static str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    late: bool,
+    returned_late: bool,
     /// What hooks did.
     #[serde(skip_serializing_if = "Option::is_none")]
     hooks: Option<Vec<Value>>,
@@ -84,7 +84,7 @@ impl<W: io::Write> Json<W> {
             duration_ns: exit.duration_ns,
             kernel: exit.kernel().map(|k| &**k),
             state: exit.state.word(),
-            late: exit.late,
+            returned_late: exit.late,
             hooks: hooked_json(exit),
             logs: logs(exit),
             stack,
@@ -118,8 +118,8 @@ fn call_line(call: &Call) -> CallLine<'_> {
         duration_ns: None,
         kernel: call.kernel().map(|k| &**k),
         caller: hex(call.caller),
-        state: "noted",
-        late: false,
+        state: "entry_only",
+        returned_late: false,
         hooks: None,
         logs: None,
         stack: None,
@@ -195,7 +195,8 @@ fn ending(end: &End) -> Value {
     let gaps = end.gaps.iter().map(
         |g| json!({"reason": g.reason, "text": end.reason(g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
     );
-    let filter = end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "left_out": f.filtered_out}));
+    let filter =
+        end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "filtered_out": f.filtered_out}));
     let (raw, undescribed) = raw_json(end);
     json!({
         "type": "end", "filter": filter, "failed": end.failed,

@@ -38,7 +38,7 @@ pub(crate) fn frame_name(frame: &Frame) -> String {
 pub(crate) fn end(stack: &Stack) -> Option<&'static str> {
     match stack.end {
         StackEnd::Outermost => None,
-        StackEnd::NotCopied => Some("[stack continues]"),
+        StackEnd::NotCopied => Some("[stack truncated]"),
         StackEnd::Unknown => Some("[caller unknown]"),
     }
 }
@@ -103,7 +103,7 @@ pub(crate) fn stack_json(call: &Call) -> Option<(Vec<Value>, &'static str)> {
     };
     let end = match stack.end {
         StackEnd::Outermost => "whole",
-        StackEnd::NotCopied => "continues",
+        StackEnd::NotCopied => "truncated",
         StackEnd::Unknown => "unknown",
     };
     Some((stack.frames.iter().map(frame).collect(), end))

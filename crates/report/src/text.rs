@@ -272,7 +272,7 @@ impl<W: io::Write> Text<W> {
                     Returned::Number(number) => word(number, &mut self.line),
                     Returned::Word(value) => word(value, &mut self.line),
                     Returned::Nothing => self.line.push_str("void"),
-                    Returned::Untold => self.line.push_str("(not told)"),
+                    Returned::Untold => self.line.push_str("(not reported)"),
                 }
                 write_logs(exit, &mut self.line);
                 self.line.push(' ');

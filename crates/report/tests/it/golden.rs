@@ -56,7 +56,7 @@ fn calls_as_json() {
     assert_eq!(lines[8]["result"], "0x7f0012345678");
     assert_eq!(
         (&lines[9]["name"], &lines[9]["demangled"], &lines[9]["state"]),
-        (&json!("_ZN6cublas4initEi"), &json!("cublas::init(int)"), &json!("noted"))
+        (&json!("_ZN6cublas4initEi"), &json!("cublas::init(int)"), &json!("entry_only"))
     );
     let last = &lines[10];
     assert_eq!(

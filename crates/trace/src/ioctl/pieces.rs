@@ -1,6 +1,7 @@
 //! What MEMORY records say of one call, put together.
 
 use cutap_wire::memory::{MemoryPiece, what};
+use std::sync::Arc;
 
 /// A piece of memory, before or after the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Pieces {
     pub answered: Option<u32>,
     /// Version of the kernel driver.
     pub driver: Option<String>,
+    /// The library that made the call.
+    pub caller: Option<Arc<str>>,
     /// Memory, in the order in which it was read.
     pub memory: Vec<Piece>,
 }

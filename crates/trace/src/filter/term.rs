@@ -25,11 +25,7 @@ impl Filter {
             "runtime" => self.rule(wanted, 'r', "*", "*"),
             "driver" => self.rule(wanted, 'd', "*", "*"),
             "hidden" => self.rule(wanted, 'h', "*", "*"),
-            "kernel" => {
-                return Err(FilterError(format!(
-                    "the {word} layer is not traced by this version; take library, runtime, driver, hidden or lookup"
-                )));
-            }
+            "kernel" => self.rule(wanted, 'k', "*", "*"),
             _ if let Some(name) = hidden_name(word)? => self.rule(wanted, 'h', "*", name),
             "lookup" => {
                 self.lookups = wanted;
@@ -45,6 +41,8 @@ impl Filter {
                     "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
                 )));
             }
+            _ if let Some(name) = word.strip_prefix("kernel:") => self.of_kernel(wanted, name)?,
+            _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(wanted, word)?,
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
             _ if word.contains(".so") || is_library(word) => {
                 is_no_slip(word)?;
@@ -56,6 +54,20 @@ impl Filter {
             _ => self.names(word, known)?.iter().for_each(|name| self.rule(wanted, '*', "*", name)),
         }
         Ok(false)
+    }
+
+    /// `kernel:name`: a function of libc by which a library reaches the kernel.
+    fn of_kernel(&mut self, wanted: bool, name: &str) -> Result<(), FilterError> {
+        if name.is_empty() || !library::is_of_kernel(name) {
+            let near = library::near_kernel(name).join(", ");
+            return Err(FilterError(format!(
+                "the kernel layer has no function {name}; it has ioctl, open, close, dup, mmap, munmap, getenv and forms of \
+                 them{}",
+                if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
+            )));
+        }
+        self.rule(wanted, 'k', "*", name);
+        Ok(())
     }
 
     /// `library:name`. The library may be a program: it may hold a copy of the runtime.

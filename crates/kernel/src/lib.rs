@@ -9,6 +9,7 @@ mod error;
 pub mod formats;
 mod hex;
 pub mod json;
+pub mod ptrace;
 pub mod show;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};

@@ -1,6 +1,7 @@
 //! `cutap kernel`: the interface to NVIDIA's kernel driver. One file a subcommand, with its flags and what it does.
 
 mod decode;
+mod trace;
 
 use clap::Subcommand;
 use cutap_collect::{Error, Result};
@@ -8,6 +9,8 @@ use cutap_collect::{Error, Result};
 /// A subcommand of `cutap kernel` with its flags.
 #[derive(Debug, Subcommand)]
 pub enum Kernel {
+    /// Trace what a program or a running process sends to the kernel driver
+    Trace(trace::Trace),
     /// Decode a log of ioctls: cutap's JSON, output of strace, logs of libcudest's shim
     Decode(decode::Decode),
 }
@@ -15,6 +18,7 @@ pub enum Kernel {
 impl Kernel {
     pub fn run(self) -> Result<()> {
         match self {
+            Kernel::Trace(args) => args.run(),
             Kernel::Decode(args) => args.run(),
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod call;
 pub mod decode;
+pub mod diff;
 mod error;
 pub mod formats;
 mod hex;

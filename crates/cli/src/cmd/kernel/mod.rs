@@ -1,6 +1,7 @@
 //! `cutap kernel`: the interface to NVIDIA's kernel driver. One file a subcommand, with its flags and what it does.
 
 mod decode;
+mod diff;
 mod trace;
 
 use clap::Subcommand;
@@ -13,12 +14,15 @@ pub enum Kernel {
     Trace(trace::Trace),
     /// Decode a log of ioctls: cutap's JSON, output of strace, logs of libcudest's shim
     Decode(decode::Decode),
+    /// Compare two driver releases (570 580), or the calls of two runs
+    Diff(diff::Diff),
 }
 
 impl Kernel {
     pub fn run(self) -> Result<()> {
         match self {
             Kernel::Trace(args) => args.run(),
+            Kernel::Diff(args) => args.run(),
             Kernel::Decode(args) => args.run(),
         }
     }

@@ -5,9 +5,10 @@ use super::own;
 use crate::args::JsonArgs;
 use cutap_collect::{Error, Result, cannot, forward_signals, output_file, say, start_outside};
 use cutap_kernel::decode::{Decoder, running_driver};
+use cutap_kernel::formats::is_of_driver;
 use cutap_kernel::ptrace::{Ended, Gate, Tracer};
 use cutap_kernel::show::text::{Style, Text};
-use cutap_kernel::{Head, KernelCall, Run, json};
+use cutap_kernel::{Action, Head, KernelCall, Run, json};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -120,7 +121,14 @@ impl Trace {
             None => Box::new(io::stderr()),
         };
         let style = Style { threads: true, parents: false, ..self.style.style() };
-        let mut output = Output { out, text: Text::new(decoder, style), json: self.json.json, calls: 0, failed: None };
+        let mut output = Output {
+            out,
+            text: Text::new(decoder, style),
+            json: self.json.json,
+            verbose: style.verbose,
+            calls: 0,
+            failed: None,
+        };
         if self.json.json {
             let program = self.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             let source = Some("ptrace".to_owned());
@@ -136,14 +144,17 @@ struct Output<'a> {
     out: Box<dyn Write>,
     text: Text<'a>,
     json: bool,
+    verbose: bool,
     calls: u64,
     failed: Option<io::Error>,
 }
 
 impl Output<'_> {
     fn call(&mut self, call: &KernelCall) {
-        self.calls += 1;
-        if self.failed.is_some() {
+        self.calls += u64::from(matches!(call.action, Action::Ioctl(_)));
+        // A sandbox must permit these opens too, so JSON has them all.
+        let of_driver = !matches!(&call.action, Action::Open { path, .. } if !is_of_driver(path));
+        if self.failed.is_some() || !(of_driver || self.json || self.verbose) {
             return;
         }
         let written = match self.json {
@@ -159,12 +170,12 @@ impl Output<'_> {
             say(&format!("{narrow} ioctls of 32-bit code are not decoded"));
         }
         if self.calls == 0 {
-            say("no call to the NVIDIA driver was made");
+            say("no ioctl to the NVIDIA driver was made");
         }
         match failed {
             Some(e) if e.kind() != io::ErrorKind::BrokenPipe => {
                 let why = cutap_collect::reason(&e);
-                Err(Error::own(format!("cannot write the trace: {why}; {} calls were made", self.calls)))
+                Err(Error::own(format!("cannot write the trace: {why}; {} ioctls were made", self.calls)))
             }
             _ => Ok(()),
         }

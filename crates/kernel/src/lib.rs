@@ -5,10 +5,12 @@
 
 pub mod call;
 pub mod decode;
+pub mod diff;
 mod error;
 pub mod formats;
 mod hex;
 pub mod json;
+pub mod ptrace;
 pub mod show;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};

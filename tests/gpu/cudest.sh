@@ -12,7 +12,7 @@ nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv,noheader
 if [[ $parts == *" check "* ]]; then
   for _ in 1 2 3; do timeout 20 ./vecadd kernels.cubin || echo "EXIT $?"; done
   test_ 20 facts
-  for t in kernels shapes globals large local chain chain-idle random=2000 copies pageable memory events matmul contexts fork; do test_ 30 $t; done
+  for t in kernels shapes globals large local chain chain-idle random=2000 copies pageable memory events matmul contexts fork; do test_ 15 $t; done
 fi
 if [[ $parts == *" bench "* ]]; then
   gcc -O2 -o libcuda_ cudest_libcuda.c -ldl

@@ -32,6 +32,17 @@ pub(crate) enum Place {
     System,
 }
 
+/// The size of a mapping's pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Page {
+    /// 2 MiB.
+    Large,
+    /// As the driver chooses; addresses at 64 KiB or 2 MiB.
+    Any,
+    /// 4 KiB.
+    Small,
+}
+
 /// Memory of a GPU's address space. Dropping it frees it: after the GPU has finished with it.
 #[derive(Debug)]
 pub(crate) struct Allocation {
@@ -68,20 +79,21 @@ impl Allocation {
         if request.visible || place == Place::System {
             new.map_host(place)?;
         }
-        new.map_gpu(space, large)?;
+        new.map_gpu(space, if large { Page::Large } else { Page::Any })?;
         Ok(new)
     }
 
     /// Pages of the program, which must stay mapped. `start` and `length` are multiples of the page size.
     pub fn register(link: &Arc<Link>, space: Handle, start: NonNull<u8>, length: u64) -> Result<Self> {
         let address = start.as_ptr() as u64;
+        link.register_node()?;
         let registered = link.client.register(&link.node, link.device, address, length);
         let memory = or_no_memory(registered, "registered memory", length)?;
         let link = Arc::clone(link);
         let host = Some(start);
         let mut new = Self { link, memory, range: 0, address: 0, size: length, host, owns_host: false, reserved: None };
         // The same address for the GPU, or any other where that one is taken.
-        new.map_at(space, Some(address), false).or_else(|_| new.map_at(space, None, false))?;
+        new.map_at(space, Some(address), Page::Small).or_else(|_| new.map_at(space, None, Page::Any))?;
         Ok(new)
     }
 
@@ -102,19 +114,19 @@ impl Allocation {
         Ok(())
     }
 
-    fn map_gpu(&mut self, space: Handle, large: bool) -> Result<()> {
+    fn map_gpu(&mut self, space: Handle, page: Page) -> Result<()> {
         let at = self.reserved.as_ref().map(Reservation::address);
-        match self.map_at(space, at, large) {
+        match self.map_at(space, at, page) {
             // The driver may have put it on small pages.
-            Err(Error::Refused { .. }) if large => self.map_at(space, at, false),
+            Err(Error::Refused { .. }) if page == Page::Large => self.map_at(space, at, Page::Any),
             result => result,
         }
     }
 
-    fn map_at(&mut self, space: Handle, at: Option<u64>, large: bool) -> Result<()> {
+    fn map_at(&mut self, space: Handle, at: Option<u64>, page: Page) -> Result<()> {
         let (link, size) = (&self.link, self.size);
         let client = &link.client;
-        let range = or_no_memory(range(client, link.device, space, size, at, large), "GPU addresses", size)?;
+        let range = or_no_memory(range(client, link.device, space, size, at, page), "GPU addresses", size)?;
         match client.map_dma(link.device, range, self.memory, 0, size) {
             Ok(address) => {
                 (self.range, self.address) = (range, address);
@@ -164,21 +176,20 @@ fn allocate(client: &Client, device: Handle, place: Place, size: u64) -> Result<
     client.create(device, class, Some(&mut params), "memory")
 }
 
-fn range(client: &Client, device: Handle, space: Handle, size: u64, at: Option<u64>, large: bool) -> Result<Handle> {
+fn range(client: &Client, device: Handle, space: Handle, size: u64, at: Option<u64>, page: Page) -> Result<Handle> {
     // VIRTUAL, IGNORE_BANK_PLACEMENT, MEMORY_HANDLE_PROVIDED.
     const FLAGS: u64 = 0x80000 | 0x1 | 0x4000;
     const FIXED: u64 = 0x10;
-    // LOCATION_PCI, NONCONTIGUOUS; PAGE_SIZE_HUGE, of 2 MiB.
+    // LOCATION_PCI, NONCONTIGUOUS; PAGE_SIZE_HUGE of 2 MiB, or PAGE_SIZE_4KB.
     const ATTRIBUTES: u64 = 0x0200_0000 | 0x0800_0000;
     const HUGE: (u64, u64) = (0x0180_0000, 0x0010_0000);
-    let align = if at.is_some_and(|at| at % LARGE_PAGE != 0) {
-        4096
-    } else if size >= LARGE_PAGE {
-        LARGE_PAGE
-    } else {
-        1 << 16
+    const SMALL: u64 = 0x0080_0000;
+    let (attr, attr2, align) = match page {
+        Page::Large => (ATTRIBUTES | HUGE.0, HUGE.1, LARGE_PAGE),
+        Page::Any if size >= LARGE_PAGE => (ATTRIBUTES, 0, LARGE_PAGE),
+        Page::Any => (ATTRIBUTES, 0, 1 << 16),
+        Page::Small => (ATTRIBUTES | SMALL, 0, 4096),
     };
-    let (attr, attr2) = if large { (ATTRIBUTES | HUGE.0, HUGE.1) } else { (ATTRIBUTES, 0) };
     let fields = [
         ("owner", u64::from(client.root)),
         ("flags", FLAGS | if at.is_some() { FIXED } else { 0 }),

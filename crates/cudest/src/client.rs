@@ -13,6 +13,7 @@ const ALLOC_MEMORY: u8 = 0x27;
 const FREE: u8 = 0x29;
 const CONTROL: u8 = 0x2a;
 const ALLOC: u8 = 0x2b;
+const REGISTER_FD: u8 = 0xc9;
 const MAP_MEMORY: u8 = 0x4e;
 const MAP_MEMORY_DMA: u8 = 0x57;
 
@@ -226,6 +227,12 @@ impl Client {
         let mut call = self.filled("NVOS46_PARAMETERS", &fields)?;
         self.escape(self.control.fd, MAP_MEMORY_DMA, &mut call, Some("status"), "a mapping for the GPU")?;
         self.field(&call, "dmaOffset")
+    }
+
+    /// Ties a device node's descriptor to this client's.
+    pub fn register_node(&self, gpu: &Descriptor) -> Result<()> {
+        let mut call = self.filled("nv_ioctl_register_fd_t", &[("ctl_fd", self.control.fd as u64)])?;
+        self.escape(gpu.fd, REGISTER_FD, &mut call, None, "tying the device node to the client")
     }
 
     /// Makes pages of the program an object: `gpu` is an open device node.

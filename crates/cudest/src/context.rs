@@ -36,11 +36,14 @@ pub struct Options {
     pub boost: bool,
     /// Copies from this size on use an engine for copies alone.
     pub copy_engine_from: u64,
+    /// A channel that waits for a fence lets other channels run. Without it ordered launches are faster, but streams and
+    /// processes that wait for each other may stop for good.
+    pub yield_on_wait: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { order: Order::default(), boost: true, copy_engine_from: 1 << 18 }
+        Self { order: Order::default(), boost: true, copy_engine_from: 1 << 18, yield_on_wait: true }
     }
 }
 
@@ -65,7 +68,6 @@ pub(crate) struct Shared {
     pub space: Handle,
     pub classes: Classes,
     pub options: Options,
-    pub sms: u32,
     code: AtomicU32,
     next_lane: AtomicU64,
     lost: OnceLock<Loss>,
@@ -77,7 +79,10 @@ pub(crate) struct Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Context({:?})", self.link)
+        let timelines = self.timelines.read().unwrap_or_else(PoisonError::into_inner);
+        let each = |t: &Arc<Timeline>| format!("{}: {} of {}", t.number, t.completed(), t.submitted());
+        let each: Vec<_> = timelines.iter().map(each).collect();
+        write!(f, "Context({:?}, timelines {})", self.link, each.join(", "))
     }
 }
 
@@ -101,7 +106,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub fn new(link: Arc<Link>, classes: Classes, sms: u32, options: Options) -> Result<Self> {
+    pub fn new(link: Arc<Link>, classes: Classes, options: Options) -> Result<Self> {
         fork::watch();
         if options.boost {
             // Boost to the highest clocks as long as the client lives; without it only slower.
@@ -127,7 +132,6 @@ impl Shared {
             space,
             classes,
             options,
-            sms,
             code: AtomicU32::new(1),
             next_lane: AtomicU64::new(0),
             lost: OnceLock::new(),
@@ -164,7 +168,8 @@ impl Shared {
             return None;
         }
         let traps = lock(&self.traps);
-        let detail = if traps.is_empty() {
+        const TRAP: u32 = 13;
+        let detail = if traps.is_empty() || xid != TRAP {
             String::new()
         } else {
             format!("; loaded modules call {}, which cudest does not have: a call ends the kernel", traps.join(", "))
@@ -247,6 +252,7 @@ impl Shared {
             windows: (self.windows.shared, self.windows.local),
             copies_only,
             order: self.options.order,
+            yields: self.options.yield_on_wait,
         };
         Lane::new(parts).map(Arc::new)
     }
@@ -354,7 +360,7 @@ impl Shared {
     pub fn header(&self, grid: (u32, u32, u32), block: (u32, u32, u32), shared: u32) -> [u8; bank::HEADER] {
         let mut header = [0; bank::HEADER];
         let (shared_window, local_window) = (self.windows.shared, self.windows.local);
-        bank::fill(&mut header, &bank::Launch { grid, block, shared_window, local_window, shared, sms: self.sms });
+        bank::fill(&mut header, &bank::Launch { grid, block, shared_window, local_window, shared });
         header
     }
 

@@ -102,10 +102,10 @@ fn uuid(link: &Link) -> Result<[u8; 16]> {
 }
 
 fn memory(link: &Link) -> Result<(u64, u64)> {
-    // Entries of the list: heap size and heap free, in KiB.
-    const HEAP_SIZE: u64 = 0x07;
-    const HEAP_FREE: u64 = 0x11;
-    let fields = [("fbInfoListSize", 2), ("fbInfoList[0].index", HEAP_SIZE), ("fbInfoList[1].index", HEAP_FREE)];
+    // Entries of the list, in KiB.
+    const RAM_SIZE: u64 = 0x07;
+    const HEAP_FREE: u64 = 0x16;
+    let fields = [("fbInfoListSize", 2), ("fbInfoList[0].index", RAM_SIZE), ("fbInfoList[1].index", HEAP_FREE)];
     let params = link.query(0x2080_1303, &fields)?;
     let kib = |n: usize| link.get(&params, &format!("fbInfoList[{n}].data")).map(|kib| kib << 10);
     Ok((kib(0)?, kib(1)?))

@@ -68,9 +68,7 @@ impl Gpu {
     pub fn context_with(&self, options: Options) -> Result<Context> {
         let link = Arc::new(Link::open(Arc::clone(&self.kernel), self.index)?);
         let classes = classes(&link)?;
-        // The count is in the driver's part of constant bank 0; 132 on each H100 and H200 of SXM form.
-        let sms = 132;
-        let shared = Arc::new(Shared::new(link, classes, sms, options)?);
+        let shared = Arc::new(Shared::new(link, classes, options)?);
         Ok(Context { shared, stamps: Arc::new(Stamps::default()) })
     }
 }

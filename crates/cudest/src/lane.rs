@@ -22,6 +22,9 @@ const BANK_BYTES: usize = 1024;
 const LARGE_BANKS: usize = 16;
 const LARGE_BANK_BYTES: usize = 0x8400;
 
+/// A copy of the timeline's word that kernels write, for the channel itself.
+const NEAR: usize = RING_BYTES - 0x1000;
+
 const PUSH: usize = RING_BYTES;
 const QMDS: usize = PUSH + SLOTS as usize * PUSH_BYTES;
 const BANKS: usize = QMDS + SLOTS as usize * QMD_BYTES;
@@ -121,6 +124,7 @@ pub(crate) struct Lane {
     windows: (u64, u64),
     copies_only: bool,
     order: Order,
+    yields: bool,
     _memory: Allocation,
 }
 
@@ -141,15 +145,20 @@ pub(crate) struct Parts<'a> {
     pub windows: (u64, u64),
     pub copies_only: bool,
     pub order: Order,
+    pub yields: bool,
 }
 
 impl Lane {
     pub fn new(parts: Parts<'_>) -> Result<Self> {
-        let Parts { link, space, group, classes, notifier, timeline, windows, copies_only, order } = parts;
+        let Parts { link, space, group, classes, notifier, timeline, windows, copies_only, order, yields } = parts;
         let request = Request { place: Place::Video, size: TOTAL as u64, visible: true, unified: false };
         let memory = Allocation::new(link, space, request)?;
         if memory.address.checked_add(memory.size).is_none_or(|end| end >> 40 != 0) {
             return Err(Error::Unsupported("a ring above 40 address bits"));
+        }
+        if let Some(host) = memory.host {
+            // SAFETY: the word is inside the new memory.
+            unsafe { host.add(NEAR).cast::<u32>().write_volatile(0) };
         }
         let channel = Channel::new(link, group, classes, &memory, notifier, copies_only)?;
         let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
@@ -164,6 +173,7 @@ impl Lane {
             windows,
             copies_only,
             order,
+            yields,
             _memory: memory,
         })
     }
@@ -214,7 +224,7 @@ impl Lane {
             self.set_up(&mut methods);
         }
         for (address, payload) in waits {
-            methods.acquire(*address, *payload);
+            methods.acquire(*address, *payload, self.yields);
         }
         let engine = match operation {
             Operation::Launch(_) => Engine::Compute,
@@ -226,7 +236,10 @@ impl Lane {
             if self.order == Order::Idle && engine == Engine::Compute && state.last == Engine::Compute {
                 methods.wait_for_idle();
             } else {
-                methods.acquire(self.timeline.address, (value - 1) as u32);
+                // After a kernel the word in video memory is nearer.
+                let near = state.last == Engine::Compute;
+                let address = if near { self.address + NEAR as u64 } else { self.timeline.address };
+                methods.acquire(address, (value - 1) as u32, self.yields);
             }
         }
         match operation {
@@ -297,7 +310,8 @@ impl Lane {
         self.write(at + launch.parameters_at, launch.parameters);
         let mut qmd = launch.qmd.clone();
         qmd.set_bank(0, self.address + at as u64, length);
-        qmd.set_release(release.address, release.payload);
+        qmd.set_release(0, release.address, release.payload);
+        qmd.set_release(1, self.address + NEAR as u64, release.payload);
         let at = QMDS + slot * QMD_BYTES;
         let words: &[u32; qmd::WORDS] = qmd.words();
         self.write_words(at, words);

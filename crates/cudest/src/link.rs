@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Descriptor, Kernel, Node};
 use cutap_rm::Params;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A card in the driver's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +70,8 @@ pub(crate) struct Link {
     pub subdevice: Handle,
     /// Set before the whole client goes: single objects need no ioctl any more.
     pub closing: AtomicBool,
+    /// Whether the node's descriptor knows its control descriptor.
+    registered: AtomicBool,
 }
 
 impl std::fmt::Debug for Link {
@@ -94,7 +96,23 @@ impl Link {
         let device = client.create(client.root, 0x80, Some(&mut params), "the device")?;
         let mut params = client.filled("NV2080_ALLOC_PARAMETERS", &[("subDeviceId", sub_instance)])?;
         let subdevice = client.create(device, 0x2080, Some(&mut params), "the subdevice")?;
-        Ok(Self { client, node, card, device, subdevice, closing: AtomicBool::new(false) })
+        Ok(Self {
+            client,
+            node,
+            card,
+            registered: AtomicBool::new(false),
+            device,
+            subdevice,
+            closing: AtomicBool::new(false),
+        })
+    }
+
+    /// Ties the node's descriptor to the client's, as requests on the node need it. Once.
+    pub fn register_node(&self) -> Result<()> {
+        if !self.registered.swap(true, Ordering::AcqRel) {
+            self.client.register_node(&self.node)?;
+        }
+        Ok(())
     }
 
     /// A control of the subdevice.

@@ -13,7 +13,6 @@ pub(crate) struct Reservation {
     whole: NonNull<u8>,
     whole_length: usize,
     start: NonNull<u8>,
-    length: usize,
 }
 
 // SAFETY: it is a range of addresses; no reference to memory inside it is kept here.
@@ -37,7 +36,7 @@ impl Reservation {
         let skip = whole.as_ptr().align_offset(align as usize);
         // SAFETY: `skip` is less than `align`, which was added to the length.
         let start = unsafe { whole.add(skip) };
-        Ok(Self { whole, whole_length: size, start, length: length as usize })
+        Ok(Self { whole, whole_length: size, start })
     }
 
     pub fn start(&self) -> NonNull<u8> {
@@ -46,21 +45,6 @@ impl Reservation {
 
     pub fn address(&self) -> u64 {
         self.start.as_ptr() as u64
-    }
-
-    pub fn length(&self) -> u64 {
-        self.length as u64
-    }
-
-    /// Backs all of it by zeroed private memory of the process.
-    pub fn commit(&self) -> Result<()> {
-        // SAFETY: the range is this reservation's, and nothing refers to it yet.
-        let result =
-            unsafe { libc::mprotect(self.start.as_ptr().cast(), self.length, libc::PROT_READ | libc::PROT_WRITE) };
-        if result == 0 {
-            return Ok(());
-        }
-        Err(Error::system("making reserved addresses usable", std::io::Error::last_os_error()))
     }
 }
 
@@ -103,9 +87,6 @@ mod tests {
     fn alignment_and_use() {
         let reservation = Reservation::new(LARGE_PAGE, LARGE_PAGE).unwrap();
         assert_eq!(reservation.address() % LARGE_PAGE, 0);
-        reservation.commit().unwrap();
-        // SAFETY: committed above, and nothing else refers to it.
-        unsafe { reservation.start().as_ptr().add(reservation.length() as usize - 1).write(1) };
         let windows = Windows::new().unwrap();
         assert_eq!(windows.shared % (4 << 30), 0);
         assert_eq!(windows.local, windows.shared + (4 << 30));

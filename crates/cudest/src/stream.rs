@@ -1,7 +1,7 @@
 //! Streams: operations in order, on a lane of the context. Copies of some size go to a copy engine and back in order.
 
 use crate::context::{Direction, Shared};
-use crate::encode::methods::Lines;
+use crate::encode::methods::{FILL_LINES, Lines};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fence::Fence;
@@ -143,6 +143,7 @@ impl Stream {
             &*self.lane
         };
         let mut last = None;
+        // Lines of a copy that is longer than one transfer go by columns.
         for z in 0..depth {
             let (to, from) = (to + z * layer.0, from + z * layer.1);
             let mut x = 0;
@@ -193,22 +194,23 @@ impl Stream {
         if !matches!(width, 1 | 2 | 4) {
             return Err(Error::Range(format!("a fill with values of {width} bytes: 1, 2 or 4 are possible")));
         }
-        let (Ok(lines), Ok(to_pitch)) = (u32::try_from(height), u32::try_from(pitch)) else {
-            return Err(Error::Range(format!("a fill of {height} lines with a pitch of {pitch}")));
-        };
+        let to_pitch = u32::try_from(pitch).map_err(|_| Error::Range(format!("a fill with a pitch of {pitch}")))?;
         let mut tail = self.tail();
         if count == 0 || height == 0 {
             return self.submit(&mut tail, &self.lane, &Operation::Nothing);
         }
-        let mut done = 0;
+        let (mut x, mut y) = (0, 0);
         loop {
-            let length = (count - done).min(LONGEST_LINE);
-            let lines = Lines { length: length as u32, count: lines, to_pitch, from_pitch: 0 };
-            let operation = Operation::Fill { to: to + done * u64::from(width), value, width, lines };
-            let fence = self.submit(&mut tail, &self.lane, &operation)?;
-            done += length;
-            if done == count {
-                return Ok(fence);
+            let (length, lines) = ((count - x).min(LONGEST_LINE), (height - y).min(FILL_LINES.into()));
+            let lines = Lines { length: length as u32, count: lines as u32, to_pitch, from_pitch: 0 };
+            let to = to + y * pitch + x * u64::from(width);
+            let fence = self.submit(&mut tail, &self.lane, &Operation::Fill { to, value, width, lines })?;
+            y += u64::from(lines.count);
+            if y == height {
+                (x, y) = (x + length, 0);
+                if x == count {
+                    return Ok(fence);
+                }
             }
         }
     }

@@ -1,35 +1,37 @@
-//! How a wait passes the time: first it spins, then it yields, then it sleeps ever longer.
+//! How a wait passes the time: it spins, then it yields, then it sleeps for a small part of the time that has passed.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Rounds of spinning: about 20 microseconds. Then as many yields.
-const SPINS: u32 = 400;
-const YIELDS: u32 = 600;
-const SHORTEST: Duration = Duration::from_micros(20);
-/// A fault is noticed within this time.
+/// Rounds of spinning: about 100 microseconds.
+const SPINS: u32 = 2000;
+/// After this time it sleeps.
+const YIELDS: Duration = Duration::from_millis(2);
+/// The part of the time that one sleep may add, and the longest sleep. A fault is noticed after the sleep.
+const PART: u32 = 32;
 const LONGEST: Duration = Duration::from_micros(500);
 
 /// The state of one wait.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     rounds: u32,
+    since: Option<Instant>,
 }
 
 impl Backoff {
     /// Passes some time. Whether it was long, so that the caller should look for faults and time limits.
     #[inline]
     pub fn pause(&mut self) -> bool {
-        self.rounds = self.rounds.saturating_add(1);
         if self.rounds < SPINS {
+            self.rounds += 1;
             std::hint::spin_loop();
             return false;
         }
-        if self.rounds < YIELDS {
+        let passed = self.since.get_or_insert_with(Instant::now).elapsed();
+        if passed < YIELDS {
             std::thread::yield_now();
-            return self.rounds.is_multiple_of(64);
+        } else {
+            std::thread::sleep((passed / PART).min(LONGEST));
         }
-        let steps = (self.rounds - YIELDS).min(5);
-        std::thread::sleep((SHORTEST * (1 << steps)).min(LONGEST));
         true
     }
 }

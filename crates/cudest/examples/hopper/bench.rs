@@ -67,19 +67,22 @@ pub fn overlap(s: &Setup) -> Answer {
     let other = s.context.stream()?;
     let parameters = pack(&kernel, &[2_000_000, 0]);
     let mut text = Vec::new();
-    for streams in [1, 2] {
+    let many = (0..6).map(|_| s.context.stream()).collect::<Result<Vec<_>, _>>()?;
+    for streams in [1, 2, 8] {
         let start = Instant::now();
         for _ in 0..10 {
             // SAFETY: the kernel accesses nothing.
             unsafe {
                 s.stream.launch(&kernel, &Shape::linear(1, 32), &parameters)?;
-                if streams == 2 {
+                if streams >= 2 {
                     other.launch(&kernel, &Shape::linear(1, 32), &parameters)?;
+                }
+                for stream in many.iter().filter(|_| streams == 8) {
+                    stream.launch(&kernel, &Shape::linear(1, 32), &parameters)?;
                 }
             }
         }
-        s.stream.synchronize()?;
-        other.synchronize()?;
+        s.context.synchronize()?;
         text.push(format!("{streams} streams of 10 kernels of 2 ms: {:.1} ms", start.elapsed().as_secs_f64() * 1e3));
     }
     Ok(text.join("; "))

@@ -72,8 +72,10 @@ pub fn shapes(s: &Setup) -> Answer {
         ((1000, 1, 1), (1024, 1, 1)),
     ] {
         // SAFETY: nothing runs; the array has room for all threads.
-        unsafe { words(&out).fill(u32::MAX) };
-        unsafe { s.stream.launch(&kernel, &Shape { grid, block, shared: 0 }, &parameters)? };
+        unsafe {
+            words(&out).fill(u32::MAX);
+            s.stream.launch(&kernel, &Shape { grid, block, shared: 0 }, &parameters)?;
+        }
         s.stream.synchronize()?;
         let threads = (block.0 * block.1 * block.2) as usize;
         let count = (grid.0 * grid.1 * grid.2) as usize * threads;
@@ -152,7 +154,7 @@ pub fn large(s: &Setup) -> Answer {
     let out = s.context.pinned(8184 * 4)?;
     let mut random = Random(5);
     for round in 0..40 {
-        let values: Vec<u32> = (0..8184).map(|_| random.next() >> 1).collect();
+        let values: Vec<u32> = (0..8184).map(|_| random.word() >> 1).collect();
         let mut parameters: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         parameters.extend(out.address().to_le_bytes());
         // SAFETY: the kernel writes as many words.
@@ -234,7 +236,7 @@ pub fn random(s: &Setup, launches: usize) -> Answer {
     for launch in 0..launches {
         let stream = random.below(4) as usize;
         let array = owner[stream];
-        let (n, k) = (1 + random.below(MOST), random.next());
+        let (n, k) = (1 + random.below(MOST), random.word());
         let block = 32 * (1 + random.below(32));
         let parameters = pack(&kernel, &[arrays[array].address(), u64::from(k), u64::from(n)]);
         // SAFETY: an array is used by one stream at a time.
@@ -249,7 +251,9 @@ pub fn random(s: &Setup, launches: usize) -> Answer {
             owner.swap(stream, other);
         }
         if random.below(200) == 0 || launch + 1 == launches {
-            streams.iter().try_for_each(|stream| stream.synchronize())?;
+            let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
+            let all = streams.iter().try_for_each(|stream| stream.synchronize_until(until));
+            all.map_err(|error| format!("launch {launch}: {error}; {:?}", s.context))?;
             for (array, model) in arrays.iter().zip(&model) {
                 // SAFETY: all has ended.
                 let wrong = unsafe { words(array) }.iter().zip(model).filter(|(a, b)| a != b).count();
@@ -263,6 +267,12 @@ pub fn random(s: &Setup, launches: usize) -> Answer {
     compare(&format!("values after {launches} launches of other sizes on 4 streams"), 0, compared)
 }
 
+/// Waits for two seconds.
+fn ended(s: &Setup, step: &str) -> Result<(), String> {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
+    s.stream.synchronize_until(until).map_err(|error| format!("{step}: {error}; {:?}", s.context))
+}
+
 pub fn copies(s: &Setup) -> Answer {
     const SIZE: usize = 8 << 20;
     let (a, b) = (s.context.pinned(SIZE as u64)?, s.context.pinned(SIZE as u64)?);
@@ -270,16 +280,17 @@ pub fn copies(s: &Setup) -> Answer {
     // SAFETY: nothing runs.
     let (from, to) = unsafe { (words(&a), words(&b)) };
     let mut random = Random(3);
-    from.iter_mut().for_each(|word| *word = random.next());
+    from.iter_mut().for_each(|word| *word = random.word());
     let mut all = 0;
     for bytes in [1_u64, 3, 4, 100, 4096, 65536, (1 << 18) - 1, 1 << 18, (5 << 20) + 13, SIZE as u64] {
+        let step = format!("{bytes} bytes");
         to.fill(0);
         // SAFETY: the ranges are inside.
         unsafe {
             s.stream.copy_memory(&video, 0, &a, 0, bytes)?;
             s.stream.copy_memory(&b, 0, &video, 0, bytes)?;
         }
-        s.stream.synchronize()?;
+        ended(s, &step)?;
         // SAFETY: all has ended.
         let (x, y) = unsafe {
             (
@@ -292,6 +303,7 @@ pub fn copies(s: &Setup) -> Answer {
         }
         all += bytes;
     }
+    let step = "rectangles";
     // Rectangles: 3 layers of 37 lines of 1000 bytes.
     let copy = Rectangle {
         to: video.address(),
@@ -315,7 +327,7 @@ pub fn copies(s: &Setup) -> Answer {
         s.stream.copy_3d(&copy)?;
         s.stream.copy_3d(&back)?;
     }
-    s.stream.synchronize()?;
+    ended(s, step)?;
     // SAFETY: all has ended.
     let (x, y) = unsafe {
         (
@@ -332,13 +344,14 @@ pub fn copies(s: &Setup) -> Answer {
         }
     }
     for (width, value) in [(1_u32, 0xab_u32), (2, 0xabcd), (4, 0x1234_5678)] {
+        let step = format!("fill of {width} bytes");
         to.fill(0);
         // SAFETY: the ranges are inside.
         unsafe {
             s.stream.fill(b.address() + 16, value, width, 1000)?;
             s.stream.fill_2d(b.address() + 65536, 512, value, width, 50, 20)?;
         }
-        s.stream.synchronize()?;
+        ended(s, &step)?;
         let w = width as usize;
         let one = &value.to_le_bytes()[..w];
         let line =
@@ -353,7 +366,7 @@ pub fn copies(s: &Setup) -> Answer {
 pub fn pageable(s: &Setup) -> Answer {
     let video = s.context.video(64 << 20)?;
     let mut random = Random(9);
-    let from: Vec<u8> = (0..(33 << 20) + 7).map(|_| random.next() as u8).collect();
+    let from: Vec<u8> = (0..(33 << 20) + 7).map(|_| random.word() as u8).collect();
     for size in [1, 5000, (4 << 20) + 1, from.len()] {
         let mut to = vec![0; size];
         // SAFETY: nothing else runs.

@@ -54,13 +54,13 @@ pub unsafe fn words(memory: &Memory) -> &mut [u32] {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u32 {
+    pub fn word(&mut self) -> u32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 32) as u32
     }
 
     pub fn below(&mut self, most: u32) -> u32 {
-        ((u64::from(self.next()) * u64::from(most)) >> 32) as u32
+        ((u64::from(self.word()) * u64::from(most)) >> 32) as u32
     }
 }
 
@@ -68,31 +68,39 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
     let (name, argument) = name.split_once('=').unwrap_or((name, ""));
     let number = argument.parse::<u64>().unwrap_or(0);
     let idle = Options { order: Order::Idle, ..Options::default() };
-    let setup = || Setup::new(cubin, Options::default());
+    let keep = Options { yield_on_wait: false, ..Options::default() };
+    // A context whose work does not end would wait in its drop: the process ends instead.
+    let make = |options| Setup::new(cubin, options).map(|setup| &*Box::leak(Box::new(setup)));
+    let setup = || make(Options::default());
     match name {
         "facts" => Ok(format!("{:#?}", Gpu::new(0)?.facts()?)),
-        "kernels" => check::kernels(&setup()?),
-        "shapes" => check::shapes(&setup()?),
-        "globals" => check::globals(&setup()?),
-        "large" => check::large(&setup()?),
-        "local" => check::local(&setup()?),
-        "chain" => check::chain(&setup()?, 2000),
-        "chain-idle" => check::chain(&Setup::new(cubin, idle)?, 2000),
-        "random" => check::random(&setup()?, number.max(1000) as usize),
-        "copies" => check::copies(&setup()?),
-        "pageable" => check::pageable(&setup()?),
-        "memory" => check::memory(&setup()?),
-        "events" => check::events(&setup()?),
-        "matmul" => check::matmul(&setup()?),
-        "spin" => check::spin(&setup()?, number),
-        "overlap" => bench::overlap(&setup()?),
-        "overlap-idle" => bench::overlap(&Setup::new(cubin, idle)?),
-        "launch" => bench::launch(&setup()?),
-        "launch-idle" => bench::launch(&Setup::new(cubin, idle)?),
-        "streams" => bench::streams(&setup()?),
-        "bandwidth" => bench::bandwidth(&setup()?),
+        "kernels" => check::kernels(setup()?),
+        "shapes" => check::shapes(setup()?),
+        "globals" => check::globals(setup()?),
+        "large" => check::large(setup()?),
+        "local" => check::local(setup()?),
+        "chain" => check::chain(setup()?, 2000),
+        "chain-idle" => check::chain(make(idle)?, 2000),
+        "random" => check::random(setup()?, number.max(1000) as usize),
+        "copies" => check::copies(setup()?),
+        "copies-keep" => check::copies(make(keep)?),
+        "overlap-keep" => bench::overlap(make(keep)?),
+        "launch-keep" => bench::launch(make(keep)?),
+        "streams-keep" => bench::streams(make(keep)?),
+        "streams-idle" => bench::streams(make(idle)?),
+        "pageable" => check::pageable(setup()?),
+        "memory" => check::memory(setup()?),
+        "events" => check::events(setup()?),
+        "matmul" => check::matmul(setup()?),
+        "spin" => check::spin(setup()?, number),
+        "overlap" => bench::overlap(setup()?),
+        "overlap-idle" => bench::overlap(make(idle)?),
+        "launch" => bench::launch(setup()?),
+        "launch-idle" => bench::launch(make(idle)?),
+        "streams" => bench::streams(setup()?),
+        "bandwidth" => bench::bandwidth(setup()?),
         "contexts" => check::contexts(cubin),
-        "fork" => faults::fork(&setup()?),
+        "fork" => faults::fork(setup()?),
         "pointer" => faults::pointer(cubin),
         "trap" => faults::trap(cubin),
         _ => Err(format!("no test {name}").into()),

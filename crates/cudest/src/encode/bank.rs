@@ -16,13 +16,12 @@ pub(crate) struct Launch {
     pub local_window: u64,
     /// Shared memory of a block.
     pub shared: u32,
-    pub sms: u32,
 }
 
 /// Fills the beginning of bank 0. What does not fit is left out.
 pub(crate) fn fill(bank: &mut [u8], launch: &Launch) {
-    let Launch { grid, block, shared_window, local_window, shared, sms } = *launch;
-    let words: [(usize, u32); 22] = [
+    let Launch { grid, block, shared_window, local_window, shared } = *launch;
+    let words: [(usize, u32); 21] = [
         (0x00, block.0),
         (0x04, block.1),
         (0x08, block.2),
@@ -35,7 +34,6 @@ pub(crate) fn fill(bank: &mut [u8], launch: &Launch) {
         (0x24, (local_window >> 32) as u32),
         (0x28, STACK_TOP as u32),
         (0x30, 1),
-        (0x10c, sms),
         (0x114, shared),
         (0x13c, shared),
         // A cluster of one block, and the grid in clusters.

@@ -1,7 +1,9 @@
 //! Methods: what a channel is asked to do. A header word names a subchannel, a first method and a count; values follow.
 
 /// Room of one operation in a lane's pushbuffer.
-pub(crate) const WORDS: usize = 128;
+pub(crate) const WORDS: usize = 256;
+/// Lines of a fill in one operation.
+pub(crate) const FILL_LINES: u32 = 16;
 
 /// The subchannel of compute objects and of copy objects, as libcuda binds them. Host methods work on each.
 const HOST: u32 = 0;
@@ -88,11 +90,12 @@ impl Methods {
         self.put(COMPUTE, 0x021c, &[0x1011]);
     }
 
-    /// Waits until the word at `address` has reached `payload`, as a number that wraps.
-    pub fn acquire(&mut self, address: u64, payload: u32) {
+    /// Waits until the word at `address` has reached `payload`, as a number that wraps. With `yields` another channel
+    /// of the runlist may run meanwhile.
+    pub fn acquire(&mut self, address: u64, payload: u32, yields: bool) {
         const CIRCULAR_GREATER_OR_EQUAL: u32 = 3;
-        const SWITCH_CHANNEL: u32 = 1 << 12;
-        self.put(HOST, 0x5c, &[address as u32, high(address), payload, 0, CIRCULAR_GREATER_OR_EQUAL | SWITCH_CHANNEL]);
+        let switch = u32::from(yields) << 12;
+        self.put(HOST, 0x5c, &[address as u32, high(address), payload, 0, CIRCULAR_GREATER_OR_EQUAL | switch]);
     }
 
     /// Writes a word, as soon as the channel comes to it.
@@ -125,14 +128,19 @@ impl Methods {
         self.transfer(lines, 0, end);
     }
 
-    /// Fills lines with a value of 1, 2 or 4 bytes. The length of a line counts values.
+    /// Fills lines with a value of 1, 2 or 4 bytes. The length of a line counts values. Each line is a transfer of its
+    /// own: one of several lines with a constant source stopped the channel on an H200. At most [`FILL_LINES`].
     pub fn fill(&mut self, to: u64, value: u32, width: u32, lines: Lines, end: Option<Release>) {
         const REMAP: u32 = 1 << 10;
         // The first component of the destination comes from constant A; `width` bytes; one component.
         self.put(COPY, 0x700, &[value]);
         self.put(COPY, 0x708, &[4 | (width - 1) << 16]);
-        self.put(COPY, 0x408, &[high(to), to as u32]);
-        self.transfer(lines, REMAP, end);
+        let line = Lines { count: 1, ..lines };
+        for n in 0..lines.count {
+            let to = to + u64::from(n) * u64::from(lines.to_pitch);
+            self.put(COPY, 0x408, &[high(to), to as u32]);
+            self.transfer(line, REMAP, end.filter(|_| n + 1 == lines.count));
+        }
     }
 
     fn transfer(&mut self, lines: Lines, flags: u32, end: Option<Release>) {

@@ -8,9 +8,6 @@ pub(crate) const WORDS: usize = 96;
 type Bits = (usize, usize);
 
 const TYPE: Bits = (25, 23);
-const RELEASE_ENABLE: Bits = (320, 320);
-const RELEASE_ONE_WORD: Bits = (322, 321);
-const RELEASE_MEMBAR: Bits = (323, 323);
 const API_CALL_LIMIT: Bits = (568, 568);
 const SAMPLER_INDEX: Bits = (569, 569);
 const MAJOR_VERSION: Bits = (583, 580);
@@ -21,9 +18,6 @@ const INVALIDATE: Bits = (607, 602);
 const SHARED_MIN: Bits = (613, 608);
 const SHARED_MAX: Bits = (619, 614);
 const SHARED_TARGET: Bits = (625, 620);
-const RELEASE_LOW: Bits = (671, 640);
-const RELEASE_HIGH: Bits = (696, 672);
-const RELEASE_PAYLOAD: Bits = (735, 704);
 const GRID_X: Bits = (1055, 1024);
 const GRID_Y: Bits = (1071, 1056);
 const GRID_Z: Bits = (1103, 1088);
@@ -128,14 +122,14 @@ impl Qmd {
         self.set((at + 63, at + 51), bytes.div_ceil(16) as u32);
     }
 
-    /// The word that tells when all blocks have ended and their stores have arrived.
-    pub fn set_release(&mut self, address: u64, payload: u32) {
-        self.set(RELEASE_ENABLE, 1);
-        self.set(RELEASE_ONE_WORD, 1);
-        self.set(RELEASE_MEMBAR, 1);
-        self.set(RELEASE_LOW, address as u32);
-        self.set(RELEASE_HIGH, (address >> 32) as u32);
-        self.set(RELEASE_PAYLOAD, payload);
+    /// One of three words (0 to 2) that the GPU writes when all blocks have ended and their stores have arrived.
+    pub fn set_release(&mut self, word: usize, address: u64, payload: u32) {
+        let (flags, at) = (320 + 16 * word, 640 + 128 * word);
+        self.set((flags, flags), 1);
+        self.set((flags + 2, flags + 1), 1); // one word, without the time
+        self.set((at + 31, at), address as u32);
+        self.set((at + 56, at + 32), (address >> 32) as u32);
+        self.set((at + 95, at + 64), payload);
     }
 }
 
@@ -144,16 +138,17 @@ mod tests {
     use super::*;
 
     /// The descriptor that libcuda 580.159.04 sent on an H200 for vecadd<<<256, 256>>>, without the words that have
-    /// fields which this driver does not use (0, 11 to 14, 38 to 46 and the banks 1, 5 and 7).
+    /// fields which this driver does not use.
     #[test]
     fn equal_to_libcuda() {
         let program = Program { address: 0x7fc3_177a_0000, registers: 16, barriers: 1, local: 0x640 };
         let mut qmd = Qmd::new(&program);
         qmd.set_shape((256, 1, 1), (256, 1, 1));
         qmd.set_shared(0x400);
-        qmd.set_release(0x2_0463_7f3c, 6);
+        qmd.set_release(0, 0x2_0463_7f3c, 6);
         qmd.set_bank(0, 0x7fc3_1628_0000, 0x300);
         let expected = [
+            (10, 3),
             (16, 0x9000_0000),
             (17, 0x0300_0640),
             (18, 0xbc04_0040),

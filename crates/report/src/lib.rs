@@ -17,6 +17,7 @@ mod json_writer;
 mod label;
 mod leaks;
 mod length;
+pub mod messages;
 mod open_calls;
 mod path_tree;
 mod quiet;

@@ -148,7 +148,7 @@ fn names_that_stood_in_a_damaged_block_are_not_said_twice() {
 fn one_is_not_told_as_many() {
     use cutap_trace::{Absent, Count};
     let absent = Absent { path: "/tmp/a.so".into(), changed: true };
-    let count = |reason| Count { reason, text: "", count: 1 };
+    let count = |reason| Count { reason, count: 1 };
     let end = End {
         nameless: 1,
         overwritten: 1,

@@ -5,8 +5,8 @@
 //! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
 //! report it.
 //!
-//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations of
-//! addresses depend ([`tells_of_memory`]). Readers do not show their calls.
+//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations
+//! of addresses depend ([`tells_of_memory`]). Readers do not show their calls.
 
 use crate::{glob, tells_of_memory};
 

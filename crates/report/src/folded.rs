@@ -1,5 +1,5 @@
-//! Calls added up by the stack that they were made on, in the form that flame graphs are drawn from: a line for each stack, its
-//! frames from the outermost to the call, and a number. Memory grows with the number of different stacks.
+//! Calls added up by the stack that they were made on, in the form that flame graphs are drawn from: a line for each
+//! stack, its frames from the outermost to the call, and a number. Memory grows with the number of different stacks.
 
 use crate::stacks::{end, frame_name};
 use cutap_trace::{Event, Exit};

@@ -87,7 +87,7 @@ fn missing(end: &End, lines: &mut Vec<String>) {
             "part of the trace not here: nobody knows whether it was read or written over, as the control page is missing",
         ),
         (
-            // Of those that are damaged a sentence of its own tells.
+            // Damaged ones have a separate sentence.
             end.chunks_lost.saturating_sub(end.damaged),
             "parts of the trace lost: written over before they were read, or damaged",
             "part of the trace lost: written over before it was read, or damaged",

@@ -96,9 +96,9 @@ reasons! {
     END_DROPPED = 43, "ends of calls not recorded (these are shown as unfinished): no room in the run directory", one: "end of a call not recorded (this is shown as unfinished): no room in the run directory";
     /// A frame's number is one of another thread's ring.
     END_ELSEWHERE = 30, "calls that ended in another thread than they began in (fibres): shown as unfinished", one: "call that ended in another thread than it began in (a fibre): shown as unfinished";
-    /// Whoever wrote them down could not go on.
+    /// Whoever wrote them down could not continue.
     NOT_WRITTEN = 44, "calls not recorded: the recording could not be written any more", one: "call not recorded: the recording could not be written any more";
-    /// Added where it begins to wait, taken off where it goes on: what is left ended with its process.
+    /// Added where it begins to wait, taken off where it continues: what is left ended with its process.
     CALL_WAITED = 45, "calls that never began: they waited for room in their thread's ring when the process ended, or were left while they waited (by longjmp, a thread's end)", one: "call that never began: it waited for room in its thread's ring when the process ended, or was left while it waited (by longjmp, a thread's end)";
     /// --count: a number could not be kept.
     NOT_COUNTED = 46, "calls not counted: no room in the run directory, or no mapping left (vm.max_map_count)", one: "call not counted: no room in the run directory, or no mapping left (vm.max_map_count)";

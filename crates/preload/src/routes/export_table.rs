@@ -23,7 +23,7 @@ pub fn after(frame: &mut Frame) {
     for (to, byte) in uuid.iter_mut().zip(words.into_iter().flat_map(u64::to_le_bytes)) {
         *to = byte;
     }
-    // CUPTI switches the driver's flags by a table of its own; copies of it are linked into other profilers.
+    // CUPTI switches the driver's flags by its own table; copies of it are linked into other profilers.
     let profiler = live::at(frame.caller, |o| o.profiler) == Some(true);
     if profiler || uuid == cutap_calls::PROFILER_TABLE {
         instances::profiler_came();

@@ -5,6 +5,7 @@ use super::described::Described;
 use super::layer::Layer;
 use super::value::name_of;
 use cutap_calls::generated::known::TABLES;
+use cutap_calls::hidden::slot_named;
 use cutap_calls::known::Type;
 use cutap_calls::{Role, has_role};
 
@@ -50,10 +51,15 @@ pub fn returns_type(described: Described) -> Option<Returns> {
     })
 }
 
-/// What a function returns that has no description: by its role in `api/behaviour.toml`.
-pub fn returns(name: &str) -> Returns {
+/// What a function returns that has no description: by its role in `api/behaviour.toml`, or by its slot of a hidden
+/// table.
+pub fn returns(layer: Layer, name: &str) -> Returns {
     let has = |role| has_role(name.as_bytes(), role);
     match () {
+        () if layer == Layer::HIDDEN => match slot_named(name).is_some_and(|slot| slot.status) {
+            true => Returns::Status,
+            false => Returns::Value,
+        },
         () if has(Role::ReturnsNothing) => Returns::Nothing,
         () if has(Role::ReturnsText) || has(Role::ReturnsNumber) => Returns::Value,
         () => Returns::Status,
@@ -64,6 +70,7 @@ pub fn returns(name: &str) -> Returns {
 pub fn undeclared_status(layer: Layer, name: &str, status: i32) -> Option<&'static str> {
     let of = match layer {
         Layer::DRIVER if name.starts_with("cu") && !name.starts_with("cudbg") => "CUresult",
+        Layer::HIDDEN => "CUresult",
         Layer::RUNTIME if name.starts_with("cuda") => "cudaError_t",
         _ => return None,
     };
@@ -76,11 +83,11 @@ mod tests {
 
     #[test]
     fn kinds() {
-        assert_eq!(returns("cuGetErrorString"), Returns::Status);
-        assert_eq!(returns("cudaGetErrorString"), Returns::Value);
-        assert_eq!(returns("cudaGetLastError"), Returns::Status);
-        assert_eq!(returns("cudnnGetVersion"), Returns::Value);
-        assert_eq!(returns("__cudaRegisterFunction"), Returns::Nothing);
+        assert_eq!(returns(Layer::DRIVER, "cuGetErrorString"), Returns::Status);
+        assert_eq!(returns(Layer::RUNTIME, "cudaGetErrorString"), Returns::Value);
+        assert_eq!(returns(Layer::RUNTIME, "cudaGetLastError"), Returns::Status);
+        assert_eq!(returns(Layer::LIBRARY, "cudnnGetVersion"), Returns::Value);
+        assert_eq!(returns(Layer::RUNTIME, "__cudaRegisterFunction"), Returns::Nothing);
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub use event::{
     Answer, Args, Call, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log, Lookup,
     LookupKind, Module, Process, Returned, Returns, State, Thread,
 };
+pub use filter::did_you_mean::did_you_mean;
 pub use filter::wanted::{Wanted, wanted};
 pub use filter::{Filter, FilterError};
 pub use io::clock::Rate;

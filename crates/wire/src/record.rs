@@ -74,8 +74,8 @@ pub mod note {
     /// A hook wrote an output through a pointer: what | hook's number << 8 | parameter << 16; value = the first eight
     /// bytes that it wrote.
     pub const HOOK_OUTPUT: u64 = 19;
-    /// Behind [`HOOK_ARGUMENT`], of a larger argument: what | hook's number << 8 | parameter << 16 | word << 32; value = that word of
-    /// it, counted from 0.
+    /// Behind [`HOOK_ARGUMENT`], of a larger argument: what | hook's number << 8 | parameter << 16 | word << 32; value
+    /// = that word of it, counted from 0.
     pub const HOOK_ARGUMENT_WORD: u64 = 20;
 }
 

@@ -5,7 +5,7 @@ use cutap_report::Chrome;
 use cutap_trace::made::Run;
 use serde_json::Value;
 
-/// In PID namespaces of their own each is process 1, and has thread 1.
+/// In separate PID namespaces each is process 1, and has thread 1.
 #[test]
 fn processes_with_one_number_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
@@ -16,7 +16,7 @@ fn processes_with_one_number_are_told_apart() {
         let mut thread = process.thread(pid, 4);
         thread.call(CU_MEM_ALLOC, &[], 1_000, 0);
         thread.enter(CU_MEM_ALLOC, &[]);
-        // A folder of its own, whatever number it has.
+        // A separate folder, whatever number it has.
         let other = process.path().with_file_name(format!("p{pid}-{}", run.now()));
         std::fs::rename(process.path(), other).unwrap();
         (process, thread)

@@ -14,8 +14,9 @@ fn nothing_to_say() {
     assert_eq!(end_lines(&events(folder.path(), "").1), [""; 0]);
 }
 
+/// Long lists are cut and names of forked children are said once.
 #[test]
-fn long_lists_are_cut_and_names_of_forked_children_are_said_once() {
+fn long_lists_and_forked_children() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     for pid in [1, 2] {

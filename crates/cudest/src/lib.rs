@@ -31,6 +31,7 @@ mod module;
 mod pool;
 mod reserve;
 mod stream;
+mod survey;
 mod wait;
 
 pub use context::Options;
@@ -45,6 +46,7 @@ pub use link::Card;
 pub use memory::{Kind, Memory};
 pub use module::{Kernel, Module, Shape};
 pub use stream::{Rectangle, Stream};
+pub use survey::Survey;
 
 /// The way to the kernel driver.
 pub mod sys {

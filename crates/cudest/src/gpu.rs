@@ -11,6 +11,7 @@ use crate::link::Link;
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::stream::Stream;
+use crate::vmm::{Addresses, Backing};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -132,6 +133,22 @@ impl Context {
     /// The pages stay mapped until the result is dropped, and its last work has ended.
     pub unsafe fn register(&self, start: NonNull<u8>, bytes: u64) -> Result<Memory> {
         Memory::register(&self.shared, start, bytes)
+    }
+
+    /// Addresses without memory.
+    ///
+    /// # Errors
+    /// The process has no such range left.
+    pub fn reserve(&self, bytes: u64) -> Result<Addresses> {
+        Addresses::new(&self.shared, bytes)
+    }
+
+    /// Video memory without an address.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub fn backing(&self, bytes: u64) -> Result<Backing> {
+        Backing::new(&self.shared, bytes)
     }
 
     /// Loads a cubin.

@@ -32,6 +32,7 @@ mod pool;
 mod reserve;
 mod stream;
 mod survey;
+mod vmm;
 mod wait;
 
 pub use context::Options;
@@ -47,6 +48,7 @@ pub use memory::{Kind, Memory};
 pub use module::{Kernel, Module, Shape};
 pub use stream::{Rectangle, Stream};
 pub use survey::Survey;
+pub use vmm::{Addresses, Backing, Mapping};
 
 /// The way to the kernel driver.
 pub mod sys {

@@ -8,6 +8,7 @@ mod env;
 mod export;
 mod hook_header;
 mod inspect;
+mod kernel;
 mod pack;
 mod record;
 mod recover;
@@ -48,6 +49,9 @@ pub enum Command {
     Api(api::Api),
     /// Say what the kernel driver knows of the GPUs, without libcuda, and what is missing
     Devices(devices::Devices),
+    /// Trace, decode and compare what a program sends to the kernel driver
+    #[command(subcommand)]
+    Kernel(kernel::Kernel),
     /// Print cutap_hook.h, with which a hook library is written in C
     HookHeader,
     #[command(name = "__collect", hide = true)]
@@ -70,6 +74,7 @@ impl Command {
             Command::Inspect(args) => args.run(),
             Command::Api(args) => args.run(),
             Command::Devices(args) => args.run(),
+            Command::Kernel(command) => command.run(),
             Command::HookHeader => hook_header::run(),
             Command::Collector(args) => args.run(),
         }

@@ -90,6 +90,7 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "streams-idle" => bench::streams(make(idle)?),
         "pageable" => check::pageable(setup()?),
         "memory" => check::memory(setup()?),
+        "mapping" => check::mapping(setup()?),
         "events" => check::events(setup()?),
         "matmul" => check::matmul(setup()?),
         "spin" => check::spin(setup()?, number),

@@ -52,6 +52,8 @@ pub mod kind {
     pub const LOADED: u8 = 11;
     /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
+    /// s = version of the kernel driver, such as 580.159.04. Written with the first function of the layer `kernel`.
+    pub const DRIVER: u8 = 12;
     /// a = number from 0; s = file name. A hook library.
     pub const HOOK: u8 = 16;
 }

@@ -4,7 +4,7 @@
 
 use super::table;
 use super::thunks_x86_64::Frame;
-use crate::capture::call_stack;
+use crate::capture::{call_stack, ioctl};
 use crate::routes::{export_table, handles, hidden, proc_address};
 use crate::start;
 use crate::thread::record;
@@ -38,11 +38,14 @@ const RANGE_ON: u32 = 1 << 8;
 const RANGE_OFF: u32 = 1 << 9;
 /// The caller's stack is kept. Not before recording: it needs the call's number.
 pub const STACK: u32 = 1 << 10;
+/// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces precede the
+/// call's end.
+pub const KERNEL: u32 = 1 << 11;
 /// The image that is linked is kept.
-const LINKED: u32 = 1 << 11;
+const LINKED: u32 = 1 << 12;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 12] = [
+static HOOKS: [Hook; 13] = [
     Hook { before: record::before, after: record::after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
@@ -54,6 +57,7 @@ static HOOKS: [Hook; 12] = [
     Hook { before: pass, after: range_on },
     Hook { before: pass, after: range_off },
     Hook { before: call_stack::before, after: nothing },
+    Hook { before: ioctl::before, after: ioctl::after },
     Hook { before: made_here, after: nothing },
 ];
 
@@ -124,6 +128,9 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
     }
     if of == Layer::LIBRARY.number() && name == export_table::NVML && hidden::is_on() {
         return EXPORT_TABLE;
+    }
+    if of == Layer::KERNEL.number() {
+        return KERNEL;
     }
     if of != Layer::DRIVER.number() {
         return 0;

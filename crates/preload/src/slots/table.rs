@@ -305,6 +305,7 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
         return None;
     }
     let mut hooks = super::hooks::special(of, name, how);
+    let of_kernel = hooks & super::hooks::KERNEL != 0;
     let shown = start::armed::shows(of, owner.name(), name);
     if shown || start::armed::holds(of, owner.name(), name) {
         hooks |= super::hooks::RECORD;
@@ -312,9 +313,14 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
             hooks |= super::hooks::STACK;
         }
     }
+    // Nothing is done to a function of the kernel layer that is not recorded.
+    if of_kernel && hooks & super::hooks::RECORD == 0 {
+        return None;
+    }
     let layer = hook_layer(of);
     // A C++ function's arguments by value may be larger than what a frame passes on.
     let hooked = !cxx
+        && !of_kernel
         && !super::hooks::is_footprint_name(name, how)
         && hook::library::wanting(layer, owner.name(), name).next().is_some();
     // Without a folder nothing can be told of it. The parent of a vfork child may have one later.

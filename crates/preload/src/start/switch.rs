@@ -6,7 +6,7 @@
 
 use super::flags;
 use crate::loader::objects::{self, Object};
-use crate::routes::instances;
+use crate::routes::{instances, libc};
 use crate::slots;
 use crate::sys;
 use crate::thread::fork;
@@ -172,7 +172,11 @@ fn apply() {
             let owner = |load: u32| s.objects().iter().find(|o| o.id == load);
             let layer = |o: &Object, name: &[u8]| if is_slot_name(name) { Layer::HIDDEN.number() } else { o.layer };
             let wanted = |o: &Object, name: &[u8]| filter::recorded(rules, layer(o, name), o.name(), name);
-            slots::each_recorded(|load, name| owner(load).is_none_or(|o| wanted(o, name)));
+            let kernel = |name: &[u8]| filter::recorded(rules, Layer::KERNEL.number(), b"libc.so.6", name);
+            slots::each_recorded(|load, name| match libc::is_load(load) {
+                true => kernel(name),
+                false => owner(load).is_none_or(|o| wanted(o, name)),
+            });
         });
         instances::ask_again();
         SEEN.store(epoch, SeqCst);

@@ -10,7 +10,7 @@ use cutap_calls::Layer;
 use std::fmt::Write;
 
 /// Words that are no names of functions, except the names of layers.
-const WORDS: [&str; 4] = ["kernel", "lookup", "cxx", "error"];
+const WORDS: [&str; 3] = ["lookup", "cxx", "error"];
 
 /// The words of `WORDS` and the names of layers that are similar.
 fn near_words(word: &str) -> Vec<&'static str> {
@@ -26,11 +26,6 @@ impl Filter {
                 return Err(FilterError(
                     "a term of the filter is empty; write terms with one comma between them".into(),
                 ));
-            }
-            "kernel" => {
-                return Err(FilterError(format!(
-                    "the {word} layer is not traced by this version; take library, runtime, driver, hidden or lookup"
-                )));
             }
             _ if let Some(name) = hidden_name(word)? => self.rule(wanted, 'h', "*", name),
             "lookup" => {
@@ -48,6 +43,8 @@ impl Filter {
                 )));
             }
             _ if let Some(layer) = Layer::of_name(word) => self.rule(wanted, layer.letter(), "*", "*"),
+            _ if let Some(name) = word.strip_prefix("kernel:") => self.of_kernel(wanted, name)?,
+            _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(wanted, word)?,
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
             _ if word.contains(".so") || is_library(word) => {
                 is_no_slip(word)?;
@@ -59,6 +56,20 @@ impl Filter {
             _ => self.names(word, known)?.iter().for_each(|name| self.rule(wanted, '*', "*", name)),
         }
         Ok(false)
+    }
+
+    /// `kernel:name`: a function of libc by which a library reaches the kernel.
+    fn of_kernel(&mut self, wanted: bool, name: &str) -> Result<(), FilterError> {
+        if name.is_empty() || !library::is_of_kernel(name) {
+            let near = library::near_kernel(name).join(", ");
+            return Err(FilterError(format!(
+                "the kernel layer has no function {name}; it has ioctl, open, close, dup, mmap, munmap, getenv and forms of \
+                 them{}",
+                if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
+            )));
+        }
+        self.rule(wanted, 'k', "*", name);
+        Ok(())
     }
 
     /// `library:name`. The library may be a program: it may hold a copy of the runtime.

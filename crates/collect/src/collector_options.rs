@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The options of a collector. Its descriptors are: 0 the channel to the foreground process, 1 the output, 2 for messages.
+/// The options of a collector. Its descriptors are: 0 the channel to the foreground process, 1 the output, 2 for
+/// messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectorOptions {
     /// The run directory.

@@ -6,7 +6,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
-/// The line to the front process: `g` when the output may be touched, `p<pid>;` when the program has started, `x` when it has ended.
+/// The line to the front process: `g` when the output may be touched, `p<pid>;` when the program has started, `x` when
+/// it has ended.
 #[derive(Debug)]
 pub struct Line {
     stream: UnixStream,

@@ -1,6 +1,7 @@
-//! What somebody had ordered from the kernel for the process that cutap became: signals when the timers of `alarm` and `setitimer` run
-//! out, and one when the parent dies. Exec leaves such orders standing and fork does not, so without this the program would never
-//! hear of them: they end here, and are given again in the child. Timers of `timer_create` had ended with our own exec.
+//! What somebody had ordered from the kernel for the process that cutap became: signals when the timers of `alarm` and
+//! `setitimer` run out, and one when the parent dies. Exec leaves such orders standing and fork does not, so without
+//! this the program would never hear of them: they end here, and are given again in the child. Timers of `timer_create`
+//! had ended with our own exec.
 
 use std::mem::zeroed;
 use std::ptr::null_mut;
@@ -24,8 +25,8 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// At our start: the processor's time that we take is none of the program's. The clock on the wall goes on, and what it
-    /// ends before there is a program is cutap.
+    /// At our start: the processor's time that we take is none of the program's. The clock on the wall goes on, and
+    /// what it ends before there is a program is cutap.
     pub fn now() -> Orders {
         let mut death = 0;
         // SAFETY: the kernel writes a word of our own; getpid touches no memory.

@@ -5,8 +5,8 @@ use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// Puts in the id of this process for `%p`, the host's name for `%h`, an environment variable for `%q{NAME}`, and a percent
-/// sign for `%%`.
+/// Puts in the id of this process for `%p`, the host's name for `%h`, an environment variable for `%q{NAME}`, and a
+/// percent sign for `%%`.
 pub fn expand(pattern: &Path) -> Result<PathBuf> {
     let refuse = |why: String| Err(Error::own(format!("cannot use -o {}: {why}", pattern.display())));
     let (mut name, mut rest) = (Vec::new(), pattern.as_os_str().as_bytes());

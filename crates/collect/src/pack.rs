@@ -29,8 +29,8 @@ pub fn pack_file(path: &Path) -> Result<()> {
     }
 }
 
-/// The same at the end of a recording that was written to `output`, where failing is no loss: the file is good as it is. False: it
-/// is not, for somebody else has written to it.
+/// The same at the end of a recording that was written to `output`, where failing is no loss: the file is good as it
+/// is. False: it is not, for somebody else has written to it.
 pub(crate) fn pack_recorded(path: &Path, output: &OwnedFd) -> bool {
     let shown = path.display();
     if !is_the_same(path, output) {

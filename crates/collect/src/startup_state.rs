@@ -1,6 +1,6 @@
 //! What we were given at our start and have to hand on to the program unchanged (timers: `orders`): the dispositions of
-//! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were closed (Rust opens
-//! `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
+//! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were
+//! closed (Rust opens `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
 //! async-signal-safe calls may be made there.
 
 use crate::inherited_timers::Orders;
@@ -33,7 +33,8 @@ extern "C" fn note() {
 #[unsafe(link_section = ".init_array")]
 static NOTE: extern "C" fn() = note;
 
-/// From here on a file size limit (`ulimit -f`) is an error of a write, of which there is a sentence, and no signal that ends us.
+/// From here on a file size limit (`ulimit -f`) is an error of a write, of which there is a sentence, and no signal
+/// that ends us.
 pub fn file_size_limit_is_an_error() {
     // SAFETY: no handler of ours runs.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -42,7 +43,8 @@ pub fn file_size_limit_is_an_error() {
 /// The limit of open files as we found it.
 static FILES: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Files of many threads and processes are read: up to the hard limit as many may be open. The program gets its own limit back.
+/// Files of many threads and processes are read: up to the hard limit as many may be open. The program gets its own
+/// limit back.
 pub fn raise_file_limit() {
     // SAFETY: a structure of our own.
     unsafe {

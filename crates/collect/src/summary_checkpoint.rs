@@ -1,5 +1,6 @@
-//! What `trace -c` has added up, kept in the run directory for a collector that goes on when this one is killed: the sums, and up to which
-//! moment all calls are in them, in one file that is exchanged whole. What they were made of is given back only behind that.
+//! What `trace -c` has added up, kept in the run directory for a collector that goes on when this one is killed: the
+//! sums, and up to which moment all calls are in them, in one file that is exchanged whole. What they were made of is
+//! given back only behind that.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use cutap_report::{
     BY, By, CallPaths, CallTree, Folded, Groups, Leaks, Streams, Tables, Tree, Weight, end_line, end_notes,
     undecoded_report, write_table, write_table_json,
 };
-use cutap_trace::{Aggregator, CallSink, End, Event, EventReader, Filter, ReaderOptions};
+use cutap_trace::{Aggregator, CallSink, Damage, End, Event, EventReader, Filter, ReaderOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -110,9 +110,9 @@ impl Report {
 fn report(request: &Request, filter: Filter) -> Result<()> {
     readable(&request.run)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-    let (mut recording, mut damaged) = (None, 0);
+    let (mut recording, mut damage) = (None, Damage::default());
     let mut read = |end: End| {
-        (recording, damaged) = (end.recording.clone(), end.damaged);
+        (recording, damage) = (end.recording.clone(), end.damage());
         end
     };
     let done = match &request.ask {
@@ -166,7 +166,7 @@ fn report(request: &Request, filter: Filter) -> Result<()> {
         }
     };
     written(done.and_then(|()| out.flush()))?;
-    whole(&request.run, recording, damaged)
+    whole(&request.run, recording, damage)
 }
 
 fn table(request: &Request, tables: &Tables, end: &End, out: &mut dyn Write) -> io::Result<()> {

@@ -35,8 +35,8 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    /// `complete`: all calls that allocate are recorded; `ends`: which calls that end memory are; `seen`: of which handles all
-    /// calls are.
+    /// `complete`: all calls that allocate are recorded; `ends`: which calls that end memory are; `seen`: of which
+    /// handles all calls are.
     pub fn new(complete: bool, ends: Ends, seen: Arc<HandleCoverage>) -> Interpreter {
         let mut new = Interpreter::default();
         (new.state.places.complete, new.state.places.recorded_ends) = (complete, ends);

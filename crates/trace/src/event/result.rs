@@ -31,8 +31,8 @@ pub enum Returned {
     Word(u64),
     /// Nothing.
     Nothing,
-    /// Something that the result register does not tell: a runtime that is linked in reports no result but a status, and what
-    /// vector registers held is kept elsewhere.
+    /// Something that the result register does not tell: a runtime that is linked in reports no result but a status,
+    /// and what vector registers held is kept elsewhere.
     Untold,
 }
 

@@ -1,5 +1,5 @@
-//! Which calls that end memory a trace has. Where some are missing, an address may be shown as memory that is no more: then
-//! nothing is said of it.
+//! Which calls that end memory a trace has. Where some are missing, an address may be shown as memory that is no more:
+//! then nothing is said of it.
 
 use super::recorded_calls::RecordedCalls;
 use crate::event::Layer;

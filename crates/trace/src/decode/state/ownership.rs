@@ -1,5 +1,6 @@
 //! What ends with something else: functions with their module, nodes with their graph, streams and memory with their
-//! context. Which kinds end with which is told by `api/`; what a call was given beside the handle that it wrote is the owner.
+//! context. Which kinds end with which is told by `api/`; what a call was given beside the handle that it wrote is the
+//! owner.
 
 use super::call_handles::{handle, handle_in};
 use super::effect_origin::EffectOrigin;

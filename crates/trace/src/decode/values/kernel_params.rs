@@ -73,8 +73,8 @@ impl Walk<'_> {
         Some(Value::Pointee(address, Box::new(list)))
     }
 
-    /// The function, or the kernel where that is NULL. A driver that is asked for a node's kernel names both: the one whose
-    /// parameters are known is meant.
+    /// The function, or the kernel where that is NULL. A driver that is asked for a node's kernel names both: the one
+    /// whose parameters are known is meant.
     fn kernel_of(&self, row: &Row<'_>, function: u8, or: u8) -> Option<u64> {
         let both = [function, or].map(|n| self.sibling(row, n).filter(|handle| *handle != 0));
         let known = |handle: &u64| self.kernels.is_some_and(|k| k.parameters_of(*handle, self.ticks).is_some());

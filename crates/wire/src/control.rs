@@ -11,6 +11,25 @@ pub const FILE: &str = "control";
 pub const ALIVE: &str = "alive";
 /// The rules that the run began with, if there were any, in a file beside it: what may be recorded at all. Nobody changes them.
 pub const ARMED: &str = "armed";
+/// What `--deny` and `--fail` ask for: see [`kernel_answer`]. Absent where they were not given.
+pub const KERNEL_ANSWERS: &str = "kernel";
+/// A row of the file [`KERNEL_ANSWERS`]: whose number, the number, how it is answered, the status; each four bytes.
+pub mod kernel_answer {
+    /// Whose number: an escape's.
+    pub const ESCAPE: u32 = 0;
+    /// A control's.
+    pub const CONTROL: u32 = 1;
+    /// A class's.
+    pub const CLASS: u32 = 2;
+    /// A UVM command's.
+    pub const UVM: u32 = 3;
+    /// The ioctl fails with EINVAL.
+    pub const DENY: u32 = 0;
+    /// The ioctl returns 0, and its struct has the status.
+    pub const FAIL: u32 = 1;
+    /// Rows at most.
+    pub const MOST: usize = 64;
+}
 /// Environment variable that names the run directory.
 pub const ENV_RUN: &str = "CUTAP_RUN";
 

@@ -3,7 +3,7 @@
 //! A silent early return in the target is a defect: it has a reason here.
 
 /// Number of counters in a `proc` page.
-pub const COUNTERS: usize = 48;
+pub const COUNTERS: usize = 56;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $n:literal, $text:literal, one: $one:literal;)*) => {
@@ -108,8 +108,14 @@ reasons! {
     STACK_NOT_KEPT = 27, "stacks not kept, or only in part: no room in the run directory", one: "stack not kept, or only in part: no room in the run directory";
     /// Not even the kernel could copy the caller's frame.
     STACK_NOT_READ = 28, "stacks that could not be read: only the caller is shown", one: "stack that could not be read: only the caller is shown";
+    /// A ring was full.
+    MEMORY_NOT_KEPT = 32, "pieces of memory of ioctls not kept: no room in the run directory", one: "piece of memory of an ioctl not kept: no room in the run directory";
+    /// Longer than is kept of one ioctl.
+    MEMORY_CUT = 33, "ioctls whose memory was cut: more than 256 KiB", one: "ioctl whose memory was cut: more than 256 KiB";
     /// Counted in the control page, for such a process has no page of its own.
     OTHER_LIBC = 34, "processes of another C library than glibc (such as musl): left alone, their calls were not seen", one: "process of another C library than glibc (such as musl): left alone, its calls were not seen";
+    /// Once for each table and reason; the list has both.
+    HIDDEN_TABLE_LEFT = 48, "hidden tables left alone: calls of the functions in them were not seen", one: "hidden table left alone: calls of the functions in it were not seen";
     /// Found outside, at the end, in the program's file; no process counts it.
     STATIC_TOOLKIT = 22, "toolkit libraries linked statically into a program: calls of them were not seen", one: "toolkit library linked statically into a program: calls of it were not seen";
 }

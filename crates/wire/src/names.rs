@@ -51,6 +51,8 @@ pub mod kind {
     pub const LOADED: u8 = 11;
     /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
+    /// s = version of the kernel driver, such as 580.159.04. Written with the first function of the layer `kernel`.
+    pub const DRIVER: u8 = 12;
     /// a = number from 0; s = file name. A hook library.
     pub const HOOK: u8 = 16;
 }
@@ -93,6 +95,8 @@ pub mod route {
     pub const GET_PROC_ADDRESS: u8 = 3;
     /// A lazy word at its first call.
     pub const FIRST_CALL: u8 = 4;
+    /// A word of a table that cuGetExportTable returned: the slot is of the layer hidden, whatever its object's is.
+    pub const EXPORT_TABLE: u8 = 5;
 }
 
 /// One name.

@@ -19,6 +19,7 @@ pub(crate) fn fits(of: u8, words: usize, meta: u32) -> bool {
         kind::UNWOUND => words == 1 + far,
         kind::STACK => words >= 2 + far,
         kind::EXIT_OUTPUT => words == 2 + far,
+        kind::MEMORY => words >= 3 + far,
         _ => words > 0,
     }
 }

@@ -11,6 +11,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
         "trace",
         "",
         &[
+            "ioctl",
             "event",
             "io",
             "ring",

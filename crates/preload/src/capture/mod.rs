@@ -2,8 +2,10 @@
 //! `cutap_calls::capture` say. Inputs before the call, outputs after it. No meaning is looked at here;
 //! what cannot be read is left out, what has no room is cut, and the reader sees both by the lengths.
 
+pub mod answers;
 pub mod call_stack;
 pub mod copy;
+pub mod ioctl;
 pub mod kernels;
 pub mod launch;
 mod logs;

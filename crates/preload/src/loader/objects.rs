@@ -50,6 +50,10 @@ impl Object {
     pub fn name(&self) -> &[u8] {
         self.name.get(..self.name_len).unwrap_or(&[])
     }
+    /// The same object as a load of its own, in a layer.
+    pub fn as_load(&self, layer: u8, id: u32) -> Object {
+        Object { layer, id, ..*self }
+    }
     /// The first number behind `.so.` in its name: `12` of `libcudart.so.12`; 0 for the driver, whose
     /// functions never change under a name.
     pub fn major(&self) -> u32 {

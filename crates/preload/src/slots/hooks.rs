@@ -4,8 +4,8 @@
 
 use super::table;
 use super::thunks_x86_64::Frame;
-use crate::capture::call_stack;
-use crate::routes::{export_table, handles, proc_address};
+use crate::capture::{call_stack, ioctl};
+use crate::routes::{export_table, handles, hidden, proc_address};
 use crate::start;
 use crate::thread::record;
 use cutap_calls::{Layer, Role, has_role};
@@ -38,9 +38,11 @@ const RANGE_ON: u32 = 1 << 8;
 const RANGE_OFF: u32 = 1 << 9;
 /// The caller's stack is kept. Not before recording: it needs the call's number.
 pub const STACK: u32 = 1 << 10;
+/// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces stand before the call's end.
+pub const KERNEL: u32 = 1 << 11;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 11] = [
+static HOOKS: [Hook; 12] = [
     Hook { before: record::before, after: record::after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
@@ -52,6 +54,7 @@ static HOOKS: [Hook; 11] = [
     Hook { before: pass, after: range_on },
     Hook { before: pass, after: range_off },
     Hook { before: call_stack::before, after: nothing },
+    Hook { before: ioctl::before, after: ioctl::after },
 ];
 
 fn pass(_: &mut Frame) -> bool {
@@ -113,6 +116,15 @@ pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
 
 /// Hooks of our own that a driver function has whatever is recorded.
 pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
+    if of == Layer::HIDDEN.number() {
+        return export_table::keeps_image(name);
+    }
+    if of == Layer::LIBRARY.number() && name == export_table::NVML && hidden::is_on() {
+        return EXPORT_TABLE;
+    }
+    if of == Layer::KERNEL.number() {
+        return KERNEL;
+    }
     if of != Layer::DRIVER.number() {
         return 0;
     }

@@ -39,7 +39,7 @@ static CONTROL: AtomicPtr<Control> = AtomicPtr::new(core::ptr::null_mut());
 /// Longest path of a run directory; longer ones are refused outside, and here end in OFF.
 pub const RUN_PATH: usize = 512;
 
-struct Shared<T>(UnsafeCell<T>);
+pub struct Shared<T>(pub UnsafeCell<T>);
 // SAFETY: written once while STATE is STARTING, by the one thread that made it so; read after.
 unsafe impl<T> Sync for Shared<T> {}
 static RUN: Shared<([u8; RUN_PATH], usize)> = Shared(UnsafeCell::new(([0; RUN_PATH], 0)));
@@ -199,6 +199,7 @@ fn set_up(environment: *const *const u8) -> bool {
     }
     keep_alive();
     armed::start();
+    crate::capture::answers::start();
     switch::start();
     true
 }
@@ -305,6 +306,17 @@ pub fn announce_objects() {
             None::<()>
         },
     );
+}
+
+/// Tells the version of the kernel driver, once for each process folder; without one nothing is told.
+pub fn tell_driver() {
+    let mut text = [0u8; 32];
+    let read = |file: &sys::File| file.read(&mut text);
+    let len = sys::with(b"/sys/module/nvidia/version\0", &[sys::Open::Read], read).unwrap_or(0).min(32);
+    let text = text.get(..len).unwrap_or(&[]).trim_ascii();
+    if !text.is_empty() {
+        names::write(&Name { kind: kind::DRIVER, ticks: 0, a: 0, b: 0, c: 0, s: text, t: &[] });
+    }
 }
 
 /// Something that is listed at the end, by name.

@@ -155,7 +155,7 @@ pub fn next_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
                 kind::EXIT | kind::UNWOUND => diagnostic::END_DROPPED,
                 kind::LOOKUP if lossy => diagnostic::EVENT_DROPPED_LOSSY,
                 // Counted once for all pieces, where they are written.
-                kind::STACK => return false,
+                kind::STACK | kind::MEMORY => return false,
                 _ => diagnostic::RECORD_DROPPED,
             },
             1,
@@ -237,7 +237,7 @@ fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Op
     let flags = start::flags();
     let lossy = flags & control::LOSSY != 0;
     // In a lossy ring a call that was recorded ends there too, so that no call looks unfinished.
-    let ends = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP | kind::STACK);
+    let ends = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP | kind::STACK | kind::MEMORY);
     if flags & (control::LOSSY | control::FLIGHT) == 0 {
         // Whoever drains may take it while we wait.
         close(block, header.chunk_bytes);

@@ -24,11 +24,9 @@ impl Filter {
             "library" => self.rule(wanted, 'l', "*", "*"),
             "runtime" => self.rule(wanted, 'r', "*", "*"),
             "driver" => self.rule(wanted, 'd', "*", "*"),
-            "hidden" | "kernel" => {
-                return Err(FilterError(format!(
-                    "the {word} layer is not traced by this version; take library, runtime, driver or lookup"
-                )));
-            }
+            "hidden" => self.rule(wanted, 'h', "*", "*"),
+            "kernel" => self.rule(wanted, 'k', "*", "*"),
+            _ if let Some(name) = hidden_name(word)? => self.rule(wanted, 'h', "*", name),
             "lookup" => {
                 self.lookups = wanted;
                 return Ok(true);
@@ -43,6 +41,8 @@ impl Filter {
                     "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
                 )));
             }
+            _ if let Some(name) = word.strip_prefix("kernel:") => self.of_kernel(wanted, name)?,
+            _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(wanted, word)?,
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
             _ if word.contains(".so") || is_library(word) => {
                 is_no_slip(word)?;
@@ -54,6 +54,20 @@ impl Filter {
             _ => self.names(word, known)?.iter().for_each(|name| self.rule(wanted, '*', "*", name)),
         }
         Ok(false)
+    }
+
+    /// `kernel:name`: a function of libc by which a library reaches the kernel.
+    fn of_kernel(&mut self, wanted: bool, name: &str) -> Result<(), FilterError> {
+        if name.is_empty() || !library::is_of_kernel(name) {
+            let near = library::near_kernel(name).join(", ");
+            return Err(FilterError(format!(
+                "the kernel layer has no function {name}; it has ioctl, open, close, dup, mmap, munmap, getenv and forms of \
+                 them{}",
+                if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
+            )));
+        }
+        self.rule(wanted, 'k', "*", name);
+        Ok(())
     }
 
     /// `library:name`. The library may be a program: it may hold a copy of the runtime.
@@ -92,6 +106,25 @@ impl Filter {
         let sign = if wanted { '+' } else { '-' };
         // Writing to a string does not fail.
         let _ = writeln!(self.rules, "{sign}{layer} {library} {name}");
+    }
+}
+
+/// `hidden:21318c60[51]`, `21318c60[51]`, `21318c60[*]`: a slot of a hidden table, or a pattern for some.
+pub(super) fn hidden_name(word: &str) -> Result<Option<&str>, FilterError> {
+    let (named, name) = word.strip_prefix("hidden:").map_or((false, word), |name| (true, name));
+    let (short, number) = name.strip_suffix(']').and_then(|name| name.split_once('[')).unwrap_or((name, "*"));
+    let digits = |c: char| c.is_ascii_digit() || c.is_ascii_lowercase() && c.is_ascii_hexdigit();
+    let pattern = |c: char| matches!(c, '*' | '?');
+    let of_table = (short.len() == 8 || short.contains(pattern)) && short.chars().all(|c| digits(c) || pattern(c));
+    let of_slot = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || pattern(c));
+    if of_table && of_slot && (named || name.contains('[') && short.len() == 8) {
+        return Ok(Some(name));
+    }
+    match named {
+        true => Err(FilterError(format!(
+            "{word} in the filter is no slot of a hidden table; write it as hidden:21318c60[51] or hidden:21318c60[*]"
+        ))),
+        false => Ok(None),
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Names {
     pub gaps: Vec<Diagnostic>,
     /// File names of hook libraries, by their numbers.
     pub hooks: Vec<Arc<str>>,
+    /// Version of the kernel driver.
+    pub driver: Option<String>,
     /// Events that names are: instances and modules, with their ticks.
     pub happened: Vec<(u64, Event)>,
     /// Slots that records named and no name did.
@@ -84,6 +86,7 @@ impl Names {
             kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.ticks, name.s),
             kind::PTX_ENTRY => self.kernels.entry(name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
+            kind::DRIVER => self.driver = Some(text()),
             kind::HOOK => {
                 let n = (name.a as usize).min(cutap_wire::hooks::LIBRARIES);
                 if n >= self.hooks.len() {
@@ -197,7 +200,8 @@ impl Names {
         let (function, object, words) = match slot {
             Slot::Bound { object, name, shape, .. } => {
                 let holder = self.objects.get(object)?;
-                let layer = of_number(holder.layer);
+                let of_table = cutap_calls::hidden::is_slot_name(name);
+                let layer = if of_table { Layer::HIDDEN } else { of_number(holder.layer) };
                 let version = self.instance_of(*object).and_then(|i| i.number);
                 let described = described(resolver, layer, &holder.name, name, version, Recorded::Frame(*shape));
                 (function(resolver, layer, holder.name.clone(), name, None, described), *object, words_of(*shape))

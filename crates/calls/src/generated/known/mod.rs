@@ -18,6 +18,7 @@ mod cusparselt;
 mod cutensor;
 mod cutensor1;
 mod driver;
+mod kernel;
 mod nccl;
 mod npp;
 mod nvfatbin;
@@ -155,6 +156,7 @@ pub static TABLES: Tables = Tables {
             undeclared: cutensor1::UNDECLARED,
             written: &[],
         },
+        Family { name: "kernel", sonames: &["libc.so.6"], functions: kernel::FUNCTIONS, undeclared: &[], written: &[] },
         Family {
             name: "nccl",
             sonames: &["libnccl.so.*"],

@@ -1,4 +1,4 @@
-//! Names that a person may have meant.
+//! Suggestions for a misspelled name.
 
 use std::collections::BTreeSet;
 

@@ -212,7 +212,7 @@ fn processes_with_the_driver_and_without_a_call() {
     let at = std::mem::offset_of!(cutap_wire::process::Process, driver) as u64;
     let with_driver = |pid: u32| {
         let process = run.process(pid, &format!("/bin/prog{pid}\x1b"));
-        let page = std::fs::File::options().write(true).open(process.path().join("proc")).unwrap();
+        let page = std::fs::File::options().write(true).open(process.path().join("process")).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&page, &[1], at).unwrap();
         process
     };

@@ -1,6 +1,9 @@
-//! The exact form of each output.
+//! Whole outputs: text, JSON, summary, counts.
 
-use crate::common::*;
+use crate::support::program::json;
+use crate::support::program::{
+    CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUBLAS_CXX, CUDA_MALLOC, MS, counts, program, simple, summary, text, write,
+};
 use cutap_trace::made::Run;
 use cutap_wire::record;
 use serde_json::json;
@@ -14,7 +17,7 @@ cutap: arguments shown as plain words, for nothing is known of them: 7 calls of 
 ";
 
 #[test]
-fn a_tree() {
+fn tree() {
     let folder = tempfile::tempdir().unwrap();
     simple(folder.path());
     let tree = "\
@@ -35,7 +38,7 @@ cuMemAlloc_v2(1) {
 }
 
 #[test]
-fn calls_as_json() {
+fn json_lines() {
     let folder = tempfile::tempdir().unwrap();
     simple(folder.path());
     let lines = json(folder.path(), "");
@@ -68,7 +71,7 @@ fn calls_as_json() {
 }
 
 #[test]
-fn a_summary() {
+fn summary_and_counts() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     for pid in [100, 200] {
@@ -149,7 +152,7 @@ fn lookups() {
 }
 
 #[test]
-fn colours_only_when_told() {
+fn colours() {
     let folder = tempfile::tempdir().unwrap();
     simple(folder.path());
     assert!(!text(folder.path(), "").contains('\x1b'));

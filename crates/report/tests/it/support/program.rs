@@ -151,3 +151,8 @@ fn lines(bytes: &[u8]) -> Vec<serde_json::Value> {
     let text = std::str::from_utf8(bytes).unwrap();
     text.lines().map(|l| serde_json::from_str(l).unwrap()).collect()
 }
+
+/// JSON lines as text, to compare with a golden file (`UPDATE_EXPECT=1 cargo test -p cutap-report` writes it).
+pub fn compact(lines: &[serde_json::Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}

@@ -1,5 +1,5 @@
-//! The fields of a call: one list for JSON lines, the text of a trace and the annotations of exports. A new field is one
-//! entry of `FIELDS`.
+//! The fields of a call: one list for JSON lines, the text of a trace and the annotations of exports. A new field is
+//! one entry of `FIELDS`.
 
 use crate::hooked::{hooked_json, hooked_lines, write_hooked};
 use crate::stacks;

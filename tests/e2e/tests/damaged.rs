@@ -303,7 +303,7 @@ fn a_process_whose_folder_was_removed() {
     let folder = scratch("damage_parent");
     let (from, file, export) = (folder.join("run"), folder.join("new.cutap"), folder.join("exported"));
     assert!(finish(&mut under_env(&from, "fork_after")).status.success());
-    let page = |path: &Path| fs::read(path.join("proc")).unwrap();
+    let page = |path: &Path| fs::read(path.join("process")).unwrap();
     let parent_of = |path: &Path| {
         let name: Vec<u8> = page(path)[448..512].iter().take_while(|b| **b != 0).copied().collect();
         String::from_utf8(name).unwrap()

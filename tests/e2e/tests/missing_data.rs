@@ -128,7 +128,7 @@ fn a_damaged_run_folder() {
     }
     for (file, why) in [
         ("t0.ring", "its head is damaged"),
-        ("proc", "it is damaged or not there, so nothing of this process can be read"),
+        ("process", "it is damaged or not there, so nothing of this process can be read"),
     ] {
         let path = process.join(file);
         let good = fs::read(&path).unwrap();

@@ -14,6 +14,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-wire", &[]),
     ("cutap-printable", &[]),
     ("cutap-rm", &[]),
+    ("cutap-cudest", &["cutap-rm"]),
     // in the target, no_std
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-machine", &[]),
@@ -22,6 +23,7 @@ const MAY: &[(&str, &[&str])] = &[
     // outside
     ("cutap-registry", &[]),
     ("cutap-inspect", &["cutap-calls", "cutap-printable"]),
+    ("cutap-kernel", &["cutap-printable", "cutap-rm"]),
     ("cutap-file", &[]),
     ("cutap-stacks", &["cutap-wire", "cutap-printable"]),
     ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-file", "cutap-stacks"]),
@@ -43,6 +45,7 @@ const MAY: &[(&str, &[&str])] = &[
         "cutap",
         &[
             "cutap-calls",
+            "cutap-cudest",
             "cutap-wire",
             "cutap-printable",
             "cutap-file",
@@ -50,6 +53,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-report",
             "cutap-collect",
             "cutap-inspect",
+            "cutap-kernel",
         ],
     ),
     // for maintainers

@@ -3,10 +3,12 @@
 mod api;
 mod collector;
 pub mod ctl;
+mod devices;
 mod env;
 mod export;
 mod hook_header;
 mod inspect;
+mod kernel;
 mod pack;
 mod record;
 mod recover;
@@ -45,6 +47,11 @@ pub enum Command {
     Inspect(inspect::Inspect),
     /// Say what is known of a function, or which functions a library has
     Api(api::Api),
+    /// Say what the kernel driver knows of the GPUs, without libcuda, and what is missing
+    Devices(devices::Devices),
+    /// Trace, decode and compare what a program sends to the kernel driver
+    #[command(subcommand)]
+    Kernel(kernel::Kernel),
     /// Print cutap_hook.h, with which a hook library is written in C
     HookHeader,
     #[command(name = "__collect", hide = true)]
@@ -66,6 +73,8 @@ impl Command {
             Command::Pack(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Api(args) => args.run(),
+            Command::Devices(args) => args.run(),
+            Command::Kernel(command) => command.run(),
             Command::HookHeader => hook_header::run(),
             Command::Collector(args) => args.run(),
         }

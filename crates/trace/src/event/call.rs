@@ -1,9 +1,11 @@
 //! A call, from its beginning to its end, with its arguments as words and as values.
 
 use super::function::Function;
+use super::layer::Layer;
 use super::process::{Instance, Thread};
 use super::result::Returned;
 use super::value::{Text, Value};
+use crate::ioctl::pieces::Pieces;
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
@@ -74,56 +76,34 @@ pub struct Call {
     pub(crate) ticks: u64,
     /// Return address in the caller.
     pub caller: u64,
+    /// The library that the address lies in; only of hidden functions.
+    pub caller_library: Option<Arc<str>>,
     /// Argument words.
     pub args: Args,
     /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.
     pub(crate) memory: Box<[u8]>,
-    /// The call that it was made from; only of those that take a kernel's parameters.
+    /// The call that it was made from; only of those that take a kernel's parameters, and of the layer `kernel`.
     pub(crate) parent: Option<Arc<Call>>,
     pub(crate) inputs: OnceLock<Box<[Value]>>,
     pub(crate) effective_args: OnceLock<Box<[Value]>>,
     pub(crate) driver_args: OnceLock<DriverArgs>,
     /// That may be told: its turn has come in the order of events.
     pub(crate) told: AtomicBool,
-    /// Its arguments with its kernel's parameters, for a filter that may ask for them.
-    pub(crate) evaluated: OnceLock<Box<[Value]>>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
     pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<Further>)>,
     pub(crate) stack: OnceLock<Stack>,
+    pub(crate) pieces: Mutex<Pieces>,
 }
 
 impl Call {
-    /// A call of which nothing but its own record is known.
-    pub(crate) fn plain(thread: Arc<Thread>, function: Arc<Function>, args: Args, memory: &[u8]) -> Call {
-        Call {
-            thread,
-            function,
-            depth: 0,
-            start_ns: 0,
-            ticks: u64::MAX,
-            caller: 0,
-            args,
-            memory: memory.into(),
-            parent: None,
-            inputs: OnceLock::new(),
-            effective_args: OnceLock::new(),
-            driver_args: OnceLock::new(),
-            told: AtomicBool::new(false),
-            evaluated: OnceLock::new(),
-            kernel: OnceLock::new(),
-            instance: OnceLock::new(),
-            hooked: Mutex::default(),
-            stack: OnceLock::new(),
-        }
-    }
-
     /// The arguments as they were before the call, one for each parameter; empty when nothing is known
     /// of the function. A pointer to what the call writes is an address here.
     pub fn inputs(&self) -> &[Value] {
         self.inputs.get().map_or(&[], |values| values)
     }
-    /// The arguments that the function was given: those of the program, but for what hooks changed. Whole when the call has ended.
+    /// The arguments that the function was given: those of the program, but for what hooks changed. Whole when the call
+    /// has ended.
     pub fn effective_args(&self) -> &[Value] {
         self.effective_args.get().map_or(self.inputs(), |values| values)
     }
@@ -145,7 +125,8 @@ impl Call {
     pub(crate) fn left<'a>(&self, memory: Fragments<'a>, output: Option<Output>) -> Cow<'a, [u8]> {
         self.given().as_ref().unwrap_or(&self.args).memory(memory, output)
     }
-    /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is called.
+    /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is
+    /// called.
     pub fn driver_args(&self) -> Option<&DriverArgs> {
         self.driver_args.get().filter(|_| self.told.load(Relaxed))
     }
@@ -153,16 +134,29 @@ impl Call {
     pub fn kernel(&self) -> Option<&Arc<str>> {
         self.kernel.get()
     }
-    /// The stack that it was made on, if that was kept. May become known a little after its beginning, and before anything
-    /// that it calls.
+    /// The stack that it was made on, if that was kept. May become known a little after its beginning, and before
+    /// anything that it calls.
     pub fn stack(&self) -> Option<&Stack> {
         self.stack.get()
+    }
+    /// What was kept of a call of the layer `kernel` beside its words. Whole when the call has ended.
+    pub fn pieces(&self) -> Pieces {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+    /// Changes that.
+    pub(crate) fn add_piece(&self, add: impl FnOnce(&mut Pieces)) {
+        add(&mut self.pieces.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+    /// The call that a call of the layer `kernel` was made from.
+    pub fn around(&self) -> Option<&Arc<Call>> {
+        self.parent.as_ref().filter(|_| self.function.layer == Layer::KERNEL)
     }
     /// What hooks did to it. Whole when the call has ended.
     pub fn hooked(&self) -> Vec<Hooked> {
         self.hooked.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
-    /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the function made.
+    /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the
+    /// function made.
     pub fn was_told(&self, parameter: usize) -> bool {
         let (hooked, _) = &*self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
         hooked.iter().any(|h| matches!(h.did, HookAction::Output(of, _) if of == parameter))

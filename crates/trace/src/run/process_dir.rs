@@ -70,6 +70,11 @@ impl ProcessDir {
         })
     }
 
+    /// More was read of a ring: there may be new names.
+    pub fn may_have_grown(&mut self) {
+        self.stale = !self.page_file.still();
+    }
+
     /// Gives the process its number, before anybody has seen it.
     pub fn number(&mut self, key: u32) {
         if let Some(process) = Arc::get_mut(&mut self.process) {
@@ -103,8 +108,8 @@ impl ProcessDir {
         }
     }
 
-    /// Opens rings that are new. In consume mode they must be writable, to give chunks back; else the clock is told the moments of all
-    /// chunks that are there.
+    /// Opens rings that are new. In consume mode they must be writable, to give chunks back; else the clock is told the
+    /// moments of all chunks that are there.
     pub fn new_rings(&mut self, consume: bool, clock: &mut Clock) -> Vec<Ring> {
         let mut rings = Vec::new();
         let mut missing = 0;

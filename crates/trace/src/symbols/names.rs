@@ -48,6 +48,8 @@ pub struct Names {
     pub gaps: Vec<Diagnostic>,
     /// File names of hook libraries, by their numbers.
     pub hooks: Vec<Arc<str>>,
+    /// Version of the kernel driver.
+    pub driver: Option<String>,
     /// Events that names are: instances and modules, with their ticks.
     pub happened: Vec<(u64, Event)>,
     /// Slots that records named and no name did.
@@ -84,6 +86,7 @@ impl Names {
             kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.ticks, name.s),
             kind::PTX_ENTRY => self.kernels.entry(name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
+            kind::DRIVER => self.driver = Some(text()),
             kind::HOOK => {
                 let n = (name.a as usize).min(cutap_wire::hooks::LIBRARIES);
                 if n >= self.hooks.len() {
@@ -137,15 +140,24 @@ impl Names {
 
     /// The function of a slot, if its name has been read.
     pub fn known(&mut self, slot: u32, resolver: &mut Resolver) -> Option<&KnownFunction> {
-        let n = slot as usize;
-        if self.known.get(n)?.is_none() {
-            let made = self.make(self.slots.get(n)?.as_ref()?, resolver)?;
-            self.known[n] = Some(made);
+        if self.made(slot).is_none() {
+            self.make(slot, resolver);
         }
-        self.known.get(n)?.as_ref()
+        self.made(slot)
     }
 
-    /// The same, if a record has asked for it before.
+    /// Makes the function of a slot. False if its name has not been read.
+    pub fn make(&mut self, slot: u32, resolver: &mut Resolver) -> bool {
+        let n = slot as usize;
+        if let Some(named) = self.slots.get(n).and_then(Option::as_ref) {
+            let function = self.function(named, resolver);
+            self.known[n] = function;
+        }
+        self.made(slot).is_some()
+    }
+
+    /// The function of a slot, if it was made before.
+    #[inline(always)]
     pub fn made(&self, slot: u32) -> Option<&KnownFunction> {
         self.known.get(slot as usize)?.as_ref()
     }
@@ -161,10 +173,10 @@ impl Names {
     }
 
     /// A function for a slot whose name is lost.
-    pub fn nameless(&mut self, slot: u32, resolver: &mut Resolver) -> Option<&KnownFunction> {
+    pub fn nameless(&mut self, slot: u32, resolver: &mut Resolver) {
         let n = slot as usize;
         if n >= META_MAX as usize {
-            return None;
+            return;
         }
         self.nameless += 1;
         let name = format!("slot {slot}");
@@ -182,10 +194,9 @@ impl Names {
             parent: false,
             tests: None,
         });
-        self.known[n].as_ref()
     }
 
-    fn make(&self, slot: &Slot, resolver: &mut Resolver) -> Option<KnownFunction> {
+    fn function(&self, slot: &Slot, resolver: &mut Resolver) -> Option<KnownFunction> {
         let (function, object, words) = match slot {
             Slot::Bound { object, name, shape, .. } => {
                 let holder = self.objects.get(object)?;

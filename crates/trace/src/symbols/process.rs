@@ -23,6 +23,14 @@ impl ProcessSymbols {
         Some(ProcessSymbols { dir, names: Names::default(), all_named: None })
     }
 
+    /// Version of the kernel driver, where it was told.
+    pub fn driver(&mut self) -> Option<String> {
+        if self.names.driver.is_none() {
+            self.read_new_names();
+        }
+        self.names.driver.clone()
+    }
+
     /// Reads new names; all of them if `thorough`.
     pub fn read_names(&mut self, thorough: bool) {
         let (names, process) = (&mut self.names, self.dir.process.clone());
@@ -36,20 +44,30 @@ impl ProcessSymbols {
         }
     }
 
-    /// The function of a slot. A name is written before any record refers to it, so one that is missing after reading all names is
-    /// lost; where none can be lost, there is no such function, and `None` says that the record makes no sense.
-    pub fn known(&mut self, resolver: &mut Resolver, slot: u32, live: bool) -> Option<KnownFunction> {
-        if let Some(known) = self.names.known(slot, resolver) {
-            return Some(known.clone());
+    /// The function of a slot. A name is written before any record refers to it, so one that is missing after reading
+    /// all names is lost; where none can be lost, there is no such function, and `None` says that the record makes no
+    /// sense.
+    #[inline(always)]
+    pub fn known(&mut self, resolver: &mut Resolver, slot: u32, live: bool) -> Option<&KnownFunction> {
+        if self.names.made(slot).is_none() {
+            self.make(resolver, slot, live);
         }
-        let may_be = self.may_be_called(slot, live);
-        if let Some(known) = self.names.known(slot, resolver) {
-            return Some(known.clone());
-        }
-        if may_be { self.names.nameless(slot, resolver).cloned() } else { None }
+        self.names.made(slot)
     }
 
-    /// Whether this slot has a name, or may have had one. A reader who takes chunks away has no time for that, and shows what is there.
+    #[cold]
+    fn make(&mut self, resolver: &mut Resolver, slot: u32, live: bool) {
+        if self.names.make(slot, resolver) {
+            return;
+        }
+        let may_be = self.may_be_called(slot, live);
+        if !self.names.make(slot, resolver) && may_be {
+            self.names.nameless(slot, resolver);
+        }
+    }
+
+    /// Whether this slot has a name, or may have had one. A reader who takes chunks away has no time for that, and
+    /// shows what is there.
     pub fn may_be_called(&mut self, slot: u32, live: bool) -> bool {
         if self.names.is_named(slot) {
             return true;

@@ -60,7 +60,7 @@ def workloads(built):
 
 
 class Run:
-    def __init__(self, argv, env=None, limit=100):
+    def __init__(self, argv, env=None, limit=60):
         started = time.monotonic()
         full = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false", CUPY_CACHE_IN_MEMORY="1", **(env or {}))
         try:
@@ -154,7 +154,7 @@ def measure(name, argv, compare, args):
 
 
 def skip(name, argv, slot, plain, args):
-    run = Run([args.cutap, "run", "--hook", args.skip, "--"] + argv, {"HIDDEN_SKIP": slot}, 60)
+    run = Run([args.cutap, "run", "--hook", args.skip, "--"] + argv, {"HIDDEN_SKIP": slot}, 40)
     same = run.code == plain.code and run.out == plain.out
     return {"workload": name, "slot": slot, "same": same, "code": run.code, "err": run.err.decode(errors="replace")[-300:]}
 
@@ -174,6 +174,11 @@ def lengths(path):
     return found
 
 
+def save(result, folder):
+    with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("cutap", "counter", "skip", "tables", "all-tables", "built", "out"):
@@ -181,7 +186,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=100)
     args = parser.parse_args()
     began = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
         jobs = [(w, pool.submit(measure, *w, args)) for w in workloads(args.built)]
         results = [(w, *job.result()) for w, job in jobs]
         rows, plains = [r for _, r, _ in results], {w[0]: (w, p) for w, _, p in results}
@@ -190,6 +195,8 @@ def main():
                   f" {r['seconds']} s left {r['left_alone']} differences {r['differences']} beyond {r['beyond']}")
             if any(r["codes"]):
                 print("  " + r["plain"] + r["error"])
+        result = {"workloads": rows, "skip": [], "lengths": lengths(args.all_tables)}
+        save(result, args.out)
         skipped = []
         for name in ("torch_train", "torch_libs", "torch_matmul", "cupy_small", "jax_small"):
             if name not in plains:
@@ -208,9 +215,7 @@ def main():
         for o in outcomes:
             print(f"skip {o['slot']} in {o['workload']}: {'same output' if o['same'] else 'differs'} (code {o['code']})")
         print(f"skipped {len(outcomes)} of {len(skipped)} tries")
-    result = {"workloads": rows, "skip": outcomes, "lengths": lengths(args.all_tables)}
-    with open(os.path.join(args.out, "result.json"), "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=1)
+    save(dict(result, skip=outcomes), args.out)
     print(f"{time.monotonic() - began:.0f} s")
     os._exit(0 if all(r["counts_equal"] for r in rows) else 1)
 

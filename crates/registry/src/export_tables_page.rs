@@ -15,6 +15,20 @@ pub(crate) struct Measured {
     about: String,
     #[serde(default)]
     call: Vec<Call>,
+    #[serde(default)]
+    skip: Vec<Skip>,
+}
+
+/// Whether a workload had the same output when each call of a slot was answered with CUDA_SUCCESS.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Skip {
+    slot: String,
+    workload: String,
+    same: bool,
+    /// The end of the workload, where its output differs.
+    #[serde(default)]
+    end: String,
 }
 
 #[derive(Deserialize)]
@@ -55,7 +69,7 @@ pub(crate) fn write(all: &Tables, measured: &Measured) -> String {
     for (key, text) in &all.sources {
         writeln!(out, "- {key}: {text}").unwrap();
     }
-    write!(out, "\n## Measured calls\n\n{}\n", measured.about).unwrap();
+    write!(out, "\n## Measured calls\n\n{}\n", wrapped(&measured.about)).unwrap();
     let mut workloads: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
     for call in &measured.call {
         workloads.entry(&call.workload).or_default().push(call);
@@ -66,6 +80,7 @@ pub(crate) fn write(all: &Tables, measured: &Measured) -> String {
             writeln!(out, "| {slot} | {calls} | {from} | {inside} |").unwrap();
         }
     }
+    skips(&mut out, &measured.skip);
     out.push_str(
         "\n## Lengths\n\nWords with the size word; `*`: no size word; `-`: no such table, or not known.\n\n| table |",
     );
@@ -83,6 +98,19 @@ pub(crate) fn write(all: &Tables, measured: &Measured) -> String {
         writeln!(out, " {} |", table.asked_by.join(", ")).unwrap();
     }
     out
+}
+
+fn skips(out: &mut String, skips: &[Skip]) {
+    if skips.is_empty() {
+        return;
+    }
+    out.push_str("\n## Slots answered with CUDA_SUCCESS\n\n");
+    out.push_str("A hook answered each call of the slot without calling it.\n\n");
+    out.push_str("| slot | workload | output | end |\n| --- | --- | --- | --- |\n");
+    for Skip { slot, workload, same, end } in skips {
+        let output = if *same { "the same" } else { "differs" };
+        writeln!(out, "| {slot} | {workload} | {output} | {end} |").unwrap();
+    }
 }
 
 fn short(table: &Table) -> &str {

@@ -37,7 +37,7 @@ fn as_often_as_the_driver_counts(runtime: Runtime) {
     let calls = hidden(&alone);
     assert_eq!(calls, counted_by_driver(&alone), "{} alone", runtime.version);
     assert!(calls.contains_key("6bd5fb6c[2]") && calls.get("c693336e[2]").is_some_and(|n| *n > 10), "{calls:?}");
-    assert_eq!((alone.counted(FOOTPRINT), alone.counted("hidden table left alone")), (0, 1), "{}", alone.text);
+    assert_eq!((alone.counted(FOOTPRINT), alone.counted("hidden tables left alone")), (0, 1), "{}", alone.text);
 
     let with_all = run(&program, &[], &["--json", "-e", "hidden"]);
     assert_eq!(hidden(&with_all), calls, "{} with all layers", runtime.version);

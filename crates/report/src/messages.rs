@@ -55,6 +55,8 @@ const MESSAGES: &[(usize, &str)] = &[
      "{call|calls} that ended in another thread than {it|they} began in ({a fibre|fibres}): shown as \
       unfinished"),
     (HOOK_NO_PARAMETER, "{name|names} by which a hook asked for an argument that does not exist: it got 0"),
+    (MEMORY_NOT_KEPT, "{piece|pieces} of memory of {an ioctl|ioctls} not kept: no room in the run directory"),
+    (MEMORY_CUT, "{ioctl|ioctls} whose memory was cut: more than 256 KiB"),
     (HIDDEN_TABLE_LEFT, "hidden {table|tables} left alone: calls of the functions in {it|them} were not seen"),
     (OTHER_LIBC,
      "{process|processes} of another C library than glibc (such as musl): left alone, {its|their} calls \

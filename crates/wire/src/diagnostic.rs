@@ -3,7 +3,7 @@
 //! The messages are in `cutap_report::messages`.
 
 /// Number of counters in a `process` page.
-pub const COUNTERS: usize = 48;
+pub const COUNTERS: usize = 56;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $n:literal;)*) => {
@@ -78,8 +78,10 @@ reasons! {
     END_ELSEWHERE = 30;
     /// It got 0 each time: the name is a slip, or the function has another form.
     HOOK_NO_PARAMETER = 31;
-    /// Once for each table and reason; the list has both.
-    HIDDEN_TABLE_LEFT = 32;
+    /// A ring was full.
+    MEMORY_NOT_KEPT = 32;
+    /// Longer than the kept part of one ioctl.
+    MEMORY_CUT = 33;
     /// Counted in the control page, for such a process has no page of its own.
     OTHER_LIBC = 34;
     /// Longer than a name may be, or more than a process keeps.
@@ -108,6 +110,8 @@ reasons! {
     NOT_COUNTED = 46;
     /// Opened by dlmopen, with whatever calls they make.
     NAMESPACE = 47;
+    /// Once for each table and reason; the list has both.
+    HIDDEN_TABLE_LEFT = 48;
 }
 
 #[cfg(test)]

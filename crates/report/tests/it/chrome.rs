@@ -16,7 +16,7 @@ fn processes_with_equal_pid() {
         let mut thread = process.thread(pid, 4);
         thread.call(CU_MEM_ALLOC, &[], 1_000, 0);
         thread.enter(CU_MEM_ALLOC, &[]);
-        // A folder of its own, whatever number it has.
+        // A separate folder, whatever number it has.
         let other = process.path().with_file_name(format!("p{pid}-{}", run.now()));
         std::fs::rename(process.path(), other).unwrap();
         (process, thread)

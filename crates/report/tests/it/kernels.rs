@@ -66,7 +66,7 @@ fn unnamed_launches() {
     launch(&run, t, false, |_| (), 9);
     // No kernel at all: what the runtime names is not its name.
     launch(&run, t, true, |_| (), 98);
-    // A handle that nobody has named, inside a launch and alone.
+    // A handle without a name, inside a launch and alone.
     launch(&run, t, false, |t| t.call(CU_LAUNCH_KERNEL, &[0x66], 1_000, 400), 400);
     // What the runtime names is another's name at times; the driver's handle is right.
     launch(&run, t, true, |t| t.call(CU_LAUNCH_KERNEL, &[OTHER], 8_000, 0), 0);

@@ -91,7 +91,7 @@ fn card_json(card: &Card) -> Value {
     })
 }
 
-fn gpu_json(card: &Card, facts: &Result<Facts, cutap_cudest::Error>) -> Value {
+fn gpu_json(card: &Card, facts: &cutap_cudest::Result<Facts>) -> Value {
     let mut out = card_json(card);
     let more = match facts {
         Err(error) => json!({ "error": error.to_string() }),

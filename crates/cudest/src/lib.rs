@@ -39,6 +39,7 @@ mod wait;
 
 pub use context::Options;
 pub use cubin::{Entry, Parameter};
+pub use cutap_rm::Fit;
 pub use error::{Error, Loss, Result};
 pub use event::Event;
 pub use facts::{Driver, Facts, driver, probe};

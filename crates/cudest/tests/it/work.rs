@@ -91,6 +91,42 @@ fn order_within_and_between_streams() {
     random_work(Options::default(), 6000);
 }
 
+/// Several threads use one stream and streams of their own.
+#[test]
+fn threads_share_a_context() {
+    const LAUNCHES: u32 = 400;
+    let (context, _model, _running) = context(Options::default());
+    let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
+    let common = context.stream().unwrap();
+    let total = context.pinned(64).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (context, kernel, common, total) = (&context, &kernel, &common, &total);
+            scope.spawn(move || {
+                let stream = context.stream().unwrap();
+                let own = context.pinned(64).unwrap();
+                let mut wanted = 0_u32;
+                for k in 0..LAUNCHES {
+                    step(&stream, kernel, &own, k, 16);
+                    wanted = wanted.wrapping_mul(3).wrapping_add(k);
+                    // Each fill is the same, so their order does not matter.
+                    // SAFETY: only fills with one value use this memory.
+                    unsafe { common.fill(total.address(), 9, 4, 16).unwrap() };
+                    if k % 50 == thread {
+                        drop(context.pinned(64).unwrap());
+                    }
+                }
+                stream.synchronize().unwrap();
+                // SAFETY: it has ended.
+                assert!(unsafe { words(&own) }.iter().all(|word| *word == wanted));
+            });
+        }
+    });
+    context.synchronize().unwrap();
+    // SAFETY: all has ended.
+    assert!(unsafe { words(&total) }.iter().all(|word| *word == 9));
+}
+
 #[test]
 fn order_by_idle() {
     random_work(Options { order: Order::Idle, ..Options::default() }, 3000);

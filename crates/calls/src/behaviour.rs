@@ -67,6 +67,10 @@ pub enum Role {
     NoErrorCode,
     /// It is for the stubs of a compiler, and returns an error code.
     StubErrorCode,
+    /// It starts the driver.
+    StartUp,
+    /// It reads something that changes rarely, and costs little.
+    Query,
 }
 
 /// Whether a function has a role.

@@ -7,7 +7,12 @@ mod command_line;
 mod embedded;
 mod input;
 mod reader_thread;
+mod shorthand;
 mod stdout;
+mod strace_args;
+mod text_args;
+mod topics;
+mod version;
 
 /// Reading allocates and frees small objects for each call, on two threads. With the C library's allocator that is a
 /// quarter of the time.

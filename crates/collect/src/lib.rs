@@ -1,8 +1,9 @@
 //! Starts the traced program and owns its run directory: launch, collector, control page, environment.
 //!
-//! [`trace()`] makes the run directory, unpacks the libraries, starts the collector in a session of its own and the program in
-//! the caller's session, waits in the foreground for the shell, and ends as the program ended. [`env`](fn@env) prepares the
-//! same for a program that is started without cutap. Nothing here knows a CUDA function or formats an event.
+//! [`trace()`] makes the run directory, unpacks the libraries, starts the collector in a session of its own and the
+//! program in the caller's session, waits in the foreground for the shell, and ends as the program ended.
+//! [`env`](fn@env) prepares the same for a program that is started without cutap. Nothing here knows a CUDA function
+//! or formats an event.
 
 mod collector;
 mod collector_options;
@@ -41,9 +42,12 @@ mod startup_state;
 mod stays;
 mod summary_checkpoint;
 mod supervisor;
+mod switching;
+mod text_options;
 mod trace;
 pub mod unpack;
 mod unseen;
+mod window;
 
 pub use collector::collect;
 pub use collector_options::CollectorOptions;
@@ -59,5 +63,8 @@ pub use overflow_policy::{FlightRecorderSize, OverflowPolicy};
 pub use pack::pack_file;
 pub use stacks::{StackSize, Stacks};
 pub use startup_state::{file_size_limit_is_an_error, raise_file_limit};
+pub use switching::{each_page, put_state, switch_flags};
+pub use text_options::{ColourChoice, TextOptions};
 pub use trace::{TraceOptions, trace};
 pub use unpack::Embedded;
+pub use window::Window;

@@ -1,6 +1,7 @@
 //! Which output a form means, and whether it is coloured: on a terminal only, and not with NO_COLOR.
 
-use cutap_report::{Counts, Json, Output, Quiet, Summary, Text};
+use crate::text_options::TextOptions;
+use cutap_report::{Counts, Fold, Json, Output, Quiet, Summary, Text};
 use cutap_trace::{Diagnostic, End, printable};
 use cutap_wire::diagnostic::STATIC_TOOLKIT;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ pub struct OutputFormat {
     pub quiet: bool,
     /// Only how often each function was called; calls are counted and not recorded.
     pub counts: bool,
+    /// How lines of text are written.
+    #[serde(default)]
+    pub text: TextOptions,
 }
 
 impl OutputFormat {
@@ -35,7 +39,8 @@ pub fn output(form: OutputFormat, again: bool) -> Box<dyn Output> {
 
 /// The same, on its way to standard output.
 pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> Box<dyn Output> {
-    let colour = colour();
+    let colour = form.text.is_coloured();
+    let format = form.text.format();
     let out = BufWriter::with_capacity(1 << 16, to);
     if form.quiet {
         return Box::new(Quiet::new(out));
@@ -44,8 +49,9 @@ pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> 
         return Box::new(Counts::new(out, form.json, colour));
     }
     match (form.json, form.summary) {
-        (false, false) if again => Box::new(Text::new(out, colour).go_on()),
-        (false, false) => Box::new(Text::new(out, colour)),
+        (false, false) if again => Box::new(Text::new(out, colour).with_format(format).go_on()),
+        (false, false) if format.fold => Box::new(Fold::new(Text::new(out, colour).with_format(format))),
+        (false, false) => Box::new(Text::new(out, colour).with_format(format)),
         (true, false) => Box::new(Json::new(out)),
         (false, true) => Box::new(Summary::text(out, colour)),
         (true, true) => Box::new(Summary::json(out)),

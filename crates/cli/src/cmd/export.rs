@@ -1,4 +1,5 @@
-//! `cutap export`: writes the calls of a run directory or a recording in the format of another program. It only reads the run.
+//! `cutap export`: writes the calls of a run directory or a recording in the format of another program. It only reads
+//! the run.
 
 use crate::args::{FilterArgs, InputArgs};
 use crate::input::{readable, say_counted, whole};
@@ -55,7 +56,7 @@ impl Export {
     /// A pipe whose reader leaves is a clean end.
     pub fn run(self) -> Result<()> {
         let ((format, path), run) = (self.target.choice(), &self.input.run);
-        let filter = filter(self.filter.filter.as_deref())?;
+        let filter = filter(self.filter.text().as_deref())?;
         readable(run)?;
         let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
         let advice = "give a file that you may write";

@@ -2,18 +2,21 @@
 
 mod api;
 mod collector;
+mod completions;
 pub mod ctl;
 mod env;
 mod export;
+mod help;
 mod hook_header;
 mod inspect;
+mod man;
 mod pack;
 mod record;
 mod recover;
 mod report;
 mod run;
 mod show;
-mod trace;
+pub mod trace;
 
 use clap::Subcommand;
 use cutap_collect::Result;
@@ -47,6 +50,12 @@ pub enum Command {
     Api(api::Api),
     /// Print cutap_hook.h, with which a hook library is written in C
     HookHeader,
+    /// Explain a command or a topic: filters, output, files, environment, strace
+    Help(help::Help),
+    /// Write man pages into a directory
+    Man(man::Man),
+    /// Print shell completions: source <(cutap completions bash)
+    Completions(completions::Completions),
     #[command(name = "__collect", hide = true)]
     Collector(collector::Collector),
 }
@@ -67,6 +76,9 @@ impl Command {
             Command::Inspect(args) => args.run(),
             Command::Api(args) => args.run(),
             Command::HookHeader => hook_header::run(),
+            Command::Help(args) => args.run(),
+            Command::Man(args) => args.run(),
+            Command::Completions(args) => args.run(),
             Command::Collector(args) => args.run(),
         }
     }

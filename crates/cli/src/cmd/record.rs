@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub struct Record {
     #[command(flatten)]
     filter: FilterArgs,
-    /// The file to write (default run.cutap; an older run.cutap becomes run.cutap.old). In its name %p is cutap's process
-    /// id, %h the host's name, %q{NAME} an environment variable, %% a percent sign
+    /// The file to write (default run.cutap; an older run.cutap becomes run.cutap.old). In its name %p is cutap's
+    /// process id, %h the host's name, %q{NAME} an environment variable, %% a percent sign
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
     /// Write over a FILE that is no recording
@@ -28,11 +28,11 @@ impl Record {
     pub fn run(self) -> Result<()> {
         let options = TraceOptions {
             record: true,
-            filter: self.filter.filter,
+            filter: self.filter.text(),
             output: self.file,
             force: self.force,
             full: self.overflow.policy(),
-            ..self.capture.add_to(self.program.options())
+            ..self.capture.add_to(self.program.options()?)
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }

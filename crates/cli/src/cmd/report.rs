@@ -1,5 +1,5 @@
-//! `cutap report`: adds up the calls of a run directory or a recording. One question at a time; without any, the table by
-//! function. It only reads.
+//! `cutap report`: adds up the calls of a run directory or a recording. One question at a time; without any, the
+//! table by function. It only reads.
 
 use crate::args::{FilterArgs, InputArgs, JsonArgs};
 use crate::input::{readable, say_counted, whole};
@@ -50,7 +50,8 @@ struct Question {
     /// Arguments that were not decoded, and functions of which nothing is known, with the number of calls
     #[arg(long)]
     undecoded: bool,
-    /// Calls of each stack that --stack kept, or their nanoseconds (=time), in the form from which flame graphs are drawn
+    /// Calls of each stack that --stack kept, or their nanoseconds (=time), in the form from which flame graphs are
+    /// drawn
     #[arg(long, value_name = "WEIGHT", num_args = 0..=1, require_equals = true, default_missing_value = "calls",
         value_parser = PossibleValuesParser::new(["calls", "time"]).map(weight))]
     folded: Option<Weight>,
@@ -102,7 +103,7 @@ struct Request {
 impl Report {
     pub fn run(self) -> Result<()> {
         let request = Request { ask: self.question.ask(), run: self.input.run, json: self.json.json };
-        report(&request, filter(self.filter.filter.as_deref())?)
+        report(&request, filter(self.filter.text().as_deref())?)
     }
 }
 

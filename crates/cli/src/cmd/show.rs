@@ -1,5 +1,5 @@
-//! `cutap show`: prints the calls of a run directory or a recording, while the program runs or later. It only reads, so it
-//! shows the same again the next time.
+//! `cutap show`: prints the calls of a run directory or a recording, while the program runs or later. It only reads,
+//! so it shows the same again the next time.
 
 use crate::args::{FilterArgs, InputArgs, OutputArgs};
 use crate::input::{readable, say_counted, whole};
@@ -22,7 +22,7 @@ pub struct Show {
 impl Show {
     pub fn run(self) -> Result<()> {
         let (run, form) = (&self.input.run, self.output.format());
-        let filter = filter(self.filter.filter.as_deref())?;
+        let filter = filter(self.filter.text().as_deref())?;
         readable(run)?;
         let decode = !(form.summary || form.counts);
         let options = ReaderOptions { consume: false, filter, decode, ..ReaderOptions::default() };

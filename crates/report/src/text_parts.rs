@@ -1,0 +1,35 @@
+//! Parts of a line of text that depend on one event alone.
+
+use cutap_trace::{Call, Layer, Lookup};
+
+/// The tag in brackets; driver calls have none.
+pub fn tag(call: &Call, to: &mut String) {
+    to.push('[');
+    to.push_str(&call.function.library);
+    if let (Layer::RUNTIME, Some(version)) = (call.function.layer, call.runtime_version()) {
+        to.push_str(", runtime ");
+        to.push_str(version);
+    }
+    to.push(']');
+}
+
+/// A look-up as it was asked for.
+pub fn asked(lookup: &Lookup) -> String {
+    use cutap_trace::LookupKind::*;
+    let name = lookup.name.replace('"', "\\\"");
+    match lookup.kind {
+        Dlsym | Dlvsym => {
+            let function = if lookup.kind == Dlsym { "dlsym" } else { "dlvsym" };
+            let handle = match lookup.handle {
+                0 => "RTLD_DEFAULT".to_owned(),
+                u64::MAX => "RTLD_NEXT".to_owned(),
+                handle => format!("{handle:#x}"),
+            };
+            format!("{function}({handle}, \"{name}\")")
+        }
+        GetProcAddress => format!("cuGetProcAddress(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
+        GetProcAddressV2 => format!("cuGetProcAddress_v2(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
+        GetExportTable => format!("cuGetExportTable({name})"),
+        Other(which) => format!("look-up {which}(\"{name}\")"),
+    }
+}

@@ -33,10 +33,10 @@ def packets(data):
 
 def hooked(did):
     """What is told of a call's hooks, with numbers as numbers."""
-    if did["did"] == "answer":
+    if did["action"] == "answer":
         return f"answered by {did['hook']}"
-    if did["did"] == "result":
-        return f"{did['hook']}: result was {int(did['was'], 0)}"
+    if did["action"] == "result":
+        return f"{did['hook']}: result was {int(did['original_result'], 0)}"
     return f"{did['hook']}: {did['argument']}={did.get('text') or int(did['value'], 0)}"
 
 
@@ -106,7 +106,7 @@ def main():
                 flows[flow].append((kind, one))
 
     of_thread = defaultdict(list)
-    for call in sorted((c for c in calls if c["state"] != "noted"), key=lambda c: (c["start_ns"], c["depth"])):
+    for call in sorted((c for c in calls if c["state"] != "entry_only"), key=lambda c: (c["start_ns"], c["depth"])):
         of_thread[call["pid"], call["tid"]].append(call)
     if late:
         for told in of_thread.values():

@@ -71,6 +71,12 @@ pub enum Role {
     StartUp,
     /// It reads something that changes rarely, and costs little.
     Query,
+    /// It gives the device kernels to run.
+    Launch,
+    /// It copies memory.
+    Copy,
+    /// It copies memory, and may return before that is done.
+    AsyncCopy,
 }
 
 /// Whether a function has a role.

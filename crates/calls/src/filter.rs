@@ -5,21 +5,37 @@
 //! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
 //! report it.
 //!
-//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations of
-//! addresses depend ([`tells_of_memory`]). Readers do not show their calls.
+//! In the target a layer of `api/layers.toml` with `asked` is recorded only where a `+` rule has its own letter
+//! ([`armed`]). A reader shows all that was recorded ([`wanted`]).
+//!
+//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations
+//! of addresses depend ([`tells_of_memory`]). Readers do not show their calls.
 
 use crate::{glob, tells_of_memory};
 
-/// Whether calls of function `name` of `library` (its SONAME) are wanted. `layer` is one of
-/// a `cutap_calls::Layer`.
+/// Whether a reader shows calls of function `name` of `library` (its SONAME). `layer` is the number of a `Layer`.
 pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
-    let (mut any_plus, mut plus) = (false, false);
+    decide(rules, layer, library, name, false)
+}
+
+/// Whether the target records calls of the function because they are wanted.
+pub fn armed(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
+    decide(rules, layer, library, name, is_asked(layer))
+}
+
+fn is_asked(layer: u8) -> bool {
+    crate::Layer::of_number(layer).is_some_and(crate::Layer::is_asked)
+}
+
+/// With `own`, only a `+` rule with the letter of the layer includes the function.
+fn decide(rules: &[u8], layer: u8, library: &[u8], name: &[u8], own: bool) -> bool {
+    let (mut any_plus, mut plus) = (own, false);
     for line in rules.split(|b| *b == b'\n') {
         let Some(rule) = Rule::parse(line) else { continue };
         let matches = rule.matches(layer, library, name);
         if rule.plus {
             any_plus = true;
-            plus |= matches;
+            plus |= matches && (!own || rule.layer == layer);
         } else if matches {
             return false;
         }
@@ -32,7 +48,7 @@ pub const TRACKED: &str = "~l * *\n~d * *\n";
 
 /// Whether calls of a function are to be recorded: they are wanted, or annotations depend on them.
 pub fn recorded(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
-    wanted(rules, layer, library, name) || tracked(rules, layer, name)
+    armed(rules, layer, library, name) || tracked(rules, layer, name)
 }
 
 fn tracked(rules: &[u8], layer: u8, name: &[u8]) -> bool {
@@ -40,12 +56,13 @@ fn tracked(rules: &[u8], layer: u8, name: &[u8]) -> bool {
     rules.split(|b| *b == b'\n').any(fits) && core::str::from_utf8(name).is_ok_and(tells_of_memory)
 }
 
-/// Whether any function of a layer can be wanted; false only if the rules exclude the whole layer.
+/// Whether the target may record any function of a layer; false only if the rules exclude the whole layer.
 pub fn wants_layer(rules: &[u8], layer: u8) -> bool {
-    let (mut any_plus, mut plus) = (false, false);
+    let own = is_asked(layer);
+    let (mut any_plus, mut plus) = (own, false);
     for line in rules.split(|b| *b == b'\n') {
         let Some(rule) = Rule::parse(line) else { continue };
-        let here = rule.layer == 0 || rule.layer == layer;
+        let here = rule.layer == layer || rule.layer == 0 && !(own && rule.plus);
         any_plus |= rule.plus;
         plus |= rule.plus && here;
         if !rule.plus && here && rule.library == b"*" && rule.name == b"*" {
@@ -91,7 +108,7 @@ fn layer_of(letter: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use super::{TRACKED, recorded, wanted};
+    use super::{TRACKED, armed, recorded, wanted, wants_layer};
 
     const LIBRARY: u8 = 1;
     const RUNTIME: u8 = 2;
@@ -132,6 +149,20 @@ mod tests {
             assert!(!recorded(&rules, RUNTIME, b"saxpy", b"cuMemFree_v2"));
         }
         assert!(!recorded(b"+* * cudaMalloc\n", DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
+    }
+
+    #[test]
+    fn a_layer_that_must_be_asked_for() {
+        const HIDDEN: u8 = 4;
+        let is = |rules: &[u8], name: &[u8]| armed(rules, HIDDEN, b"libcuda.so.1", name);
+        for rules in [&b""[..], b"+* * *\n", b"+d * *\n", b"-r * *\n", b"+h * *\n-* * *\n", b"-* * *\n"] {
+            assert!(!is(rules, b"21318c60[51]") && !wants_layer(rules, HIDDEN), "{rules:?}");
+        }
+        assert!(wanted(b"", HIDDEN, b"libcuda.so.1", b"21318c60[51]"));
+        assert!(is(b"+h * *\n+d * *\n", b"21318c60[51]") && wants_layer(b"+h * *\n", HIDDEN));
+        assert!(is(b"+* * *\n+h * 21318c60[51]\n", b"21318c60[51]"));
+        assert!(!is(b"+* * *\n+h * 21318c60[51]\n", b"21318c60[5]"));
+        assert!(!is(b"+h * *\n-* * 21318c60[*]\n", b"21318c60[51]"));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct LayerRow {
     pub name: &'static str,
     /// Its letter in the rules of a filter.
     pub letter: u8,
+    /// Recorded only where a rule names the layer itself.
+    pub asked: bool,
 }
 
 impl Layer {
@@ -37,6 +39,10 @@ impl Layer {
     /// The letter in the rules of a filter.
     pub fn letter(self) -> char {
         self.row().map_or('?', |row| row.letter as char)
+    }
+    /// Whether it is recorded only where a rule names it.
+    pub fn is_asked(self) -> bool {
+        self.row().is_some_and(|row| row.asked)
     }
     /// The layer of a number.
     pub fn of_number(number: u8) -> Option<Layer> {

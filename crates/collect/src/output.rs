@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to print.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,9 +59,18 @@ pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> 
     }
 }
 
+/// Standard output becomes a pager's pipe, and the pager shows colours.
+static FOR_PAGER: AtomicBool = AtomicBool::new(false);
+
+/// Colours go on as they are now, when standard output becomes the pipe of a pager.
+pub fn keep_colours() {
+    FOR_PAGER.store(colour(), Ordering::Relaxed);
+}
+
 /// Whether standard output takes colours.
 pub fn colour() -> bool {
-    stdout().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+    FOR_PAGER.load(Ordering::Relaxed)
+        || stdout().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
 fn is_set(name: &str) -> bool {

@@ -16,6 +16,7 @@ use crate::overflow_policy::OverflowPolicy;
 use crate::pack::pack_recorded;
 use crate::previous::{DEFAULT, Previous};
 use crate::program::Program;
+use crate::recorded::recorded;
 use crate::stacks::{StackCapture, Stacks};
 use crate::startup_state::Inherited;
 use crate::supervisor::{CollectorSupervisor, ready};
@@ -181,6 +182,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let over = options.record && !unwritten && !supervisor.keep && !stays;
     if let Some(file) = named.filter(|_| over) {
         unwritten = !pack_recorded(file, supervisor.output());
+        if !unwritten {
+            note(&recorded(file));
+        }
     }
     Ok(match ended {
         ExitKind::Code(0) if unwritten => ExitKind::Code(OWN_FAILURE.into()),

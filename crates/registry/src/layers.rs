@@ -18,6 +18,9 @@ pub(crate) struct Layer {
     number: Spanned<u8>,
     name: Spanned<String>,
     letter: Spanned<String>,
+    /// Recorded only where a rule names the layer.
+    #[serde(default)]
+    pub(crate) asked: bool,
     pub(crate) about: String,
 }
 

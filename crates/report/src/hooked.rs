@@ -56,9 +56,9 @@ fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
 pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
     let call = &exit.call;
     let one = |h: Hooked| match h.did {
-        HookAction::Answer => json!({"hook": &*h.hook, "did": "answer"}),
+        HookAction::Answer => json!({"hook": &*h.hook, "action": "answer"}),
         HookAction::Argument(n, value) => {
-            let mut one = json!({"hook": &*h.hook, "did": "argument", "argument": parameter(call, n)});
+            let mut one = json!({"hook": &*h.hook, "action": "argument", "argument": parameter(call, n)});
             one["value"] = format!("{value:#x}").into();
             if let Some(meant) = meant(call, n, value) {
                 let mut text = String::new();
@@ -67,9 +67,11 @@ pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
             }
             one
         }
-        HookAction::Result(was) => json!({"hook": &*h.hook, "did": "result", "was": format!("{was:#x}")}),
+        HookAction::Result(was) => {
+            json!({"hook": &*h.hook, "action": "result", "original_result": format!("{was:#x}")})
+        }
         HookAction::Output(n, value) => {
-            json!({"hook": &*h.hook, "did": "wrote", "argument": parameter(call, n), "value": format!("{value:#x}")})
+            json!({"hook": &*h.hook, "action": "wrote", "argument": parameter(call, n), "value": format!("{value:#x}")})
         }
     };
     let all: Vec<Value> = call.hooked().into_iter().map(one).collect();

@@ -214,10 +214,10 @@ fn entries<M: SerializeMap>(map: &mut M, place: &Place) -> Result<(), M::Error> 
         map.serialize_entry("size", &place.size)?;
     }
     if place.beyond() > 0 {
-        map.serialize_entry("beyond", &place.beyond())?;
+        map.serialize_entry("bytes_past_end", &place.beyond())?;
     }
     if let Some(of) = place.of {
-        map.serialize_entry("of", &format!("{}#{}", of.short, of.number))?;
+        map.serialize_entry("owner", &format!("{}#{}", of.short, of.number))?;
     }
     if place.freed {
         map.serialize_entry("freed", &true)?;

@@ -20,8 +20,8 @@ mod run;
 mod summary;
 mod symbols;
 
-pub use aggregate::aggregator::{Aggregator, CallSink, FinishedCall};
-pub use aggregate::launches::KernelLaunch;
+pub use aggregate::aggregator::Aggregator;
+pub use aggregate::sink::{CallSink, FinishedCall, KernelLaunch};
 pub use cutap_file::{Cut, Why};
 pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};

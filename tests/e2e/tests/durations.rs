@@ -43,7 +43,7 @@ fn of_calls(text: &str) -> Calls {
         let (sums, returned) =
             (calls.entry(call["name"].as_str().unwrap().into()).or_default(), call["state"] == "done");
         assert_eq!(call["duration_ns"].is_u64(), returned, "{call}");
-        let late = call["late"] == true;
+        let late = call["returned_late"] == true;
         sums.0 += u64::from(!late);
         sums.1 = sums.1 + u64::from(!returned) - u64::from(late);
     }
@@ -90,7 +90,7 @@ fn let_through(name: &str, filter: &str) -> Calls {
     let chrome_words = ["export", "--chrome", chrome.to_str().unwrap(), "-e", filter];
     asked(&chrome_words, &file);
     // What returned after all has two slices there.
-    if !show.contains("\"late\":true") {
+    if !show.contains("\"returned_late\":true") {
         is("export", of_export(&chrome));
     }
     calls

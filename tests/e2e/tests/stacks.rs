@@ -65,7 +65,7 @@ fn same_as_printed(ran: &Ran) {
         let end = call["stack_end"].as_str().unwrap();
         match name {
             "deep" | "alternate" => {
-                assert_eq!(end, "continues", "{name}");
+                assert_eq!(end, "truncated", "{name}");
                 assert!(found.len() < printed.len() && found.len() > 4, "{name}: {found:?} of {printed:?}");
             }
             // Neither unwinder knows who calls a fibre's first function.
@@ -140,7 +140,7 @@ fn plain(line: &str) -> String {
 #[test]
 fn size() {
     let cut = record(&["--stack", "--stack-size", "512"], &out().join("stacks"));
-    assert_eq!((functions(&cut.calls[1])[0], cut.calls[1]["stack_end"].as_str()), ("inner", Some("continues")));
+    assert_eq!((functions(&cut.calls[1])[0], cut.calls[1]["stack_end"].as_str()), ("inner", Some("truncated")));
     let whole = record(&["--stack", "--stack-size", "64K"], &out().join("stacks"));
     assert_eq!(whole.calls[4]["stack_end"], "whole");
     assert_eq!(functions(&whole.calls[4]).iter().filter(|f| **f == "recursive").count(), 181);

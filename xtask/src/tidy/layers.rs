@@ -22,6 +22,7 @@ const MAY: &[(&str, &[&str])] = &[
     // outside
     ("cutap-registry", &[]),
     ("cutap-inspect", &["cutap-calls", "cutap-printable"]),
+    ("cutap-kernel", &["cutap-printable", "cutap-rm"]),
     ("cutap-file", &[]),
     ("cutap-stacks", &["cutap-wire", "cutap-printable"]),
     ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-file", "cutap-stacks"]),
@@ -50,6 +51,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-report",
             "cutap-collect",
             "cutap-inspect",
+            "cutap-kernel",
         ],
     ),
     // for maintainers

@@ -11,11 +11,14 @@ impl Layer {
     pub const RUNTIME: Layer = Layer(2);
     /// The driver API.
     pub const DRIVER: Layer = Layer(3);
+    /// Functions in the tables that cuGetExportTable returns: no header names them.
+    pub const HIDDEN: Layer = Layer(4);
 }
 
 /// All of them, by number.
 pub static LAYERS: &[LayerRow] = &[
-    LayerRow { layer: Layer::LIBRARY, name: "library", letter: b'l' },
-    LayerRow { layer: Layer::RUNTIME, name: "runtime", letter: b'r' },
-    LayerRow { layer: Layer::DRIVER, name: "driver", letter: b'd' },
+    LayerRow { layer: Layer::LIBRARY, name: "library", letter: b'l', asked: false },
+    LayerRow { layer: Layer::RUNTIME, name: "runtime", letter: b'r', asked: false },
+    LayerRow { layer: Layer::DRIVER, name: "driver", letter: b'd', asked: false },
+    LayerRow { layer: Layer::HIDDEN, name: "hidden", letter: b'h', asked: true },
 ];

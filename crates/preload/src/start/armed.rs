@@ -33,7 +33,7 @@ pub fn holds(layer: u8, library: &[u8], name: &[u8]) -> bool {
 
 /// Whether its calls are wanted, not only recorded because annotations of addresses depend on them.
 pub fn shows(layer: u8, library: &[u8], name: &[u8]) -> bool {
-    cutap_calls::filter::wanted(rules(), layer, library, name)
+    cutap_calls::filter::armed(rules(), layer, library, name)
 }
 
 /// Whether anything of a layer may be: decided by whether a rule excludes it whole.

@@ -11,7 +11,8 @@ use crate::sys;
 use crate::thread::fork;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering::*};
-use cutap_calls::filter;
+use cutap_calls::hidden::is_slot_name;
+use cutap_calls::{Layer, filter};
 use cutap_wire::PAGE;
 use cutap_wire::control::{Control, RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_ON, RULES_BYTES};
 
@@ -166,7 +167,8 @@ fn apply() {
     if c.rules_epoch.load(Acquire) == epoch {
         objects::with(|s| {
             let owner = |load: u32| s.objects().iter().find(|o| o.id == load);
-            let wanted = |o: &Object, name: &[u8]| filter::recorded(rules, o.layer, o.name(), name);
+            let layer = |o: &Object, name: &[u8]| if is_slot_name(name) { Layer::HIDDEN.number() } else { o.layer };
+            let wanted = |o: &Object, name: &[u8]| filter::recorded(rules, layer(o, name), o.name(), name);
             slots::each_recorded(|load, name| owner(load).is_none_or(|o| wanted(o, name)));
         });
         instances::ask_again();

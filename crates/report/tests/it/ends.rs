@@ -106,7 +106,7 @@ fn a_filter_that_matched_nothing_is_told() {
     assert_eq!(told("cuInit"), [nothing]);
     assert_eq!(told(">5s,<6s"), ["nothing matched the filter >5s,<6s; 9 calls were seen and left out"]);
     let last = json(folder.path(), "cuInit").pop().unwrap();
-    assert_eq!(last["filter"], serde_json::json!({"text": "cuInit", "shown": 0, "left_out": 9}));
+    assert_eq!(last["filter"], serde_json::json!({"text": "cuInit", "shown": 0, "filtered_out": 9}));
     assert!(json(folder.path(), "").pop().unwrap()["filter"].is_null());
 
     let empty = tempfile::tempdir().unwrap();

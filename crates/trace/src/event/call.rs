@@ -85,8 +85,6 @@ pub struct Call {
     pub(crate) driver_args: OnceLock<DriverArgs>,
     /// That may be told: its turn has come in the order of events.
     pub(crate) told: AtomicBool,
-    /// Its arguments with its kernel's parameters, for a filter that may ask for them.
-    pub(crate) evaluated: OnceLock<Box<[Value]>>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
     pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<Further>)>,
@@ -94,30 +92,6 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of which nothing but its own record is known.
-    pub(crate) fn plain(thread: Arc<Thread>, function: Arc<Function>, args: Args, memory: &[u8]) -> Call {
-        Call {
-            thread,
-            function,
-            depth: 0,
-            start_ns: 0,
-            ticks: u64::MAX,
-            caller: 0,
-            args,
-            memory: memory.into(),
-            parent: None,
-            inputs: OnceLock::new(),
-            effective_args: OnceLock::new(),
-            driver_args: OnceLock::new(),
-            told: AtomicBool::new(false),
-            evaluated: OnceLock::new(),
-            kernel: OnceLock::new(),
-            instance: OnceLock::new(),
-            hooked: Mutex::default(),
-            stack: OnceLock::new(),
-        }
-    }
-
     /// The arguments as they were before the call, one for each parameter; empty when nothing is known
     /// of the function. A pointer to what the call writes is an address here.
     pub fn inputs(&self) -> &[Value] {

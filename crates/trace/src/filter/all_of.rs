@@ -4,21 +4,6 @@
 use super::error::FilterError;
 use super::parse::Filter;
 
-/// Parts of a text that are joined by `&`, but not inside brackets or quotes.
-pub(super) fn parts(text: &str) -> Vec<&str> {
-    let (mut depth, mut quoted) = (0i32, false);
-    let is_and = move |c| {
-        match c {
-            '"' => quoted = !quoted,
-            '[' if !quoted => depth += 1,
-            ']' if !quoted => depth -= 1,
-            _ => {}
-        }
-        c == '&' && depth <= 0 && !quoted
-    };
-    text.split(is_and).map(str::trim).collect()
-}
-
 impl Filter {
     /// Parses parts that must all hold.
     pub(super) fn parse_all(parts: &[&str], known: &[&str]) -> Result<Filter, FilterError> {
@@ -58,13 +43,6 @@ mod tests {
     fn shows(text: &str, name: &str) -> bool {
         let layer = if name.starts_with("cuda") { Layer::RUNTIME } else { Layer::DRIVER };
         Filter::parse(text).unwrap().shows(layer, "libcuda.so.1", name)
-    }
-
-    #[test]
-    fn split_outside_brackets() {
-        assert_eq!(parts("a & b"), ["a", "b"]);
-        assert_eq!(parts("a[x=\"p&q\"],b"), ["a[x=\"p&q\"],b"]);
-        assert_eq!(parts(""), [""]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod error;
 pub mod library;
 pub mod near;
 pub mod parse;
+pub mod parts;
 pub mod term;
 pub mod wanted;
 pub mod who;

@@ -1,17 +1,18 @@
-//! The language of `-e`, one everywhere: terms with commas between them.
+//! The language of `-e`, one everywhere: terms with commas between them. `A & B` means that both must hold (`all_of`).
 //!
-//! `A & B` means that both must hold (`all_of`). `name` or `na*me` of a function, a layer, a library (`cublas`,
-//! `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration (`>1ms`, `<10us`), each with `!` in front for
-//! not. Behind what picks functions may stand conditions on their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names,
-//! layers and libraries say which functions are wanted and become the rules of the control page, so that the target
-//! records nothing else. `error` and durations are known only when a call ends: each such call is shown alone, at its
-//! end.
+//! A term is `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library (`cublas`,
+//! `libcublas*`), or both (`saxpy:cudaMalloc`). It can be `cxx`, `error`, a duration (`>1ms`, `<10us`) or `pid:7`. A `!`
+//! before a term means not. After what picks functions there may be conditions on arguments
+//! (`cuMemAlloc*[bytesize>1GiB]`). Names, layers and libraries say which functions are wanted and become the rules of the
+//! control page, so that the target records nothing else. `error` and durations are known only when a call ends: each
+//! such call is shown alone, at its end.
 
-use super::all_of::parts;
 use super::comparison::Term;
 use super::condition::Condition;
 use super::error::FilterError;
 use super::near;
+use super::parts::parts;
+use super::term::hidden_name;
 use super::who::Owners;
 use crate::event::Layer;
 use cutap_calls::filter::TRACKED;
@@ -70,7 +71,8 @@ impl Filter {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
-            if let Some((of, conditions)) = word.split_once('[') {
+            let conditions = word.split_once('[').filter(|_| !matches!(hidden_name(word), Ok(Some(_))));
+            if let Some((of, conditions)) = conditions {
                 filter.with_arguments(wanted, of.trim(), conditions, known)?;
                 only_lookups = false;
                 continue;
@@ -206,6 +208,12 @@ mod tests {
         assert_eq!(rules("error"), "");
         assert_eq!(rules("lookup"), "-* * *\n");
         assert_eq!(rules("lookup,driver"), "+d * *\n");
+        assert_eq!(rules("hidden,!hidden:21318c60[*]"), "+h * *\n-h * 21318c60[*]\n");
+        assert_eq!(rules("21318c60[51],hidden:6bd5fb6c[?],driver"), "+h * 21318c60[51]\n+h * 6bd5fb6c[?]\n+d * *\n");
+        for bad in ["hidden:cuInit", "hidden:", "hidden:21318c6[1]", "hidden:21318c60[x]", "hidden:21318c60[]"] {
+            assert!(refused(bad).contains("write it as hidden:21318c60[51]"), "{bad}: {}", refused(bad));
+        }
+        assert!(Filter::parse_with("21318c60[a=1]", KNOWN).is_err());
     }
 
     #[test]

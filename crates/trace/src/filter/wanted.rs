@@ -1,5 +1,5 @@
-//! Names of functions that somebody wants by a plain list of names (a hook library), not by a filter: whether there can be
-//! such a function. The same tables decide as for filters.
+//! Names of functions that somebody wants by a plain list of names (a hook library), not by a filter: whether there
+//! can be such a function. The same tables decide as for filters.
 
 use super::library;
 use super::near::nearest;
@@ -18,6 +18,9 @@ pub enum Wanted {
 
 /// Looks a name up.
 pub fn wanted(name: &str) -> Wanted {
+    if name.contains('[') {
+        return Wanted::Perhaps;
+    }
     let mut layers = library::layers_of(name);
     layers.sort_unstable();
     layers.dedup();

@@ -1,7 +1,8 @@
 //! Any bytes at all, read as a recording and as a run directory: what the fuzz targets and the tests with
 //! their corpus call. Reading must end, without a panic and without memory that the bytes alone ask for.
 
-use crate::aggregate::aggregator::{Aggregator, CallSink, FinishedCall};
+use crate::aggregate::aggregator::Aggregator;
+use crate::aggregate::sink::{CallSink, FinishedCall};
 use crate::event::{Event, Function, Instance};
 use crate::filter::Filter;
 use crate::merge::event_reader::EventReader;

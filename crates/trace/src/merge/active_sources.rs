@@ -1,7 +1,8 @@
 //! Which processes of a run are looked at round by round. One that has ended, and was read to its end, is left alone until the last
 //! round, which looks at all once more: a run of many short processes costs no more for each than one of few.
 
-use crate::pair::source::{Source, Waiting};
+use crate::pair::event_queue::Waiting;
+use crate::pair::source::Source;
 use crate::run::listing::Listing;
 use crate::run::liveness::is_gone;
 use crate::symbols::process::ProcessSymbols;
@@ -27,7 +28,7 @@ impl ActiveSources {
             self.again = (self.again + 1) % folders;
             if !self.folders.contains(&self.again) {
                 self.folders.push(self.again);
-                self.sources.extend((0..sources.len()).filter(|n| sources[*n].folder == self.again));
+                self.sources.extend((0..sources.len()).filter(|n| sources[*n].process == self.again));
             }
         }
     }
@@ -38,7 +39,7 @@ impl ActiveSources {
         let mut done: Vec<(bool, bool)> = vec![(false, true); folders.len()];
         for n in &self.sources {
             let source = &sources[*n];
-            let done = &mut done[source.folder];
+            let done = &mut done[source.process];
             *done = (true, done.1 && source.is_done());
         }
         let is_done =
@@ -49,7 +50,7 @@ impl ActiveSources {
         }
         self.folders = going;
         gone.iter().for_each(|n| folders[*n].dir.let_go());
-        let (left, on) = self.sources.iter().partition::<Vec<usize>, _>(|n| gone.contains(&sources[**n].folder));
+        let (left, on) = self.sources.iter().partition::<Vec<usize>, _>(|n| gone.contains(&sources[**n].process));
         left.iter().for_each(|n| sources[*n].ring.let_go());
         self.sources = on;
     }

@@ -12,8 +12,10 @@ use crate::filter::Filter;
 use crate::io::clock::{Clock, monotonic};
 use crate::io::exhausted::forget_short;
 use crate::kernels::ptx_files;
+use crate::pair::event_queue::Waiting;
 use crate::pair::shared::Shared;
-use crate::pair::source::{Source, Waiting};
+use crate::pair::sink::{Context, Sink};
+use crate::pair::source::Source;
 use crate::run::error::Error;
 use crate::run::run_reader::RunReader;
 use crate::summary::counted::counted;
@@ -195,21 +197,22 @@ impl EventReader {
     pub fn end(&mut self) -> End {
         let mut end = End::of(&self.opened);
         delivered::tell(&mut self.told);
-        let now = self.sources.iter().map(|s| s.events.last()).max().unwrap_or(0);
+        let now = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
         for folder in &mut self.folders {
             end.folder(folder);
         }
         for source in &mut self.sources {
-            let unfinished = source.events.unfinished(&self.shared.resolver.filter, now);
-            unfinished.iter().for_each(|exit| self.interpreters[source.folder].left_open(exit));
+            let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
+            let unfinished = source.end(now, &mut context);
+            unfinished.iter().for_each(|exit| self.interpreters[source.process].left_open(exit));
             end.unfinished.extend(unfinished);
-            end.ring(&mut source.ring, &self.folders[source.folder].dir.process, &self.opened);
+            end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.opened);
         }
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.absent = self.shared.files.absent();
         end.recorded(&self.opened);
         end.settle(&self.opened);
-        end.filtered = self.filtered(now);
+        end.filtered = self.filtered();
         end.launches_of_shown();
         end.counted = counted(&mut self.folders, &mut self.shared.resolver);
         if let Some(filtered) = &mut end.filtered {
@@ -218,15 +221,10 @@ impl EventReader {
         end
     }
 
-    fn filtered(&self, now: u64) -> Option<Filtered> {
-        let filter = &self.shared.resolver.filter;
+    fn filtered(&self) -> Option<Filtered> {
         let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
-        // Calls that only their end can show were counted there, and these have had none.
-        let open = self.sources.iter().map(|s| s.events.undecided(filter, now));
-        let (unfinished, undecided) = open.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let shown = sum(|s| s.events.shown) + unfinished;
-        let filtered_out = sum(|s| s.events.filtered_out) + undecided;
-        Filtered::new(filter, (shown, filtered_out), &self.folders)
+        let (shown, filtered_out) = (sum(|s| s.calls.shown + s.calls.sink.lookups), sum(|s| s.calls.filtered_out));
+        Filtered::new(&self.shared.resolver.filter, (shown, filtered_out), &self.folders)
     }
 
     /// Finds processes that are new; those found together count in the order of their start.
@@ -260,7 +258,7 @@ impl EventReader {
         for n in &self.going.folders {
             for ring in self.folders[*n].dir.new_rings(self.options.consume, &mut self.shared.clock) {
                 self.going.sources.push(self.sources.len());
-                self.sources.push(Source::new(*n, ring));
+                self.sources.push(Source::new(*n, ring, self.options.decode));
             }
         }
         if last {
@@ -277,14 +275,15 @@ impl EventReader {
             let source = &mut self.sources[*n];
             let abandoned = source.ring.abandoned();
             source.abandoned_since = abandoned.then(|| source.abandoned_since.unwrap_or(now));
-            alive[source.folder] |= !abandoned;
+            alive[source.process] |= !abandoned;
         }
         // What is open here may have ended in what was not read yet: a thread can be far ahead of its reader.
-        let open = |s: &Source| alive[s.folder] && s.read_out && s.events.has_open();
+        let open = |s: &Source| alive[s.process] && s.read_out && s.has_open();
         for n in &self.going.sources {
             let source = &mut self.sources[*n];
             if open(source) && source.abandoned_since.is_some_and(|since| now.saturating_sub(since) > GONE_NS) {
-                source.events.close(&self.shared.resolver.filter);
+                let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
+                source.calls.close(&mut context);
             }
         }
     }
@@ -317,7 +316,7 @@ impl EventReader {
                 && self.queue(who).is_empty()
             {
                 self.fill(n, now, AT_A_TIME);
-                let names = Who::Names(self.sources[n].folder);
+                let names = Who::Names(self.sources[n].process);
                 // Reading on may have brought names; a process's notices are in the heap at most twice.
                 heads.extend(self.head(names).map(|ns| Reverse((ns, names))));
             }
@@ -331,17 +330,17 @@ impl EventReader {
 
     fn fill(&mut self, n: usize, now: u64, most: usize) {
         let source = &mut self.sources[n];
-        let folder = &mut self.folders[source.folder];
-        let have = source.events.queue.len();
+        let folder = &mut self.folders[source.process];
+        let have = source.calls.sink.queue.len();
         source.read_out = false;
         if have < most {
-            source.fill(folder, &mut self.shared, now, most - have);
+            source.fill(&mut Context { process: folder, shared: &mut self.shared }, now, most - have);
             let dropped = MISSING.iter().any(|n| folder.dir.page.counters.get(*n).is_some_and(|c| *c > 0));
             if dropped || source.ring.consumed + source.ring.missed + source.ring.corrupt > 0 {
-                self.interpreters[source.folder].incomplete();
+                self.interpreters[source.process].incomplete();
             }
         }
-        self.take_notices(self.sources[n].folder);
+        self.take_notices(self.sources[n].process);
     }
 
     /// Takes over the events that reading names brought.
@@ -372,7 +371,7 @@ impl EventReader {
         if let Who::Ring(n) = who
             && self.options.decode
         {
-            let folder = self.sources[n].folder;
+            let folder = self.sources[n].process;
             let names = &mut self.folders[folder].names;
             let runtime = names.has_runtime();
             self.interpreters[folder].event(&mut event, shown, &names.kernels, runtime, names.toolkit);
@@ -388,14 +387,14 @@ impl EventReader {
     fn queue(&mut self, who: Who) -> &mut VecDeque<Waiting> {
         match who {
             Who::Names(n) => &mut self.notices[n],
-            Who::Ring(n) => &mut self.sources[n].events.queue,
+            Who::Ring(n) => &mut self.sources[n].calls.sink.queue,
         }
     }
 
     fn head(&self, who: Who) -> Option<u64> {
         let queue = match who {
             Who::Names(n) => &self.notices[n],
-            Who::Ring(n) => &self.sources[n].events.queue,
+            Who::Ring(n) => &self.sources[n].calls.sink.queue,
         };
         queue.front().map(|(ns, ..)| *ns)
     }

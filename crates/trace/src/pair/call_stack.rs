@@ -1,203 +1,141 @@
-//! Which exit belongs to which enter, and what was left without one: a stack for each ring. The stack
-//! of a real thread can lose its top at any moment (exceptions, longjmp, the thread's end), and the
-//! next record tells: a parent or an exit below means that what lies above is gone.
+//! The open calls of one ring. A thread can lose the top of its stack at any moment, by an exception, longjmp or its end,
+//! and writes no record of that. The next record shows it: a call that is neither its parent nor around that is gone.
 
-use crate::event::Call;
-use crate::filter::Tests;
-use cutap_stacks::Raw;
+use super::open_call::{OpenCall, Shown};
 use cutap_wire::record::{FAR_PARENT, Parent};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Calls given up that are remembered, should they return after all.
 const REMEMBERED: usize = 256;
 
-/// A call that has begun.
-#[derive(Debug, Clone)]
-pub struct Open {
-    /// Its number in the ring.
-    pub number: u32,
-    /// When it began.
-    pub ticks: u64,
-    /// The call; none when nobody needs it.
-    pub call: Option<Arc<Call>>,
-    pub shown: Shown,
-    /// What its arguments have to fulfil.
-    pub tests: Option<Arc<Tests>>,
-    /// Its stack as far as it was copied, until it is unwound.
-    pub raw: Option<Box<Copied>>,
-}
-
-/// A stack, and when it was copied.
-#[derive(Debug, Clone)]
-pub struct Copied {
-    pub ticks: u64,
-    pub raw: Raw,
-}
-
-/// What a stack asks of what is on it.
-pub trait PendingCall: Clone {
-    /// Its number in the ring.
-    fn number(&self) -> u32;
-    /// It has been shown.
-    fn shown(&self) -> bool;
-}
-
-impl PendingCall for Open {
-    fn number(&self) -> u32 {
-        self.number
-    }
-    fn shown(&self) -> bool {
-        self.shown == Shown::Yes
-    }
-}
-
-/// Whether a call is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    /// It has been, when it began.
-    Yes,
-    /// Its end decides.
-    DecideAtExit,
-    /// The filter left it out.
-    No,
-}
-
-/// The open calls of a ring's thread.
+/// The open calls of a ring's thread, with what a sink keeps of each.
 #[derive(Debug)]
-pub struct Stack<O = Open> {
-    open: Vec<O>,
+pub struct CallStack<D> {
+    open: Vec<OpenCall<D>>,
     shown: u32,
-    left: VecDeque<O>,
+    given_up: VecDeque<OpenCall<D>>,
 }
 
-impl<O> Default for Stack<O> {
-    fn default() -> Stack<O> {
-        Stack { open: Vec::new(), shown: 0, left: VecDeque::new() }
+impl<D> Default for CallStack<D> {
+    fn default() -> CallStack<D> {
+        CallStack { open: Vec::new(), shown: 0, given_up: VecDeque::new() }
     }
 }
 
-/// What an exit found.
+/// What an exit record found.
 #[derive(Debug)]
-pub enum Closed<O = Open> {
+pub enum Closed<D> {
     /// The call was open.
-    Now(O),
-    /// The call had been given up before.
-    Late(O),
+    Now(OpenCall<D>),
+    /// The call had been given up before. A fibre returns like this.
+    Late(OpenCall<D>),
     /// No such call was seen to begin.
     Unknown,
 }
 
-impl Stack {
-    /// The innermost open call that is known.
-    pub fn top(&self) -> Option<&Arc<Call>> {
-        self.open.iter().rev().find_map(|o| o.call.as_ref())
+impl<D: Clone> CallStack<D> {
+    /// How many calls are open.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.open.len()
     }
-}
 
-impl<O: PendingCall> Stack<O> {
     /// How many open calls are shown.
     pub fn depth(&self) -> u32 {
         self.shown
     }
 
     /// The innermost open call.
-    pub fn last(&mut self) -> Option<&mut O> {
+    pub fn last(&self) -> Option<&OpenCall<D>> {
+        self.open.last()
+    }
+
+    /// The innermost open call, to be changed.
+    pub fn last_mut(&mut self) -> Option<&mut OpenCall<D>> {
         self.open.last_mut()
     }
 
-    /// A call of number `number` begins below `parent`: gives up what cannot be open any more, the
-    /// innermost first.
-    #[inline]
-    pub fn before_enter(&mut self, number: u32, parent: Parent, given_up: &mut dyn FnMut(&O)) {
-        let keep = match parent {
+    /// Open calls, the innermost first.
+    pub fn open(&self) -> impl Iterator<Item = &OpenCall<D>> {
+        self.open.iter().rev()
+    }
+
+    /// Open calls, the innermost first, to be changed.
+    pub fn open_mut(&mut self) -> impl Iterator<Item = &mut OpenCall<D>> {
+        self.open.iter_mut().rev()
+    }
+
+    /// The open call of this number, to be changed.
+    pub fn find_mut(&mut self, number: u32) -> Option<&mut OpenCall<D>> {
+        self.open_mut().find(|open| open.number == number)
+    }
+
+    /// How many calls stay open when a call of this number begins below `parent`; those above cannot be open any more.
+    #[inline(always)]
+    pub fn staying(&self, number: u32, parent: Parent) -> usize {
+        match parent {
             Parent::None => 0,
             Parent::Call(parent) => self.below(|open| number.wrapping_sub(open) >= number.wrapping_sub(parent)),
             Parent::Far => self.below(|open| number.wrapping_sub(open) >= u32::from(FAR_PARENT)),
-        };
-        if keep < self.open.len() {
-            self.give_up(keep, given_up);
         }
     }
 
     /// A call begins.
-    #[inline]
-    pub fn enter(&mut self, open: O) {
-        self.shown += u32::from(open.shown());
+    #[inline(always)]
+    pub fn enter(&mut self, open: OpenCall<D>) {
+        self.shown += u32::from(open.shown == Shown::Yes);
         self.open.push(open);
     }
 
-    /// Call `number` ends: gives up what was inside it.
-    #[inline]
-    pub fn exit(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Closed<O> {
-        // Nearly always it is the innermost.
-        if self.open.last().is_some_and(|o| o.number() == number) {
-            return self.pop().map_or(Closed::Unknown, Closed::Now);
-        }
-        self.exit_below(number, given_up)
+    /// The innermost call ends, if it has this number. Nearly always it has.
+    #[inline(always)]
+    pub fn exit_last(&mut self, number: u32) -> Option<OpenCall<D>> {
+        self.open.last().filter(|open| open.number == number)?;
+        self.pop()
     }
 
+    /// The call of this number ends: gives up what was inside it, and adds that to `gone` with the innermost first.
     #[cold]
-    fn exit_below(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Closed<O> {
-        if let Some(place) = self.open.iter().rposition(|o| o.number() == number) {
-            self.give_up(place + 1, given_up);
+    pub fn exit(&mut self, number: u32, gone: &mut Vec<OpenCall<D>>) -> Closed<D> {
+        if let Some(place) = self.open.iter().rposition(|open| open.number == number) {
+            self.give_up(place + 1, gone);
             return self.pop().map_or(Closed::Unknown, Closed::Now);
         }
-        match self.left.iter().position(|o| o.number() == number) {
-            Some(place) => self.left.remove(place).map_or(Closed::Unknown, Closed::Late),
+        match self.given_up.iter().position(|open| open.number == number) {
+            Some(place) => self.given_up.remove(place).map_or(Closed::Unknown, Closed::Late),
             None => Closed::Unknown,
         }
     }
 
-    /// The open call with this number.
-    pub fn find(&self, number: u32) -> Option<&O> {
-        self.open.iter().rev().find(|o| o.number() == number)
+    /// Gives up all but the outermost calls, and adds them to `gone` with the innermost first.
+    #[cold]
+    pub fn give_up(&mut self, keep: usize, gone: &mut Vec<OpenCall<D>>) {
+        while self.open.len() > keep {
+            let Some(open) = self.pop() else { break };
+            gone.push(open.clone());
+            self.given_up.push_back(open);
+            if self.given_up.len() > REMEMBERED {
+                self.given_up.pop_front();
+            }
+        }
     }
 
-    /// The innermost open call of a kind, to be changed.
-    pub fn innermost(&mut self, is: impl Fn(&O) -> bool) -> Option<&mut O> {
-        self.open.iter_mut().rev().find(|o| is(o))
-    }
-
-    /// The one with this number, to be changed.
-    pub fn find_mut(&mut self, number: u32) -> Option<&mut O> {
-        self.open.iter_mut().rev().find(|o| o.number() == number)
-    }
-
-    /// The thread has ended: gives up all, and forgets.
-    pub fn close(&mut self, given_up: &mut dyn FnMut(&O)) {
-        self.give_up(0, given_up);
-        self.left.clear();
-    }
-
-    /// Open calls, the innermost first.
-    pub fn open(&self) -> impl Iterator<Item = &O> {
-        self.open.iter().rev()
+    /// Forgets the calls that were given up.
+    pub fn forget(&mut self) {
+        self.given_up.clear();
     }
 
     /// Length of the stack up to the innermost call whose number is as old as asked.
-    #[inline]
+    #[inline(always)]
     fn below(&self, old_enough: impl Fn(u32) -> bool) -> usize {
-        self.open.iter().rposition(|o| old_enough(o.number())).map_or(0, |place| place + 1)
+        self.open.iter().rposition(|open| old_enough(open.number)).map_or(0, |place| place + 1)
     }
 
-    #[inline]
-    fn pop(&mut self) -> Option<O> {
+    #[inline(always)]
+    fn pop(&mut self) -> Option<OpenCall<D>> {
         let open = self.open.pop()?;
-        self.shown -= u32::from(open.shown());
+        self.shown -= u32::from(open.shown == Shown::Yes);
         Some(open)
-    }
-
-    #[cold]
-    fn give_up(&mut self, keep: usize, given_up: &mut dyn FnMut(&O)) {
-        while self.open.len() > keep {
-            let Some(open) = self.pop() else { break };
-            given_up(&open);
-            self.left.push_back(open);
-            if self.left.len() > REMEMBERED {
-                self.left.pop_front();
-            }
-        }
     }
 }
 
@@ -206,18 +144,32 @@ mod tests {
     use super::*;
 
     /// A stack with these calls open.
-    fn stack(numbers: &[u32]) -> Stack {
-        let mut stack = Stack::default();
+    fn stack(numbers: &[u32]) -> CallStack<()> {
+        let mut stack = CallStack::default();
         for &number in numbers {
-            stack.enter(Open { number, ticks: 0, call: None, shown: Shown::No, tests: None, raw: None });
+            let open = OpenCall {
+                number,
+                slot: 0,
+                ticks: 0,
+                shown: Shown::No,
+                kernel: None,
+                call: None,
+                asked: None,
+                data: (),
+            };
+            stack.enter(open);
         }
         stack
     }
 
-    fn enter(stack: &mut Stack, number: u32, parent: Parent) -> Vec<u32> {
+    fn numbers(gone: &[OpenCall<()>]) -> Vec<u32> {
+        gone.iter().map(|open| open.number).collect()
+    }
+
+    fn enter(stack: &mut CallStack<()>, number: u32, parent: Parent) -> Vec<u32> {
         let mut gone = Vec::new();
-        stack.before_enter(number, parent, &mut |o| gone.push(o.number));
-        gone
+        stack.give_up(stack.staying(number, parent), &mut gone);
+        numbers(&gone)
     }
 
     #[test]
@@ -238,18 +190,19 @@ mod tests {
     fn a_far_parent_leaves_only_what_is_far() {
         let mut s = stack(&[1, 2, 70_000]);
         assert_eq!(enter(&mut s, 70_001, Parent::Far), [70_000]);
-        assert!(s.find(2).is_some());
+        assert!(s.find_mut(2).is_some());
     }
 
     #[test]
     fn an_exit_below_the_top_and_a_late_one() {
         let mut s = stack(&[1, 2, 3]);
         let mut gone = Vec::new();
-        assert!(matches!(s.exit(1, &mut |o| gone.push(o.number)), Closed::Now(Open { number: 1, .. })));
-        assert_eq!(gone, [3, 2]);
-        assert!(matches!(s.exit(3, &mut |_| ()), Closed::Late(Open { number: 3, .. })));
-        assert!(matches!(s.exit(3, &mut |_| ()), Closed::Unknown));
-        assert!(matches!(s.exit(7, &mut |_| ()), Closed::Unknown));
+        assert!(matches!(s.exit(1, &mut gone), Closed::Now(OpenCall { number: 1, .. })));
+        assert_eq!(numbers(&gone), [3, 2]);
+        assert!(matches!(s.exit(3, &mut gone), Closed::Late(OpenCall { number: 3, .. })));
+        assert!(matches!(s.exit(3, &mut gone), Closed::Unknown));
+        assert!(matches!(s.exit(7, &mut gone), Closed::Unknown));
+        assert_eq!(gone.len(), 2);
     }
 
     #[test]

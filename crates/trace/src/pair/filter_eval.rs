@@ -1,21 +1,20 @@
-//! Whether a call is wanted when its name does not tell: conditions on its end, and on arguments. Those
-//! are asked of the values that its own record tells, without what other calls told before.
+//! Whether a call is wanted when its name alone does not tell: conditions on arguments. They are decided on the values that its
+//! own record has, and not on what other calls made known, so that the verdict does not depend on the order of threads.
 
-use super::call_stack::{Open, Shown};
-use super::shared::Shared;
+use super::call_stack::CallStack;
+use super::open_call::Asked;
 use crate::decode::plain::{parameters_in, plain_inputs, plain_outputs};
 use crate::event::value::Value;
-use crate::event::{Call, Exit, Layer, State};
-use crate::filter::{ArgumentValue, CallUnderTest, Filter, Tests};
+use crate::event::{Call, Exit, Layer};
+use crate::filter::{ArgumentValue, CallUnderTest};
 use crate::kernels::names::Kernels;
-use crate::symbols::functions::{KnownFunction, Launch, launch_of};
+use crate::symbols::functions::{Launch, launch_of};
 use cutap_calls::known::{Dir, Rule};
 
-/// Whether the call is wanted; `None` when that is not known yet.
-pub fn evaluate(tests: &Tests, call: &Call, exit: Option<&Exit>) -> Option<bool> {
-    let told = call.evaluated.get();
-    let plain = if told.is_none() { plain_inputs(call, None) } else { Box::default() };
-    let inputs = told.unwrap_or(&plain);
+/// Whether the call is wanted; `None` when that is not known yet. At its end everything is known.
+pub fn evaluate(asked: &Asked, call: &Call, exit: Option<&Exit>) -> Option<bool> {
+    let Some(tests) = &asked.tests else { return Some(true) };
+    let inputs = asked.inputs(call);
     let outputs = exit.map(|exit| plain_outputs(call, exit));
     // Of a runtime's call its driver's tells more.
     let tells_more =
@@ -60,25 +59,28 @@ fn pointer(value: Value) -> Value {
     }
 }
 
-/// A launch of the driver, for conditions on its kernel's parameters; the runtime's calls around it get them
-/// too.
-pub fn launch(call: &Call, kernels: &Kernels) {
-    if call.function.layer != Layer::DRIVER {
-        return;
-    }
-    let inputs = plain_inputs(call, Some(kernels));
+/// The arguments of a launch of the driver with its kernel's parameters. The calls around it, of which a runtime passed the
+/// parameters on, get them too.
+pub fn share_parameters<D: Clone>(stack: &mut CallStack<D>, launch: &Call, kernels: &Kernels) -> Box<[Value]> {
+    let inputs = plain_inputs(launch, Some(kernels));
     let mut found = Vec::new();
     inputs.iter().for_each(|value| parameters_in(value, &mut |at, parameters| found.push((at, parameters))));
-    let mut above = call.parent.as_ref().filter(|_| !found.is_empty());
-    while let Some(parent) = above {
-        let mut inputs = plain_inputs(parent, None);
-        let mut here = |(at, parameters): &&(u64, &Value)| inputs.iter_mut().any(|value| put(value, *at, parameters));
-        if found.iter().filter(|told| here(told)).count() > 0 {
-            let _ = parent.evaluated.set(inputs);
+    for open in stack.open_mut().take_while(|_| !found.is_empty()) {
+        let Some(call) = &open.call else { continue };
+        if let Some(asked) = open.asked.as_mut().filter(|asked| asked.inputs.is_none()) {
+            let mut inputs = plain_inputs(call, None);
+            let mut here =
+                |(at, parameters): &&(u64, &Value)| inputs.iter_mut().any(|value| put(value, *at, parameters));
+            if found.iter().filter(|told| here(told)).count() > 0 {
+                asked.inputs = Some(inputs);
+            }
         }
-        above = parent.parent.as_ref();
+        // What a call takes no parameters of, it has none to pass on.
+        if !call.function.described.is_some_and(|d| d.tells_its_caller()) {
+            break;
+        }
     }
-    let _ = call.evaluated.set(inputs);
+    inputs
 }
 
 /// Puts the parameters where their address stands; whether it does.
@@ -93,33 +95,4 @@ fn put(value: &mut Value, at: u64, parameters: &Value) -> bool {
         Value::Array(items) => items.values.iter_mut().any(|value| put(value, at, parameters)),
         _ => false,
     }
-}
-
-/// Whether a call that its end decides is wanted; `took_ns` if that is known.
-pub fn wanted_at_end(exit: &Exit, took_ns: Option<u64>, open: &Open, filter: &Filter) -> bool {
-    (!filter.needs_end() || filter.shows_end(exit.is_error(), took_ns))
-        && open.tests.as_ref().is_none_or(|tests| evaluate(tests, &exit.call, Some(exit)) == Some(true))
-}
-
-/// An open call as one that never ended, if it is shown.
-pub fn unfinished(open: &Open, filter: &Filter, now: u64) -> Option<Exit> {
-    let call = open.call.clone()?;
-    let end_ns = now.max(call.start_ns);
-    let exit = Exit::without_return(call, State::Unfinished, end_ns);
-    let shown = match open.shown {
-        Shown::Yes => true,
-        Shown::No => false,
-        Shown::DecideAtExit => wanted_at_end(&exit, None, open, filter),
-    };
-    shown.then_some(exit)
-}
-
-/// Whether the call of this function may tell of the one around it what the filter asks.
-pub fn provides(shared: &Shared, known: &KnownFunction) -> bool {
-    known.parent && shared.resolver.filter.asks_arguments()
-}
-
-/// Whether the interpreter learns from calls that are not shown.
-pub fn looked_at(shared: &Shared, known: &KnownFunction) -> bool {
-    shared.decode && known.function.described.is_some()
 }

@@ -70,6 +70,11 @@ impl ProcessDir {
         })
     }
 
+    /// More was read of a ring: there may be new names.
+    pub fn may_have_grown(&mut self) {
+        self.stale = !self.page_file.still();
+    }
+
     /// Gives the process its number, before anybody has seen it.
     pub fn number(&mut self, key: u32) {
         if let Some(process) = Arc::get_mut(&mut self.process) {

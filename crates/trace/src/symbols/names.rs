@@ -137,15 +137,24 @@ impl Names {
 
     /// The function of a slot, if its name has been read.
     pub fn known(&mut self, slot: u32, resolver: &mut Resolver) -> Option<&KnownFunction> {
-        let n = slot as usize;
-        if self.known.get(n)?.is_none() {
-            let made = self.make(self.slots.get(n)?.as_ref()?, resolver)?;
-            self.known[n] = Some(made);
+        if self.made(slot).is_none() {
+            self.make(slot, resolver);
         }
-        self.known.get(n)?.as_ref()
+        self.made(slot)
     }
 
-    /// The same, if a record has asked for it before.
+    /// Makes the function of a slot. False if its name has not been read.
+    pub fn make(&mut self, slot: u32, resolver: &mut Resolver) -> bool {
+        let n = slot as usize;
+        if let Some(named) = self.slots.get(n).and_then(Option::as_ref) {
+            let function = self.function(named, resolver);
+            self.known[n] = function;
+        }
+        self.made(slot).is_some()
+    }
+
+    /// The function of a slot, if it was made before.
+    #[inline(always)]
     pub fn made(&self, slot: u32) -> Option<&KnownFunction> {
         self.known.get(slot as usize)?.as_ref()
     }
@@ -161,10 +170,10 @@ impl Names {
     }
 
     /// A function for a slot whose name is lost.
-    pub fn nameless(&mut self, slot: u32, resolver: &mut Resolver) -> Option<&KnownFunction> {
+    pub fn nameless(&mut self, slot: u32, resolver: &mut Resolver) {
         let n = slot as usize;
         if n >= META_MAX as usize {
-            return None;
+            return;
         }
         self.nameless += 1;
         let name = format!("slot {slot}");
@@ -182,14 +191,14 @@ impl Names {
             parent: false,
             tests: None,
         });
-        self.known[n].as_ref()
     }
 
-    fn make(&self, slot: &Slot, resolver: &mut Resolver) -> Option<KnownFunction> {
+    fn function(&self, slot: &Slot, resolver: &mut Resolver) -> Option<KnownFunction> {
         let (function, object, words) = match slot {
             Slot::Bound { object, name, shape, .. } => {
                 let holder = self.objects.get(object)?;
-                let layer = of_number(holder.layer);
+                let of_table = cutap_calls::hidden::is_slot_name(name);
+                let layer = if of_table { Layer::HIDDEN } else { of_number(holder.layer) };
                 let version = self.instance_of(*object).and_then(|i| i.number);
                 let described = described(resolver, layer, &holder.name, name, version, Recorded::Frame(*shape));
                 (function(resolver, layer, holder.name.clone(), name, None, described), *object, words_of(*shape))

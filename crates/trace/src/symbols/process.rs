@@ -38,15 +38,23 @@ impl ProcessSymbols {
 
     /// The function of a slot. A name is written before any record refers to it, so one that is missing after reading all names is
     /// lost; where none can be lost, there is no such function, and `None` says that the record makes no sense.
-    pub fn known(&mut self, resolver: &mut Resolver, slot: u32, live: bool) -> Option<KnownFunction> {
-        if let Some(known) = self.names.known(slot, resolver) {
-            return Some(known.clone());
+    #[inline(always)]
+    pub fn known(&mut self, resolver: &mut Resolver, slot: u32, live: bool) -> Option<&KnownFunction> {
+        if self.names.made(slot).is_none() {
+            self.make(resolver, slot, live);
+        }
+        self.names.made(slot)
+    }
+
+    #[cold]
+    fn make(&mut self, resolver: &mut Resolver, slot: u32, live: bool) {
+        if self.names.make(slot, resolver) {
+            return;
         }
         let may_be = self.may_be_called(slot, live);
-        if let Some(known) = self.names.known(slot, resolver) {
-            return Some(known.clone());
+        if !self.names.make(slot, resolver) && may_be {
+            self.names.nameless(slot, resolver);
         }
-        if may_be { self.names.nameless(slot, resolver).cloned() } else { None }
     }
 
     /// Whether this slot has a name, or may have had one. A reader who takes chunks away has no time for that, and shows what is there.

@@ -105,9 +105,12 @@ fn a_changed_result_is_told_with_the_real_one() {
     let call = trace.lines().find(|l| l.contains("\"cuMemAlloc_v2\"")).expect("the call");
     let call: serde_json::Value = serde_json::from_str(call).expect("JSON");
     assert_eq!(call["result"], 1000);
-    let did: Vec<_> = call["hooks"].as_array().expect("hooks").iter().map(|h| h["did"].clone()).collect();
+    let did: Vec<_> = call["hooks"].as_array().expect("hooks").iter().map(|h| h["action"].clone()).collect();
     assert_eq!(did, ["argument", "result"]);
-    assert_eq!((&call["hooks"][0]["argument"], &call["hooks"][1]["was"]), (&"bytesize".into(), &"0x1".into()));
+    assert_eq!(
+        (&call["hooks"][0]["argument"], &call["hooks"][1]["original_result"]),
+        (&"bytesize".into(), &"0x1".into())
+    );
 }
 
 #[test]

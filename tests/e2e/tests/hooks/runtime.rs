@@ -144,7 +144,7 @@ fn one_device_is_told_by_the_driver_too_in_c_and_rust() {
             let record = ["record", "--sim", "-o", text(&recording)];
             assert!(under(&record, &[&hook], &[text(&program)], &set).status.success());
             let trace = std::fs::read_to_string(&file).expect("a trace");
-            let wrote = json!([{"hook": name, "did": "wrote", "argument": "count", "value": "0x1"}]);
+            let wrote = json!([{"hook": name, "action": "wrote", "argument": "count", "value": "0x1"}]);
             let calls = trace.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
             let mut marked: Vec<Value> = calls.filter(|c| c["hooks"] == wrote).map(|c| c["name"].clone()).collect();
             marked.sort_by_key(Value::to_string);

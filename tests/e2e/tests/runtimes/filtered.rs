@@ -77,6 +77,9 @@ fn launches_stay_unrecorded() {
     let run = run(&program, &[], &["--json", "-e", "cudaMalloc,cudaMemcpy"]);
     let filter = run.objects("end").pop().map(|end| end["filter"].clone()).unwrap_or_default();
     assert!(filter["shown"].as_u64().is_some_and(|n| n > 0), "{filter}");
-    assert_eq!(filter["left_out"], 0, "what is recorded for annotations is no call that was left out, and no other is");
+    assert_eq!(
+        filter["filtered_out"], 0,
+        "what is recorded for annotations is no call that was left out, and no other is"
+    );
     assert!(run.calls("driver").is_empty(), "{}", run.text);
 }

@@ -1,0 +1,70 @@
+//! Who adds up the calls of a run, and what it gets of each.
+
+use crate::event::{Function, Instance, State, Thread};
+use std::sync::Arc;
+
+/// Who adds up.
+pub trait CallSink {
+    /// A call that is shown begins inside the one of `place`: what this returned for it, 0 for none.
+    fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32;
+    /// A call that is shown is over.
+    fn exit(&mut self, done: &FinishedCall<'_>);
+    /// Whether it wants to be told of launches.
+    fn wants_launches(&self) -> bool {
+        false
+    }
+    /// A launch of a kernel is over: told once of each, however many calls it is made of.
+    fn launched(&mut self, _launch: &KernelLaunch) {}
+    /// Calls of this function went to this instance. Said at the end, of each function that was called.
+    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>);
+}
+
+/// A call that is over.
+#[derive(Debug)]
+pub struct FinishedCall<'a> {
+    /// What [`CallSink::enter`] returned for it.
+    pub place: u32,
+    /// What was called.
+    pub function: &'a Arc<Function>,
+    /// Who called.
+    pub thread: &'a Arc<Thread>,
+    /// How long it took; `None` when it did not return.
+    pub took_ns: Option<u64>,
+    /// How much of this the calls inside it took that are shown.
+    pub inside_ns: u64,
+    /// The result register.
+    pub result: u64,
+    /// How it ended. A noted one has only a beginning, and is done.
+    pub state: State,
+    /// It was handed out as unwound before.
+    pub late: bool,
+}
+
+impl FinishedCall<'_> {
+    /// The status that it returned, if that is what it returns.
+    pub fn status(&self) -> Option<i32> {
+        self.function.status(self.result).filter(|_| self.took_ns.is_some())
+    }
+}
+
+/// A launch: the outermost of its calls that are shown.
+#[derive(Debug, Clone)]
+pub struct KernelLaunch {
+    /// What one of its calls says, shown or not.
+    pub kernel: Option<Arc<str>>,
+    /// How long it took; `None` when it did not return.
+    pub took_ns: Option<u64>,
+    /// How much of this the calls inside it took that are shown.
+    pub inside_ns: u64,
+    /// It returned a status other than 0.
+    pub error: bool,
+    /// It was told as one that did not return before.
+    pub late: bool,
+}
+
+impl KernelLaunch {
+    pub(super) fn of(done: &FinishedCall<'_>) -> KernelLaunch {
+        let error = done.status().is_some_and(|s| s != 0);
+        KernelLaunch { kernel: None, took_ns: done.took_ns, inside_ns: done.inside_ns, error, late: done.late }
+    }
+}

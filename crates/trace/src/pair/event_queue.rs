@@ -1,0 +1,174 @@
+//! The sink that makes events: each call gets its times, and waits to be merged with those of other threads.
+
+use super::call_stack::CallStack;
+use super::host_stacks::{self, Copied};
+use super::open_call::{OpenCall, Shown};
+use super::sink::{Context, Ended, EndedCall, NewCall, Sink};
+use crate::event::{Answer, Event, Exit, Lookup, LookupKind, State, Thread};
+use crate::io::bytes::clean;
+use crate::symbols::functions::KnownFunction;
+use cutap_wire::record;
+use cutap_wire::stack::StackPiece;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Time stamp counters of two cores differ by less: what was seen on virtual machines was 150.
+const CORES_DIFFER_NS: u64 = 1000;
+
+/// The events of a ring that wait.
+#[derive(Debug, Default)]
+pub struct EventQueue {
+    pub queue: VecDeque<Waiting>,
+    /// Calls that are shown and never ended.
+    pub unfinished: Vec<Exit>,
+    /// Look-ups that the filter let through.
+    pub lookups: u64,
+    /// Arguments are to be understood: calls that are not shown are of interest too.
+    decode: bool,
+    /// Events that were ever put into the queue.
+    pushed: u64,
+    /// Time of the last record; those of a signal handler may come a little out of order.
+    last: u64,
+    /// The same in ticks.
+    last_ticks: u64,
+}
+
+/// An event that waits: when it is handed out, whether it is shown, and its time in ticks. One that is
+/// not shown tells the interpreter what there is.
+pub type Waiting = (u64, Event, bool, u64);
+
+/// A stack as far as it was copied, until it is unwound.
+pub type CopiedStack = Option<Box<Copied>>;
+
+impl EventQueue {
+    pub fn new(decode: bool) -> EventQueue {
+        EventQueue { decode, ..EventQueue::default() }
+    }
+
+    /// How many events there ever were.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// Time of the last record in ticks.
+    pub fn last_ticks(&self) -> u64 {
+        self.last_ticks
+    }
+
+    fn push(&mut self, event: Event, shown: bool) {
+        self.pushed += 1;
+        self.queue.push_back((self.last, event, shown, self.last_ticks));
+    }
+
+    /// When a record was made. A thread that goes to another core may find an earlier time there: it is no earlier to us than what the
+    /// thread did before. A signal handler that came between the time and its record took longer than that.
+    fn time(&mut self, ns: u64, ticks: u64) -> u64 {
+        self.at_least(self.last, ns, ticks)
+    }
+
+    fn at_least(&mut self, least: u64, ns: u64, ticks: u64) -> u64 {
+        let at = if least.saturating_sub(ns) < CORES_DIFFER_NS { ns.max(least) } else { ns };
+        (self.last, self.last_ticks) = (self.last.max(at), self.last_ticks.max(ticks));
+        at
+    }
+}
+
+impl Sink for EventQueue {
+    type Data = CopiedStack;
+    const WANTS_EXITS: bool = true;
+
+    fn needs_arguments(&self, known: &KnownFunction) -> bool {
+        known.shown || self.decode && known.function.described.is_some()
+    }
+
+    /// Later than the beginning of the call around it, so that whoever sorts by time puts it inside.
+    fn enter_time(&mut self, stack: &CallStack<CopiedStack>, ticks: u64, context: &Context<'_>) -> u64 {
+        let around = stack.open().find_map(|open| open.call.as_ref());
+        let after = around.map_or(0, |call| call.start_ns.saturating_add(1));
+        let ns = context.process.dir.ns(&context.shared.clock, ticks);
+        self.at_least(self.last.max(after), ns, ticks)
+    }
+
+    /// So long after the beginning as the ticks say, whatever the clock has learned meanwhile.
+    fn exit_time(
+        &mut self,
+        stack: &mut CallStack<CopiedStack>,
+        number: u32,
+        ticks: u64,
+        context: &mut Context<'_>,
+    ) -> u64 {
+        let mut open = stack.find_mut(number);
+        let (dir, clock) = (&context.process.dir, &context.shared.clock);
+        let ns = match open.as_ref().and_then(|open| open.call.as_ref()) {
+            Some(call) => call.start_ns.saturating_add(dir.span(clock, ticks.saturating_sub(call.ticks))),
+            None => dir.ns(clock, ticks),
+        };
+        open.iter_mut().for_each(|open| host_stacks::ends(open, context));
+        self.time(ns, ticks)
+    }
+
+    fn unwound_time(&mut self, ticks: u64, context: &Context<'_>) {
+        self.time(context.process.dir.ns(&context.shared.clock, ticks), ticks);
+    }
+
+    fn last_time(&self) -> u64 {
+        self.last
+    }
+
+    fn enter(&mut self, _stack: &CallStack<CopiedStack>, new: &NewCall<'_>) -> CopiedStack {
+        let is_shown = new.shown == Shown::Yes;
+        let is_decoded = self.decode && new.known.function.described.is_some();
+        if let Some(call) = new.call.filter(|_| is_shown || is_decoded) {
+            self.push(Event::Enter(call.clone()), is_shown);
+        }
+        None
+    }
+
+    fn exit(&mut self, _ring: &mut Ended<'_, CopiedStack>, ended: EndedCall<'_, CopiedStack>, _: &mut Context<'_>) {
+        let Some(exit) = ended.exit.take() else { return };
+        if ended.how.state == State::Unfinished {
+            self.unfinished.extend(ended.shown.then_some(exit));
+            return;
+        }
+        // A filter that must see the end shows the call only here.
+        if ended.shown && ended.open.shown == Shown::DecideAtExit {
+            self.push(Event::Enter(exit.call.clone()), true);
+        }
+        if ended.shown || exit.call.function.described.is_some() {
+            self.push(Event::Exit(exit), ended.shown);
+        }
+    }
+
+    fn lookup(&mut self, lookup: &record::Lookup<'_>, thread: &Arc<Thread>, context: &mut Context<'_>) {
+        let ns = self.time(context.process.dir.ns(&context.shared.clock, lookup.ticks), lookup.ticks);
+        if !context.shared.resolver.filter.wants_lookups() {
+            return;
+        }
+        let slot = u32::try_from(lookup.slot).ok().and_then(|s| s.checked_sub(1));
+        let function = slot.and_then(|slot| context.known(slot)).map(|known| known.function.clone());
+        let answer = match (function, lookup.answer) {
+            (Some(function), _) => Answer::Function(function),
+            (None, 0) => Answer::Null,
+            (None, address) => Answer::Address(address),
+        };
+        let lookup = Lookup {
+            thread: thread.clone(),
+            ns,
+            kind: LookupKind::new(lookup.which),
+            name: clean(lookup.name).into(),
+            handle: lookup.handle,
+            flags: lookup.flags,
+            code: lookup.status as i32,
+            symbol_status: (lookup.status >> 32) as u32,
+            caller: context.process.names.object_at(lookup.caller),
+            caller_address: lookup.caller,
+            answer,
+        };
+        self.lookups += 1;
+        self.push(Event::Lookup(Box::new(lookup)), true);
+    }
+
+    fn stack_piece(&mut self, open: &mut OpenCall<CopiedStack>, piece: &StackPiece<'_>, context: &mut Context<'_>) {
+        host_stacks::piece(open, piece, context);
+    }
+}

@@ -1,0 +1,132 @@
+//! The interface between the pairer and those who use its calls: what a sink gets when a call begins and when it ends.
+
+use super::call_stack::CallStack;
+use super::open_call::{OpenCall, Shown};
+use super::shared::Shared;
+use crate::event::{Call, Exit, State, Thread};
+use crate::symbols::functions::KnownFunction;
+use crate::symbols::process::ProcessSymbols;
+use cutap_wire::record::{self, Fragments, Output};
+use cutap_wire::stack::StackPiece;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The process whose ring is read, and what all rings share.
+#[derive(Debug)]
+pub struct Context<'a> {
+    pub process: &'a mut ProcessSymbols,
+    pub shared: &'a mut Shared,
+}
+
+impl Context<'_> {
+    /// The function of a slot. `None`: there is none, and the record that names it makes no sense.
+    #[inline(always)]
+    pub fn known(&mut self, slot: u32) -> Option<&KnownFunction> {
+        self.process.known(&mut self.shared.resolver, slot, self.shared.live)
+    }
+}
+
+/// What becomes of the calls of a ring. Times are the sink's own: one that makes no events needs none.
+pub trait Sink: Sized {
+    /// What it keeps of an open call.
+    type Data: Debug + Clone;
+
+    /// It wants the end of a call as an event.
+    const WANTS_EXITS: bool;
+
+    /// It needs the calls of this function with their arguments, also where the filter does not ask for them.
+    fn needs_arguments(&self, known: &KnownFunction) -> bool;
+
+    /// An enter record comes next: its time.
+    fn enter_time(&mut self, _stack: &CallStack<Self::Data>, _ticks: u64, _context: &Context<'_>) -> u64 {
+        0
+    }
+
+    /// The exit record of the call of this number comes next: its time.
+    fn exit_time(
+        &mut self,
+        _stack: &mut CallStack<Self::Data>,
+        _number: u32,
+        _ticks: u64,
+        _context: &mut Context<'_>,
+    ) -> u64 {
+        0
+    }
+
+    /// A record says that a call was left.
+    fn unwound_time(&mut self, _ticks: u64, _context: &Context<'_>) {}
+
+    /// Time of the last record.
+    fn last_time(&self) -> u64 {
+        0
+    }
+
+    /// A call begins inside the open ones.
+    fn enter(&mut self, stack: &CallStack<Self::Data>, new: &NewCall<'_>) -> Self::Data;
+
+    /// What has begun has no end.
+    fn entry_only(&mut self, _new: &NewCall<'_>, _data: Self::Data) {}
+
+    /// A call has ended, and is not on the stack any more. Nor are those of `around`, which ended with it and come next: the
+    /// calls around it, the innermost first.
+    fn exit(&mut self, ring: &mut Ended<'_, Self::Data>, call: EndedCall<'_, Self::Data>, context: &mut Context<'_>);
+
+    /// A look-up was answered.
+    fn lookup(&mut self, _lookup: &record::Lookup<'_>, _thread: &Arc<Thread>, _context: &mut Context<'_>) {}
+
+    /// A piece of the stack that an open call was made on.
+    fn stack_piece(&mut self, _open: &mut OpenCall<Self::Data>, _piece: &StackPiece<'_>, _context: &mut Context<'_>) {}
+}
+
+/// A call that begins.
+#[derive(Debug)]
+pub struct NewCall<'a> {
+    pub known: &'a KnownFunction,
+    pub thread: &'a Arc<Thread>,
+    /// With its arguments, where somebody needs them.
+    pub call: Option<&'a Arc<Call>>,
+    pub shown: Shown,
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+pub struct EndedCall<'a, D> {
+    pub open: &'a mut OpenCall<D>,
+    pub how: &'a Ending<'a>,
+    /// Its end as an event, where the sink wants one and the call was kept with its arguments.
+    pub exit: &'a mut Option<Exit>,
+    pub shown: bool,
+    /// It was shown as unwound before.
+    pub late: bool,
+    /// How long it took; none where no record tells when it ended.
+    pub took_ns: Option<u64>,
+}
+
+/// The ring in which a call has ended.
+#[derive(Debug)]
+pub struct Ended<'a, D> {
+    pub stack: &'a mut CallStack<D>,
+    pub around: &'a mut [OpenCall<D>],
+    pub thread: &'a Arc<Thread>,
+}
+
+/// How a call ended, as its record says.
+#[derive(Debug)]
+pub struct Ending<'a> {
+    pub state: State,
+    /// When, in nanoseconds; of a call without an end when the last record was made.
+    pub ns: u64,
+    /// When, in ticks; none where no record says it.
+    pub ticks: Option<u64>,
+    pub result: u64,
+    /// It was given up before.
+    pub late: bool,
+    /// Memory that was kept after the call.
+    pub memory: Option<(Fragments<'a>, Option<Output>)>,
+}
+
+impl Ending<'_> {
+    pub fn without_return(state: State, ns: u64, ticks: Option<u64>) -> Ending<'static> {
+        Ending { state, ns, ticks, result: 0, late: false, memory: None }
+    }
+}

@@ -81,8 +81,8 @@ fn examples_of_the_filter_page_parse() {
     let folder = Folder::new("filter-page");
     let page = out(&cutap(&["help", "filters"]).output().unwrap());
     let mut seen = 0;
-    for line in page.lines().filter(|line| line.starts_with("  cutap -e ")) {
-        let filter = line.trim_start_matches("  cutap -e ").split(" ./app").next().unwrap().trim_matches('\'');
+    for line in page.lines().filter(|line| line.starts_with("    cutap -e ")) {
+        let filter = line.trim_start_matches("    cutap -e ").split(" ./app").next().unwrap().trim_matches('\'');
         let done = cutap(&["env", "-e", filter, "-o"]).arg(folder.join(&format!("run{seen}"))).output().unwrap();
         assert!(done.status.success(), "{filter}: {done:?}");
         seen += 1;

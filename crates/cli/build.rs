@@ -12,7 +12,7 @@ fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
     let root = here.join("../..").canonicalize().expect("the cli crate lies in crates/ of the workspace");
     println!("cargo::rerun-if-changed=build.rs");
-    // Paths from here: a target folder that was copied for another checkout must not go on watching the first one.
+    // Paths from here: a target folder that was copied for another checkout must not continue watching the first one.
     println!("cargo::rerun-if-changed=../../Cargo.toml");
     for name in SOURCES {
         for part in ["src", "build.rs", "Cargo.toml"].map(|p| format!("../{name}/{p}")) {

@@ -3,7 +3,7 @@
 //! auditwheel inserts eight hexadecimal digits into the names of libraries that it copies into a wheel
 //! (`libcudart-d0da41ae.so.11.0`). Such a name is treated like the plain one.
 
-use crate::{FAMILIES, PROFILERS, WATCHED, glob};
+use crate::{FAMILIES, PARTS, PROFILERS, WATCHED, glob};
 
 /// The number of a library's layer, or 0 when the library is not watched.
 pub fn layer_of(soname: &[u8]) -> u8 {
@@ -13,6 +13,11 @@ pub fn layer_of(soname: &[u8]) -> u8 {
 /// Whether the library is a profiler. A profiler must get the driver's unmodified export tables.
 pub fn is_profiler(soname: &[u8]) -> bool {
     PROFILERS.iter().any(|p| is_soname(p, soname))
+}
+
+/// Whether the library is a part of the driver that is not watched. Only its calls to the kernel can be recorded.
+pub fn is_part(soname: &[u8]) -> bool {
+    PARTS.iter().any(|p| is_soname(p, soname))
 }
 
 /// Whether a watched library could export this name. This is a cheap first test: the decision is made by address.

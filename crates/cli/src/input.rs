@@ -1,4 +1,5 @@
-//! What show, report, export and recover read: a run directory or a recording. Whether it can be read, and whether all of it was.
+//! What show, report, export and recover read: a run directory or a recording. Whether it can be read, and whether all
+//! of it was.
 
 use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, output_file, say};
@@ -7,7 +8,8 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would look empty.
+/// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would
+/// look empty.
 pub fn readable(run: &Path) -> Result<()> {
     let advice =
         "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run-dir DIR";
@@ -53,8 +55,9 @@ fn has_its_end(path: &Path) -> bool {
     walked.is_ok_and(|walked| walked.is_ok_and(|cut| cut.why == cutap_file::Why::Ended))
 }
 
-/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
-/// One that is being written is none. Of a folder, `parts` are those that were found damaged while it was read.
+/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the
+/// command that read it. One that is being written is none. Of a folder, `parts` are those that were found damaged
+/// while it was read.
 pub fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()> {
     let shown = path.display();
     let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {

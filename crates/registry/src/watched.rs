@@ -1,4 +1,4 @@
-//! `api/libraries/watched.toml`: watched libraries, name families, profilers.
+//! `api/libraries/watched.toml`: watched libraries, name families, profilers, parts of the driver.
 
 use crate::error::{Error, Source};
 use serde::Deserialize;
@@ -12,6 +12,8 @@ pub(crate) struct Watched {
     pub(crate) library: Vec<Library>,
     pub(crate) family: Vec<Family>,
     pub(crate) profiler: Vec<Profiler>,
+    #[serde(default)]
+    pub(crate) part: Vec<Profiler>,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +60,7 @@ fn check_layers(source: &Source, watched: &Watched, layers: &[&str]) -> Result<(
 fn check(source: &Source, watched: &Watched) -> Result<(), Error> {
     let mut seen = BTreeMap::new();
     let sonames = watched.library.iter().map(|l| (&l.soname, &l.source));
-    for (soname, from) in sonames.chain(watched.profiler.iter().map(|p| (&p.soname, &p.source))) {
+    for (soname, from) in sonames.chain(watched.profiler.iter().chain(&watched.part).map(|p| (&p.soname, &p.source))) {
         let (name, at) = (soname.get_ref(), soname.span().start);
         if !name.starts_with("lib") || !name.contains(".so") {
             return Err(source.error(at, format!("soname is \"{name}\", expected something like \"libfoo.so.*\"")));

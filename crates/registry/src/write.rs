@@ -32,7 +32,8 @@ pub(crate) fn layers(layers: &[Layer]) -> String {
 }
 
 pub(crate) fn watched(watched: &Watched) -> String {
-    let mut out = head("Watched libraries, name families, profilers.", "api/libraries/watched.toml");
+    let mut out =
+        head("Watched libraries, name families, profilers, parts of the driver.", "api/libraries/watched.toml");
     out.push_str("use crate::{Layer, Watched};\n\n/// Watched libraries.\npub static WATCHED: &[Watched] = &[\n");
     for library in &watched.library {
         let (soname, layer) = (library.soname.get_ref(), library.layer.get_ref().to_uppercase());
@@ -43,11 +44,14 @@ pub(crate) fn watched(watched: &Watched) -> String {
     list(&mut out, "FAMILIES", "What the names of watched functions begin with.", families);
     let profilers = watched.profiler.iter().map(|p| p.soname.get_ref());
     list(&mut out, "PROFILERS", "Libraries that get the driver's own tables.", profilers);
+    let parts = watched.part.iter().map(|p| p.soname.get_ref());
+    list(&mut out, "PARTS", "Libraries of which only the calls to the kernel are recorded.", parts);
     out
 }
 
 pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     let mut out = head("What functions do beside what their prototypes tell.", "api/behaviour.toml");
+    out.push_str("use crate::Role;\n\n");
     out.push_str(
         "/// Functions that may make the host wait, and why; sorted.\npub static BLOCKS: &[(&str, &str)] = &[\n",
     );
@@ -64,10 +68,15 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     let about = "Functions that say into which graph a stream's work goes; sorted.";
     list(&mut out, "BEGINS_CAPTURE", about, behaviour.begins_capture.iter());
     list(&mut out, "ENDS_CAPTURE", "Functions that write that graph; sorted.", behaviour.ends_capture.iter());
-    let about = "Functions to which cutap reacts, and how; sorted.";
-    write!(out, "\n/// {about}\npub static ROLES: &[(&str, crate::Role)] = &[\n").unwrap();
-    for (name, role) in &behaviour.roles {
-        writeln!(out, "({name:?}, crate::Role::{role}),").unwrap();
+    let about = "Functions that cutap knows by name, why, and the parameter that the role is about; sorted.";
+    write!(out, "\n/// {about}\npub static ROLES: &[(&str, Role, u8)] = &[\n").unwrap();
+    for (name, role, argument) in &behaviour.roles {
+        writeln!(out, "({name:?}, Role::{role}, {argument}),").unwrap();
+    }
+    let about = "Patterns of names with a role; those with `!` have it not, and come first.";
+    write!(out, "];\n\n/// {about}\npub static ROLE_PATTERNS: &[(&str, Role)] = &[\n").unwrap();
+    for (pattern, role) in &behaviour.role_patterns {
+        writeln!(out, "({pattern:?}, Role::{role}),").unwrap();
     }
     out.push_str("];\n");
     out

@@ -1,6 +1,7 @@
 //! The last words of a trace: which runtimes there were, what was not seen and why, what was lost.
 //! Only what happened is said; a trace with nothing to add ends without a word.
 
+use crate::messages::{counted, filled};
 use crate::switched::switched_lines;
 use crate::undecoded::raw_lines;
 use crate::unseen::unseen_lines;
@@ -15,6 +16,15 @@ const FEW: usize = 3;
 /// Of a run that waited for its beginning to the end.
 const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with cuProfilerStart or \
                            cudaProfilerStart, and no call came behind one";
+
+const NAMELESS: &str =
+    "{function without a name: its name record was|functions without a name: their name records were} not found";
+const OVERWRITTEN: &str = "{call|calls} older than what the flight recorder kept";
+const CHUNKS_TAKEN: &str = "{part|parts} of the trace not here: a collector has read {it|them} for its own output";
+const CHUNKS_UNKNOWN: &str = "{part|parts} of the trace not here: nobody knows whether {it was|they were} read or \
+                              written over, as the control page is missing";
+const CHUNKS_LOST: &str = "{part|parts} of the trace lost: written over before {it was|they were} read, or damaged";
+const RECORDS_CUT: &str = "{event|events} cut off: {its thread was|their threads were} stopped while writing {it|them}";
 
 /// What the end has to say, a line each, without the `cutap: ` in front.
 pub fn end_lines(end: &End) -> Vec<String> {
@@ -85,7 +95,7 @@ fn gaps(end: &End, lines: &mut Vec<String>) {
     for (reason, (count, mut names)) in reasons {
         names.sort();
         names.dedup();
-        lines.push(end.counted(reason, count.max(names.len() as u64)));
+        lines.push(counted(end, reason, count.max(names.len() as u64)));
         lines.extend(names.iter().take(LISTED).map(|name| format!("  {name}")));
         if names.len() > LISTED {
             lines.push(format!("  and {} more", names.len() - LISTED));
@@ -96,44 +106,16 @@ fn gaps(end: &End, lines: &mut Vec<String>) {
 
 /// Calls that were made and are not there.
 fn losses(end: &End, lines: &mut Vec<String>) {
-    for (count, many, one) in [
-        (
-            if is_damaged(end) { 0 } else { end.nameless },
-            "functions without a name: their name records were not found",
-            "function without a name: its name record was not found",
-        ),
-        (
-            end.overwritten,
-            "calls older than what the flight recorder kept",
-            "call older than what the flight recorder kept",
-        ),
-        (
-            end.chunks_taken,
-            "parts of the trace not here: a collector has read them for its own output",
-            "part of the trace not here: a collector has read it for its own output",
-        ),
-        (
-            end.chunks_unknown,
-            "parts of the trace not here: nobody knows whether they were read or written over, as the control page is missing",
-            "part of the trace not here: nobody knows whether it was read or written over, as the control page is missing",
-        ),
-        (
-            // Of those that are damaged a sentence of its own tells.
-            end.chunks_lost.saturating_sub(end.damaged),
-            "parts of the trace lost: written over before they were read, or damaged",
-            "part of the trace lost: written over before it was read, or damaged",
-        ),
-        (
-            end.records_cut,
-            "events cut off: their threads were stopped while writing them",
-            "event cut off: its thread was stopped while writing it",
-        ),
+    for (count, message) in [
+        (if is_damaged(end) { 0 } else { end.nameless }, NAMELESS),
+        (end.overwritten, OVERWRITTEN),
+        (end.chunks_taken, CHUNKS_TAKEN),
+        (end.chunks_unknown, CHUNKS_UNKNOWN),
+        // Damaged parts have a sentence elsewhere.
+        (end.chunks_lost.saturating_sub(end.damaged), CHUNKS_LOST),
+        (end.records_cut, RECORDS_CUT),
     ] {
-        match count {
-            0 => {}
-            1 => lines.push(format!("1 {one}")),
-            _ => lines.push(format!("{count} {many}")),
-        }
+        lines.extend((count > 0).then(|| format!("{count} {}", filled(message, count))));
     }
     if end.failed > 0 {
         let processes = if end.failed == 1 { "process" } else { "processes" };

@@ -3,6 +3,7 @@
 use crate::Output;
 use crate::fields::CallView;
 use crate::json_writer;
+use crate::messages::reason;
 use crate::switched::switched_json;
 use crate::undecoded::raw_json;
 use cutap_trace::{Answer, End, Event, Exit, Instance, Lookup, Process, Recording, Why};
@@ -77,9 +78,10 @@ fn module_kind(kind: u64) -> Value {
 }
 
 fn ending(end: &End) -> Value {
-    let counts = end.counts.iter().map(|c| json!({"reason": c.reason, "text": c.text, "count": c.count}));
+    let counts =
+        end.counts.iter().map(|c| json!({"reason": c.reason, "text": reason(end, c.reason), "count": c.count}));
     let gaps = end.gaps.iter().map(
-        |g| json!({"reason": g.reason, "text": end.reason(g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
+        |g| json!({"reason": g.reason, "text": reason(end, g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
     );
     let filter =
         end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "filtered_out": f.filtered_out}));

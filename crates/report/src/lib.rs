@@ -21,6 +21,7 @@ mod json_writer;
 mod label;
 mod leaks;
 mod length;
+pub mod messages;
 mod notes;
 mod open_calls;
 mod path_tree;

@@ -24,7 +24,7 @@ impl OpenCalls {
         self.threads[key].push((call.clone(), 0));
     }
 
-    /// A call is over: nanoseconds of the calls inside it. Those around it are left.
+    /// A call has ended: nanoseconds of the calls inside it. Those around it are left.
     pub fn exit(&mut self, exit: &Exit) -> u64 {
         let Some(open) = self.threads.get_mut(exit.call.thread.key as usize) else { return 0 };
         let Some(place) = open.iter().rposition(|(call, _)| Arc::ptr_eq(call, &exit.call)) else { return 0 };

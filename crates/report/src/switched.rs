@@ -5,12 +5,12 @@ use cutap_trace::{End, Process, Switched, SwitchedTo};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Clocks of two processes differ by no more than this, but for those of other time namespaces, and after the machine slept or its
-/// time was set.
+/// Clocks of two processes differ by no more than this, but for those of other time namespaces, and after the machine
+/// slept or its time was set.
 const SAME_NS: u64 = 2_000_000_000;
 
-/// From when times are told: the first moment of the first process. None: there is no process, or the processes have different
-/// clocks, of which some are not that of `cutap ctl`.
+/// From when times are told: the first moment of the first process. None: there is no process, or the processes have
+/// different clocks, of which some are not that of `cutap ctl`.
 fn start(end: &End) -> Option<u64> {
     let clock = |p: &Process| p.start_realtime_ns.wrapping_sub(p.start_ns) as i64;
     let first = clock(end.processes.first()?);

@@ -8,7 +8,7 @@ use cutap_trace::{CallSink, Counted, FinishedCall, Function, Instance, KernelLau
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What has a row of its own.
+/// What has a separate row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// Functions.

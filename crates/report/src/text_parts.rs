@@ -16,20 +16,18 @@ pub fn tag(call: &Call, to: &mut String) {
 /// A look-up as it was asked for.
 pub fn asked(lookup: &Lookup) -> String {
     use cutap_trace::LookupKind::*;
-    let name = lookup.name.replace('"', "\\\"");
+    let (name, word) = (lookup.name.replace('"', "\\\""), lookup.kind.word());
     match lookup.kind {
         Dlsym | Dlvsym => {
-            let function = if lookup.kind == Dlsym { "dlsym" } else { "dlvsym" };
             let handle = match lookup.handle {
                 0 => "RTLD_DEFAULT".to_owned(),
                 u64::MAX => "RTLD_NEXT".to_owned(),
                 handle => format!("{handle:#x}"),
             };
-            format!("{function}({handle}, \"{name}\")")
+            format!("{word}({handle}, \"{name}\")")
         }
-        GetProcAddress => format!("cuGetProcAddress(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
-        GetProcAddressV2 => format!("cuGetProcAddress_v2(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
-        GetExportTable => format!("cuGetExportTable({name})"),
+        GetProcAddress | GetProcAddressV2 => format!("{word}(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
+        GetExportTable => format!("{word}({name})"),
         Other(which) => format!("look-up {which}(\"{name}\")"),
     }
 }

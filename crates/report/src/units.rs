@@ -7,7 +7,8 @@ pub fn time(ns: u64) -> String {
     text
 }
 
-/// The same into a line. Rounding is that of the number written in binary, which is asked only where the digits left out are a half.
+/// The same into a line. Rounding is that of the number written in binary, which is asked only where the digits left
+/// out are a half.
 pub fn write_time(ns: u64, to: &mut String) {
     let (unit, size) = match ns {
         0..1_000 => {
@@ -90,8 +91,8 @@ pub fn bytes(n: u64) -> String {
     format!("{:.1} {unit}", n as f64 / size as f64)
 }
 
-/// The same without losing any: in the largest unit that it is a multiple of. What no machine has is `about 16 EiB`: nobody
-/// can read sixteen digits.
+/// The same without losing any: in the largest unit that it is a multiple of. What no machine has is `about 16 EiB`:
+/// nobody can read sixteen digits.
 pub fn exactly(n: u64) -> String {
     let mut text = String::new();
     write_exactly(n, &mut text);

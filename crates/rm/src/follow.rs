@@ -24,6 +24,7 @@ impl Decoder<'_> {
         depth: u32,
     ) -> Target {
         if address == 0 {
+            self.subject_without_parameters(record, pointer, image, base);
             return Target::Null;
         }
         let Some(depth) = depth.checked_sub(1) else { return Target::NotRead };
@@ -53,6 +54,21 @@ impl Decoder<'_> {
             }
         };
         self.read(address, count.saturating_mul(step as u64), what, depth)
+    }
+
+    /// A control or an allocation without parameters has a subject too.
+    fn subject_without_parameters(&mut self, record: Record, pointer: Pointer, image: Image<'_>, base: usize) {
+        let number = |name: &str| {
+            let (field, offset) = record.field(name)?;
+            let from = base.checked_add(offset)?;
+            let bytes = image.before.get(from..from.checked_add(field.form().size())?)?;
+            u32::try_from(place::number(bytes, field.form(), field.bits())).ok()
+        };
+        match pointer.pointee() {
+            Pointee::Control(by) => drop(number(by).map(|n| self.control(n, 0))),
+            Pointee::Class(by) => drop(number(by).map(|n| self.class(n))),
+            _ => {}
+        }
     }
 
     fn control(&mut self, number: u32, size: u64) -> Option<Record> {

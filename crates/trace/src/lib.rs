@@ -10,6 +10,7 @@ pub mod decode;
 mod event;
 mod filter;
 mod io;
+mod ioctl;
 mod kernels;
 #[cfg(feature = "made")]
 pub mod made;
@@ -29,6 +30,7 @@ pub use event::{
     Answer, Args, Call, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log, Lookup,
     LookupKind, Module, Process, Returned, Returns, State, Thread,
 };
+pub use filter::did_you_mean::did_you_mean;
 pub use filter::wanted::{Wanted, wanted};
 pub use filter::{Filter, FilterError};
 pub use io::clock::Rate;
@@ -36,6 +38,7 @@ pub use io::exhausted::{forget_short, is_short, list, short_of};
 pub use io::file::{Bytes, open_file, read_file};
 pub use io::file_cache::CachedFile;
 pub use io::pages::{ChunkPage, RingPage};
+pub use ioctl::pieces::{Piece, Pieces};
 pub use merge::delivered::Delivered;
 pub use merge::event_reader::EventReader;
 pub use merge::reader_options::ReaderOptions;

@@ -10,6 +10,7 @@
 //! Times are whole by what came before: a record lies within 2^31 ticks of the one before it, or a
 //! TIME record stands in between (a signal handler's records may be later than the one behind them).
 
+use crate::memory::MemoryPiece;
 use crate::shape::{fits, makes_sense};
 use crate::stack::StackPiece;
 use crate::words::word;
@@ -53,6 +54,8 @@ pub mod kind {
     pub const STACK: u8 = 9;
     /// A call returned 0 and wrote one small thing. meta = distance back; word 1 = [`super::Output`].
     pub const EXIT_OUTPUT: u8 = 10;
+    /// A piece of what an open call leads to. meta = distance back; the rest as in [`crate::memory`].
+    pub const MEMORY: u8 = 11;
 }
 
 /// What a NOTE record says.
@@ -71,8 +74,8 @@ pub mod note {
     /// A hook wrote an output through a pointer: what | hook's number << 8 | parameter << 16; value = the first eight
     /// bytes that it wrote.
     pub const HOOK_OUTPUT: u64 = 19;
-    /// Behind [`HOOK_ARGUMENT`], of a larger argument: what | hook's number << 8 | parameter << 16 | word << 32; value = that word of
-    /// it, counted from 0.
+    /// Behind [`HOOK_ARGUMENT`], of a larger argument: what | hook's number << 8 | parameter << 16 | word << 32; value
+    /// = that word of it, counted from 0.
     pub const HOOK_ARGUMENT_WORD: u64 = 20;
 }
 
@@ -152,6 +155,8 @@ pub enum Record<'a> {
     Lookup(Lookup<'a>),
     /// A piece of the stack that call `number` was made on.
     Stack(StackPiece<'a>),
+    /// A piece of what call `number` leads to.
+    Memory(MemoryPiece<'a>),
 }
 
 /// The call that a call was made from.
@@ -298,6 +303,7 @@ impl Cursor {
                 let end = body.len() - if meta == META_MAX { 8 } else { 0 };
                 Some(Record::Stack(StackPiece::decode(self.back(meta, body)?, ticks, body.get(..end)?)?))
             }
+            kind::MEMORY => Some(Record::Memory(MemoryPiece::decode(self.back(meta, body)?, body)?)),
             kind::LOOKUP => {
                 let len = (at(7)? >> 48) as usize;
                 let from = LOOKUP_WORDS as usize * 8;
@@ -334,6 +340,6 @@ fn passes(of: u8, meta: u32) -> bool {
     match of {
         kind::ENTER => meta == META_MAX,
         kind::SKIP => true,
-        _ => of > kind::EXIT_OUTPUT,
+        _ => of > kind::MEMORY,
     }
 }

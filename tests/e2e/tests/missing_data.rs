@@ -1,4 +1,5 @@
-//! What a recording lacks is said by every command that reads it, and where calls were lost by the one that took them in.
+//! What a recording lacks is said by every command that reads it, and where calls were lost by the one that took them
+//! in.
 
 use cutap_e2e::{Finished, blocks, cutap, finish, out, scratch};
 use std::fs;

@@ -19,7 +19,7 @@ const fn s(kind: u8, flags: u8, base: u8, offset: u16, count_base: u8, count: u1
 
 /// Sorted by the bits of the name's hash: (bits, number of the row).
 #[rustfmt::skip]
-pub static NAMES: [Name; 21634] = [
+pub static NAMES: [Name; 21652] = [
     n(0x00004f662fdd, 0), // cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize
     n(0x000140a12b21, 1), // nppiNormDiffInfGetBufferHostSize_16s_C1R
     n(0x0001636e0f12, 2), // nppiMul_16u_C3RSfs
@@ -2404,6 +2404,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x1c9560712d12, 36), // nppsOrC_16u_I_Ctx
     n(0x1c9673104af1, 157), // nppiLUT_Cubic_8u_AC4R
     n(0x1c9aed91c192, 481), // nvrtcCompileProgram
+    n(0x1c9d3666f515, 50), // dup2
+    n(0x1c9d3766f515, 38), // dup3
     n(0x1c9e5f3d5a21, 40), // nppiCopyConstBorder_32s_C1R
     n(0x1ca4e1c01de1, 1), // nppiValidNormLevelGetBufferHostSize_64f_AC4R
     n(0x1ca5273d5a27, 482), // nppiCopyConstBorder_32s_C3R
@@ -7859,6 +7861,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x5c0df7a54404, 25), // nvshmemx_ptrdiff_p_on_stream
     n(0x5c1414b1a6a7, 193), // cuEGLStreamProducerConnect
     n(0x5c165fc7c7da, 16), // nppiLUT_16s_C1R_Ctx
+    n(0x5c17bc1e9056, 975), // getenv
     n(0x5c1db5a87aaa, 25), // nvshmem_int16_and_reduce
     n(0x5c2078f697ce, 1), // nppiFullNormLevelGetBufferHostSize_64f_AC4R
     n(0x5c21d1922a9d, 55), // nppiColorToGray_8u_C3C1R_Ctx
@@ -7872,7 +7875,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x5c35859944cc, 19), // nppiMean_32f_C1MR_Ctx
     n(0x5c378dc0442d, 38), // nppsAdd_64fc_I
     n(0x5c382c450932, 307), // cusolverDnXsyevjSetTolerance
-    n(0x5c38a03497b8, 975), // cuGLGetDevices_v2
+    n(0x5c38a03497b8, 976), // cuGLGetDevices_v2
     n(0x5c42015c6bdd, 16), // nppiFilterMedian_32f_AC4R_Ctx
     n(0x5c421b258a64, 238), // nppiIntegral_8u32f_C1R
     n(0x5c426cc80b0a, 584), // cuStreamUpdateCaptureDependencies_v2
@@ -7900,7 +7903,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x5c92ecbd3a61, 16), // cusolverMpGeqrf
     n(0x5c93a90c0feb, 13), // @cudaMemcpyFromArray_ptds
     n(0x5c98c3287452, 16), // cusolverDnZunmqr
-    n(0x5c99d4557985, 976), // nppiThreshold_Val_16s_AC4R
+    n(0x5c99d4557985, 977), // nppiThreshold_Val_16s_AC4R
     n(0x5c9c70865b6a, 656), // cusparseDpruneCsr2csrByPercentage
     n(0x5c9e23260973, 21), // cusolverSpDestroyCsrqrInfo
     n(0x5ca2b0c30140, 11), // nppiMinMaxIndxGetBufferHostSize_8s_C3CR_Ctx#11
@@ -7908,12 +7911,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x5ca48ae03c0f, 28), // nppsAverageErrorGetBufferSize_32sc#11
     n(0x5ca6918b3110, 29), // nppiThreshold_LTValGTVal_16u_C1IR
     n(0x5cac13f47655, 36), // nppsLn_32f_Ctx
-    n(0x5cac30f920a8, 977), // nppiGetPerspectiveTransform
-    n(0x5cac56979992, 978), // @cudaGetDriverEntryPoint
+    n(0x5cac30f920a8, 978), // nppiGetPerspectiveTransform
+    n(0x5cac56979992, 979), // @cudaGetDriverEntryPoint
     n(0x5cb35cc157b0, 67), // nppiYCrCb422ToYCbCr420_8u_C2P3R
     n(0x5cbc2e2605a0, 1), // nppiDotProdGetBufferHostSize_32u64f_AC4R
     n(0x5cbfa5f42765, 12), // nvshmemx_int8_fcollect_on_stream
-    n(0x5cc27a2c24b2, 979), // cuPointerGetAttribute
+    n(0x5cc27a2c24b2, 980), // cuPointerGetAttribute
     n(0x5cc88603be1f, 101), // cusolverDnDormtr_bufferSize
     n(0x5ccbd123316d, 19), // nppiFilterMin_16u_C1R_Ctx
     n(0x5cd0dc4a65a6, 134), // cusolverSpZcsrqrSetup
@@ -7933,9 +7936,9 @@ pub static NAMES: [Name; 21634] = [
     n(0x5cf3dce69e79, 11), // nppsAverageRelativeErrorGetBufferSize_16u_Ctx#11
     n(0x5cf4771e00a6, 25), // nppsSqrt_16u_Sfs
     n(0x5cf59151826b, 665), // @cudaStreamGetCaptureInfo_v3_ptsz
-    n(0x5cf70cf15bbf, 980), // cublasDrotm_v2
+    n(0x5cf70cf15bbf, 981), // cublasDrotm_v2
     n(0x5cf9f3a9d08a, 103), // nppiYCbCr411ToBGR_JPEG_8u_P3R
-    n(0x5cfa8d5ef4f2, 981), // nppiLUTPalette_8u_C4R_Ctx
+    n(0x5cfa8d5ef4f2, 982), // nppiLUTPalette_8u_C4R_Ctx
     n(0x5cfe64529f95, 16), // nppiDiv_16s_C1RSfs_Ctx
     n(0x5d004ce56c49, 13), // nppiMul_8u_C3IRSfs
     n(0x5d0268d8d52a, 91), // cublasDsymm_v2_64
@@ -7988,8 +7991,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x5d969e7f19d4, 885), // nvmlDeviceGetPciInfo_v3
     n(0x5d969f7f19d4, 885), // nvmlDeviceGetPciInfo_v2
     n(0x5d97602a640a, 4), // nppiMinMaxGetBufferHostSize_32f_C1R_Ctx
-    n(0x5d99399ca209, 982), // cudnnConvolutionBiasActivationForward
-    n(0x5d9c7e16ff1c, 983), // nppiSqrIntegral_8u32f64f_C1R
+    n(0x5d99399ca209, 983), // cudnnConvolutionBiasActivationForward
+    n(0x5d9c7e16ff1c, 984), // nppiSqrIntegral_8u32f64f_C1R
     n(0x5d9cfb5168b1, 7), // nppiAnd_16u_C3IR_Ctx
     n(0x5da93aced4a0, 825), // cublasCgemm3mEx
     n(0x5da98675f2a0, 7), // nppiAbs_16f_C4R_Ctx
@@ -8016,7 +8019,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x5de19c08ba7c, 40), // nppiFilterGaussBorder_16u_C1R
     n(0x5deac52c29c9, 7), // nppiFilterPrewittHoriz_16s_C3R_Ctx
     n(0x5def182d3592, 25), // nvshmem_uint_min_reduce
-    n(0x5df32242b7d2, 984), // cufftDeviceIsSupported
+    n(0x5df32242b7d2, 985), // cufftDeviceIsSupported
     n(0x5df8372cf95f, 7), // nppiAnd_16u_AC4IR_Ctx
     n(0x5dfbb4db6e01, 613), // __nvJitLinkGetErrorLog_13_0
     n(0x5dfbb5db6e01, 613), // __nvJitLinkGetErrorLog_13_1
@@ -8038,7 +8041,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x5e1f9c4b96e3, 25), // nppsLShiftC_8u
     n(0x5e2279a1132d, 12), // nvshmemx_double_max_reduce_on_stream
     n(0x5e23ce1579b7, 35), // nppiMirror_32s_C1R_Ctx
-    n(0x5e2d33ff9dfe, 985), // nvmlDeviceReadPRMCounters_v1
+    n(0x5e2d33ff9dfe, 986), // nvmlDeviceReadPRMCounters_v1
     n(0x5e2f0b43978c, 12), // nppiXor_16u_C1IR
     n(0x5e2f9817643a, 35), // nppiDiv_16s_C4IRSfs_Ctx
     n(0x5e35274ad2c2, 41), // nppsSqrt_64fc_I_Ctx
@@ -8078,8 +8081,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x5eb4522a2446, 1), // nppiNormInfGetBufferHostSize_8u_AC4R
     n(0x5eb45b466966, 884), // nppiContoursImageMarchingSquaresInterpolation_32f_C1R_Ctx
     n(0x5eb5c9402cd7, 247), // nppiAndC_32s_C3IR_Ctx
-    n(0x5eb923ad3269, 986), // cudnnRNNSetClip
-    n(0x5ebb8e5719a1, 987), // cusolverSpZcsrlsqvqrHost
+    n(0x5eb923ad3269, 987), // cudnnRNNSetClip
+    n(0x5ebb8e5719a1, 988), // cusolverSpZcsrlsqvqrHost
     n(0x5ebfd54831f5, 21), // cublasMpMatrixDescriptorDestroy
     n(0x5ec38ff0bd6b, 16), // nppiLUT_Cubic_16u_C1R_Ctx
     n(0x5ec99c11fe5a, 28), // nppsMaximumRelativeErrorGetBufferSize_32fc#11
@@ -8092,7 +8095,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x5ee34e0d3357, 2), // nppiCompare_16s_C3R
     n(0x5ee372e6255a, 13), // nppiAbsDiffC_16u_C1R
     n(0x5ee7c71f54ae, 237), // nppiYCbCrToBGR_709CSC_8u_P3C3R_Ctx
-    n(0x5ee9dfdfeb6e, 988), // cutensorCreateReduction
+    n(0x5ee9dfdfeb6e, 989), // cutensorCreateReduction
     n(0x5eea3e0d335d, 2), // nppiCompare_16s_C1R
     n(0x5eeb946463b9, 16), // nppiMul_32sc_C1RSfs_Ctx
     n(0x5eeef581dfc9, 4), // nppiNormDiffL2GetBufferHostSize_16u_C1MR_Ctx
@@ -8104,9 +8107,9 @@ pub static NAMES: [Name; 21634] = [
     n(0x5efed068485a, 6), // nppiSqrDistanceValid_Norm_8u_C1RSfs_Ctx
     n(0x5f03573817e0, 15), // nppiAlphaPremulC_8u_C1IR_Ctx
     n(0x5f0805c59509, 5), // nppiAlphaCompC_8u_C4R_Ctx
-    n(0x5f1333711de6, 989), // cusparseScsrgemm2_bufferSizeExt
+    n(0x5f1333711de6, 990), // cusparseScsrgemm2_bufferSizeExt
     n(0x5f17bea193e2, 742), // cudaBindTextureToArray
-    n(0x5f1c05ff17ab, 990), // nppiThreshold_8u_AC4R_Ctx
+    n(0x5f1c05ff17ab, 991), // nppiThreshold_8u_AC4R_Ctx
     n(0x5f2a2c7d4b22, 1), // nppiNormDiffL1GetBufferHostSize_16u_AC4R
     n(0x5f346d9930d1, 19), // nppiAverageRelativeError_32u_C1R_Ctx
     n(0x5f34d9b1342e, 247), // nppiSet_32f_AC4R_Ctx
@@ -8126,20 +8129,20 @@ pub static NAMES: [Name; 21634] = [
     n(0x5f598f23e9a5, 25), // nvshmem_uint16_min_reduce
     n(0x5f5dd9d56026, 80), // nppsThreshold_GT_64fc
     n(0x5f6621cfbe60, 16), // nppiDilate3x3Border_32f_AC4R_Ctx
-    n(0x5f666cd965dd, 991), // nppiSet_8u_C4MR
+    n(0x5f666cd965dd, 992), // nppiSet_8u_C4MR
     n(0x5f691ecb5ed7, 132), // nppiWarpAffine_16f_C3R_Ctx
     n(0x5f6aa3b486cf, 21), // nvshmemx_buffer_unregister
     n(0x5f6b99c0b4aa, 4), // nppiMaximumErrorGetBufferHostSize_16s_C1R_Ctx
     n(0x5f6c0151f400, 11), // nppiNormDiffL2GetBufferHostSize_8u_C3CMR_Ctx#11
     n(0x5f7454d955ed, 28), // nppiMinMaxIndxGetBufferHostSize_16u_C3CR#11
-    n(0x5f76bb7ad8b9, 992), // cudaExternalMemoryGetMappedBuffer
+    n(0x5f76bb7ad8b9, 993), // cudaExternalMemoryGetMappedBuffer
     n(0x5f792ab2f342, 394), // nppiLUT_16s_AC4IR_Ctx
     n(0x5f80143915b2, 1), // nvrtcGetCUBINSize
     n(0x5f888693da49, 28), // nppiMinMaxIndxGetBufferHostSize_8s_C1MR#11
     n(0x5f90be6b5f8c, 1), // nppiSameNormLevelGetBufferHostSize_32f_C4R
     n(0x5f947895b862, 1), // cublasMpGetStream
     n(0x5f94846b5f8f, 1), // nppiSameNormLevelGetBufferHostSize_32f_C3R
-    n(0x5f9496821312, 993), // nppiThreshold_LTValGTVal_16u_AC4IR_Ctx
+    n(0x5f9496821312, 994), // nppiThreshold_LTValGTVal_16u_AC4IR_Ctx
     n(0x5f9584d96604, 25), // nppiSet_8u_C4CR
     n(0x5f9b6c6b5f95, 1), // nppiSameNormLevelGetBufferHostSize_32f_C1R
     n(0x5f9d89a9e25f, 12), // nvshmemx_ulonglong_or_reducescatter_on_stream
@@ -8153,7 +8156,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x5fb8cd6d7b0d, 11), // nppiNormRelL1GetBufferHostSize_8u_C4R_Ctx#11
     n(0x5fb907768b68, 40), // nppiCopyConstBorder_16u_C1R
     n(0x5fbd39fe708f, 7), // nppsDiv_16u_Sfs_Ctx
-    n(0x5fbf0e60a142, 994), // nvmlVgpuInstanceGetEncoderStats
+    n(0x5fbf0e60a142, 995), // nvmlVgpuInstanceGetEncoderStats
     n(0x5fbfcf768b6e, 202), // nppiCopyConstBorder_16u_C3R
     n(0x5fc296b1e780, 11), // nppiMaxGetBufferHostSize_16u_C1R_Ctx#11
     n(0x5fc3fee56657, 80), // nppiSet_32f_C4CR
@@ -8161,12 +8164,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x5fcaa4a40654, 13), // nppiConvert_32f8u_C3R
     n(0x5fcdb90f7088, 6), // nppiFilterLowPassBorder_16u_C3R_Ctx
     n(0x5fceaaa40658, 13), // nppiConvert_32f8u_C4R
-    n(0x5fd0f6d0cd50, 995), // cusparseHpruneDense2csrNnz
-    n(0x5fd17a9ec6f2, 996), // cudnnSetPoolingNdDescriptor
+    n(0x5fd0f6d0cd50, 996), // cusparseHpruneDense2csrNnz
+    n(0x5fd17a9ec6f2, 997), // cudnnSetPoolingNdDescriptor
     n(0x5fd349a8df12, 35), // nppiSub_16s_C3IRSfs_Ctx
     n(0x5fd72d309c45, 16), // cusolverDnDormtr
     n(0x5fd7b923d1b4, 7), // nppiMul_32fc_C3IR_Ctx
-    n(0x5fd80146b457, 975), // cuGLGetDevices
+    n(0x5fd80146b457, 976), // cuGLGetDevices
     n(0x5fd8aa03c672, 1), // nppsMinGetBufferSize_16s
     n(0x5fdd5524092d, 35), // nppiFilterSobelHorizSecond_8u16s_C1R_Ctx
     n(0x5fe5ab71ad0c, 19), // nppiAbsDiff_8u_C1R_Ctx
@@ -8183,7 +8186,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6000afb3040c, 368), // nppiThreshold_LTVal_16s_AC4R
     n(0x6003fd81f269, 25), // nvshmem_uint64_or_reduce
     n(0x60050f7e48df, 11), // nppiNormDiffInfGetBufferHostSize_16u_C3R_Ctx#11
-    n(0x600680607156, 997), // cudnnGetConvolutionNdDescriptor
+    n(0x600680607156, 998), // cudnnGetConvolutionNdDescriptor
     n(0x6006e6c93858, 7), // nppsNormDiff_Inf_32fc32f_Ctx
     n(0x60118dfa6180, 12), // nppsMeanStdDev_64f
     n(0x6017df3a8b5b, 2), // cusolverDnDlaswp
@@ -8208,7 +8211,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x604c0549036d, 110), // nppiHistogramEvenGetBufferSize_8u_C1R#11
     n(0x604e0e0d6910, 19), // nppiAverageError_32sc_C2R_Ctx
     n(0x6050697f1a87, 40), // nppiFilterColumn_16u_C1R
-    n(0x6051a361ffbb, 998), // cudnnFindConvolutionForwardAlgorithm
+    n(0x6051a361ffbb, 999), // cudnnFindConvolutionForwardAlgorithm
     n(0x6051d2cdd14d, 7), // nppiAbs_16s_C3R_Ctx
     n(0x605b1fefeedc, 28), // cudaStreamGetDevice_ptsz
     n(0x60616b7f1a96, 40), // nppiFilterColumn_16u_C4R
@@ -8228,7 +8231,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x60814231debf, 38), // nppsSqr_16s_ISfs
     n(0x6081ff7be47e, 6), // nppiCrossCorrSame_NormLevel_8u32f_C4R_Ctx
     n(0x6083d99d3f81, 28), // nppiMinGetBufferHostSize_16u_C3R#11
-    n(0x60897d39268a, 999), // cusparseSpMatConvert_bufferSize
+    n(0x60897d39268a, 1000), // cusparseSpMatConvert_bufferSize
     n(0x608accc24d32, 25), // nppiMirror_16u_C4IR
     n(0x608ba20e4be9, 892), // cudaGetDriverEntryPointByVersion_ptsz
     n(0x609ecb4a2cc5, 11), // nppiAverageRelativeErrorGetBufferHostSize_32sc_C2R_Ctx#11
@@ -8237,11 +8240,11 @@ pub static NAMES: [Name; 21634] = [
     n(0x60a46a873998, 16), // nppiFilterPrewittVertBorder_16s_C4R_Ctx
     n(0x60a5126c84fa, 29), // nppiAdd_16f_C1R
     n(0x60abda6c8500, 29), // nppiAdd_16f_C3R
-    n(0x60acab60ef87, 1000), // cuLaunchKernelEx_ptsz
+    n(0x60acab60ef87, 1001), // cuLaunchKernelEx_ptsz
     n(0x60b5ec6c8509, 29), // nppiAdd_16f_C4R
     n(0x60b6be61b2c7, 39), // nppiFilterRowBorder_8u_AC4R_Ctx
     n(0x60bd6818ffe4, 28), // nppiNormDiffInfGetBufferHostSize_32f_C1R#11
-    n(0x60bd8ee08739, 1001), // nppiThreshold_LTVal_32f_AC4R
+    n(0x60bd8ee08739, 1002), // nppiThreshold_LTVal_32f_AC4R
     n(0x60cd0a93c849, 36), // nppiSqr_32f_AC4IR_Ctx
     n(0x60d0bf41cb9e, 12), // nppsMaximumError_64sc
     n(0x60d3a603f39e, 35), // nppiDiv_16u_C1IRSfs_Ctx
@@ -8250,10 +8253,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x60dfeb5c8b64, 15), // nppsMul_32sc_ISfs_Ctx
     n(0x60e44f7daf2a, 28), // nppiFilterCannyBorderGetBufferSize
     n(0x60e57b248356, 15), // nppsOrC_8u_Ctx
-    n(0x60e66ca509fc, 1002), // cusolverDnXsygvd_bufferSize
+    n(0x60e66ca509fc, 1003), // cusolverDnXsygvd_bufferSize
     n(0x60f99b995d20, 18), // nppiAddC_32f_C4IR_Ctx
-    n(0x60fc270487de, 1003), // cudnnBatchNormalizationBackwardEx
-    n(0x60fc98ba5236, 1004), // nvjpegBufferDeviceCreateV2
+    n(0x60fc270487de, 1004), // cudnnBatchNormalizationBackwardEx
+    n(0x60fc98ba5236, 1005), // nvjpegBufferDeviceCreateV2
     n(0x6102ded2fc81, 714), // nppiYCbCr420ToYCbCr422_8u_P3R
     n(0x6107600ef8d3, 5), // nppiCrossCorrFull_NormLevelAdvanced_16u32f_C1R_Ctx
     n(0x610fd4a4a6ac, 12), // nppiFilterRobertsUp_8u_AC4R
@@ -8272,8 +8275,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x6147140e3ba3, 40), // nppiCopyConstBorder_8u_C1R
     n(0x61505a7996ac, 13), // nppiConvert_32f16f_AC4R
     n(0x6150cc0db86e, 35), // nppiAdd_16s_C3IRSfs_Ctx
-    n(0x6151420e3bac, 1005), // nppiCopyConstBorder_8u_C4R
-    n(0x6152c9a76e94, 1006), // cuGraphKernelNodeSetParams_v2
+    n(0x6151420e3bac, 1006), // nppiCopyConstBorder_8u_C4R
+    n(0x6152c9a76e94, 1007), // cuGraphKernelNodeSetParams_v2
     n(0x615b7a15b290, 16), // nppiFilterMedian_16u_C1R_Ctx
     n(0x615c4a1306e9, 19), // nppiAnd_32s_AC4R_Ctx
     n(0x615e2f56bc0a, 28), // nppiNormDiffInfGetBufferHostSize_16s_C1R#11
@@ -8287,7 +8290,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6180dcc94da6, 13), // nvshmemx_uchar_broadcast_on_stream
     n(0x61821c4b37d6, 157), // nppiLUT_Linear_16s_C3R
     n(0x6185ab1540af, 519), // cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-    n(0x6186493a3913, 1007), // cusparseZcsrgeam2
+    n(0x6186493a3913, 1008), // cusparseZcsrgeam2
     n(0x61886c4b37db, 2), // nppiLUT_Linear_16s_C1R
     n(0x618ab8c9097e, 19), // nppiMulC_8u_C1RSfs_Ctx
     n(0x618cde2d7efb, 11), // nppiMaximumErrorGetBufferHostSize_8u_C1R_Ctx#11
@@ -8321,13 +8324,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x61d856a53a47, 19), // nppiMaximumError_16sc_C4R_Ctx
     n(0x61d9b61f42e0, 3), // nppiColorTwist32f_16u_IP3R_Ctx
     n(0x61db618c4b67, 35), // nppiSub_16u_C1IRSfs_Ctx
-    n(0x61dd737d7e7b, 1008), // cublasDspr2
+    n(0x61dd737d7e7b, 1009), // cublasDspr2
     n(0x61df430f969c, 57), // nppiSubC_32fc_C1IR_Ctx
-    n(0x61e162c46f50, 1009), // nppiSet_16s_C2R_Ctx
+    n(0x61e162c46f50, 1010), // nppiSet_16s_C2R_Ctx
     n(0x61e1698e3611, 1), // nppiNormRelL2GetBufferHostSize_8u_C3CMR
-    n(0x61e3a503499c, 1010), // nvmlDeviceGetGridLicensableFeatures_v4
-    n(0x61e3ab03499c, 1010), // nvmlDeviceGetGridLicensableFeatures_v2
-    n(0x61e3ac03499c, 1010), // nvmlDeviceGetGridLicensableFeatures_v3
+    n(0x61e3a503499c, 1011), // nvmlDeviceGetGridLicensableFeatures_v4
+    n(0x61e3ab03499c, 1011), // nvmlDeviceGetGridLicensableFeatures_v2
+    n(0x61e3ac03499c, 1011), // nvmlDeviceGetGridLicensableFeatures_v3
     n(0x61e5cfd5bfb6, 453), // nppiCopy_16s_C4P4R
     n(0x61ee9256799f, 450), // nppiYUVToBGRBatch_8u_P3C3R
     n(0x61f27e8cf837, 1), // nppiNormDiffL1GetBufferHostSize_32f_AC4R
@@ -8343,7 +8346,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6209e91b9a58, 21), // cusparseSpMVOp_destroyDescr
     n(0x620a91d4200a, 7), // nppsMinMax_8u_Ctx
     n(0x620f5530591f, 25), // nvshmem_int16_fcollect
-    n(0x6210a97d7ea7, 983), // cublasDspmv
+    n(0x6210a97d7ea7, 984), // cublasDspmv
     n(0x62160b740445, 4), // nppiMaxIndxGetBufferHostSize_8u_C3R_Ctx
     n(0x6225c239f507, 21), // nvjpegJpegStateDestroy
     n(0x6227d65b7a80, 537), // nppiRGBToYUV420_8u_ColorTwist32f_C3P3R_Ctx
@@ -8369,14 +8372,14 @@ pub static NAMES: [Name; 21634] = [
     n(0x626b333fb1fe, 92), // cudnnCnnVersionCheck
     n(0x626d2fc1e5d0, 11), // nppsDotProdGetBufferSize_32f64f_Ctx#11
     n(0x6272a0c43a1f, 7), // nppiMean_16s_C4R_Ctx
-    n(0x6277a9548569, 1011), // ncclGinBarrierCreateRequirement
-    n(0x6277d5daa69d, 1012), // cusolverDnXtrtri_bufferSize
+    n(0x6277a9548569, 1012), // ncclGinBarrierCreateRequirement
+    n(0x6277d5daa69d, 1013), // cusolverDnXtrtri_bufferSize
     n(0x627be79ef9a1, 2), // cublasSetMatrixAsync_64
     n(0x627dc9251c20, 7), // nppiMaxEvery_8u_C4IR_Ctx
     n(0x6280d6125360, 15), // nppiAddDeviceC_16f_C4IR_Ctx
     n(0x6285442eb43d, 16), // nppiFilterRobertsDownBorder_8u_C1R_Ctx
     n(0x62868ad404f6, 4), // nppiMaximumRelativeErrorGetBufferHostSize_8u_C1R_Ctx
-    n(0x6286f0a496af, 1013), // cuMemImportFromShareableHandle
+    n(0x6286f0a496af, 1014), // cuMemImportFromShareableHandle
     n(0x6287a6da5026, 7), // nppsNormDiff_L2_32f_Ctx
     n(0x628af4dd6fea, 160), // cuLibraryGetManaged
     n(0x628c28b41801, 12), // nppiAdd_32fc_C3IR
@@ -8390,9 +8393,9 @@ pub static NAMES: [Name; 21634] = [
     n(0x62a3cd674c8c, 238), // nppiMulC_32f_C1R
     n(0x62a932134e4d, 16), // nppiFilterRobertsDownBorder_32f_C3R_Ctx
     n(0x62aade604419, 7), // nppiAddDeviceC_8u_AC4IRSfs_Ctx
-    n(0x62ae8cb6d2aa, 1014), // nppiUYVP_10u_ToI444_8u_C3P3R_Ctx
+    n(0x62ae8cb6d2aa, 1015), // nppiUYVP_10u_ToI444_8u_C3P3R_Ctx
     n(0x62afbff42a19, 11), // nppsAverageErrorGetBufferSize_32fc_Ctx#11
-    n(0x62b07c4948d8, 1015), // ncclCommInitRankConfig
+    n(0x62b07c4948d8, 1016), // ncclCommInitRankConfig
     n(0x62b6c04cc2d2, 16), // cudnnRNNBackwardWeightsEx
     n(0x62bd12033223, 7), // nppiCopy_32sc_AC4R_Ctx
     n(0x62bfb3108a97, 80), // cublasSscal
@@ -8423,7 +8426,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6316e5cb16a7, 521), // nppiColorTwist32f_16s_P3R_Ctx
     n(0x63184d02a978, 435), // pncclGetErrorString
     n(0x631a7ccb2fb7, 38), // nppsAdd_16s_I
-    n(0x631b88a79499, 1016), // nvjpegCreateEx
+    n(0x631b88a79499, 1017), // nvjpegCreateEx
     n(0x631ba27d1587, 62), // nppiLUT_Linear_16s_C4R_Ctx
     n(0x631cc56bb073, 233), // cudaDeviceGetSharedMemConfig
     n(0x631d8e556bf6, 11), // nppiAverageRelativeErrorGetBufferHostSize_32sc_C3R_Ctx#11
@@ -8459,7 +8462,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x636d3c0ada37, 215), // nppiLShiftC_16u_AC4R_Ctx
     n(0x636f767fde7c, 28), // nppiMinMaxIndxGetBufferHostSize_32f_C3CMR#11
     n(0x637799bb6f3c, 50), // nvshmem_long_atomic_fetch
-    n(0x6379c7898221, 1017), // nvmlDeviceGetNvlinkSupportedBwModes
+    n(0x6379c7898221, 1018), // nvmlDeviceGetNvlinkSupportedBwModes
     n(0x637ab5eeccc9, 29), // nppiNorm_L2_32f_C1MR
     n(0x637e4ce351cb, 50), // cusolverDnXsyevjSetMaxSweeps
     n(0x637e8b9b0075, 16), // nppiErode_32f_C3R_Ctx
@@ -8470,8 +8473,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x638a1f407087, 28), // nppiMaximumErrorGetBufferHostSize_8s_C2R#11
     n(0x638b4892f018, 2), // nppiCrossCorrValid_Norm_8u32f_AC4R
     n(0x638d834abad4, 306), // nppiWarpPerspectiveBack_16u_C4R_Ctx
-    n(0x63919246801d, 1018), // @cudaImportExternalMemory
-    n(0x63927137c8c1, 1019), // nvrtcRemoveBundledHeaders
+    n(0x63919246801d, 1019), // @cudaImportExternalMemory
+    n(0x63927137c8c1, 1020), // nvrtcRemoveBundledHeaders
     n(0x63929a1b6ebe, 28), // nppiNormInfGetBufferHostSize_16u_AC4R#11
     n(0x6394a64ba3aa, 4), // nppiDotProdGetBufferHostSize_16s64f_C1R_Ctx
     n(0x63a2a9f30c09, 21), // cusparseLtDestroy
@@ -8505,12 +8508,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x641197a3c6f4, 12), // nvshmemx_double_get_nbi_on_stream
     n(0x6412bdc5e23e, 76), // nppiFilterBoxBorderAdvanced_32f_C4R_Ctx
     n(0x64160cf99115, 16), // nppiSqrDistanceFull_Norm_16u32f_C1R_Ctx
-    n(0x641674eb32a9, 1020), // cusparseSpSV_solve
+    n(0x641674eb32a9, 1021), // cusparseSpSV_solve
     n(0x641e86012cae, 227), // nppiCbYCr422ToYCrCb420_8u_C2P3R_Ctx
     n(0x641f25d0e28c, 321), // cublasCgeqrfBatched
     n(0x6424ae2f1708, 937), // cublasSscal_v2
     n(0x64259e945ae5, 12), // nppiBGRToCbYCr422_709HDTV_8u_AC4C2R
-    n(0x64345a2439d7, 1021), // nppiThreshold_LTValGTVal_32f_C1R_Ctx
+    n(0x64345a2439d7, 1022), // nppiThreshold_LTValGTVal_32f_C1R_Ctx
     n(0x6436e4a98904, 16), // nppiSqrDistanceFull_Norm_32f_AC4R_Ctx
     n(0x6439a1c74d28, 36), // nppiAlphaPremul_16u_AC4IR_Ctx
     n(0x643d8f92de82, 35), // cusparseZbsrilu02_analysis
@@ -8534,7 +8537,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x646055124a5d, 21), // cudnnDestroyAttnDescriptor
     n(0x6461f6961f53, 28), // nppiMeanGetBufferHostSize_16u_C1R#11
     n(0x646256e61b88, 29), // nppiNormRel_L1_16s_C3R
-    n(0x64628b60b39a, 1022), // cuGraphAddKernelNode_v2
+    n(0x64628b60b39a, 1023), // cuGraphAddKernelNode_v2
     n(0x64651ce61b8a, 29), // nppiNormRel_L1_16s_C4R
     n(0x6467adea860a, 165), // cuMemAddressReserve
     n(0x64688445bc2b, 39), // nppiMorphCloseBorder_32f_C3R_Ctx
@@ -8556,12 +8559,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x64b33d4cf048, 4), // nppiMinMaxGetBufferHostSize_8u_AC4R_Ctx
     n(0x64c198bce501, 12), // nppiRGBToCbYCr422_8u_C3C2R
     n(0x64c27cdb8faa, 28), // nppiMaximumErrorGetBufferHostSize_32fc_C3R#11
-    n(0x64c67b575a90, 1023), // nvmlDeviceGetNvLinkRemotePciInfo
+    n(0x64c67b575a90, 1024), // nvmlDeviceGetNvLinkRemotePciInfo
     n(0x64ca71c2492e, 13), // cusparseCgthrz
     n(0x64d08f9a6926, 39), // nppiFilterRowBorder_16s_C4R_Ctx
     n(0x64d1c8984088, 380), // cusolverDnXgesvdr
-    n(0x64d1ca984088, 1024), // cusolverDnXgesvdp
-    n(0x64da049978bf, 1025), // cudnnGnnMhaGatV2Backward
+    n(0x64d1ca984088, 1025), // cusolverDnXgesvdp
+    n(0x64da049978bf, 1026), // cudnnGnnMhaGatV2Backward
     n(0x64dc67d35b95, 294), // nppiXorC_32s_C4R_Ctx
     n(0x64dcd8896dcd, 1), // nppsMeanGetBufferSize_32s_Sfs
     n(0x64df2aff3445, 12), // nppiMean_32f_C1R
@@ -8637,15 +8640,15 @@ pub static NAMES: [Name; 21634] = [
     n(0x65981b6b9fd7, 19), // nppiCopy_32s_C4MR_Ctx
     n(0x659d0ebf33fa, 855), // nppiSwapChannels_16u_C4IR_Ctx
     n(0x659d1860ec52, 247), // nppiDivC_32f_AC4IR_Ctx
-    n(0x659d9e70083d, 1026), // __nvJitLinkCreate_12_5
-    n(0x659d9f70083d, 1026), // __nvJitLinkCreate_12_4
-    n(0x659da170083d, 1026), // __nvJitLinkCreate_12_6
-    n(0x659da270083d, 1026), // __nvJitLinkCreate_12_1
-    n(0x659da370083d, 1026), // __nvJitLinkCreate_12_0
-    n(0x659da470083d, 1026), // __nvJitLinkCreate_12_3
-    n(0x659da570083d, 1026), // __nvJitLinkCreate_12_2
-    n(0x659daa70083d, 1026), // __nvJitLinkCreate_12_9
-    n(0x659dab70083d, 1026), // __nvJitLinkCreate_12_8
+    n(0x659d9e70083d, 1027), // __nvJitLinkCreate_12_5
+    n(0x659d9f70083d, 1027), // __nvJitLinkCreate_12_4
+    n(0x659da170083d, 1027), // __nvJitLinkCreate_12_6
+    n(0x659da270083d, 1027), // __nvJitLinkCreate_12_1
+    n(0x659da370083d, 1027), // __nvJitLinkCreate_12_0
+    n(0x659da470083d, 1027), // __nvJitLinkCreate_12_3
+    n(0x659da570083d, 1027), // __nvJitLinkCreate_12_2
+    n(0x659daa70083d, 1027), // __nvJitLinkCreate_12_9
+    n(0x659dab70083d, 1027), // __nvJitLinkCreate_12_8
     n(0x65a01ddd45b9, 585), // nppiMulCScale_16u_C3R_Ctx
     n(0x65a02189ca9d, 614), // cublasCaxpy_v2
     n(0x65a79707f170, 15), // nppiMirror_8u_AC4IR_Ctx
@@ -8670,13 +8673,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x65d7be974478, 189), // nppiRShiftC_8u_C4R
     n(0x65d9dd43ec2e, 188), // nppiYCbCr444ToBGR_JPEG_8u_P3C3R
     n(0x65da9c82e099, 50), // nvjpegSetDeviceMemoryPadding
-    n(0x65e2ed9c9c9c, 1027), // cublasSgemmBatched
+    n(0x65e2ed9c9c9c, 1028), // cublasSgemmBatched
     n(0x65e49072aaaf, 12), // nppiConvert_16s32s_C4R
     n(0x65e64684d2e1, 11), // nppsAverageErrorGetBufferSize_64sc_Ctx#11
     n(0x65e757f75d16, 38), // cudnnSetCallback
     n(0x65eee1c2a333, 13), // nppiScale_32s8u_C4R
     n(0x65f217b613ed, 13), // cuMemsetD2D8Async_ptsz
-    n(0x65f2d26a6093, 1028), // cudnnGetRNNWeightParams
+    n(0x65f2d26a6093, 1029), // cudnnGetRNNWeightParams
     n(0x65f58a72aabe, 12), // nppiConvert_16s32s_C1R
     n(0x65f81c8ebd4b, 386), // cusparseCcsrsm2_analysis
     n(0x65f86e9bc7d5, 7), // nppsDotProd_16s32f_Ctx
@@ -8701,7 +8704,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x66436628fd1c, 233), // cudaGetDevice
     n(0x664aa832f987, 4), // nppiAverageRelativeErrorGetBufferHostSize_8u_C3R_Ctx
     n(0x664ac9312206, 28), // nppiDotProdGetBufferHostSize_32f64f_AC4R#11
-    n(0x664aff4d52af, 1029), // nvjpeg2kStreamGetResolutionComponentDim
+    n(0x664aff4d52af, 1030), // nvjpeg2kStreamGetResolutionComponentDim
     n(0x664b8f020634, 16), // nppiDilate_32f_C3R_Ctx
     n(0x664d4b54134a, 19), // nppiFilterMax_8u_C3R_Ctx
     n(0x664d6913fb1a, 468), // ncclScatterConfig
@@ -8710,10 +8713,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x66546a4f93a6, 25), // nppiYCbCrToRGBBatch_8u_C3R_Advanced
     n(0x665561400abd, 4), // nppiNormL2GetBufferHostSize_32f_C1MR_Ctx
     n(0x665848383371, 29), // nppiMean_8u_C1MR
-    n(0x665c505d1ca1, 1030), // nvjpegDecode
+    n(0x665c505d1ca1, 1031), // nvjpegDecode
     n(0x665cb9b460c4, 40), // nppiFilter_16u_C4R
-    n(0x6660cd76b4b4, 1031), // cudaPointerGetAttributes#11
-    n(0x6660ce76b4b4, 1031), // cudaPointerGetAttributes#12
+    n(0x6660cd76b4b4, 1032), // cudaPointerGetAttributes#11
+    n(0x6660ce76b4b4, 1032), // cudaPointerGetAttributes#12
     n(0x666168396bb9, 17), // cublasCrot
     n(0x66629e708cc1, 4), // nppiNormRelInfGetBufferHostSize_32f_C3R_Ctx
     n(0x6663b516b25e, 5), // nppiSumWindowColumnBorder_8u32f_C4R_Ctx
@@ -8721,13 +8724,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x66672118a8d5, 38), // nppsSet_16sc
     n(0x666a602d921e, 119), // nppiRGBToYCbCr411_JPEG_8u_P3R
     n(0x666b31d06deb, 25), // nppiRShiftC_32s_C1IR
-    n(0x666c741aa754, 1032), // cusolverMpGesvd_bufferSize
+    n(0x666c741aa754, 1033), // cusolverMpGesvd_bufferSize
     n(0x666d049b01dd, 137), // nppiColorTwistBatch32f_8u_C4R_Ctx
     n(0x666db7b460d3, 40), // nppiFilter_16u_C3R
     n(0x666f2ef78531, 12), // nppiConvert_8u16s_C4R
     n(0x666f81bb9a4e, 12), // nvshmemx_uint16_max_reduce_on_stream
     n(0x667234f78533, 12), // nppiConvert_8u16s_C3R
-    n(0x66728c92099a, 1033), // nppiColorTwist32fC_8u_C4R
+    n(0x66728c92099a, 1034), // nppiColorTwist32fC_8u_C4R
     n(0x6679742282ee, 21), // nvmlDeviceSetCpuAffinity
     n(0x66797cf78539, 12), // nppiConvert_8u16s_C1R
     n(0x667c69e95932, 7), // nppiGammaInv_8u_C3R_Ctx
@@ -8780,7 +8783,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6725bef0beb2, 7), // nppiMagnitude_32fc32f_C1R_Ctx
     n(0x67266e73f757, 21), // nvrtcGetPCHCreateStatus
     n(0x6729c1d81090, 13), // @cudaMemcpyToSymbolAsync
-    n(0x672f07eafb6c, 1034), // cusparseCcsrgemm2
+    n(0x672f07eafb6c, 1035), // cusparseCcsrgemm2
     n(0x672f94ad0ed0, 13), // nvshmem_uint8_iput
     n(0x673395d5e19f, 16), // nppiDilate3x3Border_32f_C3R_Ctx
     n(0x6735033cfd00, 76), // nppiResize_32f_C3R_Ctx
@@ -8804,7 +8807,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6762640fb488, 16), // nppiCopyReplicateBorder_8u_C1R_Ctx
     n(0x67636a90f5bf, 449), // nvmlDeviceGetVgpuHeterogeneousMode
     n(0x6764f8fcaa10, 30), // nppiFilterBoxBorder_16s_AC4R
-    n(0x676528f5456b, 1035), // nppiFloodFillRangeBoundary_8u_C3IR
+    n(0x676528f5456b, 1036), // nppiFloodFillRangeBoundary_8u_C3IR
     n(0x6765e80deebc, 76), // nppiFilterRowBorder32f_16u_C4R_Ctx
     n(0x676e352346d7, 137), // nppsNormalize_32f_Ctx
     n(0x676ebde082bb, 25), // nvshmem_long_put_nbi
@@ -8824,7 +8827,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x67a14861ace9, 28), // nvmlDeviceGetBrand
     n(0x67a3fce04ad9, 4), // nppiMeanStdDevGetBufferHostSize_32f_C1R_Ctx
     n(0x67a87e3d7e07, 128), // nppiHistogramRange_32f_AC4R
-    n(0x67aa436bc7e8, 1036), // cusolverSpZcsrluFactorHost
+    n(0x67aa436bc7e8, 1037), // cusolverSpZcsrluFactorHost
     n(0x67ada23d3374, 28), // nppsNormDiffL2GetBufferSize_16s32s_Sfs#11
     n(0x67ade0688662, 58), // nppiMinMaxIndx_8s_C3CMR
     n(0x67b02ff1b509, 16), // nppiCopyWrapBorder_16s_C3R_Ctx
@@ -8858,7 +8861,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6806357d1117, 40), // cublasDtrmv_v2
     n(0x680e177180b4, 835), // cuCoredumpSetAttribute
     n(0x6811083591e0, 11), // nppiMinIndxGetBufferHostSize_16s_AC4R_Ctx#11
-    n(0x6812aa6013eb, 1037), // pncclRedOpCreatePreMulSum
+    n(0x6812aa6013eb, 1038), // pncclRedOpCreatePreMulSum
     n(0x68166a66cc07, 6), // nppiCrossCorrFull_NormLevel_16u32f_C4R_Ctx
     n(0x6816d53ea1aa, 155), // nppsAddC_64fc_I
     n(0x68196b5375d6, 0), // cusparseCgtsvInterleavedBatch_bufferSizeExt
@@ -8883,7 +8886,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x684f9ae8c34f, 359), // cusolverSpDcsrlsvluHost
     n(0x68510063cc26, 2), // nppiFilterMedian_8u_C4R
     n(0x6854891c8718, 36), // nppsCubrt_32f_Ctx
-    n(0x685b6cc703e4, 1038), // nppiHLSToBGR_8u_AP4R
+    n(0x685b6cc703e4, 1039), // nppiHLSToBGR_8u_AP4R
     n(0x685fa51b718a, 678), // nppiHLSToBGR_8u_AP4C4R
     n(0x6861ab847d4d, 19), // nppiFilterBox_16s_C1R_Ctx
     n(0x68621a63cc34, 2), // nppiFilterMedian_8u_C1R
@@ -8926,12 +8929,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x68cff806d3c7, 1), // cusparseSpMatGetValues
     n(0x68d0ae73e0c5, 29), // nppiAdd_32f_C1R
     n(0x68d2e9cf5c22, 4), // nppiNormDiffL2GetBufferHostSize_16u_C1R_Ctx
-    n(0x68dd358f9254, 1039), // cuTensorMapSetAllocationClass
+    n(0x68dd358f9254, 1040), // cuTensorMapSetAllocationClass
     n(0x68e1b073e0d4, 29), // nppiAdd_32f_C4R
     n(0x68e2727f7890, 951), // nvmlGpuInstanceGetVgpuSchedulerState
     n(0x68e3d875d87b, 28), // nppiDotProdGetBufferHostSize_8s64f_AC4R#11
     n(0x68e734b42fb4, 30), // nppiAlphaCompC_32u_C1R
-    n(0x68ece3663959, 1040), // cusolverSpZcsrqrSetupHost
+    n(0x68ece3663959, 1041), // cusolverSpZcsrqrSetupHost
     n(0x68f3c9f01de3, 5), // nppiSumWindowColumnBorder_16u32f_C1R_Ctx
     n(0x68f3caa4f349, 2), // nppiFilterSharpenBorder_32f_AC4R
     n(0x68f5fab305c9, 175), // nppiMulC_32fc_AC4R
@@ -8943,7 +8946,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x690936ebc424, 758), // nppiOrC_8u_C3IR_Ctx
     n(0x69098de29303, 335), // cuEGLStreamConsumerConnectWithFlags
     n(0x690c5a835251, 1), // nppsNormInfGetBufferSize_64fc64f
-    n(0x690f5190a949, 1041), // nppiNV12ToRGB_16u_ColorTwist32f_P2C3R_Ctx
+    n(0x690f5190a949, 1042), // nppiNV12ToRGB_16u_ColorTwist32f_P2C3R_Ctx
     n(0x6914a7b5c2d7, 25), // nvshmem_ushort_prod_reduce
     n(0x6914ea9a9aa4, 15), // nppsAddProduct_64fc_Ctx
     n(0x691537aaaa05, 12), // nppiConvert_32s8s_C4R
@@ -8973,7 +8976,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x696cc5aeb1d8, 38), // nppsLShiftC_8u_I
     n(0x696fb733f307, 672), // nppiSet_32s_C4MR_Ctx
     n(0x6970a6e04033, 4), // nppiNormL2GetBufferHostSize_16u_C4R_Ctx
-    n(0x6971c5a66414, 1042), // nvmlUnitGetFanSpeedInfo
+    n(0x6971c5a66414, 1043), // nvmlUnitGetFanSpeedInfo
     n(0x69731ffc339d, 16), // nppiErode_16u_C1R_Ctx
     n(0x6974f38f0f59, 28), // nppiNormDiffL2GetBufferHostSize_8u_C4R#11
     n(0x697baa944650, 28), // nppiValidNormLevelGetBufferHostSize_64f_C1R#11
@@ -9028,7 +9031,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6a09844fdc97, 1), // nppiMaxGetBufferHostSize_16u_AC4R
     n(0x6a126a52e37d, 40), // nppiDiv_Round_16u_C1RSfs
     n(0x6a12cac70d9b, 2), // nppiCrossCorrSame_Norm_8u32f_C4R
-    n(0x6a17cf448476, 993), // nppiThreshold_LTValGTVal_16s_C3IR_Ctx
+    n(0x6a17cf448476, 994), // nppiThreshold_LTValGTVal_16s_C3IR_Ctx
     n(0x6a18a6ce23a5, 12), // nppiXor_32s_C3IR
     n(0x6a1cdcc70da3, 2), // nppiCrossCorrSame_Norm_8u32f_C3R
     n(0x6a1d0b553f60, 50), // cublasSetPointerMode_v2
@@ -9059,11 +9062,11 @@ pub static NAMES: [Name; 21634] = [
     n(0x6a8ba1ebd72e, 1), // cuStreamEndCapture_ptsz
     n(0x6a8c488d6f25, 39), // nppiMorphOpenBorder_32f_C3R_Ctx
     n(0x6a8d45ee11bc, 13), // cudaMemcpyFromSymbolAsync_ptsz
-    n(0x6a8f70e751f9, 1043), // __cudaRegisterFunction
+    n(0x6a8f70e751f9, 1044), // __cudaRegisterFunction
     n(0x6a90a63446ec, 12), // nppiConvert_16u8u_AC4R
     n(0x6a9169d75263, 6), // nppiSqrDistanceSame_Norm_8u_C4RSfs_Ctx
     n(0x6a92218a6ff1, 25), // nppsRShiftC_8u
-    n(0x6a96c01ca3ed, 1044), // cusolverSpZcsrqrBufferInfoHost
+    n(0x6a96c01ca3ed, 1045), // cusolverSpZcsrqrBufferInfoHost
     n(0x6a9a51ea9765, 38), // nppsSub_16s_I
     n(0x6aa02f301626, 414), // cusparseCbsrxmv
     n(0x6aa6765382f6, 5), // nppiNormRel_L2_8s_C3CMR_Ctx
@@ -9075,17 +9078,17 @@ pub static NAMES: [Name; 21634] = [
     n(0x6abdd29760cd, 6), // nppiCrossCorrValid_NormLevel_8s32f_C4R_Ctx
     n(0x6abe92ad4fb0, 196), // cuModuleGetTexRef
     n(0x6ac0bfa6216e, 35), // nppiSub_8u_AC4IRSfs_Ctx
-    n(0x6ac0e6f0671d, 1045), // cudnnSpatialTfSamplerForward
+    n(0x6ac0e6f0671d, 1046), // cudnnSpatialTfSamplerForward
     n(0x6ac2ebf944d1, 11), // nppiNormRelL1GetBufferHostSize_32f_C3CMR_Ctx#11
     n(0x6ac46f261875, 13), // nvshmem_uchar_iput
     n(0x6ad3a2ac8f33, 1), // nvrtcGetLTOIRSize
     n(0x6ad7e4c5ecc6, 4), // nppsDotProdGetBufferSize_32s32sc_Sfs_Ctx
     n(0x6ad8d2332d5f, 422), // nppiColorTwist32fC_8u_C4IR_Ctx
-    n(0x6ad8fe446af2, 1046), // cudnnGetLRNDescriptor
+    n(0x6ad8fe446af2, 1047), // cudnnGetLRNDescriptor
     n(0x6ad9185c15fe, 96), // cusolverDnCpotri_bufferSize
     n(0x6ada70946343, 12), // nvshmemx_int8_prod_reducescatter_on_stream
     n(0x6ade1b642024, 291), // nppiLUT_Cubic_16u_C4IR_Ctx
-    n(0x6adfc88d5bd0, 1047), // nvjpegDecodeJpegDevice
+    n(0x6adfc88d5bd0, 1048), // nvjpegDecodeJpegDevice
     n(0x6ae16d80781e, 25), // cudaMemAdvise
     n(0x6aeaca336eb6, 40), // nppiSqrDistanceValid_Norm_8u_AC4RSfs
     n(0x6aec8b6429b4, 11), // nppsNormL2GetBufferSize_64f_Ctx#11
@@ -9146,7 +9149,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6ba44f80d69d, 4), // nppiMeanGetBufferHostSize_16u_C3CMR_Ctx
     n(0x6ba9d38c2120, 335), // @cudaMallocAsync_ptsz
     n(0x6babee1aa5e4, 4), // nppiAverageErrorGetBufferHostSize_16sc_C3R_Ctx
-    n(0x6baf8aafd537, 1048), // cusparseSpruneCsr2csr_bufferSizeExt
+    n(0x6baf8aafd537, 1049), // cusparseSpruneCsr2csr_bufferSizeExt
     n(0x6bb233a35f2c, 12), // nvshmemx_half_fcollect_on_stream
     n(0x6bb375b910c0, 76), // nppiFilterBorder32f_8s_C3R_Ctx
     n(0x6bb4467c7e4e, 58), // cusparseDcsrsv2_analysis
@@ -9161,7 +9164,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6bcc9cbdb047, 19), // nppiDiv_Round_16s_AC4IRSfs_Ctx
     n(0x6bce1b6acd5d, 7), // nppsMaximumError_32f_Ctx
     n(0x6bcf3d3823fa, 7), // nppiSum_8u_C4R_Ctx
-    n(0x6bd7e17c5c1e, 1049), // cutensorMgCreateContractionDescriptor
+    n(0x6bd7e17c5c1e, 1050), // cutensorMgCreateContractionDescriptor
     n(0x6bddad156598, 38), // nvmlDeviceSetFanControlPolicy
     n(0x6bdec5f97719, 466), // nvmlDeviceWorkloadPowerProfileSetRequestedProfiles
     n(0x6be28d6bd190, 1), // nppsMinAbsGetBufferSize_16s
@@ -9171,28 +9174,28 @@ pub static NAMES: [Name; 21634] = [
     n(0x6beb5d9838d3, 12), // nvshmemx_ulonglong_alltoall_on_stream
     n(0x6beeb58384f7, 13), // ncclAllGather
     n(0x6bf1d425b5e2, 28), // nppsDotProdGetBufferSize_32s32sc_Sfs#11
-    n(0x6bf7dc16f9aa, 1050), // cutensorMgCreate
+    n(0x6bf7dc16f9aa, 1051), // cutensorMgCreate
     n(0x6bf9634caf6c, 15), // nppsSub_16sc_ISfs_Ctx
     n(0x6bfa71bd6150, 11), // nppiNormDiffL1GetBufferHostSize_8u_C4R_Ctx#11
     n(0x6c02fcece501, 25), // nvshmem_bfloat16_put
-    n(0x6c06e749b6e4, 1051), // nppiFloodFill_32u_C3IR_Ctx
+    n(0x6c06e749b6e4, 1052), // nppiFloodFill_32u_C3IR_Ctx
     n(0x6c08356304a5, 4), // nppiMinMaxIndxGetBufferHostSize_16u_C1MR_Ctx
     n(0x6c0c94d71677, 35), // nppiMulDeviceCScale_16u_C3R_Ctx
     n(0x6c0fcb8b393f, 316), // nppiThreshold_LTValGTVal_16u_C3IR
     n(0x6c1067ba55b4, 162), // nppiYCbCr420ToYCbCr411_8u_P2P3R_Ctx
-    n(0x6c1356700b47, 1026), // __nvJitLinkCreate_13_4
-    n(0x6c1357700b47, 1026), // __nvJitLinkCreate_13_5
-    n(0x6c135a700b47, 1026), // __nvJitLinkCreate_13_0
-    n(0x6c135b700b47, 1026), // __nvJitLinkCreate_13_1
-    n(0x6c135c700b47, 1026), // __nvJitLinkCreate_13_2
-    n(0x6c135d700b47, 1026), // __nvJitLinkCreate_13_3
-    n(0x6c165054c1ad, 1052), // cudnnNormalizationForwardInference
+    n(0x6c1356700b47, 1027), // __nvJitLinkCreate_13_4
+    n(0x6c1357700b47, 1027), // __nvJitLinkCreate_13_5
+    n(0x6c135a700b47, 1027), // __nvJitLinkCreate_13_0
+    n(0x6c135b700b47, 1027), // __nvJitLinkCreate_13_1
+    n(0x6c135c700b47, 1027), // __nvJitLinkCreate_13_2
+    n(0x6c135d700b47, 1027), // __nvJitLinkCreate_13_3
+    n(0x6c165054c1ad, 1053), // cudnnNormalizationForwardInference
     n(0x6c24e09ef501, 575), // @cudaGraphHostNodeGetParams
     n(0x6c25e0799984, 25), // nvshmem_uint8_get
     n(0x6c26bcc64709, 4), // nppiAverageRelativeErrorGetBufferHostSize_64f_C2R_Ctx
     n(0x6c289d3f3226, 38), // cuParamSetTexRef
     n(0x6c2a36692adc, 36), // nppiNot_8u_C1IR_Ctx
-    n(0x6c3a578b8e2c, 990), // nppiThreshold_8u_C3R_Ctx
+    n(0x6c3a578b8e2c, 991), // nppiThreshold_8u_C3R_Ctx
     n(0x6c3edb9c1f01, 7), // nppiConvert_8s32u_C1Rs_Ctx
     n(0x6c402363395c, 16), // nppiDilate_16u_C1R_Ctx
     n(0x6c41992296c3, 1), // nppsNormDiffL2GetBufferSize_16s32f
@@ -9200,7 +9203,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6c53c60055c5, 25), // nppsSubC_32sc_ISfs
     n(0x6c556c83351f, 227), // nppiBGRToYCbCr420_JPEG_8u_C3P3R_Ctx
     n(0x6c5a980481fd, 7), // nppiDivC_16sc_C1IRSfs_Ctx
-    n(0x6c5aceb3012c, 1053), // cudnnRNNForwardTraining
+    n(0x6c5aceb3012c, 1054), // cudnnRNNForwardTraining
     n(0x6c5c5f8947ea, 16), // nppiCrossCorrSame_Norm_64f_C3R_Ctx
     n(0x6c5e7410dd10, 30), // nppiCrossCorrValid_NormLevel_8u_C1RSfs
     n(0x6c5f1a4335d3, 86), // nppiYCbCr422ToRGB_8u_C2P3R
@@ -9233,19 +9236,19 @@ pub static NAMES: [Name; 21634] = [
     n(0x6ca131cfbc15, 29), // nppiAverageError_8s_C3R
     n(0x6ca2aabc0a28, 38), // nppiSqr_16f_C4IR
     n(0x6ca433cfbc17, 29), // nppiAverageError_8s_C2R
-    n(0x6ca4cf43eecf, 1054), // cuGetProcAddress
+    n(0x6ca4cf43eecf, 1055), // cuGetProcAddress
     n(0x6ca779cfbc1a, 29), // nppiAverageError_8s_C1R
     n(0x6ca90400f48f, 4), // nppiSumGetBufferHostSize_16s_AC4R_Ctx
     n(0x6ca9cad707d2, 19), // nppiAverageRelativeError_16s_C4R_Ctx
     n(0x6cafefbf5852, 133), // cuGraphExternalSemaphoresSignalNodeSetParams
-    n(0x6cb1d62dc454, 1055), // nppiLUT_Trilinear_8u_AC4R_Ctx
+    n(0x6cb1d62dc454, 1056), // nppiLUT_Trilinear_8u_AC4R_Ctx
     n(0x6cb1e66be921, 71), // cublasSgemvStridedBatched_64
     n(0x6cb7a6aa3028, 40), // cublasCtrmv_v2
     n(0x6cb87bcfbc28, 29), // nppiAverageError_8s_C4R
     n(0x6cbde02b6086, 782), // nppiWarpAffineQuad_32s_P4R
     n(0x6cbe66ddd71a, 6), // nppiFilterHighPassBorder_16u_AC4R_Ctx
     n(0x6cc0e631db7a, 110), // cusolverDnXgesvdjGetSweeps
-    n(0x6cc7333f6049, 1056), // cusparseSbsrilu02_numericBoost
+    n(0x6cc7333f6049, 1057), // cusparseSbsrilu02_numericBoost
     n(0x6cc83a2c6ed3, 103), // nppiYUV420ToRGB_8u_P3R
     n(0x6cc94b908558, 5), // nppiFilterBoxBorder_16u_C4R_Ctx
     n(0x6ccf7534a691, 1), // nppiMeanGetBufferHostSize_8u_C3R
@@ -9262,13 +9265,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x6ce6ed75960d, 5), // nppiGradientVectorScharrBorder_32f_C1R
     n(0x6ceb30971b8b, 235), // cudnnGetMultiHeadAttnWeights
     n(0x6ceb64fbca88, 58), // cudnnCausalConv1dForward
-    n(0x6ced4c3b21da, 1027), // cublasSgemmBatched_64
+    n(0x6ced4c3b21da, 1028), // cublasSgemmBatched_64
     n(0x6cef636944dc, 132), // nppiWarpAffine_64f_C4R_Ctx
     n(0x6cf1b046652b, 227), // nppiBGRToYCbCr420_709CSC_8u_C3P3R_Ctx
     n(0x6cf6d87be41c, 15), // nppiAddDeviceC_16f_C3IR_Ctx
     n(0x6cfae1c3cb88, 38), // nppsDivCRev_16u_I
     n(0x6d06e9a1f754, 7), // nppiRGBToYUV422_8u_C3C2R_Ctx
-    n(0x6d07990c9855, 1057), // cublasLtMatmulAlgoGetHeuristic
+    n(0x6d07990c9855, 1058), // cublasLtMatmulAlgoGetHeuristic
     n(0x6d0ae6107beb, 233), // cuCtxGetCacheConfig
     n(0x6d137a388763, 4), // nppiNormDiffL1GetBufferHostSize_16s_C1R_Ctx
     n(0x6d15c74637a6, 619), // nppiYCbCrToRGB_8u_P3R_Ctx
@@ -9279,12 +9282,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x6d1f6c92b8e5, 7), // nppiOr_16u_C4IR_Ctx
     n(0x6d2122312157, 117), // nppiWarpPerspectiveQuad_8u_C4R_Ctx
     n(0x6d2507f7fcb6, 16), // nppiAdd_32sc_C3RSfs_Ctx
-    n(0x6d27ad504311, 1058), // cufftXtSetDistribution
+    n(0x6d27ad504311, 1059), // cufftXtSetDistribution
     n(0x6d282aa040da, 89), // nppiLUT_Linear_16s_AC4IR
     n(0x6d2bbd1f0913, 358), // nppiLUT_8u_AC4R_Ctx
     n(0x6d2f2732e14f, 38), // nppsXorC_16u_I
     n(0x6d33a3277c49, 584), // @cudaStreamUpdateCaptureDependencies
-    n(0x6d35473d537a, 1059), // cusparseSpMV_preprocess
+    n(0x6d35473d537a, 1060), // cusparseSpMV_preprocess
     n(0x6d3a34da8018, 7), // nppiFilterRobertsDown_8u_AC4R_Ctx
     n(0x6d3a47c1ec17, 294), // nppiDivC_32f_C4R_Ctx
     n(0x6d3e13493074, 120), // nppiSubC_32f_C3IR
@@ -9333,7 +9336,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6d9a409198b7, 12), // nppiNorm_L1_16u_C3R
     n(0x6d9e6cec1f6c, 40), // cusolverSpCcsrcholFactor
     n(0x6da1289198bd, 12), // nppiNorm_L1_16u_C1R
-    n(0x6da21c352b09, 1060), // cusolverSpXcsrqrAnalysisHost
+    n(0x6da21c352b09, 1061), // cusolverSpXcsrqrAnalysisHost
     n(0x6da267b1f4ca, 527), // nppiMulC_16sc_C3IRSfs
     n(0x6da4693818bc, 306), // nppiWarpPerspectiveBack_32s_C4R_Ctx
     n(0x6da4cd08e5db, 278), // nppiDistanceTransformAbsPBA_8s16u_C1R_Ctx
@@ -9345,7 +9348,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6db596ace268, 11), // nppsMaximumErrorGetBufferSize_16s_Ctx#11
     n(0x6db77e484455, 35), // nppiMorphOpenBorder_8u_C1R
     n(0x6dbb53505a00, 13), // nppiMinMax_16u_C1R
-    n(0x6dbe42c78bce, 1061), // cudaUnbindTexture
+    n(0x6dbe42c78bce, 1062), // cudaUnbindTexture
     n(0x6dbeae48445b, 35), // nppiMorphOpenBorder_8u_C3R
     n(0x6dbf4f6d2065, 16), // nppiFilterMedian_16s_AC4R_Ctx
     n(0x6dc1fb505a06, 13), // nppiMinMax_16u_C3R
@@ -9412,7 +9415,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6eca0e404395, 153), // cusolverDnSsygvdx_bufferSize
     n(0x6ecb7ee562a8, 1), // nppiNormRelInfGetBufferHostSize_16u_C1R
     n(0x6ed05565d850, 30), // cusparseCcsru2csr
-    n(0x6ed1491f3992, 1062), // cudaCreateTextureObject
+    n(0x6ed1491f3992, 1063), // cudaCreateTextureObject
     n(0x6ed1addffcae, 15), // nppiMulDeviceCScale_8u_C4IR_Ctx
     n(0x6ed1aede48d2, 15), // nppiAlphaPremulC_8u_C3IR_Ctx
     n(0x6ed1fd546431, 19), // nppiSub_32f_C3R_Ctx
@@ -9454,23 +9457,23 @@ pub static NAMES: [Name; 21634] = [
     n(0x6f66bebe7ce9, 19), // nppiNormDiff_L2_16u_C1R_Ctx
     n(0x6f676d68b953, 21), // @cudaFree
     n(0x6f67ed1666f8, 295), // nppiYCbCrToBGRBatch_8u_P3C3R_Ctx
-    n(0x6f6dce36d19c, 1063), // ncclGetPeerDeviceLeInfo
+    n(0x6f6dce36d19c, 1064), // ncclGetPeerDeviceLeInfo
     n(0x6f6e7da271f6, 19), // nppiAverageRelativeError_16s_C2R_Ctx
     n(0x6f6ee1566f80, 188), // nppiYCbCr444ToRGB_JPEG_8u_P3C3R
     n(0x6f73b2c9cb29, 25), // nvshmem_half_get
-    n(0x6f749682ff6c, 1064), // cusparseSpruneDense2csrNnzByPercentage
+    n(0x6f749682ff6c, 1065), // cusparseSpruneDense2csrNnzByPercentage
     n(0x6f74d1edd46a, 311), // nppiFilterMedianBorderGetBufferSize_16u_C1R_Ctx
     n(0x6f76aa3f0393, 12), // nppiSqrt_16f_C4R
     n(0x6f78cb1a2ee3, 36), // nppsConvert_8s32f_Ctx
     n(0x6f7ed2e25fbb, 4), // nppsMaxGetBufferSize_16s_Ctx
     n(0x6f8047962222, 54), // nppiHistogramRangeGetBufferSize_8u_C3R_Ctx
     n(0x6f823c6e2de9, 38), // nppsCopy_32fc
-    n(0x6f83d3acc09d, 1065), // cusolverDnCheevdx_bufferSize
+    n(0x6f83d3acc09d, 1066), // cusolverDnCheevdx_bufferSize
     n(0x6f87748dafd1, 1), // nppiNormDiffInfGetBufferHostSize_16u_C3CMR
     n(0x6f87a43f03a2, 12), // nppiSqrt_16f_C1R
     n(0x6f89dbeb109e, 12), // nvshmemx_ulong_prod_reduce_on_stream
     n(0x6f8bffd0f16e, 19), // nppiFilterBox_16u_C1R_Ctx
-    n(0x6f8c248e27dc, 1066), // cublasScalEx
+    n(0x6f8c248e27dc, 1067), // cublasScalEx
     n(0x6f8e743f03a8, 12), // nppiSqrt_16f_C3R
     n(0x6f91bae3526d, 484), // @cudaStreamUpdateCaptureDependencies_ptsz#11
     n(0x6f91bbe3526d, 484), // @cudaStreamUpdateCaptureDependencies_ptsz#12
@@ -9485,8 +9488,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x6fb0ab744eca, 217), // nppiHistogramRangeGetBufferSize_16u_C4R_Ctx#11
     n(0x6fb0f3cf48dd, 28), // nppsNormDiffL2SqrGetBufferSize_16s64s_Sfs#11
     n(0x6fb17f506cba, 19), // nppiThreshold_LTValGTVal_8u_C1IR_Ctx
-    n(0x6fb55096b443, 1067), // nppiFloodFill_16u_C3IR
-    n(0x6fb5b4888445, 1068), // nppiFloodFillGradient_32u_C3IR
+    n(0x6fb55096b443, 1068), // nppiFloodFill_16u_C3IR
+    n(0x6fb5b4888445, 1069), // nppiFloodFillGradient_32u_C3IR
     n(0x6fb677ea8ee3, 13), // cusparseDsctr
     n(0x6fb770940e4f, 588), // @cudaDevResourceGenerateDesc
     n(0x6fb7dfc17964, 38), // nvshmem_int32_atomic_add
@@ -9496,7 +9499,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x6fc30c6e2e21, 38), // nppsCopy_32sc
     n(0x6fc5e6e6426b, 28), // nppiAverageErrorGetBufferHostSize_32u_C1R#11
     n(0x6fc755b5d870, 157), // nppiLUT_Cubic_8u_C3R
-    n(0x6fcd17e7df69, 1069), // cublasZhpmv_v2_64
+    n(0x6fcd17e7df69, 1070), // cublasZhpmv_v2_64
     n(0x6fcdd3c2fbd7, 12), // nvshmemx_double_min_reducescatter_on_stream
     n(0x6fcf59ba152b, 1), // nppiMaximumErrorGetBufferHostSize_32u_C4R
     n(0x6fd1f96549b2, 6), // nppiDiv_Round_16s_C4RSfs_Ctx
@@ -9535,7 +9538,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7045498ef5de, 16), // nppiCrossCorrSame_Norm_32f_C4R_Ctx
     n(0x7046ba56da73, 28), // nppiValidNormLevelGetBufferHostSize_16u32f_C1R#11
     n(0x7049ce4c43e7, 16), // nppiFilterSobelVertBorder_16s_C4R_Ctx
-    n(0x704cdab8081d, 1070), // cusolverMpCreateDeviceGrid
+    n(0x704cdab8081d, 1071), // cusolverMpCreateDeviceGrid
     n(0x704cefac3b2c, 35), // nppiMul_32sc_C1IRSfs_Ctx
     n(0x704e694168ad, 76), // nppiFilterBorder32f_32s_C1R_Ctx
     n(0x7050785acd91, 19), // nppiAnd_32s_C4R_Ctx
@@ -9548,17 +9551,17 @@ pub static NAMES: [Name; 21634] = [
     n(0x706a5d55d853, 57), // nppsSubCRev_64f_Ctx
     n(0x706bb2028159, 12), // nppsMaximumError_64s
     n(0x706bc7028159, 12), // nppsMaximumError_64f
-    n(0x706e0b42e3e7, 1071), // cublasSsyr2_v2_64
+    n(0x706e0b42e3e7, 1072), // cublasSsyr2_v2_64
     n(0x7070de274652, 19), // nppsMinMaxIndx_64f_Ctx
-    n(0x707479ea4e0e, 1072), // cusparseZbsrsm2_solve
-    n(0x707852b9f164, 1073), // cublasMpTradd
+    n(0x707479ea4e0e, 1073), // cusparseZbsrsm2_solve
+    n(0x707852b9f164, 1074), // cublasMpTradd
     n(0x707cad167b50, 58), // nppiFilterColumnBorder_32f_AC4R
     n(0x7080b0f8e766, 1), // nppsNormL2GetBufferSize_16s32f
     n(0x70874d073eac, 16), // nppiDilate_8u_C3R_Ctx
-    n(0x708860208612, 1074), // cuMemcpy2D
+    n(0x708860208612, 1075), // cuMemcpy2D
     n(0x7089cdf2bb1e, 4), // nppiMaximumErrorGetBufferHostSize_32fc_C4R_Ctx
     n(0x708b4117b694, 4), // nppiNormDiffInfGetBufferHostSize_8u_C4R_Ctx
-    n(0x708bbe208614, 1075), // cuMemcpy3D
+    n(0x708bbe208614, 1076), // cuMemcpy3D
     n(0x7090496defaa, 28), // @cudaGraphExecGetId
     n(0x70934a90426f, 11), // nppiMaximumRelativeErrorGetBufferHostSize_64f_C3R_Ctx#11
     n(0x709af6dce8b0, 851), // nppiThreshold_GTVal_8u_C3IR_Ctx
@@ -9609,7 +9612,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x712a35c6b64b, 228), // nppiMulC_32sc_AC4RSfs
     n(0x712b95c9b64d, 12), // nppiConvert_8s32s_C4R
     n(0x712bdb9a9389, 30), // nppiNormDiff_L2_32f_C3CMR
-    n(0x712e9ba2f180, 1076), // nppiSet_16s_C3MR_Ctx
+    n(0x712e9ba2f180, 1077), // nppiSet_16s_C3MR_Ctx
     n(0x712edbc9b650, 12), // nppiConvert_8s32s_C3R
     n(0x7135a3c9b656, 12), // nppiConvert_8s32s_C1R
     n(0x7137083bf6f1, 19), // nppiMul_16f_C1R_Ctx
@@ -9617,7 +9620,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x713e374b44e2, 494), // nppiSet_32s_C3MR_Ctx
     n(0x714370502c7b, 2), // nvshmemx_int_put_signal_on_stream
     n(0x7144b3847443, 4), // nppsStdDevGetBufferSize_16s_Sfs_Ctx
-    n(0x7154bb847312, 1077), // cuGraphExecNodeSetParams
+    n(0x7154bb847312, 1078), // cuGraphExecNodeSetParams
     n(0x71586d22b9ac, 7), // nppsSub_32sc_Sfs_Ctx
     n(0x7158774d8086, 1), // nppsNormDiffL2GetBufferSize_64fc64f
     n(0x7165f14f5d2b, 16), // nppiErode_16u_AC4R_Ctx
@@ -9631,7 +9634,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x717fc9b04071, 642), // nppiAndC_8u_AC4R_Ctx
     n(0x718595bd9643, 12), // nvshmemx_char_prod_reduce_on_stream
     n(0x71859b4db195, 28), // nppiMaximumErrorGetBufferHostSize_16sc_C4R#11
-    n(0x7188168ccb92, 1078), // cusolverSpScsrlsqvqrHost
+    n(0x7188168ccb92, 1079), // cusolverSpScsrlsqvqrHost
     n(0x718819e4476b, 25), // nvshmem_uint32_get_nbi
     n(0x71890b653b05, 50), // cusolverDnSetFixedPointEmulationMantissaControl
     n(0x719617ba4f8e, 19), // nppiSub_32f_C4R_Ctx
@@ -9661,10 +9664,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x720550261542, 12), // nppiCopy_16u_C3C1R
     n(0x72085382907d, 25), // cuStreamWriteValue32_v2_ptsz
     n(0x7208c2d4aa69, 1), // cuStreamGetCtx
-    n(0x720d827f5e60, 1071), // cublasSger_v2
+    n(0x720d827f5e60, 1072), // cublasSger_v2
     n(0x720f645eab21, 13), // pncclSend
     n(0x7224415beb24, 12), // cuMemMap
-    n(0x722f120c8469, 1079), // cublasHgemmStridedBatched
+    n(0x722f120c8469, 1080), // cublasHgemmStridedBatched
     n(0x722f297903de, 68), // cusolverDnDXgels
     n(0x722f3a105f26, 12), // nppiRGBToYUV_8u_AC4R
     n(0x72301bccd8fb, 371), // nppiColorTwist32f_16u_AC4R_Ctx
@@ -9722,8 +9725,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x72bfea80b3f7, 13), // nppiFilterLaplace_32f_C3R
     n(0x72c52ad3106b, 7), // nppiMax_32f_C4R_Ctx
     n(0x72ccfb464778, 97), // cudnnMultiHeadAttnBackwardData
-    n(0x72d0cec16728, 1080), // cuCoredumpGetAttributeGlobal
-    n(0x72d1f2d70f90, 1081), // cusolverDnDgesvdaStridedBatched_bufferSize
+    n(0x72d0cec16728, 1081), // cuCoredumpGetAttributeGlobal
+    n(0x72d1f2d70f90, 1082), // cusolverDnDgesvdaStridedBatched_bufferSize
     n(0x72d2ae342645, 50), // nppsZero_8u
     n(0x72e357bb1033, 28), // nppiMinIndxGetBufferHostSize_8u_C3R#11
     n(0x72e48b3bf395, 50), // nvshmem_long_atomic_fetch_inc
@@ -9740,7 +9743,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x73239a709aeb, 12), // nppiConvert_16u32s_AC4R
     n(0x7325251fb396, 80), // nppsAddC_64f
     n(0x73278c862731, 19), // nppiNormDiff_L1_32f_C3R_Ctx
-    n(0x7327d96c54f7, 1082), // cutensorCreateElementwiseTrinary
+    n(0x7327d96c54f7, 1083), // cutensorCreateElementwiseTrinary
     n(0x732ab9ee6152, 11), // nppiMaximumErrorGetBufferHostSize_16sc_C2R_Ctx#11
     n(0x732e3517c91f, 58), // nppiErodeBorder_8u_C4R
     n(0x733003e32887, 19), // nppiLUTPalette_8u_C1R_Ctx
@@ -9769,13 +9772,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x7361b73ba2cf, 11), // nppiNormL1GetBufferHostSize_16u_C4R_Ctx#11
     n(0x7366364a11ae, 4), // nppiSumGetBufferHostSize_16u_C4R_Ctx
     n(0x7368f5f87665, 6), // nppiFilterGaussBorder_16s_C1R_Ctx
-    n(0x73690164977e, 1083), // cuMemAllocPitch
+    n(0x73690164977e, 1084), // cuMemAllocPitch
     n(0x736b58d3e18b, 7), // nppsMaximumError_64sc_Ctx
     n(0x736c5abba66e, 12), // nppsMul_16u16s_Sfs
     n(0x736f9a9f41c3, 16), // nppiCrossCorrSame_Norm_8s32f_C3R_Ctx
     n(0x73748ed3d96c, 76), // nppiResize_8u_C4R_Ctx
     n(0x737de1075ad9, 40), // nppiCrossCorrValid_NormLevel_8s32f_C1R
-    n(0x737e5713d4cf, 1084), // cublasSspr2_v2_64
+    n(0x737e5713d4cf, 1085), // cublasSspr2_v2_64
     n(0x738511075adf, 40), // nppiCrossCorrValid_NormLevel_8s32f_C3R
     n(0x738817075ae2, 40), // nppiCrossCorrValid_NormLevel_8s32f_C4R
     n(0x738a7fe9a481, 40), // cusparseScsc2dense
@@ -9798,15 +9801,15 @@ pub static NAMES: [Name; 21634] = [
     n(0x73c37a949aca, 517), // cuDeviceGetP2PAttribute
     n(0x73cc8df64044, 21), // cusparseLoggerSetFile
     n(0x73d057b207c1, 92), // cudnnAdvVersionCheck
-    n(0x73d769f5a3ba, 1085), // cusparseSpSM_bufferSize
-    n(0x73d7c43ed5ab, 1086), // cuLaunchCooperativeKernelMultiDevice
+    n(0x73d769f5a3ba, 1086), // cusparseSpSM_bufferSize
+    n(0x73d7c43ed5ab, 1087), // cuLaunchCooperativeKernelMultiDevice
     n(0x73da04cc9908, 15), // nppsMax_64f_Ctx
     n(0x73da10253bc7, 2), // nppiAdd_32s_C1RSfs
     n(0x73da9d1c7ef3, 1), // nppiAverageErrorGetBufferHostSize_8u_C1R
     n(0x73ddb6c7085b, 38), // nvshmem_ulonglong_atomic_and
     n(0x73dde31c7ef6, 1), // nppiAverageErrorGetBufferHostSize_8u_C2R
     n(0x73e1ed1c7efa, 1), // nppiAverageErrorGetBufferHostSize_8u_C3R
-    n(0x73e4182e0b2a, 1087), // cublasStrmm_v2
+    n(0x73e4182e0b2a, 1088), // cublasStrmm_v2
     n(0x73e4b31c7efc, 1), // nppiAverageErrorGetBufferHostSize_8u_C4R
     n(0x73eb742fddce, 28), // nppiPSNRGetBufferHostSize_8u_C1R#11
     n(0x73f12004b5cd, 7), // nppsNorm_L2Sqr_16s64s_Sfs_Ctx
@@ -9839,7 +9842,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x743de48a58e5, 12), // nppiNot_8u_C1R
     n(0x74405c2842c4, 4), // nppsMaxIndxGetBufferSize_32f_Ctx
     n(0x74432a2dce89, 96), // cusolverDnSpotri_bufferSize
-    n(0x744479bc2266, 1088), // nvmlDeviceDiscoverGpus
+    n(0x744479bc2266, 1089), // nvmlDeviceDiscoverGpus
     n(0x744874d47580, 40), // nppiFilterSobelHorizSecondBorder_8s16s_C1R
     n(0x744ee68a58f4, 12), // nppiNot_8u_C4R
     n(0x745017949215, 28), // nppiValidNormLevelGetBufferHostSize_8u32f_C3R#11
@@ -9876,7 +9879,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x74abfb6d782a, 28), // nvmlVgpuInstanceGetEccMode
     n(0x74ae84c9d07d, 50), // pncclCommWindowDeregister
     n(0x74b376aa9334, 140), // nppiDivC_16sc_AC4RSfs
-    n(0x74b4bbadf338, 1089), // cusolverMpNewtonSchulz_bufferSize
+    n(0x74b4bbadf338, 1090), // cusolverMpNewtonSchulz_bufferSize
     n(0x74b8e91ddecd, 797), // cudaGetTextureObjectTextureDesc
     n(0x74c24786327a, 449), // nvmlVgpuInstanceGetPlacementId
     n(0x74c58e93ea4c, 157), // nppiLUT_Cubic_16s_AC4R
@@ -9901,7 +9904,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x750b3842e82c, 21), // cudnnDestroySpatialTransformerDescriptor
     n(0x750bf57caa22, 11), // nppiNormL1GetBufferHostSize_16u_C1MR_Ctx#11
     n(0x750bfc893bca, 63), // nppiYCbCr420ToBGR_709CSC_8u_P3C3R
-    n(0x750d3404e772, 1090), // nppiGetPerspectiveQuad
+    n(0x750d3404e772, 1091), // nppiGetPerspectiveQuad
     n(0x75115d837dd5, 4), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C4R_Ctx
     n(0x75138ead0215, 92), // cusolverDnLoggerForceDisable
     n(0x75143c52e81e, 11), // nppsStdDevGetBufferSize_64f_Ctx#11
@@ -9914,13 +9917,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x751fa649f03b, 35), // nppiSub_16sc_C1IRSfs_Ctx
     n(0x752199b2b10d, 50), // @cudaGraphicsResourceSetMapFlags
     n(0x75229d26331b, 1), // nppiMaximumErrorGetBufferHostSize_16s_C3R
-    n(0x75235c45baea, 1091), // @cudaMemRangeGetAttributes
+    n(0x75235c45baea, 1092), // @cudaMemRangeGetAttributes
     n(0x75258a06d93d, 358), // nppiLUT_Linear_16u_AC4R_Ctx
     n(0x752865cd1a04, 50), // @cudaGraphUpload_ptsz
     n(0x752b24830a94, 461), // nppiYCbCr420ToBGR_JPEG_8u_P3R_Ctx
     n(0x752d56e09c77, 28), // nppsDotProdGetBufferSize_32fc64fc#11
     n(0x75327d925885, 50), // nvjpegStateAttachPinnedBuffer
-    n(0x75358866ec96, 1092), // cudnnFindRNNBackwardWeightsAlgorithmEx
+    n(0x75358866ec96, 1093), // cudnnFindRNNBackwardWeightsAlgorithmEx
     n(0x7538736b42c5, 4), // nppiNormRelInfGetBufferHostSize_8u_C4R_Ctx
     n(0x753ab94c0016, 830), // cublasSsyrkx
     n(0x753ae1d70a94, 12), // nppiMinEvery_16u_C3IR
@@ -9969,7 +9972,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x75b34eb33af2, 448), // nppiWarpPerspective_32f_C4R
     n(0x75b389510201, 1), // nppiMaximumErrorGetBufferHostSize_16u_C2R
     n(0x75b4c09d86c9, 21), // cuGLUnregisterBufferObject
-    n(0x75b5a01ffb4d, 1093), // cusolverDnXsygvStridedBatched
+    n(0x75b5a01ffb4d, 1094), // cusolverDnXsygvStridedBatched
     n(0x75b78b510205, 1), // nppiMaximumErrorGetBufferHostSize_16u_C3R
     n(0x75ba45dd01f0, 29), // nppiOr_16u_AC4R
     n(0x75be5b51020b, 1), // nppiMaximumErrorGetBufferHostSize_16u_C1R
@@ -10002,7 +10005,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x76027206bb03, 30), // nppiNormRel_L2_8s_C3CMR
     n(0x7607c60b75fd, 25), // nvshmem_short_put
     n(0x760b1f90efe1, 413), // nppiCompareEqualEpsC_32f_C3R
-    n(0x760cf6b0c174, 998), // cudnnGetConvolutionBackwardDataAlgorithm_v7
+    n(0x760cf6b0c174, 999), // cudnnGetConvolutionBackwardDataAlgorithm_v7
     n(0x760f25fb7e81, 258), // cublasDgelsBatched
     n(0x76120f90efe7, 17), // nppiCompareEqualEpsC_32f_C1R
     n(0x7612a58eddb0, 334), // nvmlDeviceGetVgpuSchedulerCapabilities
@@ -10012,7 +10015,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x761a7fdfff6e, 6), // nppiResizeBatch_8u_C3R_Ctx
     n(0x761c1d90eff0, 413), // nppiCompareEqualEpsC_32f_C4R
     n(0x761e4cf4b7e5, 2), // nppiSqrDistanceValid_Norm_8s32f_C4R
-    n(0x76215ce1c972, 1023), // nvmlDeviceGetNvLinkRemotePciInfo_v2
+    n(0x76215ce1c972, 1024), // nvmlDeviceGetNvLinkRemotePciInfo_v2
     n(0x762252f4b7e9, 2), // nppiSqrDistanceValid_Norm_8s32f_C3R
     n(0x76272dd5a2d7, 36), // nppsConvert_32s16s_Ctx
     n(0x76291af4b7ef, 2), // nppiSqrDistanceValid_Norm_8s32f_C1R
@@ -10043,10 +10046,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x768783a21f54, 4), // nppiMaximumErrorGetBufferHostSize_8u_C1R_Ctx
     n(0x7689d9bb1d05, 38), // cuGraphExecEventRecordNodeSetEvent
     n(0x7697e616ece0, 38), // nvshmem_uint64_atomic_fetch_or
-    n(0x76a056049076, 1094), // cudnnSetSpatialTransformerNdDescriptor
+    n(0x76a056049076, 1095), // cudnnSetSpatialTransformerNdDescriptor
     n(0x76a55ce2a043, 39), // nppiMorphBlackHatBorder_16u_C1R_Ctx
     n(0x76aa3fce8e9e, 44), // nppsSubC_32f_I
-    n(0x76ac44b22c3d, 1095), // @cudaGraphInstantiateWithParams_ptsz
+    n(0x76ac44b22c3d, 1096), // @cudaGraphInstantiateWithParams_ptsz
     n(0x76aeac7fe71f, 233), // cusolverGetVersion
     n(0x76af2f14dd56, 12), // fftw_plan_dft_r2c_2d
     n(0x76b21514dd58, 13), // fftw_plan_dft_r2c_3d
@@ -10095,12 +10098,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x776fdafaee7c, 35), // nppiSub_16u_AC4IRSfs_Ctx
     n(0x7770728e79f4, 35), // nppiMinMax_16s_C4R_Ctx
     n(0x777195a9ecfc, 1), // nppiNormRelL1GetBufferHostSize_32f_AC4R
-    n(0x7774adb9c711, 1096), // __nvJitLinkAddData_13_5
-    n(0x7774aeb9c711, 1096), // __nvJitLinkAddData_13_4
-    n(0x7774afb9c711, 1096), // __nvJitLinkAddData_13_3
-    n(0x7774b0b9c711, 1096), // __nvJitLinkAddData_13_2
-    n(0x7774b1b9c711, 1096), // __nvJitLinkAddData_13_1
-    n(0x7774b2b9c711, 1096), // __nvJitLinkAddData_13_0
+    n(0x7774adb9c711, 1097), // __nvJitLinkAddData_13_5
+    n(0x7774aeb9c711, 1097), // __nvJitLinkAddData_13_4
+    n(0x7774afb9c711, 1097), // __nvJitLinkAddData_13_3
+    n(0x7774b0b9c711, 1097), // __nvJitLinkAddData_13_2
+    n(0x7774b1b9c711, 1097), // __nvJitLinkAddData_13_1
+    n(0x7774b2b9c711, 1097), // __nvJitLinkAddData_13_0
     n(0x777512977bf4, 20), // cusparseZgebsr2gebsr_bufferSizeExt
     n(0x7779e2ca05fc, 16), // nppiSqrDistanceFull_Norm_32f_C3R_Ctx
     n(0x777ce242a5f9, 12), // nppiFilterRobertsDown_32f_C3R
@@ -10108,7 +10111,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x77812e974a1c, 35), // nppiMulDeviceC_32f_C4R_Ctx
     n(0x7783aa42a5fe, 12), // nppiFilterRobertsDown_32f_C1R
     n(0x7783b369e836, 553), // cublasSdot_v2_64
-    n(0x7785449a8011, 1097), // cublasCherkEx
+    n(0x7785449a8011, 1098), // cublasCherkEx
     n(0x7785b6e60e2c, 450), // nppiYUV422ToRGBBatch_8u_P3C3R
     n(0x778822d1bdba, 12), // nvshmemx_float_sum_reducescatter_on_stream
     n(0x778cbb3a5f5f, 4), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C2R_Ctx
@@ -10128,7 +10131,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x77c260317983, 19), // nppiAverageRelativeError_8s_C3R_Ctx
     n(0x77c2eb21ad8f, 6), // nppiNormDiff_L2_32f_C1MR_Ctx
     n(0x77c818c484c1, 11), // nppiCountInRangeGetBufferHostSize_32f_C1R_Ctx#11
-    n(0x77c8b3768290, 1071), // cublasSger_v2_64
+    n(0x77c8b3768290, 1072), // cublasSger_v2_64
     n(0x77c921f5f46b, 2), // nppiFilter32f_8s_AC4R
     n(0x77cba75a6599, 851), // nppiThreshold_GTVal_8u_AC4IR_Ctx
     n(0x77d7db757569, 11), // nppiNormRelL2GetBufferHostSize_16u_C1R_Ctx#11
@@ -10144,23 +10147,23 @@ pub static NAMES: [Name; 21634] = [
     n(0x77f3be24e190, 19), // nppiNormDiff_Inf_16s_C3R_Ctx
     n(0x77f48bd077ea, 120), // nppiRShiftC_32s_C3IR
     n(0x77f6033bf842, 25), // nppsOrC_32u
-    n(0x77fb3e1030fe, 1098), // cusparseZbsrsv2_solve
+    n(0x77fb3e1030fe, 1099), // cusparseZbsrsv2_solve
     n(0x78027aea4a69, 736), // cublasSsyr_v2_64
     n(0x7805d0955af1, 28), // nppiMaximumRelativeErrorGetBufferHostSize_16s_C3R#11
     n(0x78065cfb73ce, 6), // nppiFilterRow_16u_AC4R_Ctx
-    n(0x7808b2675615, 1099), // nppiSet_8u_C3MR_Ctx
+    n(0x7808b2675615, 1100), // nppiSet_8u_C3MR_Ctx
     n(0x7809f68d5525, 25), // nppsXor_16u
     n(0x780d96d54e82, 12), // nvshmemx_int_get_on_stream
     n(0x780f7e5becf7, 67), // nppiBGRToYCrCb420_8u_C3P3R
     n(0x78137eaac675, 21), // fftw_execute
     n(0x781977a72910, 927), // cudaFuncGetName
     n(0x782530156a7e, 372), // nppiDivC_16u_C3RSfs_Ctx
-    n(0x7831c18a7290, 1100), // cuMemMapArrayAsync_ptsz
+    n(0x7831c18a7290, 1101), // cuMemMapArrayAsync_ptsz
     n(0x7833bcc47c12, 13), // pncclBcast
     n(0x783482af24b2, 306), // nppiWarpPerspective_8u_C3R_Ctx
     n(0x78350cd5445f, 28), // nppiMinMaxGetBufferHostSize_8u_C4R#11
     n(0x7835f3530667, 28), // nppiNormDiffInfGetBufferHostSize_32f_C1MR#11
-    n(0x783a660433b0, 1101), // nvmlDeviceLockNvlinkRemapTable_v1
+    n(0x783a660433b0, 1102), // nvmlDeviceLockNvlinkRemapTable_v1
     n(0x783ce120f1d7, 21), // cublasFree
     n(0x784077214789, 40), // nppiNormDiff_L2_32f_C1MR
     n(0x784c50d0d830, 15), // nppsNorm_L2_16s32f_Ctx
@@ -10168,7 +10171,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x785416680879, 19), // nppiAverageRelativeError_8s_C4R_Ctx
     n(0x78543c91f900, 11), // nppsDotProdGetBufferSize_64f64fc_Ctx#11
     n(0x7854b9ba9539, 19), // nppiMean_StdDev_8s_C3CR_Ctx
-    n(0x7855d67242fa, 1102), // cuGLMapBufferObjectAsync_v2_ptsz
+    n(0x7855d67242fa, 1103), // cuGLMapBufferObjectAsync_v2_ptsz
     n(0x7859b2aee524, 11), // nppiNormL2GetBufferHostSize_16s_AC4R_Ctx#11
     n(0x785d106493b5, 21), // cusolverRfBatchAnalyze
     n(0x7860412df336, 35), // nppiConvert_32f8s_AC4R_Ctx
@@ -10179,12 +10182,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x786ba9e8c247, 2), // nppiCopyReplicateBorder_32s_C4R
     n(0x786d953d5ef4, 4), // nppiNormDiffInfGetBufferHostSize_16u_C3CMR_Ctx
     n(0x786f1eabea55, 4), // nppiSameNormLevelGetBufferHostSize_64f_C3R_Ctx
-    n(0x786f2a4565d2, 1103), // nvtiffEncodeParamsSetImageInfo
+    n(0x786f2a4565d2, 1104), // nvtiffEncodeParamsSetImageInfo
     n(0x7870d2ca7684, 21), // fftw_export_wisdom_to_file
     n(0x78756be45697, 12), // nvshmemx_int64_min_reduce_on_stream
     n(0x78765fe8c250, 2), // nppiCopyReplicateBorder_32s_C1R
     n(0x78795fad1109, 7), // nppsZeroCrossing_16s32f_Ctx
-    n(0x787c0c6cb179, 1104), // cuTensorMapEncodeTiled
+    n(0x787c0c6cb179, 1105), // cuTensorMapEncodeTiled
     n(0x787ca7e8c255, 2), // nppiCopyReplicateBorder_32s_C3R
     n(0x788522d58a1a, 92), // cudnnGetCudartVersion
     n(0x7886236cf609, 35), // nppiMul_16u_C1IRSfs_Ctx
@@ -10196,15 +10199,15 @@ pub static NAMES: [Name; 21634] = [
     n(0x7895fc7fcd2c, 137), // nppsMulC_64fc_Ctx
     n(0x789a899775c5, 325), // nppiColorTwistBatch32f_16f_C3R
     n(0x78a9e537e27c, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C1R_Ctx
-    n(0x78ad2966484d, 1105), // cuMemAllocPitch_v2
+    n(0x78ad2966484d, 1106), // cuMemAllocPitch_v2
     n(0x78ae2e7649ef, 29), // nppiConvert_32u16s_C1RSfs
-    n(0x78aff9f95f9a, 1099), // nppiSet_8u_AC4MR_Ctx
+    n(0x78aff9f95f9a, 1100), // nppiSet_8u_AC4MR_Ctx
     n(0x78b253c6f9a9, 11), // nppiMinGetBufferHostSize_32f_C1R_Ctx#11
     n(0x78b4af9edde9, 11), // nppiSameNormLevelGetBufferHostSize_64f_C1R_Ctx#11
     n(0x78b76af9f0b9, 39), // nppiMorphBlackHatBorder_32f_C1R_Ctx
     n(0x78b7d394284f, 28), // nppiFullNormLevelGetBufferHostSize_8u_C4RSfs#11
     n(0x78bd277f0541, 28), // nppiNormL1GetBufferHostSize_16s_C4R#11
-    n(0x78cf67d211c3, 1106), // cudnnBatchNormalizationForwardInference
+    n(0x78cf67d211c3, 1107), // cudnnBatchNormalizationForwardInference
     n(0x78d55c1e4196, 636), // @cudaMemset3D
     n(0x78d9421e419a, 12), // @cudaMemset2D
     n(0x78dab6d9bcec, 50), // cublasMpFree
@@ -10217,17 +10220,17 @@ pub static NAMES: [Name; 21634] = [
     n(0x78ee8f27d9da, 265), // cuLogicalEndpointCreate
     n(0x78f0cf83c549, 40), // cusparseZgtsv2
     n(0x78f2c7e264cf, 80), // nppiSet_32fc_C1R
-    n(0x78f6b966adec, 1107), // @cudaMemcpyBatchAsync_ptsz#12
+    n(0x78f6b966adec, 1108), // @cudaMemcpyBatchAsync_ptsz#12
     n(0x78f89d8092a1, 11), // nppiNormInfGetBufferHostSize_16s_C3R_Ctx#11
     n(0x78f98fe264d4, 450), // nppiSet_32fc_C3R
     n(0x78fc51d872aa, 12), // nppiYCCToRGB_8u_AC4R
-    n(0x78fcd9e264d7, 1108), // nppiSet_32fc_C2R
+    n(0x78fcd9e264d7, 1109), // nppiSet_32fc_C2R
     n(0x790871428a68, 13), // nppiSqr_16s_C3RSfs
     n(0x79134a6853a8, 19), // nppiFilterMin_8u_C4R_Ctx
     n(0x7916f914334f, 13), // nvshmem_uint32_iget
     n(0x7918ecbcb5f7, 36), // nppsMaxEvery_16s_I_Ctx
     n(0x791ae36ff350, 50), // cusolverMpSetStream
-    n(0x791f000d6f86, 1008), // nppiAddWeighted_16u32f_C1IMR
+    n(0x791f000d6f86, 1009), // nppiAddWeighted_16u32f_C1IMR
     n(0x7923fcc52f71, 7), // nppiNorm_L1_16s_C3R_Ctx
     n(0x79262136f922, 16), // nppiFilterSobelHorizBorder_32f_AC4R_Ctx
     n(0x792639dc0114, 448), // nppiWarpPerspective_8u_AC4R
@@ -10258,7 +10261,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x797575a58978, 43), // nppiFilterGaussPyramidLayerUpBorder_16u_C1R
     n(0x7975d8702997, 72), // cudnnCreate
     n(0x79859b98c66c, 197), // cublasCsymm
-    n(0x798825e64a1a, 1109), // cublasLtGroupedMatrixLayoutCreate
+    n(0x798825e64a1a, 1110), // cublasLtGroupedMatrixLayoutCreate
     n(0x798c78b4e256, 7), // nppiNorm_L1_16s_C4R_Ctx
     n(0x7990f20199e5, 25), // nppsSubCRev_16sc_ISfs
     n(0x7997b5d000ac, 19), // nppiFilterMax_32f_C3R_Ctx
@@ -10266,13 +10269,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x7999e2ad0028, 19), // nppiAverageRelativeError_32u_C2R_Ctx
     n(0x799af50479a7, 636), // @cudaMemcpyArrayToArray
     n(0x79a32aecc39e, 21), // cuInit
-    n(0x79a79eab543e, 1110), // nppiRemap_16u_P3R
+    n(0x79a79eab543e, 1111), // nppiRemap_16u_P3R
     n(0x79a7d09dde41, 217), // nppiHistogramEvenGetBufferSize_16s_C4R_Ctx#11
-    n(0x79a81d7559f9, 1111), // nvmlGetVgpuCompatibility
+    n(0x79a81d7559f9, 1112), // nvmlGetVgpuCompatibility
     n(0x79a86b0f755d, 855), // nppiSwapChannels_32f_C4IR_Ctx
     n(0x79afb4574b12, 28), // cuGraphNodeGetType
     n(0x79bd12dd09c9, 287), // nppiYUV420ToRGB_8u_P3AC4R_Ctx
-    n(0x79bee8ab5452, 1112), // nppiRemap_16u_P4R
+    n(0x79bee8ab5452, 1113), // nppiRemap_16u_P4R
     n(0x79c768212566, 25), // nvshmem_double_prod_reducescatter
     n(0x79c849492e78, 12), // nvshmemx_ushort_xor_reducescatter_on_stream
     n(0x79cc4a6216af, 11), // nppiFullNormLevelGetBufferHostSize_8s32f_C3R_Ctx#11
@@ -10280,13 +10283,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x79d340ecc613, 12), // nppiMulC_32sc_C1IRSfs
     n(0x79da88764945, 7), // nppiSub_16f_C3IR_Ctx
     n(0x79db49d25d81, 11), // nppiNormDiffL2GetBufferHostSize_16u_AC4R_Ctx#11
-    n(0x79dc21fe4972, 1113), // @cudaDeviceGetPCIBusId
+    n(0x79dc21fe4972, 1114), // @cudaDeviceGetPCIBusId
     n(0x79dfdab14b02, 16), // nppiCrossCorrSame_Norm_32f_C1R_Ctx
     n(0x79e362e35329, 324), // nppiThreshold_LT_16s_C3R_Ctx
     n(0x79e37f82bc56, 4), // nppiAverageRelativeErrorGetBufferHostSize_32f_C4R_Ctx
-    n(0x79e400b68aa5, 1114), // cuCtxCreate_v3
+    n(0x79e400b68aa5, 1115), // cuCtxCreate_v3
     n(0x79e401b68aa5, 335), // cuCtxCreate_v2
-    n(0x79e407b68aa5, 1115), // cuCtxCreate_v4
+    n(0x79e407b68aa5, 1116), // cuCtxCreate_v4
     n(0x79e487aa973d, 16), // nppiMinMaxIndx_16u_C1R_Ctx
     n(0x79e830d9169e, 1), // nppsDotProdGetBufferSize_16s16sc_Sfs
     n(0x79e89598c6c0, 302), // cublasCsyrk
@@ -10308,7 +10311,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7a20ed467e28, 38), // cuMemcpyHtoD_v2_ptds
     n(0x7a21f78876c4, 86), // nppiCopy_32s_C3P3R
     n(0x7a235459501d, 28), // nppsMaxGetBufferSize_16s#11
-    n(0x7a236694dcf6, 1076), // nppiSet_16u_AC4MR_Ctx
+    n(0x7a236694dcf6, 1077), // nppiSet_16u_AC4MR_Ctx
     n(0x7a2b82ec5f78, 7), // nppsConvert_64f32s_Sfs_Ctx
     n(0x7a2b845d16c6, 29), // nppiCopy_16s_AC4MR
     n(0x7a2f40d66459, 25), // cuStreamAddCallback
@@ -10334,7 +10337,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7a651dd52c1f, 76), // nppiFilterRowBorder_32f_C1R_Ctx
     n(0x7a671b415c74, 4), // nppsAverageRelativeErrorGetBufferSize_64sc_Ctx
     n(0x7a6901bcbfc0, 92), // nppGetStreamNumSMs
-    n(0x7a6e701a3013, 1116), // cusparseDpruneCsr2csr_bufferSizeExt
+    n(0x7a6e701a3013, 1117), // cusparseDpruneCsr2csr_bufferSizeExt
     n(0x7a6fe500fcbd, 28), // nppiNormInfGetBufferHostSize_32f_C1MR#11
     n(0x7a706bca6f96, 131), // @cudaStreamGetDevResource
     n(0x7a7079e0bace, 11), // nppiMaxGetBufferHostSize_16s_C3R_Ctx#11
@@ -10368,7 +10371,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7ac19941827f, 28), // nppiNormInfGetBufferHostSize_16s_C4R#11
     n(0x7ac1d67ea342, 14), // nvjpeg2kGetDeviceMemoryPadding
     n(0x7ac20f07996d, 4), // nppiMaxGetBufferHostSize_32f_AC4R_Ctx
-    n(0x7ac461901f86, 1117), // nppiCMYKOrYCCKToRGB_JPEG_8u_P4P3R_Ctx
+    n(0x7ac461901f86, 1118), // nppiCMYKOrYCCKToRGB_JPEG_8u_P4P3R_Ctx
     n(0x7ade95591b3b, 580), // nppiThreshold_GT_32f_C3IR
     n(0x7adfdd08a810, 12), // nvshmem_uint16_broadcast
     n(0x7ae079dddd52, 4), // nppiMaxGetBufferHostSize_16u_C4R_Ctx
@@ -10431,7 +10434,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7b90dc915156, 11), // nppiDotProdGetBufferHostSize_8u64f_C3R_Ctx#11
     n(0x7b945dd9ce60, 76), // nppiFilterMedianBorder_16u_AC4R_Ctx
     n(0x7b968d941cbc, 594), // cuIpcOpenMemHandle_v2
-    n(0x7b9ce99c63b1, 993), // nppiThreshold_LTValGTVal_16u_C3IR_Ctx
+    n(0x7b9ce99c63b1, 994), // nppiThreshold_LTValGTVal_16u_C3IR_Ctx
     n(0x7ba1c90400c7, 2), // cudaMemcpyArrayToArray
     n(0x7ba200ce2da3, 12), // nppiXor_32s_C1IR
     n(0x7bb30e3b0c97, 629), // cudaGraphGetEdges#11
@@ -10446,7 +10449,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7bd4c2b6af56, 435), // cusparseGetErrorString
     n(0x7bd6f953d9ac, 91), // cublasXtCsyr2k
     n(0x7bdc958a1ff6, 235), // cusparseSpVV_bufferSize
-    n(0x7bdcbfaf432d, 1118), // nppiLUTPaletteSwap_8u_C3A0C4R
+    n(0x7bdcbfaf432d, 1119), // nppiLUTPaletteSwap_8u_C3A0C4R
     n(0x7bdf24a1ca1e, 50), // cudaFuncSetSharedMemConfig
     n(0x7bdf3348bdd1, 278), // nppiDistanceTransformPBA_8u32f_C1R_Ctx
     n(0x7be60b6dac17, 12), // nvshmemx_fcollectmem_on_stream
@@ -10458,7 +10461,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7bee8743e375, 93), // nppiCopyConstBorder_16u_C4R_Ctx
     n(0x7bf44fe41fa6, 259), // cuStreamSetAttribute
     n(0x7bf6b962b128, 431), // nppiResizeSqrPixel_8u_AC4R
-    n(0x7bf771ea326b, 1119), // nppiThreshold_LTValGTVal_32f_AC4IR_Ctx
+    n(0x7bf771ea326b, 1120), // nppiThreshold_LTValGTVal_32f_AC4IR_Ctx
     n(0x7bf99acd8d3b, 11), // nppiNormDiffL2GetBufferHostSize_16s_C1R_Ctx#11
     n(0x7bfd3438da86, 421), // pncclCommShrink
     n(0x7bfd66c8701b, 960), // nppiFilterWienerBorder_32f_C4R
@@ -10477,7 +10480,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7c3d28ad3474, 2), // nvshmemx_ulong_put_signal_on_stream
     n(0x7c40e9684b9a, 16), // nppiSub_16sc_C3RSfs_Ctx
     n(0x7c41c723c187, 173), // nppiCopySubpix_16u_AC4R_Ctx
-    n(0x7c4382f1da29, 1120), // cusparseConstrainedGeMM_bufferSize
+    n(0x7c4382f1da29, 1121), // cusparseConstrainedGeMM_bufferSize
     n(0x7c44719d38f3, 7), // nppiFilterRobertsUp_16s_C3R_Ctx
     n(0x7c46d7d83ea7, 15), // nppiSet_16s_C1R_Ctx
     n(0x7c4786b55b29, 5), // nppiFilterGaussAdvancedBorder_16s_AC4R_Ctx
@@ -10493,7 +10496,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7c65224674d1, 28), // nppiSumGetBufferHostSize_16s_C1R#11
     n(0x7c6971be0565, 25), // cuMemcpyDtoHAsync_v2
     n(0x7c6985693b4c, 14), // @cudaGLMapBufferObject
-    n(0x7c6ad2d76c10, 1121), // cusparseSbsrsm2_solve
+    n(0x7c6ad2d76c10, 1122), // cusparseSbsrsm2_solve
     n(0x7c6d05dcf8d7, 16), // nppiFilterColumn32f_8u_C1R_Ctx
     n(0x7c6f09a84387, 13), // nppsDiv_Round_16s_Sfs
     n(0x7c703c39d938, 12), // @cudaMemPrefetchAsync_v2
@@ -10554,7 +10557,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7d11283d800f, 38), // nvmlDeviceRegisterEvents
     n(0x7d11ef94dfdc, 7), // nppsAverageError_16s_Ctx
     n(0x7d19e05f0430, 35), // nppiConvert_32f16f_C3R_Ctx
-    n(0x7d22475315c9, 1122), // cudnnRNNBackwardDataEx
+    n(0x7d22475315c9, 1123), // cudnnRNNBackwardDataEx
     n(0x7d23e7882787, 224), // nppiXorC_16u_C3IR
     n(0x7d24e13d5d72, 619), // nppiRGBToYUV_8u_P3R_Ctx
     n(0x7d26c5ad665b, 132), // nppiWarpAffine_64f_C1R_Ctx
@@ -10570,7 +10573,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7d4854fcd095, 12), // nppiAbs_16f_C4R
     n(0x7d4d44b222a3, 7), // nppiNorm_Inf_32f_C1R_Ctx
     n(0x7d4d7e4eddf4, 1), // nppiNormRelL1GetBufferHostSize_8u_C1MR
-    n(0x7d51621cc752, 1095), // cudaGraphInstantiateWithParams_ptsz
+    n(0x7d51621cc752, 1096), // cudaGraphInstantiateWithParams_ptsz
     n(0x7d5d03767b09, 28), // nppiMaximumErrorGetBufferHostSize_32u_C4R#11
     n(0x7d64b69cc21f, 19), // nppiNorm_L1_8s_C1MR_Ctx
     n(0x7d65cb6ac6e5, 213), // nppiThreshold_GT_32f_AC4R
@@ -10585,7 +10588,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7d8870d2d4c2, 35), // nppiRShiftC_8u_C1R_Ctx
     n(0x7d8a17751e0d, 16), // nppiMean_StdDev_32f_C1MR_Ctx
     n(0x7d8ecfbf54be, 28), // nppiNormRelL1GetBufferHostSize_16u_C3CMR#11
-    n(0x7d9349841634, 1123), // nppiFloodFillBoundary_16u_C1IR
+    n(0x7d9349841634, 1124), // nppiFloodFillBoundary_16u_C1IR
     n(0x7d9394604cc4, 7), // nppiCopy_8u_C3C1R_Ctx
     n(0x7d9821c8711c, 247), // nppiLShiftC_8u_AC4IR_Ctx
     n(0x7d9d7adb2d79, 566), // cuTexRefGetAddressMode
@@ -10593,8 +10596,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x7dad2fafd559, 359), // cusolverSpCcsrlsvcholHost
     n(0x7daeb40f90c8, 6), // nppiResizeBatch_32f_C3R_Ctx
     n(0x7db2d161dc12, 25), // nvshmem_get16
-    n(0x7db2ed1e07b9, 1124), // cusparseSpSM_analysis
-    n(0x7db3f22d836d, 1125), // nvmlSystemSetConfComputeKeyRotationThresholdInfo
+    n(0x7db2ed1e07b9, 1125), // cusparseSpSM_analysis
+    n(0x7db3f22d836d, 1126), // nvmlSystemSetConfComputeKeyRotationThresholdInfo
     n(0x7db49c658603, 50), // cuEventRecord
     n(0x7db51c9a9654, 21), // cuStreamDestroy_v2
     n(0x7db72e5e9aa5, 28), // nppiNormDiffInfGetBufferHostSize_16u_C3CMR#11
@@ -10603,7 +10606,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7dc7b4e1d5aa, 38), // nppsAnd_8u_I
     n(0x7dc8e3482c5c, 35), // nppiSqrt_16u_AC4RSfs_Ctx
     n(0x7dcaecc0138f, 13), // nppiMul_16u_C4IRSfs
-    n(0x7dcb79111891, 1126), // cusparseZcsrgemm2_bufferSizeExt
+    n(0x7dcb79111891, 1127), // cusparseZcsrgemm2_bufferSizeExt
     n(0x7dce0629c018, 50), // nppiWarpPerspectiveBatchInit
     n(0x7dce5d1bb3f8, 444), // nppiNV12ToBGR_BT2020_8u_P2C3R_Ctx
     n(0x7dd30a9e7e4b, 19), // nppiCompareC_32f_C3R_Ctx
@@ -10617,18 +10620,18 @@ pub static NAMES: [Name; 21634] = [
     n(0x7de80de0126a, 2), // nppiErode_8u_C1R
     n(0x7de99b32a5d3, 12), // nppiFilterSharpen_32f_C4R
     n(0x7dee5b8cd060, 732), // nppiAddC_32sc_C3RSfs_Ctx
-    n(0x7dee90fea8ca, 1127), // nppiWarpAffineBack_8u_P4R_Ctx
+    n(0x7dee90fea8ca, 1128), // nppiWarpAffineBack_8u_P4R_Ctx
     n(0x7deeb5e01270, 2), // nppiErode_8u_C3R
     n(0x7df245bcf7fd, 4), // nppsNormL2GetBufferSize_64fc64f_Ctx
     n(0x7df36aee3c92, 15), // nppsThreshold_GTVal_16sc_I_Ctx
     n(0x7df676f00474, 21), // cudnnDestroyPoolingDescriptor
     n(0x7dfa9b63cfb1, 7), // nppiMax_16s_C4R_Ctx
-    n(0x7dfe18d16611, 1128), // cudnnGetOpTensorDescriptor
+    n(0x7dfe18d16611, 1129), // cudnnGetOpTensorDescriptor
     n(0x7e01249e5af4, 12), // nvshmemx_uchar_sum_reducescatter_on_stream
     n(0x7e073a188667, 12), // nvshmemx_short_sum_reducescatter_on_stream
     n(0x7e0da73ef5e6, 55), // nppiSwapChannels_16u_C4C3R_Ctx
     n(0x7e151021b3fe, 34), // nvjpeg2kStreamGetComponentNLTInfo
-    n(0x7e15b1b603fe, 1129), // nvshmem_info_get_name
+    n(0x7e15b1b603fe, 1130), // nvshmem_info_get_name
     n(0x7e19831cac83, 28), // nppiAverageRelativeErrorGetBufferHostSize_8u_C2R#11
     n(0x7e1b08d7f7d5, 21), // fftw_print_plan
     n(0x7e1ccee14d07, 12), // nvshmemx_schar_max_reducescatter_on_stream
@@ -10678,7 +10681,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7e972406ad43, 19), // nppiFilterGaussAdvanced_16s_AC4R_Ctx
     n(0x7e99fca84a6f, 13), // nppiMul_32sc_C3IRSfs
     n(0x7e9b24c38da0, 14), // curandCreateGenerator
-    n(0x7e9ca8a97c33, 1130), // cublasDsymv_v2_64
+    n(0x7e9ca8a97c33, 1131), // cublasDsymv_v2_64
     n(0x7ea1267237d8, 29), // nppiConvert_32f8s_C1RSfs
     n(0x7eb07e4c69ec, 50), // nvshmem_uint32_atomic_inc
     n(0x7ebfd6009d09, 12), // nvshmemx_int16_prod_reduce_on_stream
@@ -10710,7 +10713,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7f0e2da489f0, 193), // @cudaMallocFromPoolAsync_ptsz
     n(0x7f1622199852, 7), // nppiNorm_L2_8u_C1R_Ctx
     n(0x7f18daa4151e, 17), // nppiCopySubpix_32s_AC4R
-    n(0x7f195c79963d, 1131), // nvtiffEncode
+    n(0x7f195c79963d, 1132), // nvtiffEncode
     n(0x7f1bc6cb444f, 301), // cudaIpcGetEventHandle
     n(0x7f1faf336f03, 12), // nppiConvert_8s16s_C1R
     n(0x7f1ff1d0dd37, 12), // nppsMinIndx_32s
@@ -10725,7 +10728,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7f340fee146e, 25), // nvshmem_uint16_alltoall
     n(0x7f34bb565fd5, 431), // nppiResizeSqrPixel_16u_AC4R
     n(0x7f357bc5862f, 29), // nppiDivC_16s_C1RSfs
-    n(0x7f365b2abb80, 1034), // cusparseDcsrgemm2
+    n(0x7f365b2abb80, 1035), // cusparseDcsrgemm2
     n(0x7f3c044bbcfd, 169), // nppiFilterGaussPyramidLayerDownBorder_16u_C3R_Ctx
     n(0x7f3c0cd462c7, 28), // nvmlDeviceGetC2cModeInfoV
     n(0x7f4180ced909, 50), // cusolverDnIRSParamsSetSolverLowestPrecision
@@ -10768,7 +10771,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7fbc4e9bcef0, 2), // nppiNorm_Inf_32f_C3CMR
     n(0x7fc14dddc9d9, 25), // nvshmem_longlong_put_nbi
     n(0x7fc2597a1c49, 750), // nppiFilterWienerBorder_16s_C3R
-    n(0x7fc5f8260213, 1132), // nvtiffGetBitstreamSize
+    n(0x7fc5f8260213, 1133), // nvtiffGetBitstreamSize
     n(0x7fca63639371, 25), // nvshmem_getmem_nbi
     n(0x7fcd0b7a1c53, 960), // nppiFilterWienerBorder_16s_C4R
     n(0x7fd24e81a7c5, 287), // nppiYUV422ToRGB_8u_P3AC4R_Ctx
@@ -10777,7 +10780,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x7fd98e6adde7, 29), // nvshmemx_int32_iget_on_stream
     n(0x7fdaba810807, 58), // cusolverDnSsyevj
     n(0x7fdac8810807, 30), // cusolverDnSsyevd
-    n(0x7fde21d0792a, 1133), // nvmlSystemGetCPER_v1
+    n(0x7fde21d0792a, 1134), // nvmlSystemGetCPER_v1
     n(0x7fe21c8ada2c, 7), // nppiFilterSharpen_16u_C4R_Ctx
     n(0x7fe250d511dc, 11), // nppiMeanGetBufferHostSize_16s_C3R_Ctx#11
     n(0x7fe8fe01d97c, 72), // nvmlEventSetCreate
@@ -10800,10 +10803,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x802b4da54cd3, 38), // nvshmem_uint_atomic_fetch_and
     n(0x802cf4293398, 161), // nppiFilterUnsharpGetBufferSize_16s_AC4R
     n(0x8030f3d7db1e, 12), // nvshmemx_uint8_xor_reducescatter_on_stream
-    n(0x8032253e68a7, 1004), // nvjpegBufferPinnedCreateV2
+    n(0x8032253e68a7, 1005), // nvjpegBufferPinnedCreateV2
     n(0x8032e145ecbd, 448), // nppiWarpPerspective_16f_C4R
     n(0x8033e51884c4, 1), // cuStreamGetId_ptsz
-    n(0x803d619b31f0, 1134), // cudnnBatchNormalizationBackward
+    n(0x803d619b31f0, 1135), // cudnnBatchNormalizationBackward
     n(0x803d71d9878f, 28), // nppiAverageErrorGetBufferHostSize_32s_C2R#11
     n(0x803db345ecc7, 448), // nppiWarpPerspective_16f_C3R
     n(0x8042e6546712, 36), // nppiAbs_16s_AC4IR_Ctx
@@ -10813,12 +10816,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x8044e2d76653, 1), // nppiQualityIndexGetBufferHostSize_8u32f_C1R
     n(0x80470d1701e6, 12), // nvshmemx_long_sum_reduce_on_stream
     n(0x80487056c29a, 60), // nppiGammaInv_8u_P3R
-    n(0x8049521d5dc0, 1135), // cublasXtZspmm
+    n(0x8049521d5dc0, 1136), // cublasXtZspmm
     n(0x804a31389817, 7), // nppiCbYCr422ToRGB_8u_C2C3R_Ctx
     n(0x804a6c86c920, 16), // nppiFilterPrewittHorizBorder_16s_C1R_Ctx
     n(0x804b2ad76657, 1), // nppiQualityIndexGetBufferHostSize_8u32f_C3R
     n(0x804ce8e46766, 4), // nppiMaxIndxGetBufferHostSize_16u_C3R_Ctx
-    n(0x804f8da5d7f7, 1136), // cudnnLRNCrossChannelForward
+    n(0x804f8da5d7f7, 1137), // cudnnLRNCrossChannelForward
     n(0x804ffc5e489f, 21), // cudnnDestroyReduceTensorDescriptor
     n(0x805207d90fb9, 7), // nppsSubC_16sc_Sfs_Ctx
     n(0x8057b38baf1a, 813), // cublasDtrsm_v2
@@ -10839,7 +10842,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8098d213e5c4, 19), // nppiAverageError_32s_C3R_Ctx
     n(0x809a4969ea61, 13), // nppiFilterSobelHoriz_8s16s_C1R
     n(0x80a1ac0d1dd8, 6), // nppiMinMaxIndx_32f_C3CR_Ctx
-    n(0x80a391a740fb, 1137), // nvshmemid_hostlib_init_attr
+    n(0x80a391a740fb, 1138), // nvshmemid_hostlib_init_attr
     n(0x80a707a8938e, 4), // nppiSameNormLevelGetBufferHostSize_32f_AC4R_Ctx
     n(0x80aa82eb726a, 26), // cusolverDnZCgesv_bufferSize
     n(0x80aefd740ee2, 1), // nppiSameNormLevelGetBufferHostSize_8u_C1RSfs
@@ -10850,7 +10853,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x80c95afc578f, 2), // nppiFilter32f_8u16s_C4R
     n(0x80c9f259a10e, 11), // nppsNormL1GetBufferSize_16s64s_Sfs_Ctx#11
     n(0x80cc60fc5791, 2), // nppiFilter32f_8u16s_C3R
-    n(0x80cd78f90dfe, 978), // cudaGetDriverEntryPoint
+    n(0x80cd78f90dfe, 979), // cudaGetDriverEntryPoint
     n(0x80d16a96bde4, 789), // nppiFloodFill_16u_C1IR
     n(0x80d328fc5797, 2), // nppiFilter32f_8u16s_C1R
     n(0x80de1a4b467b, 29), // nppiAddSquare_8u32f_C1IMR
@@ -10869,7 +10872,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8122bb1f7b78, 28), // nppsSumLnGetBufferSize_16s32f#11
     n(0x81268e4457f1, 35), // nppiOrC_32s_C1R_Ctx
     n(0x812b7cded6e6, 371), // nppiColorTwist32f_16s_C1R_Ctx
-    n(0x812bc63cd32e, 1138), // nppiSwapChannels_32f_C3C4R
+    n(0x812bc63cd32e, 1139), // nppiSwapChannels_32f_C3C4R
     n(0x81300f837dad, 7), // nppsSum_16s32s_Sfs_Ctx
     n(0x813728362a72, 35), // nppiSubDeviceC_32f_C1R_Ctx
     n(0x81391b94bea4, 5), // nppiFilterBoxBorder_16u_AC4R_Ctx
@@ -10882,7 +10885,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x815185a4ba6f, 13), // nppsDiv_Round_8u_Sfs
     n(0x81602ade69c8, 29), // nppiAddProduct_16f_C1IR
     n(0x8163c6ae4d3e, 19), // nppiAverageError_16sc_C1R_Ctx
-    n(0x81652e8db18d, 1139), // nppiFloodFill_16u_C1IR_Ctx
+    n(0x81652e8db18d, 1140), // nppiFloodFill_16u_C1IR_Ctx
     n(0x816ab6058cfc, 680), // nppiNV12ToRGB_709HDTV_8u_P2C3R
     n(0x816b8688d83b, 18), // nppiSet_16sc_C4R_Ctx
     n(0x8173b6638e3b, 1), // nppsMaxIndxGetBufferSize_64f
@@ -10907,14 +10910,14 @@ pub static NAMES: [Name; 21634] = [
     n(0x81b50949660a, 76), // nppiFilterBorder32f_8s16s_AC4R_Ctx
     n(0x81ba637345ee, 115), // nppsMulC_32fc_I_Ctx
     n(0x81c0b9dee698, 4), // nppiNormInfGetBufferHostSize_32f_AC4R_Ctx
-    n(0x81c32924e2fe, 1140), // cusolverDnXsyevdx
+    n(0x81c32924e2fe, 1141), // cusolverDnXsyevdx
     n(0x81c3d0dd5600, 11), // nppiFullNormLevelGetBufferHostSize_8u32f_C3R_Ctx#11
     n(0x81c4e663a810, 25), // nppsNorm_Inf_64f
     n(0x81c63a560210, 833), // nvmlDeviceGetPerformanceModes
     n(0x81c811615c42, 15), // nppiLn_8u_C1IRSfs_Ctx
-    n(0x81c821dd824c, 1141), // cuMemPoolSetAccess
+    n(0x81c821dd824c, 1142), // cuMemPoolSetAccess
     n(0x81c8e302c0b9, 40), // cublasStrsv_v2_64
-    n(0x81cc274e7c2c, 1089), // cusolverMpSytrd_bufferSize
+    n(0x81cc274e7c2c, 1090), // cusolverMpSytrd_bufferSize
     n(0x81ce705ad763, 12), // nppiConvert_8s16u_C1Rs
     n(0x81d008f93a2c, 114), // nppiDistanceTransformPBA_16u64f_C1R_Ctx
     n(0x81d0d7c44926, 124), // nppiAddC_16s_AC4IRSfs_Ctx
@@ -10947,21 +10950,21 @@ pub static NAMES: [Name; 21634] = [
     n(0x821a30db9340, 28), // nppiNormL1GetBufferHostSize_16s_AC4R#11
     n(0x821cb55eb3d2, 16), // nppiMul_32s_C1RSfs_Ctx
     n(0x821e1fdb4f43, 1), // cudaGraphNodeGetContainingGraph
-    n(0x822752d648f2, 1142), // cusparseCreateCsc
-    n(0x822763d648f2, 1142), // cusparseCreateCsr
-    n(0x8229e1b9cdb6, 1096), // __nvJitLinkAddData_12_8
-    n(0x8229e2b9cdb6, 1096), // __nvJitLinkAddData_12_9
-    n(0x8229e3b9cdb6, 1096), // __nvJitLinkAddData_12_6
-    n(0x8229e5b9cdb6, 1096), // __nvJitLinkAddData_12_4
-    n(0x8229e6b9cdb6, 1096), // __nvJitLinkAddData_12_5
-    n(0x8229e7b9cdb6, 1096), // __nvJitLinkAddData_12_2
-    n(0x8229e8b9cdb6, 1096), // __nvJitLinkAddData_12_3
-    n(0x8229e9b9cdb6, 1096), // __nvJitLinkAddData_12_0
-    n(0x8229eab9cdb6, 1096), // __nvJitLinkAddData_12_1
+    n(0x822752d648f2, 1143), // cusparseCreateCsc
+    n(0x822763d648f2, 1143), // cusparseCreateCsr
+    n(0x8229e1b9cdb6, 1097), // __nvJitLinkAddData_12_8
+    n(0x8229e2b9cdb6, 1097), // __nvJitLinkAddData_12_9
+    n(0x8229e3b9cdb6, 1097), // __nvJitLinkAddData_12_6
+    n(0x8229e5b9cdb6, 1097), // __nvJitLinkAddData_12_4
+    n(0x8229e6b9cdb6, 1097), // __nvJitLinkAddData_12_5
+    n(0x8229e7b9cdb6, 1097), // __nvJitLinkAddData_12_2
+    n(0x8229e8b9cdb6, 1097), // __nvJitLinkAddData_12_3
+    n(0x8229e9b9cdb6, 1097), // __nvJitLinkAddData_12_0
+    n(0x8229eab9cdb6, 1097), // __nvJitLinkAddData_12_1
     n(0x822b6f447f20, 6), // nppiFilterGaussBorder_8u_C3R_Ctx
     n(0x8231bf72a153, 68), // cusolverDnZZgels
     n(0x82339e6204ae, 11), // nppiAverageErrorGetBufferHostSize_32s_C2R_Ctx#11
-    n(0x82348433558e, 1143), // cublasDgemmGroupedBatched_64
+    n(0x82348433558e, 1144), // cublasDgemmGroupedBatched_64
     n(0x8237924cc088, 25), // nvshmem_ulong_min_reducescatter
     n(0x8239f8074d27, 75), // @__cudaPopCallConfiguration
     n(0x823a2777c27c, 72), // cudnnCreateTensorDescriptor
@@ -10984,7 +10987,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x82631ccca6eb, 442), // nppiSubC_8u_AC4RSfs
     n(0x826365bef45b, 35), // nppiSqr_16s_C1RSfs_Ctx
     n(0x8264b472a17e, 68), // cusolverDnZZgesv
-    n(0x82659cad3b07, 1144), // cublasMpSyr2k
+    n(0x82659cad3b07, 1145), // cublasMpSyr2k
     n(0x82662599ee10, 15), // nppsMulC_32sc_ISfs_Ctx
     n(0x826a06b15db8, 6), // nppiResizeBatch_8u_C1R_Ctx
     n(0x826a768a8a12, 11), // nppiSameNormLevelGetBufferHostSize_8s32f_C3R_Ctx#11
@@ -10993,7 +10996,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x827375c2ffbd, 29), // nppiNormRel_Inf_16s_C3R
     n(0x82742f29d144, 1), // cudaExecutionCtxGetId
     n(0x8274bcb2167a, 16), // nppiFilterSobelVertBorder_16s_AC4R_Ctx
-    n(0x82750fededbc, 992), // @cudaExternalMemoryGetMappedBuffer
+    n(0x82750fededbc, 993), // @cudaExternalMemoryGetMappedBuffer
     n(0x827670f412d6, 11), // nppiSumGetBufferHostSize_8u64s_C1R_Ctx#11
     n(0x8276bbc2ffbf, 29), // nppiNormRel_Inf_16s_C4R
     n(0x827c217d4cc8, 12), // nvshmemx_uint16_get_on_stream
@@ -11023,32 +11026,32 @@ pub static NAMES: [Name; 21634] = [
     n(0x82b978eaaa26, 12), // nvshmemx_uint16_sum_reducescatter_on_stream
     n(0x82bbd0f99d2a, 12), // nppsSubCRev_16sc_Sfs
     n(0x82bc6fc5023e, 582), // nppiYUV422ToRGB_16u_ColorTwist32f_P3AC4R_Ctx
-    n(0x82bd87edc342, 1145), // cuTexObjectCreate
+    n(0x82bd87edc342, 1146), // cuTexObjectCreate
     n(0x82bfe5032dd2, 786), // nvtiffEncodeParamsSetInputs
     n(0x82d95dc00feb, 7), // nppsNormDiff_L2_16s32f_Ctx
-    n(0x82dba05c8925, 1146), // nppsThreshold_LTVal_64fc_I_Ctx
+    n(0x82dba05c8925, 1147), // nppsThreshold_LTVal_64fc_I_Ctx
     n(0x82dc53fa2777, 19), // nppiNormRel_L2_16u_C4R_Ctx
     n(0x82e32e3ba68d, 16), // nppiFilterRobertsUpBorder_16s_AC4R_Ctx
     n(0x82e4b2fccafa, 98), // nppiFilterUnsharpBorder_16u_AC4R
     n(0x82e57ba60d66, 19), // cusolverSpDcsrqrsvBatched
     n(0x82eae96bf778, 28), // nppiNormDiffL1GetBufferHostSize_8s_C1MR#11
     n(0x82eb8e9b2f4a, 13), // nppsDotProd_16s16sc_Sfs
-    n(0x82f193ad3b7f, 1144), // cublasMpSyrkx
+    n(0x82f193ad3b7f, 1145), // cublasMpSyrkx
     n(0x82f4a3b7602b, 540), // nppiHistogramRange_32f_C4R_Ctx
     n(0x82f79247de29, 198), // nppiSubC_16u_AC4RSfs
     n(0x82fffa8cae59, 11), // nppsAverageErrorGetBufferSize_64s_Ctx#11
     n(0x8301e9826f2e, 655), // cuLinkCreate
     n(0x830314c1e50c, 35), // nppiMinMax_16s_C1R_Ctx
     n(0x830977937cf6, 35), // nppiDivDeviceC_32f_C1R_Ctx
-    n(0x830ec2a07bb5, 1147), // cudaImportExternalMemory#12
-    n(0x830ec3a07bb5, 1147), // cudaImportExternalMemory#11
+    n(0x830ec2a07bb5, 1148), // cudaImportExternalMemory#12
+    n(0x830ec3a07bb5, 1148), // cudaImportExternalMemory#11
     n(0x830efa62bcd0, 11), // nppiDotProdGetBufferHostSize_32s64f_C1R_Ctx#11
     n(0x8311df676e7c, 1), // nppiNormL2GetBufferHostSize_8u_AC4R
     n(0x8312e6e07cd2, 11), // nppiNormDiffL2GetBufferHostSize_32f_C3CMR_Ctx#11
     n(0x8314bba209c3, 28), // nvmlDeviceGetInforomConfigurationChecksum
     n(0x831be753492c, 76), // nppiDilateBorder_16u_AC4R_Ctx
     n(0x831ef3c655ad, 450), // nppiSubC_32fc_AC4IR
-    n(0x83209c57404a, 1148), // cudssDataSet
+    n(0x83209c57404a, 1149), // cudssDataSet
     n(0x83227351a2d4, 12), // nppsAddC_16sc_Sfs
     n(0x8323321e476c, 13), // nppiMSEBatch_8u_C3R
     n(0x8325a2491979, 28), // nppiNormDiffL1GetBufferHostSize_8u_C1R#11
@@ -11057,7 +11060,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x832bf2edbbb2, 80), // nppsSubCRev_64f
     n(0x832fbd97dec7, 28), // nppiAverageRelativeErrorGetBufferHostSize_16s_C2R#11
     n(0x83360eb3518a, 7), // nppiErode3x3_32f_C4R_Ctx
-    n(0x833920d2a399, 1149), // nvjpeg2kDecodeImage
+    n(0x833920d2a399, 1150), // nvjpeg2kDecodeImage
     n(0x833a06d16101, 28), // nppiNormRelL2GetBufferHostSize_16s_C3R#11
     n(0x833ecf1c8cff, 28), // nppiMaximumErrorGetBufferHostSize_32sc_C1R#11
     n(0x834295e5a401, 1), // nppsSumLnGetBufferSize_64f
@@ -11065,7 +11068,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8349eaeaf0f0, 4), // nppiNormRelInfGetBufferHostSize_32f_C3CMR_Ctx
     n(0x834b88ded013, 450), // nppiYUV422ToRGBBatch_8u_P3C3R_Advanced
     n(0x834dd040a4ed, 924), // nppiThreshold_GTVal_32f_C3IR
-    n(0x83504bb3a076, 1150), // nppiGetAffineTransform
+    n(0x83504bb3a076, 1151), // nppiGetAffineTransform
     n(0x8352f0ecbb8b, 80), // cublasCsscal
     n(0x835cc123a9ee, 197), // cublasCher2k
     n(0x835f28eaaaec, 4), // nppsDotProdGetBufferSize_32fc64fc_Ctx
@@ -11087,13 +11090,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x8395e4e7ebd8, 79), // nppiResizeSqrPixel_8u_AC4R_Ctx
     n(0x8395ffec8d21, 15), // nppiSqrt_16s_C3IRSfs_Ctx
     n(0x8398e3e71747, 21), // cusolverMpNewtonSchulzDescriptorDestroy
-    n(0x839aef3f2ab6, 1151), // cusolverSpScsrqrBufferInfoHost
+    n(0x839aef3f2ab6, 1152), // cusolverSpScsrqrBufferInfoHost
     n(0x83aa5a61dae2, 29), // nvshmemx_iget64_on_stream
     n(0x83b2861f0365, 28), // cublasGetAtomicsMode
     n(0x83b328c9af65, 74), // nppiMulC_32s_C3RSfs_Ctx
     n(0x83c1be6de79e, 16), // nppiCopyWrapBorder_16u_C4R_Ctx
     n(0x83c28c333f84, 28), // nppiNormL1GetBufferHostSize_16u_C1R#11
-    n(0x83c3b218b1ec, 1152), // @cudaMemPoolImportPointer
+    n(0x83c3b218b1ec, 1153), // @cudaMemPoolImportPointer
     n(0x83c43449819e, 131), // cuStreamGetDevResource_ptsz
     n(0x83c4c0b0d160, 328), // nppiColorTwist32f_16u_C2IR_Ctx
     n(0x83c8f76ff226, 13), // nvshmem_ulonglong_iget
@@ -11135,10 +11138,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x84436a6cb110, 19), // nppiMulC_16sc_C1RSfs_Ctx
     n(0x844846ae894a, 92), // cudnnCnnTrainVersionCheck
     n(0x8448ad339412, 135), // cusolverSpCcsreigvsi
-    n(0x8449e64da1dd, 1153), // nvmlDeviceGetVgpuInstancesUtilizationInfo
+    n(0x8449e64da1dd, 1154), // nvmlDeviceGetVgpuInstancesUtilizationInfo
     n(0x84514db52f1c, 146), // nppiFilterBilateralGaussBorder_8u_C1R_Ctx
     n(0x8454ea5192bd, 40), // nppiResizeBatch_32f_AC4R
-    n(0x8457a6a6e33b, 1154), // cusolverSpXcsrsymrcmHost
+    n(0x8457a6a6e33b, 1155), // cusolverSpXcsrsymrcmHost
     n(0x845c296ff6b6, 12), // nppiCopy_16sc_C1R
     n(0x845ce7c215f0, 13), // nppiFilterLaplace_32f_AC4R
     n(0x845e11488a65, 13), // nppiSqr_16u_C1RSfs
@@ -11165,7 +11168,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x84abf2f12844, 6), // cusparseScsr2gebsr
     n(0x84b2ab85e446, 12), // nvshmemx_double_put_on_stream
     n(0x84b2ddbbdf72, 29), // cublasSetMatrix_64
-    n(0x84b7125e23a4, 1076), // nppiSet_16u_C3MR_Ctx
+    n(0x84b7125e23a4, 1077), // nppiSet_16u_C3MR_Ctx
     n(0x84bb72b43502, 28), // nppiDotProdGetBufferHostSize_32s64f_C4R#11
     n(0x84c0f1684634, 67), // nppiBGRToYUV420_8u_AC4P3R
     n(0x84c3b3295c32, 12), // nppsMaximumError_16sc
@@ -11174,7 +11177,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x84ce5019926b, 11), // nppiMaximumErrorGetBufferHostSize_32sc_C3R_Ctx#11
     n(0x84d7d53c1c0d, 25), // nvshmem_uint32_min_reduce
     n(0x84d81e53a08b, 50), // cudaGraphicsResourceSetMapFlags
-    n(0x84e13bac2366, 1155), // cusolverMgCreateDeviceGrid
+    n(0x84e13bac2366, 1156), // cusolverMgCreateDeviceGrid
     n(0x84e16e34e98d, 4), // nppiMaximumErrorGetBufferHostSize_64f_C4R_Ctx
     n(0x84e18241f36d, 36), // nppiAbs_32f_C1IR_Ctx
     n(0x84e27b055e79, 6), // nppiDiv_Round_16s_C1RSfs_Ctx
@@ -11190,7 +11193,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x84fb297ec363, 2), // nppiSqrDistanceFull_Norm_16u32f_AC4R
     n(0x84fd13cd42b5, 7), // nppiDivDeviceC_8u_C3IRSfs_Ctx
     n(0x85061f1e7263, 566), // cuDeviceCanAccessPeer
-    n(0x850627bdb4f5, 1156), // nppiThreshold_GTVal_32f_C3R_Ctx
+    n(0x850627bdb4f5, 1157), // nppiThreshold_GTVal_32f_C3R_Ctx
     n(0x8509bc666370, 14), // cuDeviceGetDefaultMemPool
     n(0x850d1161b10a, 38), // nppsMul_64fc_I
     n(0x850f4e7c7eef, 358), // nppiLUT_Cubic_16s_AC4R_Ctx
@@ -11201,7 +11204,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x851563d0fcf5, 11), // nppiMinGetBufferHostSize_16s_C3R_Ctx#11
     n(0x85159e0237c9, 279), // @cudaWaitExternalSemaphoresAsync_ptsz
     n(0x851c4e009c70, 16), // nppiFilterColumn32f_16u_C1R_Ctx
-    n(0x8526ce3f1d61, 1157), // cuMemCreate
+    n(0x8526ce3f1d61, 1158), // cuMemCreate
     n(0x852acdd0ac84, 11), // nppiSameNormLevelGetBufferHostSize_8u32f_C4R_Ctx#11
     n(0x85312acef6d1, 25), // nvshmem_uint16_xor_reducescatter
     n(0x853147046836, 12), // nvshmemx_int32_max_reduce_on_stream
@@ -11219,7 +11222,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x855a8b656d6d, 30), // cusparseCcsric02
     n(0x855a8eb816e8, 50), // nvjpeg2kSetPinnedMemoryPadding
     n(0x855b608aca8f, 38), // nvshmem_longlong_atomic_fetch_add
-    n(0x856144dbefd1, 1158), // cusparseXgebsr2gebsrNnz
+    n(0x856144dbefd1, 1159), // cusparseXgebsr2gebsrNnz
     n(0x85628c4410c4, 11), // nppiMaxIndxGetBufferHostSize_8u_C1R_Ctx#11
     n(0x8566b6a0dab5, 80), // nppiMulC_32fc_C1IR
     n(0x8571a88000b6, 50), // cudnnSetConvolutionMathType
@@ -11229,7 +11232,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8582255c30e0, 923), // nppiThreshold_Val_32f_C1R_Ctx
     n(0x8582798b5799, 378), // nvmlDeviceGetNvLinkUtilizationControl
     n(0x8582dacc7c39, 28), // nppiAverageErrorGetBufferHostSize_8s_C2R#11
-    n(0x85975068d1a9, 1159), // nppiFloodFill_16u_C3IR_Ctx
+    n(0x85975068d1a9, 1160), // nppiFloodFill_16u_C3IR_Ctx
     n(0x85979920d5f4, 15), // nppiMulCScale_8u_C1IR_Ctx
     n(0x8598b1ddbc1e, 4), // nppsMinMaxGetBufferSize_8u_Ctx
     n(0x859be5cb2274, 335), // cusolverMpCreate
@@ -11247,7 +11250,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x85bda4ea7a32, 4), // nppsMinMaxIndxGetBufferSize_16u_Ctx
     n(0x85c0f6d8bdfd, 11), // nppiNormL1GetBufferHostSize_8u_C1R_Ctx#11
     n(0x85c4d35c7c60, 28), // nppiMorphGetBufferSize_32f_C4R
-    n(0x85c6e6ce576f, 1160), // nvjpegCreateExV2
+    n(0x85c6e6ce576f, 1161), // nvjpegCreateExV2
     n(0x85c9e2f5e7a7, 12), // nppiNorm_L2_8u_C4R
     n(0x85cd28f5e7aa, 12), // nppiNorm_L2_8u_C3R
     n(0x85cf095c7c68, 28), // nppiMorphGetBufferSize_32f_C1R
@@ -11269,13 +11272,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x85f72826b601, 28), // nppiNormDiffL2GetBufferHostSize_16u_AC4R#11
     n(0x85fdbd53f8e1, 15), // nppsSum_32fc_Ctx
     n(0x8601122d639e, 2), // nppiCopyWrapBorder_16s_AC4R
-    n(0x860242d46566, 1161), // nvjpegBufferDeviceCreate
+    n(0x860242d46566, 1162), // nvjpegBufferDeviceCreate
     n(0x860399caeac6, 7), // nppsMaximumError_32s_Ctx
     n(0x8607fac347fa, 11), // nppiSumGetBufferHostSize_16u_C3R_Ctx#11
     n(0x8609e083e789, 7), // nppiFilterPrewittVert_8u_C3R_Ctx
     n(0x860d46036487, 16), // nppiCopyReplicateBorder_8u_AC4R_Ctx
     n(0x86134b550c5d, 14), // @cudaGetFuncBySymbol
-    n(0x8613edc017a9, 1162), // cublasZsyr_v2_64
+    n(0x8613edc017a9, 1163), // cublasZsyr_v2_64
     n(0x8614f2b21307, 28), // nppiAverageRelativeErrorGetBufferHostSize_32s_C1R#11
     n(0x86176b051130, 25), // nvshmem_int16_max_reduce
     n(0x8617cb061c3d, 2), // nppiFilterMedian_16s_C4R
@@ -11289,7 +11292,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x863206cfe0e5, 89), // nppiLUT_Linear_16s_C3IR
     n(0x863336ab3a94, 2), // nvshmemx_uint16_put_signal_nbi_on_stream
     n(0x8638e7454a20, 12), // nvshmemx_bfloat16_get_on_stream
-    n(0x8639e7756824, 1163), // cusparseSpMV_bufferSize
+    n(0x8639e7756824, 1164), // cusparseSpMV_bufferSize
     n(0x863add4ab17a, 28), // nppiNormInfGetBufferHostSize_32f_AC4R#11
     n(0x863ec3af6675, 40), // nppiDiv_Round_8u_C1RSfs
     n(0x8641c97d132e, 19), // nppiNormDiff_L2_32f_C4R_Ctx
@@ -11301,7 +11304,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x866c09495d4a, 503), // nppiThreshold_Val_8u_C3IR_Ctx
     n(0x866f0a440bd6, 2), // nvshmemx_uint32_put_signal_on_stream
     n(0x8672211c67f4, 850), // nvmlDeviceGetConfComputeGpuCertificate
-    n(0x86742e009082, 1164), // cublasZgemmBatched
+    n(0x86742e009082, 1165), // cublasZgemmBatched
     n(0x86788a03f955, 19), // nppiThreshold_8u_C1R_Ctx
     n(0x867890018f54, 12), // nvshmem_uint32_broadcast
     n(0x867e78abf3b4, 15), // nppiThreshold_GT_8u_C1IR_Ctx
@@ -11320,7 +11323,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x86aa3114b3f6, 1), // nppiMinMaxIndxGetBufferHostSize_8u_C1MR
     n(0x86ab3b90582e, 35), // nppsNormalize_16s_Sfs_Ctx
     n(0x86b28b053fc3, 29), // nppiFilterMin_8u_C3R
-    n(0x86b3a5b5feb5, 1165), // cublasSgemmGroupedBatched
+    n(0x86b3a5b5feb5, 1166), // cublasSgemmGroupedBatched
     n(0x86b52cc110b7, 13), // nppiMirror_8u_C4R
     n(0x86b97b053fc9, 29), // nppiFilterMin_8u_C1R
     n(0x86ba7923e6c7, 25), // nvshmem_int32_xor_reduce
@@ -11401,7 +11404,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x87928fab1339, 1), // cudaGraphMemFreeNodeGetParams
     n(0x87930c15e206, 50), // cusolverDnIRSParamsSetMaxItersInner
     n(0x879554069ee0, 1), // nppiMeanGetBufferHostSize_16u_C1R
-    n(0x8798c9430c67, 1166), // cusparseSpGEAM_bufferSize
+    n(0x8798c9430c67, 1167), // cusparseSpGEAM_bufferSize
     n(0x879b9c069ee5, 1), // nppiMeanGetBufferHostSize_16u_C3R
     n(0x879fa7844c87, 7), // nppiDup_32s_C1C3R_Ctx
     n(0x87a20803a162, 30), // nppiFilterGaussAdvancedBorder_16u_C1R
@@ -11418,9 +11421,9 @@ pub static NAMES: [Name; 21634] = [
     n(0x87b6c5a4a0cf, 29), // nppiCopy_16s_C1MR
     n(0x87b99c62f9d3, 7), // nppiSubDeviceC_16s_C1IRSfs_Ctx
     n(0x87b9a277556d, 104), // nppiCrossCorrValid_NormLevel_GetAdvancedScratchBufferSize
-    n(0x87b9d8378adb, 1167), // cublasXtSspmm
+    n(0x87b9d8378adb, 1168), // cublasXtSspmm
     n(0x87ba5afa6719, 25), // nppiSqrt_16s_AC4IRSfs
-    n(0x87bca63679bc, 1168), // cusolverMpGetrf_bufferSize
+    n(0x87bca63679bc, 1169), // cusolverMpGetrf_bufferSize
     n(0x87bcbbfaa197, 28), // nppiNormInfGetBufferHostSize_16u_C4R#11
     n(0x87c4adf556a8, 104), // cuMemGetLocationInfo
     n(0x87c5b2987f1e, 7), // nppiSubDeviceC_16u_C4IRSfs_Ctx
@@ -11430,7 +11433,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x87d919c63e8c, 16), // nppiAlphaComp_8u_AC1R_Ctx
     n(0x87d91fe32322, 110), // nvmlDeviceGetNvLinkState
     n(0x87dcdd62ecc1, 25), // nvshmem_uint64_or_reducescatter
-    n(0x87de6a27fe08, 1169), // cuLaunchKernel
+    n(0x87de6a27fe08, 1170), // cuLaunchKernel
     n(0x87dfe4789c7c, 12), // nppiFilterSobelVert_8u_AC4R
     n(0x87e6015c7ad2, 771), // nppiMulC_32fc_AC4R_Ctx
     n(0x87eb725eef3c, 16), // nppiFilterSharpenBorder_16s_C4R_Ctx
@@ -11443,8 +11446,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x87fabb5ff855, 36), // nppsConvert_32f64f_Ctx
     n(0x87fe4271a510, 534), // nvmlDeviceGetMinMaxFanSpeed
     n(0x87fe65cce017, 21), // cusolverSpDestroyCsrcholInfo
-    n(0x87ffd493eea0, 1031), // @cudaPointerGetAttributes#12
-    n(0x87ffd793eea0, 1031), // @cudaPointerGetAttributes#11
+    n(0x87ffd493eea0, 1032), // @cudaPointerGetAttributes#12
+    n(0x87ffd793eea0, 1032), // @cudaPointerGetAttributes#11
     n(0x8809f6fc648b, 36), // nppiNot_8u_C3IR_Ctx
     n(0x8809faa825af, 117), // nppiWarpPerspectiveQuad_32f_C3R_Ctx
     n(0x880bfcad327e, 28), // nvjpegJpegStreamGetExifOrientation
@@ -11452,19 +11455,19 @@ pub static NAMES: [Name; 21634] = [
     n(0x880da71ed9ba, 2), // nppiFilter32f_16s_AC4R
     n(0x881230014b55, 968), // cuGraphMemAllocNodeGetParams
     n(0x88154f7fe315, 450), // nppiYCbCr422ToBGRBatch_8u_P3C3R
-    n(0x8816ee26c318, 1170), // cudnnGetConvolutionNdForwardOutputDim
-    n(0x881add343cc1, 1171), // cublasZdrot_v2
+    n(0x8816ee26c318, 1171), // cudnnGetConvolutionNdForwardOutputDim
+    n(0x881add343cc1, 1172), // cublasZdrot_v2
     n(0x881d969c2119, 1), // nppiValidNormLevelGetBufferHostSize_8u_C1RSfs
     n(0x881fd34576ce, 11), // nppiMeanGetBufferHostSize_32f_C3R_Ctx#11
     n(0x8825bb62ab50, 16), // nppiSub_16s_C1RSfs_Ctx
     n(0x882afe5fed60, 5), // nppiFilterGaussAdvancedBorder_32f_AC4R_Ctx
     n(0x88370085c97e, 21), // nppsMalloc_64s
     n(0x88370d85c97e, 21), // nppsMalloc_64f
-    n(0x883a15a64c1d, 1110), // nppiRemap_64f_P3R
+    n(0x883a15a64c1d, 1111), // nppiRemap_64f_P3R
     n(0x883b798c5507, 30), // nppiFilterMinBorder_8u_C4R
     n(0x883e16c09233, 76), // nppiFilterBorder32f_16u_C3R_Ctx
     n(0x883e69749ad8, 12), // nppiRGBToYUV_8u_C3R
-    n(0x884427a64c26, 1112), // nppiRemap_64f_P4R
+    n(0x884427a64c26, 1113), // nppiRemap_64f_P4R
     n(0x88455d762906, 234), // cusolverDnSorgbr_bufferSize
     n(0x884cd38c5516, 30), // nppiFilterMinBorder_8u_C1R
     n(0x884e421cbfdc, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C3R_Ctx#11
@@ -11473,7 +11476,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x885525ddc8ac, 12), // nppiNorm_L2_32f_AC4R
     n(0x885559f4ccc0, 17), // nppiScale_8u32f_C4R
     n(0x8855e080ea83, 63), // nppiYCbCr411ToYCbCr422_8u_P3C2R
-    n(0x88565baf0901, 1172), // cusolverSpScsreigsHost
+    n(0x88565baf0901, 1173), // cusolverSpScsreigsHost
     n(0x88591ff4ccc4, 17), // nppiScale_8u32f_C3R
     n(0x885e5524a7f8, 580), // nppiThreshold_LT_32f_AC4IR
     n(0x885f67f4ccc9, 17), // nppiScale_8u32f_C1R
@@ -11496,7 +11499,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x88a263208ef3, 28), // nppsNormDiffL1GetBufferSize_16s64s_Sfs#11
     n(0x88a618491a7c, 878), // cusparseCcsrsv2_solve
     n(0x88a6bbe9df76, 4), // nppiMinMaxIndxGetBufferHostSize_16u_C3CMR_Ctx
-    n(0x88a7094004cb, 1173), // nvjpegGetImageInfo
+    n(0x88a7094004cb, 1174), // nvjpegGetImageInfo
     n(0x88a7df63b501, 446), // nppiAddC_8u_C3IRSfs_Ctx
     n(0x88a92a6f59fa, 1), // nppsNormInfGetBufferSize_32fc32f
     n(0x88af49e1dc85, 4), // nppsDotProdGetBufferSize_16sc32sc_Sfs_Ctx
@@ -11505,7 +11508,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x88bafb7b0e54, 72), // @cudaEGLStreamProducerDisconnect
     n(0x88bc4c4ad52f, 36), // nppsXorC_32u_I_Ctx
     n(0x88c855f72be6, 12), // nvshmemx_bfloat16_alltoall_on_stream
-    n(0x88caf4736e1a, 1174), // cudaGraphAddNode
+    n(0x88caf4736e1a, 1175), // cudaGraphAddNode
     n(0x88d2abb81c3b, 35), // nppiFilterGauss_16s_AC4R_Ctx
     n(0x88df36c90be3, 50), // cusparseSetMatType
     n(0x88dfac96d1a7, 173), // nppiScale_32f8u_C4R_Ctx
@@ -11529,9 +11532,9 @@ pub static NAMES: [Name; 21634] = [
     n(0x8941567c8fd3, 1), // nppiDotProdGetBufferHostSize_8s64f_C1R
     n(0x8942351642b0, 50), // ncclCommSuspend
     n(0x8942995f83e0, 58), // nppiDilateBorder_32f_AC4R
-    n(0x8944e2826eb0, 1175), // cusparseSpMVOp_createDescr
+    n(0x8944e2826eb0, 1176), // cusparseSpMVOp_createDescr
     n(0x89453813fac8, 28), // nppsDotProdGetBufferSize_16s16sc32fc#11
-    n(0x894588b58654, 1176), // nppiFloodFillBoundary_16u_C3IR_Ctx
+    n(0x894588b58654, 1177), // nppiFloodFillBoundary_16u_C3IR_Ctx
     n(0x8945c379571d, 50), // nvrtcGetTileIR
     n(0x89481e7c8fd9, 1), // nppiDotProdGetBufferHostSize_8s64f_C3R
     n(0x89490e38af92, 190), // nppiLUT_Cubic_16u_C4R
@@ -11549,12 +11552,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x8961af12dacc, 16), // nppiCopyWrapBorder_32f_C1R_Ctx
     n(0x89669ec9623e, 50), // cuMemFreeAsync_ptsz
     n(0x89693fa1b250, 7), // nppiMax_8u_C1R_Ctx
-    n(0x896ad16b6ca3, 1177), // cusolverSpZcsreigsHost
+    n(0x896ad16b6ca3, 1178), // cusolverSpZcsreigsHost
     n(0x896b0cb841fa, 135), // cusolverSpScsreigvsi
     n(0x896c3d408dd0, 854), // nvmlDeviceGetHandleByPciBusId_v2
     n(0x896c625748ec, 15), // nppiMirrorBatch_32f_C3R_Ctx
     n(0x896d77f162fc, 0), // cudnnGetCTCLossWorkspaceSize
-    n(0x897373d0bc50, 1178), // cuGraphBatchMemOpNodeSetParams
+    n(0x897373d0bc50, 1179), // cuGraphBatchMemOpNodeSetParams
     n(0x89739d03bd1f, 19), // nppiFilterBox_16s_C3R_Ctx
     n(0x8973a2fbdc28, 40), // cusolverDnZpotrs
     n(0x8973b7fbdc28, 2), // cusolverDnZpotrf
@@ -11576,8 +11579,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x89990eab1b72, 1), // cudaGraphNodeGetToolsId
     n(0x899b172e3d67, 7), // nppiSubDeviceC_16u_C1IRSfs_Ctx
     n(0x899df869d043, 35), // cusparseCbsric02_analysis
-    n(0x89a00ef6f9cc, 1179), // cudaImportExternalSemaphore#12
-    n(0x89a011f6f9cc, 1179), // cudaImportExternalSemaphore#11
+    n(0x89a00ef6f9cc, 1180), // cudaImportExternalSemaphore#12
+    n(0x89a011f6f9cc, 1180), // cudaImportExternalSemaphore#11
     n(0x89a0b26936de, 280), // nppiAddC_16s_C4IRSfs_Ctx
     n(0x89acb09c41dd, 4), // nppiMinGetBufferHostSize_32f_C1R_Ctx
     n(0x89b4ab0f2bd1, 16), // nppiSqrDistanceValid_Norm_32f_AC4R_Ctx
@@ -11612,11 +11615,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x8a0a5fee4963, 7), // nppiCopy_16f_C3R_Ctx
     n(0x8a0d7a70eb91, 21), // cusolverDnDestroySyevjInfo
     n(0x8a0fd9dd9582, 7), // nppiConvert_16u8u_C1R_Ctx
-    n(0x8a14f5fef9d1, 1180), // cudnnCreateAlgorithmPerformance
+    n(0x8a14f5fef9d1, 1181), // cudnnCreateAlgorithmPerformance
     n(0x8a19ef41a0bf, 2), // nvshmemx_char_put_signal_nbi_on_stream
-    n(0x8a1cc4e65c46, 1181), // cufftGetSizeMany
+    n(0x8a1b8a4a0a91, 289), // openat
+    n(0x8a1cc4e65c46, 1182), // cufftGetSizeMany
     n(0x8a2aab22b5f7, 2), // nvshmemx_ushort_put_signal_nbi_on_stream
-    n(0x8a2aec50f6c5, 1084), // cublasSspr2_v2
+    n(0x8a2aec50f6c5, 1085), // cublasSspr2_v2
     n(0x8a2be3ade2ea, 2), // nppiFilterColumn_32f_C4R
     n(0x8a37348d5faf, 25), // nppsXor_32u
     n(0x8a397fd804a3, 4), // nppiQualityIndexGetBufferHostSize_32f_C1R_Ctx
@@ -11665,7 +11669,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8a923176ab5b, 460), // __nvJitLinkDestroy_12_9
     n(0x8a923276ab5b, 460), // __nvJitLinkDestroy_12_8
     n(0x8a927f4d1670, 386), // cusparseDcsrsm2_analysis
-    n(0x8a9801ec7505, 1182), // nvjpeg2kStreamGetImageInfo
+    n(0x8a9801ec7505, 1183), // nvjpeg2kStreamGetImageInfo
     n(0x8a983b2349dc, 415), // nppiWarpAffine_8u_C4R
     n(0x8a9d77f93285, 29), // nppiResizeBatch_32f_C4R_Advanced
     n(0x8a9e4ec1fdb0, 40), // nppiSqrDistanceValid_Norm_8u_C3RSfs
@@ -11689,7 +11693,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8ade3346cf7b, 11), // nppiMaximumRelativeErrorGetBufferHostSize_8s_C3R_Ctx#11
     n(0x8ae5943f74c4, 25), // nvshmemx_longlong_wait_until_on_stream
     n(0x8ae5a026a9e2, 4), // nppiMinMaxGetBufferHostSize_32f_C3R_Ctx
-    n(0x8ae7d590c9dd, 1183), // cusolverMgPotri_bufferSize
+    n(0x8ae7d590c9dd, 1184), // cusolverMgPotri_bufferSize
     n(0x8ae9e140d48f, 25), // nvshmemx_uint64_p_on_stream
     n(0x8aea7f9439bc, 39), // nppiMorphCloseBorder_8u_C3R_Ctx
     n(0x8aea88c502d5, 13), // nppiSqr_8u_C1RSfs
@@ -11713,7 +11717,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8b2358f9a549, 1), // @cudaGraphEventWaitNodeGetEvent
     n(0x8b2b15488593, 15), // nppiSet_16s_C4CR_Ctx
     n(0x8b2da322014c, 7), // nppiMean_32f_AC4R_Ctx
-    n(0x8b2ddf963b10, 1184), // cuMemcpy_ptds
+    n(0x8b2ddf963b10, 1185), // cuMemcpy_ptds
     n(0x8b2fd5fa2c09, 234), // cusolverDnChetrd_bufferSize
     n(0x8b30765aa1a5, 749), // nppiAddC_32s_C3IRSfs_Ctx
     n(0x8b314b00e4dc, 12), // cuMemcpyHtoAAsync
@@ -11722,6 +11726,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8b37ac87c97c, 38), // nvmlGpmMigSampleGet
     n(0x8b388bd7b6b9, 15), // nppsDiv_64f_Ctx
     n(0x8b3fb9f129f2, 30), // nppiFilterMinBorder_16u_C4R
+    n(0x8b42cc4a0b8b, 1186), // open64
     n(0x8b437ff129f6, 30), // nppiFilterMinBorder_16u_C3R
     n(0x8b4882cc095b, 13), // nppiFilterHighPass_8u_C4R
     n(0x8b4a67f129fc, 30), // nppiFilterMinBorder_16u_C1R
@@ -11765,7 +11770,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8bc98ac9356b, 11), // nppiNormDiffL2GetBufferHostSize_16u_C3CMR_Ctx#11
     n(0x8bca5d988830, 7), // nppiCopy_8s_AC4R_Ctx
     n(0x8bcf5d24f5ea, 7), // nppiFilterRobertsUp_16s_C4R_Ctx
-    n(0x8bd1574c0dee, 1118), // nppiLUTPaletteSwap_16u_C3A0C4R
+    n(0x8bd1574c0dee, 1119), // nppiLUTPaletteSwap_16u_C3A0C4R
     n(0x8bd1a0901a31, 15), // nppiSqr_16u_C3IRSfs_Ctx
     n(0x8bdec4f0c504, 4), // nppiNormDiffL1GetBufferHostSize_8u_C3CMR_Ctx
     n(0x8be23ae5eed5, 25), // nppsAddProduct_32fc
@@ -11781,7 +11786,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8bfe155163bd, 415), // nppiWarpAffineBack_32s_AC4R
     n(0x8bff58271907, 50), // @cudaDeviceSetMemPool
     n(0x8c00486165e6, 12), // nvshmemx_ushort_or_reducescatter_on_stream
-    n(0x8c04a815ebca, 1185), // nppiFloodFill_8u_C3IR_Ctx
+    n(0x8c04a815ebca, 1187), // nppiFloodFill_8u_C3IR_Ctx
     n(0x8c04e3eaf010, 25), // nvshmem_int_put
     n(0x8c060e054589, 39), // nppiFilterBorder_16s_C4R_Ctx
     n(0x8c0788a9b9d2, 613), // nvJitLinkGetErrorLog
@@ -11806,8 +11811,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x8c442aebde3d, 28), // nvmlDeviceGetPersistenceMode
     n(0x8c46a5995ed1, 11), // nppiSameNormLevelGetBufferHostSize_32f_C4R_Ctx#11
     n(0x8c48e327143a, 35), // nppiSqrt_16s_C3RSfs_Ctx
-    n(0x8c4dd8111d4a, 1141), // cudaMemPoolSetAccess
-    n(0x8c592ba2f327, 1018), // cuImportExternalMemory
+    n(0x8c4dd8111d4a, 1142), // cudaMemPoolSetAccess
+    n(0x8c592ba2f327, 1019), // cuImportExternalMemory
     n(0x8c6006b30c46, 7), // nppiMaxEvery_16u_AC4IR_Ctx
     n(0x8c6068bf17f4, 1), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C2R
     n(0x8c632abf17f6, 1), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C3R
@@ -11815,13 +11820,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x8c6a1934960e, 160), // cudaLibraryGetGlobal
     n(0x8c6a1abf17fc, 1), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C1R
     n(0x8c6fb5a3d706, 814), // @cudaLogsDumpToFile
-    n(0x8c736a9cf4b7, 1186), // cusolverSpZcsrcholFactorHost
+    n(0x8c736a9cf4b7, 1188), // cusolverSpZcsrcholFactorHost
     n(0x8c7428bf1804, 1), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C4R
     n(0x8c74698f5533, 4), // nppiNormRelInfGetBufferHostSize_32f_AC4R_Ctx
-    n(0x8c7683342e12, 1187), // cuGraphMemcpyNodeGetParams
+    n(0x8c7683342e12, 1189), // cuGraphMemcpyNodeGetParams
     n(0x8c76e51c7c9b, 19), // nppiNormRel_L2_16u_C1R_Ctx
     n(0x8c7f046f4344, 58), // nppiResize_8u_AC4R
-    n(0x8c8837f74e8c, 1095), // cudaGraphInstantiateWithParams
+    n(0x8c8837f74e8c, 1096), // cudaGraphInstantiateWithParams
     n(0x8c8bfc936c5c, 5), // nppiCrossCorrSame_NormLevelAdvanced_64f_C1R_Ctx
     n(0x8c8c19c1508e, 12), // nppiConvert_8s8u_C1Rs
     n(0x8c8fa55022b0, 339), // nppiAddC_8u_C4IRSfs
@@ -11847,7 +11852,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8ccfbb501dc5, 28), // nppiNormDiffL2GetBufferHostSize_32f_C1MR#11
     n(0x8cd45610a8e6, 1), // nppiMaxIndxGetBufferHostSize_16s_AC4R
     n(0x8cd6c1e0fa88, 7), // nppiNorm_L1_32f_AC4R_Ctx
-    n(0x8cdd53c5d965, 1008), // nppiCompareEqualEps_32f_AC4R
+    n(0x8cdd53c5d965, 1009), // nppiCompareEqualEps_32f_AC4R
     n(0x8ceb40ec8cad, 40), // cusparseDcsr2dense
     n(0x8cf1cb2bae5d, 593), // nppiSwapChannels_8u_C3IR_Ctx
     n(0x8cf5192e3f0f, 13), // nppsMeanStdDev_16s32s_Sfs
@@ -11857,23 +11862,23 @@ pub static NAMES: [Name; 21634] = [
     n(0x8d0b8d2ff06d, 850), // nvmlDeviceGetVgpuSchedulerLog
     n(0x8d0ded2a5829, 563), // @cudaMemcpy3DPeer_ptds
     n(0x8d1496b572c2, 13), // nppiLn_16s_C3RSfs
-    n(0x8d14a9f7e29c, 1188), // cuMemcpy2DAsync_v2
+    n(0x8d14a9f7e29c, 1190), // cuMemcpy2DAsync_v2
     n(0x8d1e1920059b, 12), // nvshmemx_char_min_reducescatter_on_stream
     n(0x8d1fae2c4656, 7), // nppiNorm_Inf_8u_C1R_Ctx
     n(0x8d214c19765b, 28), // nppiMaximumErrorGetBufferHostSize_16s_C1R#11
-    n(0x8d21a8bdd260, 1189), // cudnnDivisiveNormalizationForward
+    n(0x8d21a8bdd260, 1191), // cudnnDivisiveNormalizationForward
     n(0x8d2611736093, 247), // nppiSet_16sc_AC4R_Ctx
-    n(0x8d2b42405eea, 1190), // nvjpegEncode
+    n(0x8d2b42405eea, 1192), // nvjpegEncode
     n(0x8d376d6b6fe8, 19), // nppiNormRel_L2_16u_AC4R_Ctx
     n(0x8d3851c1d447, 76), // nppiResize_16f_C3R_Ctx
     n(0x8d3b5d619456, 25), // nppsThreshold_GT_16s
     n(0x8d413e1b85f1, 110), // nvmlDeviceGetTemperature
     n(0x8d437e9fe9d0, 28), // nppiWMSSSIMBatchGetBufferHostSize_8u_C3R#11
     n(0x8d48dc89aed2, 16), // nppiAdd_16u_AC4RSfs_Ctx
-    n(0x8d4b15908a01, 1191), // nppiRemap_64f_P4R_Ctx
+    n(0x8d4b15908a01, 1193), // nppiRemap_64f_P4R_Ctx
     n(0x8d4c90495c07, 4), // nppiAverageErrorGetBufferHostSize_8u_C3R_Ctx
     n(0x8d5920387869, 15), // nppsSub_64f_Ctx
-    n(0x8d5a4803f25a, 1097), // cublasCherk3mEx_64
+    n(0x8d5a4803f25a, 1098), // cublasCherk3mEx_64
     n(0x8d5c3175f5f3, 21), // cusolverMgDestroyMatrixDesc
     n(0x8d6046b27fd1, 110), // cudnnGetRNNBackwardWeightsAlgorithmMaxCount
     n(0x8d66e17ede74, 11), // nppiMinGetBufferHostSize_32f_C4R_Ctx#11
@@ -11887,7 +11892,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8d84af7fc848, 50), // cuFuncSetSharedMemConfig
     n(0x8d86759dc6c4, 7), // nppiMean_16s_AC4R_Ctx
     n(0x8d8b3258499f, 4), // nppsAverageRelativeErrorGetBufferSize_32s_Ctx
-    n(0x8d8f7e576668, 1192), // nvmlEventSetRegisterGpuOperationalEvents_v1
+    n(0x8d8f7e576668, 1194), // nvmlEventSetRegisterGpuOperationalEvents_v1
     n(0x8d95982d4e61, 6), // nppiMean_StdDev_8s_C3CMR_Ctx
     n(0x8d9a52f4e044, 12), // nvshmemx_uint64_prod_reducescatter_on_stream
     n(0x8dae2f59264f, 80), // nppiThreshold_GT_32f_C1IR
@@ -11915,16 +11920,16 @@ pub static NAMES: [Name; 21634] = [
     n(0x8e08beae9932, 16), // nppiFilterRobertsUpBorder_8u_C3R_Ctx
     n(0x8e0e8e0ebbe8, 11), // nppiNormDiffL1GetBufferHostSize_8s_C1MR_Ctx#11
     n(0x8e0f192bcbc7, 11), // nppiMinGetBufferHostSize_8u_C3R_Ctx#11
-    n(0x8e0fb81116b4, 1193), // cuMemGetAllocationPropertiesFromHandle
-    n(0x8e1441e3751c, 1194), // nvmlDeviceGetSupportedGraphicsClocks
+    n(0x8e0fb81116b4, 1195), // cuMemGetAllocationPropertiesFromHandle
+    n(0x8e1441e3751c, 1196), // nvmlDeviceGetSupportedGraphicsClocks
     n(0x8e19523f2d4f, 11), // nppsMaximumRelativeErrorGetBufferSize_32u_Ctx#11
     n(0x8e1a19ebdde3, 556), // cudaGraphAddExternalSemaphoresWaitNode
-    n(0x8e1b035830f2, 1195), // fftwf_set_timelimit
+    n(0x8e1b035830f2, 1197), // fftwf_set_timelimit
     n(0x8e1d87e49f98, 4), // nppiAverageRelativeErrorGetBufferHostSize_16u_C2R_Ctx
     n(0x8e1da88fe39c, 15), // nppiMulDeviceC_32f_C4IR_Ctx
     n(0x8e27c6b6c51e, 80), // nppsThreshold_LT_32fc
     n(0x8e29338c26f4, 25), // nppsNorm_L1_16s32f
-    n(0x8e2ee4f115c4, 1196), // pncclCommSplit
+    n(0x8e2ee4f115c4, 1198), // pncclCommSplit
     n(0x8e357017fca0, 935), // nppiSet_8u_AC4MR
     n(0x8e37bf805368, 28), // nvmlDeviceGetPowerSource
     n(0x8e3953786027, 760), // @cudaGetExportTable
@@ -11968,8 +11973,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x8eb3d9a091b7, 13), // nvshmem_schar_iget
     n(0x8eb4be338e52, 21), // @cudaFreeMipmappedArray
     n(0x8eb560ff4a91, 1), // nppiNormRelInfGetBufferHostSize_16s_AC4R
-    n(0x8eb5c5b073c9, 1197), // nppiFloodFillGradient_16u_C3IR
-    n(0x8eb7f6051df4, 1198), // cudaGraphExecUpdate
+    n(0x8eb5c5b073c9, 1199), // nppiFloodFillGradient_16u_C3IR
+    n(0x8eb7f6051df4, 1200), // cudaGraphExecUpdate
     n(0x8ebbac20a63e, 35), // nppiFilterHighPass_16u_C4R_Ctx
     n(0x8ebdbb09a31c, 25), // nvshmem_schar_put
     n(0x8ebf20fbfe3c, 11), // nppiFullNormLevelGetBufferHostSize_64f_C4R_Ctx#11
@@ -11983,13 +11988,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x8ed82d257b7d, 21), // @cudaDeviceDisablePeerAccess
     n(0x8ed8973f3b6f, 19), // nppiMaximumError_8u_C3R_Ctx
     n(0x8edc3ff01bc9, 229), // cublasSrot_v2_64
-    n(0x8edda569133d, 1199), // nppiHistogramOfGradientsBorderGetBufferSize
+    n(0x8edda569133d, 1201), // nppiHistogramOfGradientsBorderGetBufferSize
     n(0x8ede0c7c4f14, 1), // nppiNormInfGetBufferHostSize_8u_C4R
     n(0x8ede19bd9fb1, 13), // nvshmemx_int_wait_until_all_vector_on_stream
     n(0x8ede1a928f32, 446), // nppiMulC_8u_AC4IRSfs_Ctx
     n(0x8edf1b7d5d23, 16), // nppiSub_32s_C4RSfs_Ctx
     n(0x8ee0bf4c57f0, 19), // nppiNorm_Inf_32f_C1MR_Ctx
-    n(0x8ee17369b005, 1200), // nvtiffWriteTiffFile
+    n(0x8ee17369b005, 1202), // nvtiffWriteTiffFile
     n(0x8ee3a8b1116d, 19), // nppiNorm_Inf_16u_C1MR_Ctx
     n(0x8ee40b382ad4, 279), // @cudaSignalExternalSemaphoresAsync_v2
     n(0x8ee83e7c4f1d, 1), // nppiNormInfGetBufferHostSize_8u_C3R
@@ -12019,7 +12024,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8f19f434de2c, 413), // nppiCompareEqualEpsC_32f_AC4R
     n(0x8f1a110ed73e, 29), // nppiCompareC_16u_C1R
     n(0x8f1ad35e1dd9, 29), // nppiOr_16u_C1R
-    n(0x8f1ca3842032, 1201), // nppiFloodFillBoundary_16u_C3IR
+    n(0x8f1ca3842032, 1203), // nppiFloodFillBoundary_16u_C3IR
     n(0x8f1f7438001f, 259), // @cudaGraphKernelNodeSetAttribute
     n(0x8f202b32910d, 19), // nppiNormRel_Inf_16u_AC4R_Ctx
     n(0x8f2212deffe9, 12), // nvshmemx_half_min_reducescatter_on_stream
@@ -12042,7 +12047,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8f4aa3a0d4f2, 185), // cusolverMpGels_bufferSize
     n(0x8f4ccd900b5a, 40), // nppiCrossCorrValid_NormLevel_16u32f_AC4R
     n(0x8f4f032e41b7, 173), // nppiCopySubpix_8u_AC4R_Ctx
-    n(0x8f52f4042893, 1202), // cusparseScsrsm2_solve
+    n(0x8f52f4042893, 1204), // cusparseScsrsm2_solve
     n(0x8f53a286075d, 19), // nppiMulScale_16u_C3R_Ctx
     n(0x8f5403a7274a, 450), // nppiSet_32sc_AC4R
     n(0x8f58fe64db40, 35), // nppiDivDeviceC_32f_C3R_Ctx
@@ -12057,14 +12062,14 @@ pub static NAMES: [Name; 21634] = [
     n(0x8f78f80ed3ee, 5), // nppiNormRel_Inf_8s_C3CMR_Ctx
     n(0x8f7b66f84758, 16), // nppiUYVY16_16u_ToRGB_16u_C3AC4R_Ctx
     n(0x8f7c35034b8f, 11), // nppsMaximumErrorGetBufferSize_64f_Ctx#11
-    n(0x8f7f1e768641, 1070), // cutensorMgCreateCopyDescriptor
+    n(0x8f7f1e768641, 1071), // cutensorMgCreateCopyDescriptor
     n(0x8f8011fbc5f8, 25), // nvshmem_uint32_min_reducescatter
     n(0x8f803e2ab992, 1), // nppsMinMaxGetBufferSize_8u
     n(0x8f8c4a7c9ec3, 15), // nppsSubCRev_16u_ISfs_Ctx
     n(0x8f912746abb8, 57), // nppiAddC_32fc_C1IR_Ctx
     n(0x8f971dedaf77, 351), // nppiHistogramRangeGetBufferSize_16u_AC4R
     n(0x8f9846334e76, 28), // cublasGetMathMode
-    n(0x8f98e9007d3b, 1203), // cublasRotmgEx
+    n(0x8f98e9007d3b, 1205), // cublasRotmgEx
     n(0x8f9b6423d3ed, 15), // nppsMin_64f_Ctx
     n(0x8f9f81ab765e, 35), // nppiFilterLaplace_32f_C3R_Ctx
     n(0x8fa0b19e7e8e, 374), // nppiRGBToYUV420_8u_P3R_Ctx
@@ -12083,7 +12088,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x8fbb19311db0, 40), // nppiCrossCorrSame_NormLevel_64f_C1R
     n(0x8fbba891d870, 5), // nppiCrossCorrSame_NormLevelAdvanced_8u32f_C3R_Ctx
     n(0x8fbd1f39a635, 29), // nppiCompareC_16s_C1R
-    n(0x8fc0669e303a, 1095), // cuGraphInstantiateWithParams
+    n(0x8fc0669e303a, 1096), // cuGraphInstantiateWithParams
     n(0x8fc3c739a63a, 29), // nppiCompareC_16s_C3R
     n(0x8fceeffa0571, 16), // nppiFilterRobertsDownBorder_32f_C1R_Ctx
     n(0x8fcf2ec7fc3d, 566), // cudaEventElapsedTime
@@ -12152,7 +12157,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x90945d7386d6, 35), // nppiConvert_32f8u_C1R_Ctx
     n(0x9099cc0ca26e, 19), // nppiDotProd_32f64f_AC4R_Ctx
     n(0x909c3805e86c, 109), // nppiCopy_16u_C4P4R_Ctx
-    n(0x909e818bccfc, 1095), // @cudaGraphInstantiateWithParams
+    n(0x909e818bccfc, 1096), // @cudaGraphInstantiateWithParams
     n(0x90ac2119e4eb, 7), // nppiMinEvery_16u_AC4IR_Ctx
     n(0x90b06ee80739, 19), // nppiFilterGaussAdvanced_8u_C3R_Ctx
     n(0x90b202853d2b, 76), // nppiMinMaxIndx_8s_C3CMR_Ctx
@@ -12167,7 +12172,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x90d1e9659bc0, 301), // cudaGetSurfaceObjectResourceDesc#12
     n(0x90d1ea659bc0, 301), // cudaGetSurfaceObjectResourceDesc#11
     n(0x90d3e1a2865c, 199), // nppiWarpAffineBack_16u_P4R
-    n(0x90d632a44b83, 1204), // cudnnGetAlgorithmPerformance
+    n(0x90d632a44b83, 1206), // cudnnGetAlgorithmPerformance
     n(0x90d6595d4849, 319), // fftw_plan_guru_dft
     n(0x90dd56d0036e, 76), // nppiFilterRowBorder_32f_AC4R_Ctx
     n(0x90e195ee49bd, 639), // nvmlDeviceGetAccountingStats_v2
@@ -12204,7 +12209,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9128f9235e1d, 58), // nppiErodeBorder_32f_C3R
     n(0x91297db7da57, 28), // nppiMaxIndxGetBufferHostSize_16s_C1R#11
     n(0x9129e9bae005, 358), // nppiLUT_Cubic_32f_C3R_Ctx
-    n(0x913131463a76, 1205), // __cudaRegisterSurface
+    n(0x913131463a76, 1207), // __cudaRegisterSurface
     n(0x913335889050, 859), // cusolverDnXgesvd_bufferSize
     n(0x9135302bac2e, 25), // cusparseSpSM_updateMatrix
     n(0x91354258be5d, 678), // nppiCMYKOrYCCKToBGR_JPEG_8u_P4C3R
@@ -12249,16 +12254,16 @@ pub static NAMES: [Name; 21634] = [
     n(0x91ac083e2832, 309), // nppiSet_16f_C4R
     n(0x91ad08a38368, 110), // nvmlDeviceGetMaxCustomerBoostClock
     n(0x91add47416fc, 506), // nppiSet_32f_C2R_Ctx
-    n(0x91b0e2fa902b, 1206), // cuMemcpy2DUnaligned_v2
+    n(0x91b0e2fa902b, 1208), // cuMemcpy2DUnaligned_v2
     n(0x91b4cc299918, 38), // cuMemsetD32
-    n(0x91b7562af8da, 1037), // ncclRedOpCreatePreMulSum
+    n(0x91b7562af8da, 1038), // ncclRedOpCreatePreMulSum
     n(0x91bbb829991e, 38), // cuMemsetD16
     n(0x91c345592e6c, 12), // nvshmemx_int16_get_on_stream
     n(0x91c4f0f6fcb7, 39), // nppiMorphGradientBorder_16s_C1R_Ctx
     n(0x91c82ae86375, 1), // nppsDotProdGetBufferSize_32f32fc64fc
     n(0x91d01636d498, 38), // nppsMinEvery_64f_I
     n(0x91d1f4200986, 149), // cublasCsyrk_v2
-    n(0x91d57dfa7925, 1207), // cudssMatrixGetCsr#0
+    n(0x91d57dfa7925, 1209), // cudssMatrixGetCsr#0
     n(0x91d762b817b6, 25), // nppiAlphaPremulC_8u_C1IR
     n(0x91dbeac44fd2, 13), // nppiFilterSobelHorizSecond_8u16s_C1R
     n(0x91de2c81126d, 16), // cusolverDnSsygvj
@@ -12272,10 +12277,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x91e16276af1e, 460), // __nvJitLinkDestroy_13_1
     n(0x91e82a6f5fa1, 11), // nppiDotProdGetBufferHostSize_16s64f_C3R_Ctx#11
     n(0x91ea8d928afe, 38), // nvshmem_ulong_atomic_fetch_or
-    n(0x91ecb061643b, 1208), // nppiThreshold_16s_AC4IR_Ctx
+    n(0x91ecb061643b, 1210), // nppiThreshold_16s_AC4IR_Ctx
     n(0x91ee3400d182, 11), // nppsMaxIndxGetBufferSize_64f_Ctx#11
-    n(0x91f2b555e779, 1209), // cusparseScsrgemm2
-    n(0x91f519ef60be, 1210), // nppiSet_16s_C4MR_Ctx
+    n(0x91f2b555e779, 1211), // cusparseScsrgemm2
+    n(0x91f519ef60be, 1212), // nppiSet_16s_C4MR_Ctx
     n(0x91f64388628b, 50), // nvshmem_size_atomic_fetch_inc
     n(0x91f961d29b54, 28), // nppiMaximumErrorGetBufferHostSize_16u_C2R#11
     n(0x91faf236ba5a, 11), // nppiFullNormLevelGetBufferHostSize_8u32f_C1R_Ctx#11
@@ -12301,7 +12306,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9245f0db0734, 2), // nppiFilter32f_16s_C4R
     n(0x924ce1b7caf5, 19), // nppiQualityIndex_16u32f_C1R_Ctx
     n(0x925002db073d, 2), // nppiFilter32f_16s_C3R
-    n(0x925542d6b0f2, 1196), // ncclCommSplit
+    n(0x925542d6b0f2, 1198), // ncclCommSplit
     n(0x9256a6ccd686, 15), // nppsLn_32s16s_Sfs_Ctx
     n(0x9256f2db0743, 2), // nppiFilter32f_16s_C1R
     n(0x925a77d573f4, 449), // nvmlGpmQueryDeviceSupport
@@ -12315,7 +12320,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9280d70d4612, 50), // nvshmem_uint_atomic_inc
     n(0x928142c90cd9, 11), // nppiMaxIndxGetBufferHostSize_8u_C3R_Ctx#11
     n(0x92815bca36c1, 5), // nppiSumWindowRowBorder_16u32f_C3R_Ctx
-    n(0x928db6bbeb5c, 1211), // cusparseHpruneDense2csr_bufferSizeExt
+    n(0x928db6bbeb5c, 1213), // cusparseHpruneDense2csr_bufferSizeExt
     n(0x928e0d4f50ce, 7), // nppiSubDeviceC_16u_AC4IRSfs_Ctx
     n(0x928e77554600, 7), // nppiFilterPrewittVert_8u_C1R_Ctx
     n(0x928e7c84918c, 1), // nppiNormDiffL2GetBufferHostSize_8s_C1MR
@@ -12341,7 +12346,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x92aeafbb2eaf, 137), // nppsThreshold_LTVal_64f_Ctx
     n(0x92aecde12483, 38), // nvshmem_uint64_atomic_and
     n(0x92af9ecf4abc, 2), // nppiCrossCorrFull_Norm_32f_C3R
-    n(0x92afca6f5678, 1038), // nppiBGRToHLS_8u_AP4R
+    n(0x92afca6f5678, 1039), // nppiBGRToHLS_8u_AP4R
     n(0x92b0fc4c7835, 12), // nppiDilate3x3_32f_C4R
     n(0x92b3ee9838fb, 19), // nppiLUTPalette_16u32u_C1R_Ctx
     n(0x92b5cceb00a8, 28), // nppiMinMaxIndxGetBufferHostSize_8u_C3CR#11
@@ -12355,7 +12360,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x92cb0f264c6c, 332), // cuGraphAddDependencies
     n(0x92cb883a37e6, 29), // nppiFilterMax_16u_AC4R
     n(0x92cbfff217e2, 12), // nvshmemx_uint_sum_reduce_on_stream
-    n(0x92cd0fbd4ae2, 1212), // cublasHgemmBatched
+    n(0x92cd0fbd4ae2, 1214), // cublasHgemmBatched
     n(0x92cd65f49fe8, 19), // nppiMinIndx_16s_C3R_Ctx
     n(0x92cf48acf494, 19), // nppiMaximumError_16sc_C1R_Ctx
     n(0x92da133653b7, 28), // nvmlDeviceGetDisplayActive
@@ -12368,10 +12373,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x92fd429e2054, 19), // nppiDivDeviceC_16u_C4RSfs_Ctx
     n(0x9302e0b825d8, 15), // nppsMul_64fc_Ctx
     n(0x930ace6b3ab0, 15), // nppsSubC_16s_ISfs_Ctx
-    n(0x930b57c672ea, 1213), // nppiGetAffineBound
+    n(0x930b57c672ea, 1215), // nppiGetAffineBound
     n(0x930e77671cdf, 25), // nvshmem_ushort_min_reduce
     n(0x9310689f2fb5, 12), // nvshmemx_char_max_reduce_on_stream
-    n(0x931c10d59e53, 1214), // cublasLtMatmulAlgoCheck
+    n(0x931c10d59e53, 1216), // cublasLtMatmulAlgoCheck
     n(0x931e4cd91dae, 371), // nppiColorTwist32f_16f_C4R_Ctx
     n(0x931f4ed5ef33, 58), // cusparseDgpsvInterleavedBatch
     n(0x932179750bdd, 743), // nppiMulC_8u_C4IRSfs_Ctx
@@ -12381,12 +12386,12 @@ pub static NAMES: [Name; 21634] = [
     n(0x9334b10e0e2d, 11), // nppsSumGetBufferSize_16s_Sfs_Ctx#11
     n(0x93362d10f12e, 334), // cuGraphMemsetNodeGetParams
     n(0x933643e3f3e2, 2), // cusolverDnSlauum
-    n(0x933688b8980f, 1215), // nppiGetRotateQuad
+    n(0x933688b8980f, 1217), // nppiGetRotateQuad
     n(0x93374c6a6c62, 11), // nppsMaximumRelativeErrorGetBufferSize_64sc_Ctx#11
     n(0x9341555d473f, 12), // nvshmemx_putmem_on_stream
     n(0x93422be4c2c5, 7), // nppiFilterPrewittHoriz_32f_C3R_Ctx
     n(0x9345b1233b21, 435), // cublasLtGetStatusString
-    n(0x934aec71b1ce, 1216), // cublasLtMatmulAlgoCheckForStream
+    n(0x934aec71b1ce, 1218), // cublasLtMatmulAlgoCheckForStream
     n(0x934d0a728e9c, 409), // nppiSet_16s_AC4MR
     n(0x9354e74d3fd9, 29), // nppiXor_16u_C4R
     n(0x935c10c07f61, 7), // nppiDiv_16f_C3IR_Ctx
@@ -12395,7 +12400,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9361d3e10728, 25), // nvshmem_size_fcollect
     n(0x9364a9da9b0a, 306), // nppiWarpPerspective_32s_C4R_Ctx
     n(0x9365e94d3fe8, 29), // nppiXor_16u_C1R
-    n(0x93675104d696, 1217), // nvmlGpmMetricsGet
+    n(0x93675104d696, 1219), // nvmlGpmMetricsGet
     n(0x9374c61dddbb, 25), // nvshmem_size_min_reduce
     n(0x9379368315e2, 215), // nppiRShiftC_16s_AC4R_Ctx
     n(0x937d9e6f96a1, 123), // @cudaMipmappedArrayGetMemoryRequirements
@@ -12405,15 +12410,15 @@ pub static NAMES: [Name; 21634] = [
     n(0x938669ddecc1, 28), // @cudaStreamGetFlags_ptsz
     n(0x938a0363555e, 76), // nppiFilterBorder32f_16s_C3R_Ctx
     n(0x938fc3970da0, 584), // cudaStreamUpdateCaptureDependencies_v2
-    n(0x9392ee7c6dbd, 1218), // cusparseSpVecGet
+    n(0x9392ee7c6dbd, 1220), // cusparseSpVecGet
     n(0x9397ca637746, 41), // nppsZero_32sc_Ctx
     n(0x93996ae1e32a, 394), // nppiLUT_Linear_16u_C3IR_Ctx
-    n(0x939b03b22b43, 1219), // nppiEvenLevelsHost_32s
+    n(0x939b03b22b43, 1221), // nppiEvenLevelsHost_32s
     n(0x939efe443971, 28), // nppiMaxIndxGetBufferHostSize_32f_C3R#11
     n(0x93a3683d0232, 231), // nppiSet_8s_C4R_Ctx
     n(0x93a7510ebdb1, 19), // nppiAbsDiff_16u_C1R_Ctx
     n(0x93a78dbdd5a4, 7), // nppiDup_16u_C1C4R_Ctx
-    n(0x93a79d75ede5, 1220), // nvshmemx_hostlib_init_attr
+    n(0x93a79d75ede5, 1222), // nvshmemx_hostlib_init_attr
     n(0x93a8a4ba136a, 5), // nppiSumWindowRowBorder_16s32f_C3R_Ctx
     n(0x93af6fc45125, 11), // nppiMinMaxGetBufferHostSize_8u_C3R_Ctx#11
     n(0x93b494a35ee3, 124), // nppiMulC_16u_AC4IRSfs_Ctx
@@ -12428,7 +12433,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x93d3b88fd932, 76), // nppiFilterBoxBorderAdvanced_64f_C1R_Ctx
     n(0x93d40520debc, 40), // nppiFilterSobelHorizBorder_8u16s_C1R
     n(0x93d708c607a7, 19), // nppiMul_32fc_C3R_Ctx
-    n(0x93d96f4eddbd, 1221), // nvtiffStreamGetNumberOfTags
+    n(0x93d96f4eddbd, 1223), // nvtiffStreamGetNumberOfTags
     n(0x93ddc6db62e1, 235), // cudnnGetConvolutionBackwardDataWorkspaceSize
     n(0x93e593a7ffdb, 11), // nppiValidNormLevelGetBufferHostSize_8u_C4RSfs_Ctx#11
     n(0x93ef167af721, 215), // nppiMulC_32f_C3R_Ctx
@@ -12462,7 +12467,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9448d1d96cd1, 72), // cusparseSpMV_createDescr
     n(0x944a69f07933, 2), // nppiMul_16s_C1RSfs
     n(0x944b85e21dbe, 29), // nppiFilterGaussAdvanced_8u_C3R
-    n(0x944dbd9107a8, 1222), // pncclCommInitAll
+    n(0x944dbd9107a8, 1224), // pncclCommInitAll
     n(0x94522de21dc3, 29), // nppiFilterGaussAdvanced_8u_C1R
     n(0x945493b0e3dd, 7), // nppiConvert_32s32f_C1R_Ctx
     n(0x9455a6bf5718, 25), // nppsMean_64f
@@ -12476,7 +12481,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x947115f56f31, 72), // @cudaEGLStreamConsumerDisconnect
     n(0x947234b82852, 42), // fftw_plan_dft_c2r
     n(0x9478b8048fda, 456), // nppiHistogramEven_16s_C3R
-    n(0x94799153ede7, 1223), // nppiThreshold_Val_32f_AC4IR_Ctx
+    n(0x94799153ede7, 1225), // nppiThreshold_Val_32f_AC4IR_Ctx
     n(0x947a4228ec28, 335), // cuMemAllocManaged
     n(0x947d7161980e, 80), // nppsThreshold_GT_64f
     n(0x947f3c66ece7, 205), // cuGraphExternalSemaphoresSignalNodeGetParams
@@ -12487,22 +12492,22 @@ pub static NAMES: [Name; 21634] = [
     n(0x9488ac88f497, 29), // nppiConvert_32f32u_C1RSfs
     n(0x9488f147352b, 36), // nppsMinEvery_16u_I_Ctx
     n(0x948907572059, 96), // cusolverDnDgeqrf_bufferSize
-    n(0x948e7b84354c, 1224), // cuFileBatchIOGetStatus
+    n(0x948e7b84354c, 1226), // cuFileBatchIOGetStatus
     n(0x949102048fef, 454), // nppiHistogramEven_16s_C4R
     n(0x94914fe8da72, 16), // nppiMul_16u_C3RSfs_Ctx
     n(0x9496c1a4b66a, 1), // nppiFullNormLevelGetBufferHostSize_32f_C1R
     n(0x949744c944ae, 240), // cudssConfigGet
     n(0x949d11a4b66f, 1), // nppiFullNormLevelGetBufferHostSize_32f_C3R
-    n(0x949f9ef78e12, 1225), // nvmlDeviceGetRetiredPages_v2
+    n(0x949f9ef78e12, 1227), // nvmlDeviceGetRetiredPages_v2
     n(0x94a0eee4e169, 50), // @cudaStreamCopyAttributes_ptsz
-    n(0x94a53ddf1986, 1168), // cusolverSpCcsrqrBufferInfo
+    n(0x94a53ddf1986, 1169), // cusolverSpCcsrqrBufferInfo
     n(0x94a5dff12120, 12), // nppsDivC_8u_Sfs
     n(0x94ad9e4d5d93, 1), // nppiNormL1GetBufferHostSize_16u_C1MR
     n(0x94aff62c6aec, 6), // cutensorInitContractionDescriptor
     n(0x94b1b01f82fa, 7), // nppiScale_8u16s_C1R_Ctx
     n(0x94b9535edde6, 2), // nppiMul_8u_C3RSfs
     n(0x94bf8d907e5a, 16), // nppiMean_32f_C3CMR_Ctx
-    n(0x94c13f5c676b, 1226), // cublasDspmv_v2
+    n(0x94c13f5c676b, 1228), // cublasDspmv_v2
     n(0x94cff8a8642d, 28), // nvmlDeviceGetDisplayMode
     n(0x94d1c9fa5733, 39), // nppiFilterColumnBorder_16s_C3R_Ctx
     n(0x94d1e8ba6015, 862), // nppiThreshold_Val_32f_C3IR
@@ -12525,14 +12530,14 @@ pub static NAMES: [Name; 21634] = [
     n(0x951e9f6902f2, 30), // nppiCrossCorrFull_NormLevel_8u_C4RSfs
     n(0x95260731e702, 7), // nppsSum_16sc_Sfs_Ctx
     n(0x95280be174ce, 19), // cusparseZbsrsv2_analysis
-    n(0x9528610c4212, 1227), // nvtiffStreamGetGeoKeyInfo
+    n(0x9528610c4212, 1229), // nvtiffStreamGetGeoKeyInfo
     n(0x952a445bfc7f, 12), // nppiMulC_32s_C1IRSfs
     n(0x952b3f8a6fb4, 3), // nppiColorTwist32f_8u_IP3R_Ctx
     n(0x952d627e999f, 7), // nppiFilterRobertsDown_8u_C4R_Ctx
-    n(0x9535426f150a, 1210), // nppiSet_16u_C4MR_Ctx
+    n(0x9535426f150a, 1212), // nppiSet_16u_C4MR_Ctx
     n(0x953e3b68a478, 4), // nppsSumGetBufferSize_32s_Sfs_Ctx
     n(0x953f242a6f64, 325), // nppsThreshold_LTVal_32fc
-    n(0x953fc0f073d1, 1228), // cuTensorMapReplaceAddress
+    n(0x953fc0f073d1, 1230), // cuTensorMapReplaceAddress
     n(0x954334a3063b, 50), // cudaUserObjectRetain
     n(0x9546c19620c9, 30), // nppiAlphaCompC_16u_C3R
     n(0x9546ecc34e50, 322), // nppiFilterThresholdAdaptiveBoxBorder_8u_C1R
@@ -12561,7 +12566,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x957b52824bce, 30), // nppiNormRel_Inf_8u_C3CMR
     n(0x9582e219b7c6, 14), // @cudaDeviceGetDefaultMemPool
     n(0x9582e67f51d3, 16), // nppiWarpPerspectiveBatch_8u_AC4R_Ctx
-    n(0x958349d83893, 1136), // cudnnSoftmaxForward
+    n(0x958349d83893, 1137), // cudnnSoftmaxForward
     n(0x9585afebed53, 2), // nppiDiv_16sc_C1RSfs
     n(0x958ddc9f78fc, 1), // nvmlDeviceGetCurrentClocksEventReasons
     n(0x95906730611b, 16), // nppiErode_16u_C4R_Ctx
@@ -12587,14 +12592,14 @@ pub static NAMES: [Name; 21634] = [
     n(0x95ca6a53cf9c, 11), // nppiDotProdGetBufferHostSize_16s64f_AC4R_Ctx#11
     n(0x95cda2c6cf2a, 21), // cudnnDestroyLRNDescriptor
     n(0x95cdc080e73e, 538), // nppiDivC_32fc_C4R_Ctx
-    n(0x95cefb98bd05, 1087), // cublasStrmm_v2_64
+    n(0x95cefb98bd05, 1088), // cublasStrmm_v2_64
     n(0x95cf6e878c41, 25), // nvshmem_schar_sum_reduce
     n(0x95d182f8441a, 402), // cusolverMpPotrf_bufferSize
     n(0x95d35d521504, 1), // nppiSameNormLevelGetBufferHostSize_8s32f_AC4R
-    n(0x95d486d78e5d, 1229), // cusolverSpZcsrlsvluHost
+    n(0x95d486d78e5d, 1231), // cusolverSpZcsrlsvluHost
     n(0x95d681f83e9a, 191), // nppiRShiftC_8s_AC4R
-    n(0x95d72f95ce80, 1230), // cudaEGLStreamProducerPresentFrame
-    n(0x95d9368ed25b, 1168), // cusolverDnXhetrf_bufferSize
+    n(0x95d72f95ce80, 1232), // cudaEGLStreamProducerPresentFrame
+    n(0x95d9368ed25b, 1169), // cusolverDnXhetrf_bufferSize
     n(0x95e2a8a43b9a, 40), // nppiSqrDistanceFull_Norm_8u_AC4RSfs
     n(0x95e2d296ece1, 91), // cublasXtDsyrkx
     n(0x95e51cf960d1, 7), // nppsNormDiff_L1_16s32f_Ctx
@@ -12606,9 +12611,9 @@ pub static NAMES: [Name; 21634] = [
     n(0x95f245f8f694, 34), // nppiHistogramRangeGetBufferSize_16s_C1R
     n(0x95f5a921d732, 2), // nppiAdd_16s_C3RSfs
     n(0x95f6adcda8f3, 19), // nppiSubC_16s_C1RSfs_Ctx
-    n(0x95f6ce4ca2f4, 1231), // nppiLUTPaletteSwap_8u_C3A0C4R_Ctx
+    n(0x95f6ce4ca2f4, 1233), // nppiLUTPaletteSwap_8u_C3A0C4R_Ctx
     n(0x95f9ea4c3491, 7), // nppiXor_8u_C3IR_Ctx
-    n(0x95fa5dddba91, 1232), // @cudaGraphAddMemcpyNodeFromSymbol
+    n(0x95fa5dddba91, 1234), // @cudaGraphAddMemcpyNodeFromSymbol
     n(0x95fdfaf34f0f, 4), // nppiFullNormLevelGetBufferHostSize_8u_C3RSfs_Ctx
     n(0x9601287f20e2, 25), // nppiXorC_8u_C1IR
     n(0x960347f8f6a3, 719), // nppiHistogramRangeGetBufferSize_16s_C4R
@@ -12618,13 +12623,13 @@ pub static NAMES: [Name; 21634] = [
     n(0x9616853642a1, 57), // nppiSubC_16f_C1IR_Ctx
     n(0x9616f6496074, 137), // nppiColorTwistBatch_32f_C1R_Ctx
     n(0x96180f1e6a5a, 4), // nppsAverageErrorGetBufferSize_16s_Ctx
-    n(0x961affe14f08, 1233), // @cudaExternalMemoryGetMappedBuffer#11
-    n(0x961b02e14f08, 1233), // @cudaExternalMemoryGetMappedBuffer#12
+    n(0x961affe14f08, 1235), // @cudaExternalMemoryGetMappedBuffer#11
+    n(0x961b02e14f08, 1235), // @cudaExternalMemoryGetMappedBuffer#12
     n(0x961d6c0e10d8, 36), // nppsOr_8u_I_Ctx
     n(0x961e086537b8, 35), // nppiFilterSobelVertSecond_8u16s_C1R_Ctx
     n(0x9626f84fc287, 7), // nppsAverageError_64sc_Ctx
     n(0x962a9f0005cb, 534), // nvmlDeviceGetGpuOperationMode
-    n(0x962d1d932cc2, 1234), // cudaGraphNodeSetParams
+    n(0x962d1d932cc2, 1236), // cudaGraphNodeSetParams
     n(0x962e2fd19b7a, 283), // nppiFloodFillRangeBoundary_32u_C1IR
     n(0x962f55bda0e1, 11), // nppsMaximumErrorGetBufferSize_64sc_Ctx#11
     n(0x96328785607e, 7), // nppiSum_8u_C1R_Ctx
@@ -12646,7 +12651,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x96556f8e77ec, 227), // nppiYCbCr422_8u_C2P3R_Ctx
     n(0x96560146690a, 227), // nppiBGRToYCrCb420_709CSC_8u_AC4P3R_Ctx
     n(0x9659b5c1b6b2, 58), // cusolverDnSorgbr
-    n(0x965dd159e086, 1235), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
+    n(0x965dd159e086, 1237), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
     n(0x965e2148914e, 38), // nvshmem_int64_atomic_fetch_xor
     n(0x9661cd3b7042, 580), // nppiSwapChannels_32s_C3IR
     n(0x96625bb1bfdf, 21), // cuGreenCtxDestroy
@@ -12669,7 +12674,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9695a1880241, 29), // nppiNorm_L1_8u_C1MR
     n(0x969901de36af, 149), // cublasXtDsyrk
     n(0x969a265b96ec, 16), // nppiNorm_L1_32f_C3CMR_Ctx
-    n(0x969baa33e1cf, 1236), // cusolverSpXcsrluNnzHost
+    n(0x969baa33e1cf, 1238), // cusolverSpXcsrluNnzHost
     n(0x969bbf07c44a, 11), // nppiMinGetBufferHostSize_8u_C4R_Ctx#11
     n(0x96aad2f98d7b, 19), // nppiFilterMin_16s_C1R_Ctx
     n(0x96ab38556400, 16), // nppiFilterColumn32f_8u_C3R_Ctx
@@ -12704,7 +12709,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x96fa61926658, 16), // nppiNorm_L2_32f_C3CMR_Ctx
     n(0x96fc0b090fef, 25), // nvshmem_uint_or_reduce
     n(0x97048dd9f9a4, 146), // nppiFilterBilateralGaussBorder_16u_C3R_Ctx
-    n(0x97083bf8cb79, 1237), // cuThreadExchangeStreamCaptureMode
+    n(0x97083bf8cb79, 1239), // cuThreadExchangeStreamCaptureMode
     n(0x970cb84309da, 28), // nppiSameNormLevelGetBufferHostSize_8u32f_C1R#11
     n(0x970e73820939, 72), // cudnnCreateSpatialTransformerDescriptor
     n(0x9712bad17bbf, 19), // nppiMul_32fc_C4R_Ctx
@@ -12734,7 +12739,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x97584901c6ea, 7), // nppiNorm_L2_16s_C4R_Ctx
     n(0x97588c672db9, 40), // cublasCgetriBatched
     n(0x9759d80060b0, 40), // nppiNormRel_L2_32f_C1MR
-    n(0x975d058693f5, 1144), // cublasMpHemm
+    n(0x975d058693f5, 1145), // cublasMpHemm
     n(0x975e514a2dc2, 335), // @cudaArrayGetPlane
     n(0x9761cc32ca31, 2), // nppiSub_8u_C1RSfs
     n(0x9765dbf5fe63, 13), // nppsDotProd_16s16sc32sc_Sfs
@@ -12746,14 +12751,14 @@ pub static NAMES: [Name; 21634] = [
     n(0x9770bc9559a2, 11), // nppiNormDiffL1GetBufferHostSize_16u_C1MR_Ctx#11
     n(0x9774d210d722, 4), // nppsMaxAbsIndxGetBufferSize_16s_Ctx
     n(0x977708370320, 15), // nppiYCbCrToBGRBatch_8u_C3R_Advanced_Ctx
-    n(0x97789efbca45, 1008), // nppiCompareEqualEps_32f_C1R
-    n(0x977b8045c95c, 1238), // nppiSwapChannels_32f_C3C4R_Ctx
+    n(0x97789efbca45, 1009), // nppiCompareEqualEps_32f_C1R
+    n(0x977b8045c95c, 1240), // nppiSwapChannels_32f_C3C4R_Ctx
     n(0x977ed11aa20c, 7), // nppsMaximumRelativeError_32u_Ctx
-    n(0x977f66fbca4b, 1008), // nppiCompareEqualEps_32f_C3R
+    n(0x977f66fbca4b, 1009), // nppiCompareEqualEps_32f_C3R
     n(0x9783f4ef7958, 1), // nppiValidNormLevelGetBufferHostSize_16u32f_AC4R
     n(0x978878b2067f, 25), // nvshmem_uint64_fcollect
     n(0x9788ac0aade2, 50), // @cudaGraphEventRecordNodeSetEvent
-    n(0x978998fbca54, 1008), // nppiCompareEqualEps_32f_C4R
+    n(0x978998fbca54, 1009), // nppiCompareEqualEps_32f_C4R
     n(0x978ab3284b80, 13), // nppiDiv_32s_C1IRSfs
     n(0x9793d9525a3c, 22), // nppiGradientVectorPrewittBorder_16s32f_C3C1R_Ctx
     n(0x9798fd739447, 371), // nppiColorTwist32f_8u_C1R_Ctx
@@ -12761,7 +12766,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x979de47e1ef7, 1), // nppiNormInfGetBufferHostSize_16u_C1MR
     n(0x97a76e4ba26c, 154), // cusolverSpScsrlsvluHost
     n(0x97aa72e2fef8, 110), // nvmlDeviceGetTopologyCommonAncestor
-    n(0x97ab03869437, 1239), // cublasMpHerk
+    n(0x97ab03869437, 1241), // cublasMpHerk
     n(0x97ac61bd592d, 311), // nppiFilterMedianBorderGetBufferSize_32f_C4R_Ctx
     n(0x97ac73c87df8, 6), // nppiFilterRow_8u_C3R_Ctx
     n(0x97acc06842f5, 270), // nppiWarpPerspectiveQuad_32s_P4R_Ctx
@@ -12784,7 +12789,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x97dd801bac82, 6), // nppiFilterLaplaceBorder_32f_AC4R_Ctx
     n(0x97dddd734d29, 12), // nppiErode3x3_16u_C3R
     n(0x97e094f6f5b3, 16), // nppiCopyWrapBorder_16s_C4R_Ctx
-    n(0x97e1eecc0c34, 1240), // nppiThreshold_Val_32f_AC4R
+    n(0x97e1eecc0c34, 1242), // nppiThreshold_Val_32f_AC4R
     n(0x97e4cd734d2f, 12), // nppiErode3x3_16u_C1R
     n(0x97ea259f5a54, 178), // @cudaGraphicsMapResources
     n(0x97eedb734d37, 12), // nppiErode3x3_16u_C4R
@@ -12798,8 +12803,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x98081e4c5c67, 7), // nppiNorm_Inf_16u_C3R_Ctx
     n(0x980bf51cb33b, 294), // nppiMulC_32f_C4R_Ctx
     n(0x9818a6d71d34, 13), // nvshmem_half_iget
-    n(0x981ce41f8247, 1241), // cudaCreateSurfaceObject#12
-    n(0x981ce71f8247, 1241), // cudaCreateSurfaceObject#11
+    n(0x981ce41f8247, 1243), // cudaCreateSurfaceObject#12
+    n(0x981ce71f8247, 1243), // cudaCreateSurfaceObject#11
     n(0x98208bb30f51, 287), // nppiYCbCr420ToBGR_709CSC_8u_P3C3R_Ctx
     n(0x9821c5bc22d8, 38), // nppiSqr_16f_C1IR
     n(0x982ff9d402b5, 11), // nppiNormRelL2GetBufferHostSize_16s_C3R_Ctx#11
@@ -12832,16 +12837,16 @@ pub static NAMES: [Name; 21634] = [
     n(0x988e84da02e5, 25), // nppsStdDev_64f
     n(0x989086fdd0fe, 25), // nvshmem_bfloat16_min_reduce
     n(0x98915446596c, 1), // nppiMeanStdDevGetBufferHostSize_8u_C3CMR
-    n(0x98937b3ab574, 1242), // nvmlDeviceGetMinMaxClockOfPState
+    n(0x98937b3ab574, 1244), // nvmlDeviceGetMinMaxClockOfPState
     n(0x98995fa65ee3, 39), // nppiFilterBorder_8u_C1R_Ctx
-    n(0x989d37b81154, 1243), // nvshmemx_get_uniqueid
+    n(0x989d37b81154, 1245), // nvshmemx_get_uniqueid
     n(0x989fecda6969, 13), // cudaMemcpyToArray_ptds
     n(0x98a1ea7b4eab, 30), // cusparseDcsric02
     n(0x98a2fe47bf8b, 7), // nppiMul_32f_C3IR_Ctx
-    n(0x98a447a72ca2, 1244), // nppiFloodFillBoundary_32u_C3IR_Ctx
+    n(0x98a447a72ca2, 1246), // nppiFloodFillBoundary_32u_C3IR_Ctx
     n(0x98abe2fda6d9, 16), // nppiFilterColumn32f_16s_AC4R_Ctx
     n(0x98b1c81a2a04, 55), // nppiThreshold_LT_32f_C3R_Ctx
-    n(0x98b6f13234e6, 1245), // nppiCopyConstBorder_8u_C4R_Ctx
+    n(0x98b6f13234e6, 1247), // nppiCopyConstBorder_8u_C4R_Ctx
     n(0x98ba6edce141, 38), // nppiGammaFwd_8u_AC4IR
     n(0x98bb59693bc8, 235), // cublasCdotu_v2
     n(0x98bf4b991eb8, 751), // cudaMemGetInfo
@@ -12852,7 +12857,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x98c2caaa1800, 25), // nvshmem_half_alltoall
     n(0x98c48b2d1a5a, 2), // nppiCrossCorrValid_Norm_8u32f_C4R
     n(0x98c7d58a0a68, 4), // nppiMaximumErrorGetBufferHostSize_16sc_C1R_Ctx
-    n(0x98cb3c52a9a6, 1246), // cusolverRfSetupHost
+    n(0x98cb3c52a9a6, 1248), // cusolverRfSetupHost
     n(0x98cb89dd1495, 29), // nppiFilterBox_64f_C1R
     n(0x98cf3d2d1a64, 2), // nppiCrossCorrValid_Norm_8u32f_C3R
     n(0x98cf9fd1e633, 25), // nppsDiv_16sc_ISfs
@@ -12881,7 +12886,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9929d95b52f1, 7), // nppsMinMax_32f_Ctx
     n(0x992a79c523c5, 25), // nvshmem_size_and_reduce
     n(0x992b0b565b84, 295), // nppiAddC_32fc_AC4IR_Ctx
-    n(0x992c1523c48f, 1247), // pncclParamGet
+    n(0x992c1523c48f, 1249), // pncclParamGet
     n(0x992d98c5749e, 15), // nppiMulDeviceCScale_16u_C1IR_Ctx
     n(0x9930a13db805, 4), // nppiMinIndxGetBufferHostSize_32f_C4R_Ctx
     n(0x9931722cef9e, 2), // nppiSub_32sc_AC4RSfs
@@ -12893,7 +12898,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x99413d6cde39, 871), // nppiThreshold_GTVal_8u_C3R
     n(0x99478d6cde3e, 29), // nppiThreshold_GTVal_8u_C1R
     n(0x994dc30fb5fe, 72), // cuEGLStreamConsumerDisconnect
-    n(0x994e542571d5, 1131), // nvtiffEncodeFinalize
+    n(0x994e542571d5, 1132), // nvtiffEncodeFinalize
     n(0x9951359c59cb, 11), // nppiAverageErrorGetBufferHostSize_16u_C1R_Ctx#11
     n(0x99514b3c2a7e, 50), // cudaDeviceSetMemPool
     n(0x9952d4d2dc69, 371), // nppiColorTwist_32f_AC4R_Ctx
@@ -12910,7 +12915,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x997885e400f3, 2), // nppiDilate_16u_C1R
     n(0x9978feb9262f, 259), // cudaStreamSetAttribute
     n(0x9979474cb3e6, 28), // nppiMaximumRelativeErrorGetBufferHostSize_8u_C4R#11
-    n(0x997cef3776aa, 1248), // nppiCopyConstBorder_8u_C3R_Ctx
+    n(0x997cef3776aa, 1250), // nppiCopyConstBorder_8u_C3R_Ctx
     n(0x997f75e400f9, 2), // nppiDilate_16u_C3R
     n(0x998624c2ef47, 4), // nppiSameNormLevelGetBufferHostSize_8s32f_AC4R_Ctx
     n(0x998758398876, 413), // cublasCher
@@ -12931,7 +12936,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x99d605501786, 2), // nppiAlphaComp_16u_AC1R
     n(0x99d6594973b4, 19), // nppiMaximumRelativeError_16sc_C4R_Ctx
     n(0x99dd76c30a38, 50), // cuUserObjectRetain
-    n(0x99e4c99c65a0, 1174), // @cudaGraphAddNode
+    n(0x99e4c99c65a0, 1175), // @cudaGraphAddNode
     n(0x99e63d29b996, 5), // nppiGradientVectorSobelBorder_16s32f_C3C1R
     n(0x99e707501795, 2), // nppiAlphaComp_16u_AC4R
     n(0x99ef6fd0eca3, 12), // nppsMinIndx_64f
@@ -12964,7 +12969,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9a1ae091968f, 351), // nppiHistogramEvenGetBufferSize_8u_AC4R
     n(0x9a1d01b65398, 19), // nppiUYVP_10u_ToRGB_8u_C3C3R_Ctx
     n(0x9a1e2170a863, 4), // nppiNormDiffL2GetBufferHostSize_32f_C3CMR_Ctx
-    n(0x9a2260b73069, 1119), // nppiThreshold_LTValGTVal_32f_C3IR_Ctx
+    n(0x9a2260b73069, 1120), // nppiThreshold_LTValGTVal_32f_C3IR_Ctx
     n(0x9a228f6f74c8, 7), // nppsMaximumError_16s_Ctx
     n(0x9a2679c0be52, 11), // nppsNormDiffL2GetBufferSize_32fc64f_Ctx#11
     n(0x9a28fe743508, 92), // @cudaDeviceSynchronize
@@ -12981,7 +12986,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9a44a2da3481, 308), // nppiFilterMedianGetBufferSize_32f_C4R_Ctx
     n(0x9a4bb8e6693a, 477), // cusolverSpDcsrqrSetup
     n(0x9a4d5161c346, 135), // cusolverSpDcsreigvsi
-    n(0x9a4f9967864b, 1212), // cublasHgemmBatched_64
+    n(0x9a4f9967864b, 1214), // cublasHgemmBatched_64
     n(0x9a516f94763e, 25), // nvshmem_char_sum_reduce
     n(0x9a54b33f0703, 67), // nppiRGBToYUV422_8u_C3P3R
     n(0x9a587ee9bca1, 25), // nvshmem_int8_fcollect
@@ -12995,7 +13000,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9a701d413d4d, 619), // nppiYUVToBGR_8u_P3R_Ctx
     n(0x9a707463ed02, 164), // cusolverDnSsyevd_bufferSize
     n(0x9a71341e9cbd, 12), // nvshmemx_bfloat16_put_on_stream
-    n(0x9a735d749626, 1002), // cusolverMpSygvd_bufferSize
+    n(0x9a735d749626, 1003), // cusolverMpSygvd_bufferSize
     n(0x9a75bac5c61b, 40), // cusolverDnCungtr
     n(0x9a799898033a, 5), // nppiSumWindowRowBorder_16s32f_C4R_Ctx
     n(0x9a7d3c5f5d4b, 12), // nvjpegDecodeBatchedInitialize
@@ -13004,7 +13009,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9a841e2df731, 4), // nppiNormL1GetBufferHostSize_8u_C3CMR_Ctx
     n(0x9a845710270d, 7), // nppiYCbCrToRGB_8u_C3R_Ctx
     n(0x9a8467c6e6f4, 227), // nppiBGRToYUV420_8u_AC4P3R_Ctx
-    n(0x9a84bc31f00e, 1249), // cudssMatrixGetCsr
+    n(0x9a84bc31f00e, 1251), // cudssMatrixGetCsr
     n(0x9a865fa4abe3, 29), // nppiCopy_16s_C3MR
     n(0x9a8bed21a958, 16), // nppiFilterPrewittVertBorder_32f_C4R_Ctx
     n(0x9a8f0c639c33, 1), // nppsMaxIndxGetBufferSize_32s
@@ -13038,7 +13043,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9acf9cdbb332, 2), // nppiFilter32f_8u16s_AC4R
     n(0x9adc670c55ba, 12), // nppiAlphaPremul_8u_AC4R
     n(0x9adf61fdcd9e, 96), // cublasIaminEx
-    n(0x9ae540b49410, 1250), // cudnnSetTensorTransformDescriptor
+    n(0x9ae540b49410, 1252), // cudnnSetTensorTransformDescriptor
     n(0x9ae7bc76b746, 4), // nppiMinIndxGetBufferHostSize_16u_C3R_Ctx
     n(0x9ae9de7eae0b, 123), // cudaArrayGetMemoryRequirements
     n(0x9aea24d3abee, 392), // nppiYCrCb420ToYCbCr411_8u_P3P2R_Ctx
@@ -13059,7 +13064,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9b1a0eef9c81, 4), // nppiAverageRelativeErrorGetBufferHostSize_64f_C4R_Ctx
     n(0x9b1cbf0a1083, 109), // nppiCopy_32s_C4P4R_Ctx
     n(0x9b1e268f5e48, 29), // nvshmemx_ushort_iput_on_stream
-    n(0x9b220126e3b0, 1251), // cusolverMgGetrs_bufferSize
+    n(0x9b220126e3b0, 1253), // cusolverMgGetrs_bufferSize
     n(0x9b238d659259, 5), // nppiCrossCorrValid_NormLevelAdvanced_16u32f_C3R_Ctx
     n(0x9b29e2073795, 19), // nppiDiv_Round_16s_C3IRSfs_Ctx
     n(0x9b2b7f3b72d3, 25), // nvshmem_long_prod_reducescatter
@@ -13081,7 +13086,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9b5b770f94d6, 25), // nppsAddProduct_64fc
     n(0x9b5f3b198736, 12), // nppiDup_16u_C1AC4R
     n(0x9b614adf8764, 21), // cublasLtMatrixTransformDescDestroy
-    n(0x9b6440d39b70, 1064), // cusparseDpruneDense2csrNnzByPercentage
+    n(0x9b6440d39b70, 1065), // cusparseDpruneDense2csrNnzByPercentage
     n(0x9b6984cd6cb2, 2), // nppiDiv_16sc_AC4RSfs
     n(0x9b69d804ab42, 4), // nppiNormRelL1GetBufferHostSize_16s_C3R_Ctx
     n(0x9b6aa6d2093d, 11), // nppiAverageRelativeErrorGetBufferHostSize_32f_C1R_Ctx#11
@@ -13110,14 +13115,14 @@ pub static NAMES: [Name; 21634] = [
     n(0x9bd4eec444fc, 335), // @cudaEventCreateFromEGLSync
     n(0x9bd5679b29bf, 28), // nppiCompressMarkerLabelsGetBufferSize_32u_C1R
     n(0x9bd5cdf97b1a, 138), // nppiCMYKOrYCCKToBGR_JPEG_8u_P4C3R_Ctx
-    n(0x9be5a8231b56, 1089), // cusolverDnXsyevd_bufferSize
+    n(0x9be5a8231b56, 1090), // cusolverDnXsyevd_bufferSize
     n(0x9be6a136c5a8, 11), // nppiMeanGetBufferHostSize_32f_C3CMR_Ctx#11
     n(0x9be6a785c6e9, 924), // nppiThreshold_LTVal_32f_AC4IR
     n(0x9bee79ba6dcb, 132), // nppiWarpAffine_32f_AC4R_Ctx
     n(0x9beee7d1ce9a, 40), // cusparseCgtsv2StridedBatch
     n(0x9bf1a48194c4, 498), // cusolverSpZcsrlsvqr
     n(0x9bf1cceeaf88, 50), // cusolverDnSetFixedPointEmulationMantissaBitOffset
-    n(0x9bf27dccbea1, 1252), // cudaLaunchCooperativeKernelMultiDevice
+    n(0x9bf27dccbea1, 1254), // cudaLaunchCooperativeKernelMultiDevice
     n(0x9bf77f8b5176, 67), // nppiBGRToYCbCr422_JPEG_8u_C3P3R
     n(0x9bf7c075570e, 1), // nppiNormDiffInfGetBufferHostSize_8u_C3R
     n(0x9bfe08755713, 1), // nppiNormDiffInfGetBufferHostSize_8u_C1R
@@ -13128,7 +13133,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9c0aaf1938db, 28), // nvtiffGetProperty
     n(0x9c0c8d0bc48d, 710), // cusolverMpOrgqr_bufferSize
     n(0x9c0f0a755722, 1), // nppiNormDiffInfGetBufferHostSize_8u_C4R
-    n(0x9c0f3c33ccd9, 1198), // cuGraphExecUpdate_v2
+    n(0x9c0f3c33ccd9, 1200), // cuGraphExecUpdate_v2
     n(0x9c109a07f497, 36), // nppsNot_32u_Ctx
     n(0x9c12b3049c3c, 50), // nvtiffDecoderDestroy
     n(0x9c15102174d1, 28), // nppiAverageErrorGetBufferHostSize_32fc_C1R#11
@@ -13160,7 +13165,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9c73775b4675, 25), // nvshmem_ulonglong_max_reducescatter
     n(0x9c773eadf09e, 11), // nppiSameNormLevelGetBufferHostSize_32f_C1R_Ctx#11
     n(0x9c77400146c3, 19), // nppiNormDiff_L2_32f_C1R_Ctx
-    n(0x9c7b5398b02c, 1253), // cuFileBatchIOSetUp
+    n(0x9c7b5398b02c, 1255), // cuFileBatchIOSetUp
     n(0x9c7f4459cf8d, 169), // nppiFilterGaussPyramidLayerDownBorder_32f_C3R_Ctx
     n(0x9c7f6f9be0af, 4), // nppiNormDiffL2GetBufferHostSize_16u_C3CMR_Ctx
     n(0x9c84d78e171d, 21), // nvjpegDecodeParamsDestroy
@@ -13171,7 +13176,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9c8c4999b3ee, 513), // cusolverSpDcsrcholSolveHost
     n(0x9c8c6aabf2db, 2), // nppiWarpAffineBatch_32f_C3R
     n(0x9c8d6dd317d9, 1), // nppiNormDiffL2GetBufferHostSize_32f_C3CMR
-    n(0x9c8e7c53ed67, 1254), // cublasDrotmg_v2
+    n(0x9c8e7c53ed67, 1256), // cublasDrotmg_v2
     n(0x9c9174211e47, 15), // nppiMirror_8u_C1IR_Ctx
     n(0x9c927b93a972, 36), // npps10Log10_32s_ISfs_Ctx
     n(0x9c92b2abf2e0, 2), // nppiWarpAffineBatch_32f_C1R
@@ -13200,8 +13205,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x9ce60b43c6c3, 38), // nppsOrC_32u_I
     n(0x9ce7600f2fe3, 28), // nppiMaxIndxGetBufferHostSize_16s_AC4R#11
     n(0x9cebd2ea5eca, 25), // nppsAddC_8u_ISfs
-    n(0x9cec791bc56a, 1255), // cusparseCbsrmv
-    n(0x9cec901bc56b, 1256), // cusparseCbsrmm
+    n(0x9cec791bc56a, 1257), // cusparseCbsrmv
+    n(0x9cec901bc56b, 1258), // cusparseCbsrmm
     n(0x9cf20856bf92, 12), // nvshmemx_int32_min_reducescatter_on_stream
     n(0x9cf354a83e7e, 28), // nppiAverageRelativeErrorGetBufferHostSize_32s_C3R#11
     n(0x9cf8252f6009, 7), // nppiFilterSobelHoriz_16s_AC4R_Ctx
@@ -13243,14 +13248,14 @@ pub static NAMES: [Name; 21634] = [
     n(0x9d54a2baab20, 680), // nppiNV12ToBGR_8u_P2C3R
     n(0x9d595c82799e, 61), // nvmlVgpuInstanceGetUUID
     n(0x9d5e1dd28460, 4), // nppiNormL2GetBufferHostSize_8s_C3CMR_Ctx
-    n(0x9d63c430bbe4, 1128), // cudnnGetCTCLossDescriptorEx
+    n(0x9d63c430bbe4, 1129), // cudnnGetCTCLossDescriptorEx
     n(0x9d642d470f55, 273), // @cudaMemcpy2DFromArrayAsync
     n(0x9d66e10add54, 229), // cublasSrot_v2
     n(0x9d68cdb14043, 19), // nppsMinMaxIndx_8u_Ctx
     n(0x9d6c3e9c14a6, 335), // cuMemAllocAsync
     n(0x9d7182711357, 810), // cublasZgerc_v2
     n(0x9d720211f8ce, 597), // nppiOrC_8u_C3IR
-    n(0x9d7964194610, 1257), // cudaGetDeviceProperties_v2
+    n(0x9d7964194610, 1259), // cudaGetDeviceProperties_v2
     n(0x9d79c8b299ca, 38), // cuGraphNodeSetEnabled
     n(0x9d7f385db662, 5), // nppiFilterBoxBorder_16s_C4R_Ctx
     n(0x9d80492962d2, 5), // nppiSumWindowColumnBorder_16s32f_C1R_Ctx
@@ -13312,8 +13317,8 @@ pub static NAMES: [Name; 21634] = [
     n(0x9e3f9045d916, 214), // cublasScnrm2
     n(0x9e46d27ef88e, 4), // nppsMaximumRelativeErrorGetBufferSize_32f_Ctx
     n(0x9e50311978b3, 1), // nppiAverageRelativeErrorGetBufferHostSize_64f_C4R
-    n(0x9e50f332412f, 1258), // cudnnGetRNNDescriptor_v8
-    n(0x9e510132412f, 1259), // cudnnGetRNNDescriptor_v6
+    n(0x9e50f332412f, 1260), // cudnnGetRNNDescriptor_v8
+    n(0x9e510132412f, 1261), // cudnnGetRNNDescriptor_v6
     n(0x9e5473751178, 247), // nppiRShiftC_8s_C3IR_Ctx
     n(0x9e55b421c2ad, 29), // nppiSub_32f_AC4R
     n(0x9e55c3652590, 21), // cudnnDestroyActivationDescriptor
@@ -13359,6 +13364,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9eb3b690b2b9, 35), // nppiLn_8u_C3RSfs_Ctx
     n(0x9eba27b854cb, 13), // nppiDiv_16s_C4IRSfs
     n(0x9ec20e66af6a, 597), // nppiXorC_8u_AC4IR
+    n(0x9ec2699513c0, 21), // close
     n(0x9ec5f2344f1e, 38), // nvjpegEncoderParamsSetEncoding
     n(0x9ecae759e5ea, 35), // nppiFilterLowPass_32f_AC4R_Ctx
     n(0x9ecc2d18c66d, 31), // cudnnTransformTensor
@@ -13366,7 +13372,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9ed790f0b2f9, 25), // nvshmem_int64_put_nbi
     n(0x9ed9fe0ac3ab, 711), // cublasZgetrsBatched
     n(0x9edad9890a82, 5), // nppiMinMaxIndx_16u_C1MR_Ctx
-    n(0x9edb22171e2a, 1260), // nvmlDeviceGetMPSComputeRunningProcesses
+    n(0x9edb22171e2a, 1262), // nvmlDeviceGetMPSComputeRunningProcesses
     n(0x9ee09f61df51, 311), // nppiFilterMedianBorderGetBufferSize_16s_C1R_Ctx
     n(0x9ee6bf087215, 198), // nppiDivC_16u_C3RSfs
     n(0x9eeb388e8dd4, 19), // nppiNorm_Inf_8s_C1MR_Ctx
@@ -13387,7 +13393,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9f2eac915ebb, 19), // nppiDivC_16sc_C1RSfs_Ctx
     n(0x9f3083846124, 317), // cublasZherkx_64
     n(0x9f341a156431, 12), // nppsAdd_16sc_Sfs
-    n(0x9f3a17e7e510, 993), // nppiThreshold_LTValGTVal_16s_AC4IR_Ctx
+    n(0x9f3a17e7e510, 994), // nppiThreshold_LTValGTVal_16s_AC4IR_Ctx
     n(0x9f3f1b1ce8f3, 16), // nppiSub_32s_C1RSfs_Ctx
     n(0x9f4249ec7a7c, 25), // nvshmem_uint8_max_reducescatter
     n(0x9f483088ed04, 35), // nppiMirror_8u_C1R_Ctx
@@ -13396,10 +13402,10 @@ pub static NAMES: [Name; 21634] = [
     n(0x9f4acba4eb5f, 25), // cuMemcpyHtoDAsync
     n(0x9f4e4b46ce78, 5), // nppiNormRel_Inf_32f_C3CMR_Ctx
     n(0x9f597c86d59b, 173), // nppiScale_32f8u_C1R_Ctx
-    n(0x9f5c25e4d5c0, 1261), // cusolverDnSyevdx_bufferSize
+    n(0x9f5c25e4d5c0, 1263), // cusolverDnSyevdx_bufferSize
     n(0x9f677d290dfe, 12), // nppsSum_32s_Sfs
     n(0x9f6d417a5e18, 287), // nppiYCbCr420ToBGR_8u_P3C3R_Ctx
-    n(0x9f73c35a3242, 1064), // cusparseHpruneDense2csrNnzByPercentage
+    n(0x9f73c35a3242, 1065), // cusparseHpruneDense2csrNnzByPercentage
     n(0x9f74e8a1737d, 632), // cublasChpr2_v2_64
     n(0x9f7985fe7900, 14), // cuGraphClone
     n(0x9f7c138808ef, 28), // nppiNormL1GetBufferHostSize_16s_C1R#11
@@ -13423,9 +13429,9 @@ pub static NAMES: [Name; 21634] = [
     n(0x9fb0ac9b62cd, 793), // nppiHistogramRangeGetBufferSize_8u_C4R_Ctx
     n(0x9fb92caac7dc, 383), // @cudaMemcpy3DPeerAsync
     n(0x9fba67abba88, 82), // nppiWarpPerspective_16u_P3R
-    n(0x9fba85efa491, 1262), // cusolverMgPotrs
-    n(0x9fba8befa491, 1263), // cusolverMgPotri
-    n(0x9fba92efa491, 1263), // cusolverMgPotrf
+    n(0x9fba85efa491, 1264), // cusolverMgPotrs
+    n(0x9fba8befa491, 1265), // cusolverMgPotri
+    n(0x9fba92efa491, 1265), // cusolverMgPotrf
     n(0x9fbaffd9c98c, 21), // cusolverDnIRSInfosRequestResidual
     n(0x9fbd5cf9972d, 21), // cuCtxPushCurrent
     n(0x9fc4021b499c, 38), // nppiLn_16f_C3IR
@@ -13434,6 +13440,7 @@ pub static NAMES: [Name; 21634] = [
     n(0x9fce64fbf6f8, 4), // nppiNormRelInfGetBufferHostSize_16s_C3R_Ctx
     n(0x9fd871ee0e2d, 19), // nppiLUTPalette_16u24u_C1R_Ctx
     n(0x9fd98a34b3a8, 76), // nppiFilterBorder32f_16s_C1R_Ctx
+    n(0x9fe11971f342, 1266), // fopen64
     n(0x9fe535612c4e, 471), // cusparseZbsrilu02_numericBoost
     n(0x9fe9649c7cbe, 844), // @cudaGraphExecMemcpyNodeSetParams
     n(0x9fea9bb777ec, 117), // nppiWarpAffineQuad_16u_C3R_Ctx
@@ -13449,7 +13456,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa00c73391aec, 592), // @cudaExternalMemoryGetMappedMipmappedArray
     n(0xa01eda018753, 12), // nppiMaxEvery_8u_C3IR
     n(0xa028a081ff2e, 51), // nppiRGBToYCbCr444_JPEG_8u_C3P3R_Ctx
-    n(0xa02dc83f76a2, 1264), // cudnnGetPooling2dForwardOutputDim
+    n(0xa02dc83f76a2, 1267), // cudnnGetPooling2dForwardOutputDim
     n(0xa02df3d3f8e7, 11), // nppsMinIndxGetBufferSize_32s_Ctx#11
     n(0xa03073f5cc3e, 28), // nppsMaxAbsGetBufferSize_32s#11
     n(0xa0324b5ba69e, 371), // nppiColorTwist32f_16u_C2R_Ctx
@@ -13466,7 +13473,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa044d7e6962d, 30), // nppiFilterMaxBorder_8u_C3R
     n(0xa04b6037ae13, 38), // @cudaEventRecordWithFlags
     n(0xa04bc7e69633, 30), // nppiFilterMaxBorder_8u_C1R
-    n(0xa0509e93a7ad, 1265), // cudaArrayGetInfo
+    n(0xa0509e93a7ad, 1268), // cudaArrayGetInfo
     n(0xa0518d91f545, 29), // nppiNormDiff_L1_16u_AC4R
     n(0xa0525b8916ba, 733), // nppiThreshold_16s_AC4R
     n(0xa055d5e6963b, 30), // nppiFilterMaxBorder_8u_C4R
@@ -13475,16 +13482,16 @@ pub static NAMES: [Name; 21634] = [
     n(0xa061f24a791f, 36), // nppiAbs_16f_C1IR_Ctx
     n(0xa066c7f539fc, 25), // nppsExp_64s_Sfs
     n(0xa0696cbe42ad, 13), // nvshmemx_uint64_wait_until_all_vector_on_stream
-    n(0xa06c10996013, 1266), // cusolverMgGetrs
-    n(0xa06c1b996014, 1267), // cusolverMgGetrf
-    n(0xa06fd45dc004, 1268), // nvmlDeviceRemoveGpu_v2
+    n(0xa06c10996013, 1269), // cusolverMgGetrs
+    n(0xa06c1b996014, 1270), // cusolverMgGetrf
+    n(0xa06fd45dc004, 1271), // nvmlDeviceRemoveGpu_v2
     n(0xa070d75b306b, 1), // cufftGetSize
     n(0xa070f3f739b9, 88), // cudnnGetFusedOpsConstParamPackAttribute
     n(0xa074b47deb8d, 830), // cublasSsyr2k_v2
     n(0xa07a0382b585, 35), // nppiFilterHighPass_16s_C1R_Ctx
     n(0xa07a39164b9c, 19), // nppiCopy_32s_C1MR_Ctx
     n(0xa07ad1fb4c2f, 35), // nppiConvert_32f16u_C3R_Ctx
-    n(0xa07d871dc21e, 1269), // cusolverMpStedc_bufferSize
+    n(0xa07d871dc21e, 1272), // cusolverMpStedc_bufferSize
     n(0xa07e008a1ca7, 2), // nppiNorm_L2_8s_C3CMR
     n(0xa083d62b97fd, 234), // cusolverDnZungbr_bufferSize
     n(0xa08435f7d918, 12), // nvshmemx_uint64_min_reduce_on_stream
@@ -13496,7 +13503,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa0946284a7f2, 38), // fftw_execute_dft_c2r
     n(0xa0948a065192, 6), // nppiFilterHighPassBorder_16s_C4R_Ctx
     n(0xa0976e3c326b, 2), // nvshmemx_int16_put_signal_on_stream
-    n(0xa0a201076c43, 1270), // nppiFloodFillBoundary_32u_C3IR
+    n(0xa0a201076c43, 1273), // nppiFloodFillBoundary_32u_C3IR
     n(0xa0a2c737cbfd, 19), // nppiRGB_8u_ToUYVY_8u_C3C3R_Ctx
     n(0xa0a6a127580f, 367), // nvmlDeviceGetTopologyNearestGpus
     n(0xa0abd9224580, 25), // nppsNorm_L1_32fc64f
@@ -13505,15 +13512,15 @@ pub static NAMES: [Name; 21634] = [
     n(0xa0ace21eaef8, 197), // nppiFilterBilateralGaussBorder_16u_C3R
     n(0xa0ad789f8ae8, 330), // cusparseSpGEMM_compute
     n(0xa0ae99f3f8cc, 487), // nppiSet_16s_C3R_Ctx
-    n(0xa0b2ed544c86, 1271), // cutensorHandleReadPlanCacheFromFile
+    n(0xa0b2ed544c86, 1274), // cutensorHandleReadPlanCacheFromFile
     n(0xa0b3921eaefd, 197), // nppiFilterBilateralGaussBorder_16u_C1R
     n(0xa0b39afcafe9, 110), // cusparseXcsrsm2_zeroPivot
     n(0xa0b4ac8bae52, 215), // nppiSubC_32f_AC4R_Ctx
-    n(0xa0b6433ff6f9, 1113), // nvmlSystemGetDriverVersion
+    n(0xa0b6433ff6f9, 1114), // nvmlSystemGetDriverVersion
     n(0xa0ba201624a8, 251), // nppiHistogramOfGradientsBorder_8u32f_C1R_Ctx
     n(0xa0baea692a79, 5), // nppiFilterBoxBorder_16s_C3R_Ctx
     n(0xa0bcea71aba8, 11), // nppiNormRelInfGetBufferHostSize_16u_C3R_Ctx#11
-    n(0xa0c0b42dde6b, 1169), // cuLaunchKernel_ptsz
+    n(0xa0c0b42dde6b, 1170), // cuLaunchKernel_ptsz
     n(0xa0c1b8eaac7e, 15), // nppiMirror_16s_AC4IR_Ctx
     n(0xa0c2916f75ee, 28), // nppiValidNormLevelGetBufferHostSize_8u_C3RSfs#11
     n(0xa0c8928a1cc7, 1), // nppiNormDiffL2GetBufferHostSize_16s_AC4R
@@ -13543,7 +13550,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa1168e44fccf, 306), // nppiWarpPerspective_32s_AC4R_Ctx
     n(0xa1188718b3e7, 618), // nppiYCbCr420ToBGR_8u_P3C4R_Ctx
     n(0xa124987c0a8c, 350), // @cudaBindTexture
-    n(0xa136a5f58975, 1272), // cudnnGetDropoutDescriptor
+    n(0xa136a5f58975, 1275), // cudnnGetDropoutDescriptor
     n(0xa13de971ab06, 29), // cusolverDnSpotrfBatched
     n(0xa141afbcc042, 25), // nvshmem_int16_min_reducescatter
     n(0xa142b57b538b, 214), // cublasSasum
@@ -13559,7 +13566,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa15dcab478fe, 29), // nppiAverageRelativeError_32u_C2R
     n(0xa16066c5bc57, 26), // cusolverDnSBgels_bufferSize
     n(0xa161ccb47902, 29), // nppiAverageRelativeError_32u_C3R
-    n(0xa1622195065f, 1273), // cusparseSaxpyi
+    n(0xa1622195065f, 1276), // cusparseSaxpyi
     n(0xa16607f22cea, 104), // cutensorContractionGetWorkspace
     n(0xa16719a651d8, 5), // nppiFilterGaussAdvancedBorder_16u_AC4R_Ctx
     n(0xa167fcb47907, 29), // nppiAverageRelativeError_32u_C1R
@@ -13574,7 +13581,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa180854a862d, 28), // nppiNormInfGetBufferHostSize_16s_C1R#11
     n(0xa1830f06d104, 35), // nppiWMSSSIMBatch_8u_C1R_Ctx
     n(0xa188c74068e3, 264), // nppiHistogramEvenGetBufferSize_8u_C3R#11
-    n(0xa18b12938282, 1274), // cusparseSpMMOp_createPlan
+    n(0xa18b12938282, 1277), // cusparseSpMMOp_createPlan
     n(0xa18c39933824, 287), // nppiYCbCr411ToYCbCr422_8u_P3C2R_Ctx
     n(0xa18defbdbacd, 140), // nppiMulC_32s_C3RSfs
     n(0xa1958cdf505b, 287), // nppiYCbCr411ToRGB_8u_P3C3R_Ctx
@@ -13611,7 +13618,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa20168176058, 16), // nppiFilterSobelVertBorder_8u_C1R_Ctx
     n(0xa2061c2ba604, 7), // nppsStdDev_16s32s_Sfs_Ctx
     n(0xa209fe074be3, 4), // nppiMinGetBufferHostSize_32f_AC4R_Ctx
-    n(0xa20cb52a9a76, 1275), // cusolverSpCcsreigvsiHost
+    n(0xa20cb52a9a76, 1278), // cusolverSpCcsreigvsiHost
     n(0xa20f281e461b, 749), // nppiDivC_16sc_C3IRSfs_Ctx
     n(0xa20fd287d201, 38), // nppsLn_32s_ISfs
     n(0xa216a54a2791, 4), // nppiMeanGetBufferHostSize_8s_C3CMR_Ctx
@@ -13638,11 +13645,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xa2576dd3f352, 13), // cuMemsetD2D32Async_ptsz
     n(0xa2598ae5e15a, 96), // cusparseDgemvi_bufferSize
     n(0xa2599b29c433, 25), // nvshmem_double_max_reduce
-    n(0xa25d567da7e5, 1208), // nppiThreshold_16s_C3IR_Ctx
+    n(0xa25d567da7e5, 1210), // nppiThreshold_16s_C3IR_Ctx
     n(0xa25e6b443249, 11), // nppiAverageRelativeErrorGetBufferHostSize_32u_C1R_Ctx#11
     n(0xa263169e6355, 15), // nppiAlphaPremulC_8u_AC4IR_Ctx
-    n(0xa26508ed45b9, 1276), // cudnnBackendGetAttribute
-    n(0xa265b57b1c3c, 1277), // nvrtcInstallBundledHeaders
+    n(0xa26508ed45b9, 1279), // cudnnBackendGetAttribute
+    n(0xa265b57b1c3c, 1280), // nvrtcInstallBundledHeaders
     n(0xa26869c96777, 28), // nvmlDeviceGetMemoryBusWidth
     n(0xa26c8a5b4bea, 28), // nppiCountInRangeGetBufferHostSize_32f_AC4R#11
     n(0xa26c8c70f2fe, 325), // nppsNormalize_64f
@@ -13683,7 +13690,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa2b6d454a09a, 258), // cublasZgelsBatched
     n(0xa2b89ce7870c, 7), // nppiMulDeviceC_8u_AC4IRSfs_Ctx
     n(0xa2bb6de57d42, 1), // nppiSSIMGetBufferHostSize_8u_C1R
-    n(0xa2bd1f3e30fb, 1239), // cublasMpSyrk
+    n(0xa2bd1f3e30fb, 1241), // cublasMpSyrk
     n(0xa2c28b6cd0ae, 943), // cusparseSpMVGeneric_preprocess
     n(0xa2c3d0f8b615, 1), // @cudaFuncGetParamCount
     n(0xa2c822c11484, 41), // nppsAbs_64f_I_Ctx
@@ -13691,7 +13698,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa2cb9e8b9f62, 11), // nppsMinMaxGetBufferSize_16u_Ctx#11
     n(0xa2d628c5f2d5, 11), // nppiSSIMGetBufferHostSize_8u_C1R_Ctx#11
     n(0xa2dc3b076c7b, 76), // nppiFilterRowBorder32f_8u_C1R_Ctx
-    n(0xa2dd129e37e7, 1278), // cutensorMgCreateTensorDescriptor
+    n(0xa2dd129e37e7, 1281), // cutensorMgCreateTensorDescriptor
     n(0xa2ddf9198e6a, 29), // nppiCompareC_8u_AC4R
     n(0xa2e43bb4c392, 21), // cuMemRelease
     n(0xa2e45d4ec9df, 527), // nppiAddC_16sc_AC4IRSfs
@@ -13703,7 +13710,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa3066985d8e9, 21), // nppsMalloc_32u
     n(0xa3067685d8e9, 21), // nppsMalloc_32f
     n(0xa30b07359d27, 2), // nppiCrossCorrSame_Norm_32f_C4R
-    n(0xa30b193e313d, 1144), // cublasMpSymm
+    n(0xa30b193e313d, 1145), // cublasMpSymm
     n(0xa30e4d359d29, 2), // nppiCrossCorrSame_Norm_32f_C3R
     n(0xa30f9bdfdea7, 39), // nppiMorphBlackHatBorder_32f_C4R_Ctx
     n(0xa3116722e7b3, 378), // ncclGetLsaDevicePointer
@@ -13753,7 +13760,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa38c6930cbf1, 7), // nppiMul_32fc_C4IR_Ctx
     n(0xa3910bb697a0, 30), // nppiNormDiff_L2_8s_C3CMR
     n(0xa391e53cc1e2, 28), // nppiMinMaxGetBufferHostSize_32f_C4R#11
-    n(0xa398318592ea, 1279), // nvmlVgpuInstanceGetEncoderSessions
+    n(0xa398318592ea, 1282), // nvmlVgpuInstanceGetEncoderSessions
     n(0xa3985b34664c, 19), // nppiNormRel_Inf_8u_C1R_Ctx
     n(0xa39aa8b9207b, 13), // ncclAlltoAll
     n(0xa3a1f32bad56, 13), // nppiGradientColorToGray_32f_C3C1R
@@ -13773,7 +13780,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa3c6283d9538, 1), // nppiMaximumErrorGetBufferHostSize_64f_C4R
     n(0xa3caaa371696, 4), // nppiMaximumErrorGetBufferHostSize_8u_C3R_Ctx
     n(0xa3d5095330d4, 38), // nvshmemx_int8_g_on_stream
-    n(0xa3d51c42fc9f, 1087), // cublasXtStrmm
+    n(0xa3d51c42fc9f, 1088), // cublasXtStrmm
     n(0xa3d5547d3fb7, 34), // nvmlDeviceGetMigDeviceHandleByIndex
     n(0xa3d7023d9546, 1), // nppiMaximumErrorGetBufferHostSize_64f_C1R
     n(0xa3d9e83d9548, 1), // nppiMaximumErrorGetBufferHostSize_64f_C2R
@@ -13797,9 +13804,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xa425c194642d, 25), // nvshmem_uint32_get
     n(0xa42ced111f89, 4), // nppsMinGetBufferSize_32s_Ctx
     n(0xa42f9e3b6a44, 12), // nppiBGRToLab_8u_C3R
-    n(0xa4309853a775, 1280), // cudssSetPinnedMemHandler
+    n(0xa4309853a775, 1283), // cudssSetPinnedMemHandler
     n(0xa430a08d1713, 28), // nppiDotProdGetBufferHostSize_32u64f_C4R#11
-    n(0xa43584604ee1, 1181), // cufftMakePlanMany
+    n(0xa43584604ee1, 1182), // cufftMakePlanMany
     n(0xa435fbd74f6f, 4), // nppiMaximumErrorGetBufferHostSize_16u_C3R_Ctx
     n(0xa4389529e75c, 4), // nppiMaximumRelativeErrorGetBufferHostSize_8s_C1R_Ctx
     n(0xa43a960d1d23, 12), // nppiCopy_16u_C4C1R
@@ -13826,13 +13833,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xa47e2e824977, 21), // @cudaDeviceGraphMemTrim
     n(0xa4870704d31c, 509), // nppiOrC_16u_C4IR_Ctx
     n(0xa48f4fc19a38, 12), // nvshmemx_float_fcollect_on_stream
-    n(0xa4923d3d5376, 1281), // nvtiffDecodeCheckSupported
+    n(0xa4923d3d5376, 1284), // nvtiffDecodeCheckSupported
     n(0xa497d17188da, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C4R_Ctx
     n(0xa498246f20a3, 840), // nppiMulC_16u_C4RSfs_Ctx
     n(0xa49b50f68d85, 16), // nppiCompare_32f_C3R_Ctx
-    n(0xa49e748c23fb, 1282), // cublasLtMatmul
+    n(0xa49e748c23fb, 1285), // cublasLtMatmul
     n(0xa4a2ae84dc3f, 12), // nppiMaxEvery_16s_C1IR
-    n(0xa4a381b43317, 1156), // nppiThreshold_GTVal_32f_AC4R_Ctx
+    n(0xa4a381b43317, 1157), // nppiThreshold_GTVal_32f_AC4R_Ctx
     n(0xa4a5317b302b, 25), // nvshmem_char_min_reduce
     n(0xa4a60ffbeb8f, 359), // cusolverSpCcsrlsvqrHost
     n(0xa4a8b9e09f81, 233), // nvmlSystemGetCudaDriverVersion
@@ -13855,7 +13862,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa4e23c5a33cd, 190), // nppiLUT_Linear_16u_C4R
     n(0xa4e603b02a05, 36), // nppsCopy_32f_Ctx
     n(0xa4e6091aa0e6, 4), // nppiAverageRelativeErrorGetBufferHostSize_32s_C1R_Ctx
-    n(0xa4eb0eebc0ba, 1283), // nppiCountInRange_8u_C3R
+    n(0xa4eb0eebc0ba, 1286), // nppiCountInRange_8u_C3R
     n(0xa4ec5f1d72c8, 2), // nppiCrossCorrValid_16u32f_C1R
     n(0xa4eee82571f7, 16), // nppiNorm_Inf_16u_C3CMR_Ctx
     n(0xa4f015613d3c, 25), // nvshmem_schar_put_nbi
@@ -13866,17 +13873,17 @@ pub static NAMES: [Name; 21634] = [
     n(0xa4f4586390c2, 398), // @cudaMemPoolSetAttribute
     n(0xa4f9a2c7e127, 25), // cuLaunchHostFunc_v2_ptsz
     n(0xa4fc3ae854cd, 38), // nvshmem_int_atomic_set
-    n(0xa4fd365ba77c, 1284), // cudssMatrixCreateBatchCsr
+    n(0xa4fd365ba77c, 1287), // cudssMatrixCreateBatchCsr
     n(0xa5014eeb884e, 116), // nppiThreshold_LT_32f_C1R_Ctx
     n(0xa508a71cdb41, 7), // nppsMaximumRelativeError_8s_Ctx
     n(0xa50b865e6ec9, 323), // cuGLMapBufferObject
     n(0xa50f346ff04d, 2), // pncclReduce
     n(0xa5100d32d78a, 830), // cublasSsyrkx_64
     n(0xa5106c6e39bc, 30), // nppiFilterMinBorder_32f_AC4R
-    n(0xa51adaab2945, 1285), // nppiGetFilterGaussPyramidLayerUpBorderDstROI
+    n(0xa51adaab2945, 1288), // nppiGetFilterGaussPyramidLayerUpBorderDstROI
     n(0xa51bc6790e7b, 15), // nppiLShiftC_16u_C1IR_Ctx
     n(0xa520ca725250, 36), // nppsOr_32u_I_Ctx
-    n(0xa521c0c07610, 1286), // cusolverDnGesvd_bufferSize
+    n(0xa521c0c07610, 1289), // cusolverDnGesvd_bufferSize
     n(0xa527bde028d0, 35), // nppiFilterBorder_16s_C1R
     n(0xa52987a817d0, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C3R_Ctx
     n(0xa52b55c110fb, 28), // nppsMaximumErrorGetBufferSize_64f#11
@@ -13908,7 +13915,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa556dd8a23aa, 7), // nppiAddDeviceC_16u_AC4IRSfs_Ctx
     n(0xa557e8b44a30, 657), // cudaMemcpyWithAttributesAsync_ptsz
     n(0xa55c37e7b54d, 11), // nppiAverageRelativeErrorGetBufferHostSize_16sc_C4R_Ctx#11
-    n(0xa5626468aaf2, 1287), // cublasMpMatmul
+    n(0xa5626468aaf2, 1290), // cublasMpMatmul
     n(0xa568c714fe55, 29), // cusolverSpZcsrqrSolve
     n(0xa568e0fb2903, 13), // nppiCompressMarkerLabelsUFBatch_32u_C1IR
     n(0xa56a750c040d, 455), // cublasCscal_v2_64
@@ -13931,8 +13938,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xa5b0f9cf6162, 4), // nppiNormDiffL1GetBufferHostSize_16u_C3R_Ctx
     n(0xa5b14f45cc71, 12), // cuMemsetD2D8_v2_ptds
     n(0xa5b4cde26681, 28), // nppiNormDiffL2GetBufferHostSize_8u_C3R#11
-    n(0xa5bd24600762, 1288), // cudnnRNNGetClip_v8
-    n(0xa5bd25600762, 1289), // cudnnRNNGetClip_v9
+    n(0xa5bd24600762, 1291), // cudnnRNNGetClip_v8
+    n(0xa5bd25600762, 1292), // cudnnRNNGetClip_v9
     n(0xa5c34190f4ca, 247), // nppiSet_32u_C3R_Ctx
     n(0xa5c71a1abfd7, 4), // nppsMaximumErrorGetBufferSize_32sc_Ctx
     n(0xa5c75e77c4f7, 36), // nppsExp_32f_Ctx
@@ -13960,7 +13967,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa61dbddf7bc0, 35), // nppiMul_8u_C3IRSfs_Ctx
     n(0xa62050d61ff5, 29), // nppiDiv_32f_AC4R
     n(0xa623beac6116, 2), // nppiNorm_L1_32f_C3CMR
-    n(0xa62542ba69e5, 986), // nppiThreshold_Val_32f_C1IR
+    n(0xa62542ba69e5, 987), // nppiThreshold_Val_32f_C1IR
     n(0xa62909a97f04, 5), // nppiFilterMinBorder_8u_C3R_Ctx
     n(0xa62acbe2639e, 35), // nppiY410_10u_ToUYVP_10u_C3C3R_Ctx
     n(0xa62e49138eaa, 1), // nppiNormRelL1GetBufferHostSize_8u_C3CMR
@@ -13991,12 +13998,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xa67251d11b9e, 7), // nppsAdd_64s_Sfs_Ctx
     n(0xa6730707d936, 11), // nppiNormRelL1GetBufferHostSize_16s_C1R_Ctx#11
     n(0xa6740398377f, 11), // nppsAverageRelativeErrorGetBufferSize_64f_Ctx#11
-    n(0xa67aa07dd887, 1290), // nvmlDeviceGetSupportedPerformanceStates
+    n(0xa67aa07dd887, 1293), // nvmlDeviceGetSupportedPerformanceStates
     n(0xa67bad76059f, 35), // nppiMorphOpenBorder_32f_C1R
     n(0xa67e8afc1010, 4), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C1R_Ctx
     n(0xa6827d7605a4, 35), // nppiMorphOpenBorder_32f_C3R
     n(0xa684b58f8f53, 16), // nppiErode3x3Border_8u_C1R_Ctx
-    n(0xa6858df1fe55, 1291), // nppiThreshold_32f_C3IR
+    n(0xa6858df1fe55, 1294), // nppiThreshold_32f_C3IR
     n(0xa686837605a8, 35), // nppiMorphOpenBorder_32f_C4R
     n(0xa68fc9b8963f, 40), // nppiNormDiff_Inf_8s_C1MR
     n(0xa694c49338b6, 26), // cusparseZbsrsv2_bufferSizeExt
@@ -14024,7 +14031,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa6ca51b9de5f, 1), // cuStreamGetId
     n(0xa6cc8601f97f, 12), // nvshmemx_bfloat16_prod_reducescatter_on_stream
     n(0xa6cddf26a4da, 1), // nppiNormL2GetBufferHostSize_16s_C1R
-    n(0xa6d0c6ad76ca, 1191), // nppiRemap_16s_P4R_Ctx
+    n(0xa6d0c6ad76ca, 1193), // nppiRemap_16s_P4R_Ctx
     n(0xa6d4cf26a4e0, 1), // nppiNormL2GetBufferHostSize_16s_C3R
     n(0xa6d81526a4e3, 1), // nppiNormL2GetBufferHostSize_16s_C4R
     n(0xa6d94d67bcec, 12), // nppiFilterRobertsDown_8u_C4R
@@ -14049,7 +14056,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa70bae9733e4, 76), // nppiDilateBorder_8u_C3R_Ctx
     n(0xa70ef2dbd572, 25), // nppsSubC_16u_ISfs
     n(0xa70fd922971c, 38), // nvshmem_ulonglong_atomic_or
-    n(0xa711a52dee91, 1292), // cusparseScsrsv2_solve
+    n(0xa711a52dee91, 1295), // cusparseScsrsv2_solve
     n(0xa711cd8e2e82, 11), // nppiNormDiffL2GetBufferHostSize_16u_C3R_Ctx#11
     n(0xa71731eff6bd, 40), // cusparseLtMatmulDescriptorInit
     n(0xa717b35ae6a5, 155), // nppsThreshold_LTVal_32fc_I
@@ -14065,22 +14072,22 @@ pub static NAMES: [Name; 21634] = [
     n(0xa730ac31a0b3, 6), // nppiMinMaxIndx_16u_C3CR_Ctx
     n(0xa73c445def0b, 4), // nppiNormDiffInfGetBufferHostSize_8s_C1MR_Ctx
     n(0xa743847ff356, 29), // nppiDivC_32s_C1RSfs
-    n(0xa744e9334257, 1293), // cudnnGetTensorNdDescriptor
+    n(0xa744e9334257, 1296), // cudnnGetTensorNdDescriptor
     n(0xa74b45a09041, 15), // nppiRShiftC_8s_C1IR_Ctx
-    n(0xa75008af6e7d, 1294), // cublasXtCspmm
+    n(0xa75008af6e7d, 1297), // cublasXtCspmm
     n(0xa750426aee59, 215), // nppiRShiftC_32s_AC4R_Ctx
     n(0xa7510094bfd1, 36), // nppsAbs_32f_Ctx
     n(0xa7586ae220c6, 11), // nppiSumGetBufferHostSize_8u_C3R_Ctx#11
     n(0xa75ed968c226, 895), // cuFileGetBARSizeInKB
     n(0xa7687ad20e5b, 7), // nppiRGBToGray_32f_C3C1R_Ctx
-    n(0xa76e0797800d, 1089), // cusolverDnXsytrs_bufferSize
+    n(0xa76e0797800d, 1090), // cusolverDnXsytrs_bufferSize
     n(0xa771635ff99e, 335), // @cudaGraphNodeFindInClone
     n(0xa774a1034430, 12), // nppiFilterRobertsUp_16s_AC4R
     n(0xa77813037a3a, 25), // nppsConvert_16s32f_Sfs
     n(0xa77813ff8ee4, 36), // nppsLShiftC_32s_I_Ctx
     n(0xa77c16fcef37, 6), // nppiFilter_16u_C1R_Ctx
     n(0xa77d75a9d99f, 4), // nppiMaximumErrorGetBufferHostSize_8u_C4R_Ctx
-    n(0xa78089d1a549, 1295), // nppiFloodFillRangeBoundary_32u_C3IR
+    n(0xa78089d1a549, 1298), // nppiFloodFillRangeBoundary_32u_C3IR
     n(0xa78801424ec6, 502), // nppiHistogramRange_16u_C3R_Ctx
     n(0xa788aa35b6bb, 11), // nppiWMSSSIMGetBufferHostSize_8u_C3R_Ctx#11
     n(0xa7978bd0854e, 25), // nppiMirrorBatch_32f_C4IR
@@ -14089,7 +14096,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa7a6cb32f122, 12), // nvshmemx_uint32_put_on_stream
     n(0xa7a7216b8a8f, 6), // nppiFilterSobelHorizBorder_8s16s_C1R_Ctx
     n(0xa7b7c24ae920, 28), // nppiNormL2GetBufferHostSize_16s_C3R#11
-    n(0xa7c17681a553, 1296), // cudssMatrixCreateBatchDn#0
+    n(0xa7c17681a553, 1299), // cudssMatrixCreateBatchDn#0
     n(0xa7c19f637a6e, 12), // nvshmemx_uchar_get_on_stream
     n(0xa7c89121f6fa, 19), // nppiConvert_32f16u_C1RSfs_Ctx
     n(0xa7cc27633285, 528), // cublasDgbmv_v2
@@ -14119,7 +14126,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa820f152de50, 4), // nppiNormDiffL2GetBufferHostSize_16u_C3R_Ctx
     n(0xa82ddf607142, 362), // nppiThreshold_GT_16u_AC4R
     n(0xa8300997dfb2, 35), // cutensorContractTrinary
-    n(0xa831e92f3326, 1297), // cuGraphKernelNodeGetParams
+    n(0xa831e92f3326, 1300), // cuGraphKernelNodeGetParams
     n(0xa834e6dff532, 7), // nppiSqr_16f_C1R_Ctx
     n(0xa83a2f4edd22, 11), // nppiNormInfGetBufferHostSize_32f_C1MR_Ctx#11
     n(0xa83a681bc71c, 364), // @cudaCreateTextureObject#11
@@ -14206,7 +14213,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xa9452ab7e8ba, 72), // @cudaStreamCreate
     n(0xa94a1eaf23f1, 14), // cuKernelGetFunction
     n(0xa954af369b00, 7), // nppiFilterPrewittVert_32f_C4R_Ctx
-    n(0xa957a8a68358, 1298), // cusparseSroti
+    n(0xa957a8a68358, 1301), // cusparseSroti
     n(0xa95b53bebb1a, 656), // cusparseSpruneCsr2csrByPercentage
     n(0xa96f9f6eb9ec, 21), // nvjpeg2kDestroy
     n(0xa97372f7a8c4, 92), // @cudaGetLastError
@@ -14226,21 +14233,21 @@ pub static NAMES: [Name; 21634] = [
     n(0xa98e89a59945, 25), // nvshmem_int8_min_reduce
     n(0xa996313189c5, 189), // nppiLShiftC_32s_C4R
     n(0xa99cd9478299, 15), // nppiThreshold_LT_16u_C1IR_Ctx
-    n(0xa9a1200b266f, 1056), // cusparseScsrilu02_numericBoost
+    n(0xa9a1200b266f, 1057), // cusparseScsrilu02_numericBoost
     n(0xa9a2b30253a3, 656), // nppiCopyConstBorder_32f_C1R_Ctx
     n(0xa9a4a6b6b5ba, 12), // nppsDiv_Round_16s_ISfs
     n(0xa9a61fd0731e, 29), // nppiAddSquare_32f_C1IMR
     n(0xa9aba48133ac, 30), // cusparseSdense2csc
     n(0xa9abb58133ad, 30), // cusparseSdense2csr
     n(0xa9af9f422207, 15), // nppiExp_16u_C1IRSfs_Ctx
-    n(0xa9bc77f8c396, 1299), // pncclCommInitRankScalable
+    n(0xa9bc77f8c396, 1302), // pncclCommInitRankScalable
     n(0xa9bd4a264b6a, 362), // nppiThreshold_LT_16u_C3R
     n(0xa9c432264b70, 13), // nppiThreshold_LT_16u_C1R
     n(0xa9c6ba08666d, 7), // nppiCopy_32sc_C3R_Ctx
     n(0xa9cbc9a0d53c, 12), // nvshmemx_short_sum_reduce_on_stream
     n(0xa9d40d9a3fb3, 287), // nppiYCbCr422ToBGR_JPEG_8u_P3C3R_Ctx
     n(0xa9d9288abdc4, 15), // nppsSubC_8u_ISfs_Ctx
-    n(0xa9db1f3c1d91, 1208), // nppiThreshold_16u_C3IR_Ctx
+    n(0xa9db1f3c1d91, 1210), // nppiThreshold_16u_C3IR_Ctx
     n(0xa9ddefa32171, 338), // nppiRotate_8u_C1R
     n(0xa9de8ee275f1, 11), // nppiNormL1GetBufferHostSize_16s_C4R_Ctx#11
     n(0xa9df47da91f7, 4), // nppiSumGetBufferHostSize_8u_C4R_Ctx
@@ -14267,7 +14274,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xaa2371092351, 28), // nppiMinGetBufferHostSize_16s_C4R#11
     n(0xaa24d522f44f, 4), // nppiDotProdGetBufferHostSize_32f64f_C4R_Ctx
     n(0xaa25117a621d, 16), // nppiSqrDistanceValid_Norm_8u32f_C3R_Ctx
-    n(0xaa28d9427327, 1300), // cudnnSetRNNDataDescriptor
+    n(0xaa28d9427327, 1303), // cudnnSetRNNDataDescriptor
     n(0xaa320a31640a, 16), // nppiLUT_Linear_16u_C1R_Ctx
     n(0xaa34d639145f, 12), // nvshmemx_float_prod_reducescatter_on_stream
     n(0xaa3512c85de0, 21), // cublasMpDestroy
@@ -14284,13 +14291,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xaa53c726cb2c, 28), // nppsSumGetBufferSize_16sc_Sfs#11
     n(0xaa54432abff2, 7), // nppsNormDiff_L1_64f_Ctx
     n(0xaa569a8cde7d, 11), // nppiNormDiffL2GetBufferHostSize_16s_C3R_Ctx#11
-    n(0xaa57a327022e, 1257), // @cudaGetDeviceProperties_v2
+    n(0xaa57a327022e, 1259), // @cudaGetDeviceProperties_v2
     n(0xaa6108ef1874, 295), // nppiYUV420ToRGBBatch_8u_P3C3R_Advanced_Ctx
     n(0xaa61a2956f78, 50), // cusparseSetStream
     n(0xaa678cd03152, 12), // nppiCopy_16s_C3C1R
     n(0xaa6a290fb921, 7), // nppsMul_16u_Sfs_Ctx
     n(0xaa6d009bd232, 28), // nppiSameNormLevelGetBufferHostSize_64f_C1R#11
-    n(0xaa71a6905d1b, 1301), // nvmlDeviceGetSamples
+    n(0xaa71a6905d1b, 1304), // nvmlDeviceGetSamples
     n(0xaa76f50dc357, 74), // nppiAddC_16sc_C3RSfs_Ctx
     n(0xaa79bb3d7c37, 12), // nvshmemx_uint8_min_reduce_on_stream
     n(0xaa7a0cc16cbd, 12), // cusparseSparseToDense
@@ -14301,7 +14308,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xaa822716afb5, 1), // nppsNormL2GetBufferSize_32f
     n(0xaa89bc622fe8, 28), // nppiMinGetBufferHostSize_32f_C3R#11
     n(0xaa8a6bd51372, 50), // cusparseSetPointerMode
-    n(0xaa9051c9bf7c, 1302), // nvmlDeviceGetViolationStatus
+    n(0xaa9051c9bf7c, 1305), // nvmlDeviceGetViolationStatus
     n(0xaa918651c6bb, 11), // nppsSumGetBufferSize_16sc32sc_Sfs_Ctx#11
     n(0xaa9620368b28, 120), // nppiAddC_32f_AC4IR
     n(0xaa973a8fac18, 28), // nppiMinMaxIndxGetBufferHostSize_8u_C1R#11
@@ -14309,7 +14316,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xaa9ccaca6ca4, 58), // nppiFilterRowBorder32f_16u_C3R
     n(0xaa9cdfa39895, 234), // cusolverDnSsytrd_bufferSize
     n(0xaa9d9c89d5e7, 12), // @cudaMemcpyFromSymbol_ptds
-    n(0xaaa0b5fed694, 1303), // nppiAlphaCompColorKey_8u_AC4R_Ctx
+    n(0xaaa0b5fed694, 1306), // nppiAlphaCompColorKey_8u_AC4R_Ctx
     n(0xaaa26a9a4aa0, 29), // nppiNormDiff_Inf_16s_C1R
     n(0xaaa37aca6caa, 58), // nppiFilterRowBorder32f_16u_C1R
     n(0xaaa9ba9a4aa6, 29), // nppiNormDiff_Inf_16s_C3R
@@ -14328,9 +14335,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xaac938ec62e3, 13), // fftwf_plan_dft_c2r_3d
     n(0xaacbfa6ff1ad, 30), // cublasDdgmm_64
     n(0xaad2598e9bfe, 36), // nppsAdd_32f_I_Ctx
-    n(0xaad3f6d43bf3, 1226), // cublasChpmv_v2_64
+    n(0xaad3f6d43bf3, 1228), // cublasChpmv_v2_64
     n(0xaad49bc92a1e, 18), // nppiMulC_32f_C4IR_Ctx
-    n(0xaad50eb394e7, 1304), // nvmlDeviceGetVgpuMetadata
+    n(0xaad50eb394e7, 1307), // nvmlDeviceGetVgpuMetadata
     n(0xaad6b9305cbd, 6), // nppiFilterColumn_16u_C3R_Ctx
     n(0xaadc7d64f685, 7), // nppiConvert_16u32u_C1R_Ctx
     n(0xaadcf0f5e4d6, 578), // nppiThreshold_GTVal_8u_AC4R_Ctx
@@ -14345,12 +14352,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xaaf1200df048, 19), // nppiSubC_8u_C1RSfs_Ctx
     n(0xaaf19e3c7ff1, 4), // nppiNormL2GetBufferHostSize_16u_AC4R_Ctx
     n(0xaaf462bdd0d4, 28), // nppiNormRelL1GetBufferHostSize_8u_C1MR#11
-    n(0xaaf93dd8bfc3, 1305), // cusparseZcsrgeam2_bufferSizeExt
+    n(0xaaf93dd8bfc3, 1308), // cusparseZcsrgeam2_bufferSizeExt
     n(0xaafb4a300cfd, 193), // cuGraphicsSubResourceGetMappedArray
     n(0xab01336996ab, 16), // nppiCopyWrapBorder_8u_C4R_Ctx
     n(0xab01a0913c78, 203), // nppiThreshold_LT_16s_C3IR
     n(0xab01cd715b9d, 306), // nppiWarpPerspectiveBack_8u_C4R_Ctx
-    n(0xab033aca6fa6, 1191), // nppiRemap_8u_P4R_Ctx
+    n(0xab033aca6fa6, 1193), // nppiRemap_8u_P4R_Ctx
     n(0xab06fcb55f73, 7), // nppiXYZToRGB_8u_AC4R_Ctx
     n(0xab095e229457, 40), // cusparseXcsrsort
     n(0xab0cd3149111, 28), // nppiMinGetBufferHostSize_16s_C3R#11
@@ -14391,10 +14398,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xab948c1deea3, 1), // cuFuncGetParamCount
     n(0xab962071c3c2, 12), // nvshmemx_longlong_alltoall_on_stream
     n(0xab98a07e11b2, 7), // nppsMaximumError_64f_Ctx
-    n(0xab9a537ebec6, 1306), // cudnnBatchNormalizationForwardTrainingEx
+    n(0xab9a537ebec6, 1309), // cudnnBatchNormalizationForwardTrainingEx
     n(0xab9f15a9f78e, 38), // nppsDiv_64f_I
-    n(0xaba4594d85d1, 1307), // nvmlEventSetGetContextInfo_v1
-    n(0xabac48a7d4bf, 1308), // nppiAlphaCompC_32f_C1R_Ctx
+    n(0xaba4594d85d1, 1310), // nvmlEventSetGetContextInfo_v1
+    n(0xabac48a7d4bf, 1311), // nppiAlphaCompC_32f_C1R_Ctx
     n(0xabb4471f4e80, 431), // nppiResizeSqrPixel_64f_AC4R
     n(0xabb66e111790, 35), // nppiFilterGauss_16u_C1R_Ctx
     n(0xabbe1ef91023, 132), // nppiWarpAffineBack_32s_AC4R_Ctx
@@ -14447,20 +14454,20 @@ pub static NAMES: [Name; 21634] = [
     n(0xac4817a01dc8, 173), // nppiCopySubpix_32f_C1R_Ctx
     n(0xac4a56567242, 400), // nppiThreshold_LTValGTVal_32f_AC4R
     n(0xac4ce089f718, 78), // cuOccupancyMaxActiveClusters
-    n(0xac4e62e2f0d9, 1234), // @cudaGraphNodeSetParams
+    n(0xac4e62e2f0d9, 1236), // @cudaGraphNodeSetParams
     n(0xac53454a75a5, 25), // nppiMirror_16s_C3IR
     n(0xac5508d82a2b, 886), // cuMemcpyBatchAsync_v2_ptsz
     n(0xac552caf7f7b, 28), // nvmlVgpuInstanceGetAccountingMode
     n(0xac570c8cfb1e, 11), // nppiFullNormLevelGetBufferHostSize_64f_C3R_Ctx#11
     n(0xac5aea5f91a8, 12), // nppiCopy_32f_C4C1R
-    n(0xac62ab7096b5, 1248), // nppiCopyConstBorder_8u_AC4R_Ctx
+    n(0xac62ab7096b5, 1250), // nppiCopyConstBorder_8u_AC4R_Ctx
     n(0xac6332cd578e, 7), // nppiConvert_8s32s_C4R_Ctx
     n(0xac642056704a, 7), // nppiRGBToXYZ_8u_AC4R_Ctx
     n(0xac66968051ab, 40), // cusparseCgtsvInterleavedBatch
     n(0xac6b3899961b, 38), // nppsThreshold_LT_16sc_I
     n(0xac6c31e7017a, 7), // nppsDotProd_16sc32fc_Ctx
     n(0xac6e4c00fbe3, 35), // nppiAdd_16u_C3IRSfs_Ctx
-    n(0xac6f18b56775, 1309), // cudaBindSurfaceToArray
+    n(0xac6f18b56775, 1312), // cudaBindSurfaceToArray
     n(0xac6ffaf2cdb5, 12), // nppiRGBToYCC_8u_AC4R
     n(0xac71f7faf512, 2), // nppiSub_8u_AC4RSfs
     n(0xac7eb87c8392, 115), // nppsThreshold_LT_32fc_I_Ctx
@@ -14471,10 +14478,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xac9378ef2868, 29), // nvshmemx_uint_iput_on_stream
     n(0xac9649df6f9e, 38), // nvshmem_uint32_atomic_fetch_add
     n(0xac9e4ca7c397, 41), // nppiWarpAffineBatchInit_Ctx
-    n(0xaca31604ba87, 1310), // nvmlDeviceGetAdaptiveTgpModeInfo_v1
+    n(0xaca31604ba87, 1313), // nvmlDeviceGetAdaptiveTgpModeInfo_v1
     n(0xaca5a5a5d1ae, 29), // nppiMean_32f_C1MR
     n(0xacab57602d1e, 566), // @cudaDeviceGetP2PAttribute
-    n(0xacaf47c8af3b, 1311), // cusparseConstrainedGeMM
+    n(0xacaf47c8af3b, 1314), // cusparseConstrainedGeMM
     n(0xacaff4c18c97, 237), // nppiCopy_16s_P3C3R_Ctx
     n(0xacb12602228c, 1), // nppsNormL2GetBufferSize_64fc64f
     n(0xacb59540a8de, 731), // cutensorOperationDescriptorGetAttribute
@@ -14518,7 +14525,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xad3f124e44c6, 50), // nvshmem_ptrdiff_g
     n(0xad3f274e44c6, 38), // nvshmem_ptrdiff_p
     n(0xad401dda27d0, 11), // nppsAverageRelativeErrorGetBufferSize_32s_Ctx#11
-    n(0xad5cbeaf9849, 1312), // cusparseDcsrgeam2_bufferSizeExt
+    n(0xad5cbeaf9849, 1315), // cusparseDcsrgeam2_bufferSizeExt
     n(0xad62b2c0b030, 12), // nvshmemx_longlong_max_reducescatter_on_stream
     n(0xad6390b5e2f5, 413), // cublasSsyr
     n(0xad642bc3779a, 25), // nppiExp_16s_C1IRSfs
@@ -14526,7 +14533,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xad6a52e71dfb, 7), // nppiRGBToLUV_8u_AC4R_Ctx
     n(0xad6d244b7584, 4), // nppsAverageErrorGetBufferSize_32u_Ctx
     n(0xad7326db4148, 28), // nppsNormL1GetBufferSize_16s32s_Sfs#11
-    n(0xad736ea6df11, 1015), // pncclCommInitRankConfig
+    n(0xad736ea6df11, 1016), // pncclCommInitRankConfig
     n(0xad7e36366629, 11), // nppiNormRelL1GetBufferHostSize_8u_AC4R_Ctx#11
     n(0xad7ec6c01882, 11), // nppsMinGetBufferSize_32f_Ctx#11
     n(0xad8233944238, 28), // cusolverDnGetFixedPointEmulationMantissaBitOffset
@@ -14561,7 +14568,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xadebac1f2e0a, 40), // nppiDiv_Round_16u_C3RSfs
     n(0xadee918eed8a, 4), // nppiMaxIndxGetBufferHostSize_16u_C1R_Ctx
     n(0xadf1dd38c4c3, 7), // nppiRGBToCbYCr422_8u_C3C2R_Ctx
-    n(0xadfbbaca3d8d, 1061), // @cudaUnbindTexture
+    n(0xadfbbaca3d8d, 1062), // @cudaUnbindTexture
     n(0xadfd665ed65d, 335), // cuMemHostGetDevicePointer_v2
     n(0xadfea59b6769, 1), // nppiMaximumErrorGetBufferHostSize_32sc_C3R
     n(0xadff66a54bc9, 247), // nppiRShiftC_8s_AC4IR_Ctx
@@ -14573,7 +14580,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xae177542c453, 431), // nppiResizeSqrPixel_8u_C3R
     n(0xae19f8d7141d, 238), // curandGenerateBinomialMethod
     n(0xae1e4542c459, 431), // nppiResizeSqrPixel_8u_C1R
-    n(0xae205e96e63c, 1095), // cuGraphInstantiateWithParams_ptsz
+    n(0xae205e96e63c, 1096), // cuGraphInstantiateWithParams_ptsz
     n(0xae206732517f, 28), // nppsMaximumRelativeErrorGetBufferSize_32s#11
     n(0xae287342c461, 431), // nppiResizeSqrPixel_8u_C4R
     n(0xae29eec2c41e, 4), // nppiMaximumRelativeErrorGetBufferHostSize_64f_C1R_Ctx
@@ -14596,13 +14603,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xae630c061f4e, 76), // nppiFilterBoxBorderAdvanced_16s_C4R_Ctx
     n(0xae64a62a3c30, 21), // cudaGraphDestroy
     n(0xae66383dafba, 25), // nppsConvert_32s32f_Sfs
-    n(0xae6b37373653, 1001), // nppiThreshold_LTVal_32f_C3R
+    n(0xae6b37373653, 1002), // nppiThreshold_LTVal_32f_C3R
     n(0xae6ba5fccd61, 13), // nvshmem_double_iget
     n(0xae6dce94df9f, 104), // cublasDnrm2_v2
     n(0xae70ac2e6c1b, 28), // nppiMaximumErrorGetBufferHostSize_32s_C3R#11
     n(0xae71ff373659, 17), // nppiThreshold_LTVal_32f_C1R
     n(0xae731e640bb1, 28), // nppiMinIndxGetBufferHostSize_16s_C4R#11
-    n(0xae7d16f58acd, 1313), // cuModuleGetGlobal
+    n(0xae7d16f58acd, 1316), // cuModuleGetGlobal
     n(0xae81b28f0807, 10), // nppiRemap_8u_P3R_Ctx
     n(0xae82680de03e, 4), // nppiMaxGetBufferHostSize_32f_C4R_Ctx
     n(0xae8320dbc0ed, 4), // nppiNormL1GetBufferHostSize_8u_C1MR_Ctx
@@ -14622,12 +14629,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xaea1770d8da4, 12), // nvshmemx_uchar_max_reducescatter_on_stream
     n(0xaea2316830ca, 1), // nppiAverageRelativeErrorGetBufferHostSize_16u_C1R
     n(0xaea54c4fd553, 38), // nvshmemx_short_g_on_stream
-    n(0xaea84bf83d83, 1314), // nppiFilterHoughLineRegion_8u32f_C1R_Ctx
+    n(0xaea84bf83d83, 1317), // nppiFilterHoughLineRegion_8u32f_C1R_Ctx
     n(0xaea8ec55a055, 98), // nppiFilterUnsharpBorder_32f_C1R
     n(0xaea9689b4087, 7), // nppiSubDeviceC_16s_AC4IRSfs_Ctx
     n(0xaeae1e5a4c78, 115), // nppsAddC_32fc_I_Ctx
     n(0xaeafd455a05b, 98), // nppiFilterUnsharpBorder_32f_C3R
-    n(0xaeb001dd47e1, 1315), // cublasRotmEx
+    n(0xaeb001dd47e1, 1318), // cublasRotmEx
     n(0xaeb140bf3973, 2), // nppiDiv_32s_C3RSfs
     n(0xaeb1b93c9e2a, 2), // nppiFilter_32f_AC4R
     n(0xaeb3336830d9, 1), // nppiAverageRelativeErrorGetBufferHostSize_16u_C4R
@@ -14637,8 +14644,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xaec21f93100d, 68), // cusolverDnDDgesv
     n(0xaec43e438b12, 11), // nppiNormRelInfGetBufferHostSize_16s_C1R_Ctx#11
     n(0xaec4c0258870, 95), // @cudaMemcpyFromArrayAsync
-    n(0xaec5df5cbc95, 1141), // @cudaMemPoolSetAccess
-    n(0xaec625c2d6ec, 1127), // nppiWarpAffineBack_16u_P4R_Ctx
+    n(0xaec5df5cbc95, 1142), // @cudaMemPoolSetAccess
+    n(0xaec625c2d6ec, 1128), // nppiWarpAffineBack_16u_P4R_Ctx
     n(0xaec857c61484, 28), // nppiCompressedMarkerLabelsUFGetGeometryListsSize_C1R
     n(0xaecf2aa347e2, 335), // cuMemHostAlloc
     n(0xaed4e4c7d63a, 38), // nvshmem_int_atomic_swap
@@ -14651,6 +14658,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xaefb5c1202cc, 25), // nppiOrC_8u_C1IR
     n(0xaefc1cb236ae, 28), // nppiNormDiffL1GetBufferHostSize_8u_C1MR#11
     n(0xaf0466ef8249, 12), // nvshmemx_int_max_reducescatter_on_stream
+    n(0xaf07026bf99d, 1319), // __open_2
     n(0xaf0edaacdd1c, 12), // nppsDivC_16sc_Sfs
     n(0xaf12d1c61a3b, 7), // nppiCopy_8u_C1C4R_Ctx
     n(0xaf1321adf1eb, 28), // cuStreamIsCapturing
@@ -14671,7 +14679,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xaf2eca38ceff, 1), // nppiMinMaxGetBufferHostSize_32f_C3R
     n(0xaf351238cf04, 1), // nppiMinMaxGetBufferHostSize_32f_C1R
     n(0xaf3957d24618, 7), // nppiDiv_32f_C3IR_Ctx
-    n(0xaf3a03613782, 1080), // cuCoredumpGetAttribute
+    n(0xaf3a03613782, 1081), // cuCoredumpGetAttribute
     n(0xaf3c6e0b8537, 40), // nppiFilterSobelHorizMaskBorder_32f_C1R
     n(0xaf4131b89ccf, 1), // nppiNormL2GetBufferHostSize_16s_AC4R
     n(0xaf423489ae2f, 1), // nppsAverageErrorGetBufferSize_64f
@@ -14681,7 +14689,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xaf47342f4b1f, 50), // nvjpeg2kSetDeviceMemoryPadding
     n(0xaf477b8523d8, 30), // nppiSumWindowRowBorder_16u32f_C1R
     n(0xaf4a1dd03669, 16), // nppiFilterScharrHorizBorder_8u16s_C1R_Ctx
-    n(0xaf4b228ff217, 1316), // pncclParamGetAllParameterKeys
+    n(0xaf4b228ff217, 1320), // pncclParamGetAllParameterKeys
+    n(0xaf4b2405d5ea, 1319), // __open64_2
     n(0xaf4e438523de, 30), // nppiSumWindowRowBorder_16u32f_C3R
     n(0xaf50a02dd931, 16), // nppiFilterRobertsUpBorder_8u_C1R_Ctx
     n(0xaf553ceee656, 38), // nppiExp_32f_C3IR
@@ -14697,6 +14706,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xaf691d0f2b0a, 16), // nppiAdd_16u_C3RSfs_Ctx
     n(0xaf6c2160b3f4, 668), // nvtiffStreamGetGeoKeyASCII
     n(0xaf71c8421357, 13), // nvshmem_uint_iget
+    n(0xaf7ea6e63b87, 975), // secure_getenv
     n(0xaf803b3a4ef6, 7), // nppiTranspose_32s_C1R_Ctx
     n(0xaf81ea75fbe2, 11), // nppiAverageRelativeErrorGetBufferHostSize_8u_C1R_Ctx#11
     n(0xaf88d5b676a3, 142), // nppiSubC_16s_C3IRSfs
@@ -14706,14 +14716,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xaf9166dc7483, 435), // cublasGetStatusName
     n(0xaf95cbf0b1ea, 28), // nppiPSNRBatchGetBufferHostSize_8u_C1R#11
     n(0xaf9640a37cbb, 40), // nppiResizeBatch_8u_C3R
-    n(0xaf9694fccedd, 1317), // cudaEGLStreamProducerReturnFrame
+    n(0xaf9694fccedd, 1321), // cudaEGLStreamProducerReturnFrame
     n(0xaf9986a37cbe, 40), // nppiResizeBatch_8u_C4R
     n(0xafa05007d36c, 19), // nppiDotProd_32s64f_C1R_Ctx
     n(0xafa443563132, 840), // nppiAddC_16s_C4RSfs_Ctx
     n(0xafacbf75a968, 830), // cublasSsymm_v2_64
     n(0xafb738c834d7, 104), // cublasDasum_v2
     n(0xafbe897059fb, 7), // nppiFilterSobelVert_16s_C4R_Ctx
-    n(0xafbecac657a6, 1168), // cusolverSpZcsrqrBufferInfo
+    n(0xafbecac657a6, 1169), // cusolverSpZcsrqrBufferInfo
     n(0xafc6c6c2d4e7, 13), // nvshmemx_float_broadcast_on_stream
     n(0xafcb7a9bff0d, 28), // nppiMeanGetBufferHostSize_32f_C3CMR#11
     n(0xafcbdf474b62, 19), // nppiFilterMax_16s_AC4R_Ctx
@@ -14725,7 +14735,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xafe2c4368e87, 4), // nppiDotProdGetBufferHostSize_32s64f_C4R_Ctx
     n(0xaff0801fd2d4, 57), // nppsSubC_32fc_Ctx
     n(0xaff58449de2d, 334), // cudaGraphMemsetNodeGetParams
-    n(0xaff76382b493, 1168), // cusolverSpDcsrqrBufferInfo
+    n(0xaff76382b493, 1169), // cusolverSpDcsrqrBufferInfo
     n(0xaff9dde8c952, 29), // nppiNormDiff_L1_16s_AC4R
     n(0xb00293b0661d, 29), // nppiNorm_Inf_16u_C1MR
     n(0xb01257602142, 227), // nppiRGBToYCbCr411_JPEG_8u_C3P3R_Ctx
@@ -14782,11 +14792,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xb0b253c23840, 1), // nppiNormRelL2GetBufferHostSize_32f_AC4R
     n(0xb0b44a8d0cd6, 184), // nppiColorTwist32f_16u_AC4IR
     n(0xb0babd0dee8b, 7), // nppiThreshold_GTVal_16u_C1IR_Ctx
-    n(0xb0bad58e6d96, 1130), // cudnnSoftmaxBackward
+    n(0xb0bad58e6d96, 1131), // cudnnSoftmaxBackward
     n(0xb0bc1a379274, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16s_C4R_Ctx#11
     n(0xb0bc68736504, 38), // nvshmem_size_atomic_add
-    n(0xb0be679693e2, 1091), // cudaMemRangeGetAttributes
-    n(0xb0bea3e79242, 1318), // ncclCommGetUniqueId
+    n(0xb0be679693e2, 1092), // cudaMemRangeGetAttributes
+    n(0xb0bea3e79242, 1322), // ncclCommGetUniqueId
     n(0xb0c19c2f1da7, 7), // nppiRGBToXYZ_8u_C3R_Ctx
     n(0xb0c40c714ec2, 29), // nppiCopy_32s_C3MR
     n(0xb0c7dbc72af0, 38), // nvshmem_ulonglong_atomic_xor
@@ -14809,7 +14819,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb1038a11186f, 5), // nppiCrossCorrSame_NormLevelAdvanced_8u32f_C1R_Ctx
     n(0xb104187805f5, 695), // @cudaGetTextureObjectResourceViewDesc#11
     n(0xb104197805f5, 695), // @cudaGetTextureObjectResourceViewDesc#12
-    n(0xb108af920c3c, 1319), // cublasCrotg
+    n(0xb108af920c3c, 1323), // cublasCrotg
     n(0xb108c9175917, 2), // nppiSqrDistanceSame_Norm_8s32f_AC4R
     n(0xb10d94b522bc, 722), // cudnnConvolutionForward
     n(0xb1118b728617, 11), // nppiDotProdGetBufferHostSize_8u64f_C4R_Ctx#11
@@ -14863,7 +14873,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb1bba59171b5, 110), // nppiHistogramEvenGetBufferSize_8u_C1R_Ctx#11
     n(0xb1bd156313ea, 25), // cuStreamWriteValue32_v2
     n(0xb1bf8e14a914, 11), // nppiSumGetBufferHostSize_32f_C1R_Ctx#11
-    n(0xb1c043a7519f, 1171), // cublasDrot_v2
+    n(0xb1c043a7519f, 1172), // cublasDrot_v2
     n(0xb1c80a94e1ec, 123), // cudaMipmappedArrayGetMemoryRequirements
     n(0xb1ca119e2979, 4), // nppsNormDiffInfGetBufferSize_16s32f_Ctx
     n(0xb1d471bb1cd1, 28), // nppsMinAbsIndxGetBufferSize_32s#11
@@ -14875,7 +14885,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb1f28f8077ec, 5), // nppiFilterGaussAdvancedBorder_16s_C1R_Ctx
     n(0xb1f5a0da7f1c, 16), // nppiSqrDistanceFull_Norm_8u32f_C3R_Ctx
     n(0xb200c434594d, 40), // nppiFilterColumn_16s_AC4R
-    n(0xb20141e12005, 1320), // cudnnGetAttnDescriptor
+    n(0xb20141e12005, 1324), // cudnnGetAttnDescriptor
     n(0xb203abfb98f0, 435), // nvrtcGetErrorString
     n(0xb2044b00c12f, 450), // nppiYUVToRGBBatch_8u_P3C3R
     n(0xb20df0a2a0b7, 25), // nvshmem_short_max_reducescatter
@@ -14888,7 +14898,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb225346162c7, 332), // @cudaGraphRemoveDependencies#11
     n(0xb225376162c7, 332), // @cudaGraphRemoveDependencies#12
     n(0xb2285467fc1c, 12), // nppiConvert_16f32f_C3R
-    n(0xb22b5b077642, 1123), // nppiFloodFillBoundary_32u_C1IR
+    n(0xb22b5b077642, 1124), // nppiFloodFillBoundary_32u_C1IR
     n(0xb22c5ece1c1c, 189), // nppiXorC_32s_C4R
     n(0xb22deea4ff99, 19), // nppiHistogramRange_16u_C1R_Ctx
     n(0xb22f2467fc21, 12), // nppiConvert_16f32f_C1R
@@ -14925,8 +14935,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xb28f58c1092f, 4), // nppiNormRelInfGetBufferHostSize_16u_C1R_Ctx
     n(0xb291d7b3cbb8, 1), // nppiNormL1GetBufferHostSize_32f_C4R
     n(0xb29231d4e295, 76), // nppiFilterMedianBorder_16s_C4R_Ctx
-    n(0xb292b9103a2b, 1233), // cudaExternalMemoryGetMappedBuffer#12
-    n(0xb292ba103a2b, 1233), // cudaExternalMemoryGetMappedBuffer#11
+    n(0xb292b9103a2b, 1235), // cudaExternalMemoryGetMappedBuffer#12
+    n(0xb292ba103a2b, 1235), // cudaExternalMemoryGetMappedBuffer#11
     n(0xb293e7421a4b, 1), // nppiCountInRangeGetBufferHostSize_8u_C1R
     n(0xb29474462530, 4), // nppsMeanGetBufferSize_64f_Ctx
     n(0xb2988357f2a0, 57), // nppiSet_32f_C1R_Ctx
@@ -14954,7 +14964,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb2ed3c749880, 215), // nppiRShiftC_16u_C3R_Ctx
     n(0xb2f3bedf9d7a, 36), // nppsSqrt_64fc_Ctx
     n(0xb2fa10763f90, 4), // nppsNormL1GetBufferSize_16s64s_Sfs_Ctx
-    n(0xb2fb3bcf8993, 1321), // cusolverMpLaset
+    n(0xb2fb3bcf8993, 1325), // cusolverMpLaset
     n(0xb2fc65131c63, 28), // nppiMaxGetBufferHostSize_16u_AC4R#11
     n(0xb2fefa991361, 25), // nppsNorm_L2_64f
     n(0xb305c912ea3a, 50), // cudaDeviceEnablePeerAccess
@@ -14973,11 +14983,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xb32fd77619fc, 710), // cusolverSpZcsrqrBufferInfoBatched
     n(0xb331d25cd637, 394), // nppiLUT_Cubic_16s_AC4IR_Ctx
     n(0xb33464091bc5, 415), // nppiWarpAffine_16f_C1R
-    n(0xb33566cad3b2, 1168), // cusolverSpScsrqrBufferInfo
+    n(0xb33566cad3b2, 1169), // cusolverSpScsrqrBufferInfo
     n(0xb33582c69d99, 13), // nvshmemx_size_wait_until_all_vector_on_stream
     n(0xb3371e40ca65, 38), // nppiSqrt_32f_C3IR
     n(0xb33aa651d0d4, 22), // nppiGradientVectorScharrBorder_16s32f_C3C1R_Ctx
-    n(0xb33fab2e3a89, 1031), // cuArray3DGetDescriptor
+    n(0xb33fab2e3a89, 1032), // cuArray3DGetDescriptor
     n(0xb34566091bd3, 415), // nppiWarpAffine_16f_C4R
     n(0xb346d9795b4f, 76), // nppiFilterBoxBorderAdvanced_8u_C3R_Ctx
     n(0xb34dbee2443b, 767), // cudaMemcpy3DWithAttributesAsync_ptsz
@@ -14988,11 +14998,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xb35cfd200476, 193), // cudaGraphConditionalHandleCreate
     n(0xb35f1fb65bd5, 21), // cudnnDestroyRNNDescriptor
     n(0xb362e2c750d9, 39), // nppiMorphBlackHatBorder_16s_C1R_Ctx
-    n(0xb3660809f8a9, 1322), // cuLaunchCooperativeKernel
+    n(0xb3660809f8a9, 1326), // cuLaunchCooperativeKernel
     n(0xb36673b89235, 7), // nppiErode3x3_32f_C3R_Ctx
     n(0xb36b2ddbe25e, 784), // nppiWarpAffineQuad_16u_P3R
     n(0xb377b96ff2ca, 28), // nppiMaximumErrorGetBufferHostSize_16s_C4R#11
-    n(0xb3795ea5600b, 1130), // cublasChemv_v2_64
+    n(0xb3795ea5600b, 1131), // cublasChemv_v2_64
     n(0xb37ab45e4aea, 7), // nppiCopy_32sc_C2R_Ctx
     n(0xb37cd9cb6377, 26), // cusolverDnSXgels_bufferSize
     n(0xb37fb785e200, 21), // nppsMalloc_16u
@@ -15006,7 +15016,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb3977ba3ac7b, 28), // nppiNormDiffInfGetBufferHostSize_16s_C4R#11
     n(0xb398cd2ae862, 114), // nppiDistanceTransformPBA_8u64f_C1R_Ctx
     n(0xb3a3b7b99dd1, 28), // cuStreamGetPriority_ptsz
-    n(0xb3a5ed3624ff, 1323), // curandCreatePoissonDistribution
+    n(0xb3a5ed3624ff, 1327), // curandCreatePoissonDistribution
     n(0xb3aaa1b5716d, 15), // nppiSqrt_16u_C1IRSfs_Ctx
     n(0xb3ab8c437802, 4), // nppiValidNormLevelGetBufferHostSize_64f_C1R_Ctx
     n(0xb3aecd9a540f, 13), // nppiSqrt_16s_AC4RSfs
@@ -15032,15 +15042,15 @@ pub static NAMES: [Name; 21634] = [
     n(0xb406217f3cb4, 651), // cuStreamBatchMemOp_v2
     n(0xb407bdebc95a, 19), // nppiNormDiff_L2_16u_C3R_Ctx
     n(0xb40f8b3bac66, 12), // nvshmemx_uint8_sum_reducescatter_on_stream
-    n(0xb412b838f554, 1179), // cuMulticastCreate
+    n(0xb412b838f554, 1180), // cuMulticastCreate
     n(0xb41f08d1508c, 924), // nppiThreshold_LTVal_32f_C3IR
     n(0xb4206c9ad877, 13), // cusolverSpCcsrcholSolve
     n(0xb421f1e51373, 28), // nppiCountInRangeGetBufferHostSize_32f_C3R#11
-    n(0xb43913aa19f6, 1324), // cudnnGetNormalizationBackwardWorkspaceSize
+    n(0xb43913aa19f6, 1328), // cudnnGetNormalizationBackwardWorkspaceSize
     n(0xb43e405d1e8b, 325), // nppiColorTwistBatch32f_16f_C3IR
     n(0xb441037cb66d, 50), // nvrtcGetOptiXIR
     n(0xb44149705ef5, 28), // nppiNormDiffL2GetBufferHostSize_16s_C3R#11
-    n(0xb445a91d5edc, 1325), // cusparseSpSV_analysis
+    n(0xb445a91d5edc, 1329), // cusparseSpSV_analysis
     n(0xb4480e9c5ac6, 4), // nppiNormDiffL2GetBufferHostSize_16s_C1R_Ctx
     n(0xb44930948c6f, 35), // nppiMulCScale_16u_C1R_Ctx
     n(0xb44c2ec1a008, 50), // nvshmem_int32_atomic_inc
@@ -15048,7 +15058,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb44ea593b8a1, 2), // nppiCopyWrapBorder_32s_C1R
     n(0xb4506fd2bd44, 2), // cusparseXcoosortByColumn
     n(0xb4559593b8a7, 2), // nppiCopyWrapBorder_32s_C3R
-    n(0xb455f9e1f8f0, 1127), // nppiWarpAffine_32s_P4R_Ctx
+    n(0xb455f9e1f8f0, 1128), // nppiWarpAffine_32s_P4R_Ctx
     n(0xb457fa7e09c1, 697), // nppiHistogramRange_32f_C4R
     n(0xb458db93b8aa, 2), // nppiCopyWrapBorder_32s_C4R
     n(0xb45b007e09c4, 128), // nppiHistogramRange_32f_C3R
@@ -15083,7 +15093,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb4c552dc54ef, 5), // nppiFilterMinBorder_8u_AC4R_Ctx
     n(0xb4c553ea65ee, 2), // nppiFilterColumn32f_16s_C4R
     n(0xb4c7006edb0c, 750), // nppiFilterWienerBorder_16s_AC4R
-    n(0xb4ca9d27bbac, 1326), // nppiThreshold_LTValGTVal_8u_AC4R_Ctx
+    n(0xb4ca9d27bbac, 1330), // nppiThreshold_LTValGTVal_8u_AC4R_Ctx
     n(0xb4d151e71893, 2), // nppiFilter32f_8u_C1R
     n(0xb4d397fb8d80, 2), // nvshmemx_half_put_signal_nbi_on_stream
     n(0xb4d819e71899, 2), // nppiFilter32f_8u_C3R
@@ -15096,15 +15106,16 @@ pub static NAMES: [Name; 21634] = [
     n(0xb4e56a1fdcc9, 15), // nppiMirror_32s_C4IR_Ctx
     n(0xb4e68e415333, 29), // nppiNormRel_L2_32f_C1R
     n(0xb4e69f57d841, 733), // nppiThreshold_16u_C3R
+    n(0xb4e94bbc0d00, 50), // munmap
     n(0xb4ed5e415339, 29), // nppiNormRel_L2_32f_C3R
     n(0xb4ed66efcea0, 21), // cublasMpGridDestroy
     n(0xb4ed6bde1942, 782), // nppiWarpPerspectiveQuad_32f_P4R
     n(0xb4ee08e24d14, 11), // nppiValidNormLevelGetBufferHostSize_64f_AC4R_Ctx#11
     n(0xb4f0a441533c, 29), // nppiNormRel_L2_32f_C4R
     n(0xb4f0d4de6448, 11), // nppiMinGetBufferHostSize_16s_C1R_Ctx#11
-    n(0xb4f621be7cf0, 1327), // cuGraphKernelNodeGetParams_v2
+    n(0xb4f621be7cf0, 1331), // cuGraphKernelNodeGetParams_v2
     n(0xb4f7bdde194b, 784), // nppiWarpPerspectiveQuad_32f_P3R
-    n(0xb4fb38accf5b, 1226), // cublasDspmv_v2_64
+    n(0xb4fb38accf5b, 1228), // cublasDspmv_v2_64
     n(0xb4fc734e082b, 680), // nppiNV12ToBGR_709CSC_8u_P2C3R
     n(0xb5035367c6d8, 16), // nppiLUT_Linear_32f_C1R_Ctx
     n(0xb505b49db7a8, 193), // cuGreenCtxCreate
@@ -15121,7 +15132,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb539ff14bbd8, 2), // nvshmemx_ulonglong_put_signal_nbi_on_stream
     n(0xb53cb2f63590, 278), // nppiDistanceTransformPBA_16u16u_C1R_Ctx
     n(0xb53f4a99fe58, 656), // cusparseHpruneCsr2csrByPercentage
-    n(0xb542d1ed64af, 1328), // cuGraphExecMemcpyNodeSetParams
+    n(0xb542d1ed64af, 1332), // cuGraphExecMemcpyNodeSetParams
     n(0xb54a8d813b1f, 7), // nppiCopy_16sc_C2R_Ctx
     n(0xb54af5084619, 658), // nppiRGB_8u_ToUYVP_10u_P3C3R_Ctx
     n(0xb54b9cf83ea8, 25), // nvshmem_uchar_get
@@ -15142,7 +15153,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb57da70d2099, 35), // nppiMirror_8u_C4R_Ctx
     n(0xb57f1042dd49, 28), // nppiNormDiffInfGetBufferHostSize_16u_C3R#11
     n(0xb58204b763bc, 25), // nppsDiv_32f
-    n(0xb587282a4a8c, 1329), // nvshmemx_region_start
+    n(0xb587282a4a8c, 1333), // nvshmemx_region_start
     n(0xb587ed4fc057, 78), // @cudaOccupancyMaxActiveClusters
     n(0xb58a52fd36a2, 19), // nppiAverageError_64f_C1R_Ctx
     n(0xb593831603bd, 19), // nppiAverageError_16sc_C2R_Ctx
@@ -15151,10 +15162,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xb599707449d9, 57), // nppsThreshold_GT_64f_Ctx
     n(0xb59a51dd63e0, 50), // nvmlDeviceSetConfComputeUnprotectedMemSize
     n(0xb5a0ad2c6fcb, 13), // nppiConvert_32f16s_C1R
-    n(0xb5a5c7264938, 1330), // nppiLUT_Trilinear_8u_C4R_Ctx
+    n(0xb5a5c7264938, 1334), // nppiLUT_Trilinear_8u_C4R_Ctx
     n(0xb5a649266115, 80), // nppiAddC_32fc_C1IR
     n(0xb5a7752c6fd0, 13), // nppiConvert_32f16s_C3R
-    n(0xb5a8296fcc68, 1331), // cusolverMpStedc
+    n(0xb5a8296fcc68, 1335), // cusolverMpStedc
     n(0xb5a8720f4674, 25), // @cudaMemsetAsync_ptsz
     n(0xb5a92e032a7e, 278), // nppiFilterCannyBorder_8u_C1R_Ctx
     n(0xb5ad41f0a8f4, 25), // nvshmem_schar_prod_reducescatter
@@ -15163,7 +15174,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb5b396dcb9a5, 11), // nppiNormRelInfGetBufferHostSize_8u_C3CMR_Ctx#11
     n(0xb5b56253270d, 1), // nppiMinGetBufferHostSize_8u_AC4R
     n(0xb5b7b41591ba, 358), // nppiLUT_Cubic_16u_AC4R_Ctx
-    n(0xb5b8b13f6f5e, 1154), // cusolverSpXcsrsymamdHost
+    n(0xb5b8b13f6f5e, 1155), // cusolverSpXcsrsymamdHost
     n(0xb5bdff5534ca, 28), // nppsDotProdGetBufferSize_16sc64sc#11
     n(0xb5c21ecb09b3, 4), // nppsMaximumErrorGetBufferSize_32fc_Ctx
     n(0xb5c2d63e3027, 50), // nvmlDeviceResetNvLinkErrorCounters
@@ -15173,7 +15184,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb5d4a9fbebb9, 13), // nvshmemx_uint_wait_until_all_on_stream
     n(0xb5d54b997e98, 1), // nppsMinMaxGetBufferSize_16s
     n(0xb5d551997e98, 1), // nppsMinMaxGetBufferSize_16u
-    n(0xb5d9d931ed7d, 1332), // @cudaSetValidDevices
+    n(0xb5d9d931ed7d, 1336), // @cudaSetValidDevices
     n(0xb5dab6e6ede5, 35), // nppiExp_8u_C3RSfs_Ctx
     n(0xb5e4756e1756, 4), // nppsMaximumErrorGetBufferSize_8u_Ctx
     n(0xb5e67dcfbbf8, 536), // cusolverSpZcsrluSolveHost
@@ -15229,7 +15240,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb692203e0010, 15), // nppiMirrorBatch_32f_C1R_Ctx
     n(0xb693455990dd, 16), // nppiFilter32f_8s_C1R_Ctx
     n(0xb697b0e5036d, 89), // nppiLUT_16s_AC4IR
-    n(0xb69d1fce2eb1, 1333), // cusparseSpruneDense2csrNnz
+    n(0xb69d1fce2eb1, 1337), // cusparseSpruneDense2csrNnz
     n(0xb69d45bf2cb0, 50), // cudnnSetRNNPaddingMode
     n(0xb69fa3f0a18e, 29), // nppiDiv_Round_16s_C1IRSfs
     n(0xb6a32843ef0e, 19), // nppiThreshold_GTVal_16s_C1R_Ctx
@@ -15238,7 +15249,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb6a8e497bc56, 28), // nppiNormDiffL2GetBufferHostSize_16u_C4R#11
     n(0xb6ac9d306624, 4), // nppiMinGetBufferHostSize_32f_C3R_Ctx
     n(0xb6b0b505aef2, 19), // cusparseSbsr2csr
-    n(0xb6b26decc6b8, 1334), // cusparseSpMatGetSize
+    n(0xb6b26decc6b8, 1338), // cusparseSpMatGetSize
     n(0xb6b8ae443125, 28), // nppiDotProdGetBufferHostSize_32f64f_C4R#11
     n(0xb6bab00c4108, 11), // nppiNormL1GetBufferHostSize_16s_C3R_Ctx#11
     n(0xb6cab8509a97, 599), // cublasLtLoggerOpenFile
@@ -15273,7 +15284,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb7229744d464, 58), // nppiFilterBorder32f_8s16s_C1R
     n(0xb72331ac5e37, 27), // cusolverSpCcsrcholZeroPivotHost
     n(0xb728dbdfaf04, 35), // nppiLn_8u_C1RSfs_Ctx
-    n(0xb72e27254c03, 1295), // nppiFloodFillGradientBoundary_32u_C3IR
+    n(0xb72e27254c03, 1298), // nppiFloodFillGradientBoundary_32u_C3IR
     n(0xb7339944d472, 58), // nppiFilterBorder32f_8s16s_C4R
     n(0xb733e9ee50bf, 11), // nppiNormInfGetBufferHostSize_32f_C3CMR_Ctx#11
     n(0xb737c655e17d, 873), // nvmlSystemEventSetCreate
@@ -15304,13 +15315,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xb772552ac1bd, 39), // nppiFilterColumnBorder_16u_C4R_Ctx
     n(0xb772e884e754, 12), // nppiMaxEvery_16s_C3IR
     n(0xb77447237d35, 1), // nppiMinMaxGetBufferHostSize_16s_C4R
-    n(0xb77823add95d, 1335), // cusparseDnMatGet
+    n(0xb77823add95d, 1339), // cusparseDnMatGet
     n(0xb77cfae4091c, 378), // cudnnMakeFusedOpsPlan
     n(0xb781397ab53a, 226), // nppiCompareEqualEpsC_32f_C4R_Ctx
     n(0xb7844e78aa37, 19), // nppiCopy_16u_C1MR_Ctx
-    n(0xb784aafaf36c, 1336), // cusparseDnVecGet
+    n(0xb784aafaf36c, 1340), // cusparseDnVecGet
     n(0xb78ca36b659c, 28), // nppiNormInfGetBufferHostSize_8s_C1MR#11
-    n(0xb78e8186f37a, 1146), // nppsThreshold_GTVal_64fc_I_Ctx
+    n(0xb78e8186f37a, 1147), // nppsThreshold_GTVal_64fc_I_Ctx
     n(0xb7905e5e38ad, 18), // nppiLShiftC_16u_C4IR_Ctx
     n(0xb794ea76f8bb, 1), // nppsMaxAbsIndxGetBufferSize_32s
     n(0xb796e5752200, 7), // nppsSubC_16s_Sfs_Ctx
@@ -15320,7 +15331,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb7a1818f766f, 7), // nppiMulScale_16u_C3IR_Ctx
     n(0xb7a842d59a20, 11), // nppiAverageErrorGetBufferHostSize_64f_C3R_Ctx#11
     n(0xb7ac85e00f04, 642), // nppiOrC_8u_C3R_Ctx
-    n(0xb7ad13fdc113, 1337), // cublasZrot
+    n(0xb7ad13fdc113, 1341), // cublasZrot
     n(0xb7ad8ccd91d8, 1), // nppiMinMaxGetBufferHostSize_16u_C4R
     n(0xb7adaadd56ca, 25), // nvshmem_ushort_and_reducescatter
     n(0xb7b1cf7654c4, 12), // nppiNorm_L1_16u_AC4R
@@ -15353,7 +15364,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb8298f665c84, 507), // nppiColorTwist32f_16s_C2R
     n(0xb82b3ce1a6d6, 7), // nppsThreshold_GTVal_16s_Ctx
     n(0xb82d51665c87, 507), // nppiColorTwist32f_16s_C3R
-    n(0xb82d81301971, 1338), // cudssMatrixGetBatchCsr
+    n(0xb82d81301971, 1342), // cudssMatrixGetBatchCsr
     n(0xb82f1cd98c77, 25), // @cudaStreamAddCallback_ptsz
     n(0xb83441665c8d, 507), // nppiColorTwist32f_16s_C1R
     n(0xb83c0cc1ae94, 12), // nvshmemx_int64_max_reduce_on_stream
@@ -15395,7 +15406,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb890630d8edd, 379), // cuDeviceGetFabricClusterUuid
     n(0xb89407883c7e, 86), // nppiHLSToBGR_8u_C3P3R
     n(0xb89bedc62c9d, 25), // nppsSqrt_16sc_Sfs
-    n(0xb89fbf68166a, 1275), // cusolverSpDcsreigvsiHost
+    n(0xb89fbf68166a, 1278), // cusolverSpDcsreigvsiHost
     n(0xb8a2ae3f4b92, 36), // nppiExp_32f_C1IR_Ctx
     n(0xb8a54832270c, 593), // nppiSwapChannels_16u_C3IR_Ctx
     n(0xb8a5e77e12b6, 4), // nppiNormL2GetBufferHostSize_32f_C1R_Ctx
@@ -15405,7 +15416,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb8b4aa07a15e, 28), // nppsMeanStdDevGetBufferSize_16s_Sfs#11
     n(0xb8b6079d0e8b, 12), // nvshmemx_bfloat16_min_reducescatter_on_stream
     n(0xb8c003576cae, 4), // nppiNormInfGetBufferHostSize_16s_C3R_Ctx
-    n(0xb8ca4e736423, 1339), // nvmlDeviceGetMemoryLimits_v1
+    n(0xb8ca4e736423, 1343), // nvmlDeviceGetMemoryLimits_v1
     n(0xb8d18d7b8e93, 4), // nppiNormRelL2GetBufferHostSize_32f_C1R_Ctx
     n(0xb8d1d93f7004, 11), // nppiAverageRelativeErrorGetBufferHostSize_64f_C4R_Ctx#11
     n(0xb8d527eaa124, 38), // nppsMul_32fc_I
@@ -15421,7 +15432,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb8ee58225eae, 12), // nvshmemx_int8_max_reduce_on_stream
     n(0xb8f73ae3b356, 19), // nppiAdd_32s_C1R_Ctx
     n(0xb8f7979bd21a, 2), // nvshmemx_put8_signal_on_stream
-    n(0xb8faba1dc0c3, 1340), // cutensorReductionGetWorkspaceSize
+    n(0xb8faba1dc0c3, 1344), // cutensorReductionGetWorkspaceSize
     n(0xb8fd334a36dc, 21), // cudaStreamQuery_ptsz
     n(0xb8ff150aa155, 29), // nppiNormRel_L1_8u_AC4R
     n(0xb9079b4cccd4, 19), // nppiConvert_8u8s_C1RSfs_Ctx
@@ -15445,7 +15456,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xb92c737806ae, 184), // nppiColorTwist32f_8u_C3IR
     n(0xb930ee7f839a, 449), // nvmlDeviceGetAddressingMode
     n(0xb932a85dcd02, 12), // nppiSub_32f_AC4IR
-    n(0xb936817ad229, 998), // cudnnGetConvolutionForwardAlgorithm_v7
+    n(0xb936817ad229, 999), // cudnnGetConvolutionForwardAlgorithm_v7
     n(0xb93837166eab, 25), // nvshmemx_ushort_wait_until_on_stream
     n(0xb93864238a70, 947), // @cudaGraphAddKernelNode
     n(0xb9398c161159, 39), // nppiFilterColumnBorder_16s_C1R_Ctx
@@ -15453,19 +15464,19 @@ pub static NAMES: [Name; 21634] = [
     n(0xb93b843e75c8, 527), // nppiAddC_32s_C3IRSfs
     n(0xb943ab9b3796, 5), // nppiFilterMaxBorder_16s_C3R_Ctx
     n(0xb9478345a543, 30), // nppiMinMaxIndx_8s_C1MR
-    n(0xb949f595ff11, 1168), // cusolverDnXsytrf_bufferSize
+    n(0xb949f595ff11, 1169), // cusolverDnXsytrf_bufferSize
     n(0xb94b0dd37935, 55), // nppiSwapChannels_32f_C3R_Ctx
     n(0xb94c5c3ae83a, 921), // nvmlDeviceGetSupportedVgpus
-    n(0xb951a22568d0, 1341), // cudnnGetLastErrorString
+    n(0xb951a22568d0, 1345), // cudnnGetLastErrorString
     n(0xb95395e3891a, 15), // nppiAddDeviceC_16f_C1IR_Ctx
-    n(0xb9575e9bbb86, 1342), // cusolverSpCcsrluBufferInfoHost
+    n(0xb9575e9bbb86, 1346), // cusolverSpCcsrluBufferInfoHost
     n(0xb95a576c3cb6, 38), // nppsMul_32f_I
     n(0xb960c0551fb2, 117), // nppiWarpPerspectiveQuad_32s_C3R_Ctx
     n(0xb966376059cd, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32f_C3R_Ctx
     n(0xb966ece25b3e, 233), // cutensorContractionMaxAlgos
     n(0xb968f738aaa4, 25), // cudaStreamAttachMemAsync_ptsz
     n(0xb96a4398141a, 28), // nppiNormRelInfGetBufferHostSize_8s_C3CMR#11
-    n(0xb96aec4d6b91, 1291), // nppiThreshold_32f_AC4IR
+    n(0xb96aec4d6b91, 1294), // nppiThreshold_32f_AC4IR
     n(0xb96dcddd150e, 7), // nppiRGBToYCbCr_8u_C3R_Ctx
     n(0xb9729e481e19, 328), // nppiColorTwist32f_8u_C2IR_Ctx
     n(0xb974fc5f6a4b, 6), // nppiFilterHighPassBorder_16s_C1R_Ctx
@@ -15474,11 +15485,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xb97ee133ce66, 151), // cublasXtZsyrkx
     n(0xb9841d691561, 50), // cuLogicalEndpointIdRelease
     n(0xb984be247288, 12), // nppiRGBToHSV_8u_C3R
-    n(0xb98726307f07, 1343), // nppiGetResizeRect
+    n(0xb98726307f07, 1347), // nppiGetResizeRect
     n(0xb98c7fdc68a0, 19), // nppiFilterMax_8u_C4R_Ctx
     n(0xb99502772dd2, 76), // nppiDilateBorder_8u_AC4R_Ctx
     n(0xb999ccbf6cb9, 12), // nppiNorm_Inf_32f_C4R
-    n(0xb99b08e82f1f, 1344), // cublasZgemmStridedBatched_64
+    n(0xb99b08e82f1f, 1348), // cublasZgemmStridedBatched_64
     n(0xb99fee879fba, 26), // cusolverDnDBgesv_bufferSize
     n(0xb9a078e6eb07, 25), // nppiSqrt_16u_AC4IRSfs
     n(0xb9a10970c052, 1), // nppiDotProdGetBufferHostSize_32s64f_AC4R
@@ -15488,28 +15499,28 @@ pub static NAMES: [Name; 21634] = [
     n(0xb9a448c0a9df, 4), // nppiAverageRelativeErrorGetBufferHostSize_32u_C4R_Ctx
     n(0xb9a53b57d809, 19), // nppiDiv_32fc_C4R_Ctx
     n(0xb9aacebf6cc7, 12), // nppiNorm_Inf_32f_C1R
-    n(0xb9b3ede9e6e4, 1345), // nppiThreshold_8u_C3IR_Ctx
+    n(0xb9b3ede9e6e4, 1349), // nppiThreshold_8u_C3IR_Ctx
     n(0xb9b61212a100, 16), // nppiWarpPerspectiveBatch_32f_C4R_Ctx
     n(0xb9b645785279, 52), // nppiXorC_16u_AC4R
     n(0xb9b6a1cc7e51, 28), // nppsZeroCrossingGetBufferSize_16s32f#11
-    n(0xb9b6de78b2a3, 1346), // @__cudaRegisterManagedVar
+    n(0xb9b6de78b2a3, 1350), // @__cudaRegisterManagedVar
     n(0xb9b9667bb074, 443), // nppiLUT_16u_C4IR
     n(0xb9be23b50311, 25), // nppiSqr_16u_C4IRSfs
     n(0xb9c21d3527ea, 194), // nppiMulC_16u_C4RSfs
     n(0xb9c2945e4c34, 299), // cusparseLtMatmulDescSetAttribute
     n(0xb9c92ad3d186, 19), // nppiUYVY16_16u_ToRGB_16u_C3C3R_Ctx
-    n(0xb9cafa0e9887, 1347), // cusparseDbsrsm2_solve
+    n(0xb9cafa0e9887, 1351), // cusparseDbsrsm2_solve
     n(0xb9cc14d5391e, 11), // nppsNormDiffL2GetBufferSize_32f_Ctx#11
     n(0xb9d20228f6d4, 25), // nvshmem_int8_min_reducescatter
     n(0xb9d25ccf82d1, 19), // nppiAverageError_32u_C2R_Ctx
     n(0xb9d563b92e1b, 2), // nppiMul_32sc_AC4RSfs
     n(0xb9e368cd5bd3, 11), // nppiAverageRelativeErrorGetBufferHostSize_32s_C1R_Ctx#11
-    n(0xb9e4d2852d55, 1348), // cusolverSpZcsrzfdHost
+    n(0xb9e4d2852d55, 1352), // cusolverSpZcsrzfdHost
     n(0xb9e6125fce4b, 35), // nppiMorphOpenBorder_16u_C1R
     n(0xb9ea6f08dcc1, 41), // nppsNot_16u_I_Ctx
     n(0xb9f0ab78fdf9, 16), // nppiMul_16u_C4RSfs_Ctx
     n(0xb9f56584f41f, 11), // nppiValidNormLevelGetBufferHostSize_16u32f_AC4R_Ctx#11
-    n(0xb9f7807eea63, 1349), // cublasDrotmg
+    n(0xb9f7807eea63, 1353), // cublasDrotmg
     n(0xb9fa67c32d0b, 12), // nppiNorm_Inf_16s_C4R
     n(0xb9fd13657e20, 308), // nppiFilterMedianGetBufferSize_16u_C4R_Ctx
     n(0xb9fdec9191e1, 453), // nppiBGRToHLS_8u_AC4P4R
@@ -15541,7 +15552,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xba55c737befa, 13), // nppiFilterGauss_32f_C1R
     n(0xba56608dc13e, 29), // nppiNormDiff_Inf_16u_C3R
     n(0xba5d508dc144, 29), // nppiNormDiff_Inf_16u_C1R
-    n(0xba5f0d217628, 1350), // cublasDrotg_v2
+    n(0xba5f0d217628, 1354), // cublasDrotg_v2
     n(0xba6037354296, 852), // cublasZgbmv_v2_64
     n(0xba618cecc4ea, 12), // nvshmemx_uint64_alltoall_on_stream
     n(0xba66c937bf09, 13), // nppiFilterGauss_32f_C4R
@@ -15552,7 +15563,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xba79ee6a5c03, 7), // nppiCopy_16s_C1R_Ctx
     n(0xba79fb075c64, 2), // cublasStpsv_v2
     n(0xba8183816739, 12), // nvshmemx_uint64_and_reducescatter_on_stream
-    n(0xba81edcb8b43, 1351), // cusolverSpCcsrqrSetupHost
+    n(0xba81edcb8b43, 1355), // cusolverSpCcsrqrSetupHost
     n(0xba8ba2e8c43e, 13), // nvshmemx_uint8_broadcast_on_stream
     n(0xba908b47a4fa, 11), // nppiNormL1GetBufferHostSize_32f_C1MR_Ctx#11
     n(0xba90b212817b, 2), // cublasZtpmv_v2_64
@@ -15574,13 +15585,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xbaddee2f855f, 19), // nppiDotProd_32u64f_C4R_Ctx
     n(0xbade625ad562, 4), // nppiMinIndxGetBufferHostSize_32f_C1R_Ctx
     n(0xbadf6a7f609f, 28), // nppiAverageErrorGetBufferHostSize_32fc_C4R#11
-    n(0xbae250a0f17f, 981), // nppiLUTPalette_16u_C4R_Ctx
+    n(0xbae250a0f17f, 982), // nppiLUTPalette_16u_C4R_Ctx
     n(0xbae263364e90, 7), // nppiCopy_8s_C4R_Ctx
     n(0xbae3aa8de822, 731), // cutensorPlanPreferenceGetAttribute
     n(0xbaeb2d572105, 12), // nppiCopy_16u_C4CR
     n(0xbaec8e5974c4, 35), // nppiConvert_32f8u_C4R_Ctx
     n(0xbaec9583f3db, 7), // nppsNorm_Inf_16s32s_Sfs_Ctx
-    n(0xbaf17590dd25, 1352), // cuTensorMapEncodeIm2colWide
+    n(0xbaf17590dd25, 1356), // cuTensorMapEncodeIm2colWide
     n(0xbaf5f9d2e7e5, 7), // nppsAddC_16u_Sfs_Ctx
     n(0xbafaa64a361b, 35), // nppiMean_StdDev_32f_C1R_Ctx
     n(0xbafdeb7b4a72, 115), // nppsThreshold_LT_64fc_I_Ctx
@@ -15591,15 +15602,15 @@ pub static NAMES: [Name; 21634] = [
     n(0xbb0b2a8e667d, 12), // nvshmemx_int64_sum_reducescatter_on_stream
     n(0xbb0de2123de9, 16), // nppiWarpPerspectiveBatch_8u_C1R_Ctx
     n(0xbb124ce4b018, 28), // nppiMinIndxGetBufferHostSize_16s_C3R#11
-    n(0xbb126735bb67, 1353), // nppiHistogramOfGradientsBorder_16s32f_C1R
+    n(0xbb126735bb67, 1357), // nppiHistogramOfGradientsBorder_16s32f_C1R
     n(0xbb14f8c01237, 16), // nppiCopyWrapBorder_16u_C3R_Ctx
     n(0xbb1542487c1c, 7), // nppiNot_8u_AC4R_Ctx
-    n(0xbb18b735bb6c, 1353), // nppiHistogramOfGradientsBorder_16s32f_C3R
+    n(0xbb18b735bb6c, 1357), // nppiHistogramOfGradientsBorder_16s32f_C3R
     n(0xbb18eef7b377, 16), // nppiFilterPrewittHorizBorder_8u_C4R_Ctx
     n(0xbb25f2fcd0c3, 19), // nppiMaximumError_16s_C3R_Ctx
     n(0xbb4108d06f0f, 517), // cudaOccupancyMaxActiveBlocksPerMultiprocessor
     n(0xbb42e92047d8, 12), // nvshmemx_ushort_get_on_stream
-    n(0xbb44bb2a976c, 1265), // @cudaArrayGetInfo
+    n(0xbb44bb2a976c, 1268), // @cudaArrayGetInfo
     n(0xbb457ce37be5, 12), // nvshmemx_size_and_reduce_on_stream
     n(0xbb4af71cf70a, 57), // nppsThreshold_LT_32f_Ctx
     n(0xbb4c0a90b422, 110), // nvmlGpuInstanceGetComputeInstanceRemainingCapacity
@@ -15608,7 +15619,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbb55f6752c5e, 2), // nppiSqrDistanceFull_Norm_8s32f_AC4R
     n(0xbb57b3ac284c, 1), // nppiNormDiffL2GetBufferHostSize_16u_C1R
     n(0xbb599d13aae9, 2), // nppiCopyWrapBorder_32s_AC4R
-    n(0xbb5af62e7170, 1354), // cuFileGetParameterString
+    n(0xbb5af62e7170, 1358), // cuFileGetParameterString
     n(0xbb5b202a2b1a, 19), // nppiRemap_16s_AC4R
     n(0xbb5c2d78e19a, 11), // nppiMaxGetBufferHostSize_16s_C4R_Ctx#11
     n(0xbb5c95ab869f, 50), // nppsAbs_64f_I
@@ -15622,20 +15633,20 @@ pub static NAMES: [Name; 21634] = [
     n(0xbb689e38ac39, 188), // nppiRGBToYCbCr422_8u_P3C2R
     n(0xbb69e88bfab8, 6), // nppiCrossCorrValid_NormLevel_32f_C3R_Ctx
     n(0xbb6a1b2aabd4, 11), // nppiMaximumErrorGetBufferHostSize_32f_C1R_Ctx#11
-    n(0xbb6c00db9f7b, 1355), // nvFatbinAddLTOIR
+    n(0xbb6c00db9f7b, 1359), // nvFatbinAddLTOIR
     n(0xbb6cd8f744a5, 35), // nppiMul_16s_C1IRSfs_Ctx
     n(0xbb70b2ea7a8f, 308), // nppiFilterMedianGetBufferSize_32f_C1R_Ctx
     n(0xbb7352a0ee92, 2), // nvshmemx_int8_put_signal_nbi_on_stream
     n(0xbb75b0a6ebc6, 35), // nppiMul_32sc_C3IRSfs_Ctx
-    n(0xbb79185f7ebc, 1356), // cusolverSpDcsrzfdHost
-    n(0xbb7f1ce4386e, 1318), // pncclCommGetUniqueId
+    n(0xbb79185f7ebc, 1360), // cusolverSpDcsrzfdHost
+    n(0xbb7f1ce4386e, 1322), // pncclCommGetUniqueId
     n(0xbb84eeb9a431, 6), // nppiFilterLowPassBorder_8u_AC4R_Ctx
-    n(0xbb8805e4b348, 1357), // cublasMpGemm
+    n(0xbb8805e4b348, 1361), // cublasMpGemm
     n(0xbb893d08a779, 25), // nvshmem_uint64_atomic_compare_swap
     n(0xbb8b7fac1f0c, 58), // nppiGrayErodeBorder_8u_C1R
     n(0xbb8cc09898db, 110), // nvmlDeviceGetPcieThroughput
     n(0xbb8ce17b87b4, 1), // cuStreamGetCtx_ptsz
-    n(0xbb8e54190267, 1162), // cublasZsyr_v2
+    n(0xbb8e54190267, 1163), // cublasZsyr_v2
     n(0xbb8f02b7c8c9, 13), // nvshmem_int8_iget
     n(0xbb95faf7f40e, 29), // nppiAdd_32f_AC4R
     n(0xbb9c9d32f74f, 1), // cuStreamGetGreenCtx
@@ -15652,16 +15663,16 @@ pub static NAMES: [Name; 21634] = [
     n(0xbbad4e4607a3, 25), // nvshmem_int_atomic_compare_swap
     n(0xbbb456f9839a, 541), // nppiP010_16u_ToUYVP_10u_P3C3R_Ctx
     n(0xbbbc46e836e1, 2), // nppiFilterSharpenBorder_32f_C4R
-    n(0xbbc060d54654, 1358), // nppiGetAffineQuad
+    n(0xbbc060d54654, 1362), // nppiGetAffineQuad
     n(0xbbc1fc7e1a43, 7), // nppiYCbCrToRGB_8u_AC4R_Ctx
-    n(0xbbc70c04dfea, 1359), // cuGraphExecBatchMemOpNodeSetParams
+    n(0xbbc70c04dfea, 1363), // cuGraphExecBatchMemOpNodeSetParams
     n(0xbbca05dc9b17, 7), // nppiAddDeviceC_32s_C1IRSfs_Ctx
     n(0xbbd25fd77e5d, 15), // nppsSub_16u_ISfs_Ctx
     n(0xbbd7728f77f4, 267), // cublasCherk_v2_64
     n(0xbbdf90c545fd, 28), // nppsAverageRelativeErrorGetBufferSize_64s#11
     n(0xbbe30fa54ad7, 11), // nppiNormDiffL2GetBufferHostSize_16s_AC4R_Ctx#11
     n(0xbbe3865704d5, 13), // nvshmem_int64_iget
-    n(0xbbe564666a3e, 1237), // @cudaThreadExchangeStreamCaptureMode
+    n(0xbbe564666a3e, 1239), // @cudaThreadExchangeStreamCaptureMode
     n(0xbbe581cf96b0, 29), // nppiMaximumRelativeError_8s_C4R
     n(0xbbe8d9262806, 4), // nppiMaximumErrorGetBufferHostSize_8s_C3R_Ctx
     n(0xbbe9cd4c425d, 173), // nppiCopySubpix_8u_C1R_Ctx
@@ -15690,7 +15701,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbc1646d707a9, 674), // cudaLibraryLoadFromFile
     n(0xbc203cd82f19, 7), // nppiSqr_32f_AC4R_Ctx
     n(0xbc205253ab4f, 484), // cuStreamUpdateCaptureDependencies
-    n(0xbc26a42505ee, 1360), // cudnnRNNGetClip
+    n(0xbc26a42505ee, 1364), // cudnnRNNGetClip
     n(0xbc2884b8b74d, 7), // nppiFilterPrewittVert_16s_C3R_Ctx
     n(0xbc28bf0ede0e, 5), // nppiCrossCorrSame_NormLevelAdvanced_8s32f_C4R_Ctx
     n(0xbc3475d49c56, 35), // nppiAlphaPremulC_16u_AC4R_Ctx
@@ -15721,7 +15732,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbc7651f61850, 25), // nvshmem_ptrdiff_get_nbi
     n(0xbc7a78d9d48f, 19), // nppiConvert_32u32s_C1RSfs_Ctx
     n(0xbc7c2b96b8bf, 12), // nppiXor_8u_C4IR
-    n(0xbc84e9d738c5, 1260), // nvmlDeviceGetGraphicsRunningProcesses
+    n(0xbc84e9d738c5, 1262), // nvmlDeviceGetGraphicsRunningProcesses
     n(0xbc8dce42eddb, 25), // nvshmem_bfloat16_max_reduce
     n(0xbc93c355a86a, 29), // nppiNorm_Inf_8u_C1MR
     n(0xbc98f359e84f, 16), // nppiFilterScharrHorizBorder_32f_C1R_Ctx
@@ -15731,7 +15742,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbcad4fc01ac6, 19), // nppiNormDiff_Inf_8u_C1R_Ctx
     n(0xbcb11ec55783, 7), // nppsConvert_64s32s_Sfs_Ctx
     n(0xbcb881c000a4, 38), // cudaVDPAUSetVDPAUDevice
-    n(0xbcbbb620a5d6, 1361), // cublasMpMatmul_bufferSize
+    n(0xbcbbb620a5d6, 1365), // cublasMpMatmul_bufferSize
     n(0xbcbc02b80126, 35), // nppiMorphBlackHatBorder_8u_C4R
     n(0xbcbf731fb1ae, 35), // nppiSub_16u_C4IRSfs_Ctx
     n(0xbcc05979fd81, 191), // nppiAddC_16f_C3R
@@ -15747,8 +15758,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xbcd56d81ff87, 6), // nppiSqrDistanceFull_Norm_8u_C3RSfs_Ctx
     n(0xbcd7f160931b, 19), // nppiAverageError_16s_C4R_Ctx
     n(0xbce487428267, 21), // nvJitLinkComplete
-    n(0xbcf25ccc0260, 1255), // cusparseDbsrmv
-    n(0xbcf271cc0260, 1256), // cusparseDbsrmm
+    n(0xbcf25ccc0260, 1257), // cusparseDbsrmv
+    n(0xbcf271cc0260, 1258), // cusparseDbsrmm
     n(0xbcf61a9fde1c, 11), // nppiNormL2GetBufferHostSize_8s_C3CMR_Ctx#11
     n(0xbcf7639f848f, 7), // nppiTranspose_8u_C4R_Ctx
     n(0xbcf7bf144890, 2), // nppiDilate3x3Border_32f_C3R
@@ -15775,7 +15786,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbd487c1be488, 278), // nppiDistanceTransformPBA_8s16u_C1R_Ctx
     n(0xbd4a45b08287, 856), // cusolverDnDsyevdx
     n(0xbd4aa216e31b, 28), // nppiDotProdGetBufferHostSize_8u64f_C3R#11
-    n(0xbd5085cbb400, 1362), // cusolverSpZcsreigvsi
+    n(0xbd5085cbb400, 1366), // cusolverSpZcsreigvsi
     n(0xbd527c673f70, 234), // cusparseScsric02_bufferSize
     n(0xbd564756a029, 537), // nppiRGBToYUV422_8u_ColorTwist32f_C3P3R_Ctx
     n(0xbd56644bfe5a, 28), // nppiAverageErrorGetBufferHostSize_8s_C1R#11
@@ -15793,10 +15804,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xbd7cc18e33a5, 1), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C4R
     n(0xbd7f3136df35, 28), // nppiSSIMGetBufferHostSize_8u_C3R#11
     n(0xbd814e61e1b1, 91), // cublasCsyr2k_v2
-    n(0xbd860aafb4f7, 1229), // cusolverSpZcsrlsvcholHost
+    n(0xbd860aafb4f7, 1231), // cusolverSpZcsrlsvcholHost
     n(0xbd87542095ff, 19), // nppiMinIndx_32f_C3R_Ctx
     n(0xbd87778e33ae, 1), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C1R
-    n(0xbd88f41c6309, 1363), // cublasDgemmGroupedBatched
+    n(0xbd88f41c6309, 1367), // cublasDgemmGroupedBatched
     n(0xbd89f23a03de, 28), // nppiAverageErrorGetBufferHostSize_32s_C1R#11
     n(0xbd8a95bc3993, 19), // nppiXor_8u_C3R_Ctx
     n(0xbd8c30885f4c, 25), // nvshmem_uint64_put
@@ -15844,7 +15855,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbdf8ada145b8, 12), // nvshmemx_uint8_get_nbi_on_stream
     n(0xbdf8ae1b54bd, 29), // nppiNormRel_L1_32f_C1R
     n(0xbdfa3e83de02, 36), // nppiGammaFwd_8u_C3IR_Ctx
-    n(0xbdfdd1b4a148, 1364), // cusparseSpruneDense2csr
+    n(0xbdfdd1b4a148, 1368), // cusparseSpruneDense2csr
     n(0xbdfed61b54c2, 29), // nppiNormRel_L1_32f_C3R
     n(0xbe000a0bab88, 76), // nppiFilterColumnBorder_32f_C1R_Ctx
     n(0xbe0241407ccd, 42), // fftwf_plan_dft_r2c
@@ -15865,7 +15876,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbe24d4084dad, 76), // nppiFilterMedianBorder_16s_C1R_Ctx
     n(0xbe25a6a374c7, 7), // nppsNormDiff_L1_64fc64f_Ctx
     n(0xbe2b8ba538d1, 4), // nppiNormInfGetBufferHostSize_32f_C4R_Ctx
-    n(0xbe2df203d0a2, 1365), // cublasXtGetNumBoards
+    n(0xbe2df203d0a2, 1369), // cublasXtGetNumBoards
     n(0xbe2fb02e0a36, 325), // nppiColorTwistBatch_32fC_C4R
     n(0xbe3927d6df61, 12), // nppiDivC_16u_C1IRSfs
     n(0xbe394cd58bad, 19), // nppiAdd_32fc_C1R_Ctx
@@ -15874,7 +15885,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbe42d6d62079, 607), // cudaDeviceGetP2PAtomicCapabilities
     n(0xbe5044562f0a, 16), // nppiCrossCorrSame_Norm_8s32f_C4R_Ctx
     n(0xbe516af4b072, 28), // nppiSameNormLevelGetBufferHostSize_8s32f_C1R#11
-    n(0xbe52c625502f, 1046), // cusolverRfAccessBundledFactorsDevice
+    n(0xbe52c625502f, 1047), // cusolverRfAccessBundledFactorsDevice
     n(0xbe5353b9d371, 28), // nvmlDeviceGetPcieReplayCounter
     n(0xbe53f39695ce, 7), // nppiSub_32fc_AC4IR_Ctx
     n(0xbe5865ba1ea0, 21), // cudaStreamSynchronize
@@ -15894,7 +15905,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbe824233bb23, 714), // nppiYCbCr411ToYCbCr422_8u_P3R
     n(0xbe87e52cd1ac, 12), // nvshmemx_uint_get_nbi_on_stream
     n(0xbe8c50caac41, 4), // nppiMinGetBufferHostSize_16s_C1R_Ctx
-    n(0xbe8c64984a41, 1127), // nppiWarpAffineBack_32f_P4R_Ctx
+    n(0xbe8c64984a41, 1128), // nppiWarpAffineBack_32f_P4R_Ctx
     n(0xbe9127f530ce, 971), // nppiSwapChannels_32s_C3C4R_Ctx
     n(0xbe914fcbc40b, 25), // cuMemcpyAsync
     n(0xbe9481d33a9d, 2), // nppiDilate3x3Border_8u_C4R
@@ -15903,7 +15914,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbe9b2eee699b, 487), // nppiSet_16u_C3R_Ctx
     n(0xbe9d2b7b518b, 662), // nppiYCbCr411ToYCbCr422_8u_P2P3R
     n(0xbe9e37d33aa5, 2), // nppiDilate3x3Border_8u_C1R
-    n(0xbea4baa93817, 1127), // nppiWarpAffine_16u_P4R_Ctx
+    n(0xbea4baa93817, 1128), // nppiWarpAffine_16u_P4R_Ctx
     n(0xbea52ef5d1b9, 35), // nppiMinMax_32f_AC4R_Ctx
     n(0xbea57fd33aab, 2), // nppiDilate3x3Border_8u_C3R
     n(0xbea6b3c354f3, 13), // cublasCswap_v2
@@ -15917,7 +15928,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbecde201001a, 700), // cudaGraphExecExternalSemaphoresWaitNodeSetParams
     n(0xbed111d45589, 28), // nppsMinGetBufferSize_16s#11
     n(0xbed85fb7aa63, 1), // nppiSumGetBufferHostSize_16u_C4R
-    n(0xbedab42a7f30, 1076), // nppiSet_16s_AC4MR_Ctx
+    n(0xbedab42a7f30, 1077), // nppiSet_16s_AC4MR_Ctx
     n(0xbedc25b7aa67, 1), // nppiSumGetBufferHostSize_16u_C3R
     n(0xbedd3ee69f35, 19), // nppiNormRel_L2_32f_C3R_Ctx
     n(0xbedd7a2ea304, 11), // nppiAverageErrorGetBufferHostSize_32sc_C3R_Ctx#11
@@ -15928,7 +15939,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbf0061abbcde, 38), // cusparseCreateIdentityPermutation
     n(0xbf01806e282b, 450), // nppiAddC_32fc_AC4IR
     n(0xbf0409401734, 21), // fftwf_export_wisdom_to_file
-    n(0xbf0952464bb9, 1366), // cufftDeviceGetLTOIRs
+    n(0xbf0952464bb9, 1370), // cufftDeviceGetLTOIRs
     n(0xbf09a843ed45, 21), // cusparseLoggerSetMask
     n(0xbf0c4d37728a, 29), // nppiFilterMax_8u_C4R
     n(0xbf0d838c5b09, 38), // nppsMaxEvery_16s_I
@@ -15996,7 +16007,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xbf9c7e0cffca, 1), // __nvJitLinkGetLinkedCubinSize_12_9
     n(0xbfa3e14b18a7, 16), // nppiDilate3x3Border_32f_C4R_Ctx
     n(0xbfa575269d01, 21), // cudaFreeHost
-    n(0xbfa714bafb61, 1367), // nppiThreshold_Val_8u_AC4R_Ctx
+    n(0xbfa714bafb61, 1371), // nppiThreshold_Val_8u_AC4R_Ctx
     n(0xbfa9bd267765, 19), // nppiDivDeviceC_16u_AC4RSfs_Ctx
     n(0xbfacde075edc, 16), // nppiThreshold_Val_8u_C1R_Ctx
     n(0xbfb152726c00, 193), // cuMemAllocFromPoolAsync
@@ -16008,19 +16019,19 @@ pub static NAMES: [Name; 21634] = [
     n(0xbfbd5ef2a5b7, 27), // cusolverSpDcsrcholZeroPivot
     n(0xbfc089b43a38, 21), // cublasLtLoggerSetMask
     n(0xbfc51e86acd9, 58), // nppiFilterBorder32f_8u16s_C1R
-    n(0xbfca99025694, 1368), // cusolverSpCcsrcholFactorHost
+    n(0xbfca99025694, 1372), // cusolverSpCcsrcholFactorHost
     n(0xbfcbe686acde, 58), // nppiFilterBorder32f_8u16s_C3R
     n(0xbfd34c06039a, 206), // nppiFilterUnsharpBorder_32f_AC4R_Ctx
     n(0xbfd5aa44e8b7, 19), // nppiXor_32s_C1R_Ctx
     n(0xbfd61886ace7, 58), // nppiFilterBorder32f_8u16s_C4R
-    n(0xbfdc9df7e258, 1202), // cusparseScsrsm2_analysis
+    n(0xbfdc9df7e258, 1204), // cusparseScsrsm2_analysis
     n(0xbfdf3b3077c4, 21), // cudnnDestroyFusedOpsVariantParamPack
     n(0xbfe16b9fbf40, 19), // nppiFilterMax_16s_C3R_Ctx
     n(0xbfeb9fb5eb28, 227), // nppiBGRToYCbCr422_JPEG_8u_C3P3R_Ctx
     n(0xbfebf4eb37ca, 29), // nppiMaximumRelativeError_64f_C4R
     n(0xbfef04b88fa8, 92), // nvshmem_sync_all
-    n(0xbfef39214706, 1369), // nvmlSystemGetConfComputeSettings
-    n(0xbff4103bdeaf, 1332), // cudaSetValidDevices
+    n(0xbfef39214706, 1373), // nvmlSystemGetConfComputeSettings
+    n(0xbff4103bdeaf, 1336), // cudaSetValidDevices
     n(0xbff548015635, 19), // nppiMaximumRelativeError_32fc_C2R_Ctx
     n(0xbff62aeb37d2, 29), // nppiMaximumRelativeError_64f_C1R
     n(0xbffc8b8e3ad6, 13), // nppiExp_16s_C1RSfs
@@ -16059,11 +16070,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xc06baf3a4d18, 7), // nppiFilterScharrVert_32f_C1R_Ctx
     n(0xc06cf4d53981, 175), // nppiDivC_32fc_AC4R
     n(0xc06ddf55be1a, 4), // nppsAverageRelativeErrorGetBufferSize_8u_Ctx
-    n(0xc06ed85700dd, 1370), // cuLogicalEndpointExport
+    n(0xc06ed85700dd, 1374), // cuLogicalEndpointExport
     n(0xc070ed907fba, 613), // nvmlDeviceGetGspFirmwareVersion
     n(0xc0716b3d8c4c, 12), // nvshmemx_int8_or_reduce_on_stream
-    n(0xc07506985584, 1371), // nvrtcCreateProgram
-    n(0xc0813e85dc80, 1110), // nppiRemap_8u_P3R
+    n(0xc07506985584, 1375), // nvrtcCreateProgram
+    n(0xc0813e85dc80, 1111), // nppiRemap_8u_P3R
     n(0xc0819f7927c2, 5), // nppiFilterMaxBorder_16s_C4R_Ctx
     n(0xc084ed9f94b4, 295), // nppiYCbCr422ToRGBBatch_8u_P3C3R_Advanced_Ctx
     n(0xc089df1321f0, 929), // nppsThreshold_GTVal_64fc_I
@@ -16071,7 +16082,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc08c7a2ca217, 880), // nvmlDeviceGetFieldValues
     n(0xc09111052f69, 110), // cudnnGetRNNBackwardDataAlgorithmMaxCount
     n(0xc091a8799607, 247), // nppiSet_32s_C3R_Ctx
-    n(0xc0923c85dc8f, 1112), // nppiRemap_8u_P4R
+    n(0xc0923c85dc8f, 1113), // nppiRemap_8u_P4R
     n(0xc09922456c6c, 28), // @cudaStreamGetPriority
     n(0xc099537cc1e3, 233), // nvmlDeviceGetCount_v2
     n(0xc09f397fd7da, 50), // nppsArctan_64f_I
@@ -16087,7 +16098,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc0b28c72cf98, 12), // nvshmemx_uint64_fcollect_on_stream
     n(0xc0b835ea564a, 117), // nppiWarpAffineQuad_32s_AC4R_Ctx
     n(0xc0b94d5c1bc7, 2), // nppiCompare_16s_AC4R
-    n(0xc0bd6a7de325, 1372), // nvJitLinkAddFile
+    n(0xc0bd6a7de325, 1376), // nvJitLinkAddFile
     n(0xc0c01692c3c4, 7), // nppsAddC_16sc_Sfs_Ctx
     n(0xc0c16439e472, 50), // cusparseSetMatIndexBase
     n(0xc0c39516c8bf, 13), // nppiMean_StdDev_8s_C1R
@@ -16098,7 +16109,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc0deb6eef054, 38), // nppiExp_32f_C1IR
     n(0xc0e09d232a04, 6), // nppiThreshold_LTValGTVal_16s_C1R_Ctx
     n(0xc0e40edd875f, 4), // nppiValidNormLevelGetBufferHostSize_8u32f_C4R_Ctx
-    n(0xc0e72755d38e, 1147), // cuArray3DCreate_v2
+    n(0xc0e72755d38e, 1148), // cuArray3DCreate_v2
     n(0xc0e82c30fcde, 14), // cuModuleLoadFatBinary
     n(0xc0f30a4de862, 2), // nppiAdd_8u_C4RSfs
     n(0xc0f5e3d3a0e3, 921), // nvmlDeviceGetActiveVgpus
@@ -16114,7 +16125,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc113bd02ffe4, 12), // nppiFilterRobertsDown_16s_C3R
     n(0xc11819297ea9, 25), // nvshmem_uint_sum_reduce
     n(0xc11b0d02ffeb, 12), // nppiFilterRobertsDown_16s_C1R
-    n(0xc11b6f218ca7, 1368), // cusolverSpDcsrcholFactorHost
+    n(0xc11b6f218ca7, 1372), // cusolverSpDcsrcholFactorHost
     n(0xc124bb02fff3, 12), // nppiFilterRobertsDown_16s_C4R
     n(0xc12659bb63c9, 16), // nppiCopyWrapBorder_32s_AC4R_Ctx
     n(0xc12e40b42626, 15), // nppiMirror_16u_C3IR_Ctx
@@ -16126,15 +16137,15 @@ pub static NAMES: [Name; 21634] = [
     n(0xc14b5cddc5e6, 7), // nppiFilterSobelVert_8u_C4R_Ctx
     n(0xc14e10d80db7, 7), // nppiYUVToBGR_8u_AC4R_Ctx
     n(0xc156af3d2b5c, 191), // nppiRShiftC_16s_AC4R
-    n(0xc157a2a44a86, 1273), // cublasSaxpy_v2
+    n(0xc157a2a44a86, 1276), // cublasSaxpy_v2
     n(0xc15943b9ba65, 25), // nvshmem_float_max_reducescatter
-    n(0xc15e19e66800, 1373), // nvmlDeviceGetPlatformInfo
+    n(0xc15e19e66800, 1377), // nvmlDeviceGetPlatformInfo
     n(0xc164850d2b7e, 580), // nppiSwapChannels_16u_C3IR
     n(0xc169657ebda4, 12), // nppiAnd_32s_C4IR
     n(0xc169a958bb26, 189), // nppiDivC_32f_C4R
     n(0xc174a0d33dba, 279), // cudaSignalExternalSemaphoresAsync_v2
     n(0xc177bf24ba01, 25), // nvshmem_uint8_fcollect
-    n(0xc17833e01a95, 1374), // nppiFilterThresholdAdaptiveBoxBorder_8u_C1R_Ctx
+    n(0xc17833e01a95, 1378), // nppiFilterThresholdAdaptiveBoxBorder_8u_C1R_Ctx
     n(0xc17aa358bb35, 238), // nppiDivC_32f_C1R
     n(0xc180f358bb3a, 191), // nppiDivC_32f_C3R
     n(0xc18174562152, 38), // nppsSqr_16sc_ISfs
@@ -16167,10 +16178,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xc1c3832d679d, 25), // nppiSqr_16u_AC4IRSfs
     n(0xc1c5620679f4, 16), // nppiCopyReplicateBorder_8u_C4R_Ctx
     n(0xc1ca83fdceda, 25), // nvshmem_ulonglong_atomic_compare_swap
-    n(0xc1cf1e309125, 1375), // cudaGraphNodeGetDependentNodes#12
-    n(0xc1cf21309125, 1375), // cudaGraphNodeGetDependentNodes#11
+    n(0xc1cf1e309125, 1379), // cudaGraphNodeGetDependentNodes#12
+    n(0xc1cf21309125, 1379), // cudaGraphNodeGetDependentNodes#11
     n(0xc1cfa2780b91, 184), // nppiColorTwist32f_8u_C2IR
-    n(0xc1d170f6afb8, 1376), // cusparseDroti
+    n(0xc1d170f6afb8, 1380), // cusparseDroti
     n(0xc1d7bce7a989, 1), // nppsMinIndxGetBufferSize_64f
     n(0xc1dbb4834073, 7), // nppsNormDiff_L2_32fc64f_Ctx
     n(0xc1ddcdeb302e, 110), // nvmlDeviceGetFanControlPolicy_v2
@@ -16180,7 +16191,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc1ebc3a413ca, 21), // @cudaEventSynchronize
     n(0xc1ed102d6c3f, 29), // nppiMaximumRelativeError_32fc_C4R
     n(0xc1ee6d530236, 38), // nppsMul_32f32fc_I
-    n(0xc1ef9a92129d, 1237), // cudaThreadExchangeStreamCaptureMode
+    n(0xc1ef9a92129d, 1239), // cudaThreadExchangeStreamCaptureMode
     n(0xc1f02c8060e5, 16), // nppiDiv_16s_C4RSfs_Ctx
     n(0xc1f34c64f524, 35), // nppiFilterGauss_8u_C1R_Ctx
     n(0xc1f45ba2e6be, 29), // nppiXor_32s_C4R
@@ -16208,7 +16219,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc21381f57ef5, 20), // cusparseCbsrsm2_bufferSizeExt
     n(0xc215a0f5a088, 30), // nppiFilterMinBorder_32f_C3R
     n(0xc21866f5a089, 30), // nppiFilterMinBorder_32f_C4R
-    n(0xc21b2e36d7e6, 1377), // cusolverRfExtractSplitFactorsHost
+    n(0xc21b2e36d7e6, 1381), // cusolverRfExtractSplitFactorsHost
     n(0xc21cf5cc340f, 4), // nppsNormL2SqrGetBufferSize_16s64s_Sfs_Ctx
     n(0xc222bd960bef, 29), // nppiNormRel_Inf_8u_C4R
     n(0xc22583960bf1, 29), // nppiNormRel_Inf_8u_C3R
@@ -16232,14 +16243,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xc263b9122805, 7), // nppiMulScale_16u_C4IR_Ctx
     n(0xc265b19723d1, 28), // nppiNormL1GetBufferHostSize_32f_C4R#11
     n(0xc2670bfa62f2, 120), // nppiRShiftC_16u_C3IR
-    n(0xc267910cc28b, 1378), // cuExternalMemoryGetMappedMipmappedArray
-    n(0xc272d2610e1b, 1379), // nvjpeg2kDecodeTile
+    n(0xc267910cc28b, 1382), // cuExternalMemoryGetMappedMipmappedArray
+    n(0xc272d2610e1b, 1383), // nvjpeg2kDecodeTile
     n(0xc2770624c368, 58), // nppiFilterBorder_32f_AC4R
     n(0xc27bf28c0854, 13), // nppiThreshold_GT_8u_C1R
     n(0xc27c16428c41, 50), // nvshmem_long_atomic_inc
     n(0xc27d5b88276b, 13), // nvshmem_ptrdiff_iput
     n(0xc27d6ae2b2a4, 19), // nppiMulDeviceC_16u_C3RSfs_Ctx
-    n(0xc27d7e34a74d, 1310), // nvmlDeviceGetBankRemapperStatus_v1
+    n(0xc27d7e34a74d, 1313), // nvmlDeviceGetBankRemapperStatus_v1
     n(0xc27f57267b45, 117), // nppiWarpPerspectiveQuad_32s_C1R_Ctx
     n(0xc27fa983acf5, 29), // cusolverDnZpotrfBatched
     n(0xc2823a8c0859, 881), // nppiThreshold_GT_8u_C3R
@@ -16271,7 +16282,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc2c5ef6215f2, 21), // fftwf_malloc
     n(0xc2c84b2e45dd, 28), // nppsMinMaxGetBufferSize_64f#11
     n(0xc2c9078af5c3, 29), // nppiMaximumError_8s_C3R
-    n(0xc2cb08029351, 1380), // cuGraphAddKernelNode
+    n(0xc2cb08029351, 1384), // cuGraphAddKernelNode
     n(0xc2ccb421c549, 7), // nppiSub_16f_C1IR_Ctx
     n(0xc2cfd78af5c8, 29), // nppiMaximumError_8s_C1R
     n(0xc2d20e14c124, 7), // nppiFilterSharpen_8u_C3R_Ctx
@@ -16304,7 +16315,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc31cdf7e1321, 35), // nppiFilterSobelVert_8s16s_C1R_Ctx
     n(0xc31dcebb0d79, 15), // nppsAndC_32u_Ctx
     n(0xc3311b6c60a5, 105), // nppiRemap_16u_C1R_Ctx
-    n(0xc333d6575e2a, 1381), // cufftDeviceGetSemanticVersion
+    n(0xc333d6575e2a, 1385), // cufftDeviceGetSemanticVersion
     n(0xc334ae703ea6, 28), // nppsNormL2GetBufferSize_64fc64f#11
     n(0xc336012d2632, 79), // nppiResizeSqrPixel_64f_C3R_Ctx
     n(0xc3385198b4e1, 15), // nppsMul_32f_Ctx
@@ -16330,7 +16341,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc37c0afd4c63, 678), // nppiCopy_16s_P4C4R
     n(0xc3842e599547, 1), // nvmlDeviceGetUtilizationRates
     n(0xc384c8d095ad, 25), // nppiMirrorBatch_32f_C1IR
-    n(0xc3871784898e, 1382), // nvshmemx_set_attr_uniqueid_args
+    n(0xc3871784898e, 1386), // nvshmemx_set_attr_uniqueid_args
     n(0xc38cdb1852b5, 1), // nppiAverageErrorGetBufferHostSize_16u_C4R
     n(0xc38d0d42c694, 16), // nppiMul_16u_AC4RSfs_Ctx
     n(0xc393067159d5, 29), // nppiCopy_32s_C1MR
@@ -16340,7 +16351,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc39e4520a30c, 13), // nppiMinMax_16s_C1R
     n(0xc3a0c8044a6f, 7), // nppiMean_8u_C1R_Ctx
     n(0xc3a1ebc80971, 19), // nppiThreshold_GTVal_8u_C1R_Ctx
-    n(0xc3a33e01b1e0, 1383), // nvtiffWriteTiffBuffer
+    n(0xc3a33e01b1e0, 1387), // nvtiffWriteTiffBuffer
     n(0xc3abd045419a, 348), // cusparseDbsrsv2_solve
     n(0xc3afd2796ff2, 28), // nppiSumGetBufferHostSize_32f_C3R#11
     n(0xc3b429437112, 89), // nppiLUT_Linear_8u_AC4IR
@@ -16359,11 +16370,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xc3d0133c1d45, 137), // nppiColorTwistBatch_32f_C1IR_Ctx
     n(0xc3d1b95f4ca0, 7), // nppiMean_8u_AC4R_Ctx
     n(0xc3d30624022a, 29), // nppiDotProd_32u64f_C3R
-    n(0xc3d625035330, 1384), // cusolverSpZcsrqrFactorHost
+    n(0xc3d625035330, 1388), // cusolverSpZcsrqrFactorHost
     n(0xc3da58bd3dc3, 29), // nppiXor_32s_AC4R
     n(0xc3dcbf5c26e8, 308), // nppiFilterMedianGetBufferSize_8u_C3R_Ctx
     n(0xc3dd18240233, 29), // nppiDotProd_32u64f_C4R
-    n(0xc3deab2ce0f5, 1385), // cudnnNormalizationBackward
+    n(0xc3deab2ce0f5, 1389), // cudnnNormalizationBackward
     n(0xc3e2fc52bffb, 38), // cufftDescriptionSetTraitInt64
     n(0xc3e7b14c911b, 38), // nvshmem_uint32_atomic_add
     n(0xc3e992eb6d71, 72), // cudnnCreateRNNDescriptor
@@ -16381,7 +16392,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc41403f09f47, 4), // nppiMaximumRelativeErrorGetBufferHostSize_8u_C2R_Ctx
     n(0xc414b06c8408, 29), // nppiAnd_32s_AC4R
     n(0xc415b683a10d, 50), // cuStreamCopyAttributes
-    n(0xc41c2682bd54, 1206), // cuMemcpy2D_v2
+    n(0xc41c2682bd54, 1208), // cuMemcpy2D_v2
     n(0xc422cc1555c2, 36), // nppsSqrt_16u_ISfs_Ctx
     n(0xc42d77854965, 264), // nppiHistogramRangeGetBufferSize_32f_C3R_Ctx#11
     n(0xc42e39d34ccc, 113), // cusparseCooAoSGet
@@ -16420,18 +16431,18 @@ pub static NAMES: [Name; 21634] = [
     n(0xc4a23d4fbb24, 507), // nppiColorTwist_32f_C1R
     n(0xc4a4a27d9b8d, 11), // nppiAverageErrorGetBufferHostSize_8s_C4R_Ctx#11
     n(0xc4a66c2d0263, 120), // nppiLShiftC_32s_C3IR
-    n(0xc4a7428a487c, 1386), // nvmlDeviceSetNvlinkNvleReady_v1
+    n(0xc4a7428a487c, 1390), // nvmlDeviceSetNvlinkNvleReady_v1
     n(0xc4ab8ed44b68, 12), // nppiSqr_16f_C1R
     n(0xc4ac4b4fbb2d, 507), // nppiColorTwist_32f_C4R
     n(0xc4adb565fc27, 612), // nppiP010ToRGB_16u_P2C3R_Ctx
     n(0xc4b087248f89, 4), // nppsMinMaxIndxGetBufferSize_16s_Ctx
     n(0xc4b206e69cad, 427), // cudaGraphGetEdges
     n(0xc4b25ed44b6e, 12), // nppiSqr_16f_C3R
-    n(0xc4b5882a7862, 1387), // cudnnQueryRuntimeError
+    n(0xc4b5882a7862, 1391), // cudnnQueryRuntimeError
     n(0xc4b90e6cd63a, 38), // nppsAdd_32f_I
     n(0xc4c07840d463, 38), // nppiSqrt_32f_C1IR
     n(0xc4c0bc3d2fd0, 485), // cusparseSgebsr2gebsr_bufferSize
-    n(0xc4c8872fa2ab, 1388), // cusolverSpScsrluSolveHost
+    n(0xc4c8872fa2ab, 1392), // cusolverSpScsrluSolveHost
     n(0xc4c8bb31f0f4, 115), // nppsCauchyD_32f_I_Ctx
     n(0xc4ce10bd746d, 306), // nppiWarpPerspectiveBack_32f_C3R_Ctx
     n(0xc4da8db8428a, 19), // nppiAbsDiff_8u_C4R_Ctx
@@ -16453,7 +16464,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc50b2317177e, 11), // nppiNormInfGetBufferHostSize_32s_C1R_Ctx#11
     n(0xc50ef8edaf04, 45), // cublasIdamax_v2
     n(0xc50f9b33f180, 4), // nppiDotProdGetBufferHostSize_8s64f_AC4R_Ctx
-    n(0xc5109b59d9e7, 1009), // nppiSet_16u_C2R_Ctx
+    n(0xc5109b59d9e7, 1010), // nppiSet_16u_C2R_Ctx
     n(0xc514caba327f, 4), // nppsNormL1GetBufferSize_64f_Ctx
     n(0xc51bd3da0e05, 12), // nvshmemx_int16_prod_reducescatter_on_stream
     n(0xc51e325ebf1b, 7), // nppiConvert_16s16u_C1Rs_Ctx
@@ -16466,7 +16477,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc52ae94dc7dc, 19), // nppiMaximumError_8s_C1R_Ctx
     n(0xc52c1fece42f, 19), // cusolverSpScsrqrsvBatched
     n(0xc52fe35a807a, 12), // nvshmemx_put8_on_stream
-    n(0xc52fef5bebc8, 1389), // nvFatbinAddIndex
+    n(0xc52fef5bebc8, 1393), // nvFatbinAddIndex
     n(0xc531a7a4ef4f, 19), // nppiMaximumError_32u_C2R_Ctx
     n(0xc534a65bb0d9, 11), // nppiNormRelInfGetBufferHostSize_32f_AC4R_Ctx#11
     n(0xc536f2288fbe, 1), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C4R
@@ -16483,9 +16494,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xc568dea6611f, 711), // cublasSgetrsBatched
     n(0xc56a6f9fc6ca, 12), // nppsMaxIndx_32f
     n(0xc56a829fc6ca, 12), // nppsMaxIndx_32s
-    n(0xc56ba765b53c, 1390), // nppiCompressMarkerLabelsUF_32u_C1IR
+    n(0xc56ba765b53c, 1394), // nppiCompressMarkerLabelsUF_32u_C1IR
     n(0xc56de6bacc40, 6), // nppiCrossCorrFull_NormLevel_64f_C1R_Ctx
-    n(0xc56e6ab89a85, 1074), // cuMemcpy2DUnaligned
+    n(0xc56e6ab89a85, 1075), // cuMemcpy2DUnaligned
     n(0xc57162d15a5b, 325), // nppiThreshold_LTVal_32f_C1IR
     n(0xc5733b4ee2ec, 117), // nppiWarpPerspectiveQuad_32f_AC4R_Ctx
     n(0xc5762809f088, 34), // cuLogsRegisterCallback
@@ -16526,15 +16537,15 @@ pub static NAMES: [Name; 21634] = [
     n(0xc607af4a5d61, 16), // nppiCrossCorrFull_Norm_16u32f_AC4R_Ctx
     n(0xc60a11d254a7, 2), // cusolverDnClauum
     n(0xc60dc020353b, 7), // nppiFilterSharpen_8u_C4R_Ctx
-    n(0xc6138d4a55b1, 1391), // cuGraphBatchMemOpNodeGetParams
+    n(0xc6138d4a55b1, 1395), // cuGraphBatchMemOpNodeGetParams
     n(0xc6173b22f286, 110), // nvmlVgpuTypeGetCapabilities
     n(0xc61b8d91d212, 12), // nppsDiv_16u_Sfs
     n(0xc61c2ceed7d8, 394), // nppiLUT_Linear_32f_C3IR_Ctx
-    n(0xc61c31c0e206, 1392), // nppiCompressedMarkerLabelsUFContoursGenerateGeometryLists_C1R_Ctx
+    n(0xc61c31c0e206, 1396), // nppiCompressedMarkerLabelsUFContoursGenerateGeometryLists_C1R_Ctx
     n(0xc6226ecf1b2a, 25), // nvshmemx_buffer_register_symmetric_at_preferred_address
     n(0xc627328e0fe4, 40), // nppiNormRel_Inf_32f_C1MR
     n(0xc6291e17d27e, 7), // nppiMaxEvery_32f_C4IR_Ctx
-    n(0xc62a9099ccbc, 1316), // ncclParamGetAllParameterKeys
+    n(0xc62a9099ccbc, 1320), // ncclParamGetAllParameterKeys
     n(0xc62b43156b5e, 25), // nppsSum_64f
     n(0xc62b96478bb2, 19), // nppiNormRel_Inf_32f_C4R_Ctx
     n(0xc62bdc99afe6, 7), // nppiMul_32fc_C1IR_Ctx
@@ -16543,7 +16554,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc6319e27bbf6, 902), // cusparseDgebsr2gebsc_bufferSize
     n(0xc632c29d7f1f, 29), // nppiNormRel_L2_8u_AC4R
     n(0xc63492be2205, 193), // cudaMallocFromPoolAsync_ptsz
-    n(0xc63705fefd68, 1393), // nvmlDeviceCreateGpuInstanceWithPlacement
+    n(0xc63705fefd68, 1397), // nvmlDeviceCreateGpuInstanceWithPlacement
     n(0xc63b792757a2, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C1R_Ctx
     n(0xc640d77d266d, 134), // cublasDsbmv
     n(0xc640eab03a13, 7), // nppiThreshold_LTVal_16u_C1IR_Ctx
@@ -16551,10 +16562,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xc6493d27858d, 27), // cusolverSpCcsrluZeroPivotHost
     n(0xc64f427063ad, 493), // cublasZtrsm_v2
     n(0xc6562f2d027e, 1), // cudnnDropoutGetReserveSpaceSize
-    n(0xc65cb2f883f8, 1394), // nvjpeg2kStreamGetImageComponentInfo
+    n(0xc65cb2f883f8, 1398), // nvjpeg2kStreamGetImageComponentInfo
     n(0xc6625a7dcb20, 1), // nppiNormDiffL1GetBufferHostSize_32f_C1MR
     n(0xc665e1c0842c, 247), // nppiLShiftC_32s_C3IR_Ctx
-    n(0xc66718c568af, 1280), // cudssSetDeviceMemHandler
+    n(0xc66718c568af, 1283), // cudssSetDeviceMemHandler
     n(0xc66ac3d2c5d3, 7), // nppiBGRToYCbCr422_8u_C3C2R_Ctx
     n(0xc66cf9531a6e, 4), // nppiSameNormLevelGetBufferHostSize_32f_C3R_Ctx
     n(0xc66de0f45bd5, 6), // nppiFilterLowPassBorder_16u_C1R_Ctx
@@ -16564,7 +16575,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc68186c33049, 28), // nppsMaximumRelativeErrorGetBufferSize_16sc#11
     n(0xc6871171b3d3, 25), // nppiMirror_32f_C1IR
     n(0xc68d0f2b5841, 7), // nppiNorm_L1_8u_C4R_Ctx
-    n(0xc6916c11fa51, 1395), // cusolverRfSetNumericProperties
+    n(0xc6916c11fa51, 1399), // cusolverRfSetNumericProperties
     n(0xc691b7a9adf5, 16), // nppiFilter_32f_C2R_Ctx
     n(0xc69572c57c4c, 4), // nppsAverageErrorGetBufferSize_32fc_Ctx
     n(0xc69684f99752, 7), // nppiDivC_32s_C1IRSfs_Ctx
@@ -16579,14 +16590,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xc6bd7ac9f87a, 7), // nppiMulScale_8u_C4IR_Ctx
     n(0xc6be35d8e96b, 1), // nppiNormL2GetBufferHostSize_32f_AC4R
     n(0xc6bf880c4fe0, 29), // nppiCbYCr422ToYCbCr420_8u_C2P2R
-    n(0xc6c206e9122f, 1396), // cublasSrotmg
+    n(0xc6c206e9122f, 1400), // cublasSrotmg
     n(0xc6c4b6d17e7d, 155), // nppsSubC_64fc_I
     n(0xc6ca22da26d2, 335), // cudaHostAlloc
     n(0xc6cc8846c818, 28), // nppiMaximumErrorGetBufferHostSize_8u_C2R#11
     n(0xc6d297d96b1e, 13), // @cudaMemset2DAsync
     n(0xc6d36ee80029, 12), // nvshmemx_ulonglong_and_reducescatter_on_stream
     n(0xc6d43ccd75fe, 2), // nppiAdd_16sc_C3RSfs
-    n(0xc6dca8c828a9, 1279), // nvmlDeviceGetEncoderSessions
+    n(0xc6dca8c828a9, 1282), // nvmlDeviceGetEncoderSessions
     n(0xc6de65b94c2b, 50), // cublasMpSetEmulationStrategy
     n(0xc6df6e96bf1e, 12), // nppiXor_8u_C3IR
     n(0xc6e871201f52, 124), // nppiMulC_16u_C3IRSfs_Ctx
@@ -16600,8 +16611,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xc70684f9eb66, 19), // nppiThreshold_16s_C1R_Ctx
     n(0xc7077b94ceb4, 35), // nppiAdd_16s_C1IRSfs_Ctx
     n(0xc707bcb3f9a6, 749), // nppiSubC_16sc_C3IRSfs_Ctx
-    n(0xc709498397e2, 1397), // nvmlSystemRegisterEvents
-    n(0xc70a7deaa4fe, 1398), // cudaGraphExecKernelNodeSetParams
+    n(0xc709498397e2, 1401), // nvmlSystemRegisterEvents
+    n(0xc70a7deaa4fe, 1402), // cudaGraphExecKernelNodeSetParams
     n(0xc70b7c6cb2e2, 298), // cuGraphAddEventWaitNode
     n(0xc70be3797864, 12), // nvshmem_int32_broadcast
     n(0xc70db7d16064, 54), // nppiHistogramEvenGetBufferSize_16s_AC4R_Ctx
@@ -16610,7 +16621,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc71b80906a91, 38), // cuParamSeti
     n(0xc71b89906a91, 25), // cuParamSetv
     n(0xc7232d0ca2fe, 15), // nppsStdDev_32f_Ctx
-    n(0xc7280e598c3a, 1081), // cusolverDnSgesvdaStridedBatched_bufferSize
+    n(0xc7280e598c3a, 1082), // cusolverDnSgesvdaStridedBatched_bufferSize
     n(0xc7316bd44fc4, 50), // cublasXtSetPinningMemMode
     n(0xc7340e7c547d, 12), // nvshmemx_schar_get_on_stream
     n(0xc7348f1ccb41, 135), // cublasDgbmv
@@ -16622,7 +16633,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc74161fb30d6, 12), // nvshmemx_int16_min_reduce_on_stream
     n(0xc742039e722b, 415), // nppiWarpAffine_32s_C1R
     n(0xc745b37f0cf9, 19), // nppiDivDeviceC_16s_C3RSfs_Ctx
-    n(0xc746aa9e0780, 1127), // nppiWarpAffineBack_32s_P4R_Ctx
+    n(0xc746aa9e0780, 1128), // nppiWarpAffineBack_32s_P4R_Ctx
     n(0xc74c7b50048e, 1), // nppiNormDiffInfGetBufferHostSize_32f_C1MR
     n(0xc74cb19e7234, 415), // nppiWarpAffine_32s_C4R
     n(0xc754858c9d6e, 19), // nppiThreshold_16u_C1R_Ctx
@@ -16632,7 +16643,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc76e63e7e5ad, 12), // nppiCopy_32fc_AC4R
     n(0xc76fbcad81db, 12), // nppiFilterSharpen_16s_AC4R
     n(0xc771b2001df1, 28), // cusolverDnIRSInfosGetMaxIters
-    n(0xc773b7c55906, 1388), // cusolverSpScsrcholSolveHost
+    n(0xc773b7c55906, 1392), // cusolverSpScsrcholSolveHost
     n(0xc7755cb8c62f, 7), // nppiNorm_L2_16u_C3R_Ctx
     n(0xc776813f482f, 50), // nvmlVgpuInstanceSetEncoderCapacity
     n(0xc779dca0c21e, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16sc_C2R_Ctx#11
@@ -16651,7 +16662,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc79b163cff82, 38), // nvshmem_ulong_atomic_xor
     n(0xc79b5c08e091, 40), // nppiNormDiff_L1_8u_C1MR
     n(0xc7a0c50147c6, 19), // nppiFilterMin_16s_C4R_Ctx
-    n(0xc7a8638c8642, 1399), // cudaMemPoolCreate
+    n(0xc7a8638c8642, 1403), // cudaMemPoolCreate
     n(0xc7a97fa0babc, 72), // cudnnCreateLRNDescriptor
     n(0xc7aa174fa85d, 6), // nppiCrossCorrFull_NormLevel_16u32f_AC4R_Ctx
     n(0xc7b5b80c1b7e, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C4R_Ctx
@@ -16684,7 +16695,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc80af16f9e26, 6), // nppiThreshold_LTValGTVal_16u_C1R_Ctx
     n(0xc80b8ff501dc, 45), // cublasIsamin_v2
     n(0xc80e447701d2, 1), // nppsMaxAbsIndxGetBufferSize_16s
-    n(0xc80f1fc17098, 1174), // cudaGraphAddNode_v2
+    n(0xc80f1fc17098, 1175), // cudaGraphAddNode_v2
     n(0xc810c74f335a, 438), // pncclParamGetStr
     n(0xc8134f9cc597, 25), // nvshmem_half_max_reduce
     n(0xc81c50bbb5b5, 7), // nppiFilterSobelVert_8u_C3R_Ctx
@@ -16697,8 +16708,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xc831c212ff0c, 25), // nvshmem_ptrdiff_put
     n(0xc835e98ec27d, 11), // nppiNormDiffInfGetBufferHostSize_32f_C1MR_Ctx#11
     n(0xc836e7b3f047, 28), // nppiMinIndxGetBufferHostSize_16u_C1R#11
-    n(0xc8377946968b, 1400), // nppiResizeSqrPixel_8u_C1R_Advanced_Ctx
-    n(0xc838276874df, 1401), // @cudaMallocArray
+    n(0xc8377946968b, 1404), // nppiResizeSqrPixel_8u_C1R_Advanced_Ctx
+    n(0xc838276874df, 1405), // @cudaMallocArray
     n(0xc83a8683f293, 13), // cusparseZgthrz
     n(0xc83bf93397e4, 517), // cuTexRefSetAddress
     n(0xc8405d04d507, 411), // ncclParamGetU8
@@ -16719,7 +16730,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xc8665a3236fb, 19), // nppiAverageError_32u_C4R_Ctx
     n(0xc8678294ca06, 19), // nppiUYVP_10u_ToRGB_16u_C3C3R_Ctx
     n(0xc868214a9370, 927), // cuFuncGetName
-    n(0xc869ef903196, 1309), // @cudaBindSurfaceToArray
+    n(0xc869ef903196, 1312), // @cudaBindSurfaceToArray
     n(0xc872a299124f, 35), // nppiFilterGauss_8u_AC4R_Ctx
     n(0xc873146af639, 25), // nvshmem_double_put
     n(0xc875e3266c28, 450), // nppiAddC_32fc_C3IR
@@ -16769,8 +16780,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xc8fa4146d7c4, 796), // nppiLUTPalette_16u_C4R
     n(0xc8fb21234f2f, 29), // nppiMaximumError_16u_C4R
     n(0xc8ff0c6a1d85, 11), // nppiAverageRelativeErrorGetBufferHostSize_32s_C3R_Ctx#11
-    n(0xc8ff4f7bd8f6, 992), // cuExternalMemoryGetMappedBuffer
-    n(0xc9037c6bb925, 1402), // cusparseXcsrgeam2Nnz
+    n(0xc8ff4f7bd8f6, 993), // cuExternalMemoryGetMappedBuffer
+    n(0xc9037c6bb925, 1406), // cusparseXcsrgeam2Nnz
     n(0xc9039d239294, 629), // cuGraphNodeGetDependencies_v2
     n(0xc9051e32fc37, 2), // cublasDtpsv_v2_64
     n(0xc90a35442fef, 2), // nppiSqrDistanceValid_Norm_8u32f_AC4R
@@ -16801,20 +16812,20 @@ pub static NAMES: [Name; 21634] = [
     n(0xc93f2c82dd2c, 173), // nppiScale_8u32f_C3R_Ctx
     n(0xc94175d5a455, 2), // nppiFilterRow32f_16u_C3R
     n(0xc9490e779d8f, 193), // cudaGraphicsGLRegisterImage
-    n(0xc94a76b05f25, 1403), // nvmlDeviceSetNvLinkUtilizationControl
+    n(0xc94a76b05f25, 1407), // nvmlDeviceSetNvLinkUtilizationControl
     n(0xc94e7500db87, 21), // nvmlComputeInstanceDestroy
     n(0xc94f551fdffa, 7), // nppiDivDeviceC_16s_C3IRSfs_Ctx
     n(0xc95045dd91e2, 28), // nppiNormRelInfGetBufferHostSize_16u_C1R#11
     n(0xc958edc21531, 557), // nppiThreshold_LTVal_16s_C3IR
     n(0xc95de16117b1, 7), // nppiConvert_16u8u_C3R_Ctx
-    n(0xc95e29ad1e31, 1404), // cuMipmappedArrayCreate
+    n(0xc95e29ad1e31, 1408), // cuMipmappedArrayCreate
     n(0xc9644efa666e, 309), // nppiRShiftC_16u_C4IR
-    n(0xc96b0d0a3fb5, 1405), // nppiSet_8u_C4MR_Ctx
-    n(0xc96f2c621ff2, 1147), // @cudaImportExternalMemory#11
-    n(0xc96f2f621ff2, 1147), // @cudaImportExternalMemory#12
+    n(0xc96b0d0a3fb5, 1409), // nppiSet_8u_C4MR_Ctx
+    n(0xc96f2c621ff2, 1148), // @cudaImportExternalMemory#11
+    n(0xc96f2f621ff2, 1148), // @cudaImportExternalMemory#12
     n(0xc970d37e45e6, 189), // nppiMulC_16f_C4R
     n(0xc97ae97e45ee, 238), // nppiMulC_16f_C1R
-    n(0xc97bd4d925a5, 1406), // nvmlDeviceGetVgpuProcessesUtilizationInfo
+    n(0xc97bd4d925a5, 1410), // nvmlDeviceGetVgpuProcessesUtilizationInfo
     n(0xc981d17e45f4, 191), // nppiMulC_16f_C3R
     n(0xc9850b5f1e28, 7), // nppsAdd_16u_Sfs_Ctx
     n(0xc9858268f3cb, 19), // nppiQualityIndex_16u32f_AC4R_Ctx
@@ -16835,17 +16846,17 @@ pub static NAMES: [Name; 21634] = [
     n(0xc9c215db3790, 16), // nppiCompare_16u_C4R_Ctx
     n(0xc9c5e9342f29, 7), // nppiMax_16s_AC4R_Ctx
     n(0xc9c99a540e4b, 25), // nvshmem_int32_min_reducescatter
-    n(0xc9cb5ff785df, 1130), // cublasCsymv_v2
+    n(0xc9cb5ff785df, 1131), // cublasCsymv_v2
     n(0xc9cdf4d36b32, 40), // cudaMemcpy2DArrayToArray
     n(0xc9d004425330, 340), // cublasAsumEx_64
     n(0xc9d008bdbcb9, 28), // nppiMaximumErrorGetBufferHostSize_32sc_C3R#11
     n(0xc9d27a336588, 12), // nppiMinEvery_16s_C1IR
-    n(0xc9d42d9abeae, 1407), // @cudaIpcOpenMemHandle
+    n(0xc9d42d9abeae, 1411), // @cudaIpcOpenMemHandle
     n(0xc9d5605c22eb, 4), // nppiNormRelL2GetBufferHostSize_16u_C1MR_Ctx
     n(0xc9d5a663364d, 2), // nvshmemx_float_put_signal_nbi_on_stream
     n(0xc9da3ea59a88, 16), // nppiWarpPerspectiveBatch_16f_C4R_Ctx
     n(0xc9e1cc9febc1, 79), // nppiResizeSqrPixel_64f_C4R_Ctx
-    n(0xc9e49e8e1579, 1393), // nvmlGpuInstanceCreateComputeInstanceWithPlacement
+    n(0xc9e49e8e1579, 1397), // nvmlGpuInstanceCreateComputeInstanceWithPlacement
     n(0xc9e56da29ab6, 12), // nvshmemx_longlong_put_nbi_on_stream
     n(0xc9ec870d0ca7, 7), // nppiFilterSobelHoriz_16s_C3R_Ctx
     n(0xc9efa1f9c80d, 15), // nppsThreshold_GT_16sc_Ctx
@@ -16863,7 +16874,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xca31091eb179, 16), // nppiAdd_16sc_AC4RSfs_Ctx
     n(0xca3124952521, 11), // nppsAverageErrorGetBufferSize_8u_Ctx#11
     n(0xca33847ed624, 0), // cusparseDcsrilu02_bufferSizeExt
-    n(0xca363d3a7495, 1408), // cusparseZcsrgemm2
+    n(0xca363d3a7495, 1412), // cusparseZcsrgemm2
     n(0xca366a6b11a7, 17), // nppiScale_32f8u_C3R
     n(0xca367247aa61, 19), // nppiFilterMin_16s_AC4R_Ctx
     n(0xca36e0d2bb92, 25), // nvshmem_int16_prod_reducescatter
@@ -16891,8 +16902,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xca5f20702154, 72), // cuTexRefCreate
     n(0xca6088f01a1f, 38), // cufftExecZ2D
     n(0xca608af01a1f, 25), // cufftExecZ2Z
-    n(0xca626554c2ea, 1399), // @cudaMemPoolCreate
+    n(0xca626554c2ea, 1403), // @cudaMemPoolCreate
     n(0xca62ac710e3b, 7), // nppiTranspose_16s_C4R_Ctx
+    n(0xca642818f434, 21), // dup
     n(0xca65755fb340, 14), // cudaGetKernel
     n(0xca67543fc4ba, 335), // cuGraphNodeFindInClone
     n(0xca6bbcfc5bea, 68), // cusolverDnDgesvdj_bufferSize
@@ -16927,7 +16939,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcac872fdcd93, 50), // nvshmem_uint64_atomic_fetch
     n(0xcac946fbaac0, 917), // @cudaGraphNodeGetDependentNodes
     n(0xcad14d762520, 792), // nppiResize_8u_P4R_Ctx
-    n(0xcad1dae6a60c, 1002), // cusolverDnXlarft_bufferSize
+    n(0xcad1dae6a60c, 1003), // cusolverDnXlarft_bufferSize
     n(0xcad2ce35cde0, 45), // cublasIzamin_v2
     n(0xcad3adc7c9d8, 28), // nppiAverageErrorGetBufferHostSize_16s_C3R#11
     n(0xcad479ad75ed, 16), // nppiAdd_8u_AC4RSfs_Ctx
@@ -16937,18 +16949,18 @@ pub static NAMES: [Name; 21634] = [
     n(0xcae36adcdfdd, 11), // nppiFullNormLevelGetBufferHostSize_8u32f_AC4R_Ctx#11
     n(0xcae37c89239c, 29), // nppiHistogramRange_16u_C1R
     n(0xcae3fce2110c, 575), // nvmlGpuInstanceGetVgpuSchedulerState_v2
-    n(0xcae6c8479c69, 1191), // nppiRemap_32f_P4R_Ctx
+    n(0xcae6c8479c69, 1193), // nppiRemap_32f_P4R_Ctx
     n(0xcae7576e0d64, 29), // nppiOr_8u_C4R
     n(0xcae75b048aa5, 4), // nppiNormL2GetBufferHostSize_16s_C4R_Ctx
-    n(0xcae83cb9c730, 1110), // nppiRemap_16s_P3R
+    n(0xcae83cb9c730, 1111), // nppiRemap_16s_P3R
     n(0xcaeacc8923a3, 128), // nppiHistogramRange_16u_C3R
     n(0xcaeb1d6e0d67, 29), // nppiOr_8u_C3R
     n(0xcaed928923a5, 697), // nppiHistogramRange_16u_C4R
     n(0xcaf0c20c2232, 247), // nppiAddC_32f_AC4IR_Ctx
     n(0xcaf1656e0d6c, 29), // nppiOr_8u_C1R
-    n(0xcaf24eb9c739, 1112), // nppiRemap_16s_P4R
+    n(0xcaf24eb9c739, 1113), // nppiRemap_16s_P4R
     n(0xcaf448a52c7b, 4), // nppiFullNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx
-    n(0xcaf5054801f4, 1409), // cuLogicalEndpointImport
+    n(0xcaf5054801f4, 1413), // cuLogicalEndpointImport
     n(0xcaf5eae47e28, 1), // nppiSameNormLevelGetBufferHostSize_8s32f_C1R
     n(0xcaf5f3961113, 15), // nppiYCbCrToBGRBatch_8u_C3R_Ctx
     n(0xcaf63686ecea, 80), // nppsDivC_32fc
@@ -16970,13 +16982,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xcb2df2f89623, 4), // nppsMaximumRelativeErrorGetBufferSize_8u_Ctx
     n(0xcb336ca2d3c6, 4), // nppiMaximumErrorGetBufferHostSize_32sc_C1R_Ctx
     n(0xcb3467956476, 21), // nvmlDeviceVgpuForceGspUnload
-    n(0xcb36a3446371, 1410), // cublasCrotg_v2
+    n(0xcb36a3446371, 1414), // cublasCrotg_v2
     n(0xcb36cf2fbf4d, 174), // cublasDgemv_v2
     n(0xcb37128dc605, 5), // nppiGradientVectorPrewittBorder_16u32f_C1R
     n(0xcb3a913e75ad, 28), // nppiDotProdGetBufferHostSize_32s64f_C1R#11
     n(0xcb3da7f2eb77, 21), // cutensorMgDestroyContractionFind
     n(0xcb3e7a01ca17, 29), // nvshmemx_ushort_iget_on_stream
-    n(0xcb40d5aaf1c6, 1065), // cusolverDnDsyevdx_bufferSize
+    n(0xcb40d5aaf1c6, 1066), // cusolverDnDsyevdx_bufferSize
     n(0xcb48c8941e50, 25), // nvshmem_uchar_put_nbi
     n(0xcb48f23d5bba, 0), // cudnnGetRNNLinLayerMatrixParams
     n(0xcb4a9d8555cc, 151), // cublasZsyr2k_v2
@@ -16996,7 +17008,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcb67cbff61ac, 76), // nppiFilterBorder_32f_C3R_Ctx
     n(0xcb6aa5761446, 4), // nppiAverageErrorGetBufferHostSize_16u_C2R_Ctx
     n(0xcb6d0174226b, 7), // nppiMulC_32sc_C1IRSfs_Ctx
-    n(0xcb70206e4dbf, 1411), // cusolverSpScsrcholFactorHost
+    n(0xcb70206e4dbf, 1415), // cusolverSpScsrcholFactorHost
     n(0xcb75a75c2827, 7), // nppsNormDiff_Inf_64fc64f_Ctx
     n(0xcb7a2015d1bd, 4), // nppiNormDiffInfGetBufferHostSize_16s_C4R_Ctx
     n(0xcb7ec0de4e3c, 13), // nppiMean_StdDev_32f_C1R
@@ -17004,16 +17016,16 @@ pub static NAMES: [Name; 21634] = [
     n(0xcb83940057cf, 654), // cusparseSpruneCsr2csrByPercentage_bufferSizeExt
     n(0xcb8a9b10c630, 12), // cublasSswap
     n(0xcb9014f86d91, 13), // cusolverSpScsrcholSolve
-    n(0xcb9156ede30e, 1353), // nppiHistogramOfGradientsBorder_32f_C3R
+    n(0xcb9156ede30e, 1357), // nppiHistogramOfGradientsBorder_32f_C3R
     n(0xcb91901ee245, 36), // nppiAbs_32f_C4IR_Ctx
     n(0xcb93a9daf350, 19), // nppiNorm_L1_16u_C1MR_Ctx
-    n(0xcb97a6ede313, 1353), // nppiHistogramOfGradientsBorder_32f_C1R
+    n(0xcb97a6ede313, 1357), // nppiHistogramOfGradientsBorder_32f_C1R
     n(0xcb9aba969417, 662), // nppiYCbCr411_8u_P2P3R
     n(0xcb9fda22ea9e, 247), // nppiSubC_32f_C3IR_Ctx
     n(0xcba01cc19f54, 28), // nppsSumGetBufferSize_16sc32sc_Sfs#11
     n(0xcba557b8f20c, 12), // cudaMemPrefetchAsync_v2_ptsz
     n(0xcbb0a5f0757e, 12), // nvshmemx_uint16_alltoall_on_stream
-    n(0xcbb22545e36b, 1188), // cuMemcpy2DAsync_v2_ptsz
+    n(0xcbb22545e36b, 1190), // cuMemcpy2DAsync_v2_ptsz
     n(0xcbbc606b3889, 180), // cusolverDnGeqrf_bufferSize
     n(0xcbc484f33d18, 28), // nvmlDeviceGetNumGpuCores
     n(0xcbcb67f4e96c, 13), // nvshmem_uint16_iput
@@ -17047,7 +17059,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcc1bcdd17a8a, 19), // nppiFilterBox_32f_C3R_Ctx
     n(0xcc1ce54c6285, 1), // nppiAverageErrorGetBufferHostSize_64f_C1R
     n(0xcc20d6979d04, 431), // nppiResizeSqrPixel_32f_AC4R
-    n(0xcc226f73b983, 1206), // cuMemcpy2DUnaligned_v2_ptds
+    n(0xcc226f73b983, 1208), // cuMemcpy2DUnaligned_v2_ptds
     n(0xcc23ad4c628b, 1), // nppiAverageErrorGetBufferHostSize_64f_C3R
     n(0xcc27b74c628f, 1), // nppiAverageErrorGetBufferHostSize_64f_C2R
     n(0xcc27f3ef793e, 1), // nppiDistanceTransformPBAGetBufferSize
@@ -17059,7 +17071,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcc3bc0294c8a, 38), // nppsRShiftC_16u_I
     n(0xcc3f2a67162a, 11), // nppiNormDiffL1GetBufferHostSize_8u_C3R_Ctx#11
     n(0xcc426bdb5847, 4), // nppiAverageRelativeErrorGetBufferHostSize_16sc_C4R_Ctx
-    n(0xcc4357124cfa, 1412), // cublasSgemmGroupedBatched_64
+    n(0xcc4357124cfa, 1416), // cublasSgemmGroupedBatched_64
     n(0xcc4516abf96d, 21), // @cudaGraphDestroy
     n(0xcc50b5f83c33, 749), // nppiSubC_16sc_AC4IRSfs_Ctx
     n(0xcc50f689be45, 12), // nppiMin_32f_AC4R
@@ -17081,7 +17093,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcc65a3ed34c8, 52), // nppiMulCScale_16u_C3R
     n(0xcc6652d76047, 58), // nppiResize_16s_AC4R
     n(0xcc68a9ed34cb, 549), // nppiMulCScale_16u_C4R
-    n(0xcc68f0877dd5, 1231), // nppiLUTPaletteSwap_16u_C3A0C4R_Ctx
+    n(0xcc68f0877dd5, 1233), // nppiLUTPaletteSwap_16u_C3A0C4R_Ctx
     n(0xcc696684a774, 1), // nppiMaximumRelativeErrorGetBufferHostSize_64f_C2R
     n(0xcc6c3084a775, 1), // nppiMaximumRelativeErrorGetBufferHostSize_64f_C3R
     n(0xcc6f60329d09, 11), // nppiMaxIndxGetBufferHostSize_8u_AC4R_Ctx#11
@@ -17089,10 +17101,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xcc813a8b585d, 12), // cudaMemcpyFromSymbol
     n(0xcc81ef24acd6, 4), // nppiNormInfGetBufferHostSize_8s_C3CMR_Ctx
     n(0xcc8531ceece3, 38), // nppsConvert_64s64f
-    n(0xcc87f6de3597, 1107), // @cudaMemcpyBatchAsync#12
+    n(0xcc87f6de3597, 1108), // @cudaMemcpyBatchAsync#12
     n(0xcc88b45f3875, 29), // nppiAverageError_16u_C1R
     n(0xcc8cba5f3879, 29), // nppiAverageError_16u_C2R
-    n(0xcc8f4667caf7, 1413), // cublasMpTrsm_bufferSize
+    n(0xcc8f4667caf7, 1417), // cublasMpTrsm_bufferSize
     n(0xcc8fa45f387b, 29), // nppiAverageError_16u_C3R
     n(0xcc924135cae8, 36), // nppsAdd_16s_I_Ctx
     n(0xcc936a5f387f, 29), // nppiAverageError_16u_C4R
@@ -17112,7 +17124,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xccabc5189c66, 1), // nppiMeanGetBufferHostSize_32f_C3CMR
     n(0xccb17942a1a5, 29), // nppiAverageRelativeError_64f_C1R
     n(0xccb7705c70d3, 28), // nppiAverageRelativeErrorGetBufferHostSize_16sc_C2R#11
-    n(0xccba3a7361c2, 1026), // nvJitLinkCreate
+    n(0xccba3a7361c2, 1027), // nvJitLinkCreate
     n(0xccbdb64506ef, 13), // nvshmemx_uint32_wait_until_all_on_stream
     n(0xccbeb743ba52, 16), // nppiSqrDistanceValid_Norm_8s32f_C1R_Ctx
     n(0xccc21cd99a73, 4), // nppiMeanStdDevGetBufferHostSize_8u_C3CMR_Ctx
@@ -17132,12 +17144,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xccde73b90711, 2), // nppiCrossCorrFull_Norm_8u32f_C1R
     n(0xcce08894fa4e, 2), // nppiCrossCorrValid_Norm_16u32f_C1R
     n(0xcce0d0808f62, 1), // cusparseSpVecGetValues
-    n(0xcce694914360, 1372), // __nvJitLinkAddFile_13_1
-    n(0xcce695914360, 1372), // __nvJitLinkAddFile_13_0
-    n(0xcce696914360, 1372), // __nvJitLinkAddFile_13_3
-    n(0xcce697914360, 1372), // __nvJitLinkAddFile_13_2
-    n(0xcce698914360, 1372), // __nvJitLinkAddFile_13_5
-    n(0xcce699914360, 1372), // __nvJitLinkAddFile_13_4
+    n(0xcce694914360, 1376), // __nvJitLinkAddFile_13_1
+    n(0xcce695914360, 1376), // __nvJitLinkAddFile_13_0
+    n(0xcce696914360, 1376), // __nvJitLinkAddFile_13_3
+    n(0xcce697914360, 1376), // __nvJitLinkAddFile_13_2
+    n(0xcce698914360, 1376), // __nvJitLinkAddFile_13_5
+    n(0xcce699914360, 1376), // __nvJitLinkAddFile_13_4
     n(0xcce77094fa54, 2), // nppiCrossCorrValid_Norm_16u32f_C3R
     n(0xccec6ca38ee0, 262), // cublasSspr_v2
     n(0xccedee32d627, 12), // nppiAnd_8u_C3IR
@@ -17146,7 +17158,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xccf47a67d650, 19), // nppiFilterMax_8u_AC4R_Ctx
     n(0xccf63e1f698a, 2), // nppiAdd_8u_C3RSfs
     n(0xccf811b7a467, 278), // nppiDistanceTransformAbsPBA_16s16u_C1R_Ctx
-    n(0xccfb4482a6ba, 1171), // cublasDrot_v2_64
+    n(0xccfb4482a6ba, 1172), // cublasDrot_v2_64
     n(0xccfd9a37c821, 39), // nppiMorphTopHatBorder_16s_C1R_Ctx
     n(0xcd02593f6885, 224), // nppiAndC_16u_C3IR
     n(0xcd032166212d, 1), // nppiMeanGetBufferHostSize_8u_AC4R
@@ -17154,7 +17166,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcd0676788ca6, 19), // nppiQualityIndex_8u32f_AC4R_Ctx
     n(0xcd0808ace9e0, 721), // @cudaChooseDevice
     n(0xcd097e2f75e3, 35), // cusolverDnZheevjBatched
-    n(0xcd098baacf88, 1414), // nvmlDeviceGetDetailedEccErrors
+    n(0xcd098baacf88, 1418), // nvmlDeviceGetDetailedEccErrors
     n(0xcd0b78681cc6, 26), // cusparseSbsrsv2_bufferSizeExt
     n(0xcd1034a2c370, 15), // nppsAnd_16u_Ctx
     n(0xcd132486369a, 1), // nppsMaximumRelativeErrorGetBufferSize_32f
@@ -17162,7 +17174,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcd133786369a, 1), // nppsMaximumRelativeErrorGetBufferSize_32s
     n(0xcd1492a9823b, 38), // nvshmem_ulonglong_atomic_swap
     n(0xcd15a58f0d8e, 38), // cusolverDnIRSParamsSetSolverPrecisions
-    n(0xcd278f554d4a, 1415), // cuGraphAddBatchMemOpNode
+    n(0xcd278f554d4a, 1419), // cuGraphAddBatchMemOpNode
     n(0xcd27cbc52d3a, 6), // nppiRectStdDev_32s32f_C1R_Ctx
     n(0xcd2cf8d9cbf1, 213), // nppiColorToGray_32f_AC4C1R
     n(0xcd2ddb3bdc2d, 11), // nppsMaxGetBufferSize_32f_Ctx#11
@@ -17170,7 +17182,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcd393bf27926, 19), // nppiMaximumError_32fc_C4R_Ctx
     n(0xcd3b0a4e9a42, 13), // nppiSqr_8u_C3RSfs
     n(0xcd3de97867eb, 11), // nppiMinGetBufferHostSize_8u_AC4R_Ctx#11
-    n(0xcd3efebb9910, 1091), // cuMemRangeGetAttributes
+    n(0xcd3efebb9910, 1092), // cuMemRangeGetAttributes
     n(0xcd43a25cbec8, 132), // nppiWarpAffine_8u_AC4R_Ctx
     n(0xcd44b0b0bcf2, 227), // nppiRGBToYCbCr411_8u_C3P3R_Ctx
     n(0xcd45c4363299, 11), // nppiNormL2GetBufferHostSize_8u_C3R_Ctx#11
@@ -17206,7 +17218,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcd8bae2c2888, 2), // nppiNorm_L1_16u_C3CMR
     n(0xcd8c30e51d7b, 28), // nvmlDeviceIsMigDeviceHandle
     n(0xcd8fa574d2dd, 6), // nppiCrossCorrSame_NormLevel_8s32f_C3R_Ctx
-    n(0xcd936a532b4a, 1416), // nvmlDeviceGetNvLinkUtilizationCounter
+    n(0xcd936a532b4a, 1420), // nvmlDeviceGetNvLinkUtilizationCounter
     n(0xcd936e3d7d78, 12), // nppsAdd_32s_Sfs
     n(0xcd9377e61086, 30), // nppiFilterBoxBorder_16s_C4R
     n(0xcd9552eeda43, 12), // nppiGammaFwd_8u_AC4R
@@ -17254,7 +17266,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xce28d7cfb43a, 28), // nvmlDeviceGetPowerManagementMode
     n(0xce2c43613210, 247), // nppiXorC_32s_C3IR_Ctx
     n(0xce2ede432e09, 12), // nppiConvert_8u32s_C4R
-    n(0xce3549b8e738, 1417), // ncclParamBind
+    n(0xce3549b8e738, 1421), // ncclParamBind
     n(0xce360e77bdec, 173), // nppiCopySubpix_32s_C4R_Ctx
     n(0xce3894432e11, 12), // nppiConvert_8u32s_C1R
     n(0xce3fdc432e17, 12), // nppiConvert_8u32s_C3R
@@ -17271,7 +17283,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xce5956baa897, 351), // nppiHistogramEvenGetBufferSize_16s_C3R
     n(0xce595a14da9c, 7), // nppiConvert_8s32f_C3R_Ctx
     n(0xce5a669f84be, 294), // nppiLShiftC_8u_C4R_Ctx
-    n(0xce5c330b5827, 1088), // nvmlDeviceRemoveGpu
+    n(0xce5c330b5827, 1089), // nvmlDeviceRemoveGpu
     n(0xce5c5cbaa899, 719), // nppiHistogramEvenGetBufferSize_16s_C4R
     n(0xce5cc67723b3, 213), // nppiSwapChannels_32f_C4C3R
     n(0xce606f968296, 202), // nppiCopyConstBorder_16s_AC4R
@@ -17300,7 +17312,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xceaf77f9deca, 7), // nppsAverageRelativeError_32f_Ctx
     n(0xceb0701098ad, 28), // nppiAverageRelativeErrorGetBufferHostSize_64f_C1R#11
     n(0xceb80969ed58, 335), // cudaEventCreateFromEGLSync
-    n(0xceb89fcaee0d, 1418), // nvjpeg2kCreate
+    n(0xceb89fcaee0d, 1422), // nvjpeg2kCreate
     n(0xcebbdf0c0bea, 11), // nppsDotProdGetBufferSize_64f_Ctx#11
     n(0xcebd1086c24d, 12), // nppsMaximumRelativeError_8s
     n(0xcebd1286c24d, 12), // nppsMaximumRelativeError_8u
@@ -17319,7 +17331,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcee17d23f98c, 19), // cudnnB2BCausalConv1dForward
     n(0xcee60be134a2, 1), // nppiMinMaxIndxGetBufferHostSize_16u_C3CR
     n(0xcee782298af3, 15), // nppsNorm_L2_64f_Ctx
-    n(0xcee8b5b4adaa, 1419), // cublasZgemvStridedBatched
+    n(0xcee8b5b4adaa, 1423), // cublasZgemvStridedBatched
     n(0xcef40a83bba4, 25), // nvjpegDecodeBatchedParseJpegTables
     n(0xcef7bafc82a7, 29), // nppiConvert_16u16s_C1RSfs
     n(0xcf01038463e7, 137), // nppsThreshold_LTVal_32f_Ctx
@@ -17327,11 +17339,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xcf073d416d8e, 28), // nppsNormDiffInfGetBufferSize_16s32f#11
     n(0xcf0aadb77211, 25), // nppsDiv_64f
     n(0xcf1045cb4064, 6), // nppiCrossCorrFull_NormLevel_8s32f_C4R_Ctx
-    n(0xcf1a7ec65735, 1375), // @cudaGraphNodeGetDependencies#11
-    n(0xcf1a81c65735, 1375), // @cudaGraphNodeGetDependencies#12
+    n(0xcf1a7ec65735, 1379), // @cudaGraphNodeGetDependencies#11
+    n(0xcf1a81c65735, 1379), // @cudaGraphNodeGetDependencies#12
     n(0xcf216326308e, 7), // nppiFilterSobelVert_8u_AC4R_Ctx
     n(0xcf217dac0a59, 553), // cublasSdot_v2
-    n(0xcf27c46d4f73, 1031), // cuArrayGetDescriptor_v2
+    n(0xcf27c46d4f73, 1032), // cuArrayGetDescriptor_v2
     n(0xcf2ceb8894c6, 4), // nppiNormDiffInfGetBufferHostSize_16s_C3R_Ctx
     n(0xcf310b6e402d, 25), // nvshmem_long_sum_reduce
     n(0xcf31f1872b03, 72), // cusparseCreateCsrsv2Info
@@ -17366,7 +17378,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcf8ecc4fcc79, 7), // nppsMeanStdDev_32f_Ctx
     n(0xcf8f16247c69, 36), // nppsRShiftC_16u_I_Ctx
     n(0xcf930318f57e, 28), // nppiMaximumErrorGetBufferHostSize_16s_C2R#11
-    n(0xcf97423531d4, 1420), // cusparseAxpby
+    n(0xcf97423531d4, 1424), // cusparseAxpby
     n(0xcf983b1920b0, 15), // nppiMulDeviceCScale_8u_C3IR_Ctx
     n(0xcf98f4970cc9, 19), // nppiOr_16u_C4R_Ctx
     n(0xcf9a894b3f65, 12), // nvshmemx_int32_and_reducescatter_on_stream
@@ -17376,7 +17388,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcfa1e2c5ec36, 13), // nvshmemx_int32_broadcast_on_stream
     n(0xcfa9383edd70, 28), // nppiNormDiffL2GetBufferHostSize_32f_C3R#11
     n(0xcfac3a63e0ac, 80), // nppsThreshold_LT_32f
-    n(0xcfacb7f692f6, 1065), // cusolverDnSsyevdx_bufferSize
+    n(0xcfacb7f692f6, 1066), // cusolverDnSsyevdx_bufferSize
     n(0xcfafa71647f4, 21), // cusparseDestroyDnMat
     n(0xcfafb0a56965, 1), // nppsNormDiffL2GetBufferSize_64f
     n(0xcfafd5da70ed, 13), // nppiPSNRBatch_8u_C3R_Advanced
@@ -17384,9 +17396,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xcfb0797e69d9, 16), // nppiLUT_Cubic_8u_C1R_Ctx
     n(0xcfb0fc1ab49e, 7), // nppiNorm_Inf_16s_AC4R_Ctx
     n(0xcfb3c31d8b25, 151), // cublasXtZsymm
-    n(0xcfb49e80028f, 1421), // cuFileGetStatsL1
-    n(0xcfb49f80028f, 1422), // cuFileGetStatsL2
-    n(0xcfb4a080028f, 1423), // cuFileGetStatsL3
+    n(0xcfb49e80028f, 1425), // cuFileGetStatsL1
+    n(0xcfb49f80028f, 1426), // cuFileGetStatsL2
+    n(0xcfb4a080028f, 1427), // cuFileGetStatsL3
     n(0xcfba48285ce9, 104), // cufftMakePlan2d
     n(0xcfba6522da9e, 40), // nppiCrossCorrValid_NormLevel_64f_C3R
     n(0xcfbaedb3438c, 13), // cublasCtrttp
@@ -17399,8 +17411,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xcfc604f573be, 13), // nvshmem_uint64_iput
     n(0xcfc82837f125, 36), // nppsLShiftC_32u_I_Ctx
     n(0xcfc8bb964b30, 19), // nppiConvert_32s16u_C1RSfs_Ctx
-    n(0xcfcf36a8f044, 1283), // nppiCountInRange_8u_AC4R
-    n(0xcfd0f59c9267, 1424), // cublasMpGeadd
+    n(0xcfcf36a8f044, 1286), // nppiCountInRange_8u_AC4R
+    n(0xcfd0f59c9267, 1428), // cublasMpGeadd
     n(0xcfd74f2da256, 12), // nppiConvert_8s32f_AC4R
     n(0xcfd81da3ccfa, 35), // nppiSub_16sc_AC4IRSfs_Ctx
     n(0xcfd9a5931d47, 92), // pncclGroupStart
@@ -17418,7 +17430,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xcff611d7c08b, 6), // nppiFilterRow_16s_C3R_Ctx
     n(0xcff98003444b, 507), // nppiColorTwist32f_16u_AC4R
     n(0xcffab45b4571, 11), // nppsNormDiffInfGetBufferSize_32f_Ctx#11
-    n(0xcffdb340899b, 1094), // cudnnSetFilterNdDescriptor
+    n(0xcffdb340899b, 1095), // cudnnSetFilterNdDescriptor
     n(0xcffdf4448246, 29), // nppiAnd_8u_AC4R
     n(0xd005ac3dda8d, 215), // nppiLShiftC_8u_C3R_Ctx
     n(0xd006efa107d4, 40), // nppiFilterLaplaceBorder_8u_AC4R
@@ -17438,7 +17450,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd02497fe988c, 6), // nppiMean_StdDev_16u_C3CMR_Ctx
     n(0xd0298c7c7663, 26), // cusolverDnSXgesv_bufferSize
     n(0xd02a341d9744, 945), // fftwf_plan_guru64_dft
-    n(0xd02fa60ae243, 1425), // cublasZhpmv
+    n(0xd02fa60ae243, 1429), // cublasZhpmv
     n(0xd034335e10c3, 12), // nvshmemx_float_prod_reduce_on_stream
     n(0xd03600e25814, 767), // cudaMemcpy3DWithAttributesAsync
     n(0xd03ae7030604, 40), // nppiCrossCorrValid_NormLevel_8u32f_C4R
@@ -17448,9 +17460,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xd04a4a29b21f, 7), // nppiRGBToYCC_8u_AC4R_Ctx
     n(0xd04be9030612, 40), // nppiCrossCorrValid_NormLevel_8u32f_C1R
     n(0xd04d3cf04ef9, 16), // nppiCrossCorrSame_Norm_16u32f_C1R_Ctx
-    n(0xd05172de54ac, 1183), // cusolverMgPotrf_bufferSize
+    n(0xd05172de54ac, 1184), // cusolverMgPotrf_bufferSize
     n(0xd051a27fb6e9, 7), // nppiMinEvery_16s_AC4IR_Ctx
-    n(0xd054ec0ae263, 983), // cublasZhpr2
+    n(0xd054ec0ae263, 984), // cublasZhpr2
     n(0xd055900c4cf3, 233), // @cudaGetDevice
     n(0xd05781440b05, 19), // nppiAverageRelativeError_32sc_C2R_Ctx
     n(0xd05927febd32, 19), // nppiDivC_16s_C1RSfs_Ctx
@@ -17478,12 +17490,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xd08623011048, 1), // nppiValidNormLevelGetBufferHostSize_64f_C4R
     n(0xd086afeae6f2, 294), // nppiAndC_32s_C4R_Ctx
     n(0xd087b7c6bcaa, 765), // cublasDtrsmBatched_64
-    n(0xd0892040c400, 1033), // nppiColorTwist32fC_16f_C4R
+    n(0xd0892040c400, 1034), // nppiColorTwist32fC_16f_C4R
     n(0xd091f45aa23a, 11), // nppsMaximumRelativeErrorGetBufferSize_8s_Ctx#11
     n(0xd09c424c5c99, 30), // nppiFilterMaxBorder_16u_C4R
     n(0xd09cdd3e1100, 28), // nppsNormInfGetBufferSize_32fc32f#11
     n(0xd09e983da87a, 72), // cudaEGLStreamConsumerDisconnect
-    n(0xd0a422ba5490, 1336), // cusparseConstDnVecGet
+    n(0xd0a422ba5490, 1340), // cusparseConstDnVecGet
     n(0xd0a5886c9824, 21), // fftw_free
     n(0xd0a7184c5ca3, 30), // nppiFilterMaxBorder_16u_C1R
     n(0xd0aa250b262e, 28), // nppsAverageErrorGetBufferSize_32fc#11
@@ -17497,9 +17509,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xd0c77ba7970e, 162), // nppiYCbCr420_8u_P2P3R_Ctx
     n(0xd0caafbd9f87, 35), // nppiAdd_16sc_C3IRSfs_Ctx
     n(0xd0d6cf475666, 25), // nvshmem_getmem
-    n(0xd0dc03e0293b, 1097), // cublasCherkEx_64
+    n(0xd0dc03e0293b, 1098), // cublasCherkEx_64
     n(0xd0de68dabe27, 6), // nppiCrossCorrFull_NormLevel_8u32f_C4R_Ctx
-    n(0xd0de89412f61, 1426), // nvmlDeviceGetVgpuUtilization
+    n(0xd0de89412f61, 1430), // nvmlDeviceGetVgpuUtilization
     n(0xd0e21defce21, 11), // nppiNormL1GetBufferHostSize_32f_C3R_Ctx#11
     n(0xd0e25a75d735, 7), // nppiDivC_8u_C1IRSfs_Ctx
     n(0xd0e64ef83b2a, 11), // nppiMinMaxIndxGetBufferHostSize_8u_C1MR_Ctx#11
@@ -17511,7 +17523,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd0f0bf4f1267, 19), // nppiDiv_32f_C1R_Ctx
     n(0xd0f158d7935c, 29), // nppiAverageError_64f_C3R
     n(0xd0f5485c4994, 782), // nppiWarpPerspectiveQuad_16u_P4R
-    n(0xd0f56131fb3b, 1161), // nvjpegBufferPinnedCreate
+    n(0xd0f56131fb3b, 1162), // nvjpegBufferPinnedCreate
     n(0xd0f788d79361, 29), // nppiAverageError_64f_C1R
     n(0xd0fa28dda949, 173), // nppiCopySubpix_32s_C3R_Ctx
     n(0xd103e4596ccc, 1), // @cudaDeviceGetGraphMemAttribute
@@ -17524,7 +17536,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd1276e2ee5c8, 13), // cudaMemcpyFromArray_ptds
     n(0xd12eb684d671, 7), // nppiMax_16s_C3R_Ctx
     n(0xd1302d3c2265, 11), // nppiMinMaxIndxGetBufferHostSize_16u_C1R_Ctx#11
-    n(0xd138a0d47c5a, 1356), // cusolverSpCcsrzfdHost
+    n(0xd138a0d47c5a, 1360), // cusolverSpCcsrzfdHost
     n(0xd1390ecee4b7, 11), // nppiNormRelL1GetBufferHostSize_16s_C4R_Ctx#11
     n(0xd13f309c96b6, 12), // nppsAverageRelativeError_16u
     n(0xd13f369c96b6, 12), // nppsAverageRelativeError_16s
@@ -17535,11 +17547,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xd1587180ff48, 12), // nppsSubC_16sc_Sfs
     n(0xd15e7c242348, 7), // nppiCopy_32sc_C1R_Ctx
     n(0xd162e87d2d6f, 80), // cublasDscal
-    n(0xd163f406e9e6, 1427), // cuLogicalEndpointGetLimits
+    n(0xd163f406e9e6, 1431), // cuLogicalEndpointGetLimits
     n(0xd1655cbe7b02, 1), // nppsNormL1GetBufferSize_32f
     n(0xd165b03fa406, 12), // nppiMax_32f_AC4R
     n(0xd168261da72f, 882), // nvmlDeviceSetNvLinkDeviceLowPowerThreshold
-    n(0xd1698d877886, 1335), // cudssMatrixGetDn
+    n(0xd1698d877886, 1339), // cudssMatrixGetDn
     n(0xd169f527b4f2, 29), // nppiNormDiff_L2_16s_AC4R
     n(0xd16ac710266f, 11), // nppiNormDiffInfGetBufferHostSize_8u_C1R_Ctx#11
     n(0xd16d8493cacf, 7), // nppiFilterPrewittVert_32f_C1R_Ctx
@@ -17599,7 +17611,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd22f25733e38, 19), // nppiMulDeviceC_16s_C1RSfs_Ctx
     n(0xd22f2a088196, 116), // nppiDivC_32f_C1R_Ctx
     n(0xd2344916e6be, 4), // nppiAverageRelativeErrorGetBufferHostSize_32s_C3R_Ctx
-    n(0xd2362a13c56e, 1102), // cuGLMapBufferObjectAsync_v2
+    n(0xd2362a13c56e, 1103), // cuGLMapBufferObjectAsync_v2
     n(0xd238e5b3da9f, 35), // nppiConvert_32f8s_C1R_Ctx
     n(0xd23a4f195bc3, 11), // nppsMeanGetBufferSize_32fc_Ctx#11
     n(0xd23c0132392d, 28), // nppiDotProdGetBufferHostSize_16s64f_C1R#11
@@ -17623,7 +17635,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd27fd1a6bce8, 40), // nppiFilterSobelVertBorder_8s16s_C1R
     n(0xd2868a2753b4, 29), // nppiAverageError_32fc_C4R
     n(0xd28970bd8275, 28), // nppiNormRelL1GetBufferHostSize_32f_AC4R#11
-    n(0xd289ce3c3306, 1428), // cusolverSpZcsreigvsiHost
+    n(0xd289ce3c3306, 1432), // cusolverSpZcsreigvsiHost
     n(0xd292599109bd, 16), // nppiErode3x3Border_32f_C1R_Ctx
     n(0xd2927154a54a, 28), // nppiFullNormLevelGetBufferHostSize_8u_C1RSfs#11
     n(0xd296e42753c1, 29), // nppiAverageError_32fc_C1R
@@ -17632,7 +17644,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd29dd42753c7, 29), // nppiAverageError_32fc_C3R
     n(0xd29e20ceb6d4, 1), // cuGreenCtxGetId
     n(0xd2a2c6499469, 58), // nppiFilterRowBorder32f_8u_C3R
-    n(0xd2a8c3d7d7ff, 1046), // cusolverRfExtractBundledFactorsHost
+    n(0xd2a8c3d7d7ff, 1047), // cusolverRfExtractBundledFactorsHost
     n(0xd2a9975253ff, 28), // nppsMinGetBufferSize_64f#11
     n(0xd2aa0e49946f, 58), // nppiFilterRowBorder32f_8u_C1R
     n(0xd2acbb41796b, 243), // cutensorMgCopyGetWorkspace
@@ -17683,7 +17695,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd3290c66626b, 577), // cublasZhbmv_v2
     n(0xd32b53cf6cd8, 117), // nppiWarpAffineQuad_32f_C1R_Ctx
     n(0xd32c7c8d30ce, 1), // nppiNormL2GetBufferHostSize_32f_C1R
-    n(0xd32cf4e43a3b, 1161), // nvjpegCreate
+    n(0xd32cf4e43a3b, 1162), // nvjpegCreate
     n(0xd32eef96416f, 50), // pncclCommRevoke
     n(0xd332dcb0dcc6, 16), // nppiMul_16sc_C3RSfs_Ctx
     n(0xd333448d30d3, 1), // nppiNormL2GetBufferHostSize_32f_C3R
@@ -17700,7 +17712,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd36a8b7ca317, 448), // nppiWarpPerspective_8u_C4R
     n(0xd36bc25c2c47, 19), // nppiMaximumError_64f_C2R_Ctx
     n(0xd36e57abf621, 12), // nppiScale_8u16u_C1R
-    n(0xd36fa13f1279, 1071), // cublasSsyr2_v2
+    n(0xd36fa13f1279, 1072), // cublasSsyr2_v2
     n(0xd372c3c39e74, 28), // nppsMinMaxGetBufferSize_8u#11
     n(0xd372d721a7c2, 4), // nppiMSEGetBufferHostSize_8u_C3R_Ctx
     n(0xd3733ba16f1f, 16), // nppiFilterPrewittHorizBorder_32f_C4R_Ctx
@@ -17719,7 +17731,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd38421a32891, 78), // cudaOccupancyMaxPotentialClusterSize
     n(0xd3852851bff6, 28), // nppiSameNormLevelGetBufferHostSize_16u32f_C4R#11
     n(0xd388962b0368, 7), // nppiCopy_32s_C3C1R_Ctx
-    n(0xd389be65669f, 1271), // cutensorHandleReadCacheFromFile
+    n(0xd389be65669f, 1274), // cutensorHandleReadCacheFromFile
     n(0xd38af06a33a8, 19), // nppiMaximumRelativeError_8s_C2R_Ctx
     n(0xd38fc1676a92, 19), // cusolverSpDcsrluExtractHost
     n(0xd392ded68db7, 879), // ncclAlltoAllConfig
@@ -17728,7 +17740,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd39a5cacbd0f, 25), // nppsAdd_32f
     n(0xd39a6dacbd0f, 25), // nppsAdd_32u
     n(0xd39aa913bf09, 852), // cublasZgemm3m_64
-    n(0xd39b820b0965, 998), // cudnnFindConvolutionBackwardFilterAlgorithm
+    n(0xd39b820b0965, 999), // cudnnFindConvolutionBackwardFilterAlgorithm
     n(0xd39e11b6f13e, 7), // nppiRGBToYCrCb422_8u_C3C2R_Ctx
     n(0xd3a50173e8c1, 280), // nppiDivC_16u_C4IRSfs_Ctx
     n(0xd3a661c3bb80, 25), // nvshmem_uchar_sum_reduce
@@ -17742,7 +17754,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd3af5e238ecc, 12), // nppiFilterSharpen_8u_C1R
     n(0xd3afa3123fab, 28), // nppiAverageRelativeErrorGetBufferHostSize_32u_C4R#11
     n(0xd3b19342fce6, 29), // nppiFilterMin_16u_C3R
-    n(0xd3b242de596c, 1294), // cublasXtDspmm
+    n(0xd3b242de596c, 1297), // cublasXtDspmm
     n(0xd3bba542fcef, 29), // nppiFilterMin_16u_C4R
     n(0xd3c060238eda, 12), // nppiFilterSharpen_8u_C4R
     n(0xd3c0b222e874, 50), // cudaUserObjectRelease
@@ -17767,13 +17779,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xd3f3faba82a1, 14), // cudaGetSymbolAddress
     n(0xd3f5fba193fb, 26), // cusolverDnSSgesv_bufferSize
     n(0xd3f94e5ccb5b, 19), // nppiUYVY_8u_ToRGB_8u_C3C3R_Ctx
-    n(0xd3fa9ea4e77c, 1038), // nppiYCCKToCMYK_JPEG_601_8u_P4R
+    n(0xd3fa9ea4e77c, 1039), // nppiYCCKToCMYK_JPEG_601_8u_P4R
     n(0xd3fb602ba286, 5), // nppiFilterMaxBorder_8u_C1R_Ctx
     n(0xd3fe285cbc54, 38), // nppsCopy_16sc
-    n(0xd3fe764dff95, 1429), // cublasMpTrmm_bufferSize
+    n(0xd3fe764dff95, 1433), // cublasMpTrmm_bufferSize
     n(0xd40443fdd1f6, 732), // nppiMulC_32sc_C3RSfs_Ctx
     n(0xd404983eaf3d, 194), // nppiAddC_16u_C4RSfs
-    n(0xd407f7c0a18e, 1430), // nvtiffStreamGetGeoKeyDOUBLE
+    n(0xd407f7c0a18e, 1434), // nvtiffStreamGetGeoKeyDOUBLE
     n(0xd40925ca25cf, 25), // cudaMemAdvise_v2
     n(0xd409b4810c23, 21), // cuStreamEndCaptureToCig
     n(0xd40d31323cbb, 35), // nppiAlphaPremulC_16u_C1R_Ctx
@@ -17787,19 +17799,19 @@ pub static NAMES: [Name; 21634] = [
     n(0xd42c8b50b4ae, 21), // cudaEventSynchronize
     n(0xd432ae3a32cd, 29), // nppiMaximumRelativeError_32s_C3R
     n(0xd435703a32cf, 29), // nppiMaximumRelativeError_32s_C2R
-    n(0xd435ac914722, 1372), // __nvJitLinkAddFile_12_0
-    n(0xd435ad914722, 1372), // __nvJitLinkAddFile_12_1
-    n(0xd435ae914722, 1372), // __nvJitLinkAddFile_12_2
-    n(0xd435af914722, 1372), // __nvJitLinkAddFile_12_3
-    n(0xd435b0914722, 1372), // __nvJitLinkAddFile_12_4
-    n(0xd435b1914722, 1372), // __nvJitLinkAddFile_12_5
-    n(0xd435b2914722, 1372), // __nvJitLinkAddFile_12_6
-    n(0xd435b4914722, 1372), // __nvJitLinkAddFile_12_8
-    n(0xd435b5914722, 1372), // __nvJitLinkAddFile_12_9
+    n(0xd435ac914722, 1376), // __nvJitLinkAddFile_12_0
+    n(0xd435ad914722, 1376), // __nvJitLinkAddFile_12_1
+    n(0xd435ae914722, 1376), // __nvJitLinkAddFile_12_2
+    n(0xd435af914722, 1376), // __nvJitLinkAddFile_12_3
+    n(0xd435b0914722, 1376), // __nvJitLinkAddFile_12_4
+    n(0xd435b1914722, 1376), // __nvJitLinkAddFile_12_5
+    n(0xd435b2914722, 1376), // __nvJitLinkAddFile_12_6
+    n(0xd435b4914722, 1376), // __nvJitLinkAddFile_12_8
+    n(0xd435b5914722, 1376), // __nvJitLinkAddFile_12_9
     n(0xd439763a32d3, 29), // nppiMaximumRelativeError_32s_C1R
     n(0xd43d72fc4c56, 11), // nppiNormRelL2GetBufferHostSize_8u_C3R_Ctx#11
     n(0xd43e24f65a20, 86), // nppiRGBToYCbCr444_JPEG_8u_C3P3R
-    n(0xd43e99626272, 1431), // cudaBindTexture2D
+    n(0xd43e99626272, 1435), // cudaBindTexture2D
     n(0xd449d25726e3, 6), // nppiCrossCorrValid_NormLevel_16u32f_C4R_Ctx
     n(0xd44a783a32e1, 29), // nppiMaximumRelativeError_32s_C4R
     n(0xd44aeb0886ec, 1), // nppiNormRelL2GetBufferHostSize_8u_C1MR
@@ -17856,13 +17868,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xd4ba1b6127ca, 448), // nppiWarpPerspectiveBack_16u_C3R
     n(0xd4baaaf169c0, 270), // nppiWarpAffineQuad_32s_P4R_Ctx
     n(0xd4be216127ce, 448), // nppiWarpPerspectiveBack_16u_C4R
-    n(0xd4be83d06845, 1432), // cusparseSpruneCsr2csrNnz
+    n(0xd4be83d06845, 1436), // cusparseSpruneCsr2csrNnz
     n(0xd4bed6572f9a, 29), // nppiCopy_16u_C3MR
     n(0xd4c0e54466d6, 11), // nppiMaximumErrorGetBufferHostSize_32u_C4R_Ctx#11
     n(0xd4c0f80b15a9, 25), // nvshmem_double_put_nbi
-    n(0xd4c8fc58a443, 1433), // nvmlDeviceGetRunningProcessDetailList
+    n(0xd4c8fc58a443, 1437), // nvmlDeviceGetRunningProcessDetailList
     n(0xd4cd61a9ef16, 28), // nppiSegmentWatershedGetBufferSize_8u_C1R#11
-    n(0xd4d3903731c2, 1434), // nvjpegDecodeBatched
+    n(0xd4d3903731c2, 1438), // nvjpegDecodeBatched
     n(0xd4d4968e78fc, 25), // nvshmem_fcollectmem
     n(0xd4df87819d05, 1), // cudssDataCreate
     n(0xd4e0d6572fb7, 12), // nppiCopy_16u_C3CR
@@ -17876,16 +17888,16 @@ pub static NAMES: [Name; 21634] = [
     n(0xd5071be177c4, 7), // nppiConvert_16u32f_C3R_Ctx
     n(0xd5103b8424ee, 28), // nppiMaxIndxGetBufferHostSize_16s_C3R#11
     n(0xd510456032d0, 137), // nppiColorTwistBatch32f_16f_C4IR_Ctx
-    n(0xd51b9933abfc, 1156), // nppiThreshold_LTVal_32f_C3R_Ctx
+    n(0xd51b9933abfc, 1157), // nppiThreshold_LTVal_32f_C3R_Ctx
     n(0xd5264ce84254, 12), // nppiConvert_8u32f_AC4R
     n(0xd527d26a7ce6, 14), // @cudaDeviceGetLimit
     n(0xd52d5ee14ee9, 217), // nppiHistogramEvenGetBufferSize_8u_C4R#11
     n(0xd52f9c490527, 16), // nppiFilterSobelVertBorder_32f_C1R_Ctx
-    n(0xd5355b1bac77, 1435), // cusparseCsrmvEx
+    n(0xd5355b1bac77, 1439), // cusparseCsrmvEx
     n(0xd53ea88b1676, 955), // cublasZhemv_v2_64
     n(0xd54b895e2749, 25), // cusparseCscSetPointers
     n(0xd555641f76cd, 29), // nppiQualityIndex_8u32f_C3R
-    n(0xd557a5953e06, 1342), // cusolverSpDcsrcholBufferInfoHost
+    n(0xd557a5953e06, 1346), // cusolverSpDcsrcholBufferInfoHost
     n(0xd5586e7be089, 12), // nvshmemx_float_get_on_stream
     n(0xd55b1db37a24, 760), // cudaGetExportTable
     n(0xd55cb41f76d3, 29), // nppiQualityIndex_8u32f_C1R
@@ -17897,15 +17909,15 @@ pub static NAMES: [Name; 21634] = [
     n(0xd569ec2c7d0a, 28), // nvjpeg2kGetCudartProperty
     n(0xd56a31a2c1c6, 19), // nppiDivDeviceC_16s_AC4RSfs_Ctx
     n(0xd56edf8ef43f, 38), // cuLaunchGrid
-    n(0xd57290b9cc15, 1436), // cublasZrot_v2_64
-    n(0xd57347f7042b, 1066), // cublasScalEx_64
+    n(0xd57290b9cc15, 1440), // cublasZrot_v2_64
+    n(0xd57347f7042b, 1067), // cublasScalEx_64
     n(0xd5734836d601, 12), // nppiCopy_16u_C1C3R
     n(0xd574cfb2542e, 7), // nppiNorm_L2_8u_AC4R_Ctx
     n(0xd5757e81ef42, 11), // nppiMaxIndxGetBufferHostSize_16s_AC4R_Ctx#11
     n(0xd579afe7de9d, 2), // nppiMul_16s_C3RSfs
     n(0xd5844636d60f, 12), // nppiCopy_16u_C1C4R
     n(0xd58785011a11, 36), // nppsSub_32fc_I_Ctx
-    n(0xd58da6aa089c, 1375), // cudaGraphGetRootNodes
+    n(0xd58da6aa089c, 1379), // cudaGraphGetRootNodes
     n(0xd591f41a8758, 155), // nppsThreshold_GTVal_64f_I
     n(0xd593be6a5dbb, 104), // cudnnGetReductionWorkspaceSize
     n(0xd593e6997f21, 7), // nppiFilterSobelHoriz_8u_C3R_Ctx
@@ -17944,7 +17956,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd60325fd13c7, 36), // nppsAdd_32fc_I_Ctx
     n(0xd6053e027cf8, 2), // nppiFilterPrewittVertBorder_8u_C3R
     n(0xd606898c938a, 1), // nppiNormRelL1GetBufferHostSize_16u_C3R
-    n(0xd609359442ff, 1437), // nppiGetFilterGaussPyramidLayerDownBorderDstROI
+    n(0xd609359442ff, 1441), // nppiGetFilterGaussPyramidLayerDownBorderDstROI
     n(0xd60a4f8c938d, 1), // nppiNormRelL1GetBufferHostSize_16u_C4R
     n(0xd60a7abad222, 34), // nvjpegDecoderCreate
     n(0xd60b8e027cfd, 2), // nppiFilterPrewittVertBorder_8u_C1R
@@ -17970,13 +17982,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xd647e8619268, 12), // nvshmemx_int8_prod_reduce_on_stream
     n(0xd649c18700e7, 378), // nvmlDeviceGetNvLinkErrorCounter
     n(0xd64cc5dd1176, 12), // nppiCopy_16s_C3R
-    n(0xd64f0315204d, 1438), // cudnnSetAttnDescriptor
+    n(0xd64f0315204d, 1442), // cudnnSetAttnDescriptor
     n(0xd64f8bdd1178, 12), // nppiCopy_16s_C4R
     n(0xd6510af187e9, 4), // nppsNormDiffL1GetBufferSize_16s32f_Ctx
     n(0xd651cecc54f8, 206), // nppiFilterUnsharpBorder_16u_AC4R_Ctx
     n(0xd6530162f1fe, 16), // nppiCompare_16u_C3R_Ctx
     n(0xd653cdaf59d8, 7), // nppsMean_32s_Sfs_Ctx
-    n(0xd65b0f9eec78, 1439), // nvshmemx_collective_launch_query_gridsize
+    n(0xd65b0f9eec78, 1443), // nvshmemx_collective_launch_query_gridsize
     n(0xd65ec6fb52f6, 328), // nppiColorTwist_32f_C3IR_Ctx
     n(0xd65f36613f34, 7), // nppsMaxAbsIndx_32s_Ctx
     n(0xd661336284f6, 29), // nppiQualityIndex_32f_C3R
@@ -18020,7 +18032,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd6e81f8dda43, 208), // nppiDistanceTransformAbsPBA_32f64f_C1R_Ctx
     n(0xd6f105d30510, 25), // nvshmem_uint_put_nbi
     n(0xd6f135474868, 879), // pncclAlltoAllConfig
-    n(0xd6f18c60b699, 994), // nvmlDeviceGetEncoderStats
+    n(0xd6f18c60b699, 995), // nvmlDeviceGetEncoderStats
     n(0xd6f293777b45, 25), // nvshmem_put8_nbi
     n(0xd6f44a6d538a, 7), // nppiDivDeviceC_16u_AC4IRSfs_Ctx
     n(0xd6f53a4b20e0, 29), // nppiLUTPalette_16u24u_C1R
@@ -18047,7 +18059,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd72943e52fa1, 11), // nppiMinMaxIndxGetBufferHostSize_8s_C1MR_Ctx#11
     n(0xd72ea07368ac, 2), // nppiFilterRow_64f_C1R
     n(0xd735388d80df, 35), // nppiSubDeviceC_32f_AC4R_Ctx
-    n(0xd737b3241375, 1315), // cublasRotmEx_64
+    n(0xd737b3241375, 1318), // cublasRotmEx_64
     n(0xd73920db769d, 7), // nppsDotProd_16s64s_Ctx
     n(0xd73923ebf174, 111), // nppiSet_32sc_C2R_Ctx
     n(0xd73956054596, 11), // nppiCountInRangeGetBufferHostSize_8u_C1R_Ctx#11
@@ -18076,7 +18088,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd7a79f71392f, 131), // @cudaDeviceGetDevResource
     n(0xd7a7bce2b9c9, 110), // nppiHistogramRangeGetBufferSize_32f_C1R_Ctx#11
     n(0xd7a816aefeeb, 35), // nppiGradientColorToGray_32f_C3C1R_Ctx
-    n(0xd7a8258097e4, 1440), // nppiCompressMarkerLabelsUF_32u_C1IR_Ctx
+    n(0xd7a8258097e4, 1444), // nppiCompressMarkerLabelsUF_32u_C1IR_Ctx
     n(0xd7a84a55c010, 7), // nppiDivDeviceC_16s_AC4IRSfs_Ctx
     n(0xd7a8fc4a8e32, 25), // nppiMirror_16s_C4IR
     n(0xd7a905966da3, 7), // nppiMaxEvery_16s_AC4IR_Ctx
@@ -18102,7 +18114,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd7eccf0fdb3e, 58), // nppiFilterColumnBorder32f_16u_C1R
     n(0xd7f047a8da95, 28), // nppsMaximumErrorGetBufferSize_32fc#11
     n(0xd7f193c9496d, 12), // nppiConvert_16u32f_C4R
-    n(0xd7f2d4682fa7, 1441), // cublasXerbla
+    n(0xd7f2d4682fa7, 1319), // cublasXerbla
     n(0xd7f39f0fdb44, 58), // nppiFilterColumnBorder32f_16u_C3R
     n(0xd7f44598fbab, 17), // cublasCsrot
     n(0xd7f55b4e16cb, 131), // @cudaStreamGetDevResource_ptsz
@@ -18123,8 +18135,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xd81389d0762c, 1), // nppiDotProdGetBufferHostSize_32u64f_C1R
     n(0xd81d0ba6b747, 12), // nvshmemx_ulong_fcollect_on_stream
     n(0xd81d97d07635, 1), // nppiDotProdGetBufferHostSize_32u64f_C4R
-    n(0xd81eddd60e58, 1240), // nppiThreshold_Val_32f_C3R
-    n(0xd825a5d60e5e, 1442), // nppiThreshold_Val_32f_C1R
+    n(0xd81eddd60e58, 1242), // nppiThreshold_Val_32f_C3R
+    n(0xd825a5d60e5e, 1445), // nppiThreshold_Val_32f_C1R
     n(0xd8322f04e849, 28), // nppiNormRelL1GetBufferHostSize_32f_C3R#11
     n(0xd8345db1d6ae, 18), // nppiAddC_16f_C4IR_Ctx
     n(0xd8349756815f, 28), // nppiSameNormLevelGetBufferHostSize_32f_C1R#11
@@ -18142,14 +18154,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xd85efa6d898c, 502), // nppiHistogramRange_8u_AC4R_Ctx
     n(0xd86153518267, 21), // cudaGLUnregisterBufferObject
     n(0xd861f99c0ad0, 16), // nppiFilterRow32f_16u_C3R_Ctx
-    n(0xd862f4179b30, 1241), // @cudaCreateSurfaceObject#11
-    n(0xd862f5179b30, 1241), // @cudaCreateSurfaceObject#12
+    n(0xd862f4179b30, 1243), // @cudaCreateSurfaceObject#11
+    n(0xd862f5179b30, 1243), // @cudaCreateSurfaceObject#12
     n(0xd8635cfcde34, 167), // nppiWarpAffineQuad_32s_P3R_Ctx
     n(0xd865347b80ba, 374), // nppiBGRToYCbCr420_JPEG_8u_P3R_Ctx
     n(0xd868a896c91c, 12), // nppiXor_8u_C1IR
     n(0xd86c3773c963, 626), // cusparseCreateConstBsr
-    n(0xd871de09a2e3, 1375), // cudaGraphNodeGetDependencies#12
-    n(0xd871df09a2e3, 1375), // cudaGraphNodeGetDependencies#11
+    n(0xd871de09a2e3, 1379), // cudaGraphNodeGetDependencies#12
+    n(0xd871df09a2e3, 1379), // cudaGraphNodeGetDependencies#11
     n(0xd87872c6c4b6, 1), // nppsNormDiffL2SqrGetBufferSize_16s64s_Sfs
     n(0xd87f7f2ba4c5, 12), // nppsSubC_32sc_Sfs
     n(0xd888ed6d8a75, 76), // nppiFilterBorder32f_8u_C4R_Ctx
@@ -18174,7 +18186,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd8d197878213, 287), // nppiYCbCr411ToBGR_JPEG_8u_P3C3R_Ctx
     n(0xd8d69c08b771, 16), // nppiFilterRobertsDownBorder_16s_C1R_Ctx
     n(0xd8d7764667aa, 227), // nppiYCbCr422ToYCrCb420_8u_C2P3R_Ctx
-    n(0xd8daf6ba59d1, 1000), // cuLaunchKernelEx
+    n(0xd8daf6ba59d1, 1001), // cuLaunchKernelEx
     n(0xd8dd911ce31d, 25), // nvshmem_int64_put
     n(0xd8e106a703d2, 28), // nppiSSIMBatchGetBufferHostSize_8u_C1R#11
     n(0xd8e2a787b147, 39), // nppiMorphCloseBorder_8u_C1R_Ctx
@@ -18189,7 +18201,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd901819441c1, 2), // nppiErode3x3Border_16u_C3R
     n(0xd904d110d9b5, 29), // nppiMaximumRelativeError_16sc_C4R
     n(0xd9052e5a7efa, 120), // nppiOrC_32s_C3IR
-    n(0xd9054c8dfd10, 998), // cudnnFindConvolutionBackwardDataAlgorithm
+    n(0xd9054c8dfd10, 999), // cudnnFindConvolutionBackwardDataAlgorithm
     n(0xd908588b5b41, 6), // cusparseZbsrsm2_analysis
     n(0xd90ba110d9bb, 29), // nppiMaximumRelativeError_16sc_C2R
     n(0xd90fa310d9bf, 29), // nppiMaximumRelativeError_16sc_C3R
@@ -18197,7 +18209,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd915d310d9c4, 29), // nppiMaximumRelativeError_16sc_C1R
     n(0xd91835f7ada0, 13), // nppiFilterSobelVertSecond_8u16s_C1R
     n(0xd91a14744f68, 2), // nppiCrossCorrFull_Norm_16u32f_AC4R
-    n(0xd91a3eddcf43, 1443), // nppiRGBToNV12_8u_C3P2R_Ctx
+    n(0xd91a3eddcf43, 1446), // nppiRGBToNV12_8u_C3P2R_Ctx
     n(0xd91e483234c7, 412), // cusolverDnZheevjBatched_bufferSize
     n(0xd91e7846ccb7, 218), // cublasLtEmulationDescSetAttribute
     n(0xd9234b8294a6, 11), // nppsMinMaxGetBufferSize_64f_Ctx#11
@@ -18218,7 +18230,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xd96a6749d5df, 16), // nppiFilter32f_16u_C3R_Ctx
     n(0xd96b706c5ad7, 666), // cublasCher2k_v2
     n(0xd96b7f6e44c3, 35), // nppiFilterBorder_16u_AC4R
-    n(0xd96d0b711056, 1444), // nvmlDeviceQueryDrainState
+    n(0xd96d0b711056, 1447), // nvmlDeviceQueryDrainState
     n(0xd978faa020f5, 12), // @cudaMemcpyAsync
     n(0xd979c69d4b66, 50), // nppsZero_64f
     n(0xd979d19d4b66, 50), // nppsZero_64s
@@ -18243,20 +18255,20 @@ pub static NAMES: [Name; 21634] = [
     n(0xd9c14fdaa09d, 76), // nppiFilterMedianBorder_32f_C1R_Ctx
     n(0xd9c2ff8aa8eb, 643), // nppiWarpAffineQuad_32f_AC4R
     n(0xd9c6b797215c, 21), // cuArrayDestroy
-    n(0xd9ca0a4a32c1, 1445), // cusolverSpCcsreigsHost
+    n(0xd9ca0a4a32c1, 1448), // cusolverSpCcsreigsHost
     n(0xd9cbd87cf3f9, 50), // nvshmem_ptrdiff_atomic_fetch_inc
     n(0xd9cce041f4ad, 659), // cublasCher2_v2
     n(0xd9cec3570ec0, 6), // nppiFilterSobelHorizMaskBorder_32f_C1R_Ctx
     n(0xd9d235da1d10, 12), // nvshmemx_bfloat16_sum_reduce_on_stream
     n(0xd9d4fed0c6aa, 109), // nppiCopy_16s_C4P4R_Ctx
     n(0xd9d8ac94221b, 556), // @cudaGraphAddExternalSemaphoresWaitNode
-    n(0xd9dcbc1df84f, 1171), // cublasZdrot_v2_64
+    n(0xd9dcbc1df84f, 1172), // cublasZdrot_v2_64
     n(0xd9dd3e58c081, 157), // nppiLUT_Linear_16u_AC4R
     n(0xd9df60093cf5, 25), // nvshmem_schar_get
     n(0xd9e226d45143, 4), // nppiAverageRelativeErrorGetBufferHostSize_8s_C2R_Ctx
     n(0xd9e284888c05, 38), // nvshmem_size_atomic_fetch_add
     n(0xd9e631a50d08, 276), // cublasAxpyEx
-    n(0xd9e742fc5112, 1347), // cusparseCbsrsm2_solve
+    n(0xd9e742fc5112, 1351), // cusparseCbsrsm2_solve
     n(0xd9e94dbc61cd, 2), // nppiSub_8u_C3RSfs
     n(0xd9ecccb523fe, 4), // nppiNormRelL2GetBufferHostSize_32f_AC4R_Ctx
     n(0xd9ed14426c89, 11), // nppsMeanStdDevGetBufferSize_16s_Sfs_Ctx#11
@@ -18298,7 +18310,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xda50bcac2c81, 30), // cublasMpMatrixDescriptorInit
     n(0xda5104e14dbf, 50), // nvshmem_uint64_atomic_inc
     n(0xda5229135d97, 12), // nppiAnd_16u_C3IR
-    n(0xda551c0f7feb, 1398), // @cudaGraphExecKernelNodeSetParams
+    n(0xda551c0f7feb, 1402), // @cudaGraphExecKernelNodeSetParams
     n(0xda594820b594, 29), // nppiNormRel_L2_16s_C4R
     n(0xda5a7a90167e, 76), // nppiFilterColumnBorder32f_16s_AC4R_Ctx
     n(0xda5a932f0ea5, 15), // nppiDivDeviceC_16f_C4IR_Ctx
@@ -18307,7 +18319,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xda6342299b85, 35), // nppiSub_16s_C4IRSfs_Ctx
     n(0xda63454b7400, 19), // nppiLUTPalette_16u8u_C1R_Ctx
     n(0xda648c2cac1a, 4), // nppsNormDiffL2GetBufferSize_16s32s_Sfs_Ctx
-    n(0xda6620999395, 1113), // nvmlSystemGetNVMLVersion
+    n(0xda6620999395, 1114), // nvmlSystemGetNVMLVersion
     n(0xda6a24e28b3e, 1), // nvrtcGetTileIRSize
     n(0xda6a4620b5a3, 29), // nppiNormRel_L2_16s_C3R
     n(0xda6c95c4f72b, 4), // nppsSumLnGetBufferSize_64f_Ctx
@@ -18321,25 +18333,25 @@ pub static NAMES: [Name; 21634] = [
     n(0xda84e4db9033, 28), // cudssMatrixGetFormat
     n(0xda850bdc9738, 16), // nppiNorm_L2_8u_C3CMR_Ctx
     n(0xda8724946888, 72), // cudnnCreateSeqDataDescriptor
-    n(0xda8b4d6e138a, 1446), // nvmlDeviceGetGpuInstanceProfileInfo
+    n(0xda8b4d6e138a, 1449), // nvmlDeviceGetGpuInstanceProfileInfo
     n(0xda8bb5c52701, 58), // nppiFilterBorder32f_16u_AC4R
     n(0xda8cafe2b3d3, 2), // nppiMean_StdDev_16u_C1MR
     n(0xda8cfbf42f12, 11), // nppiNormDiffL1GetBufferHostSize_32f_C3R_Ctx#11
     n(0xda8d607c9a32, 697), // nppiHistogramRange_16s_C4R
-    n(0xda92c620d479, 1112), // nppiRemap_32f_P4R
+    n(0xda92c620d479, 1113), // nppiRemap_32f_P4R
     n(0xda93cccb6441, 28), // nppiMeanGetBufferHostSize_16u_C4R#11
     n(0xda97727c9a3a, 128), // nppiHistogramRange_16s_C3R
     n(0xda9cdb353583, 28), // nppiNormRelL2GetBufferHostSize_8u_C3R#11
     n(0xda9e2896c916, 164), // cusolverDnCheevd_bufferSize
     n(0xda9e627c9a40, 29), // nppiHistogramRange_16s_C1R
-    n(0xdaa149c40644, 1447), // nppiThreshold_Val_32f_C1IR_Ctx
+    n(0xdaa149c40644, 1450), // nppiThreshold_Val_32f_C1IR_Ctx
     n(0xdaa344ae9b6e, 19), // nppiAverageRelativeError_32s_C2R_Ctx
     n(0xdaa4f02e2781, 507), // nppiColorTwist32f_8s_C4R
     n(0xdaa547d486f8, 1), // cudnnGetFilterSizeInBytes
     n(0xdaa8b62e2785, 507), // nppiColorTwist32f_8s_C3R
     n(0xdaa9755a2364, 57), // nppsThreshold_GT_32f_Ctx
     n(0xdaaa7b90883f, 438), // cuGetErrorString
-    n(0xdaaa9020d48d, 1110), // nppiRemap_32f_P3R
+    n(0xdaaa9020d48d, 1111), // nppiRemap_32f_P3R
     n(0xdaabb82e2787, 507), // nppiColorTwist32f_8s_C2R
     n(0xdaabedaab803, 7), // nppiMin_16s_C1R_Ctx
     n(0xdaaefe2e278a, 507), // nppiColorTwist32f_8s_C1R
@@ -18351,7 +18363,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdab6f027a0e1, 21), // ncclMemFree
     n(0xdab9c4471c4c, 157), // nppiLUT_Linear_32f_AC4R
     n(0xdaba2caa7437, 899), // cublasDsyr_v2_64
-    n(0xdabb6329a1b7, 1123), // nppiFloodFillBoundary_16u_C3IR#11
+    n(0xdabb6329a1b7, 1124), // nppiFloodFillBoundary_16u_C3IR#11
     n(0xdabcfa0b8a61, 63), // nppiYUV420ToRGB_8u_P3C4R
     n(0xdac037e873c3, 50), // nvshmem_int_atomic_inc
     n(0xdac5cc612236, 25), // nppsNorm_Inf_32fc32f
@@ -18378,7 +18390,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdae655e7b777, 1), // nppsMinIndxGetBufferSize_32f
     n(0xdaf449c3cdc1, 526), // cusparseDgemmi
     n(0xdaf5474f3e80, 1), // pncclParamGetU64
-    n(0xdaf5df6fc476, 1448), // nvmlSystemGetHicVersion
+    n(0xdaf5df6fc476, 1451), // nvmlSystemGetHicVersion
     n(0xdaf767385520, 13), // nppiMirror_16s_AC4R
     n(0xdaf79dac7869, 264), // nppiHistogramRangeGetBufferSize_8u_C3R#11
     n(0xdafce71fb2e7, 25), // nvshmem_size_min_reducescatter
@@ -18397,11 +18409,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xdb27eb6cc441, 35), // nppiConvert_32f8s_C3R_Ctx
     n(0xdb2d993b8121, 2), // nppiAlphaComp_32f_AC4R
     n(0xdb2f1145dcdd, 29), // nppiAbsDiff_32f_C1R
-    n(0xdb2f75afb552, 1449), // nvmlVgpuTypeGetMaxInstancesPerGpuInstance
+    n(0xdb2f75afb552, 1452), // nvmlVgpuTypeGetMaxInstancesPerGpuInstance
     n(0xdb30a973ff68, 28), // nppiMaximumErrorGetBufferHostSize_8s_C4R#11
     n(0xdb36e2187ac1, 12), // nppsDivC_16u_Sfs
     n(0xdb3d2866bef1, 311), // nppiFilterMedianBorderGetBufferSize_8u_C3R_Ctx
-    n(0xdb3d8ca03821, 1010), // nvmlDeviceGetGridLicensableFeatures
+    n(0xdb3d8ca03821, 1011), // nvmlDeviceGetGridLicensableFeatures
     n(0xdb3e9b3b812f, 2), // nppiAlphaComp_32f_AC1R
     n(0xdb3f89e5cd09, 1), // nppsDotProdGetBufferSize_64fc
     n(0xdb4457f0b818, 29), // nppiNormDiff_L1_8u_C4R
@@ -18410,7 +18422,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdb4e390aa3be, 443), // nppiLUT_32f_C4IR
     n(0xdb4e65f0b821, 29), // nppiNormDiff_L1_8u_C1R
     n(0xdb505a32fc49, 7), // nppiFilterSobelHoriz_8u_C4R_Ctx
-    n(0xdb514eb3bbfc, 1450), // cusolverSpScsrluFactorHost
+    n(0xdb514eb3bbfc, 1453), // cusolverSpScsrluFactorHost
     n(0xdb51b51b2fd3, 29), // nppiSumWindowColumn_16s32f_C1R
     n(0xdb5306c3d0b0, 40), // cusparseDgtsv2StridedBatch
     n(0xdb53904d2164, 468), // ncclGatherConfig
@@ -18418,7 +18430,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdb57fd1b2fd7, 29), // nppiSumWindowColumn_16s32f_C3R
     n(0xdb5bc42cc6b1, 2), // nppiNorm_L1_8u_C3CMR
     n(0xdb5bf4c1dbb0, 28), // nppiSameNormLevelGetBufferHostSize_8u32f_C3R#11
-    n(0xdb5d65bd99d9, 1451), // cuMemSetAccess
+    n(0xdb5d65bd99d9, 1454), // cuMemSetAccess
     n(0xdb5d7c33afd4, 21), // nvmlVgpuInstanceClearAccountingPids
     n(0xdb5e69c5890b, 11), // nppiMeanStdDevGetBufferHostSize_32f_C3CMR_Ctx#11
     n(0xdb5fc22a2c33, 264), // nppiHistogramRangeGetBufferSize_32f_C3R#11
@@ -18467,12 +18479,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xdbd744cac300, 448), // nppiWarpPerspectiveBack_32f_C3R
     n(0xdbd9b18815d4, 13), // nppiLUT_16s_C1IR
     n(0xdbde0ccac305, 448), // nppiWarpPerspectiveBack_32f_C1R
-    n(0xdbe234ad92c1, 1452), // cuEGLStreamProducerReturnFrame
+    n(0xdbe234ad92c1, 1455), // cuEGLStreamProducerReturnFrame
     n(0xdbee8b48b81f, 16), // nppiCompare_32f_C4R_Ctx
     n(0xdbf038652fba, 868), // nppiResize_8u_P3R
     n(0xdbf1c405be88, 7), // nppiAddDeviceC_16u_C4IRSfs_Ctx
     n(0xdbf1f9344e6d, 237), // nppiRGBToYCrCb422_8u_P3C2R_Ctx
-    n(0xdbf2db9dc021, 1154), // cusolverSpXcsrsymmdqHost
+    n(0xdbf2db9dc021, 1155), // cusolverSpXcsrsymmdqHost
     n(0xdbf6e05efc29, 15), // nppiMirrorBatch_32f_C4R_Ctx
     n(0xdbf9edf46806, 13), // cusparseLtSpMMAPrune
     n(0xdbfa4a652fc3, 869), // nppiResize_8u_P4R
@@ -18498,12 +18510,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xdc2eee069fd9, 13), // nvshmem_longlong_iget
     n(0xdc2f6face315, 4), // nppiMeanGetBufferHostSize_16u_AC4R_Ctx
     n(0xdc3b4f801c06, 280), // nppiMulC_16u_C4IRSfs_Ctx
-    n(0xdc3cfc3944e1, 1094), // cudnnSetTensorNdDescriptorEx
+    n(0xdc3cfc3944e1, 1095), // cudnnSetTensorNdDescriptorEx
     n(0xdc400a4113b8, 2), // nppiSqrDistanceValid_Norm_32f_AC4R
     n(0xdc40d73fddea, 30), // nppiFilterGaussAdvancedBorder_8u_AC4R
     n(0xdc41df4b1957, 5), // nppiCrossCorrSame_NormLevelAdvanced_32f_C3R_Ctx
     n(0xdc4380b0544e, 27), // cusolverSpZcsrluZeroPivotHost
-    n(0xdc444d954c1b, 1123), // nppiFloodFillBoundary_8u_C1IR
+    n(0xdc444d954c1b, 1124), // nppiFloodFillBoundary_8u_C1IR
     n(0xdc49eaa0c86b, 117), // nppiWarpAffineQuad_32f_C3R_Ctx
     n(0xdc4b6848f132, 4), // nppiNormInfGetBufferHostSize_8s_C1MR_Ctx
     n(0xdc4b796fe20e, 1), // nppiMinIndxGetBufferHostSize_16s_AC4R
@@ -18524,9 +18536,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xdc7670a54e74, 314), // cudaEGLStreamConsumerReleaseFrame
     n(0xdc841c489d91, 29), // nvshmemx_uint32_iget_on_stream
     n(0xdc85801670f5, 15), // nppiThreshold_GT_16u_C1IR_Ctx
-    n(0xdc87f22fbe98, 1001), // nppiThreshold_GTVal_32f_AC4R
+    n(0xdc87f22fbe98, 1002), // nppiThreshold_GTVal_32f_AC4R
     n(0xdc909b7a1b2a, 28), // nppsMeanGetBufferSize_32s_Sfs#11
-    n(0xdc9bb8cb500e, 1130), // cublasCsymv_v2_64
+    n(0xdc9bb8cb500e, 1131), // cublasCsymv_v2_64
     n(0xdc9d306116c3, 19), // nppiAddC_8u_C1RSfs_Ctx
     n(0xdca337751a41, 28), // nppiValidNormLevelGetBufferHostSize_8s32f_C4R#11
     n(0xdca830dad5ce, 50), // cuMemAddressFree
@@ -18534,7 +18546,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdcafa81d6b6e, 34), // nvtiffStreamGetNextIFDOffset
     n(0xdcb108627a90, 41), // nppsZero_32f_Ctx
     n(0xdcb1302981e4, 534), // nvjpegJpegStreamGetFrameDimensions
-    n(0xdcb2e3d52f10, 1139), // nppiFloodFill_32u_C1IR_Ctx
+    n(0xdcb2e3d52f10, 1140), // nppiFloodFill_32u_C1IR_Ctx
     n(0xdcb31ef50b02, 4), // nppiDotProdGetBufferHostSize_32u64f_C4R_Ctx
     n(0xdcb4871f85c0, 7), // nppiErode3x3_32f_C1R_Ctx
     n(0xdcb9f2d24b0d, 35), // nppiFilterHighPass_8u_C4R_Ctx
@@ -18544,7 +18556,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdcc4a0f7951a, 35), // nppiFilterLaplace_32f_C4R_Ctx
     n(0xdcc4c2f81ade, 841), // cusparseZcsrsm2_analysis
     n(0xdcc4d7064fa5, 12), // nvshmemx_uint16_sum_reduce_on_stream
-    n(0xdcc65bab6e05, 1453), // nvmlSystemGetTopologyGpuSet
+    n(0xdcc65bab6e05, 1456), // nvmlSystemGetTopologyGpuSet
     n(0xdccbd477c137, 29), // nppiMaximumRelativeError_32sc_C1R
     n(0xdccf1a77c13a, 29), // nppiMaximumRelativeError_32sc_C2R
     n(0xdcd20477c13c, 29), // nppiMaximumRelativeError_32sc_C3R
@@ -18554,7 +18566,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdcdc48a63e57, 7), // nppiScale_8u16s_AC4R_Ctx
     n(0xdce31d148746, 16), // nppiDilate_8u_C1R_Ctx
     n(0xdce3769ccaaf, 19), // nppiDotProd_32s64f_C3R_Ctx
-    n(0xdce9a3d581af, 1454), // nppiHistogramOfGradientsBorderGetDescriptorsSize
+    n(0xdce9a3d581af, 1457), // nppiHistogramOfGradientsBorderGetDescriptorsSize
     n(0xdcf069f404a6, 259), // @cudaStreamSetAttribute_ptsz
     n(0xdcf32fa0e27c, 91), // cublasCsyr2k_v2_64
     n(0xdcf3f84328b2, 213), // nppiSwapChannels_32f_C3R
@@ -18569,7 +18581,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdd18bd51ba3c, 1), // nppsMaximumErrorGetBufferSize_8s
     n(0xdd18c351ba3c, 1), // nppsMaximumErrorGetBufferSize_8u
     n(0xdd1adac811be, 12), // nppiMin_8u_C1R
-    n(0xdd1cc055dd6d, 1455), // nvmlDeviceGetDynamicPstatesInfo
+    n(0xdd1cc055dd6d, 1458), // nvmlDeviceGetDynamicPstatesInfo
     n(0xdd1f4e8be9a2, 11), // nppiValidNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx#11
     n(0xdd20388b806b, 575), // cudaGraphHostNodeGetParams
     n(0xdd21aac811c4, 12), // nppiMin_8u_C3R
@@ -18594,7 +18606,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdd57d93d57c5, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C3R_Ctx#11
     n(0xdd5b58a4b82a, 28), // nppiNormRelL2GetBufferHostSize_16u_C4R#11
     n(0xdd5cf6e7a589, 57), // nppsAddC_32f_Ctx
-    n(0xdd671a9de20e, 1456), // cusolverSpZcsrqrSolveHost
+    n(0xdd671a9de20e, 1459), // cusolverSpZcsrqrSolveHost
     n(0xdd671ab32a66, 21), // @cudaDeviceFlushGPUDirectRDMAWrites
     n(0xdd6b6f8abd1c, 12), // nvshmemx_getmem_on_stream
     n(0xdd6e4651d82d, 19), // nppiNormDiff_L2_32f_AC4R_Ctx
@@ -18603,7 +18615,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdd8297066c43, 619), // nppiHLSToBGR_8u_P3R_Ctx
     n(0xdd85c2833c3c, 11), // nppiNormRelL1GetBufferHostSize_16s_AC4R_Ctx#11
     n(0xdd8a46bb9836, 96), // cusolverDnZlauum_bufferSize
-    n(0xdd8be77a92c5, 1457), // cuGraphExecKernelNodeSetParams
+    n(0xdd8be77a92c5, 1460), // cuGraphExecKernelNodeSetParams
     n(0xdd8c71863fb1, 1), // nppsMaximumRelativeErrorGetBufferSize_16s
     n(0xdd8c73863fb1, 1), // nppsMaximumRelativeErrorGetBufferSize_16u
     n(0xdd8ce7aaf217, 35), // cusparseSbsric02_analysis
@@ -18660,7 +18672,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xde3d21a59e35, 16), // nppiAlphaComp_16u_AC1R_Ctx
     n(0xde414832dff8, 12), // nppiAnd_8u_C1IR
     n(0xde45ac2c1bd0, 28), // nppiNormRelL2GetBufferHostSize_16s_AC4R#11
-    n(0xde483464e3f2, 998), // cudnnGetConvolutionBackwardFilterAlgorithm_v7
+    n(0xde483464e3f2, 999), // cudnnGetConvolutionBackwardFilterAlgorithm_v7
     n(0xde4838604056, 2), // nppiSqrDistanceFull_Norm_16u32f_C1R
     n(0xde48ca08eb45, 2), // nppiCrossCorrFull_Norm_8s32f_AC4R
     n(0xde4b5c2ff56f, 68), // cusolverDnZCgels
@@ -18681,7 +18693,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xde665cfb2a8e, 2), // nppiAdd_32sc_AC4RSfs
     n(0xde70d1a02753, 35), // nppiConvert_32f16s_C4R_Ctx
     n(0xde72cc26a57c, 28), // cuCheckpointProcessGetRestoreThreadId
-    n(0xde784e4fb98d, 1458), // cutensorCreatePlanPreference
+    n(0xde784e4fb98d, 1461), // cutensorCreatePlanPreference
     n(0xde794ad9e7c1, 16), // nppiFilterColumn_64f_C1R_Ctx
     n(0xde7a3e3cd3fc, 557), // nppiThreshold_GTVal_16u_AC4IR
     n(0xde7b5b84417f, 2), // nppiFilterRobertsUpBorder_32f_AC4R
@@ -18718,7 +18730,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdec78bc11591, 16), // nppiFilterPrewittVertBorder_8u_C1R_Ctx
     n(0xdec89e411018, 12), // nvshmemx_ushort_xor_reduce_on_stream
     n(0xdec8f691d32e, 12), // nppiMinEvery_32f_C3IR
-    n(0xdeca8b1b7ab6, 1459), // cusolverSpScsrzfdHost
+    n(0xdeca8b1b7ab6, 1462), // cusolverSpScsrzfdHost
     n(0xded405d75b1b, 11), // nppiAverageErrorGetBufferHostSize_16s_C2R_Ctx#11
     n(0xded628aab81b, 362), // nppiThreshold_GT_16s_C3R
     n(0xded8e32570fc, 1), // @cudaGraphMemFreeNodeGetParams
@@ -18729,7 +18741,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdede1ee5cf1d, 21), // cuFileSetStatsLevel
     n(0xdee359ffb040, 76), // nppiResize_16f_C4R_Ctx
     n(0xdee6353d2b4e, 4), // nppiSameNormLevelGetBufferHostSize_8u_C4RSfs_Ctx
-    n(0xdee7e1695291, 1460), // nvmlUnitGetPsuInfo
+    n(0xdee7e1695291, 1463), // nvmlUnitGetPsuInfo
     n(0xdee92ad99f27, 226), // nppiCompareC_32f_C1R_Ctx
     n(0xdeead62bf93e, 616), // cudaLibraryEnumerateKernels
     n(0xdef55dffc784, 21), // @cudaDestroyExternalMemory
@@ -18739,12 +18751,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xdefd1c6000c5, 36), // nppsAnd_16u_I_Ctx
     n(0xdeff40c84c9b, 39), // nppiMorphOpenBorder_16u_C1R_Ctx
     n(0xdf04e9a0e219, 15), // nppiMirror_16s_C3IR_Ctx
-    n(0xdf05fc5cba1e, 1184), // cuMemcpy
+    n(0xdf05fc5cba1e, 1185), // cuMemcpy
     n(0xdf0c350a5a40, 14), // cudaDeviceGetMemPool
     n(0xdf10d2efdf21, 41), // nppsSqr_64f_I_Ctx
     n(0xdf15a7d2dbfa, 28), // nppiMeanStdDevGetBufferHostSize_8u_C3CR#11
     n(0xdf17f1f4bec2, 1), // nppiFullNormLevelGetBufferHostSize_32f_AC4R
-    n(0xdf1b80d0f6f2, 1461), // cudnnBackendSetAttribute
+    n(0xdf1b80d0f6f2, 1464), // cudnnBackendSetAttribute
     n(0xdf1e2cb72a96, 35), // nppiFilterLaplace_8u_C3R_Ctx
     n(0xdf2701c3bf1f, 25), // nvshmem_short_min_reducescatter
     n(0xdf273b4ef2ed, 120), // nppiSubC_32f_AC4IR
@@ -18752,7 +18764,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdf299b291e03, 1), // nppiNormDiffInfGetBufferHostSize_8s_C1MR
     n(0xdf329237d8a1, 700), // cudaGraphExecExternalSemaphoresSignalNodeSetParams
     n(0xdf32d3f39c97, 104), // nppiCrossCorrFull_NormLevel_GetAdvancedScratchBufferSize
-    n(0xdf3389ae0cb3, 1462), // nvjpegDecodeJpeg
+    n(0xdf3389ae0cb3, 1465), // nvjpegDecodeJpeg
     n(0xdf36c8f9b057, 1), // cuStreamEndCapture
     n(0xdf385daac739, 25), // nvshmem_uint8_xor_reducescatter
     n(0xdf3cad940245, 21), // cuMemPoolDestroy
@@ -18761,14 +18773,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xdf47c28e8b9e, 30), // nppiFilterMaxBorder_32f_AC4R
     n(0xdf47eb8aeb88, 76), // nppiFilterColumnBorder_32f_C3R_Ctx
     n(0xdf4832ba008e, 28), // nvmlVgpuInstanceGetFrameRateLimit
-    n(0xdf4a84731f2f, 1164), // cublasZgemmBatched_64
+    n(0xdf4a84731f2f, 1165), // cublasZgemmBatched_64
     n(0xdf53b21fbcd4, 28), // nppiAverageRelativeErrorGetBufferHostSize_16s_C3R#11
     n(0xdf58fe0dd999, 76), // nppiFilterBoxBorderAdvanced_16s_C1R_Ctx
     n(0xdf59c491640f, 431), // nppiResizeSqrPixel_64f_C3R
     n(0xdf5c82245f25, 30), // nppiCrossCorrSame_NormLevel_8u_C4RSfs
     n(0xdf608c916415, 431), // nppiResizeSqrPixel_64f_C1R
     n(0xdf60c3161b05, 678), // nppiCMYKOrYCCKToRGB_JPEG_8u_P4C3R
-    n(0xdf63d1d0ca07, 1463), // cusparseSpMatSetPointers
+    n(0xdf63d1d0ca07, 1466), // cusparseSpMatSetPointers
     n(0xdf65b5b62728, 191), // nppiLShiftC_8u_C3R
     n(0xdf67b55a9dc6, 21), // cuMemFree
     n(0xdf6b3bb920b1, 19), // cudnnLongFFTCausalConv1dBackward
@@ -18777,7 +18789,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdf741cc805bb, 28), // nppsMaximumErrorGetBufferSize_32sc#11
     n(0xdf74fc124a46, 358), // nppiLUT_Linear_32f_C3R_Ctx
     n(0xdf764b73cce9, 728), // cusparseCreateConstCoo
-    n(0xdf76aa7c336b, 1464), // cudnnGetConvolution2dForwardOutputDim
+    n(0xdf76aa7c336b, 1467), // cudnnGetConvolution2dForwardOutputDim
     n(0xdf799fbc66ba, 194), // nppiSubC_16u_C4RSfs
     n(0xdf79c091dec1, 35), // nppiSqr_16s_C4RSfs_Ctx
     n(0xdf7cffb6273b, 189), // nppiLShiftC_8u_C4R
@@ -18794,7 +18806,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdfa08a556980, 25), // nvshmem_int8_alltoall
     n(0xdfa50813c4fc, 35), // nppiMul_16sc_C1IRSfs_Ctx
     n(0xdfa736674e27, 394), // nppiLUT_Cubic_16s_C3IR_Ctx
-    n(0xdfa7bd23253d, 1402), // cusolverDnIRSXgesv
+    n(0xdfa7bd23253d, 1406), // cusolverDnIRSXgesv
     n(0xdfa7f2f580fc, 29), // nvshmemx_double_iput_on_stream
     n(0xdfac40cf0554, 758), // nppiMulCScale_8u_C3IR_Ctx
     n(0xdfacb3f320b3, 451), // cuStreamGetCaptureInfo_v2_ptsz
@@ -18802,7 +18814,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdfba6d441595, 92), // @cudaCtxResetPersistingL2Cache
     n(0xdfbe25fe8e1d, 415), // nppiWarpAffine_32f_C1R
     n(0xdfc46dfe8e22, 415), // nppiWarpAffine_32f_C3R
-    n(0xdfc6d0232558, 1158), // cusolverDnIRSXgels
+    n(0xdfc6d0232558, 1159), // cusolverDnIRSXgels
     n(0xdfc85482f505, 21), // @cudaFreeHost
     n(0xdfcb8a275512, 595), // cusolverMpMalloc
     n(0xdfce3169ecf1, 29), // nppiDiv_Round_16u_C3IRSfs
@@ -18810,8 +18822,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xdfce5eab9b8a, 179), // nppiDivC_16u_C4IRSfs
     n(0xdfcf3ffe8e2c, 415), // nppiWarpAffine_32f_C4R
     n(0xdfd0eb760ae1, 19), // nppiDotProd_16s64f_C1R_Ctx
-    n(0xdfd55e73cd3a, 1142), // cusparseCreateConstCsr
-    n(0xdfd56f73cd3a, 1142), // cusparseCreateConstCsc
+    n(0xdfd55e73cd3a, 1143), // cusparseCreateConstCsr
+    n(0xdfd56f73cd3a, 1143), // cusparseCreateConstCsc
     n(0xdfd8733362ee, 12), // nvshmemx_half_put_on_stream
     n(0xdfdcd46b2f68, 35), // nppiLUT_16u_C1IR_Ctx
     n(0xdfddb9f5ad0d, 38), // nppiAlphaPremul_8u_AC4IR
@@ -18822,7 +18834,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xdfeaa6185ee8, 12), // nppiFilterScharrVert_32f_C1R
     n(0xdff13baae299, 177), // nppiThreshold_GTVal_16s_C3R_Ctx
     n(0xdff2b2c6005a, 2), // nppiFilterRobertsUpBorder_32f_C4R
-    n(0xdff481e3815c, 1417), // pncclParamBind
+    n(0xdff481e3815c, 1421), // pncclParamBind
     n(0xdffcc1fdae83, 25), // nvshmem_int16_put_nbi
     n(0xdffd0130c4e7, 11), // nppiPSNRBatchGetBufferHostSize_8u_C1R_Ctx#11
     n(0xdfffbcd84f00, 12), // nvshmemx_uchar_xor_reduce_on_stream
@@ -18838,7 +18850,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe0135bae53c4, 11), // nppiNormRelL1GetBufferHostSize_16u_C4R_Ctx#11
     n(0xe0177a3cf005, 29), // nppiNormRel_L2_8u_C4R
     n(0xe017a4b98534, 17), // nppiCopySubpix_32f_C4R
-    n(0xe01ad5467964, 1465), // nppiThreshold_LTValGTVal_8u_C3IR
+    n(0xe01ad5467964, 1468), // nppiThreshold_LTValGTVal_8u_C3IR
     n(0xe01b582b5724, 4), // nppiMinGetBufferHostSize_16u_C3R_Ctx
     n(0xe01e8747b6e7, 11), // nppiDotProdGetBufferHostSize_32s64f_C4R_Ctx#11
     n(0xe0236a35e407, 504), // nvmlEventSetGetContextData_v1
@@ -18862,7 +18874,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe05c2a9b5d81, 1), // nppiAverageErrorGetBufferHostSize_32s_C2R
     n(0xe05cf29d1b23, 35), // nppiLUT_32f_C1IR_Ctx
     n(0xe060309b5d85, 1), // nppiAverageErrorGetBufferHostSize_32s_C1R
-    n(0xe061739de242, 1466), // cudnnGetTensorTransformDescriptor
+    n(0xe061739de242, 1469), // cudnnGetTensorTransformDescriptor
     n(0xe0633e3a473c, 28), // nppiMaximumErrorGetBufferHostSize_8u_C1R#11
     n(0xe0645247b5c1, 67), // nppiRGBToYCbCr411_JPEG_8u_C3P3R
     n(0xe066e8ed3f93, 39), // nppiMorphGradientBorder_32f_C3R_Ctx
@@ -18872,9 +18884,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xe07610cbc453, 109), // nppiBGRToHLS_8u_AC4P4R_Ctx
     n(0xe07675a44d80, 11), // nppiWMSSSIMGetBufferHostSize_8u_C1R_Ctx#11
     n(0xe07882631176, 25), // nvshmem_int8_max_reduce
-    n(0xe079abca1105, 1317), // @cudaEGLStreamProducerReturnFrame
-    n(0xe07e8ae118c2, 1467), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
-    n(0xe07fb921b750, 1198), // @cudaGraphExecUpdate
+    n(0xe079abca1105, 1321), // @cudaEGLStreamProducerReturnFrame
+    n(0xe07e8ae118c2, 1470), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
+    n(0xe07fb921b750, 1200), // @cudaGraphExecUpdate
     n(0xe0856ee6f003, 12), // nppiAdd_32f_C1IR
     n(0xe0874819bf28, 29), // nppiDiv_32s_C1R
     n(0xe088e323ea81, 736), // cublasSsyr_v2
@@ -18893,7 +18905,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe0a91feda9fc, 754), // cuMemPoolImportPointer
     n(0xe0a9d975c9ad, 28), // nppiMinMaxGetBufferHostSize_16u_C4R#11
     n(0xe0ac3eab5c6b, 25), // nppsAnd_16u
-    n(0xe0acb85c6e5a, 1139), // nppiFloodFill_8u_C1IR_Ctx
+    n(0xe0acb85c6e5a, 1140), // nppiFloodFill_8u_C1IR_Ctx
     n(0xe0af21775647, 562), // nppiYCbCr411ToYCbCr420_8u_P3P2R
     n(0xe0b00b4bccb7, 19), // nppiAverageRelativeError_16sc_C2R_Ctx
     n(0xe0b0dfef2ec6, 38), // nvshmemx_ulong_g_on_stream
@@ -18910,7 +18922,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe0caadcfa822, 2), // nppiSqrDistanceValid_Norm_16u32f_C1R
     n(0xe0ceef339f0d, 35), // nppiMorphCloseBorder_32f_C3R
     n(0xe0cf44021acf, 25), // nvshmem_char_max_reduce
-    n(0xe0d0d24a9e2c, 1182), // nvmlDeviceGetGpuFabricInfo
+    n(0xe0d0d24a9e2c, 1183), // nvmlDeviceGetGpuFabricInfo
     n(0xe0d156c9f86b, 12), // nvshmemx_int32_fcollect_on_stream
     n(0xe0d17dcfa828, 2), // nppiSqrDistanceValid_Norm_16u32f_C3R
     n(0xe0d2b82fb174, 26), // cusolverDnCKgels_bufferSize
@@ -18936,7 +18948,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe116a72ab08d, 16), // nppiFilterSobelVertBorder_32f_C4R_Ctx
     n(0xe11888da3abe, 92), // cudaProfilerStop
     n(0xe1199426176d, 11), // nppiNormRelL2GetBufferHostSize_8u_C4R_Ctx#11
-    n(0xe119f4530b91, 1468), // cudaCreateChannelDesc
+    n(0xe119f4530b91, 1471), // cudaCreateChannelDesc
     n(0xe11acbbaf297, 40), // nppiFilterSobelHorizBorder_8s16s_C1R
     n(0xe11c4e43c2f0, 19), // nppiMaxIndx_16s_C3R_Ctx
     n(0xe121a62f938c, 1), // nppiNormDiffL2GetBufferHostSize_8u_C1MR
@@ -19037,7 +19049,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe22af1ca890e, 12), // nppiScale_8u16s_C3R
     n(0xe22cba67ee3b, 370), // cusparseCnnz_compress
     n(0xe22e1d312a3b, 4), // nppsCountInRangeGetBufferSize_32s_Ctx
-    n(0xe22fbee4863a, 1242), // nvjpeg2kStreamGetTileComponentDim
+    n(0xe22fbee4863a, 1244), // nvjpeg2kStreamGetTileComponentDim
     n(0xe22fc4dddef1, 7), // nppiMaxEvery_8u_C3IR_Ctx
     n(0xe231c1ca8914, 12), // nppiScale_8u16s_C1R
     n(0xe233d33a6bf6, 58), // nppiFilterColumnBorder32f_8u_C4R
@@ -19059,7 +19071,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe26286f2d9bd, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16s_C3R_Ctx#11
     n(0xe265ef05d328, 1), // nppsDotProdGetBufferSize_64f
     n(0xe268238c228a, 538), // nppiMulC_32fc_C4R_Ctx
-    n(0xe268e21a0d1a, 1351), // cusolverSpDcsrqrSetupHost
+    n(0xe268e21a0d1a, 1355), // cusolverSpDcsrqrSetupHost
     n(0xe26974fc707c, 67), // nppiBGRToYCbCr420_709CSC_8u_AC4P3R
     n(0xe26ba960ff4f, 16), // nppiFilterSharpenBorder_8u_C4R_Ctx
     n(0xe271ade0358c, 4), // nppsMeanGetBufferSize_32f_Ctx
@@ -19073,7 +19085,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe28efa50823a, 227), // nppiRGBToYCbCr422_8u_C3P3R_Ctx
     n(0xe2931f6622c0, 14), // cuLibraryGetModule
     n(0xe2939641e956, 4), // nppiFullNormLevelGetBufferHostSize_32f_C1R_Ctx
-    n(0xe293f24473e4, 1469), // cublasLtMatmulAlgoConfigSetAttribute
+    n(0xe293f24473e4, 1472), // cublasLtMatmulAlgoConfigSetAttribute
     n(0xe2950e00d426, 11), // nppiAverageErrorGetBufferHostSize_8u_C4R_Ctx#11
     n(0xe29bb0905599, 22), // cudnnMultiHeadAttnForward
     n(0xe29cc5553875, 7), // nppiDilate3x3_16u_C1R_Ctx
@@ -19097,8 +19109,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xe2cc7507bb37, 7), // nppiExp_32f_C3R_Ctx
     n(0xe2cc7b3093c4, 12), // nppiXYZToRGB_8u_C3R
     n(0xe2d3d2ca50cd, 394), // nppiLUT_32f_C3IR_Ctx
-    n(0xe2d4c00a8a57, 1470), // cublasSrotg
-    n(0xe2d4c60a8a57, 1471), // cublasSrotm
+    n(0xe2d4c00a8a57, 1473), // cublasSrotg
+    n(0xe2d4c60a8a57, 1474), // cublasSrotm
     n(0xe2d5402695b8, 95), // @__cudaLaunchKernel
     n(0xe2d5bcf4317d, 1), // nppiNormRelL2GetBufferHostSize_16u_C1MR
     n(0xe2d73ddec0ce, 6), // nppiFilterColumn_8u_C4R_Ctx
@@ -19140,13 +19152,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xe3445c279db0, 4), // nppiAverageRelativeErrorGetBufferHostSize_32u_C2R_Ctx
     n(0xe34bd45c3ac7, 25), // nvshmem_uchar_xor_reducescatter
     n(0xe34f2015e211, 137), // nppiColorTwistBatch_32fC_C4IR_Ctx
-    n(0xe350e004a32a, 1102), // cudaMallocPitch
+    n(0xe350e004a32a, 1103), // cudaMallocPitch
     n(0xe35274eaef94, 35), // nppsDotProd_16sc_Sfs_Ctx
     n(0xe352e0fd3d8c, 1), // nppiCountInRangeGetBufferHostSize_32f_C3R
     n(0xe357088cf792, 12), // nvshmemx_char_prod_reducescatter_on_stream
     n(0xe359b0fd3d92, 1), // nppiCountInRangeGetBufferHostSize_32f_C1R
     n(0xe359f1cee4f5, 703), // cudnnGetCTCLossWorkspaceSize_v8
-    n(0xe35b4a41791f, 975), // cudaGLGetDevices
+    n(0xe35b4a41791f, 976), // cudaGLGetDevices
     n(0xe35e1c113ef5, 145), // cusolverDnSsygvj_bufferSize
     n(0xe36074a2aab6, 19), // nppiFilterBox_8u_C1R_Ctx
     n(0xe362d1545387, 28), // nppiNormL1GetBufferHostSize_16s_C3R#11
@@ -19157,9 +19169,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xe37c36bbac71, 35), // nppiWMSSSIMBatch_8u_C4R_Ctx
     n(0xe37cc0d6c1cf, 763), // nppiFloodFillGradient_8u_C1IR_Ctx
     n(0xe37eefe65298, 19), // nppiMul_32s_C1R_Ctx
-    n(0xe382bac70c6c, 1401), // cudaMallocArray
+    n(0xe382bac70c6c, 1405), // cudaMallocArray
     n(0xe385eaffb483, 72), // cuCtxPopCurrent_v2
-    n(0xe387a2b0a2b5, 1260), // nvmlDeviceGetComputeRunningProcesses
+    n(0xe387a2b0a2b5, 1262), // nvmlDeviceGetComputeRunningProcesses
     n(0xe39d1e025ccf, 13), // nvshmemx_schar_broadcast_on_stream
     n(0xe39e62941e89, 12), // nppiCopy_32f_C2C1R
     n(0xe3a0d2f36f3b, 431), // nppiResizeSqrPixel_32f_C4R
@@ -19183,18 +19195,18 @@ pub static NAMES: [Name; 21634] = [
     n(0xe3b7d62530ab, 35), // nppiMSEBatch_8u_C1R_Ctx
     n(0xe3b8238d864e, 600), // nppiThreshold_GT_8u_AC4IR
     n(0xe3ba5d7a6d39, 13), // nppiCompressMarkerLabelsUFBatch_32u_C1IR_Advanced
-    n(0xe3ba6717f4c9, 1472), // nppiColorTwist_32fC_C4R_Ctx
-    n(0xe3bc82b96616, 1127), // nppiWarpAffine_8u_P4R_Ctx
+    n(0xe3ba6717f4c9, 1475), // nppiColorTwist_32fC_C4R_Ctx
+    n(0xe3bc82b96616, 1128), // nppiWarpAffine_8u_P4R_Ctx
     n(0xe3bdffd0d349, 16), // nppiSqrDistanceFull_Norm_16u32f_C3R_Ctx
-    n(0xe3c06bd7602c, 1473), // cuModuleLoadDataEx
+    n(0xe3c06bd7602c, 1476), // cuModuleLoadDataEx
     n(0xe3c2ebfd2455, 264), // nppiHistogramRangeGetBufferSize_16s_C3R_Ctx#11
     n(0xe3c3ee91e048, 21), // ncclCommAbort
-    n(0xe3d218f9685d, 1474), // cuGraphNodeGetParams
+    n(0xe3d218f9685d, 1477), // cuGraphNodeGetParams
     n(0xe3d47d8cf580, 118), // @cudaStreamGetCaptureInfo#12
     n(0xe3d4808cf580, 118), // @cudaStreamGetCaptureInfo#11
     n(0xe3d66cbe19d4, 12), // nvshmemx_uint8_prod_reducescatter_on_stream
     n(0xe3d743063463, 415), // nppiWarpAffine_8u_AC4R
-    n(0xe3df15fc26d9, 1475), // nppiFloodFillGradientBoundary_16u_C3IR
+    n(0xe3df15fc26d9, 1478), // nppiFloodFillGradientBoundary_16u_C3IR
     n(0xe3e08c06f00a, 5), // nppiSumWindowColumnBorder_16u32f_C3R_Ctx
     n(0xe3e0a32d6612, 35), // nppiMul_8u_AC4IRSfs_Ctx
     n(0xe3e1670e9688, 7), // nppiMaxEvery_8u_AC4IR_Ctx
@@ -19204,7 +19216,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe3f083e4a8d0, 28), // cuStreamGetDevice
     n(0xe3f0e90ed661, 29), // nppiDiv_32fc_AC4R
     n(0xe3f4261dfe72, 184), // nppiColorTwist32f_16f_C3IR
-    n(0xe3f62aa1a3d5, 976), // nppiThreshold_Val_16u_C3R
+    n(0xe3f62aa1a3d5, 977), // nppiThreshold_Val_16u_C3R
     n(0xe3fba92e0004, 57), // nppiDivC_32fc_C1IR_Ctx
     n(0xe3fd5dd18dc0, 19), // nppiAverageError_32sc_C1R_Ctx
     n(0xe408f7492f15, 20), // cusparseCgebsr2gebsr_bufferSizeExt
@@ -19251,9 +19263,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xe47729af9146, 149), // cublasXtCsyrk
     n(0xe4810bc3c86b, 2), // nvshmemx_ushort_put_signal_on_stream
     n(0xe4835b88a1e5, 6), // nppiCrossCorrSame_NormLevel_16u32f_C4R_Ctx
-    n(0xe48b18cc72c0, 976), // nppiThreshold_Val_16s_C3R
+    n(0xe48b18cc72c0, 977), // nppiThreshold_Val_16s_C3R
     n(0xe48c40d6e2b5, 236), // cuFabricCpyBatchAsync
-    n(0xe48ee8581108, 1476), // cudnnGetMultiHeadAttnBuffers
+    n(0xe48ee8581108, 1479), // cudnnGetMultiHeadAttnBuffers
     n(0xe49208cc72c6, 2), // nppiThreshold_Val_16s_C1R
     n(0xe493e4bdfcbd, 7), // nppsMul_16u16s_Sfs_Ctx
     n(0xe49be2d082da, 29), // nppiFilterBox_16s_C4R
@@ -19267,13 +19279,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xe4aab554c29e, 4), // nppiMaximumRelativeErrorGetBufferHostSize_8s_C2R_Ctx
     n(0xe4ac45919718, 890), // nvtiffDecoderCreate
     n(0xe4ace4d082e9, 29), // nppiFilterBox_16s_C1R
-    n(0xe4ae9de787d0, 1206), // cuMemcpy2D_v2_ptds
+    n(0xe4ae9de787d0, 1208), // cuMemcpy2D_v2_ptds
     n(0xe4af600e5a83, 1), // nppiSameNormLevelGetBufferHostSize_8u32f_C3R
     n(0xe4b238aa6ba0, 30), // cusolverDnZpotrsBatched
     n(0xe4b246cdf52b, 35), // nppiSqrt_16s_C1RSfs_Ctx
     n(0xe4b24e11880d, 12), // nppsAddC_32sc_Sfs
     n(0xe4b39daf14f4, 21), // @cudaSetDevice
-    n(0xe4b41210d434, 983), // cublasSspmv
+    n(0xe4b41210d434, 984), // cublasSspmv
     n(0xe4b4771d0aac, 12), // nppiRGBToYCbCr_8u_C3R
     n(0xe4b485bbf8e5, 25), // nvshmem_char_prod_reducescatter
     n(0xe4b59f3e7d9c, 76), // nppiFilterBorder32f_8u16s_AC4R_Ctx
@@ -19281,7 +19293,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe4bded3c0320, 28), // nppiMeanStdDevGetBufferHostSize_16u_C3CR#11
     n(0xe4becd6101a0, 2), // nppiErode3x3Border_32f_C3R
     n(0xe4c476a382b1, 15), // nppiMirror_32s_C1IR_Ctx
-    n(0xe4c4fc670008, 1273), // cublasSaxpy_v2_64
+    n(0xe4c4fc670008, 1276), // cublasSaxpy_v2_64
     n(0xe4c5956101a6, 2), // nppiErode3x3Border_32f_C1R
     n(0xe4cbe10399e6, 325), // nppiColorTwistBatch32fC_16f_C4R
     n(0xe4cd90b97722, 38), // @cudaMemAdvise#11
@@ -19293,7 +19305,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe4d44938c9cd, 595), // nvjpegEncoderParamsCreate
     n(0xe4d45fbf522f, 593), // nppiSwapChannels_32s_C3IR_Ctx
     n(0xe4d6976101b5, 2), // nppiErode3x3Border_32f_C4R
-    n(0xe4d9d810d454, 1008), // cublasSspr2
+    n(0xe4d9d810d454, 1009), // cublasSspr2
     n(0xe4da0c33540d, 76), // nppiErodeBorder_16u_C1R_Ctx
     n(0xe4dbbe4c69d2, 25), // cudaMemsetAsync_ptsz
     n(0xe4e4c5cece07, 235), // cusparseXcsrsort_bufferSizeExt
@@ -19305,11 +19317,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xe502dfc18c39, 25), // nppiSqr_8u_C3IRSfs
     n(0xe5030b351e59, 612), // nppiP010ToRGB_8u_P2C3R_Ctx
     n(0xe505f9c53cb9, 468), // pncclAllReduceConfig
-    n(0xe50a3821e9ed, 1477), // nppiFloodFillGradient_32u_C3IR_Ctx
+    n(0xe50a3821e9ed, 1480), // nppiFloodFillGradient_32u_C3IR_Ctx
     n(0xe50dc11362e6, 25), // nvshmem_int16_sum_reducescatter
     n(0xe5116f0b95af, 7), // nppsMinIndx_16s_Ctx
     n(0xe5138a078e45, 673), // cudaGetSurfaceObjectResourceDesc
-    n(0xe517480b3425, 1467), // nvmlDeviceGetGpuInstanceProfileInfoV
+    n(0xe517480b3425, 1470), // nvmlDeviceGetGpuInstanceProfileInfoV
     n(0xe51dcb36090f, 443), // nppiLUT_Linear_32f_C4IR
     n(0xe51dd4272072, 432), // cuGraphRemoveDependencies_v2
     n(0xe520d3148170, 10), // nppiRemap_16u_P3R_Ctx
@@ -19327,7 +19339,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe53c7e98cc9f, 50), // nvshmem_ushort_g
     n(0xe5407c3a90d7, 34), // ncclGetLsaMultimemDevicePointer
     n(0xe540d7c939c7, 29), // nvshmemx_ulonglong_iget_on_stream
-    n(0xe541f4743b7e, 1478), // nppiLUT_Trilinear_8u_AC4R
+    n(0xe541f4743b7e, 1481), // nppiLUT_Trilinear_8u_AC4R
     n(0xe542ab88d1c9, 12), // nppsSubC_8u_Sfs
     n(0xe546b13057ff, 28), // ncclCommCount
     n(0xe547c09f10e3, 19), // nppiSubDeviceC_16s_C4RSfs_Ctx
@@ -19342,7 +19354,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe5682e7d23f1, 21), // nvmlSystemSetNvlinkBwMode
     n(0xe568ab1f334e, 7), // nppiTranspose_16u_C1R_Ctx
     n(0xe57256582b8b, 50), // nvshmem_longlong_atomic_fetch
-    n(0xe573da460a66, 1479), // nppiThreshold_LTValGTVal_32f_C1IR
+    n(0xe573da460a66, 1482), // nppiThreshold_LTValGTVal_32f_C1IR
     n(0xe5757a846f0e, 1), // nppiSameNormLevelGetBufferHostSize_32f_AC4R
     n(0xe57f44dff22a, 25), // nppsDivC_8u_ISfs
     n(0xe581574f6df6, 28), // nppiMorphGetBufferSize_16s_C1R
@@ -19361,14 +19373,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xe5aa991ab3c7, 11), // nppsNormDiffInfGetBufferSize_16s32s_Sfs_Ctx#11
     n(0xe5aac2958ba3, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C2R_Ctx#11
     n(0xe5acf15bfb4c, 291), // nppiLUT_16s_C4IR_Ctx
-    n(0xe5b0e73e5392, 1480), // cudnnGetFilter4dDescriptor
+    n(0xe5b0e73e5392, 1483), // cudnnGetFilter4dDescriptor
     n(0xe5b20a32ab90, 38), // cudaEventRecordWithFlags_ptsz
     n(0xe5b3339d0a98, 659), // cublasCher2_v2_64
     n(0xe5b7768d88c9, 4), // nppiAverageRelativeErrorGetBufferHostSize_32u_C1R_Ctx
     n(0xe5b808437097, 29), // nppiDotProd_16s64f_AC4R
-    n(0xe5bb82c1b6a8, 1065), // cusolverDnZheevdx_bufferSize
+    n(0xe5bb82c1b6a8, 1066), // cusolverDnZheevdx_bufferSize
     n(0xe5bdb795dcb3, 18), // nppiRShiftC_16s_C4IR_Ctx
-    n(0xe5c18f68ba21, 1299), // ncclCommInitRankScalable
+    n(0xe5c18f68ba21, 1302), // ncclCommInitRankScalable
     n(0xe5c406d7b9c2, 2), // nppiWarpAffineBatch_8u_C1R
     n(0xe5c87dfab09d, 4), // nppiNormRelL1GetBufferHostSize_16u_C3CMR_Ctx
     n(0xe5c9fc734d42, 12), // nvshmemx_ulonglong_or_reduce_on_stream
@@ -19390,13 +19402,13 @@ pub static NAMES: [Name; 21634] = [
     n(0xe5ea815a836d, 12), // nppsMinMax_16s
     n(0xe5ea875a836d, 12), // nppsMinMax_16u
     n(0xe5eaf912b3f0, 5), // nppiFilterMaxBorder_32f_AC4R_Ctx
-    n(0xe5ee60486541, 1481), // cudnnSpatialTfSamplerBackward
+    n(0xe5ee60486541, 1484), // cudnnSpatialTfSamplerBackward
     n(0xe5ef59d08805, 12), // nppiCopy_16u_C4R
     n(0xe5f493b721ea, 41), // nppsZero_32s_Ctx
     n(0xe5f63b085692, 28), // nppiMaximumErrorGetBufferHostSize_32fc_C2R#11
     n(0xe5f96bd0880d, 12), // nppiCopy_16u_C3R
     n(0xe5f9f8367dc7, 29), // nppiAverageRelativeError_8s_C4R
-    n(0xe5fc068fa27e, 1096), // nvJitLinkAddData
+    n(0xe5fc068fa27e, 1097), // nvJitLinkAddData
     n(0xe5fe908a27fa, 15), // nppsAddProduct_32f_Ctx
     n(0xe5ffe8184fbe, 50), // cublasMpSetFixedPointEmulationMaxMantissaBitCount
     n(0xe6005bd08813, 12), // nppiCopy_16u_C1R
@@ -19408,7 +19420,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe62f9a99b907, 197), // cublasCsyr2k
     n(0xe6328da6206d, 4), // nppiAverageErrorGetBufferHostSize_16sc_C2R_Ctx
     n(0xe632a7301c5d, 180), // cusparseDcsr2gebsr_bufferSizeExt
-    n(0xe63454607244, 1482), // nvtiffDecodeParamsSetRegions
+    n(0xe63454607244, 1485), // nvtiffDecodeParamsSetRegions
     n(0xe63b7e0273cf, 7), // nppiAdd_16f_C3IR_Ctx
     n(0xe6437b261eca, 40), // nppiCrossCorrFull_NormLevel_16u32f_C4R
     n(0xe644baccf0f5, 13), // nppiSet_16s_C1MR
@@ -19432,14 +19444,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xe6800ebf9189, 35), // cusparseSbsric02
     n(0xe68475fc109e, 29), // nvshmemx_ulong_iget_on_stream
     n(0xe68497e7d355, 7), // nppiLn_16f_C1R_Ctx
-    n(0xe6849efe2808, 1483), // cusparseSpMVOp_createPlan
+    n(0xe6849efe2808, 1486), // cusparseSpMVOp_createPlan
     n(0xe6869282aaad, 44), // nvshmem_float_p
     n(0xe686a382aaad, 555), // nvshmem_float_g
     n(0xe6894c014470, 4), // nppsMaximumRelativeErrorGetBufferSize_32sc_Ctx
     n(0xe68a9e9587e2, 40), // nppiFilterSobelVertSecondBorder_8u16s_C1R
     n(0xe68ae72f21ef, 482), // nppiCopyConstBorder_32s_AC4R
     n(0xe68e0994ff34, 68), // cusolverDnDSgels
-    n(0xe690bbe656a1, 1484), // cudaGraphicsResourceGetMappedEglFrame
+    n(0xe690bbe656a1, 1487), // cudaGraphicsResourceGetMappedEglFrame
     n(0xe690c9969b73, 328), // nppiColorTwist_32f_AC4IR_Ctx
     n(0xe694d977609c, 25), // nvshmem_put128
     n(0xe69613cfe1b2, 223), // nppiThreshold_GT_16s_C3IR_Ctx
@@ -19447,34 +19459,34 @@ pub static NAMES: [Name; 21634] = [
     n(0xe69a6a68d698, 1), // nppsMaximumErrorGetBufferSize_32sc
     n(0xe69bf63f8f6e, 28), // nppiMaximumRelativeErrorGetBufferHostSize_16s_C4R#11
     n(0xe69ccc683f27, 19), // nppiDivC_32sc_C1RSfs_Ctx
-    n(0xe69d917af97b, 1458), // nvjpegEncoderStateCreateWithBackend
+    n(0xe69d917af97b, 1461), // nvjpegEncoderStateCreateWithBackend
     n(0xe69f8db3b1fb, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16sc_C1R_Ctx#11
     n(0xe6a263a866a1, 173), // nppiCopySubpix_16u_C1R_Ctx
     n(0xe6a28b5c79d8, 642), // nppiMulCScale_8u_C3R_Ctx
     n(0xe6abd37458a5, 196), // cudaLibraryGetUnifiedFunction
     n(0xe6b415901b84, 1), // nppsSumGetBufferSize_16s32s_Sfs
     n(0xe6b67d51a961, 4), // nppsMaximumErrorGetBufferSize_16s_Ctx
-    n(0xe6bdb1c2a117, 983), // cublasChpmv
+    n(0xe6bdb1c2a117, 984), // cublasChpmv
     n(0xe6c65268d6bd, 1), // nppsMaximumErrorGetBufferSize_32fc
     n(0xe6cba765d630, 161), // nppiFilterUnsharpGetBufferSize_8u_C3R
     n(0xe6d05e1d964d, 14), // cuTexRefGetAddress_v2
     n(0xe6d0c2767658, 19), // nppiMSSSIM_8u_C1R_Ctx
     n(0xe6d29765d636, 161), // nppiFilterUnsharpGetBufferSize_8u_C1R
-    n(0xe6d3f9682594, 1353), // nppiHistogramOfGradientsBorder_16u32f_C3R
+    n(0xe6d3f9682594, 1357), // nppiHistogramOfGradientsBorder_16u32f_C3R
     n(0xe6da0f3c978c, 11), // nppiNormDiffL1GetBufferHostSize_8s_C3CMR_Ctx#11
-    n(0xe6da29682599, 1353), // nppiHistogramOfGradientsBorder_16u32f_C1R
+    n(0xe6da29682599, 1357), // nppiHistogramOfGradientsBorder_16u32f_C1R
     n(0xe6dbf0ae469b, 557), // nppiThreshold_LTVal_16u_C3IR
     n(0xe6dca565d63f, 161), // nppiFilterUnsharpGetBufferSize_8u_C4R
     n(0xe6df0b121ead, 199), // nppiWarpAffine_64f_P4R
     n(0xe6e395d7c1d9, 7), // nppiSum_8u_AC4R_Ctx
     n(0xe6e7cdb572bf, 373), // cublasSdot
     n(0xe6e89ad79870, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C4R_Ctx#11
-    n(0xe6e9dbc2a13c, 1008), // cublasChpr2
+    n(0xe6e9dbc2a13c, 1009), // cublasChpr2
     n(0xe6e9fba13b5f, 12), // nvshmemx_uchar_put_on_stream
-    n(0xe6ef1ac35651, 1485), // cublasLtMatmulAlgoGetIds
+    n(0xe6ef1ac35651, 1488), // cublasLtMatmulAlgoGetIds
     n(0xe6f009121ebb, 200), // nppiWarpAffine_64f_P3R
-    n(0xe6fc9ba54270, 1486), // @cudaGraphMemcpyNodeGetParams
-    n(0xe708d071baef, 1001), // nppiThreshold_GTVal_32f_C3R
+    n(0xe6fc9ba54270, 1489), // @cudaGraphMemcpyNodeGetParams
+    n(0xe708d071baef, 1002), // nppiThreshold_GTVal_32f_C3R
     n(0xe70bf733a266, 19), // nppiNormRel_Inf_16u_C1R_Ctx
     n(0xe70ca69e2893, 50), // nppsExp_32f_I
     n(0xe70e97480352, 110), // nvjpeg2kStreamGetResolutionsInTile
@@ -19490,7 +19502,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe735b105bcde, 11), // nppiSumGetBufferHostSize_16u_C4R_Ctx#11
     n(0xe73d7c41e648, 4), // nppiSameNormLevelGetBufferHostSize_8u_C3RSfs_Ctx
     n(0xe73fdc1e0b92, 76), // nppiFilterColumnBorder32f_8u_AC4R_Ctx
-    n(0xe744a0231bb7, 1367), // nppiThreshold_Val_8u_C3R_Ctx
+    n(0xe744a0231bb7, 1371), // nppiThreshold_Val_8u_C3R_Ctx
     n(0xe746305aa2ae, 6), // nppiCrossCorrSame_NormLevel_8u32f_AC4R_Ctx
     n(0xe74795f084f3, 184), // nppiColorTwist32f_16u_C3IR
     n(0xe74e989f7af1, 240), // cublasLtMatrixLayoutGetAttribute
@@ -19498,10 +19510,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xe7515c713dae, 6), // nppiFilterLowPassBorder_8u_C3R_Ctx
     n(0xe754308fc6af, 19), // nppiDiv_32s_C1R_Ctx
     n(0xe754b2613d0a, 25), // nvshmem_int16_prod_reduce
-    n(0xe754e3b89d44, 1197), // nppiFloodFillRange_16u_C3IR
+    n(0xe754e3b89d44, 1199), // nppiFloodFillRange_16u_C3IR
     n(0xe75595b8bca2, 19), // nppiMaxIndx_8u_C3R_Ctx
     n(0xe7591a387aae, 4), // nppiCountInRangeGetBufferHostSize_32f_C3R_Ctx
-    n(0xe7626dced9f2, 1417), // cuModuleLoad
+    n(0xe7626dced9f2, 1421), // cuModuleLoad
     n(0xe7661828ce6b, 28), // @cudaStreamIsCapturing
     n(0xe7695fd143ef, 131), // cudaExecutionCtxGetDevResource
     n(0xe76a72270fe1, 215), // nppiRShiftC_8u_AC4R_Ctx
@@ -19512,7 +19524,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe784f6367eaa, 80), // nppiAddC_32f_C1IR
     n(0xe78937614b28, 16), // nppiFilter32f_8s_C4R_Ctx
     n(0xe7897b0f1f05, 5), // nppiFilterGaussAdvancedBorder_32f_C3R_Ctx
-    n(0xe78b2e04096a, 1487), // cudnnGetFilterNdDescriptor
+    n(0xe78b2e04096a, 1490), // cudnnGetFilterNdDescriptor
     n(0xe78bd7321e7f, 5), // nppiAlphaCompC_8u_AC4R_Ctx
     n(0xe79515809d28, 28), // nppiNormL2GetBufferHostSize_32f_AC4R#11
     n(0xe795d1e71ea0, 12), // fftw_plan_dft_1d
@@ -19525,15 +19537,15 @@ pub static NAMES: [Name; 21634] = [
     n(0xe79bdde71ea5, 29), // fftw_plan_dft_3d
     n(0xe79d5cc59227, 11), // nppsDotProdGetBufferSize_32f_Ctx#11
     n(0xe79e30b077a4, 7), // nppiXor_8u_AC4IR_Ctx
-    n(0xe7a247db4574, 1179), // @cudaImportExternalSemaphore#11
-    n(0xe7a248db4574, 1179), // @cudaImportExternalSemaphore#12
+    n(0xe7a247db4574, 1180), // @cudaImportExternalSemaphore#11
+    n(0xe7a248db4574, 1180), // @cudaImportExternalSemaphore#12
     n(0xe7a537b8d904, 2), // cublasDtpmv_v2
-    n(0xe7aefa9740fd, 1488), // cusolverDnXgeev_bufferSize
+    n(0xe7aefa9740fd, 1491), // cusolverDnXgeev_bufferSize
     n(0xe7bac7e21947, 4), // nppiQualityIndexGetBufferHostSize_32f_C3R_Ctx
     n(0xe7c64946d255, 5), // nppiFilterGaussAdvancedBorder_16u_C4R_Ctx
     n(0xe7cac1622408, 38), // nppsAndC_32u_I
     n(0xe7cde5b08372, 453), // nppiCopy_8u_C4P4R
-    n(0xe7d0e6124e20, 1079), // cublasHgemmStridedBatched_64
+    n(0xe7d0e6124e20, 1080), // cublasHgemmStridedBatched_64
     n(0xe7d428f9eb1f, 124), // nppiAddC_16s_C3IRSfs_Ctx
     n(0xe7d652c6a88b, 180), // cusparseScsr2gebsr_bufferSizeExt
     n(0xe7d855f74b97, 217), // nppiHistogramRangeGetBufferSize_32f_C4R_Ctx#11
@@ -19548,7 +19560,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe7ebf411e7c7, 29), // nvshmemx_iput8_on_stream
     n(0xe7ede1208c2e, 13), // nppiIntegral_8u32s_C1R
     n(0xe7ee09eaf263, 35), // nppiDiv_16s_C3IRSfs_Ctx
-    n(0xe7f59aac1aa5, 1489), // @cudaMalloc3D
+    n(0xe7f59aac1aa5, 1492), // @cudaMalloc3D
     n(0xe7f83e027e51, 16), // nppiFilterSharpenBorder_16s_C1R_Ctx
     n(0xe7fbfbdea462, 809), // @cudaEGLStreamConsumerAcquireFrame
     n(0xe7ffef59dbae, 11), // nppiMinGetBufferHostSize_16u_C4R_Ctx#11
@@ -19565,9 +19577,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xe815be1b8526, 40), // cudaMemcpy2DFromArrayAsync
     n(0xe8170023ba0c, 17), // nppiCopySubpix_32s_C3R
     n(0xe817058870c3, 4), // nppiNormL2GetBufferHostSize_8s_C1MR_Ctx
-    n(0xe81cd34a9f21, 1089), // cusolverDnXstedc_bufferSize
+    n(0xe81cd34a9f21, 1090), // cusolverDnXstedc_bufferSize
     n(0xe81cf35da9f4, 38), // nvshmemx_uint64_g_on_stream
-    n(0xe820fd073f81, 1342), // cusolverSpCcsrcholBufferInfoHost
+    n(0xe820fd073f81, 1346), // cusolverSpCcsrcholBufferInfoHost
     n(0xe8211223ba14, 17), // nppiCopySubpix_32s_C4R
     n(0xe821d247722b, 29), // nppiFilterMax_8u_AC4R
     n(0xe82b7ef3c1c5, 4), // nppiMaximumRelativeErrorGetBufferHostSize_8u_C4R_Ctx
@@ -19586,10 +19598,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xe83fce7f0c95, 63), // nppiYCbCr411ToYCrCb422_8u_P3C2R
     n(0xe84358818254, 28), // nppiMinMaxGetBufferHostSize_32f_AC4R#11
     n(0xe84372812c64, 16), // nppiCrossCorrValid_16u32f_C1R_Ctx
-    n(0xe84402a73479, 1490), // cudnnGetCallback
+    n(0xe84402a73479, 1493), // cudnnGetCallback
     n(0xe845a1f7abae, 11), // nppiMeanGetBufferHostSize_16u_C3CMR_Ctx#11
     n(0xe84fa71e529e, 593), // nppiThreshold_LT_32f_C3IR_Ctx
-    n(0xe85081170827, 1491), // cudaMalloc3DArray
+    n(0xe85081170827, 1494), // cudaMalloc3DArray
     n(0xe85844f6e299, 14), // cuMemAllocHost_v2
     n(0xe858fee81419, 38), // nppsLn_64f32f
     n(0xe8596f426e17, 4), // nppiNormDiffL2GetBufferHostSize_16u_AC4R_Ctx
@@ -19610,8 +19622,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xe87b42c03f27, 12), // nvshmemx_uchar_put_nbi_on_stream
     n(0xe87fe4b65a16, 140), // nppiDivC_16sc_C3RSfs
     n(0xe8820911a204, 391), // cublasMpSyrkx_bufferSize
-    n(0xe8867cedd09f, 1492), // cuOccupancyMaxPotentialBlockSize
-    n(0xe8875f419f8c, 1493), // ncclDevCommCreate
+    n(0xe8867cedd09f, 1495), // cuOccupancyMaxPotentialBlockSize
+    n(0xe8875f419f8c, 1496), // ncclDevCommCreate
     n(0xe887f1d88af4, 5), // nppiCrossCorrValid_NormLevelAdvanced_64f_C4R_Ctx
     n(0xe88843d9c69e, 12), // nvshmemx_uchar_and_reduce_on_stream
     n(0xe88a2c1938a3, 6), // nppiFilterGaussBorder_16s_AC4R_Ctx
@@ -19627,18 +19639,18 @@ pub static NAMES: [Name; 21634] = [
     n(0xe8aab8562f0e, 39), // nppiFilterColumnBorder_8u_C1R_Ctx
     n(0xe8ab2e90eebe, 788), // cudaMemGetMemPool
     n(0xe8b37b0ebe1b, 790), // nppiSwapChannels_16u_C4R
-    n(0xe8b5046de95c, 1494), // cuGraphKernelNodeSetParams
+    n(0xe8b5046de95c, 1497), // cuGraphKernelNodeSetParams
     n(0xe8b5b5f7df00, 124), // nppiAddC_16u_AC4IRSfs_Ctx
     n(0xe8b629253048, 7), // nppsMaximumError_16sc_Ctx
-    n(0xe8b69d9833d6, 1247), // ncclParamGet
+    n(0xe8b69d9833d6, 1249), // ncclParamGet
     n(0xe8b916bb9ff4, 50), // nvjpegSetPinnedMemoryPadding
     n(0xe8bae4daf009, 29), // nppiConvert_32s16s_C1RSfs
-    n(0xe8bcfcc4debb, 1018), // cudaImportExternalMemory
+    n(0xe8bcfcc4debb, 1019), // cudaImportExternalMemory
     n(0xe8be8c20e554, 301), // cuIpcGetEventHandle
     n(0xe8bf80f0ae86, 1), // nppiNormInfGetBufferHostSize_32s_C1R
     n(0xe8c3d6032878, 173), // nppiCompareEqualEpsC_32f_C1R_Ctx
     n(0xe8c54b7fa99c, 40), // nppiSqrDistanceFull_Norm_8u_C3RSfs
-    n(0xe8c9851ff5e4, 1191), // nppiRemap_16u_P4R_Ctx
+    n(0xe8c9851ff5e4, 1193), // nppiRemap_16u_P4R_Ctx
     n(0xe8cb450ebe2f, 213), // nppiSwapChannels_16u_C3R
     n(0xe8cb913614e3, 6), // nppiCrossCorrValid_NormLevel_16u32f_C1R_Ctx
     n(0xe8cc502edfe0, 2), // cusolverDnSgetrf
@@ -19670,9 +19682,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xe8faa83bd214, 7), // nppiFilterRobertsDown_32f_C3R_Ctx
     n(0xe8fac6244907, 28), // nppiNormRelInfGetBufferHostSize_32f_AC4R#11
     n(0xe8fc38794cd7, 4), // nppiFullNormLevelGetBufferHostSize_16u32f_C1R_Ctx
-    n(0xe9022a8505fd, 1495), // nvmlUnitGetUnitInfo
+    n(0xe9022a8505fd, 1498), // nvmlUnitGetUnitInfo
     n(0xe903c4873688, 178), // cuGraphicsUnmapResources_ptsz
-    n(0xe905c0f804f3, 1496), // cuDeviceGetLuid
+    n(0xe905c0f804f3, 1499), // cuDeviceGetLuid
     n(0xe9089defe9d6, 528), // cublasDgemm_v2
     n(0xe90a1946c1fe, 335), // cudaGraphicsVDPAURegisterVideoSurface
     n(0xe90a5c4bf299, 385), // @cudaGetDriverEntryPoint_ptsz#11
@@ -19681,11 +19693,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xe910c09c160a, 4), // nppsMinAbsIndxGetBufferSize_16s_Ctx
     n(0xe91215588595, 25), // nppsOr_16u
     n(0xe913eefee819, 771), // nppiMulC_32fc_C3R_Ctx
-    n(0xe914e5293832, 1497), // nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx
+    n(0xe914e5293832, 1500), // nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx
     n(0xe919d764928f, 29), // nvshmemx_size_iput_on_stream
     n(0xe92009da29e2, 2), // nppiCrossCorrValid_Norm_64f_C4R
     n(0xe9228700ec42, 35), // nppiMirror_16s_C3R_Ctx
-    n(0xe9250c37bd67, 1498), // nvshmemx_team_get_uniqueid
+    n(0xe9250c37bd67, 1501), // nvshmemx_team_get_uniqueid
     n(0xe92a49a577ae, 1), // nppsNormDiffL2GetBufferSize_32f
     n(0xe92a78f3d827, 21), // nvshmemx_cumodule_init
     n(0xe92adbda29ec, 2), // nppiCrossCorrValid_Norm_64f_C3R
@@ -19696,8 +19708,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xe9310bda29f1, 2), // nppiCrossCorrValid_Norm_64f_C1R
     n(0xe9327c07ab25, 21), // cublasLtMatmulDescDestroy
     n(0xe93dd51fb76f, 15), // nppsMul_16s32f_Ctx
-    n(0xe9400efba5b8, 1127), // nppiWarpAffine_32f_P4R_Ctx
-    n(0xe94077fff088, 1499), // nvshmemx_team_init
+    n(0xe9400efba5b8, 1128), // nppiWarpAffine_32f_P4R_Ctx
+    n(0xe94077fff088, 1502), // nvshmemx_team_init
     n(0xe948a3d4b859, 72), // curandGetScrambleConstants64
     n(0xe94bfa9524d1, 29), // nppiQualityIndex_16u32f_C1R
     n(0xe94c510b4ece, 328), // nppiColorTwist32f_16u_C3IR_Ctx
@@ -19735,7 +19747,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe98ffe87dd6e, 34), // @cudaMemPoolGetAttribute
     n(0xe99500eeed43, 61), // nvmlDeviceGetBoardPartNumber
     n(0xe996b84c178a, 11), // nppsNormDiffL1GetBufferSize_32f_Ctx#11
-    n(0xe99a378b7c8d, 1050), // cudssCreateMg
+    n(0xe99a378b7c8d, 1051), // cudssCreateMg
     n(0xe99c884acea6, 28), // nppiMaximumRelativeErrorGetBufferHostSize_32fc_C2R#11
     n(0xe99d283f00da, 4), // nppiMaximumErrorGetBufferHostSize_16s_C3R_Ctx
     n(0xe99f3f27474e, 28), // cusolverRfGetNumericBoostReport
@@ -19743,7 +19755,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xe9ac71a318c3, 22), // nppiGradientVectorScharrBorder_16s32f_C1R_Ctx
     n(0xe9add20e3798, 7), // nppiSqr_32f_C1R_Ctx
     n(0xe9c41a19db69, 35), // nppiFilterLaplace_8u_C1R_Ctx
-    n(0xe9c72333d63f, 1500), // cusparseZcsrsv2_solve
+    n(0xe9c72333d63f, 1503), // cusparseZcsrsv2_solve
     n(0xe9d6aed02029, 7), // nppiYCbCr422ToRGB_8u_C2C3R_Ctx
     n(0xe9d88b24114f, 4), // nppiAverageErrorGetBufferHostSize_32fc_C3R_Ctx
     n(0xe9da30cf8bda, 115), // nppsDivC_64f_I_Ctx
@@ -19770,7 +19782,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xea1ae874e15e, 25), // cudnnSetCTCLossDescriptorEx
     n(0xea21eed467f6, 295), // nppiSet_32sc_C3R_Ctx
     n(0xea28e2c33ac7, 25), // nvshmem_int64_fcollect
-    n(0xea30efeab9d9, 1322), // cuLaunchCooperativeKernel_ptsz
+    n(0xea30efeab9d9, 1326), // cuLaunchCooperativeKernel_ptsz
     n(0xea331fcad977, 50), // cudnnSetRNNMatrixMathType
     n(0xea3615ccbb35, 6), // nppiSqrIntegral_8u32s_C1R_Ctx
     n(0xea37f10fc5a4, 29), // nppiDotProd_8u64f_C3R
@@ -19778,7 +19790,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xea392a3557a0, 614), // cusparseCaxpyi
     n(0xea3af66eeb2f, 2), // nppiCrossCorrValid_Norm_8s32f_AC4R
     n(0xea3aff8d5754, 237), // nppiDivC_32sc_C3IRSfs_Ctx
-    n(0xea3b6959349a, 1108), // nppiSet_32sc_C2R
+    n(0xea3b6959349a, 1109), // nppiSet_32sc_C2R
     n(0xea3ea248f1db, 12), // nppiConvert_8s32u_C1Rs
     n(0xea3f410fc5aa, 29), // nppiDotProd_8u64f_C1R
     n(0xea3f5359349e, 450), // nppiSet_32sc_C3R
@@ -19838,11 +19850,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xeac1d66ebfbb, 1), // nppsStdDevGetBufferSize_16s32s_Sfs
     n(0xeac65ab207c7, 50), // cublasMpSetFixedPointEmulationMantissaControl
     n(0xeac700e2609f, 16), // nppiThreshold_Val_16s_C1R_Ctx
-    n(0xeac75d10f761, 1501), // cuDeviceGetCliqueInfo
+    n(0xeac75d10f761, 1504), // cuDeviceGetCliqueInfo
     n(0xeac84d2a2336, 13), // nppiSub_8u_C1IRSfs
     n(0xeac969515c79, 2), // nppiCopyWrapBorder_16s_C3R
     n(0xeacf08e05868, 1), // nppsSumGetBufferSize_32f
-    n(0xead055554ce1, 1453), // nvmlUnitGetDevices
+    n(0xead055554ce1, 1456), // nvmlUnitGetDevices
     n(0xead099515c7f, 2), // nppiCopyWrapBorder_16s_C1R
     n(0xead4b3442ddf, 13), // cudnnSetReduceTensorDescriptor
     n(0xeadbeb0196ab, 40), // nppiFilterLaplaceBorder_32f_C3R
@@ -19870,7 +19882,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xeb0ef1047f82, 12), // nppsAverageRelativeError_32sc
     n(0xeb100eea7f53, 11), // nppsMinIndxGetBufferSize_32f_Ctx#11
     n(0xeb128330f894, 30), // cusolverMpMatrixGatherD2H
-    n(0xeb1b1122d4ac, 1502), // cudnnGetNormalizationForwardTrainingWorkspaceSize
+    n(0xeb1b1122d4ac, 1505), // cudnnGetNormalizationForwardTrainingWorkspaceSize
     n(0xeb1fbd2a3ac6, 30), // cublasZtbsv_v2_64
     n(0xeb200a4fa6e3, 13), // nppiDiv_16u_C4IRSfs
     n(0xeb20a32a1eef, 6), // nppiAddProduct_16u32f_C1IMR_Ctx
@@ -19899,7 +19911,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xeb83998ac1f1, 28), // nppsSumLnGetBufferSize_64f#11
     n(0xeb8bebf1d251, 38), // cusolverDnSetAdvOptions
     n(0xeb91a002c3cf, 13), // nppiMul_8u_C1IRSfs
-    n(0xeb92a05e923d, 1503), // cufftXtSetCallback
+    n(0xeb92a05e923d, 1506), // cufftXtSetCallback
     n(0xeb92b8cb2cc5, 12), // @cudaMemcpyAsync_ptsz
     n(0xeb98af26333a, 599), // cuFileExportPCIeTopology
     n(0xeb9a7ec9ba9a, 28), // nppiNormL2GetBufferHostSize_16s_C1R#11
@@ -19929,7 +19941,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xebdd94df380f, 76), // nppiFilterBoxBorderAdvanced_16s_C3R_Ctx
     n(0xebe027e030aa, 214), // nvshmemx_float_g_on_stream
     n(0xebe0ffc04ca5, 40), // nppiFilterHighPassBorder_32f_C1R
-    n(0xebe3a7955478, 1504), // nppiFloodFillBoundary_8u_C3IR
+    n(0xebe3a7955478, 1507), // nppiFloodFillBoundary_8u_C3IR
     n(0xebe7a7c04cab, 40), // nppiFilterHighPassBorder_32f_C3R
     n(0xebf81ffd5a74, 139), // cublasCgeam
     n(0xebf874e17faa, 68), // cusolverDnCKgels
@@ -19949,27 +19961,27 @@ pub static NAMES: [Name; 21634] = [
     n(0xec2c0748c70c, 19), // nppiFilterMax_16u_C4R_Ctx
     n(0xec2ca5e20126, 21), // cusolverDnIRSParamsDisableFallback
     n(0xec2e731e7ef2, 25), // cuMulticastUnbind
-    n(0xec31d9e33517, 1505), // cusparseHpruneCsr2csrNnz
+    n(0xec31d9e33517, 1508), // cusparseHpruneCsr2csrNnz
     n(0xec3217fd5aa5, 8), // cublasCgeru
     n(0xec3221fd5aa5, 8), // cublasCgerc
     n(0xec32a8e02e17, 15), // nppiLn_16s_C3IRSfs_Ctx
     n(0xec33bf35b50e, 29), // nppiConvert_32u8u_C1RSfs
-    n(0xec3a835ab5f0, 1506), // nvmlDeviceSetTemperatureThreshold
+    n(0xec3a835ab5f0, 1509), // nvmlDeviceSetTemperatureThreshold
     n(0xec3e13399e86, 11), // nppiAverageRelativeErrorGetBufferHostSize_32u_C3R_Ctx#11
     n(0xec41ff10b4b1, 28), // nppiMaxIndxGetBufferHostSize_32f_AC4R#11
-    n(0xec4c2b72dfeb, 1353), // nppiHistogramOfGradientsBorder_8u32f_C3R
+    n(0xec4c2b72dfeb, 1357), // nppiHistogramOfGradientsBorder_8u32f_C3R
     n(0xec4e49aedd9b, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C4R_Ctx#11
     n(0xec4f3a370192, 13), // nvshmem_iput64
-    n(0xec531372dff1, 1353), // nppiHistogramOfGradientsBorder_8u32f_C1R
+    n(0xec531372dff1, 1357), // nppiHistogramOfGradientsBorder_8u32f_C1R
     n(0xec55da25ccfd, 309), // nppiLShiftC_16u_C4IR
     n(0xec56ee2c6936, 35), // nppiDivDeviceC_32f_AC4R_Ctx
     n(0xec594a37019a, 13), // nvshmem_iput16
-    n(0xec59bd9f44f1, 1507), // cusparseSgemvi
+    n(0xec59bd9f44f1, 1510), // cusparseSgemvi
     n(0xec5b0c8faefb, 35), // nppiFilterLowPass_16s_C1R_Ctx
     n(0xec5c0ed519c0, 25), // nvshmem_uint32_alltoall
     n(0xec603e3701a0, 13), // nvshmem_iput32
     n(0xec69de21f8e9, 35), // nppsDiv_Round_16u_Sfs_Ctx
-    n(0xec6abd9f4500, 1508), // cusparseSgemmi
+    n(0xec6abd9f4500, 1511), // cusparseSgemmi
     n(0xec6c8f312c95, 50), // nppsAbs_32f_I
     n(0xec72e7e73706, 39), // nppiMorphTopHatBorder_32f_C3R_Ctx
     n(0xec75356d00d5, 613), // nvrtcGetProgramLog
@@ -20007,7 +20019,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xecea031dd189, 26), // cusolverDnSHgesv_bufferSize
     n(0xecec310fbf6c, 273), // @cudaMemcpy2DArrayToArray
     n(0xecee4f500bd3, 39), // nppiFilterBorder_16s_AC4R_Ctx
-    n(0xecf06ec7403c, 1156), // nppiThreshold_LTVal_32f_AC4R_Ctx
+    n(0xecf06ec7403c, 1157), // nppiThreshold_LTVal_32f_AC4R_Ctx
     n(0xecf0fec5f085, 7), // nppiAnd_16u_C1IR_Ctx
     n(0xecf22da6ad65, 13), // nppiFilterSobelHorizSecond_8s16s_C1R
     n(0xecf86e40688d, 5), // nppiCrossCorrFull_NormLevelAdvanced_8s32f_C3R_Ctx
@@ -20021,9 +20033,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xed0026abaa18, 35), // nppiAdd_32sc_C1IRSfs_Ctx
     n(0xed01337f3fc2, 38), // nppsSqrt_32f
     n(0xed02fadfe926, 88), // cusolverDnDgebrd_bufferSize
-    n(0xed030c67b5d1, 1509), // cusparseDpruneCsr2csr
-    n(0xed054d42644b, 1510), // nppiRGBToNV12_8u_P3P2R_Ctx
-    n(0xed080bbe4777, 1511), // cuGraphMemcpyNodeSetParams
+    n(0xed030c67b5d1, 1512), // cusparseDpruneCsr2csr
+    n(0xed054d42644b, 1513), // nppiRGBToNV12_8u_P3P2R_Ctx
+    n(0xed080bbe4777, 1514), // cuGraphMemcpyNodeSetParams
     n(0xed0ece1ec6fd, 110), // nvmlDeviceGetAPIRestriction
     n(0xed0ee06ec736, 14), // cuDeviceGetMemPool
     n(0xed1021b31ea7, 12), // nppiCopy_16s_AC4R
@@ -20046,6 +20058,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xed4dcc6f94ad, 21), // nppsMalloc_32sc
     n(0xed4e57437dce, 40), // nppiFilterSobelCrossBorder_8s16s_C1R
     n(0xed4ff26fd32b, 14), // cuCtxGetExecAffinity
+    n(0xed5078380502, 13), // mmap64
     n(0xed5292f65a2c, 19), // nppiSumWindowColumn_16s32f_C3R_Ctx
     n(0xed54a14249a6, 301), // @cudaIpcGetMemHandle
     n(0xed5513a95da6, 750), // nppiFilterWienerBorder_32f_AC4R
@@ -20068,7 +20081,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xed71be067f59, 28), // @cudaGraphNodeGetType
     n(0xed74303d2c46, 12), // nppiCopy_16f_C3R
     n(0xed744297a9fc, 2), // nppiCompare_32f_C3R
-    n(0xed754eb42b76, 1123), // nppiFloodFillBoundary_8u_C3IR#11
+    n(0xed754eb42b76, 1124), // nppiFloodFillBoundary_8u_C3IR#11
     n(0xed75b96901e8, 157), // nppiLUT_16u_AC4R
     n(0xed780cdf3b27, 28), // nvmlVgpuTypeGetNumDisplayHeads
     n(0xed7aea97aa02, 2), // nppiCompare_32f_C1R
@@ -20087,7 +20100,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xed9dd651d805, 713), // nppiOrC_8u_C4R
     n(0xeda168e5eb8c, 25), // nvshmem_uint32_or_reduce
     n(0xeda2d124c9f2, 38), // cusolverRfSetAlgs
-    n(0xeda5994d769e, 1512), // @cudaLibraryLoadFromFile
+    n(0xeda5994d769e, 1515), // @cudaLibraryLoadFromFile
     n(0xedaa847d7267, 1), // nppiMeanGetBufferHostSize_32f_C1MR
     n(0xedaaaf91d889, 7), // nppsMinIndx_32f_Ctx
     n(0xedaddf713c8f, 25), // nppiSqr_16u_C1IRSfs
@@ -20097,11 +20110,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xedb7d88516f1, 79), // nppiResizeSqrPixel_64f_C1R_Ctx
     n(0xedbd7fbe1497, 6), // nppiFilterSobelVertBorder_8s16s_C1R_Ctx
     n(0xedbdb0b53e5f, 16), // nppiFilterPrewittHorizBorder_32f_C3R_Ctx
-    n(0xedc3e16ab064, 1326), // nppiThreshold_LTValGTVal_8u_C3R_Ctx
-    n(0xedc46ad57aa9, 1068), // nppiFloodFillRange_32u_C3IR
+    n(0xedc3e16ab064, 1330), // nppiThreshold_LTValGTVal_8u_C3R_Ctx
+    n(0xedc46ad57aa9, 1069), // nppiFloodFillRange_32u_C3IR
     n(0xedcde3684d66, 19), // nppiAverageError_16s_C1R_Ctx
     n(0xedce2e360dfd, 89), // nppiLUT_Linear_32f_C3IR
-    n(0xedce378ba130, 1130), // cublasChemv_v2
+    n(0xedce378ba130, 1131), // cublasChemv_v2
     n(0xedd089b405a3, 21), // cusparseDestroyCsru2csrInfo
     n(0xedd5c6752cf7, 758), // nppiAndC_8u_C3IR_Ctx
     n(0xedd94e1f9b6f, 1), // nppiMinMaxIndxGetBufferHostSize_8u_C3CMR
@@ -20137,7 +20150,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xee264e2254b7, 1), // nppiNormRelL1GetBufferHostSize_8s_C3CMR
     n(0xee2abe2fc3d4, 25), // nvshmem_uint16_get
     n(0xee2b71b7ea47, 423), // cudaMemPoolGetAccess
-    n(0xee3191759720, 1513), // nvmlSystemEventSetWait
+    n(0xee3191759720, 1516), // nvmlSystemEventSetWait
     n(0xee31af314892, 38), // cudaStreamWaitEvent_ptsz
     n(0xee32cf97d8ae, 40), // nppiFilterSobelVertMaskBorder_32f_C1R
     n(0xee3aaa8af36d, 11), // nppiNormDiffInfGetBufferHostSize_32f_C3CMR_Ctx#11
@@ -20159,11 +20172,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xee5c26faebe5, 142), // nppiSubC_16u_AC4IRSfs
     n(0xee5d98357e9e, 16), // nppiNorm_L1_16u_C3CMR_Ctx
     n(0xee5df07ea9c8, 25), // nppsAndC_16u
-    n(0xee5e589c3202, 988), // cutensorCreateElementwiseBinary
+    n(0xee5e589c3202, 989), // cutensorCreateElementwiseBinary
     n(0xee5eb86499fd, 4), // nppiMinMaxGetBufferHostSize_16u_AC4R_Ctx
     n(0xee639aaeec7a, 50), // cudaDeviceFlushGPUDirectRDMAWrites
     n(0xee64c826bdba, 13), // nvshmemx_longlong_wait_until_all_on_stream
-    n(0xee66aaadd9c1, 1144), // cublasMpHer2k
+    n(0xee66aaadd9c1, 1145), // cublasMpHer2k
     n(0xee66d591313b, 50), // nvmlDeviceClearEccErrorCounts
     n(0xee6b873069d7, 6), // nppiFilterGaussBorder_16u_C4R_Ctx
     n(0xee6c6c46c4fb, 12), // nppiMean_8u_AC4R
@@ -20174,10 +20187,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xee7a3acfc1ba, 36), // nppsConvert_8u32f_Ctx
     n(0xee80951e04f5, 184), // nppiColorTwist32f_16f_C2IR
     n(0xee812cf57268, 5), // nppiGradientVectorScharrBorder_8u16s_C1R
-    n(0xee8278a3011d, 1514), // nvmlDeviceGetProcessesUtilizationInfo
+    n(0xee8278a3011d, 1517), // nvmlDeviceGetProcessesUtilizationInfo
     n(0xee8589e2d95c, 40), // nppiFilterLaplaceBorder_16s_AC4R
     n(0xee874eb7095b, 12), // cuMemcpyAtoA_v2
-    n(0xee890cda72f2, 1089), // cusolverMpSygst_bufferSize
+    n(0xee890cda72f2, 1090), // cusolverMpSygst_bufferSize
     n(0xee89f0de098f, 4), // nppiMinIndxGetBufferHostSize_32f_C3R_Ctx
     n(0xee973d24c225, 5), // nppiFilterGaussAdvancedBorder_16u_C3R_Ctx
     n(0xee978314d141, 12), // nppiCopy_32f_C4CR
@@ -20185,16 +20198,16 @@ pub static NAMES: [Name; 21634] = [
     n(0xee993a8f7d3a, 28), // nppiDotProdGetBufferHostSize_16s64f_C3R#11
     n(0xee9e62a26fc5, 12), // nvshmem_ulonglong_broadcast
     n(0xee9ef091dbba, 12), // nppiMinEvery_32f_C1IR
-    n(0xeea447bae8fd, 976), // nppiThreshold_Val_16u_AC4R
-    n(0xeea86bff227b, 1515), // cudnnOpTensor
-    n(0xeeaa84c88dae, 1516), // cudnnGetTensor4dDescriptor
+    n(0xeea447bae8fd, 977), // nppiThreshold_Val_16u_AC4R
+    n(0xeea86bff227b, 1518), // cudnnOpTensor
+    n(0xeeaa84c88dae, 1519), // cudnnGetTensor4dDescriptor
     n(0xeeafb5d0016d, 233), // nvmlSystemGetNvlinkBwMode
     n(0xeeb2265f99ba, 16), // nppiFilterRobertsUpBorder_32f_C4R_Ctx
     n(0xeeb22f01d0e9, 749), // nppiAddC_16sc_C3IRSfs_Ctx
     n(0xeeb336bf96e8, 35), // nppiFilterSobelVertMask_32f_C1R_Ctx
     n(0xeeb3a4961d0f, 35), // nppiSub_16s_AC4IRSfs_Ctx
     n(0xeeb472a9630e, 6), // nppiFilterColumn_16u_AC4R_Ctx
-    n(0xeeb925858754, 1517), // cusolverMpPotrs_bufferSize
+    n(0xeeb925858754, 1520), // cusolverMpPotrs_bufferSize
     n(0xeebf627d904f, 306), // nppiWarpPerspective_16u_C4R_Ctx
     n(0xeec0030fd12f, 7), // nppiSubDeviceC_16s_C4IRSfs_Ctx
     n(0xeec341cc61f6, 13), // nppiMirror_16s_C3R
@@ -20206,7 +20219,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xeed43fcc6204, 13), // nppiMirror_16s_C4R
     n(0xeed842afb1ec, 7), // nppsThreshold_LTVal_16sc_Ctx
     n(0xeed9e8e36f15, 21), // cuEventDestroy
-    n(0xeedca4f0789d, 1518), // nppiColorTwist_32fC_C4IR_Ctx
+    n(0xeedca4f0789d, 1521), // nppiColorTwist_32fC_C4IR_Ctx
     n(0xeede6a0213eb, 11), // nppiQualityIndexGetBufferHostSize_8u32f_AC4R_Ctx#11
     n(0xeee317ce7292, 12), // nppsAddC_32s_Sfs
     n(0xeee4b2d33392, 7), // nppsSum_16sc32sc_Sfs_Ctx
@@ -20226,20 +20239,20 @@ pub static NAMES: [Name; 21634] = [
     n(0xef1cfc464fd2, 29), // nppiCompareC_16u_AC4R
     n(0xef20289c5bea, 11), // nppiValidNormLevelGetBufferHostSize_8u32f_C1R_Ctx#11
     n(0xef2194970f93, 218), // cublasLtMatmulPreferenceSetAttribute
-    n(0xef21c3adda60, 1144), // cublasMpHerkx
-    n(0xef25fa8c1b9e, 980), // cublasDrotm_v2_64
+    n(0xef21c3adda60, 1145), // cublasMpHerkx
+    n(0xef25fa8c1b9e, 981), // cublasDrotm_v2_64
     n(0xef2e4e93171a, 16), // nppiFilterPrewittVertBorder_32f_C3R_Ctx
     n(0xef2f186eddd7, 28), // nppsNormDiffL2GetBufferSize_64f#11
     n(0xef30363bbc00, 227), // nppiRGBToYUV420_8u_C3P3R_Ctx
     n(0xef30801cfa79, 4), // nppiNormRelInfGetBufferHostSize_16s_C4R_Ctx
     n(0xef360bd0e1e1, 13), // nppiMirror_16u_AC4R
-    n(0xef37a857fa1c, 1519), // cusparseSpGEMM_estimateMemory
+    n(0xef37a857fa1c, 1522), // cusparseSpGEMM_estimateMemory
     n(0xef3b830d59bc, 25), // nvshmem_int64_min_reducescatter
     n(0xef4390a903bf, 2), // nppiSqrDistanceValid_Norm_32f_C1R
     n(0xef45f064a2bf, 29), // nppiNormDiff_L1_32f_AC4R
     n(0xef47485de248, 11), // nppsMeanGetBufferSize_64fc_Ctx#11
     n(0xef4a60a903c5, 2), // nppiSqrDistanceValid_Norm_32f_C3R
-    n(0xef4a79d444af, 1335), // cusparseConstDnMatGet
+    n(0xef4a79d444af, 1339), // cusparseConstDnMatGet
     n(0xef4da6a903c7, 2), // nppiSqrDistanceValid_Norm_32f_C4R
     n(0xef52587bbb68, 40), // cusparseCgtsv2_nopivot
     n(0xef576b42c5f7, 40), // nppiAddProduct_32f_C1IMR
@@ -20252,7 +20265,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xef6ed5918ed1, 2), // nppiWarpPerspectiveBatch_32f_C3R
     n(0xef720715b3b4, 6), // nppiFusedAbsDiff_Threshold_GTVal_I_Ctx
     n(0xef72db918ed5, 2), // nppiWarpPerspectiveBatch_32f_C4R
-    n(0xef73e4b65199, 1520), // cuMemcpy3DAsync
+    n(0xef73e4b65199, 1523), // cuMemcpy3DAsync
     n(0xef7ad03a0882, 12), // nppsThreshold_LTVal_16sc
     n(0xef7b229dd022, 650), // cusolverDnSsygvd_bufferSize
     n(0xef7cbfa011ed, 25), // nvshmem_uint16_and_reducescatter
@@ -20272,12 +20285,12 @@ pub static NAMES: [Name; 21634] = [
     n(0xefa232683736, 21), // pncclMemFree
     n(0xefa673ae97a3, 7), // nppiFilterRobertsDown_32f_C4R_Ctx
     n(0xefab7f88af23, 12), // nvshmemx_uint16_fcollect_on_stream
-    n(0xefabb7b5fef1, 1342), // cusolverSpDcsrluBufferInfoHost
-    n(0xefacb252f27e, 1069), // cublasZhpmv_v2
+    n(0xefabb7b5fef1, 1346), // cusolverSpDcsrluBufferInfoHost
+    n(0xefacb252f27e, 1070), // cublasZhpmv_v2
     n(0xefadee384345, 12), // nppiDilate3x3_8u_AC4R
     n(0xefb24a6e091f, 688), // cublasZtrsmBatched
     n(0xefb37f5127dc, 57), // nppiSubC_32f_C1IR_Ctx
-    n(0xefc062323ed2, 1174), // @cudaGraphAddNode_v2
+    n(0xefc062323ed2, 1175), // @cudaGraphAddNode_v2
     n(0xefc4f18fc010, 295), // nppiYUVToBGRBatch_8u_P3C3R_Advanced_Ctx
     n(0xefd21911ea4a, 7), // nppiFilterSobelHoriz_8u_C1R_Ctx
     n(0xefd3c7c9299b, 0), // cusparseSgtsv2StridedBatch_bufferSizeExt
@@ -20302,7 +20315,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf01530d662db, 19), // nppiMean_8u_C1MR_Ctx
     n(0xf01a495d6821, 15), // nppiAndC_16u_C1IR_Ctx
     n(0xf01c54fa68fd, 2), // cudaMemcpy2DToArray
-    n(0xf01da0aca696, 1521), // cublasMpGemm_bufferSize
+    n(0xf01da0aca696, 1524), // cublasMpGemm_bufferSize
     n(0xf01ec63d8fe8, 4), // nppiMaximumErrorGetBufferHostSize_32fc_C1R_Ctx
     n(0xf021b3fc5b5c, 12), // nppsMaximumRelativeError_64s
     n(0xf021c8fc5b5c, 12), // nppsMaximumRelativeError_64f
@@ -20329,14 +20342,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xf074b9a7520b, 19), // nppiOr_8u_C3R_Ctx
     n(0xf07ca91fdd81, 11), // nppiNormRelInfGetBufferHostSize_8u_C1R_Ctx#11
     n(0xf07d6140c4a6, 19), // nppiAdd_32f_C4R_Ctx
-    n(0xf07de7394c4b, 1102), // @cudaMallocPitch
+    n(0xf07de7394c4b, 1103), // @cudaMallocPitch
     n(0xf0800d6ad1ac, 16), // nppiMinMaxIndx_8s_C1R_Ctx
     n(0xf08318e9722d, 38), // nvshmem_team_translate_pe
     n(0xf08539471f35, 50), // nppsZero_64sc
     n(0xf0862129c578, 15), // nppsXor_16u_Ctx
     n(0xf087401c5d54, 16), // nppiAlphaComp_32u_AC4R_Ctx
     n(0xf0882fac22e4, 129), // cuMemGetInfo
-    n(0xf08aea965139, 1041), // nppiNV12ToRGB_8u_ColorTwist32f_P2C3R_Ctx
+    n(0xf08aea965139, 1042), // nppiNV12ToRGB_8u_ColorTwist32f_P2C3R_Ctx
     n(0xf08b0f345d87, 177), // nppiThreshold_LTVal_16s_C3R_Ctx
     n(0xf0904d3dd4a6, 12), // nvshmemx_ulong_alltoall_on_stream
     n(0xf090cba3cd5c, 247), // nppiSet_16f_C3R_Ctx
@@ -20344,11 +20357,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xf0965864ef3d, 35), // nppiFilterLowPass_32f_C3R_Ctx
     n(0xf0980328137c, 1), // nppiMaxGetBufferHostSize_8u_C3R
     n(0xf09a053a9f1d, 34), // cufftDescriptionGetTraitInt64
-    n(0xf09bcb84ed59, 1346), // @__cudaRegisterVar
+    n(0xf09bcb84ed59, 1350), // @__cudaRegisterVar
     n(0xf09e0ddf66cf, 40), // nppiNormDiff_Inf_16u_C1MR
     n(0xf0a235281385, 1), // nppiMaxGetBufferHostSize_8u_C4R
     n(0xf0a28f9363fc, 28), // nppiMinGetBufferHostSize_16s_C1R#11
-    n(0xf0ad4ba0b7d1, 1522), // cusolverDnXgesvdr_bufferSize
+    n(0xf0ad4ba0b7d1, 1525), // cusolverDnXgesvdr_bufferSize
     n(0xf0aeb941e2e6, 294), // nppiAddC_32f_C4R_Ctx
     n(0xf0af24fa50c3, 28), // nppiNormDiffL1GetBufferHostSize_32f_C4R#11
     n(0xf0b162d1c8c6, 19), // nppiMaximumRelativeError_64f_C3R_Ctx
@@ -20380,7 +20393,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf0feef693e6e, 7), // nppiLabToBGR_8u_C3R_Ctx
     n(0xf0ffa0fba802, 1), // nppiMinIndxGetBufferHostSize_8u_C4R
     n(0xf1034ac5f71c, 16), // cusolverDnCunmqr
-    n(0xf108510dfc63, 1523), // cudnnRNNForwardTrainingEx
+    n(0xf108510dfc63, 1526), // cudnnRNNForwardTrainingEx
     n(0xf10958e93cad, 245), // nppiHistogramEven_16u_AC4R_Ctx
     n(0xf10b32df5631, 16), // nppiCrossCorrFull_Norm_8s32f_C3R_Ctx
     n(0xf10cc9efeb66, 57), // nppiDivC_32f_C1IR_Ctx
@@ -20432,19 +20445,19 @@ pub static NAMES: [Name; 21634] = [
     n(0xf17481ddc8a2, 12), // nvshmemx_uchar_min_reduce_on_stream
     n(0xf178daf42459, 13), // nvshmem_iget64
     n(0xf17da522cf1a, 852), // cublasZgemm_v2
-    n(0xf18080bb0d39, 1370), // @cudaMemPoolExportToShareableHandle
+    n(0xf18080bb0d39, 1374), // @cudaMemPoolExportToShareableHandle
     n(0xf187993a83f2, 566), // cuDeviceGetAttribute
     n(0xf18997580321, 58), // nppiMinMaxIndx_8u_C3CMR
     n(0xf18c7fd532f2, 11), // nppiDotProdGetBufferHostSize_32u64f_AC4R_Ctx#11
     n(0xf199be0f18b0, 39), // nppiFilterColumnBorder_8u_C3R_Ctx
     n(0xf19b296cb888, 332), // cudaGraphAddDependencies#11
     n(0xf19b2a6cb888, 332), // cudaGraphAddDependencies#12
-    n(0xf19f7fa11dab, 1229), // cusolverSpZcsrlsvqrHost
+    n(0xf19f7fa11dab, 1231), // cusolverSpZcsrlsvqrHost
     n(0xf1a04e052975, 2), // nppiSub_16s_AC4RSfs
     n(0xf1a15d6d3733, 28), // cublasGetEmulationSpecialValuesSupport
     n(0xf1a315f76afa, 7), // nppiDup_16s_C1AC4R_Ctx
     n(0xf1a6772b9f7d, 35), // nppiFilterLowPass_8u_C4R_Ctx
-    n(0xf1a7a2066c32, 1486), // cudaGraphMemcpyNodeGetParams
+    n(0xf1a7a2066c32, 1489), // cudaGraphMemcpyNodeGetParams
     n(0xf1b4d83aad24, 36), // nppsSet_8u_Ctx
     n(0xf1b93d9529bb, 11), // nppiAverageErrorGetBufferHostSize_16u_C2R_Ctx#11
     n(0xf1bb86b5afc4, 352), // nppiSwapChannels_8u_C3C4R
@@ -20483,14 +20496,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xf226ab65fa9d, 4), // nppiValidNormLevelGetBufferHostSize_8u32f_C1R_Ctx
     n(0xf22c7ed63af9, 698), // cublasDotEx
     n(0xf237d041c6d9, 137), // nppiColorTwistBatch_32f_C4IR_Ctx
-    n(0xf23b5bd8f038, 1477), // nppiFloodFillRange_32u_C3IR_Ctx
+    n(0xf23b5bd8f038, 1480), // nppiFloodFillRange_32u_C3IR_Ctx
     n(0xf23f04b9b008, 11), // nppiMaxIndxGetBufferHostSize_16u_AC4R_Ctx#11
     n(0xf23f3c00e92b, 38), // nppsLShiftC_32s_I
     n(0xf2431e2f5d44, 87), // cudaMemDiscardAndPrefetchBatchAsync_ptsz
     n(0xf248f976ab0b, 2), // nppiFilterScharrVertBorder_32f_C1R
     n(0xf2499758b877, 2), // cublasCtpsv_v2_64
     n(0xf24d26295466, 235), // cublasDdot_v2
-    n(0xf2501badeeb0, 1312), // cusparseCcsrgeam2_bufferSizeExt
+    n(0xf2501badeeb0, 1315), // cusparseCcsrgeam2_bufferSizeExt
     n(0xf259f419e020, 1), // nvJitLinkGetErrorLogSize
     n(0xf25e55342b18, 96), // cusolverDnDlauum_bufferSize
     n(0xf264f1d25cc2, 16), // nppiFilterRobertsUpBorder_32f_C3R_Ctx
@@ -20516,7 +20529,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf28b7d8c7811, 38), // nppsMaxEvery_16u_I
     n(0xf2904c1171eb, 19), // nppiConvert_32u8u_C1RSfs_Ctx
     n(0xf29475e7e4d6, 238), // cublasDaxpy
-    n(0xf2a0e9c477e5, 1081), // cusolverDnZgesvdaStridedBatched_bufferSize
+    n(0xf2a0e9c477e5, 1082), // cusolverDnZgesvdaStridedBatched_bufferSize
     n(0xf2a4d34ef0b6, 6), // nppiCrossCorrFull_NormLevel_64f_C3R_Ctx
     n(0xf2a7395e2089, 16), // nppiDilate_16u_AC4R_Ctx
     n(0xf2a81c62b385, 2), // nppiSub_16sc_C1RSfs
@@ -20530,7 +20543,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf2bdfb580443, 217), // nppiHistogramRangeGetBufferSize_16u_C4R#11
     n(0xf2be197d1461, 25), // nvshmem_int_sum_reducescatter
     n(0xf2c054c3f6d2, 6), // nppiDiv_Round_16u_AC4RSfs_Ctx
-    n(0xf2c304dbb1ed, 1399), // cuMemPoolCreate
+    n(0xf2c304dbb1ed, 1403), // cuMemPoolCreate
     n(0xf2c344460283, 89), // nppiLUT_Linear_16u_C3IR
     n(0xf2c614fb68c7, 5), // nppiFilterGaussAdvancedBorder_8u_C1R_Ctx
     n(0xf2c6196bf21a, 35), // nppiFilterGauss_8u_C4R_Ctx
@@ -20572,7 +20585,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf34e28f59dc1, 5), // nppiFilterMinBorder_8u_C4R_Ctx
     n(0xf34f24097f3c, 429), // cuStreamGetCaptureInfo_v3_ptsz
     n(0xf3546554be03, 2), // nppiSub_16s_C4RSfs
-    n(0xf35925465e98, 1345), // nppiThreshold_8u_AC4IR_Ctx
+    n(0xf35925465e98, 1349), // nppiThreshold_8u_AC4IR_Ctx
     n(0xf359eb7330b9, 80), // cudnnSetActivationDescriptor
     n(0xf35ad9a0b565, 25), // cuStreamWaitValue64
     n(0xf361252aa383, 2), // nppiDiv_16s_C4RSfs
@@ -20588,8 +20601,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xf37a0d1667a4, 30), // nppiSumWindowColumnBorder_16u32f_C1R
     n(0xf37a2f69d758, 135), // cublasSgemm
     n(0xf37a3669d758, 134), // cublasSgemv
-    n(0xf37ea7d52778, 1524), // cudnnDestroyAlgorithmPerformance
-    n(0xf37f6c211877, 1395), // cuTexRefSetMipmapLevelClamp
+    n(0xf37ea7d52778, 1527), // cudnnDestroyAlgorithmPerformance
+    n(0xf37f6c211877, 1399), // cuTexRefSetMipmapLevelClamp
     n(0xf37fcc55612a, 21), // nppsMalloc_64sc
     n(0xf380551667a9, 30), // nppiSumWindowColumnBorder_16u32f_C3R
     n(0xf382f4bcfdaa, 12), // nppiCopy_16s_C1C3R
@@ -20598,8 +20611,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xf386d05c0604, 202), // nppiCopyConstBorder_16u_AC4R
     n(0xf38a85458d91, 1), // nppiMeanGetBufferHostSize_8u_C3CMR
     n(0xf38b271667b3, 30), // nppiSumWindowColumnBorder_16u32f_C4R
-    n(0xf38e57fa0761, 1375), // @cudaGraphNodeGetDependentNodes#11
-    n(0xf38e58fa0761, 1375), // @cudaGraphNodeGetDependentNodes#12
+    n(0xf38e57fa0761, 1379), // @cudaGraphNodeGetDependentNodes#11
+    n(0xf38e58fa0761, 1379), // @cudaGraphNodeGetDependentNodes#12
     n(0xf39310443403, 6), // nppiCrossCorrValid_Norm_8u_C1RSfs_Ctx
     n(0xf39a985264b8, 13), // nppiLUT_Cubic_16u_C1IR
     n(0xf3a0ef90654e, 76), // nppiFilterMedianBorder_8u_C1R_Ctx
@@ -20680,7 +20693,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf4af3b35ce2f, 50), // nppsSqrt_64f_I
     n(0xf4b0fa7c5a59, 245), // nppiHistogramEven_8u_AC4R_Ctx
     n(0xf4b2f265aea1, 4), // nppiNormRelL1GetBufferHostSize_16s_C4R_Ctx
-    n(0xf4b5e3a1f276, 1525), // cusparseZnnz_compress
+    n(0xf4b5e3a1f276, 1528), // cusparseZnnz_compress
     n(0xf4b7d047a1ce, 13), // nvshmemx_ulonglong_broadcast_on_stream
     n(0xf4c31759c490, 28), // nvmlDeviceGetGpuUptime_v1
     n(0xf4c723726fd7, 2), // nppiFilterSobelHorizBorder_16s_AC4R
@@ -20690,7 +20703,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf4cdf59273f1, 2), // cusolverDnDpotri
     n(0xf4cdf89273f1, 2), // cusolverDnDpotrf
     n(0xf4ce9e5ec244, 21), // cudaSetDeviceFlags
-    n(0xf4d0816cd606, 1526), // ncclLsaBarrierCreateRequirement
+    n(0xf4d0816cd606, 1529), // ncclLsaBarrierCreateRequirement
     n(0xf4d4c167a5b1, 618), // nppiYCbCr411ToRGB_8u_P3C4R_Ctx
     n(0xf4d71e2978f0, 35), // nppiDiv_8u_AC4IRSfs_Ctx
     n(0xf4dc44bee7ff, 29), // nppiMean_StdDev_32f_C3CR
@@ -20700,7 +20713,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf4dea3c1335d, 38), // nvshmem_int32_atomic_set
     n(0xf4e424957c9b, 0), // cusolverDnGetrf_bufferSize
     n(0xf4e4af8527cb, 22), // nppiGradientVectorScharrBorder_16u32f_C1R_Ctx
-    n(0xf4e9769f8402, 1527), // nvmlGetExcludedDeviceInfoByIndex
+    n(0xf4e9769f8402, 1530), // nvmlGetExcludedDeviceInfoByIndex
     n(0xf4ee101cb45e, 227), // nppiRGBToYUV422_8u_C3P3R_Ctx
     n(0xf4ee5e5a37c5, 29), // nvshmemx_uint64_iget_on_stream
     n(0xf4ef4e9a60b0, 40), // cusparseScsr2dense
@@ -20718,7 +20731,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf512f72fa368, 94), // nppiMalloc_32f_C2
     n(0xf512f82fa368, 94), // nppiMalloc_32f_C3
     n(0xf512f92fa368, 94), // nppiMalloc_32f_C4
-    n(0xf514762918fa, 1100), // cuMemMapArrayAsync
+    n(0xf514762918fa, 1101), // cuMemMapArrayAsync
     n(0xf516c2f87ce5, 7), // nppiDiv_32f_AC4IR_Ctx
     n(0xf5187a4e0c71, 80), // curandGeneratePoisson
     n(0xf519fe2f5802, 4), // nppsAverageErrorGetBufferSize_32s_Ctx
@@ -20760,7 +20773,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf58e4f8d8f01, 296), // cublasZgbmv
     n(0xf59027be2333, 58), // nppiDilateBorder_16u_AC4R
     n(0xf592cc03d267, 25), // nppsAndC_8u
-    n(0xf599967a4f68, 1208), // nppiThreshold_16u_AC4IR_Ctx
+    n(0xf599967a4f68, 1210), // nppiThreshold_16u_AC4IR_Ctx
     n(0xf599b7db38ff, 25), // nvshmem_int32_prod_reducescatter
     n(0xf5a3fdc31d39, 35), // nppiMirror_32f_C1R_Ctx
     n(0xf5a493a4310a, 1), // nppiSignedDistanceTransformPBAGetAntialiasingBufferSize
@@ -20782,9 +20795,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xf5d1f3bbb240, 21), // cusparseSpMatConvertDescrDestroy
     n(0xf5d7aa1ab877, 132), // nppiWarpAffine_16u_C3R_Ctx
     n(0xf5d9e3799884, 19), // nppiYCbCr411ToYCbCr422_8u_P2C2R_Ctx
-    n(0xf5dcb011b14e, 1008), // nppiAddWeighted_32f_C1IMR
+    n(0xf5dcb011b14e, 1009), // nppiAddWeighted_32f_C1IMR
     n(0xf5dcb2876ab6, 12), // nppiConvert_32s32u_C1Rs
-    n(0xf5e106b51eab, 978), // @cudaGetDriverEntryPoint_ptsz
+    n(0xf5e106b51eab, 979), // @cudaGetDriverEntryPoint_ptsz
     n(0xf5e1a1c63a37, 842), // nppiYUV422ToRGB_8u_ColorTwist32f_P3C3R_Ctx
     n(0xf5e21ed1b452, 191), // nppiAndC_32s_AC4R
     n(0xf5eafcccf958, 25), // nppiSet_16s_C3CR
@@ -20799,7 +20812,8 @@ pub static NAMES: [Name; 21634] = [
     n(0xf609765ba63e, 19), // nppiMaximumRelativeError_16u_C3R_Ctx
     n(0xf60a1805333b, 335), // cuEventCreateFromEGLSync
     n(0xf60b86cb4156, 101), // cusolverDnZunmqr_bufferSize
-    n(0xf60db9c7d7d0, 1528), // cusparseDpruneDense2csr_bufferSizeExt
+    n(0xf60d25afbb83, 1266), // fopen
+    n(0xf60db9c7d7d0, 1531), // cusparseDpruneDense2csr_bufferSizeExt
     n(0xf610ac34e572, 11), // nppiMinGetBufferHostSize_32f_C3R_Ctx#11
     n(0xf619183ed7ca, 28), // nppiNormRelInfGetBufferHostSize_8u_C3CMR#11
     n(0xf61b250f975d, 295), // nppiYUVToRGBBatch_8u_P3C3R_Advanced_Ctx
@@ -20823,11 +20837,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xf63ebd1eba2b, 2), // nppiFilter32f_16f_C3R
     n(0xf6443a5d4275, 7), // nppsMaxIndx_64f_Ctx
     n(0xf6453b8b92c9, 12), // nppiDup_16u_C1C3R
-    n(0xf6467d0780d9, 1097), // cublasCherk3mEx
+    n(0xf6467d0780d9, 1098), // cublasCherk3mEx
     n(0xf646df175efe, 4), // nppiNormDiffL2GetBufferHostSize_16s_AC4R_Ctx
     n(0xf64f238cb471, 306), // nppiWarpPerspectiveBack_32s_C3R_Ctx
     n(0xf65067ae09c3, 28), // nppiAverageErrorGetBufferHostSize_32f_C4R#11
-    n(0xf6519250b7d5, 978), // cudaGetDriverEntryPoint_ptsz
+    n(0xf6519250b7d5, 979), // cudaGetDriverEntryPoint_ptsz
     n(0xf65511b577a9, 72), // cusparseSpGEAM_createDescr
     n(0xf656e8d471c4, 12), // nppiFilterPrewittHoriz_16s_C4R
     n(0xf658fd00616a, 4), // nppiSameNormLevelGetBufferHostSize_16u32f_AC4R_Ctx
@@ -20857,7 +20871,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf691a5e7f75d, 21), // cusparseDestroy
     n(0xf6921cc9255e, 21), // cuStreamBeginCapture
     n(0xf6945fb497ab, 117), // nppiWarpAffineQuad_32f_C4R_Ctx
-    n(0xf69675513263, 1218), // cusparseConstSpVecGet
+    n(0xf69675513263, 1220), // cusparseConstSpVecGet
     n(0xf699d1321d50, 544), // nppiThreshold_8u_AC4IR
     n(0xf69c874d9e62, 7), // nppiMulScale_8u_C1IR_Ctx
     n(0xf6ae80539b3b, 12), // nvshmemx_long_prod_reducescatter_on_stream
@@ -20872,14 +20886,14 @@ pub static NAMES: [Name; 21634] = [
     n(0xf6e171a4493b, 35), // nppiScale_16u8u_C1R_Ctx
     n(0xf6e9fbfdfa36, 11), // nppiAverageErrorGetBufferHostSize_64f_C1R_Ctx#11
     n(0xf6ee8fd8c393, 119), // nppiRGBToYCbCr422_JPEG_8u_P3R
-    n(0xf6f0afda51d4, 1465), // nppiThreshold_LTValGTVal_8u_AC4IR
+    n(0xf6f0afda51d4, 1468), // nppiThreshold_LTValGTVal_8u_AC4IR
     n(0xf6fbe4d12b8c, 71), // cublasHSSgemvStridedBatched_64
     n(0xf6fc23edb27d, 12), // nppiFilterPrewittHoriz_16s_AC4R
     n(0xf6fda25dd748, 215), // nppiRShiftC_32s_C3R_Ctx
     n(0xf7021401c1b7, 28), // nppiMaximumErrorGetBufferHostSize_32s_C4R#11
     n(0xf7040d61a3a6, 11), // nppiNormDiffL1GetBufferHostSize_32f_C1MR_Ctx#11
     n(0xf707f6c498cc, 516), // nvmlDeviceGetTemperatureV
-    n(0xf70f68998e1c, 1093), // cusolverMpSygvd
+    n(0xf70f68998e1c, 1094), // cusolverMpSygvd
     n(0xf712fa7eff57, 4), // nppiMaximumRelativeErrorGetBufferHostSize_16sc_C1R_Ctx
     n(0xf71e8101b24a, 12), // nppiOr_32s_AC4IR
     n(0xf71fb44e59d0, 810), // cublasZsyr2_v2_64
@@ -20928,7 +20942,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf788de2b0c1f, 11), // nppiNormInfGetBufferHostSize_16u_C3R_Ctx#11
     n(0xf78ae52f663e, 138), // nppiCopy_32f_P4C4R_Ctx
     n(0xf78baa22802e, 65), // nppiNV12_8u_ToUYVP_10u_P2C3R_Ctx
-    n(0xf790f8bc7403, 1340), // cutensorReductionGetWorkspace
+    n(0xf790f8bc7403, 1344), // cutensorReductionGetWorkspace
     n(0xf792c0c6a3a3, 549), // nppiXorC_16u_C4R
     n(0xf796364aaa25, 459), // cuStreamBeginCaptureToGraph
     n(0xf79b55fdea75, 2), // nppiMul_8u_C1RSfs
@@ -20945,7 +20959,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf7c3f98ee150, 7), // nppiScale_8u32s_C1R_Ctx
     n(0xf7c681ab0ab1, 19), // nppiRemap_16u_C1R
     n(0xf7ce77c621e5, 765), // cublasCtrsmBatched
-    n(0xf7d12579eaab, 1529), // cusparseSpMVOp_setGlobalUserData
+    n(0xf7d12579eaab, 1532), // cusparseSpMVOp_setGlobalUserData
     n(0xf7d1a439d2bc, 25), // nppiXorC_32s_C1IR
     n(0xf7d2eaf0e6fa, 36), // nppsSet_16u_Ctx
     n(0xf7d6a6ed9c0b, 2), // nvshmemx_short_put_signal_nbi_on_stream
@@ -20986,8 +21000,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xf83adb2bf62c, 7), // nppiAnd_8u_C4IR_Ctx
     n(0xf83b5b94913b, 11), // nppiNormInfGetBufferHostSize_8u_C4R_Ctx#11
     n(0xf8474d009b91, 5), // nppiFilterBoxBorder_16s_AC4R_Ctx
+    n(0xf84f97b46336, 1186), // open
     n(0xf85106088c59, 237), // nppiHLSToBGR_8u_P3C3R_Ctx
-    n(0xf852bbafdc90, 1117), // nppiCMYKOrYCCKToBGR_JPEG_8u_P4P3R_Ctx
+    n(0xf852bbafdc90, 1118), // nppiCMYKOrYCCKToBGR_JPEG_8u_P4P3R_Ctx
     n(0xf857484770fd, 28), // nppiNormDiffL2GetBufferHostSize_16s_C1R#11
     n(0xf85a042bf283, 28), // cudnnGetAlgorithmDescriptor
     n(0xf85b5f765be9, 4), // nppiDotProdGetBufferHostSize_32f64f_C3R_Ctx
@@ -21003,11 +21018,11 @@ pub static NAMES: [Name; 21634] = [
     n(0xf887a8ca156f, 902), // cusparseScsrsv2_bufferSize
     n(0xf888a3085b01, 7), // nppsMinMax_32u_Ctx
     n(0xf889e2e5a76d, 432), // cudaGraphAddDependencies
-    n(0xf88c424f9361, 1530), // cusolverSpScsrqrSolveHost
+    n(0xf88c424f9361, 1533), // cusolverSpScsrqrSolveHost
     n(0xf8976f018eed, 30), // cusparseZcsric02_analysis
-    n(0xf89b1ce97d26, 1062), // @cudaCreateTextureObject
+    n(0xf89b1ce97d26, 1063), // @cudaCreateTextureObject
     n(0xf8a1c6d74d9b, 827), // nppiThreshold_Val_16u_AC4IR_Ctx
-    n(0xf8a36cb740de, 1226), // cublasChpmv_v2
+    n(0xf8a36cb740de, 1228), // cublasChpmv_v2
     n(0xf8a40ea8c245, 28), // nppiMaximumRelativeErrorGetBufferHostSize_32fc_C1R#11
     n(0xf8a4287198f1, 12), // nvshmemx_size_and_reducescatter_on_stream
     n(0xf8a842b32872, 19), // nppiFilterMin_8u_C1R_Ctx
@@ -21024,9 +21039,9 @@ pub static NAMES: [Name; 21634] = [
     n(0xf8c9c37528f7, 295), // nppiYUVToBGRBatch_8u_P3C3R_Ctx
     n(0xf8cbcba1aed2, 76), // nppiFilterRowBorder32f_16s_C1R_Ctx
     n(0xf8cbe7b6931a, 12), // nppiMinEvery_16s_AC4IR
-    n(0xf8d34444aabd, 1419), // cublasZgemvStridedBatched_64
+    n(0xf8d34444aabd, 1423), // cublasZgemvStridedBatched_64
     n(0xf8da4932d72b, 35), // cusparseCbsric02
-    n(0xf8e665df236d, 1130), // cublasDsymv_v2
+    n(0xf8e665df236d, 1131), // cublasDsymv_v2
     n(0xf8e6916155b5, 25), // nvshmem_uint_xor_reduce
     n(0xf8e776408d12, 248), // cublasZhpr_v2
     n(0xf8e795c77d8b, 12), // nvshmemx_int32_put_nbi_on_stream
@@ -21053,7 +21068,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf93051785608, 7), // nppiRGBToYUV_8u_C3R_Ctx
     n(0xf932cc5d42af, 11), // nppiMaximumErrorGetBufferHostSize_16sc_C1R_Ctx#11
     n(0xf932cd84f0a8, 12), // nppsDotProd_16s64s
-    n(0xf933ea3ce5f2, 1531), // nvmlDeviceGetVgpuProcessUtilization
+    n(0xf933ea3ce5f2, 1534), // nvmlDeviceGetVgpuProcessUtilization
     n(0xf935ddb1f023, 4), // nppiNormL1GetBufferHostSize_32f_C1MR_Ctx
     n(0xf93b9d199e5b, 2), // nppiLUT_16s_C1R
     n(0xf93c3d6874e0, 34), // cuDeviceGetGraphMemAttribute
@@ -21065,7 +21080,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf94789ddcaa1, 21), // @cudaThreadSetCacheConfig
     n(0xf94d1ef299a8, 21), // @cudaStreamQuery
     n(0xf94d53005da9, 50), // nvshmemx_buffer_unregister_symmetric
-    n(0xf94d7772bdc7, 1532), // cublasLtMatmulAlgoInit
+    n(0xf94d7772bdc7, 1535), // cublasLtMatmulAlgoInit
     n(0xf9565f3b6c0b, 13), // nppiConvert_32f16u_C3R
     n(0xf95bb1d6c37c, 7), // nppiDup_32s_C1C4R_Ctx
     n(0xf95da73b6c12, 13), // nppiConvert_32f16u_C1R
@@ -21092,7 +21107,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf9888b8e0917, 11), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C1R_Ctx#11
     n(0xf989209a6c02, 30), // nppiSumWindowColumnBorder_16s32f_C3R
     n(0xf98d4afc673a, 13), // nvshmem_double_iput
-    n(0xf98d9d364009, 1533), // cusolverDnXsygvdx
+    n(0xf98d9d364009, 1536), // cusolverDnXsygvdx
     n(0xf98f689a6c07, 30), // nppiSumWindowColumnBorder_16s32f_C1R
     n(0xf99035f637ad, 30), // nppiAlphaCompC_8u_AC4R
     n(0xf993ef90a704, 36), // nppsXor_32u_I_Ctx
@@ -21117,7 +21132,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf9d62f0ac224, 13), // nppiFilterGauss_16u_AC4R
     n(0xf9d97a63e6b0, 833), // nvmlDeviceGetCurrentClockFreqs
     n(0xf9dbb76c5ef3, 25), // cuFuncSetBlockShape
-    n(0xf9dd58d31070, 1081), // cusolverDnCgesvdaStridedBatched_bufferSize
+    n(0xf9dd58d31070, 1082), // cusolverDnCgesvdaStridedBatched_bufferSize
     n(0xf9dd853c2eb7, 16), // nppiCrossCorrSame_Norm_8s32f_AC4R_Ctx
     n(0xf9dd9b3ebb72, 96), // cusolverDnSgeqrf_bufferSize
     n(0xf9de714be9f6, 39), // nppiMorphGradientBorder_16u_C1R_Ctx
@@ -21126,7 +21141,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xf9f1a23528d4, 384), // cublasTSSgemvBatched
     n(0xf9f4daa11e17, 754), // cudaExternalMemoryGetMappedMipmappedArray#12
     n(0xf9f4dba11e17, 754), // cudaExternalMemoryGetMappedMipmappedArray#11
-    n(0xf9f6f2bc250a, 1534), // cuFileGetParameterBool
+    n(0xf9f6f2bc250a, 1537), // cuFileGetParameterBool
     n(0xf9f994588a7c, 11), // nppiAverageErrorGetBufferHostSize_8s_C2R_Ctx#11
     n(0xf9fdba0f0e99, 6), // nppiNormDiff_L2_8s_C1MR_Ctx
     n(0xfa00a3afbc0a, 4), // nppiNormDiffL1GetBufferHostSize_8u_C1R_Ctx
@@ -21150,7 +21165,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfa726ee3b2e7, 149), // cublasCsyrk_v2_64
     n(0xfa733ea5c6df, 63), // nppiYCbCr422ToRGB_JPEG_8u_P3C3R
     n(0xfa75cf7dfbd5, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32fc_C4R_Ctx#11
-    n(0xfa7fadb54502, 1535), // cusparseSpMVGeneric_bufferSize
+    n(0xfa7fadb54502, 1538), // cusparseSpMVGeneric_bufferSize
     n(0xfa818b972933, 11), // nppiAverageErrorGetBufferHostSize_32u_C2R_Ctx#11
     n(0xfa8243372295, 88), // nvmlDeviceGetClock
     n(0xfa86be298c35, 30), // nppiMinMaxIndx_16u_C1MR
@@ -21175,10 +21190,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xfabeca73f0da, 19), // nppiAverageError_32f_C3R_Ctx
     n(0xfac0ad31286f, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32fc_C2R_Ctx#11
     n(0xfac5613afa06, 2), // nvshmemx_put64_signal_on_stream
-    n(0xfac59d38b77d, 1013), // @cudaMemPoolImportFromShareableHandle
+    n(0xfac59d38b77d, 1014), // @cudaMemPoolImportFromShareableHandle
     n(0xfac8b00145a6, 29), // nppiMSSSIM_8u_C1R
     n(0xfad1caa5fdb8, 24), // nppiMulCScale_8u_AC4R
-    n(0xfad3682667f9, 1127), // nppiWarpAffine_64f_P4R_Ctx
+    n(0xfad3682667f9, 1128), // nppiWarpAffine_64f_P4R_Ctx
     n(0xfad8f215e136, 7), // nppiRGBToGray_16u_C3C1R_Ctx
     n(0xfada04bf587c, 1), // nppiMeanGetBufferHostSize_16u_C3CMR
     n(0xfade30795a15, 30), // cusparseScsr2csru
@@ -21198,7 +21213,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfb1d5396de67, 28), // nppsMeanGetBufferSize_32f#11
     n(0xfb1f9128f975, 129), // nvFatbinVersion
     n(0xfb23edea589e, 7), // nppiCopy_32s_AC4R_Ctx
-    n(0xfb28ac4f9c9a, 1152), // cudaMemPoolImportPointer
+    n(0xfb28ac4f9c9a, 1153), // cudaMemPoolImportPointer
     n(0xfb2b615cd016, 12), // nvshmemx_short_put_on_stream
     n(0xfb2cb337165e, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C1R_Ctx#11
     n(0xfb30f82a0a8a, 2), // nppiFilterMedian_32f_AC4R
@@ -21216,7 +21231,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfb4dc8f79d84, 7), // nppiFilterRobertsUp_16s_C1R_Ctx
     n(0xfb53c5186ca7, 28), // nppiMaximumErrorGetBufferHostSize_16sc_C1R#11
     n(0xfb54be36b499, 4), // nppiSameNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx
-    n(0xfb5831c82ed1, 1536), // nppiAlphaCompColorKey_8u_AC4R
+    n(0xfb5831c82ed1, 1539), // nppiAlphaCompColorKey_8u_AC4R
     n(0xfb5a15ea4370, 40), // nppiCrossCorrValid_Norm_8u_C4RSfs
     n(0xfb5bfeb77b06, 4), // nppsMinMaxIndxGetBufferSize_8u_Ctx
     n(0xfb5ec9b19051, 5), // nppiCrossCorrValid_NormLevelAdvanced_32f_C4R_Ctx
@@ -21225,7 +21240,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfb6137e8f6f8, 522), // cudnnGetRNNProjectionLayers
     n(0xfb6ede913a22, 11), // nppiMeanStdDevGetBufferHostSize_16u_C1R_Ctx#11
     n(0xfb70dad2b03b, 19), // nppiAverageRelativeError_64f_C4R_Ctx
-    n(0xfb72970eaed4, 1537), // nppiLUT_Trilinear_8u_AC4IR_Ctx
+    n(0xfb72970eaed4, 1540), // nppiLUT_Trilinear_8u_AC4IR_Ctx
     n(0xfb73025078a7, 11), // nppiMinMaxGetBufferHostSize_16s_C4R_Ctx#11
     n(0xfb7767e3a2ef, 335), // @cudaGraphicsEGLRegisterImage
     n(0xfb788be0a021, 25), // nvshmem_int_min_reduce
@@ -21306,7 +21321,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfc2c68a9ced3, 38), // nvshmem_size_atomic_swap
     n(0xfc2f10b433a2, 19), // nppiCompareC_8u_C3R_Ctx
     n(0xfc32275f06a4, 29), // nvshmemx_float_iput_on_stream
-    n(0xfc3732d2344e, 1538), // cusparseDpruneDense2csrNnz
+    n(0xfc3732d2344e, 1541), // cusparseDpruneDense2csrNnz
     n(0xfc3e97cc9e6f, 338), // cublasZher2k
     n(0xfc3ef0d2ba1b, 92), // cuCtxResetPersistingL2Cache
     n(0xfc423cc2cf07, 25), // nvshmem_bfloat16_sum_reducescatter
@@ -21319,7 +21334,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfc4c2a723e13, 2), // nppiSqrDistanceFull_Norm_8u32f_C3R
     n(0xfc4d711258fa, 16), // nppiErode3x3Border_16u_C4R_Ctx
     n(0xfc52fa723e18, 2), // nppiSqrDistanceFull_Norm_8u32f_C1R
-    n(0xfc57462bf91f, 1539), // cusparseSpVV
+    n(0xfc57462bf91f, 1542), // cusparseSpVV
     n(0xfc58c0806cb6, 38), // nvjpegEncoderParamsSetRestartInterval
     n(0xfc5934fc072c, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C2R_Ctx
     n(0xfc5b04386922, 19), // nppiFilterMin_32f_AC4R_Ctx
@@ -21334,22 +21349,23 @@ pub static NAMES: [Name; 21634] = [
     n(0xfc6d803daec8, 4), // nppiMinIndxGetBufferHostSize_16s_C3R_Ctx
     n(0xfc6e6e863058, 360), // cuCheckpointProcessLock
     n(0xfc703d2d0a99, 4), // nppsNormL1GetBufferSize_32f_Ctx
-    n(0xfc7196aea72e, 1475), // nppiFloodFillRangeBoundary_16u_C3IR
+    n(0xfc7196aea72e, 1478), // nppiFloodFillRangeBoundary_16u_C3IR
     n(0xfc7265f31ff7, 2), // nppiHistogramEven_16u_C1R
-    n(0xfc74c8ea92ef, 1008), // nppiAddWeighted_8u32f_C1IMR
+    n(0xfc74c8ea92ef, 1009), // nppiAddWeighted_8u32f_C1IMR
     n(0xfc75da2cc1fa, 6), // nppiFilterColumn_16s_AC4R_Ctx
     n(0xfc786c04a11d, 661), // cuDeviceGetName
     n(0xfc78f85c3120, 2), // cusparseXcoosortByRow
     n(0xfc79adf31ffd, 456), // nppiHistogramEven_16u_C3R
     n(0xfc79c6799846, 12), // nppiLabelMarkersUFBatch_32u_C1R_Advanced
     n(0xfc7a70d13650, 7), // nppiScale_8u16u_AC4R_Ctx
-    n(0xfc7ec0060932, 1389), // cublasLoggerConfigure
+    n(0xfc7ec0060932, 1393), // cublasLoggerConfigure
+    n(0xfc819a5cc545, 289), // openat64
     n(0xfc82fa074f3f, 2), // nvshmemx_size_put_signal_on_stream
     n(0xfc835ff32005, 454), // nppiHistogramEven_16u_C4R
     n(0xfc84f104bc93, 215), // nppiDivC_16f_C3R_Ctx
     n(0xfc892de90911, 50), // cudaStreamCopyAttributes
     n(0xfc8efd2b211a, 643), // nppiWarpAffineQuad_32s_C4R
-    n(0xfc922592512c, 1344), // cublasZgemmStridedBatched
+    n(0xfc922592512c, 1348), // cublasZgemmStridedBatched
     n(0xfc9258f511d1, 21), // cudaLibraryUnload
     n(0xfc9483da8c62, 25), // nvshmem_put16_nbi
     n(0xfc99132b2122, 643), // nppiWarpAffineQuad_32s_C1R
@@ -21357,24 +21373,25 @@ pub static NAMES: [Name; 21634] = [
     n(0xfc9e853c0175, 11), // nppiMeanStdDevGetBufferHostSize_16u_C3CMR_Ctx#11
     n(0xfc9ffb2b2128, 643), // nppiWarpAffineQuad_32s_C3R
     n(0xfca02bbe9378, 1), // nppsNormL1GetBufferSize_64f
-    n(0xfca214df6018, 1540), // cufftDeviceGetLTOIRSizes
+    n(0xfca214df6018, 1543), // cufftDeviceGetLTOIRSizes
     n(0xfca6cf0b875f, 21), // nvtiffStreamClose
     n(0xfca8d5f2fa23, 1), // nppsAverageErrorGetBufferSize_64fc
+    n(0xfcaf27958d39, 38), // ioctl
     n(0xfcb2fd2bf96d, 136), // cusparseSpMM
-    n(0xfcb3082bf96d, 1059), // cusparseSpMV
+    n(0xfcb3082bf96d, 1060), // cusparseSpMV
     n(0xfcb49656c283, 455), // cublasZdscal_v2_64
     n(0xfcb88ec6de0a, 254), // nppiThreshold_Val_16u_C3R_Ctx
     n(0xfcbadd58cf05, 7), // nppiNorm_L2_16u_AC4R_Ctx
-    n(0xfcc2705c8157, 1541), // nvtiffEncodeParamsSetGeoKeyASCII
+    n(0xfcc2705c8157, 1544), // nvtiffEncodeParamsSetGeoKeyASCII
     n(0xfcc2d6309672, 15), // nppsMean_32f_Ctx
     n(0xfcc31788968e, 11), // nppiSameNormLevelGetBufferHostSize_32f_AC4R_Ctx#11
     n(0xfcc63b3c2377, 534), // nvmlDeviceGetMigMode
     n(0xfcc86868da37, 218), // cublasLtMatrixTransformDescSetAttribute
-    n(0xfcc883e3dc8c, 1542), // nvmlDeviceGetCpuAffinity
+    n(0xfcc883e3dc8c, 1545), // nvmlDeviceGetCpuAffinity
     n(0xfcc90c9d4138, 35), // nppiAdd_32s_C3IRSfs_Ctx
     n(0xfccab5cdcc56, 30), // cusparseZcsrilu02
     n(0xfcd5626a8f92, 19), // nppiSub_32f_AC4R_Ctx
-    n(0xfcdebcc4d1d1, 1436), // cublasZrot_v2
+    n(0xfcdebcc4d1d1, 1440), // cublasZrot_v2
     n(0xfce1d1a28a12, 303), // nppsMulC_32f16s_Sfs_Ctx
     n(0xfce3cfc8a312, 11), // nppsMaximumRelativeErrorGetBufferSize_8u_Ctx#11
     n(0xfce91f84aa6c, 309), // nppiLShiftC_8u_C4IR
@@ -21396,7 +21413,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfd205a5ca7b4, 28), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C1R#11
     n(0xfd218cae3208, 28), // cudnnGetConvolutionReorderType
     n(0xfd258b3c1d21, 450), // nppiYCbCr420ToRGBBatch_8u_P3C3R_Advanced
-    n(0xfd339a711bc8, 1543), // cublasMpTradd_bufferSize
+    n(0xfd339a711bc8, 1546), // cublasMpTradd_bufferSize
     n(0xfd38634f51cc, 28), // pncclParamGetI32
     n(0xfd39d559590a, 38), // nppsConvert_32f64f
     n(0xfd3b9c4f4b1d, 81), // nppiThreshold_LTVal_16u_AC4IR_Ctx
@@ -21407,7 +21424,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfd49daa560d8, 7), // nppsMaximumError_8u_Ctx
     n(0xfd51bf04617a, 4), // nppiSumGetBufferHostSize_8u64s_C4R_Ctx
     n(0xfd5392d3ff98, 4), // nppsMinGetBufferSize_32f_Ctx
-    n(0xfd556a39318a, 1544), // cutensorCreateContractionTrinary
+    n(0xfd556a39318a, 1547), // cutensorCreateContractionTrinary
     n(0xfd56e7a56d07, 35), // nppiFilterColumnBorder_16u_AC4R
     n(0xfd572d342067, 7), // nppsConvert_32f8u_Sfs_Ctx
     n(0xfd59540afcb6, 51), // nppiCopy_32s_C3P3R_Ctx
@@ -21445,28 +21462,28 @@ pub static NAMES: [Name; 21634] = [
     n(0xfdb8cd2af0d3, 278), // cutensorElementwiseTrinary
     n(0xfdbb40095cb2, 29), // nvshmemx_uint16_iput_on_stream
     n(0xfdc1d635b8a3, 529), // nvshmem_float_atomic_swap
-    n(0xfdc40a680118, 1545), // cublasMpTrmm
+    n(0xfdc40a680118, 1548), // cublasMpTrmm
     n(0xfdcc2140875f, 2), // nppiDiv_8u_C3RSfs
     n(0xfdd2313bdd10, 25), // nvshmemx_ushort_p_on_stream
     n(0xfdd4886679be, 12), // nvshmemx_uint64_xor_reduce_on_stream
     n(0xfddaada6f20f, 137), // nppsThreshold_GTVal_32f_Ctx
     n(0xfddf3a832046, 21), // cudnnDestroyAlgorithmDescriptor
-    n(0xfde13f0222be, 1546), // nvmlGpuInstanceGetComputeInstanceProfileInfo
+    n(0xfde13f0222be, 1549), // nvmlGpuInstanceGetComputeInstanceProfileInfo
     n(0xfde18832d3c0, 1), // cusolverSpGetStream
     n(0xfde1d0852e9f, 21), // @cudaHostUnregister
     n(0xfde4f8a089ed, 21), // nvmlGpmSampleFree
     n(0xfde6295c54d7, 7), // nppiThreshold_LTVal_8u_C1IR_Ctx
-    n(0xfdeb09f68454, 1547), // cuLinkComplete
+    n(0xfdeb09f68454, 1550), // cuLinkComplete
     n(0xfdf0f65e39bb, 51), // nppiCopy_32f_C3P3R_Ctx
     n(0xfdfa491b4711, 155), // nppsThreshold_LTVal_32f_I
     n(0xfdfaca0db0ad, 456), // nppiHistogramEven_16u_AC4R
     n(0xfdfbaa9d7f7c, 237), // nppiSubC_32sc_C3IRSfs_Ctx
     n(0xfdfbc3dfc0da, 71), // cublasHSHgemvStridedBatched
-    n(0xfe01f70126c4, 1548), // cuFileHandleRegister
+    n(0xfe01f70126c4, 1551), // cuFileHandleRegister
     n(0xfe042126b99f, 29), // nppiSub_32fc_AC4R
-    n(0xfe05a69a12a7, 1549), // nvmlVgpuInstanceGetVmID
+    n(0xfe05a69a12a7, 1552), // nvmlVgpuInstanceGetVmID
     n(0xfe0b214e0ce5, 25), // nvshmem_ulonglong_put
-    n(0xfe0ee6680158, 1550), // cublasMpTrsm
+    n(0xfe0ee6680158, 1553), // cublasMpTrsm
     n(0xfe125711adfc, 21), // cutensorMgDestroy
     n(0xfe12630e8cff, 28), // nppsMaxGetBufferSize_32s#11
     n(0xfe1369b0168d, 28), // nppiMeanStdDevGetBufferHostSize_8u_C1R#11
@@ -21491,7 +21508,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfe4df5a847cc, 215), // nppiMulC_16f_C3R_Ctx
     n(0xfe4e90fd519a, 12), // nppsDiv_8u_Sfs
     n(0xfe518b4f3632, 29), // nppiSubC_16sc_C1RSfs
-    n(0xfe59be0cbf05, 1223), // nppiThreshold_Val_32f_C3IR_Ctx
+    n(0xfe59be0cbf05, 1225), // nppiThreshold_Val_32f_C3IR_Ctx
     n(0xfe59f64a51ae, 25), // nvshmem_int16_put
     n(0xfe626aeb542e, 28), // nppiCountInRangeGetBufferHostSize_8u_AC4R#11
     n(0xfe6aa6b1499c, 6), // nppiFilterLaplaceBorder_32f_C1R_Ctx
@@ -21502,6 +21519,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfe7f084346a2, 25), // nvshmem_int64_sum_reducescatter
     n(0xfe7fbb4b5247, 11), // nppiAverageRelativeErrorGetBufferHostSize_32s_C4R_Ctx#11
     n(0xfe8181664b1a, 12), // nppiMulC_16sc_C1IRSfs
+    n(0xfe81b4a2bc80, 13), // mmap
     n(0xfe82d313ecd3, 25), // nvshmem_size_max_reduce
     n(0xfe834aa385be, 35), // nppiAdd_16sc_AC4IRSfs_Ctx
     n(0xfe8372b505fa, 13), // nvshmem_short_iput
@@ -21509,7 +21527,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfe8daf007efc, 12), // nppiFilterSharpen_32f_AC4R
     n(0xfe8ddeaecea8, 28), // nppsMinMaxGetBufferSize_32u#11
     n(0xfe91ba42c0f9, 12), // nvshmemx_uint32_get_nbi_on_stream
-    n(0xfe92358df7eb, 1232), // @cudaGraphAddMemcpyNodeToSymbol
+    n(0xfe92358df7eb, 1234), // @cudaGraphAddMemcpyNodeToSymbol
     n(0xfe92777a40ec, 298), // @cudaGraphAddEventRecordNode
     n(0xfe94aa886edc, 76), // nppiFilterColumnBorder32f_16s_C3R_Ctx
     n(0xfe964c628607, 256), // @cudaDeviceGetAttribute
@@ -21525,10 +21543,10 @@ pub static NAMES: [Name; 21634] = [
     n(0xfeb9c82ab016, 11), // nppiFullNormLevelGetBufferHostSize_8u_C1RSfs_Ctx#11
     n(0xfebc2e7eb2c8, 25), // nppsAndC_32u
     n(0xfebd79ebc5e6, 12), // nvshmemx_uchar_get_nbi_on_stream
-    n(0xfec1acd887ea, 1375), // @cudaGraphGetRootNodes
+    n(0xfec1acd887ea, 1379), // @cudaGraphGetRootNodes
     n(0xfec4eb786dad, 21), // cuEventDestroy_v2
     n(0xfec772ebcfde, 16), // nppiSqrDistanceValid_Norm_8u32f_C4R_Ctx
-    n(0xfecc44b44162, 1195), // fftw_set_timelimit
+    n(0xfecc44b44162, 1197), // fftw_set_timelimit
     n(0xfecd3b334355, 21), // cublasLtEmulationDescDestroy
     n(0xfeceabd47612, 226), // cusparseCcsr2csr_compress
     n(0xfed0adae60fd, 325), // nppiColorTwistBatch_32f_AC4R
@@ -21541,7 +21559,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xfeea419b6567, 427), // @cudaGraphGetEdges
     n(0xfeeb483617a0, 13), // nppiLUT_Linear_32f_C1IR
     n(0xfeecfaff8ea3, 25), // nvshmemx_int32_wait_until_on_stream
-    n(0xfef388fbbe50, 1310), // nvmlDeviceGetRowRemapperHistogram
+    n(0xfef388fbbe50, 1313), // nvmlDeviceGetRowRemapperHistogram
     n(0xfef8eab0faaf, 28), // nppiMinIndxGetBufferHostSize_16s_C1R#11
     n(0xfefa3f1e6eab, 622), // cuGraphKernelNodeGetAttribute
     n(0xfefdb94e0037, 19), // nppiMaximumError_16u_C4R_Ctx
@@ -21549,7 +21567,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xff041b85b1dc, 7), // nppiYCrCb422ToRGB_8u_C2C3R_Ctx
     n(0xff052b690c2c, 358), // nppiLUT_32f_AC4R_Ctx
     n(0xff073c0f5a12, 19), // nppiAverageRelativeError_32fc_C1R_Ctx
-    n(0xff076d5f3eb5, 1551), // nvrtcGetLoweredName
+    n(0xff076d5f3eb5, 1554), // nvrtcGetLoweredName
     n(0xff0a74b6561c, 5), // nppiGradientVectorSobelBorder_16u32f_C3C1R
     n(0xff0e5ffc9174, 28), // nppiMaxGetBufferHostSize_8u_C4R#11
     n(0xff0e770b1c59, 1), // nppiMinMaxIndxGetBufferHostSize_16u_C1R
@@ -21595,7 +21613,7 @@ pub static NAMES: [Name; 21634] = [
     n(0xff650694cd98, 79), // nppiResizeSqrPixel_16u_C1R_Ctx
     n(0xff6a6a2a8490, 13), // fftwf_plan_dft_2d
     n(0xff6ace976450, 12), // nppiSum_8u_C1R
-    n(0xff6d3d574fec, 1222), // ncclCommInitAll
+    n(0xff6d3d574fec, 1224), // ncclCommInitAll
     n(0xff6d902a8493, 29), // fftwf_plan_dft_3d
     n(0xff7116976455, 12), // nppiSum_8u_C3R
     n(0xff738f3deebc, 5), // nppiFilterMaxBorder_16s_AC4R_Ctx
@@ -21604,19 +21622,19 @@ pub static NAMES: [Name; 21634] = [
     n(0xff7773889a2e, 28), // nppiDotProdGetBufferHostSize_16u64f_C4R#11
     n(0xff7871274359, 4), // nppiMeanStdDevGetBufferHostSize_8s_C1R_Ctx
     n(0xff78c48bfb32, 7), // nppiConvert_16u32f_C1R_Ctx
-    n(0xff7c424a9943, 1552), // cusolverMgPotrs_bufferSize
+    n(0xff7c424a9943, 1555), // cusolverMgPotrs_bufferSize
     n(0xff833a923b58, 19), // nppiRemap_16u_AC4R
     n(0xff84ec8d63c0, 13), // nppiWMSSSIMBatch_8u_C3R_Advanced
     n(0xff8b85366c15, 257), // nppiSwapChannels_16u_C4R_Ctx
     n(0xff8d3bd60ddc, 90), // cuFileSetParameterString
     n(0xff99fc501e21, 12), // nppiConvert_16u8u_C4R
-    n(0xff9a5f28a6ed, 1553), // nvmlVgpuInstanceGetMetadata
+    n(0xff9a5f28a6ed, 1556), // nvmlVgpuInstanceGetMetadata
     n(0xff9cab0309ec, 444), // nppiNV12ToBGR_8u_P2C3R_Ctx
     n(0xff9dc2501e25, 12), // nppiConvert_16u8u_C3R
     n(0xffa4aa501e2b, 12), // nppiConvert_16u8u_C1R
     n(0xffa4ea827917, 311), // nppiFilterMedianBorderGetBufferSize_8u_C1R_Ctx
     n(0xffa68b0ef585, 12), // nppiSubC_32sc_C1IRSfs
-    n(0xffa76e43083c, 1035), // nppiFloodFillGradientBoundary_8u_C3IR
+    n(0xffa76e43083c, 1036), // nppiFloodFillGradientBoundary_8u_C3IR
     n(0xffadfe311177, 606), // @cudaMemDiscardBatchAsync_ptsz
     n(0xffae3ded15f1, 1), // nppsNormL1GetBufferSize_16s64s_Sfs
     n(0xffaede8b60b5, 622), // @cudaGraphKernelNodeGetAttribute
@@ -21658,18 +21676,18 @@ pub static NAMES: [Name; 21634] = [
 
 /// (first step, steps, words in integer registers, in vector registers, on the stack)
 #[rustfmt::skip]
-pub static ROWS: [Row; 1554] = [
+pub static ROWS: [Row; 1557] = [
     r(1025, 1, 6, 0, 3), // 0
     r(33, 1, 2, 0, 0), // 1
     r(0, 0, 6, 0, 2), // 2
-    r(2126, 2, 4, 0, 6), // 3
+    r(2128, 2, 4, 0, 6), // 3
     r(33, 1, 2, 0, 6), // 4
     r(0, 0, 6, 0, 10), // 5
     r(0, 0, 6, 0, 9), // 6
     r(0, 0, 5, 0, 6), // 7
     r(0, 0, 6, 1, 2), // 8
     r(1859, 6, 6, 0, 8), // 9
-    r(2285, 2, 6, 0, 13), // 10
+    r(2287, 2, 6, 0, 13), // 10
     r(13, 1, 2, 0, 6), // 11
     r(0, 0, 5, 0, 0), // 12
     r(0, 0, 6, 0, 0), // 13
@@ -21677,13 +21695,13 @@ pub static ROWS: [Row; 1554] = [
     r(0, 0, 4, 0, 6), // 15
     r(0, 0, 6, 0, 8), // 16
     r(0, 0, 5, 2, 0), // 17
-    r(2092, 1, 4, 0, 6), // 18
+    r(2094, 1, 4, 0, 6), // 18
     r(0, 0, 6, 0, 7), // 19
     r(1740, 1, 6, 0, 8), // 20
     r(0, 0, 1, 0, 0), // 21
     r(0, 0, 6, 0, 16), // 22
     r(780, 3, 6, 0, 5), // 23
-    r(2103, 1, 6, 0, 0), // 24
+    r(2105, 1, 6, 0, 0), // 24
     r(0, 0, 4, 0, 0), // 25
     r(1387, 1, 6, 0, 6), // 26
     r(264, 1, 3, 1, 0), // 27
@@ -21696,7 +21714,7 @@ pub static ROWS: [Row; 1554] = [
     r(18, 1, 3, 0, 0), // 34
     r(0, 0, 6, 0, 6), // 35
     r(0, 0, 3, 0, 6), // 36
-    r(2178, 1, 6, 0, 4), // 37
+    r(2180, 1, 6, 0, 4), // 37
     r(0, 0, 3, 0, 0), // 38
     r(0, 0, 6, 0, 12), // 39
     r(0, 0, 6, 0, 3), // 40
@@ -21708,52 +21726,52 @@ pub static ROWS: [Row; 1554] = [
     r(616, 1, 2, 0, 0), // 46
     r(201, 1, 4, 0, 0), // 47
     r(529, 1, 2, 0, 0), // 48
-    r(2605, 3, 2, 0, 0), // 49
+    r(2607, 3, 2, 0, 0), // 49
     r(0, 0, 2, 0, 0), // 50
-    r(2099, 1, 5, 0, 6), // 51
-    r(2095, 1, 6, 0, 0), // 52
+    r(2101, 1, 5, 0, 6), // 51
+    r(2097, 1, 6, 0, 0), // 52
     r(1233, 1, 2, 0, 0), // 53
-    r(2213, 2, 3, 0, 6), // 54
-    r(2118, 1, 6, 0, 6), // 55
+    r(2215, 2, 3, 0, 6), // 54
+    r(2120, 1, 6, 0, 6), // 55
     r(1761, 10, 6, 0, 5), // 56
     r(0, 0, 3, 1, 6), // 57
     r(0, 0, 6, 0, 5), // 58
     r(85, 2, 3, 0, 0), // 59
-    r(2109, 2, 5, 0, 0), // 60
-    r(2395, 1, 3, 0, 0), // 61
-    r(2243, 3, 6, 0, 8), // 62
-    r(2364, 2, 5, 0, 0), // 63
-    r(2690, 1, 2, 0, 0), // 64
-    r(2263, 2, 6, 0, 6), // 65
+    r(2111, 2, 5, 0, 0), // 60
+    r(2397, 1, 3, 0, 0), // 61
+    r(2245, 3, 6, 0, 8), // 62
+    r(2366, 2, 5, 0, 0), // 63
+    r(2692, 1, 2, 0, 0), // 64
+    r(2265, 2, 6, 0, 6), // 65
     r(580, 7, 3, 0, 0), // 66
-    r(2111, 2, 5, 0, 0), // 67
+    r(2113, 2, 5, 0, 0), // 67
     r(1386, 1, 6, 0, 8), // 68
     r(402, 5, 8, 0, 0), // 69
     r(1806, 2, 6, 0, 8), // 70
     r(756, 2, 6, 0, 10), // 71
     r(10, 1, 1, 0, 0), // 72
-    r(2435, 2, 2, 0, 0), // 73
-    r(2091, 1, 6, 0, 7), // 74
+    r(2437, 2, 2, 0, 0), // 73
+    r(2093, 1, 6, 0, 7), // 74
     r(481, 4, 4, 0, 0), // 75
     r(0, 0, 6, 0, 11), // 76
-    r(2102, 1, 5, 0, 0), // 77
+    r(2104, 1, 5, 0, 0), // 77
     r(417, 3, 3, 0, 0), // 78
     r(0, 0, 6, 4, 10), // 79
     r(0, 0, 3, 1, 0), // 80
-    r(2302, 2, 5, 0, 6), // 81
-    r(2358, 3, 6, 0, 5), // 82
-    r(2361, 3, 6, 0, 5), // 83
-    r(2080, 5, 6, 0, 3), // 84
+    r(2304, 2, 5, 0, 6), // 81
+    r(2360, 3, 6, 0, 5), // 82
+    r(2363, 3, 6, 0, 5), // 83
+    r(2082, 5, 6, 0, 3), // 84
     r(196, 4, 3, 0, 0), // 85
-    r(2099, 1, 5, 0, 0), // 86
+    r(2101, 1, 5, 0, 0), // 86
     r(359, 4, 6, 0, 2), // 87
     r(1071, 1, 4, 0, 0), // 88
-    r(2231, 3, 6, 0, 0), // 89
+    r(2233, 3, 6, 0, 0), // 89
     r(186, 1, 2, 0, 0), // 90
     r(642, 2, 6, 0, 7), // 91
     r(0, 0, 0, 0, 0), // 92
-    r(2136, 1, 6, 0, 9), // 93
-    r(2255, 1, 3, 0, 0), // 94
+    r(2138, 1, 6, 0, 9), // 93
+    r(2257, 1, 3, 0, 0), // 94
     r(0, 0, 7, 0, 0), // 95
     r(762, 1, 6, 0, 0), // 96
     r(0, 0, 6, 0, 17), // 97
@@ -21762,46 +21780,46 @@ pub static ROWS: [Row; 1554] = [
     r(65, 2, 2, 0, 0), // 100
     r(1390, 1, 6, 0, 6), // 101
     r(929, 1, 6, 0, 4), // 102
-    r(2366, 3, 5, 0, 0), // 103
+    r(2368, 3, 5, 0, 0), // 103
     r(369, 1, 5, 0, 0), // 104
     r(0, 0, 6, 0, 13), // 105
     r(741, 11, 6, 0, 14), // 106
     r(49, 11, 6, 0, 0), // 107
     r(628, 1, 6, 0, 2), // 108
-    r(2101, 1, 5, 0, 6), // 109
+    r(2103, 1, 5, 0, 6), // 109
     r(264, 1, 3, 0, 0), // 110
-    r(2256, 1, 4, 0, 6), // 111
+    r(2258, 1, 4, 0, 6), // 111
     r(1390, 1, 6, 1, 7), // 112
     r(1248, 8, 6, 0, 3), // 113
     r(0, 0, 6, 0, 15), // 114
     r(0, 0, 2, 1, 6), // 115
     r(0, 0, 5, 1, 6), // 116
-    r(2347, 2, 6, 0, 12), // 117
+    r(2349, 2, 6, 0, 12), // 117
     r(432, 2, 3, 0, 0), // 118
-    r(2113, 3, 5, 0, 0), // 119
-    r(2090, 1, 4, 0, 0), // 120
+    r(2115, 3, 5, 0, 0), // 119
+    r(2092, 1, 4, 0, 0), // 120
     r(144, 3, 6, 0, 0), // 121
     r(974, 3, 6, 0, 7), // 122
     r(9, 1, 3, 0, 0), // 123
-    r(2094, 1, 5, 0, 6), // 124
-    r(2611, 3, 2, 0, 0), // 125
-    r(2322, 4, 6, 0, 1), // 126
+    r(2096, 1, 5, 0, 6), // 124
+    r(2613, 3, 2, 0, 0), // 125
+    r(2324, 4, 6, 0, 1), // 126
     r(884, 2, 6, 0, 7), // 127
-    r(2231, 3, 6, 0, 1), // 128
+    r(2233, 3, 6, 0, 1), // 128
     r(34, 2, 2, 0, 0), // 129
     r(880, 2, 6, 0, 7), // 130
     r(28, 4, 3, 0, 0), // 131
-    r(2340, 1, 6, 0, 11), // 132
+    r(2342, 1, 6, 0, 11), // 132
     r(219, 3, 2, 0, 0), // 133
     r(0, 0, 6, 2, 3), // 134
     r(0, 0, 6, 2, 5), // 135
     r(1781, 2, 6, 0, 5), // 136
     r(0, 0, 3, 2, 6), // 137
-    r(2100, 1, 5, 0, 6), // 138
+    r(2102, 1, 5, 0, 6), // 138
     r(631, 2, 6, 0, 7), // 139
-    r(2091, 1, 6, 0, 1), // 140
+    r(2093, 1, 6, 0, 1), // 140
     r(1387, 1, 6, 1, 5), // 141
-    r(2094, 1, 5, 0, 0), // 142
+    r(2096, 1, 5, 0, 0), // 142
     r(638, 2, 6, 0, 10), // 143
     r(1277, 5, 6, 0, 8), // 144
     r(1394, 1, 6, 0, 6), // 145
@@ -21811,58 +21829,58 @@ pub static ROWS: [Row; 1554] = [
     r(631, 2, 6, 0, 5), // 149
     r(192, 1, 3, 0, 0), // 150
     r(874, 2, 6, 0, 7), // 151
-    r(2107, 2, 5, 0, 6), // 152
+    r(2109, 2, 5, 0, 6), // 152
     r(1396, 2, 6, 2, 9), // 153
     r(1603, 6, 6, 1, 5), // 154
     r(0, 0, 2, 2, 0), // 155
-    r(2159, 3, 6, 0, 9), // 156
-    r(2240, 3, 6, 0, 2), // 157
-    r(2126, 2, 4, 0, 0), // 158
+    r(2161, 3, 6, 0, 9), // 156
+    r(2242, 3, 6, 0, 2), // 157
+    r(2128, 2, 4, 0, 0), // 158
     r(0, 0, 1, 0, 7), // 159
     r(303, 3, 4, 0, 0), // 160
     r(27, 1, 1, 2, 0), // 161
-    r(2369, 2, 6, 0, 7), // 162
+    r(2371, 2, 6, 0, 7), // 162
     r(862, 2, 6, 0, 4), // 163
     r(1391, 1, 6, 0, 2), // 164
     r(10, 1, 5, 0, 0), // 165
     r(392, 2, 5, 0, 0), // 166
-    r(2349, 4, 6, 0, 12), // 167
+    r(2351, 4, 6, 0, 12), // 167
     r(773, 3, 5, 0, 0), // 168
     r(0, 0, 6, 1, 10), // 169
-    r(2133, 2, 6, 0, 1), // 170
-    r(2141, 2, 6, 0, 1), // 171
+    r(2135, 2, 6, 0, 1), // 170
+    r(2143, 2, 6, 0, 1), // 171
     r(85, 2, 2, 0, 8), // 172
     r(0, 0, 5, 2, 6), // 173
     r(636, 2, 6, 0, 6), // 174
-    r(2099, 1, 6, 0, 0), // 175
+    r(2101, 1, 6, 0, 0), // 175
     r(611, 1, 2, 0, 0), // 176
-    r(2304, 2, 6, 0, 7), // 177
+    r(2306, 2, 6, 0, 7), // 177
     r(287, 1, 3, 0, 0), // 178
-    r(2096, 1, 5, 0, 0), // 179
+    r(2098, 1, 5, 0, 0), // 179
     r(1024, 1, 6, 0, 5), // 180
-    r(2308, 2, 6, 0, 8), // 181
+    r(2310, 2, 6, 0, 8), // 181
     r(394, 1, 4, 0, 0), // 182
     r(1936, 3, 6, 0, 1), // 183
-    r(2124, 1, 4, 0, 0), // 184
+    r(2126, 1, 4, 0, 0), // 184
     r(1712, 2, 6, 0, 10), // 185
     r(0, 0, 6, 3, 10), // 186
-    r(2098, 1, 6, 0, 0), // 187
-    r(2098, 1, 5, 0, 0), // 188
-    r(2093, 1, 6, 0, 0), // 189
-    r(2243, 3, 6, 0, 2), // 190
-    r(2091, 1, 6, 0, 0), // 191
-    r(2358, 3, 6, 0, 11), // 192
+    r(2100, 1, 6, 0, 0), // 187
+    r(2100, 1, 5, 0, 0), // 188
+    r(2095, 1, 6, 0, 0), // 189
+    r(2245, 3, 6, 0, 2), // 190
+    r(2093, 1, 6, 0, 0), // 191
+    r(2360, 3, 6, 0, 11), // 192
     r(10, 1, 4, 0, 0), // 193
-    r(2097, 1, 6, 0, 1), // 194
+    r(2099, 1, 6, 0, 1), // 194
     r(1035, 8, 6, 0, 3), // 195
     r(306, 2, 3, 0, 0), // 196
     r(0, 0, 6, 2, 4), // 197
-    r(2095, 1, 6, 0, 1), // 198
-    r(2344, 3, 6, 0, 5), // 199
-    r(2341, 3, 6, 0, 5), // 200
-    r(2136, 1, 6, 0, 3), // 201
-    r(2135, 1, 6, 0, 3), // 202
-    r(2298, 1, 4, 0, 0), // 203
+    r(2097, 1, 6, 0, 1), // 198
+    r(2346, 3, 6, 0, 5), // 199
+    r(2343, 3, 6, 0, 5), // 200
+    r(2138, 1, 6, 0, 3), // 201
+    r(2137, 1, 6, 0, 3), // 202
+    r(2300, 1, 4, 0, 0), // 203
     r(10, 1, 9, 0, 0), // 204
     r(216, 3, 2, 0, 0), // 205
     r(0, 0, 6, 4, 8), // 206
@@ -21872,89 +21890,89 @@ pub static ROWS: [Row; 1554] = [
     r(1823, 2, 6, 0, 12), // 210
     r(288, 1, 4, 0, 0), // 211
     r(186, 1, 6, 0, 13), // 212
-    r(2118, 1, 6, 0, 0), // 213
+    r(2120, 1, 6, 0, 0), // 213
     r(627, 1, 3, 0, 0), // 214
-    r(2091, 1, 6, 0, 6), // 215
+    r(2093, 1, 6, 0, 6), // 215
     r(1390, 1, 6, 0, 7), // 216
-    r(2219, 2, 3, 0, 0), // 217
+    r(2221, 2, 3, 0, 0), // 217
     r(768, 1, 4, 0, 0), // 218
     r(122, 3, 5, 0, 0), // 219
     r(1320, 4, 6, 0, 5), // 220
-    r(2279, 5, 6, 0, 6), // 221
+    r(2281, 5, 6, 0, 6), // 221
     r(636, 2, 6, 0, 7), // 222
-    r(2298, 1, 4, 0, 6), // 223
-    r(2094, 1, 4, 0, 0), // 224
+    r(2300, 1, 4, 0, 6), // 223
+    r(2096, 1, 4, 0, 0), // 224
     r(1793, 2, 6, 0, 7), // 225
     r(0, 0, 6, 1, 6), // 226
-    r(2111, 2, 5, 0, 6), // 227
-    r(2099, 1, 6, 0, 1), // 228
+    r(2113, 2, 5, 0, 6), // 227
+    r(2101, 1, 6, 0, 1), // 228
     r(667, 2, 6, 0, 2), // 229
-    r(2437, 1, 2, 0, 0), // 230
-    r(2104, 1, 4, 0, 6), // 231
+    r(2439, 1, 2, 0, 0), // 230
+    r(2106, 1, 4, 0, 6), // 231
     r(370, 2, 4, 0, 0), // 232
     r(27, 1, 1, 0, 0), // 233
     r(1398, 1, 6, 0, 3), // 234
     r(628, 1, 6, 0, 1), // 235
     r(94, 1, 4, 0, 0), // 236
-    r(2098, 1, 5, 0, 6), // 237
+    r(2100, 1, 5, 0, 6), // 237
     r(0, 0, 5, 1, 0), // 238
-    r(2588, 1, 2, 0, 0), // 239
+    r(2590, 1, 2, 0, 0), // 239
     r(766, 2, 5, 0, 0), // 240
     r(921, 4, 6, 0, 12), // 241
     r(276, 11, 2, 0, 0), // 242
     r(96, 2, 4, 0, 0), // 243
     r(10, 1, 6, 0, 3), // 244
-    r(2221, 4, 6, 0, 8), // 245
+    r(2223, 4, 6, 0, 8), // 245
     r(541, 1, 2, 0, 0), // 246
-    r(2090, 1, 4, 0, 6), // 247
+    r(2092, 1, 4, 0, 6), // 247
     r(641, 1, 6, 0, 1), // 248
-    r(2260, 3, 5, 0, 6), // 249
+    r(2262, 3, 5, 0, 6), // 249
     r(1639, 8, 6, 0, 5), // 250
     r(1756, 1, 6, 0, 13), // 251
     r(0, 2, 2, 0, 0), // 252
     r(1886, 2, 6, 0, 4), // 253
-    r(2304, 2, 6, 0, 8), // 254
+    r(2306, 2, 6, 0, 8), // 254
     r(1867, 1, 4, 0, 0), // 255
     r(27, 1, 2, 0, 0), // 256
-    r(2119, 1, 6, 0, 6), // 257
+    r(2121, 1, 6, 0, 6), // 257
     r(633, 1, 6, 0, 6), // 258
     r(250, 1, 3, 0, 0), // 259
     r(1921, 2, 6, 0, 8), // 260
     r(1923, 2, 6, 0, 8), // 261
     r(648, 1, 6, 0, 1), // 262
     r(192, 1, 6, 0, 1), // 263
-    r(2215, 2, 3, 0, 0), // 264
+    r(2217, 2, 3, 0, 0), // 264
     r(342, 1, 2, 0, 0), // 265
     r(291, 2, 2, 0, 0), // 266
     r(651, 2, 6, 0, 5), // 267
     r(1657, 5, 6, 0, 4), // 268
     r(616, 1, 1, 0, 0), // 269
-    r(2353, 4, 6, 0, 12), // 270
-    r(2361, 3, 6, 0, 11), // 271
+    r(2355, 4, 6, 0, 12), // 270
+    r(2363, 3, 6, 0, 11), // 271
     r(10, 1, 6, 0, 7), // 272
     r(0, 0, 9, 0, 0), // 273
-    r(2246, 3, 6, 0, 0), // 274
+    r(2248, 3, 6, 0, 0), // 274
     r(942, 2, 6, 0, 6), // 275
     r(192, 1, 6, 0, 5), // 276
     r(1421, 2, 6, 0, 8), // 277
     r(0, 0, 6, 0, 14), // 278
     r(425, 2, 4, 0, 0), // 279
-    r(2096, 1, 5, 0, 6), // 280
+    r(2098, 1, 5, 0, 6), // 280
     r(787, 2, 6, 0, 5), // 281
     r(1962, 2, 6, 0, 1), // 282
-    r(2162, 1, 6, 0, 5), // 283
+    r(2164, 1, 6, 0, 5), // 283
     r(1167, 1, 6, 0, 6), // 284
     r(1218, 2, 5, 0, 0), // 285
     r(1951, 2, 6, 0, 0), // 286
-    r(2364, 2, 5, 0, 6), // 287
+    r(2366, 2, 5, 0, 6), // 287
     r(49, 11, 5, 0, 0), // 288
     r(186, 1, 4, 0, 0), // 289
     r(70, 2, 4, 0, 0), // 290
-    r(2234, 3, 6, 0, 6), // 291
-    r(2662, 2, 6, 0, 1), // 292
-    r(2297, 1, 4, 0, 0), // 293
-    r(2093, 1, 6, 0, 6), // 294
-    r(2098, 1, 4, 0, 6), // 295
+    r(2236, 3, 6, 0, 6), // 291
+    r(2664, 2, 6, 0, 1), // 292
+    r(2299, 1, 4, 0, 0), // 293
+    r(2095, 1, 6, 0, 6), // 294
+    r(2100, 1, 4, 0, 6), // 295
     r(0, 0, 6, 4, 5), // 296
     r(0, 0, 6, 4, 3), // 297
     r(110, 2, 5, 0, 0), // 298
@@ -21965,75 +21983,75 @@ pub static ROWS: [Row; 1554] = [
     r(0, 0, 4, 1, 6), // 303
     r(186, 1, 3, 0, 0), // 304
     r(0, 0, 3, 3, 6), // 305
-    r(2357, 1, 6, 0, 11), // 306
+    r(2359, 1, 6, 0, 11), // 306
     r(0, 0, 1, 1, 0), // 307
     r(264, 1, 3, 0, 6), // 308
-    r(2092, 1, 4, 0, 0), // 309
-    r(2409, 3, 6, 0, 1), // 310
+    r(2094, 1, 4, 0, 0), // 309
+    r(2411, 3, 6, 0, 1), // 310
     r(264, 1, 4, 0, 6), // 311
     r(913, 2, 6, 0, 8), // 312
     r(0, 0, 2, 2, 6), // 313
     r(83, 2, 3, 0, 0), // 314
     r(235, 1, 2, 0, 0), // 315
-    r(2314, 4, 6, 0, 1), // 316
+    r(2316, 4, 6, 0, 1), // 316
     r(876, 2, 6, 0, 7), // 317
-    r(2284, 1, 6, 0, 7), // 318
+    r(2286, 1, 6, 0, 7), // 318
     r(1353, 2, 6, 0, 2), // 319
     r(880, 2, 6, 0, 5), // 320
     r(640, 1, 6, 0, 2), // 321
     r(0, 0, 6, 1, 5), // 322
     r(34, 2, 3, 0, 0), // 323
-    r(2299, 1, 6, 0, 6), // 324
+    r(2301, 1, 6, 0, 6), // 324
     r(0, 0, 3, 2, 0), // 325
     r(10, 1, 1, 0, 8), // 326
     r(728, 2, 6, 0, 13), // 327
-    r(2124, 1, 4, 0, 6), // 328
+    r(2126, 1, 4, 0, 6), // 328
     r(236, 3, 5, 0, 0), // 329
     r(1847, 4, 6, 0, 7), // 330
     r(1336, 4, 6, 0, 8), // 331
     r(112, 2, 4, 0, 0), // 332
-    r(2310, 2, 5, 0, 0), // 333
+    r(2312, 2, 5, 0, 0), // 333
     r(262, 1, 2, 0, 0), // 334
     r(10, 1, 3, 0, 0), // 335
     r(0, 0, 6, 3, 12), // 336
     r(1384, 2, 3, 0, 0), // 337
     r(0, 0, 6, 3, 4), // 338
-    r(2104, 1, 5, 0, 0), // 339
+    r(2106, 1, 5, 0, 0), // 339
     r(626, 1, 6, 0, 2), // 340
-    r(2096, 1, 6, 0, 0), // 341
+    r(2098, 1, 6, 0, 0), // 341
     r(75, 1, 2, 0, 0), // 342
-    r(2621, 1, 1, 0, 0), // 343
+    r(2623, 1, 1, 0, 0), // 343
     r(728, 2, 6, 0, 9), // 344
     r(1903, 2, 6, 0, 13), // 345
     r(612, 2, 3, 0, 0), // 346
-    r(2238, 1, 6, 0, 7), // 347
+    r(2240, 1, 6, 0, 7), // 347
     r(1741, 1, 6, 0, 10), // 348
-    r(2145, 1, 4, 0, 6), // 349
+    r(2147, 1, 4, 0, 6), // 349
     r(503, 3, 5, 0, 0), // 350
-    r(2213, 2, 3, 0, 0), // 351
-    r(2119, 1, 6, 0, 1), // 352
+    r(2215, 2, 3, 0, 0), // 351
+    r(2121, 1, 6, 0, 1), // 352
     r(512, 2, 2, 0, 0), // 353
     r(510, 2, 2, 0, 0), // 354
     r(477, 1, 2, 0, 0), // 355
     r(1448, 3, 6, 0, 4), // 356
-    r(2137, 1, 6, 0, 9), // 357
-    r(2240, 3, 6, 0, 8), // 358
+    r(2139, 1, 6, 0, 9), // 357
+    r(2242, 3, 6, 0, 8), // 358
     r(1536, 6, 6, 1, 5), // 359
     r(12, 1, 2, 0, 0), // 360
-    r(2039, 2, 1, 0, 0), // 361
-    r(2299, 1, 6, 0, 0), // 362
+    r(2041, 2, 1, 0, 0), // 361
+    r(2301, 1, 6, 0, 0), // 362
     r(519, 4, 4, 0, 0), // 363
     r(523, 4, 4, 0, 0), // 364
     r(0, 0, 4, 1, 0), // 365
-    r(2103, 1, 6, 0, 7), // 366
-    r(2535, 3, 4, 0, 0), // 367
-    r(2304, 2, 6, 0, 1), // 368
-    r(2097, 1, 6, 0, 6), // 369
+    r(2105, 1, 6, 0, 7), // 366
+    r(2537, 3, 4, 0, 0), // 367
+    r(2306, 2, 6, 0, 1), // 368
+    r(2099, 1, 6, 0, 6), // 369
     r(1391, 1, 6, 1, 1), // 370
-    r(2125, 1, 6, 0, 6), // 371
-    r(2095, 1, 6, 0, 7), // 372
+    r(2127, 1, 6, 0, 6), // 371
+    r(2097, 1, 6, 0, 7), // 372
     r(627, 1, 5, 0, 0), // 373
-    r(2113, 3, 5, 0, 6), // 374
+    r(2115, 3, 5, 0, 6), // 374
     r(34, 2, 6, 0, 1), // 375
     r(1375, 1, 1, 0, 0), // 376
     r(1724, 3, 6, 0, 10), // 377
@@ -22047,49 +22065,49 @@ pub static ROWS: [Row; 1554] = [
     r(101, 2, 3, 0, 0), // 385
     r(672, 1, 6, 0, 11), // 386
     r(60, 5, 6, 0, 0), // 387
-    r(2318, 4, 6, 0, 3), // 388
-    r(2459, 1, 2, 0, 0), // 389
+    r(2320, 4, 6, 0, 3), // 388
+    r(2461, 1, 2, 0, 0), // 389
     r(1556, 3, 6, 0, 1), // 390
     r(917, 4, 6, 0, 16), // 391
-    r(2364, 2, 6, 0, 7), // 392
+    r(2366, 2, 6, 0, 7), // 392
     r(1351, 2, 6, 0, 1), // 393
-    r(2231, 3, 6, 0, 6), // 394
-    r(2100, 1, 4, 0, 6), // 395
+    r(2233, 3, 6, 0, 6), // 394
+    r(2102, 1, 4, 0, 6), // 395
     r(1435, 5, 6, 0, 16), // 396
-    r(2475, 4, 3, 0, 0), // 397
+    r(2477, 4, 3, 0, 0), // 397
     r(79, 1, 3, 0, 0), // 398
     r(868, 1, 6, 0, 7), // 399
-    r(2326, 4, 6, 0, 3), // 400
+    r(2328, 4, 6, 0, 3), // 400
     r(0, 0, 5, 4, 0), // 401
     r(1417, 2, 6, 0, 4), // 402
-    r(2090, 1, 6, 0, 0), // 403
+    r(2092, 1, 6, 0, 0), // 403
     r(546, 1, 0, 0, 0), // 404
-    r(2162, 1, 6, 0, 11), // 405
+    r(2164, 1, 6, 0, 11), // 405
     r(454, 6, 6, 0, 9), // 406
-    r(2256, 1, 6, 0, 7), // 407
-    r(2105, 1, 6, 0, 1), // 408
-    r(2094, 1, 6, 0, 0), // 409
+    r(2258, 1, 6, 0, 7), // 407
+    r(2107, 1, 6, 0, 1), // 408
+    r(2096, 1, 6, 0, 0), // 409
     r(1425, 5, 6, 0, 13), // 410
-    r(2074, 1, 2, 0, 0), // 411
+    r(2076, 1, 2, 0, 0), // 411
     r(1391, 1, 6, 0, 4), // 412
     r(0, 0, 6, 1, 0), // 413
     r(1742, 2, 6, 0, 12), // 414
-    r(2340, 1, 6, 0, 5), // 415
+    r(2342, 1, 6, 0, 5), // 415
     r(359, 4, 8, 0, 0), // 416
-    r(2647, 2, 2, 0, 0), // 417
-    r(2549, 2, 2, 0, 0), // 418
+    r(2649, 2, 2, 0, 0), // 417
+    r(2551, 2, 2, 0, 0), // 418
     r(1391, 1, 6, 0, 3), // 419
     r(1188, 2, 6, 0, 9), // 420
-    r(1993, 5, 6, 0, 0), // 421
-    r(2120, 2, 5, 0, 6), // 422
+    r(1995, 5, 6, 0, 0), // 421
+    r(2122, 2, 5, 0, 6), // 422
     r(375, 2, 3, 0, 0), // 423
-    r(2375, 3, 5, 0, 6), // 424
+    r(2377, 3, 5, 0, 6), // 424
     r(1567, 8, 6, 1, 7), // 425
-    r(2098, 1, 3, 0, 0), // 426
+    r(2100, 1, 3, 0, 0), // 426
     r(226, 5, 5, 0, 0), // 427
-    r(2525, 2, 3, 0, 0), // 428
+    r(2527, 2, 3, 0, 0), // 428
     r(440, 8, 6, 0, 1), // 429
-    r(2413, 1, 6, 0, 2), // 430
+    r(2415, 1, 6, 0, 2), // 430
     r(0, 0, 6, 4, 4), // 431
     r(114, 3, 5, 0, 0), // 432
     r(1927, 3, 6, 0, 5), // 433
@@ -22098,117 +22116,117 @@ pub static ROWS: [Row; 1554] = [
     r(1312, 1, 4, 0, 0), // 436
     r(1168, 2, 6, 0, 17), // 437
     r(100, 1, 2, 0, 0), // 438
-    r(2302, 2, 6, 0, 0), // 439
+    r(2304, 2, 6, 0, 0), // 439
     r(1284, 13, 6, 0, 8), // 440
     r(1934, 2, 6, 0, 3), // 441
-    r(2103, 1, 6, 0, 1), // 442
-    r(2234, 3, 6, 0, 0), // 443
-    r(2256, 1, 5, 0, 6), // 444
+    r(2105, 1, 6, 0, 1), // 442
+    r(2236, 3, 6, 0, 0), // 443
+    r(2258, 1, 5, 0, 6), // 444
     r(5, 1, 2, 0, 0), // 445
-    r(2102, 1, 5, 0, 6), // 446
-    r(2295, 1, 4, 0, 6), // 447
-    r(2357, 1, 6, 0, 5), // 448
-    r(2455, 2, 2, 0, 0), // 449
-    r(2098, 1, 4, 0, 0), // 450
+    r(2104, 1, 5, 0, 6), // 446
+    r(2297, 1, 4, 0, 6), // 447
+    r(2359, 1, 6, 0, 5), // 448
+    r(2457, 2, 2, 0, 0), // 449
+    r(2100, 1, 4, 0, 0), // 450
     r(434, 6, 6, 0, 0), // 451
     r(962, 2, 5, 0, 0), // 452
-    r(2101, 1, 5, 0, 0), // 453
-    r(2225, 4, 6, 0, 2), // 454
+    r(2103, 1, 5, 0, 0), // 453
+    r(2227, 4, 6, 0, 2), // 454
     r(79, 1, 5, 0, 0), // 455
-    r(2221, 4, 6, 0, 2), // 456
+    r(2223, 4, 6, 0, 2), // 456
     r(929, 1, 6, 0, 14), // 457
-    r(2511, 1, 2, 0, 0), // 458
+    r(2513, 1, 2, 0, 0), // 458
     r(430, 2, 6, 0, 0), // 459
     r(385, 1, 1, 0, 0), // 460
-    r(2366, 3, 5, 0, 6), // 461
-    r(2426, 3, 5, 0, 0), // 462
+    r(2368, 3, 5, 0, 6), // 461
+    r(2428, 3, 5, 0, 0), // 462
     r(308, 6, 6, 0, 2), // 463
     r(629, 2, 6, 0, 9), // 464
-    r(2204, 2, 4, 0, 0), // 465
-    r(2591, 1, 2, 0, 0), // 466
+    r(2206, 2, 4, 0, 0), // 465
+    r(2593, 1, 2, 0, 0), // 466
     r(808, 2, 6, 0, 11), // 467
-    r(1969, 5, 6, 0, 2), // 468
+    r(1971, 5, 6, 0, 2), // 468
     r(944, 2, 6, 0, 2), // 469
     r(380, 1, 5, 0, 0), // 470
     r(1901, 2, 5, 0, 0), // 471
-    r(2471, 1, 4, 0, 0), // 472
-    r(2452, 1, 3, 0, 0), // 473
-    r(2301, 1, 6, 0, 6), // 474
+    r(2473, 1, 4, 0, 0), // 472
+    r(2454, 1, 3, 0, 0), // 473
+    r(2303, 1, 6, 0, 6), // 474
     r(78, 1, 5, 0, 0), // 475
-    r(2148, 2, 6, 0, 11), // 476
+    r(2150, 2, 6, 0, 11), // 476
     r(0, 0, 6, 1, 3), // 477
     r(1340, 1, 3, 0, 0), // 478
-    r(2085, 1, 1, 0, 0), // 479
-    r(2138, 1, 6, 0, 3), // 480
-    r(2641, 1, 3, 0, 0), // 481
-    r(2137, 1, 6, 0, 3), // 482
+    r(2087, 1, 1, 0, 0), // 479
+    r(2140, 1, 6, 0, 3), // 480
+    r(2643, 1, 3, 0, 0), // 481
+    r(2139, 1, 6, 0, 3), // 482
     r(396, 6, 6, 0, 3), // 483
     r(450, 1, 4, 0, 0), // 484
     r(1400, 1, 6, 0, 8), // 485
     r(754, 2, 6, 0, 6), // 486
-    r(2094, 1, 4, 0, 6), // 487
-    r(2509, 2, 2, 0, 0), // 488
-    r(2341, 3, 6, 0, 11), // 489
+    r(2096, 1, 4, 0, 6), // 487
+    r(2511, 2, 2, 0, 0), // 488
+    r(2343, 3, 6, 0, 11), // 489
     r(1353, 2, 6, 0, 1), // 490
-    r(2334, 4, 6, 0, 3), // 491
+    r(2336, 4, 6, 0, 3), // 491
     r(1632, 4, 6, 0, 2), // 492
     r(882, 1, 6, 0, 6), // 493
-    r(2090, 1, 6, 0, 6), // 494
+    r(2092, 1, 6, 0, 6), // 494
     r(110, 2, 8, 0, 0), // 495
     r(33, 1, 5, 0, 0), // 496
-    r(2371, 4, 5, 0, 6), // 497
+    r(2373, 4, 5, 0, 6), // 497
     r(1390, 1, 6, 1, 5), // 498
-    r(2312, 2, 6, 0, 2), // 499
+    r(2314, 2, 6, 0, 2), // 499
     r(0, 0, 3, 4, 6), // 500
-    r(2101, 1, 6, 0, 0), // 501
-    r(2231, 3, 6, 0, 7), // 502
-    r(2310, 2, 6, 0, 6), // 503
-    r(2469, 2, 2, 0, 0), // 504
+    r(2103, 1, 6, 0, 0), // 501
+    r(2233, 3, 6, 0, 7), // 502
+    r(2312, 2, 6, 0, 6), // 503
+    r(2471, 2, 2, 0, 0), // 504
     r(806, 2, 6, 0, 8), // 505
-    r(2293, 1, 4, 0, 6), // 506
-    r(2125, 1, 6, 0, 0), // 507
+    r(2295, 1, 4, 0, 6), // 506
+    r(2127, 1, 6, 0, 0), // 507
     r(14, 2, 2, 0, 0), // 508
-    r(2096, 1, 4, 0, 6), // 509
+    r(2098, 1, 4, 0, 6), // 509
     r(1029, 4, 5, 0, 0), // 510
     r(1842, 2, 6, 0, 6), // 511
-    r(2021, 2, 4, 0, 0), // 512
+    r(2023, 2, 4, 0, 0), // 512
     r(1516, 2, 6, 0, 0), // 513
     r(231, 3, 3, 0, 0), // 514
-    r(2138, 1, 6, 0, 9), // 515
-    r(2490, 2, 2, 0, 0), // 516
+    r(2140, 1, 6, 0, 9), // 515
+    r(2492, 2, 2, 0, 0), // 516
     r(27, 1, 4, 0, 0), // 517
-    r(2632, 1, 2, 0, 0), // 518
+    r(2634, 1, 2, 0, 0), // 518
     r(27, 1, 5, 0, 0), // 519
-    r(2143, 2, 6, 0, 7), // 520
-    r(2128, 3, 6, 0, 6), // 521
+    r(2145, 2, 6, 0, 7), // 520
+    r(2130, 3, 6, 0, 6), // 521
     r(1125, 2, 4, 0, 0), // 522
     r(10, 1, 6, 0, 2), // 523
     r(1355, 3, 6, 0, 7), // 524
-    r(2139, 1, 6, 0, 3), // 525
+    r(2141, 1, 6, 0, 3), // 525
     r(1757, 2, 6, 0, 8), // 526
-    r(2090, 1, 5, 0, 0), // 527
+    r(2092, 1, 5, 0, 0), // 527
     r(629, 2, 6, 0, 8), // 528
     r(627, 1, 2, 1, 0), // 529
     r(1759, 2, 6, 0, 8), // 530
     r(789, 2, 6, 0, 6), // 531
-    r(2096, 1, 4, 0, 0), // 532
+    r(2098, 1, 4, 0, 0), // 532
     r(1815, 3, 6, 0, 5), // 533
     r(76, 2, 3, 0, 0), // 534
-    r(2146, 2, 6, 0, 11), // 535
+    r(2148, 2, 6, 0, 11), // 535
     r(1665, 2, 6, 0, 0), // 536
-    r(2276, 3, 6, 0, 6), // 537
-    r(2101, 1, 6, 0, 6), // 538
+    r(2278, 3, 6, 0, 6), // 537
+    r(2103, 1, 6, 0, 6), // 538
     r(1479, 10, 6, 0, 11), // 539
-    r(2234, 3, 6, 0, 7), // 540
-    r(2098, 1, 6, 0, 6), // 541
+    r(2236, 3, 6, 0, 7), // 540
+    r(2100, 1, 6, 0, 6), // 541
     r(1545, 5, 6, 0, 5), // 542
     r(1127, 2, 6, 0, 0), // 543
-    r(2300, 1, 5, 0, 0), // 544
+    r(2302, 1, 5, 0, 0), // 544
     r(492, 2, 6, 0, 2), // 545
     r(33, 1, 6, 0, 2), // 546
     r(1350, 1, 6, 0, 0), // 547
     r(110, 2, 4, 0, 0), // 548
-    r(2097, 1, 6, 0, 0), // 549
+    r(2099, 1, 6, 0, 0), // 549
     r(469, 1, 1, 0, 0), // 550
     r(1589, 6, 6, 2, 5), // 551
     r(1918, 2, 6, 0, 11), // 552
@@ -22216,112 +22234,112 @@ pub static ROWS: [Row; 1554] = [
     r(32, 1, 3, 0, 0), // 554
     r(627, 1, 2, 0, 0), // 555
     r(117, 5, 5, 0, 0), // 556
-    r(2302, 2, 5, 0, 0), // 557
+    r(2304, 2, 5, 0, 0), // 557
     r(1835, 2, 6, 0, 11), // 558
     r(1751, 3, 6, 0, 14), // 559
     r(592, 1, 2, 0, 0), // 560
-    r(2457, 1, 2, 0, 0), // 561
-    r(2364, 2, 6, 0, 1), // 562
+    r(2459, 1, 2, 0, 0), // 561
+    r(2366, 2, 6, 0, 1), // 562
     r(617, 1, 1, 0, 0), // 563
     r(1383, 1, 5, 0, 0), // 564
-    r(2075, 3, 3, 0, 0), // 565
+    r(2077, 3, 3, 0, 0), // 565
     r(27, 1, 3, 0, 0), // 566
     r(655, 2, 6, 0, 2), // 567
-    r(2260, 3, 5, 0, 0), // 568
-    r(2609, 2, 4, 0, 0), // 569
-    r(2683, 3, 5, 0, 0), // 570
-    r(2701, 1, 3, 0, 0), // 571
+    r(2262, 3, 5, 0, 0), // 568
+    r(2611, 2, 4, 0, 0), // 569
+    r(2685, 3, 5, 0, 0), // 570
+    r(2703, 1, 3, 0, 0), // 571
     r(388, 1, 2, 0, 0), // 572
-    r(2326, 4, 6, 0, 9), // 573
-    r(2558, 1, 3, 0, 0), // 574
+    r(2328, 4, 6, 0, 9), // 573
+    r(2560, 1, 3, 0, 0), // 574
     r(234, 1, 2, 0, 0), // 575
     r(1947, 4, 6, 0, 1), // 576
     r(884, 2, 6, 0, 6), // 577
-    r(2312, 2, 6, 0, 7), // 578
+    r(2314, 2, 6, 0, 7), // 578
     r(1328, 4, 6, 0, 6), // 579
-    r(2296, 1, 4, 0, 0), // 580
+    r(2298, 1, 4, 0, 0), // 580
     r(423, 2, 3, 0, 0), // 581
-    r(2378, 3, 6, 0, 7), // 582
+    r(2380, 3, 6, 0, 7), // 582
     r(1180, 2, 6, 2, 20), // 583
     r(112, 2, 5, 0, 0), // 584
-    r(2095, 1, 6, 0, 6), // 585
+    r(2097, 1, 6, 0, 6), // 585
     r(1718, 2, 6, 0, 12), // 586
-    r(2298, 1, 5, 0, 0), // 587
+    r(2300, 1, 5, 0, 0), // 587
     r(36, 2, 3, 0, 0), // 588
     r(988, 5, 6, 1, 16), // 589
     r(10, 1, 6, 0, 1), // 590
     r(1563, 4, 6, 4, 2), // 591
     r(537, 2, 3, 0, 0), // 592
-    r(2296, 1, 4, 0, 6), // 593
+    r(2298, 1, 4, 0, 6), // 593
     r(10, 1, 2, 0, 8), // 594
     r(33, 1, 3, 0, 0), // 595
-    r(2306, 2, 5, 0, 6), // 596
-    r(2102, 1, 4, 0, 0), // 597
+    r(2308, 2, 5, 0, 6), // 596
+    r(2104, 1, 4, 0, 0), // 597
     r(350, 5, 4, 0, 0), // 598
     r(769, 1, 1, 0, 0), // 599
-    r(2300, 1, 4, 0, 0), // 600
+    r(2302, 1, 4, 0, 0), // 600
     r(993, 5, 6, 1, 18), // 601
     r(1401, 3, 6, 0, 14), // 602
     r(10, 1, 3, 0, 16), // 603
-    r(2100, 1, 4, 0, 0), // 604
+    r(2102, 1, 4, 0, 0), // 604
     r(1617, 3, 6, 0, 2), // 605
     r(363, 2, 5, 0, 0), // 606
     r(70, 2, 5, 0, 0), // 607
     r(147, 17, 5, 0, 0), // 608
     r(1741, 1, 6, 0, 5), // 609
-    r(2291, 2, 6, 4, 10), // 610
+    r(2293, 2, 6, 4, 10), // 610
     r(18, 1, 3, 0, 6), // 611
-    r(2256, 1, 6, 0, 6), // 612
-    r(2395, 1, 2, 0, 0), // 613
+    r(2258, 1, 6, 0, 6), // 612
+    r(2397, 1, 2, 0, 0), // 613
     r(79, 1, 6, 0, 1), // 614
     r(1729, 9, 6, 0, 4), // 615
     r(302, 1, 3, 0, 0), // 616
-    r(2152, 1, 6, 0, 9), // 617
-    r(2364, 2, 6, 0, 6), // 618
-    r(2109, 2, 5, 0, 6), // 619
+    r(2154, 1, 6, 0, 9), // 617
+    r(2366, 2, 6, 0, 6), // 618
+    r(2111, 2, 5, 0, 6), // 619
     r(485, 7, 10, 0, 0), // 620
-    r(2211, 1, 3, 3, 0), // 621
+    r(2213, 1, 3, 3, 0), // 621
     r(242, 1, 3, 0, 0), // 622
-    r(2104, 1, 4, 0, 0), // 623
-    r(2295, 1, 4, 0, 0), // 624
+    r(2106, 1, 4, 0, 0), // 623
+    r(2297, 1, 4, 0, 0), // 624
     r(1825, 2, 6, 0, 14), // 625
     r(10, 1, 6, 0, 8), // 626
-    r(2135, 1, 6, 0, 9), // 627
+    r(2137, 1, 6, 0, 9), // 627
     r(1205, 3, 6, 0, 1), // 628
     r(222, 4, 4, 0, 0), // 629
     r(1880, 1, 2, 0, 0), // 630
-    r(2458, 1, 2, 0, 0), // 631
+    r(2460, 1, 2, 0, 0), // 631
     r(641, 1, 6, 0, 3), // 632
-    r(2105, 1, 6, 0, 7), // 633
-    r(2706, 3, 6, 0, 0), // 634
+    r(2107, 1, 6, 0, 7), // 633
+    r(2708, 3, 6, 0, 0), // 634
     r(391, 1, 1, 0, 0), // 635
     r(0, 0, 8, 0, 0), // 636
-    r(2590, 1, 2, 0, 0), // 637
-    r(2105, 1, 6, 0, 6), // 638
-    r(2453, 1, 2, 0, 0), // 639
-    r(2296, 1, 5, 0, 6), // 640
+    r(2592, 1, 2, 0, 0), // 637
+    r(2107, 1, 6, 0, 6), // 638
+    r(2455, 1, 2, 0, 0), // 639
+    r(2298, 1, 5, 0, 6), // 640
     r(547, 2, 2, 0, 0), // 641
-    r(2103, 1, 6, 0, 6), // 642
-    r(2347, 2, 6, 0, 6), // 643
+    r(2105, 1, 6, 0, 6), // 642
+    r(2349, 2, 6, 0, 6), // 643
     r(1214, 4, 6, 0, 2), // 644
-    r(2518, 2, 2, 0, 0), // 645
-    r(2265, 3, 6, 0, 6), // 646
+    r(2520, 2, 2, 0, 0), // 645
+    r(2267, 3, 6, 0, 6), // 646
     r(1085, 9, 6, 0, 2), // 647
-    r(2584, 2, 2, 0, 0), // 648
+    r(2586, 2, 2, 0, 0), // 648
     r(367, 2, 3, 0, 0), // 649
     r(1394, 1, 6, 0, 5), // 650
     r(427, 1, 4, 0, 0), // 651
-    r(2498, 2, 4, 0, 0), // 652
+    r(2500, 2, 4, 0, 0), // 652
     r(845, 1, 6, 0, 1), // 653
     r(1786, 1, 6, 1, 8), // 654
     r(337, 5, 4, 0, 0), // 655
     r(0, 0, 6, 1, 8), // 656
     r(407, 1, 5, 0, 0), // 657
-    r(2098, 1, 6, 0, 7), // 658
+    r(2100, 1, 6, 0, 7), // 658
     r(641, 1, 6, 0, 4), // 659
     r(527, 2, 4, 0, 3), // 660
     r(74, 1, 3, 0, 0), // 661
-    r(2369, 2, 6, 0, 1), // 662
+    r(2371, 2, 6, 0, 1), // 662
     r(895, 4, 3, 2, 0), // 663
     r(1900, 1, 6, 0, 15), // 664
     r(440, 8, 7, 0, 0), // 665
@@ -22330,33 +22348,33 @@ pub static ROWS: [Row; 1554] = [
     r(1311, 1, 4, 0, 0), // 668
     r(192, 1, 5, 0, 0), // 669
     r(1347, 3, 4, 0, 0), // 670
-    r(2465, 3, 3, 0, 0), // 671
-    r(2092, 1, 6, 0, 6), // 672
+    r(2467, 3, 3, 0, 0), // 671
+    r(2094, 1, 6, 0, 6), // 672
     r(453, 1, 2, 0, 0), // 673
     r(314, 7, 6, 0, 2), // 674
     r(1873, 2, 6, 0, 1), // 675
-    r(2492, 2, 2, 0, 0), // 676
+    r(2494, 2, 2, 0, 0), // 676
     r(1930, 4, 6, 0, 5), // 677
-    r(2100, 1, 5, 0, 0), // 678
-    r(2364, 2, 6, 0, 0), // 679
-    r(2256, 1, 5, 0, 0), // 680
-    r(2443, 1, 3, 0, 0), // 681
-    r(2597, 2, 2, 0, 0), // 682
-    r(2504, 2, 2, 0, 0), // 683
-    r(2291, 2, 6, 4, 4), // 684
-    r(2289, 2, 6, 4, 4), // 685
+    r(2102, 1, 5, 0, 0), // 678
+    r(2366, 2, 6, 0, 0), // 679
+    r(2258, 1, 5, 0, 0), // 680
+    r(2445, 1, 3, 0, 0), // 681
+    r(2599, 2, 2, 0, 0), // 682
+    r(2506, 2, 2, 0, 0), // 683
+    r(2293, 2, 6, 4, 4), // 684
+    r(2291, 2, 6, 4, 4), // 685
     r(1230, 2, 6, 0, 0), // 686
     r(1754, 2, 6, 0, 11), // 687
     r(882, 1, 6, 0, 7), // 688
     r(627, 1, 1, 0, 0), // 689
-    r(2150, 2, 6, 0, 11), // 690
+    r(2152, 2, 6, 0, 11), // 690
     r(476, 1, 2, 0, 0), // 691
     r(0, 0, 5, 3, 6), // 692
     r(1813, 2, 5, 0, 0), // 693
     r(869, 1, 3, 0, 0), // 694
     r(11, 1, 2, 0, 0), // 695
-    r(2252, 3, 6, 0, 2), // 696
-    r(2234, 3, 6, 0, 1), // 697
+    r(2254, 3, 6, 0, 2), // 696
+    r(2236, 3, 6, 0, 1), // 697
     r(695, 1, 6, 0, 5), // 698
     r(1345, 2, 6, 0, 0), // 699
     r(189, 3, 3, 0, 0), // 700
@@ -22364,98 +22382,98 @@ pub static ROWS: [Row; 1554] = [
     r(1364, 1, 1, 0, 0), // 702
     r(763, 1, 6, 0, 0), // 703
     r(1808, 1, 6, 0, 5), // 704
-    r(2294, 1, 4, 0, 0), // 705
+    r(2296, 1, 4, 0, 0), // 705
     r(1332, 4, 6, 0, 5), // 706
-    r(2301, 1, 6, 0, 1), // 707
-    r(2168, 5, 6, 0, 11), // 708
-    r(2658, 4, 6, 0, 2), // 709
+    r(2303, 1, 6, 0, 1), // 707
+    r(2170, 5, 6, 0, 11), // 708
+    r(2660, 4, 6, 0, 2), // 709
     r(1410, 2, 6, 0, 6), // 710
     r(633, 1, 6, 0, 5), // 711
     r(1803, 1, 6, 0, 8), // 712
-    r(2105, 1, 6, 0, 0), // 713
-    r(2371, 4, 5, 0, 0), // 714
-    r(2187, 4, 6, 0, 4), // 715
+    r(2107, 1, 6, 0, 0), // 713
+    r(2373, 4, 5, 0, 0), // 714
+    r(2189, 4, 6, 0, 4), // 715
     r(618, 1, 2, 0, 0), // 716
     r(1786, 1, 6, 0, 9), // 717
-    r(2310, 2, 6, 0, 0), // 718
-    r(2217, 2, 3, 0, 0), // 719
+    r(2312, 2, 6, 0, 0), // 718
+    r(2219, 2, 3, 0, 0), // 719
     r(355, 2, 5, 0, 0), // 720
     r(508, 2, 2, 0, 0), // 721
     r(964, 2, 6, 0, 7), // 722
     r(554, 3, 5, 0, 0), // 723
-    r(2116, 2, 5, 0, 0), // 724
+    r(2118, 2, 5, 0, 0), // 724
     r(1472, 4, 6, 0, 8), // 725
-    r(2494, 1, 2, 0, 0), // 726
+    r(2496, 1, 2, 0, 0), // 726
     r(1528, 8, 6, 1, 7), // 727
     r(10, 1, 6, 0, 4), // 728
-    r(2386, 4, 6, 0, 0), // 729
-    r(2238, 1, 6, 0, 1), // 730
+    r(2388, 4, 6, 0, 0), // 729
+    r(2240, 1, 6, 0, 1), // 730
     r(1925, 1, 5, 0, 0), // 731
-    r(2099, 1, 6, 0, 7), // 732
-    r(2299, 1, 6, 0, 1), // 733
+    r(2101, 1, 6, 0, 7), // 732
+    r(2301, 1, 6, 0, 1), // 733
     r(136, 5, 5, 0, 0), // 734
     r(0, 0, 2, 0, 7), // 735
     r(648, 1, 6, 0, 2), // 736
     r(758, 2, 6, 0, 8), // 737
     r(391, 1, 2, 0, 0), // 738
-    r(2423, 3, 4, 0, 0), // 739
+    r(2425, 3, 4, 0, 0), // 739
     r(235, 1, 4, 0, 0), // 740
     r(1430, 2, 6, 0, 15), // 741
     r(506, 2, 3, 0, 0), // 742
-    r(2104, 1, 5, 0, 6), // 743
+    r(2106, 1, 5, 0, 6), // 743
     r(385, 1, 3, 0, 0), // 744
     r(672, 1, 6, 0, 8), // 745
     r(1369, 2, 3, 0, 0), // 746
     r(1203, 2, 6, 0, 6), // 747
     r(1363, 1, 2, 0, 0), // 748
-    r(2090, 1, 5, 0, 6), // 749
-    r(2146, 2, 6, 0, 5), // 750
+    r(2092, 1, 5, 0, 6), // 749
+    r(2148, 2, 6, 0, 5), // 750
     r(85, 2, 2, 0, 0), // 751
-    r(2122, 2, 6, 0, 7), // 752
-    r(2141, 2, 6, 0, 7), // 753
+    r(2124, 2, 6, 0, 7), // 752
+    r(2143, 2, 6, 0, 7), // 753
     r(377, 2, 3, 0, 0), // 754
     r(503, 3, 7, 0, 0), // 755
-    r(2128, 3, 6, 0, 0), // 756
-    r(2674, 3, 2, 0, 0), // 757
-    r(2102, 1, 4, 0, 6), // 758
+    r(2130, 3, 6, 0, 0), // 756
+    r(2676, 3, 2, 0, 0), // 757
+    r(2104, 1, 4, 0, 6), // 758
     r(1906, 2, 6, 0, 12), // 759
     r(6, 2, 2, 0, 0), // 760
     r(0, 0, 6, 3, 13), // 761
     r(1129, 2, 5, 0, 0), // 762
-    r(2178, 1, 6, 0, 10), // 763
+    r(2180, 1, 6, 0, 10), // 763
     r(308, 6, 8, 0, 0), // 764
     r(672, 1, 6, 0, 7), // 765
     r(1941, 6, 6, 0, 5), // 766
     r(395, 1, 3, 0, 0), // 767
-    r(2173, 5, 6, 0, 11), // 768
+    r(2175, 5, 6, 0, 11), // 768
     r(899, 6, 5, 0, 0), // 769
-    r(2086, 1, 4, 0, 0), // 770
-    r(2099, 1, 6, 0, 6), // 771
+    r(2088, 1, 4, 0, 0), // 770
+    r(2101, 1, 6, 0, 6), // 771
     r(1953, 2, 5, 0, 0), // 772
     r(622, 1, 4, 0, 0), // 773
     r(1367, 2, 3, 0, 0), // 774
-    r(2293, 1, 4, 0, 0), // 775
-    r(2443, 1, 2, 0, 0), // 776
+    r(2295, 1, 4, 0, 0), // 775
+    r(2445, 1, 2, 0, 0), // 776
     r(9, 1, 1, 0, 3), // 777
     r(937, 2, 6, 0, 10), // 778
-    r(2187, 4, 6, 0, 10), // 779
-    r(2523, 2, 2, 0, 0), // 780
+    r(2189, 4, 6, 0, 10), // 779
+    r(2525, 2, 2, 0, 0), // 780
     r(1620, 3, 6, 1, 3), // 781
-    r(2353, 4, 6, 0, 6), // 782
+    r(2355, 4, 6, 0, 6), // 782
     r(670, 2, 6, 0, 7), // 783
-    r(2349, 4, 6, 0, 6), // 784
-    r(2268, 5, 6, 0, 6), // 785
+    r(2351, 4, 6, 0, 6), // 784
+    r(2270, 5, 6, 0, 6), // 785
     r(1276, 1, 3, 0, 0), // 786
     r(1390, 1, 6, 0, 8), // 787
     r(365, 2, 3, 0, 0), // 788
-    r(2191, 1, 6, 0, 2), // 789
-    r(2119, 1, 6, 0, 0), // 790
+    r(2193, 1, 6, 0, 2), // 789
+    r(2121, 1, 6, 0, 0), // 790
     r(1550, 3, 6, 0, 2), // 791
-    r(2291, 2, 6, 0, 11), // 792
-    r(2217, 2, 3, 0, 6), // 793
+    r(2293, 2, 6, 0, 11), // 792
+    r(2219, 2, 3, 0, 6), // 793
     r(448, 2, 3, 0, 0), // 794
     r(530, 2, 37, 0, 0), // 795
-    r(2239, 1, 6, 0, 1), // 796
+    r(2241, 1, 6, 0, 1), // 796
     r(549, 1, 2, 0, 0), // 797
     r(1827, 3, 6, 0, 14), // 798
     r(0, 0, 6, 1, 7), // 799
@@ -22464,98 +22482,98 @@ pub static ROWS: [Row; 1554] = [
     r(527, 2, 6, 0, 0), // 802
     r(1138, 10, 6, 0, 4), // 803
     r(1822, 1, 6, 0, 10), // 804
-    r(2196, 2, 6, 0, 2), // 805
+    r(2198, 2, 6, 0, 2), // 805
     r(1355, 3, 6, 0, 6), // 806
-    r(2098, 1, 3, 0, 6), // 807
-    r(2513, 3, 2, 0, 0), // 808
+    r(2100, 1, 3, 0, 6), // 807
+    r(2515, 3, 2, 0, 0), // 808
     r(80, 3, 4, 0, 0), // 809
     r(888, 1, 6, 0, 4), // 810
     r(1889, 1, 6, 0, 8), // 811
-    r(1975, 5, 6, 0, 0), // 812
+    r(1977, 5, 6, 0, 0), // 812
     r(672, 1, 6, 0, 6), // 813
     r(347, 3, 3, 0, 0), // 814
     r(624, 2, 4, 0, 0), // 815
-    r(2529, 3, 4, 0, 0), // 816
-    r(2487, 3, 3, 0, 0), // 817
+    r(2531, 3, 4, 0, 0), // 816
+    r(2489, 3, 3, 0, 0), // 817
     r(620, 2, 4, 0, 0), // 818
-    r(2018, 1, 2, 0, 0), // 819
+    r(2020, 1, 2, 0, 0), // 819
     r(752, 2, 6, 0, 17), // 820
-    r(2179, 4, 6, 0, 10), // 821
+    r(2181, 4, 6, 0, 10), // 821
     r(883, 1, 6, 0, 1), // 822
     r(34, 2, 4, 0, 0), // 823
     r(1133, 5, 6, 0, 0), // 824
     r(634, 2, 6, 0, 11), // 825
-    r(2289, 2, 6, 0, 11), // 826
-    r(2302, 2, 6, 0, 6), // 827
-    r(2495, 3, 4, 0, 0), // 828
+    r(2291, 2, 6, 0, 11), // 826
+    r(2304, 2, 6, 0, 6), // 827
+    r(2497, 3, 4, 0, 0), // 828
     r(1362, 1, 4, 0, 0), // 829
     r(864, 2, 6, 0, 7), // 830
     r(634, 2, 6, 0, 12), // 831
     r(1388, 1, 6, 0, 15), // 832
-    r(2472, 2, 2, 0, 0), // 833
+    r(2474, 2, 2, 0, 0), // 833
     r(610, 1, 3, 0, 0), // 834
     r(19, 2, 3, 0, 0), // 835
     r(540, 1, 2, 0, 0), // 836
-    r(2700, 1, 3, 0, 0), // 837
-    r(2657, 1, 2, 0, 0), // 838
-    r(2225, 4, 6, 0, 8), // 839
-    r(2097, 1, 6, 0, 7), // 840
+    r(2702, 1, 3, 0, 0), // 837
+    r(2659, 1, 2, 0, 0), // 838
+    r(2227, 4, 6, 0, 8), // 839
+    r(2099, 1, 6, 0, 7), // 840
     r(882, 1, 6, 0, 11), // 841
-    r(2378, 3, 6, 0, 6), // 842
+    r(2380, 3, 6, 0, 6), // 842
     r(868, 1, 6, 0, 6), // 843
     r(579, 1, 3, 0, 0), // 844
-    r(2289, 2, 6, 4, 10), // 845
+    r(2291, 2, 6, 4, 10), // 845
     r(141, 3, 6, 0, 0), // 846
     r(422, 1, 3, 0, 0), // 847
     r(164, 18, 6, 0, 0), // 848
     r(1542, 3, 6, 1, 3), // 849
-    r(2468, 1, 2, 0, 0), // 850
-    r(2310, 2, 5, 0, 6), // 851
+    r(2470, 1, 2, 0, 0), // 850
+    r(2312, 2, 5, 0, 6), // 851
     r(872, 2, 6, 0, 8), // 852
-    r(2390, 2, 3, 0, 0), // 853
+    r(2392, 2, 3, 0, 0), // 853
     r(101, 2, 2, 0, 0), // 854
-    r(2297, 1, 4, 0, 6), // 855
+    r(2299, 1, 4, 0, 6), // 855
     r(1390, 1, 6, 2, 8), // 856
     r(808, 2, 6, 0, 12), // 857
     r(730, 11, 6, 0, 14), // 858
     r(1412, 2, 6, 0, 14), // 859
     r(1094, 1, 4, 0, 0), // 860
     r(321, 6, 6, 0, 2), // 861
-    r(2306, 2, 6, 0, 0), // 862
+    r(2308, 2, 6, 0, 0), // 862
     r(1395, 1, 6, 2, 11), // 863
     r(33, 1, 6, 0, 8), // 864
     r(1790, 2, 6, 0, 6), // 865
-    r(2330, 4, 6, 0, 7), // 866
+    r(2332, 4, 6, 0, 7), // 866
     r(1857, 2, 6, 0, 4), // 867
-    r(2289, 2, 6, 0, 5), // 868
-    r(2291, 2, 6, 0, 5), // 869
-    r(2318, 4, 6, 0, 9), // 870
-    r(2312, 2, 6, 0, 1), // 871
+    r(2291, 2, 6, 0, 5), // 868
+    r(2293, 2, 6, 0, 5), // 869
+    r(2320, 4, 6, 0, 9), // 870
+    r(2314, 2, 6, 0, 1), // 871
     r(110, 2, 6, 0, 2), // 872
-    r(2614, 2, 1, 0, 0), // 873
-    r(2073, 1, 2, 0, 0), // 874
-    r(2087, 3, 3, 0, 0), // 875
+    r(2616, 2, 1, 0, 0), // 873
+    r(2075, 1, 2, 0, 0), // 874
+    r(2089, 3, 3, 0, 0), // 875
     r(70, 2, 3, 0, 0), // 876
     r(342, 1, 4, 0, 0), // 877
     r(1756, 1, 6, 0, 8), // 878
-    r(1964, 5, 6, 0, 1), // 879
-    r(2444, 2, 3, 0, 0), // 880
-    r(2301, 1, 6, 0, 0), // 881
+    r(1966, 5, 6, 0, 1), // 879
+    r(2446, 2, 3, 0, 0), // 880
+    r(2303, 1, 6, 0, 0), // 881
     r(478, 1, 2, 0, 0), // 882
     r(0, 0, 3, 3, 0), // 883
     r(0, 0, 6, 0, 19), // 884
-    r(2522, 1, 2, 0, 0), // 885
+    r(2524, 1, 2, 0, 0), // 885
     r(402, 5, 6, 0, 2), // 886
     r(1744, 2, 6, 0, 6), // 887
-    r(2448, 1, 2, 0, 0), // 888
-    r(2551, 3, 2, 0, 0), // 889
-    r(2687, 3, 4, 0, 0), // 890
-    r(2414, 2, 5, 0, 0), // 891
+    r(2450, 1, 2, 0, 0), // 888
+    r(2553, 3, 2, 0, 0), // 889
+    r(2689, 3, 4, 0, 0), // 890
+    r(2416, 2, 5, 0, 0), // 891
     r(103, 3, 5, 0, 0), // 892
     r(0, 0, 6, 2, 7), // 893
-    r(2194, 2, 6, 0, 2), // 894
+    r(2196, 2, 6, 0, 2), // 894
     r(1365, 1, 2, 0, 0), // 895
-    r(2622, 2, 2, 0, 0), // 896
+    r(2624, 2, 2, 0, 0), // 896
     r(1636, 3, 6, 0, 2), // 897
     r(1476, 3, 6, 0, 6), // 898
     r(641, 1, 6, 0, 2), // 899
@@ -22566,659 +22584,662 @@ pub static ROWS: [Row; 1554] = [
     r(1190, 2, 6, 0, 13), // 904
     r(428, 2, 2, 0, 0), // 905
     r(1379, 4, 6, 0, 1), // 906
-    r(2300, 1, 4, 0, 6), // 907
+    r(2302, 1, 4, 0, 6), // 907
     r(728, 2, 6, 0, 14), // 908
-    r(1991, 2, 2, 0, 0), // 909
+    r(1993, 2, 2, 0, 0), // 909
     r(1647, 5, 6, 0, 4), // 910
     r(201, 1, 3, 0, 0), // 911
     r(1787, 3, 6, 0, 15), // 912
     r(420, 2, 4, 0, 0), // 913
     r(144, 3, 5, 0, 0), // 914
-    r(2586, 2, 2, 0, 0), // 915
+    r(2588, 2, 2, 0, 0), // 915
     r(590, 1, 2, 0, 0), // 916
     r(593, 3, 4, 0, 0), // 917
     r(1170, 2, 6, 0, 7), // 918
-    r(2381, 2, 5, 0, 0), // 919
+    r(2383, 2, 5, 0, 0), // 919
     r(1185, 3, 6, 0, 21), // 920
-    r(2449, 3, 3, 0, 0), // 921
-    r(2092, 1, 6, 0, 0), // 922
+    r(2451, 3, 3, 0, 0), // 921
+    r(2094, 1, 6, 0, 0), // 922
     r(0, 0, 6, 2, 6), // 923
-    r(2306, 2, 5, 0, 0), // 924
-    r(2131, 2, 5, 0, 0), // 925
+    r(2308, 2, 5, 0, 0), // 924
+    r(2133, 2, 5, 0, 0), // 925
     r(346, 1, 3, 0, 0), // 926
     r(95, 1, 2, 0, 0), // 927
     r(967, 2, 6, 0, 8), // 928
     r(0, 0, 2, 3, 0), // 929
     r(854, 8, 6, 0, 0), // 930
-    r(2118, 1, 6, 0, 1), // 931
+    r(2120, 1, 6, 0, 1), // 931
     r(641, 1, 4, 0, 0), // 932
-    r(2041, 14, 4, 0, 0), // 933
-    r(2702, 2, 3, 0, 0), // 934
-    r(2102, 1, 6, 0, 0), // 935
-    r(2338, 2, 6, 0, 6), // 936
+    r(2043, 14, 4, 0, 0), // 933
+    r(2704, 2, 3, 0, 0), // 934
+    r(2104, 1, 6, 0, 0), // 935
+    r(2340, 2, 6, 0, 6), // 936
     r(669, 1, 5, 0, 0), // 937
     r(1630, 2, 6, 0, 1), // 938
     r(960, 2, 6, 2, 9), // 939
     r(38, 11, 6, 0, 0), // 940
-    r(2655, 2, 2, 0, 0), // 941
+    r(2657, 2, 2, 0, 0), // 941
     r(1309, 2, 3, 0, 0), // 942
     r(1868, 2, 6, 0, 3), // 943
     r(866, 2, 6, 0, 5), // 944
     r(1351, 2, 6, 0, 2), // 945
-    r(2118, 1, 6, 0, 7), // 946
+    r(2120, 1, 6, 0, 7), // 946
     r(551, 3, 5, 0, 0), // 947
     r(838, 6, 5, 0, 0), // 948
-    r(2163, 5, 6, 0, 11), // 949
+    r(2165, 5, 6, 0, 11), // 949
     r(1896, 2, 6, 0, 5), // 950
-    r(2460, 2, 2, 0, 0), // 951
+    r(2462, 2, 2, 0, 0), // 951
     r(327, 6, 6, 0, 0), // 952
     r(967, 2, 6, 0, 7), // 953
-    r(2019, 2, 6, 0, 1), // 954
+    r(2021, 2, 6, 0, 1), // 954
     r(889, 2, 6, 0, 5), // 955
-    r(2120, 2, 5, 0, 0), // 956
+    r(2122, 2, 5, 0, 0), // 956
     r(213, 2, 4, 0, 0), // 957
     r(550, 1, 2, 0, 0), // 958
-    r(2148, 2, 6, 0, 5), // 959
-    r(2150, 2, 6, 0, 5), // 960
+    r(2150, 2, 6, 0, 5), // 959
+    r(2152, 2, 6, 0, 5), // 960
     r(651, 2, 6, 0, 7), // 961
-    r(2299, 1, 6, 0, 7), // 962
+    r(2301, 1, 6, 0, 7), // 962
     r(98, 2, 3, 0, 0), // 963
-    r(2699, 1, 5, 0, 0), // 964
+    r(2701, 1, 5, 0, 0), // 964
     r(969, 2, 6, 0, 14), // 965
     r(11, 1, 1, 0, 0), // 966
-    r(2570, 3, 3, 0, 0), // 967
+    r(2572, 3, 3, 0, 0), // 967
     r(258, 2, 2, 0, 0), // 968
     r(527, 2, 3, 0, 0), // 969
     r(1095, 8, 6, 0, 3), // 970
-    r(2119, 1, 6, 0, 7), // 971
+    r(2121, 1, 6, 0, 7), // 971
     r(888, 1, 6, 0, 3), // 972
     r(451, 2, 2, 0, 0), // 973
     r(998, 3, 4, 0, 0), // 974
-    r(98, 2, 4, 0, 0), // 975
-    r(2304, 2, 6, 0, 2), // 976
-    r(2208, 2, 4, 0, 0), // 977
-    r(543, 3, 4, 0, 0), // 978
-    r(8, 1, 3, 0, 0), // 979
-    r(711, 1, 6, 0, 1), // 980
-    r(2239, 1, 6, 0, 7), // 981
-    r(964, 2, 6, 0, 12), // 982
-    r(0, 0, 6, 2, 1), // 983
-    r(1319, 1, 3, 0, 0), // 984
-    r(2581, 3, 2, 0, 0), // 985
-    r(0, 0, 4, 2, 0), // 986
-    r(1677, 8, 6, 1, 7), // 987
-    r(33, 1, 6, 0, 6), // 988
-    r(1832, 3, 6, 0, 14), // 989
-    r(2301, 1, 6, 0, 7), // 990
-    r(2104, 1, 6, 0, 0), // 991
-    r(90, 2, 3, 0, 0), // 992
-    r(2314, 4, 6, 0, 7), // 993
-    r(2483, 4, 4, 0, 0), // 994
-    r(1809, 2, 6, 0, 4), // 995
-    r(1209, 3, 6, 0, 1), // 996
-    r(1047, 9, 6, 0, 2), // 997
-    r(971, 3, 6, 0, 2), // 998
-    r(1879, 1, 6, 0, 2), // 999
-    r(298, 4, 4, 0, 0), // 1000
-    r(2308, 2, 6, 0, 1), // 1001
-    r(1423, 2, 6, 0, 11), // 1002
-    r(956, 4, 6, 1, 23), // 1003
-    r(2398, 2, 3, 0, 0), // 1004
-    r(2140, 1, 6, 0, 3), // 1005
-    r(254, 4, 2, 0, 0), // 1006
-    r(1908, 2, 6, 0, 14), // 1007
-    r(0, 0, 6, 1, 1), // 1008
-    r(2294, 1, 4, 0, 6), // 1009
-    r(2503, 1, 2, 0, 0), // 1010
-    r(2025, 14, 6, 0, 0), // 1011
-    r(1440, 2, 6, 0, 3), // 1012
-    r(370, 2, 3, 0, 0), // 1013
-    r(2284, 1, 6, 0, 6), // 1014
-    r(1982, 4, 4, 0, 16), // 1015
-    r(2400, 3, 5, 0, 0), // 1016
-    r(2520, 2, 2, 0, 0), // 1017
-    r(289, 2, 2, 0, 0), // 1018
-    r(2653, 2, 2, 0, 0), // 1019
-    r(192, 1, 6, 0, 3), // 1020
-    r(0, 0, 5, 4, 6), // 1021
-    r(130, 6, 5, 0, 0), // 1022
-    r(2512, 1, 3, 0, 0), // 1023
-    r(1414, 1, 6, 0, 18), // 1024
-    r(1168, 2, 6, 0, 16), // 1025
-    r(2393, 2, 3, 0, 0), // 1026
-    r(806, 2, 6, 0, 9), // 1027
-    r(1131, 2, 6, 0, 4), // 1028
-    r(2439, 2, 6, 0, 0), // 1029
-    r(2406, 1, 6, 0, 1), // 1030
-    r(4, 1, 2, 0, 0), // 1031
-    r(1714, 2, 6, 0, 16), // 1032
-    r(2122, 2, 6, 0, 1), // 1033
-    r(1749, 2, 6, 0, 21), // 1034
-    r(2173, 5, 6, 0, 5), // 1035
-    r(1691, 3, 6, 1, 3), // 1036
-    r(2078, 2, 5, 0, 0), // 1037
-    r(2107, 2, 5, 0, 0), // 1038
-    r(470, 2, 3, 0, 0), // 1039
-    r(1702, 3, 6, 2, 3), // 1040
-    r(2257, 3, 6, 0, 6), // 1041
-    r(2631, 1, 2, 0, 0), // 1042
-    r(485, 7, 6, 0, 4), // 1043
-    r(1694, 5, 6, 0, 5), // 1044
-    r(1226, 2, 6, 0, 3), // 1045
-    r(1072, 4, 5, 0, 0), // 1046
-    r(2413, 1, 5, 0, 0), // 1047
-    r(1892, 2, 6, 0, 8), // 1048
-    r(33, 1, 6, 0, 5), // 1049
-    r(1228, 2, 3, 0, 0), // 1050
-    r(2194, 2, 6, 0, 8), // 1051
-    r(1180, 2, 6, 1, 14), // 1052
-    r(1190, 2, 6, 0, 15), // 1053
-    r(101, 2, 4, 0, 0), // 1054
-    r(2249, 3, 6, 0, 8), // 1055
-    r(1818, 2, 5, 0, 0), // 1056
-    r(780, 3, 6, 0, 4), // 1057
-    r(1343, 2, 3, 0, 0), // 1058
-    r(787, 2, 6, 0, 4), // 1059
-    r(1652, 2, 6, 0, 2), // 1060
-    r(623, 1, 1, 0, 0), // 1061
-    r(515, 4, 4, 0, 0), // 1062
-    r(2023, 2, 5, 0, 0), // 1063
-    r(1398, 1, 6, 1, 4), // 1064
-    r(1392, 2, 6, 2, 6), // 1065
-    r(192, 1, 6, 0, 2), // 1066
-    r(2192, 2, 6, 0, 2), // 1067
-    r(2183, 4, 6, 0, 4), // 1068
-    r(891, 2, 6, 0, 4), // 1069
-    r(33, 1, 6, 0, 0), // 1070
-    r(648, 1, 6, 0, 4), // 1071
-    r(882, 1, 6, 0, 14), // 1072
-    r(874, 2, 6, 0, 13), // 1073
-    r(388, 1, 1, 0, 0), // 1074
-    r(390, 1, 1, 0, 0), // 1075
-    r(2094, 1, 6, 0, 6), // 1076
-    r(202, 11, 3, 0, 0), // 1077
-    r(1595, 8, 6, 1, 7), // 1078
-    r(760, 2, 6, 0, 12), // 1079
-    r(16, 2, 3, 0, 0), // 1080
-    r(1389, 1, 6, 0, 12), // 1081
-    r(33, 1, 6, 0, 10), // 1082
-    r(34, 2, 5, 0, 0), // 1083
-    r(648, 1, 6, 0, 3), // 1084
-    r(1884, 2, 6, 0, 5), // 1085
-    r(294, 2, 3, 0, 0), // 1086
-    r(868, 1, 6, 0, 8), // 1087
-    r(2448, 1, 1, 0, 0), // 1088
-    r(913, 2, 6, 0, 7), // 1089
-    r(2206, 2, 4, 0, 0), // 1090
-    r(381, 3, 6, 0, 0), // 1091
-    r(983, 5, 6, 1, 12), // 1092
-    r(0, 0, 6, 0, 18), // 1093
-    r(1208, 1, 5, 0, 0), // 1094
-    r(239, 3, 3, 0, 0), // 1095
-    r(2392, 1, 5, 0, 0), // 1096
-    r(649, 2, 6, 0, 7), // 1097
-    r(1905, 1, 6, 0, 10), // 1098
-    r(2102, 1, 6, 0, 6), // 1099
-    r(372, 1, 3, 0, 0), // 1100
-    r(2577, 2, 2, 0, 0), // 1101
-    r(85, 2, 4, 0, 0), // 1102
-    r(2691, 1, 2, 0, 0), // 1103
-    r(464, 5, 6, 0, 6), // 1104
-    r(85, 2, 5, 0, 0), // 1105
-    r(960, 2, 6, 1, 7), // 1106
-    r(396, 6, 9, 0, 0), // 1107
-    r(2256, 1, 4, 0, 0), // 1108
-    r(10, 1, 6, 0, 0), // 1109
-    r(2285, 2, 6, 0, 7), // 1110
-    r(2600, 3, 3, 0, 0), // 1111
-    r(2287, 2, 6, 0, 7), // 1112
-    r(74, 1, 2, 0, 0), // 1113
-    r(21, 2, 5, 0, 0), // 1114
-    r(23, 4, 4, 0, 0), // 1115
-    r(1795, 2, 6, 0, 8), // 1116
-    r(2116, 2, 5, 0, 6), // 1117
-    r(2237, 1, 6, 0, 2), // 1118
-    r(2322, 4, 6, 0, 7), // 1119
-    r(1783, 3, 6, 0, 4), // 1120
-    r(868, 1, 6, 0, 14), // 1121
-    r(0, 0, 6, 0, 24), // 1122
-    r(2152, 1, 6, 0, 3), // 1123
-    r(888, 1, 6, 0, 5), // 1124
-    r(422, 1, 1, 0, 0), // 1125
-    r(1915, 3, 6, 0, 14), // 1126
-    r(2344, 3, 6, 0, 11), // 1127
-    r(1026, 3, 4, 0, 0), // 1128
-    r(1076, 1, 1, 0, 0), // 1129
-    r(644, 2, 6, 0, 5), // 1130
-    r(1276, 1, 4, 0, 0), // 1131
-    r(2692, 3, 5, 0, 0), // 1132
-    r(476, 1, 1, 0, 0), // 1133
-    r(952, 4, 6, 1, 12), // 1134
-    r(878, 2, 6, 0, 6), // 1135
-    r(1172, 2, 6, 0, 3), // 1136
-    r(2664, 3, 6, 0, 1), // 1137
-    r(2119, 1, 6, 1, 0), // 1138
-    r(2191, 1, 6, 0, 8), // 1139
-    r(1401, 3, 6, 0, 16), // 1140
-    r(379, 1, 3, 0, 0), // 1141
-    r(10, 1, 6, 0, 5), // 1142
-    r(684, 11, 6, 0, 10), // 1143
-    r(915, 2, 6, 0, 18), // 1144
-    r(472, 4, 4, 0, 0), // 1145
-    r(0, 0, 2, 3, 6), // 1146
-    r(2, 2, 2, 0, 0), // 1147
-    r(1232, 1, 5, 0, 0), // 1148
-    r(2429, 3, 6, 0, 0), // 1149
-    r(2202, 2, 4, 0, 0), // 1150
-    r(1612, 5, 6, 0, 5), // 1151
-    r(614, 2, 3, 0, 0), // 1152
-    r(2559, 3, 2, 0, 0), // 1153
-    r(1654, 3, 6, 0, 1), // 1154
-    r(1442, 2, 5, 0, 0), // 1155
-    r(2308, 2, 6, 0, 7), // 1156
-    r(357, 2, 4, 0, 0), // 1157
-    r(1395, 1, 6, 0, 10), // 1158
-    r(2192, 2, 6, 0, 8), // 1159
-    r(2403, 3, 5, 0, 0), // 1160
-    r(2396, 2, 3, 0, 0), // 1161
-    r(888, 1, 6, 0, 2), // 1162
-    r(1876, 3, 6, 0, 4), // 1163
-    r(872, 2, 6, 0, 9), // 1164
-    r(810, 11, 6, 0, 10), // 1165
-    r(1844, 3, 6, 0, 6), // 1166
-    r(649, 2, 6, 0, 6), // 1167
-    r(1419, 2, 6, 0, 5), // 1168
-    r(296, 2, 6, 0, 5), // 1169
-    r(1056, 1, 5, 0, 0), // 1170
-    r(696, 2, 6, 0, 2), // 1171
-    r(1585, 4, 6, 2, 2), // 1172
-    r(2416, 4, 6, 0, 1), // 1173
-    r(557, 11, 6, 0, 0), // 1174
-    r(33, 1, 6, 0, 4), // 1175
-    r(2153, 3, 6, 0, 9), // 1176
-    r(1667, 4, 6, 4, 2), // 1177
-    r(184, 2, 2, 0, 0), // 1178
-    r(367, 2, 2, 0, 0), // 1179
-    r(302, 1, 2, 0, 0), // 1180
-    r(1324, 4, 6, 0, 6), // 1181
-    r(2438, 1, 2, 0, 0), // 1182
-    r(1463, 2, 6, 0, 3), // 1183
-    r(386, 2, 3, 0, 0), // 1184
-    r(2196, 2, 6, 0, 8), // 1185
-    r(1662, 3, 6, 0, 3), // 1186
-    r(260, 1, 2, 0, 0), // 1187
-    r(389, 1, 2, 0, 0), // 1188
-    r(969, 2, 6, 0, 6), // 1189
-    r(2413, 1, 6, 0, 3), // 1190
-    r(2287, 2, 6, 0, 13), // 1191
-    r(2596, 1, 2, 0, 0), // 1192
-    r(9, 1, 2, 0, 0), // 1193
-    r(2554, 3, 4, 0, 0), // 1194
-    r(0, 0, 0, 1, 0), // 1195
-    r(1998, 4, 5, 0, 0), // 1196
-    r(2179, 4, 6, 0, 4), // 1197
-    r(215, 1, 3, 0, 0), // 1198
-    r(2229, 2, 4, 0, 3), // 1199
-    r(2709, 2, 5, 0, 0), // 1200
-    r(2153, 3, 6, 0, 3), // 1201
-    r(868, 1, 6, 0, 11), // 1202
-    r(798, 8, 6, 0, 6), // 1203
-    r(1001, 4, 5, 0, 0), // 1204
-    r(494, 2, 6, 0, 0), // 1205
-    r(389, 1, 1, 0, 0), // 1206
-    r(1297, 12, 6, 0, 7), // 1207
-    r(2298, 1, 5, 0, 6), // 1208
-    r(1830, 2, 6, 0, 21), // 1209
-    r(2096, 1, 6, 0, 6), // 1210
-    r(1811, 2, 6, 0, 5), // 1211
-    r(758, 2, 6, 0, 9), // 1212
-    r(2198, 2, 4, 0, 0), // 1213
-    r(776, 2, 6, 0, 2), // 1214
-    r(2212, 1, 3, 3, 0), // 1215
-    r(776, 2, 6, 0, 3), // 1216
-    r(2603, 2, 1, 0, 0), // 1217
-    r(1774, 7, 6, 0, 2), // 1218
-    r(2145, 1, 4, 0, 0), // 1219
-    r(2670, 2, 2, 0, 0), // 1220
-    r(2704, 2, 4, 0, 0), // 1221
-    r(1980, 2, 3, 0, 0), // 1222
-    r(2306, 2, 6, 0, 6), // 1223
-    r(1358, 3, 5, 0, 0), // 1224
-    r(2538, 4, 5, 0, 0), // 1225
-    r(653, 2, 6, 0, 4), // 1226
-    r(2696, 3, 5, 0, 0), // 1227
-    r(469, 1, 2, 0, 0), // 1228
-    r(1685, 6, 6, 1, 5), // 1229
-    r(85, 2, 2, 0, 35), // 1230
-    r(2237, 1, 6, 0, 8), // 1231
-    r(110, 2, 9, 0, 0), // 1232
-    r(535, 2, 3, 0, 0), // 1233
-    r(603, 7, 2, 0, 0), // 1234
-    r(2592, 2, 2, 0, 0), // 1235
-    r(76, 2, 4, 0, 0), // 1236
-    r(479, 2, 1, 0, 0), // 1237
-    r(2119, 1, 6, 1, 6), // 1238
-    r(874, 2, 6, 0, 14), // 1239
-    r(2308, 2, 6, 0, 2), // 1240
-    r(370, 2, 2, 0, 0), // 1241
-    r(2441, 2, 5, 0, 0), // 1242
-    r(2668, 2, 1, 0, 0), // 1243
-    r(2156, 3, 6, 0, 9), // 1244
-    r(2140, 1, 6, 0, 9), // 1245
-    r(1497, 11, 6, 0, 10), // 1246
-    r(2069, 2, 4, 0, 0), // 1247
-    r(2139, 1, 6, 0, 9), // 1248
-    r(1256, 13, 6, 0, 8), // 1249
-    r(1220, 2, 6, 0, 1), // 1250
-    r(1456, 4, 6, 0, 9), // 1251
-    r(611, 1, 3, 0, 0), // 1252
-    r(1361, 1, 2, 0, 0), // 1253
-    r(720, 8, 6, 0, 0), // 1254
-    r(634, 2, 6, 0, 9), // 1255
-    r(1738, 2, 6, 0, 13), // 1256
-    r(542, 1, 2, 0, 0), // 1257
-    r(1111, 14, 6, 0, 9), // 1258
-    r(1103, 8, 6, 0, 4), // 1259
-    r(2462, 3, 3, 0, 0), // 1260
-    r(1404, 4, 6, 0, 12), // 1261
-    r(1465, 4, 6, 0, 10), // 1262
-    r(1460, 3, 6, 0, 5), // 1263
-    r(1081, 4, 6, 0, 0), // 1264
-    r(498, 3, 4, 0, 0), // 1265
-    r(1451, 5, 6, 0, 11), // 1266
-    r(1444, 4, 6, 0, 6), // 1267
-    r(2448, 1, 3, 0, 0), // 1268
-    r(1720, 4, 6, 0, 7), // 1269
-    r(2156, 3, 6, 0, 3), // 1270
-    r(1939, 2, 3, 0, 0), // 1271
-    r(1057, 3, 5, 0, 0), // 1272
-    r(669, 1, 6, 0, 1), // 1273
-    r(1865, 2, 6, 0, 10), // 1274
-    r(1522, 6, 6, 2, 5), // 1275
-    r(948, 3, 6, 0, 0), // 1276
-    r(2651, 2, 3, 0, 0), // 1277
-    r(1955, 7, 6, 0, 5), // 1278
-    r(2480, 3, 3, 0, 0), // 1279
-    r(1275, 1, 2, 0, 0), // 1280
-    r(2683, 3, 4, 0, 0), // 1281
-    r(770, 3, 6, 0, 10), // 1282
-    r(2143, 2, 6, 0, 1), // 1283
-    r(10, 1, 6, 0, 9), // 1284
-    r(96, 2, 4, 1, 0), // 1285
-    r(1399, 1, 6, 0, 13), // 1286
-    r(915, 2, 6, 0, 21), // 1287
-    r(1196, 4, 5, 0, 0), // 1288
-    r(1200, 3, 4, 0, 0), // 1289
-    r(2557, 1, 3, 0, 0), // 1290
-    r(2296, 1, 5, 0, 0), // 1291
-    r(1837, 1, 6, 0, 8), // 1292
-    r(1157, 6, 6, 0, 0), // 1293
-    r(670, 2, 6, 0, 6), // 1294
-    r(2168, 5, 6, 0, 5), // 1295
-    r(1282, 2, 6, 0, 3), // 1296
-    r(243, 3, 2, 0, 0), // 1297
-    r(1898, 2, 6, 0, 2), // 1298
-    r(1986, 5, 6, 0, 0), // 1299
-    r(1212, 2, 6, 0, 2), // 1300
-    r(2545, 4, 6, 0, 0), // 1301
-    r(2210, 1, 3, 0, 0), // 1302
-    r(2106, 1, 6, 0, 11), // 1303
-    r(2562, 2, 3, 0, 0), // 1304
-    r(1910, 3, 6, 0, 14), // 1305
-    r(962, 2, 6, 2, 17), // 1306
-    r(2594, 2, 2, 0, 0), // 1307
-    r(0, 0, 6, 2, 8), // 1308
-    r(501, 2, 3, 0, 0), // 1309
-    r(2454, 1, 2, 0, 0), // 1310
-    r(1781, 2, 6, 0, 4), // 1311
-    r(1746, 3, 6, 0, 14), // 1312
-    r(408, 3, 4, 0, 0), // 1313
-    r(0, 0, 6, 1, 9), // 1314
-    r(797, 1, 6, 0, 5), // 1315
-    r(2071, 2, 2, 0, 0), // 1316
-    r(532, 3, 3, 0, 0), // 1317
-    r(1974, 1, 2, 0, 0), // 1318
-    r(657, 4, 3, 1, 0), // 1319
-    r(1005, 19, 6, 0, 14), // 1320
-    r(1716, 2, 6, 0, 5), // 1321
-    r(293, 1, 6, 0, 4), // 1322
-    r(10, 1, 1, 1, 0), // 1323
-    r(1080, 1, 6, 0, 8), // 1324
-    r(192, 1, 6, 0, 4), // 1325
-    r(2334, 4, 6, 0, 9), // 1326
-    r(246, 4, 2, 0, 0), // 1327
-    r(200, 1, 4, 0, 0), // 1328
-    r(2672, 2, 2, 0, 0), // 1329
-    r(2252, 3, 6, 0, 8), // 1330
-    r(186, 1, 6, 0, 9), // 1331
-    r(619, 1, 2, 0, 0), // 1332
-    r(1894, 2, 6, 0, 4), // 1333
-    r(1881, 3, 4, 0, 0), // 1334
-    r(1269, 6, 6, 0, 1), // 1335
-    r(1771, 3, 4, 0, 0), // 1336
-    r(0, 0, 5, 3, 0), // 1337
-    r(1234, 14, 6, 0, 9), // 1338
-    r(2506, 3, 2, 0, 0), // 1339
-    r(1080, 1, 6, 0, 7), // 1340
-    r(1076, 1, 2, 0, 0), // 1341
-    r(1508, 5, 6, 0, 4), // 1342
-    r(2210, 1, 4, 4, 0), // 1343
-    r(728, 2, 6, 0, 12), // 1344
-    r(2300, 1, 5, 0, 6), // 1345
-    r(492, 2, 7, 0, 0), // 1346
-    r(672, 1, 6, 0, 14), // 1347
-    r(1708, 4, 6, 0, 3), // 1348
-    r(712, 8, 5, 0, 0), // 1349
-    r(704, 6, 5, 0, 0), // 1350
-    r(1553, 3, 6, 1, 3), // 1351
-    r(460, 4, 6, 0, 10), // 1352
-    r(1756, 1, 6, 0, 7), // 1353
-    r(1371, 1, 3, 0, 0), // 1354
-    r(2383, 3, 6, 0, 0), // 1355
-    r(1559, 4, 6, 0, 3), // 1356
-    r(752, 2, 6, 0, 19), // 1357
-    r(2200, 2, 4, 0, 0), // 1358
-    r(187, 2, 3, 0, 0), // 1359
-    r(1192, 4, 6, 0, 0), // 1360
-    r(925, 4, 6, 0, 19), // 1361
-    r(0, 0, 6, 3, 5), // 1362
-    r(673, 11, 6, 0, 10), // 1363
-    r(1822, 1, 6, 0, 5), // 1364
-    r(870, 2, 3, 0, 0), // 1365
-    r(1314, 2, 5, 0, 0), // 1366
-    r(2312, 2, 6, 0, 8), // 1367
-    r(1513, 3, 6, 0, 3), // 1368
-    r(2619, 2, 1, 0, 0), // 1369
-    r(288, 1, 3, 0, 0), // 1370
-    r(2642, 5, 6, 0, 0), // 1371
-    r(1875, 1, 3, 0, 0), // 1372
-    r(2527, 2, 2, 0, 0), // 1373
-    r(0, 0, 6, 1, 11), // 1374
-    r(587, 2, 3, 0, 0), // 1375
-    r(1801, 2, 6, 0, 2), // 1376
-    r(1489, 8, 6, 0, 3), // 1377
-    r(92, 2, 3, 0, 0), // 1378
-    r(2432, 3, 6, 0, 2), // 1379
-    r(125, 5, 5, 0, 0), // 1380
-    r(1316, 3, 3, 0, 0), // 1381
-    r(2677, 4, 4, 0, 0), // 1382
-    r(1276, 1, 6, 0, 0), // 1383
-    r(1699, 3, 6, 0, 2), // 1384
-    r(1176, 4, 6, 1, 26), // 1385
-    r(2589, 1, 2, 0, 0), // 1386
-    r(13, 1, 4, 0, 0), // 1387
-    r(1583, 2, 6, 0, 0), // 1388
-    r(765, 1, 4, 0, 0), // 1389
-    r(764, 1, 6, 0, 0), // 1390
-    r(182, 2, 2, 0, 0), // 1391
-    r(0, 0, 6, 0, 21), // 1392
-    r(2446, 2, 4, 0, 0), // 1393
-    r(2437, 1, 3, 0, 0), // 1394
-    r(0, 0, 1, 2, 0), // 1395
-    r(846, 8, 5, 0, 0), // 1396
-    r(2630, 1, 1, 0, 0), // 1397
-    r(578, 1, 3, 0, 0), // 1398
-    r(373, 2, 2, 0, 0), // 1399
-    r(0, 0, 6, 2, 11), // 1400
-    r(527, 2, 5, 0, 0), // 1401
-    r(1400, 1, 6, 0, 9), // 1402
-    r(641, 1, 5, 0, 0), // 1403
-    r(2, 2, 3, 0, 0), // 1404
-    r(2104, 1, 6, 0, 6), // 1405
-    r(2567, 3, 2, 0, 0), // 1406
-    r(10, 1, 10, 0, 0), // 1407
-    r(1913, 2, 6, 0, 21), // 1408
-    r(12, 1, 3, 0, 0), // 1409
-    r(661, 6, 5, 0, 0), // 1410
-    r(1580, 3, 6, 0, 3), // 1411
-    r(821, 11, 6, 0, 10), // 1412
-    r(939, 3, 6, 0, 13), // 1413
-    r(2474, 1, 4, 0, 0), // 1414
-    r(106, 4, 5, 0, 0), // 1415
-    r(2516, 2, 5, 0, 0), // 1416
-    r(411, 2, 2, 0, 0), // 1417
-    r(2420, 3, 4, 0, 0), // 1418
-    r(886, 2, 6, 0, 10), // 1419
-    r(1727, 2, 5, 0, 0), // 1420
-    r(1372, 1, 1, 0, 0), // 1421
-    r(1373, 1, 1, 0, 0), // 1422
-    r(1374, 1, 1, 0, 0), // 1423
-    r(884, 2, 6, 0, 12), // 1424
-    r(0, 0, 6, 4, 1), // 1425
-    r(2573, 4, 5, 0, 0), // 1426
-    r(343, 3, 3, 0, 0), // 1427
-    r(1671, 6, 6, 3, 5), // 1428
-    r(934, 3, 6, 0, 17), // 1429
-    r(2695, 1, 5, 0, 0), // 1430
-    r(503, 3, 6, 0, 1), // 1431
-    r(1890, 2, 6, 0, 7), // 1432
-    r(2542, 3, 2, 0, 0), // 1433
-    r(2407, 2, 6, 0, 0), // 1434
-    r(752, 2, 6, 0, 15), // 1435
-    r(893, 2, 6, 0, 2), // 1436
-    r(18, 1, 3, 1, 0), // 1437
-    r(0, 0, 6, 1, 13), // 1438
-    r(2667, 1, 6, 0, 0), // 1439
-    r(764, 1, 6, 0, 6), // 1440
-    r(769, 1, 2, 0, 0), // 1441
-    r(0, 0, 6, 2, 0), // 1442
-    r(2273, 1, 6, 0, 6), // 1443
-    r(2579, 2, 2, 0, 0), // 1444
-    r(1518, 4, 6, 2, 2), // 1445
-    r(2500, 1, 3, 0, 0), // 1446
-    r(0, 0, 4, 2, 6), // 1447
-    r(2624, 3, 2, 0, 0), // 1448
-    r(2639, 2, 1, 0, 0), // 1449
-    r(1609, 3, 6, 1, 3), // 1450
-    r(384, 1, 4, 0, 0), // 1451
-    r(87, 3, 3, 0, 0), // 1452
-    r(2627, 3, 3, 0, 0), // 1453
-    r(13, 1, 2, 0, 3), // 1454
-    r(2479, 1, 2, 0, 0), // 1455
-    r(1705, 3, 6, 0, 1), // 1456
-    r(193, 3, 3, 0, 0), // 1457
-    r(33, 1, 4, 0, 0), // 1458
-    r(1626, 4, 6, 0, 3), // 1459
-    r(2633, 1, 2, 0, 0), // 1460
-    r(951, 1, 5, 0, 0), // 1461
-    r(2412, 1, 6, 0, 1), // 1462
-    r(1167, 1, 2, 0, 0), // 1463
-    r(1043, 4, 6, 0, 1), // 1464
-    r(2330, 4, 6, 0, 1), // 1465
-    r(1163, 4, 6, 0, 1), // 1466
-    r(2501, 2, 3, 0, 0), // 1467
-    r(514, 1, 6, 0, 0), // 1468
-    r(778, 2, 4, 0, 0), // 1469
-    r(832, 6, 4, 0, 0), // 1470
-    r(844, 1, 6, 0, 0), // 1471
-    r(2133, 2, 6, 0, 7), // 1472
-    r(413, 4, 5, 0, 0), // 1473
-    r(265, 11, 2, 0, 0), // 1474
-    r(2163, 5, 6, 0, 5), // 1475
-    r(1077, 3, 5, 0, 0), // 1476
-    r(2183, 4, 6, 0, 10), // 1477
-    r(2249, 3, 6, 0, 2), // 1478
-    r(0, 0, 3, 4, 0), // 1479
-    r(1060, 6, 6, 0, 1), // 1480
-    r(1222, 4, 6, 0, 8), // 1481
-    r(2686, 1, 3, 0, 0), // 1482
-    r(18, 1, 5, 0, 0), // 1483
-    r(610, 1, 4, 0, 0), // 1484
-    r(783, 3, 6, 0, 4), // 1485
-    r(591, 1, 2, 0, 0), // 1486
-    r(1066, 5, 6, 0, 0), // 1487
-    r(1408, 2, 6, 0, 13), // 1488
-    r(9, 1, 4, 0, 0), // 1489
-    r(1033, 2, 3, 0, 0), // 1490
-    r(527, 2, 3, 0, 3), // 1491
-    r(34, 2, 6, 0, 0), // 1492
-    r(2002, 16, 3, 0, 0), // 1493
-    r(251, 3, 2, 0, 0), // 1494
-    r(2634, 1, 2, 0, 0), // 1495
-    r(72, 2, 3, 0, 0), // 1496
-    r(0, 0, 6, 2, 12), // 1497
-    r(1361, 1, 1, 0, 0), // 1498
-    r(2681, 2, 5, 0, 0), // 1499
-    r(1920, 1, 6, 0, 8), // 1500
-    r(67, 3, 3, 0, 0), // 1501
-    r(1024, 1, 6, 0, 6), // 1502
-    r(1341, 2, 4, 0, 0), // 1503
-    r(2159, 3, 6, 0, 3), // 1504
-    r(1804, 2, 6, 0, 7), // 1505
-    r(669, 1, 3, 0, 0), // 1506
-    r(1840, 2, 6, 0, 8), // 1507
-    r(1838, 2, 6, 0, 8), // 1508
-    r(1792, 1, 6, 0, 8), // 1509
-    r(2274, 2, 6, 0, 6), // 1510
-    r(261, 1, 2, 0, 0), // 1511
-    r(314, 7, 8, 0, 0), // 1512
-    r(2616, 3, 1, 0, 0), // 1513
-    r(2532, 3, 2, 0, 0), // 1514
-    r(1182, 3, 6, 0, 5), // 1515
-    r(1148, 9, 6, 0, 4), // 1516
-    r(937, 2, 6, 0, 9), // 1517
-    r(2131, 2, 5, 0, 6), // 1518
-    r(1851, 6, 6, 1, 8), // 1519
-    r(390, 1, 2, 0, 0), // 1520
-    r(909, 4, 6, 0, 17), // 1521
-    r(1415, 2, 6, 0, 17), // 1522
-    r(0, 0, 6, 0, 22), // 1523
-    r(966, 1, 2, 0, 0), // 1524
-    r(1398, 1, 6, 2, 1), // 1525
-    r(2055, 14, 5, 0, 0), // 1526
-    r(2599, 1, 2, 0, 0), // 1527
-    r(1799, 2, 6, 0, 5), // 1528
-    r(1875, 1, 5, 0, 0), // 1529
-    r(1623, 3, 6, 0, 1), // 1530
-    r(2564, 3, 4, 0, 0), // 1531
-    r(786, 1, 6, 0, 3), // 1532
-    r(1432, 3, 6, 0, 20), // 1533
-    r(1366, 1, 2, 0, 0), // 1534
-    r(1870, 3, 6, 0, 4), // 1535
-    r(2106, 1, 6, 0, 5), // 1536
-    r(2246, 3, 6, 0, 6), // 1537
-    r(1797, 2, 6, 0, 4), // 1538
-    r(1888, 1, 6, 0, 1), // 1539
-    r(1313, 1, 4, 0, 0), // 1540
-    r(1875, 1, 4, 0, 0), // 1541
-    r(2471, 1, 3, 0, 0), // 1542
-    r(930, 4, 6, 0, 11), // 1543
-    r(33, 1, 6, 0, 11), // 1544
-    r(882, 1, 6, 0, 19), // 1545
-    r(2608, 1, 4, 0, 0), // 1546
-    r(333, 4, 3, 0, 0), // 1547
-    r(1376, 3, 2, 0, 0), // 1548
-    r(2637, 2, 4, 0, 0), // 1549
-    r(882, 1, 6, 0, 15), // 1550
-    r(2649, 2, 3, 0, 0), // 1551
-    r(1469, 3, 6, 0, 8), // 1552
-    r(2635, 2, 3, 0, 0), // 1553
+    r(1964, 2, 1, 0, 0), // 975
+    r(98, 2, 4, 0, 0), // 976
+    r(2306, 2, 6, 0, 2), // 977
+    r(2210, 2, 4, 0, 0), // 978
+    r(543, 3, 4, 0, 0), // 979
+    r(8, 1, 3, 0, 0), // 980
+    r(711, 1, 6, 0, 1), // 981
+    r(2241, 1, 6, 0, 7), // 982
+    r(964, 2, 6, 0, 12), // 983
+    r(0, 0, 6, 2, 1), // 984
+    r(1319, 1, 3, 0, 0), // 985
+    r(2583, 3, 2, 0, 0), // 986
+    r(0, 0, 4, 2, 0), // 987
+    r(1677, 8, 6, 1, 7), // 988
+    r(33, 1, 6, 0, 6), // 989
+    r(1832, 3, 6, 0, 14), // 990
+    r(2303, 1, 6, 0, 7), // 991
+    r(2106, 1, 6, 0, 0), // 992
+    r(90, 2, 3, 0, 0), // 993
+    r(2316, 4, 6, 0, 7), // 994
+    r(2485, 4, 4, 0, 0), // 995
+    r(1809, 2, 6, 0, 4), // 996
+    r(1209, 3, 6, 0, 1), // 997
+    r(1047, 9, 6, 0, 2), // 998
+    r(971, 3, 6, 0, 2), // 999
+    r(1879, 1, 6, 0, 2), // 1000
+    r(298, 4, 4, 0, 0), // 1001
+    r(2310, 2, 6, 0, 1), // 1002
+    r(1423, 2, 6, 0, 11), // 1003
+    r(956, 4, 6, 1, 23), // 1004
+    r(2400, 2, 3, 0, 0), // 1005
+    r(2142, 1, 6, 0, 3), // 1006
+    r(254, 4, 2, 0, 0), // 1007
+    r(1908, 2, 6, 0, 14), // 1008
+    r(0, 0, 6, 1, 1), // 1009
+    r(2296, 1, 4, 0, 6), // 1010
+    r(2505, 1, 2, 0, 0), // 1011
+    r(2027, 14, 6, 0, 0), // 1012
+    r(1440, 2, 6, 0, 3), // 1013
+    r(370, 2, 3, 0, 0), // 1014
+    r(2286, 1, 6, 0, 6), // 1015
+    r(1984, 4, 4, 0, 16), // 1016
+    r(2402, 3, 5, 0, 0), // 1017
+    r(2522, 2, 2, 0, 0), // 1018
+    r(289, 2, 2, 0, 0), // 1019
+    r(2655, 2, 2, 0, 0), // 1020
+    r(192, 1, 6, 0, 3), // 1021
+    r(0, 0, 5, 4, 6), // 1022
+    r(130, 6, 5, 0, 0), // 1023
+    r(2514, 1, 3, 0, 0), // 1024
+    r(1414, 1, 6, 0, 18), // 1025
+    r(1168, 2, 6, 0, 16), // 1026
+    r(2395, 2, 3, 0, 0), // 1027
+    r(806, 2, 6, 0, 9), // 1028
+    r(1131, 2, 6, 0, 4), // 1029
+    r(2441, 2, 6, 0, 0), // 1030
+    r(2408, 1, 6, 0, 1), // 1031
+    r(4, 1, 2, 0, 0), // 1032
+    r(1714, 2, 6, 0, 16), // 1033
+    r(2124, 2, 6, 0, 1), // 1034
+    r(1749, 2, 6, 0, 21), // 1035
+    r(2175, 5, 6, 0, 5), // 1036
+    r(1691, 3, 6, 1, 3), // 1037
+    r(2080, 2, 5, 0, 0), // 1038
+    r(2109, 2, 5, 0, 0), // 1039
+    r(470, 2, 3, 0, 0), // 1040
+    r(1702, 3, 6, 2, 3), // 1041
+    r(2259, 3, 6, 0, 6), // 1042
+    r(2633, 1, 2, 0, 0), // 1043
+    r(485, 7, 6, 0, 4), // 1044
+    r(1694, 5, 6, 0, 5), // 1045
+    r(1226, 2, 6, 0, 3), // 1046
+    r(1072, 4, 5, 0, 0), // 1047
+    r(2415, 1, 5, 0, 0), // 1048
+    r(1892, 2, 6, 0, 8), // 1049
+    r(33, 1, 6, 0, 5), // 1050
+    r(1228, 2, 3, 0, 0), // 1051
+    r(2196, 2, 6, 0, 8), // 1052
+    r(1180, 2, 6, 1, 14), // 1053
+    r(1190, 2, 6, 0, 15), // 1054
+    r(101, 2, 4, 0, 0), // 1055
+    r(2251, 3, 6, 0, 8), // 1056
+    r(1818, 2, 5, 0, 0), // 1057
+    r(780, 3, 6, 0, 4), // 1058
+    r(1343, 2, 3, 0, 0), // 1059
+    r(787, 2, 6, 0, 4), // 1060
+    r(1652, 2, 6, 0, 2), // 1061
+    r(623, 1, 1, 0, 0), // 1062
+    r(515, 4, 4, 0, 0), // 1063
+    r(2025, 2, 5, 0, 0), // 1064
+    r(1398, 1, 6, 1, 4), // 1065
+    r(1392, 2, 6, 2, 6), // 1066
+    r(192, 1, 6, 0, 2), // 1067
+    r(2194, 2, 6, 0, 2), // 1068
+    r(2185, 4, 6, 0, 4), // 1069
+    r(891, 2, 6, 0, 4), // 1070
+    r(33, 1, 6, 0, 0), // 1071
+    r(648, 1, 6, 0, 4), // 1072
+    r(882, 1, 6, 0, 14), // 1073
+    r(874, 2, 6, 0, 13), // 1074
+    r(388, 1, 1, 0, 0), // 1075
+    r(390, 1, 1, 0, 0), // 1076
+    r(2096, 1, 6, 0, 6), // 1077
+    r(202, 11, 3, 0, 0), // 1078
+    r(1595, 8, 6, 1, 7), // 1079
+    r(760, 2, 6, 0, 12), // 1080
+    r(16, 2, 3, 0, 0), // 1081
+    r(1389, 1, 6, 0, 12), // 1082
+    r(33, 1, 6, 0, 10), // 1083
+    r(34, 2, 5, 0, 0), // 1084
+    r(648, 1, 6, 0, 3), // 1085
+    r(1884, 2, 6, 0, 5), // 1086
+    r(294, 2, 3, 0, 0), // 1087
+    r(868, 1, 6, 0, 8), // 1088
+    r(2450, 1, 1, 0, 0), // 1089
+    r(913, 2, 6, 0, 7), // 1090
+    r(2208, 2, 4, 0, 0), // 1091
+    r(381, 3, 6, 0, 0), // 1092
+    r(983, 5, 6, 1, 12), // 1093
+    r(0, 0, 6, 0, 18), // 1094
+    r(1208, 1, 5, 0, 0), // 1095
+    r(239, 3, 3, 0, 0), // 1096
+    r(2394, 1, 5, 0, 0), // 1097
+    r(649, 2, 6, 0, 7), // 1098
+    r(1905, 1, 6, 0, 10), // 1099
+    r(2104, 1, 6, 0, 6), // 1100
+    r(372, 1, 3, 0, 0), // 1101
+    r(2579, 2, 2, 0, 0), // 1102
+    r(85, 2, 4, 0, 0), // 1103
+    r(2693, 1, 2, 0, 0), // 1104
+    r(464, 5, 6, 0, 6), // 1105
+    r(85, 2, 5, 0, 0), // 1106
+    r(960, 2, 6, 1, 7), // 1107
+    r(396, 6, 9, 0, 0), // 1108
+    r(2258, 1, 4, 0, 0), // 1109
+    r(10, 1, 6, 0, 0), // 1110
+    r(2287, 2, 6, 0, 7), // 1111
+    r(2602, 3, 3, 0, 0), // 1112
+    r(2289, 2, 6, 0, 7), // 1113
+    r(74, 1, 2, 0, 0), // 1114
+    r(21, 2, 5, 0, 0), // 1115
+    r(23, 4, 4, 0, 0), // 1116
+    r(1795, 2, 6, 0, 8), // 1117
+    r(2118, 2, 5, 0, 6), // 1118
+    r(2239, 1, 6, 0, 2), // 1119
+    r(2324, 4, 6, 0, 7), // 1120
+    r(1783, 3, 6, 0, 4), // 1121
+    r(868, 1, 6, 0, 14), // 1122
+    r(0, 0, 6, 0, 24), // 1123
+    r(2154, 1, 6, 0, 3), // 1124
+    r(888, 1, 6, 0, 5), // 1125
+    r(422, 1, 1, 0, 0), // 1126
+    r(1915, 3, 6, 0, 14), // 1127
+    r(2346, 3, 6, 0, 11), // 1128
+    r(1026, 3, 4, 0, 0), // 1129
+    r(1076, 1, 1, 0, 0), // 1130
+    r(644, 2, 6, 0, 5), // 1131
+    r(1276, 1, 4, 0, 0), // 1132
+    r(2694, 3, 5, 0, 0), // 1133
+    r(476, 1, 1, 0, 0), // 1134
+    r(952, 4, 6, 1, 12), // 1135
+    r(878, 2, 6, 0, 6), // 1136
+    r(1172, 2, 6, 0, 3), // 1137
+    r(2666, 3, 6, 0, 1), // 1138
+    r(2121, 1, 6, 1, 0), // 1139
+    r(2193, 1, 6, 0, 8), // 1140
+    r(1401, 3, 6, 0, 16), // 1141
+    r(379, 1, 3, 0, 0), // 1142
+    r(10, 1, 6, 0, 5), // 1143
+    r(684, 11, 6, 0, 10), // 1144
+    r(915, 2, 6, 0, 18), // 1145
+    r(472, 4, 4, 0, 0), // 1146
+    r(0, 0, 2, 3, 6), // 1147
+    r(2, 2, 2, 0, 0), // 1148
+    r(1232, 1, 5, 0, 0), // 1149
+    r(2431, 3, 6, 0, 0), // 1150
+    r(2204, 2, 4, 0, 0), // 1151
+    r(1612, 5, 6, 0, 5), // 1152
+    r(614, 2, 3, 0, 0), // 1153
+    r(2561, 3, 2, 0, 0), // 1154
+    r(1654, 3, 6, 0, 1), // 1155
+    r(1442, 2, 5, 0, 0), // 1156
+    r(2310, 2, 6, 0, 7), // 1157
+    r(357, 2, 4, 0, 0), // 1158
+    r(1395, 1, 6, 0, 10), // 1159
+    r(2194, 2, 6, 0, 8), // 1160
+    r(2405, 3, 5, 0, 0), // 1161
+    r(2398, 2, 3, 0, 0), // 1162
+    r(888, 1, 6, 0, 2), // 1163
+    r(1876, 3, 6, 0, 4), // 1164
+    r(872, 2, 6, 0, 9), // 1165
+    r(810, 11, 6, 0, 10), // 1166
+    r(1844, 3, 6, 0, 6), // 1167
+    r(649, 2, 6, 0, 6), // 1168
+    r(1419, 2, 6, 0, 5), // 1169
+    r(296, 2, 6, 0, 5), // 1170
+    r(1056, 1, 5, 0, 0), // 1171
+    r(696, 2, 6, 0, 2), // 1172
+    r(1585, 4, 6, 2, 2), // 1173
+    r(2418, 4, 6, 0, 1), // 1174
+    r(557, 11, 6, 0, 0), // 1175
+    r(33, 1, 6, 0, 4), // 1176
+    r(2155, 3, 6, 0, 9), // 1177
+    r(1667, 4, 6, 4, 2), // 1178
+    r(184, 2, 2, 0, 0), // 1179
+    r(367, 2, 2, 0, 0), // 1180
+    r(302, 1, 2, 0, 0), // 1181
+    r(1324, 4, 6, 0, 6), // 1182
+    r(2440, 1, 2, 0, 0), // 1183
+    r(1463, 2, 6, 0, 3), // 1184
+    r(386, 2, 3, 0, 0), // 1185
+    r(769, 1, 3, 0, 0), // 1186
+    r(2198, 2, 6, 0, 8), // 1187
+    r(1662, 3, 6, 0, 3), // 1188
+    r(260, 1, 2, 0, 0), // 1189
+    r(389, 1, 2, 0, 0), // 1190
+    r(969, 2, 6, 0, 6), // 1191
+    r(2415, 1, 6, 0, 3), // 1192
+    r(2289, 2, 6, 0, 13), // 1193
+    r(2598, 1, 2, 0, 0), // 1194
+    r(9, 1, 2, 0, 0), // 1195
+    r(2556, 3, 4, 0, 0), // 1196
+    r(0, 0, 0, 1, 0), // 1197
+    r(2000, 4, 5, 0, 0), // 1198
+    r(2181, 4, 6, 0, 4), // 1199
+    r(215, 1, 3, 0, 0), // 1200
+    r(2231, 2, 4, 0, 3), // 1201
+    r(2711, 2, 5, 0, 0), // 1202
+    r(2155, 3, 6, 0, 3), // 1203
+    r(868, 1, 6, 0, 11), // 1204
+    r(798, 8, 6, 0, 6), // 1205
+    r(1001, 4, 5, 0, 0), // 1206
+    r(494, 2, 6, 0, 0), // 1207
+    r(389, 1, 1, 0, 0), // 1208
+    r(1297, 12, 6, 0, 7), // 1209
+    r(2300, 1, 5, 0, 6), // 1210
+    r(1830, 2, 6, 0, 21), // 1211
+    r(2098, 1, 6, 0, 6), // 1212
+    r(1811, 2, 6, 0, 5), // 1213
+    r(758, 2, 6, 0, 9), // 1214
+    r(2200, 2, 4, 0, 0), // 1215
+    r(776, 2, 6, 0, 2), // 1216
+    r(2214, 1, 3, 3, 0), // 1217
+    r(776, 2, 6, 0, 3), // 1218
+    r(2605, 2, 1, 0, 0), // 1219
+    r(1774, 7, 6, 0, 2), // 1220
+    r(2147, 1, 4, 0, 0), // 1221
+    r(2672, 2, 2, 0, 0), // 1222
+    r(2706, 2, 4, 0, 0), // 1223
+    r(1982, 2, 3, 0, 0), // 1224
+    r(2308, 2, 6, 0, 6), // 1225
+    r(1358, 3, 5, 0, 0), // 1226
+    r(2540, 4, 5, 0, 0), // 1227
+    r(653, 2, 6, 0, 4), // 1228
+    r(2698, 3, 5, 0, 0), // 1229
+    r(469, 1, 2, 0, 0), // 1230
+    r(1685, 6, 6, 1, 5), // 1231
+    r(85, 2, 2, 0, 35), // 1232
+    r(2239, 1, 6, 0, 8), // 1233
+    r(110, 2, 9, 0, 0), // 1234
+    r(535, 2, 3, 0, 0), // 1235
+    r(603, 7, 2, 0, 0), // 1236
+    r(2594, 2, 2, 0, 0), // 1237
+    r(76, 2, 4, 0, 0), // 1238
+    r(479, 2, 1, 0, 0), // 1239
+    r(2121, 1, 6, 1, 6), // 1240
+    r(874, 2, 6, 0, 14), // 1241
+    r(2310, 2, 6, 0, 2), // 1242
+    r(370, 2, 2, 0, 0), // 1243
+    r(2443, 2, 5, 0, 0), // 1244
+    r(2670, 2, 1, 0, 0), // 1245
+    r(2158, 3, 6, 0, 9), // 1246
+    r(2142, 1, 6, 0, 9), // 1247
+    r(1497, 11, 6, 0, 10), // 1248
+    r(2071, 2, 4, 0, 0), // 1249
+    r(2141, 1, 6, 0, 9), // 1250
+    r(1256, 13, 6, 0, 8), // 1251
+    r(1220, 2, 6, 0, 1), // 1252
+    r(1456, 4, 6, 0, 9), // 1253
+    r(611, 1, 3, 0, 0), // 1254
+    r(1361, 1, 2, 0, 0), // 1255
+    r(720, 8, 6, 0, 0), // 1256
+    r(634, 2, 6, 0, 9), // 1257
+    r(1738, 2, 6, 0, 13), // 1258
+    r(542, 1, 2, 0, 0), // 1259
+    r(1111, 14, 6, 0, 9), // 1260
+    r(1103, 8, 6, 0, 4), // 1261
+    r(2464, 3, 3, 0, 0), // 1262
+    r(1404, 4, 6, 0, 12), // 1263
+    r(1465, 4, 6, 0, 10), // 1264
+    r(1460, 3, 6, 0, 5), // 1265
+    r(423, 2, 2, 0, 0), // 1266
+    r(1081, 4, 6, 0, 0), // 1267
+    r(498, 3, 4, 0, 0), // 1268
+    r(1451, 5, 6, 0, 11), // 1269
+    r(1444, 4, 6, 0, 6), // 1270
+    r(2450, 1, 3, 0, 0), // 1271
+    r(1720, 4, 6, 0, 7), // 1272
+    r(2158, 3, 6, 0, 3), // 1273
+    r(1939, 2, 3, 0, 0), // 1274
+    r(1057, 3, 5, 0, 0), // 1275
+    r(669, 1, 6, 0, 1), // 1276
+    r(1865, 2, 6, 0, 10), // 1277
+    r(1522, 6, 6, 2, 5), // 1278
+    r(948, 3, 6, 0, 0), // 1279
+    r(2653, 2, 3, 0, 0), // 1280
+    r(1955, 7, 6, 0, 5), // 1281
+    r(2482, 3, 3, 0, 0), // 1282
+    r(1275, 1, 2, 0, 0), // 1283
+    r(2685, 3, 4, 0, 0), // 1284
+    r(770, 3, 6, 0, 10), // 1285
+    r(2145, 2, 6, 0, 1), // 1286
+    r(10, 1, 6, 0, 9), // 1287
+    r(96, 2, 4, 1, 0), // 1288
+    r(1399, 1, 6, 0, 13), // 1289
+    r(915, 2, 6, 0, 21), // 1290
+    r(1196, 4, 5, 0, 0), // 1291
+    r(1200, 3, 4, 0, 0), // 1292
+    r(2559, 1, 3, 0, 0), // 1293
+    r(2298, 1, 5, 0, 0), // 1294
+    r(1837, 1, 6, 0, 8), // 1295
+    r(1157, 6, 6, 0, 0), // 1296
+    r(670, 2, 6, 0, 6), // 1297
+    r(2170, 5, 6, 0, 5), // 1298
+    r(1282, 2, 6, 0, 3), // 1299
+    r(243, 3, 2, 0, 0), // 1300
+    r(1898, 2, 6, 0, 2), // 1301
+    r(1988, 5, 6, 0, 0), // 1302
+    r(1212, 2, 6, 0, 2), // 1303
+    r(2547, 4, 6, 0, 0), // 1304
+    r(2212, 1, 3, 0, 0), // 1305
+    r(2108, 1, 6, 0, 11), // 1306
+    r(2564, 2, 3, 0, 0), // 1307
+    r(1910, 3, 6, 0, 14), // 1308
+    r(962, 2, 6, 2, 17), // 1309
+    r(2596, 2, 2, 0, 0), // 1310
+    r(0, 0, 6, 2, 8), // 1311
+    r(501, 2, 3, 0, 0), // 1312
+    r(2456, 1, 2, 0, 0), // 1313
+    r(1781, 2, 6, 0, 4), // 1314
+    r(1746, 3, 6, 0, 14), // 1315
+    r(408, 3, 4, 0, 0), // 1316
+    r(0, 0, 6, 1, 9), // 1317
+    r(797, 1, 6, 0, 5), // 1318
+    r(769, 1, 2, 0, 0), // 1319
+    r(2073, 2, 2, 0, 0), // 1320
+    r(532, 3, 3, 0, 0), // 1321
+    r(1976, 1, 2, 0, 0), // 1322
+    r(657, 4, 3, 1, 0), // 1323
+    r(1005, 19, 6, 0, 14), // 1324
+    r(1716, 2, 6, 0, 5), // 1325
+    r(293, 1, 6, 0, 4), // 1326
+    r(10, 1, 1, 1, 0), // 1327
+    r(1080, 1, 6, 0, 8), // 1328
+    r(192, 1, 6, 0, 4), // 1329
+    r(2336, 4, 6, 0, 9), // 1330
+    r(246, 4, 2, 0, 0), // 1331
+    r(200, 1, 4, 0, 0), // 1332
+    r(2674, 2, 2, 0, 0), // 1333
+    r(2254, 3, 6, 0, 8), // 1334
+    r(186, 1, 6, 0, 9), // 1335
+    r(619, 1, 2, 0, 0), // 1336
+    r(1894, 2, 6, 0, 4), // 1337
+    r(1881, 3, 4, 0, 0), // 1338
+    r(1269, 6, 6, 0, 1), // 1339
+    r(1771, 3, 4, 0, 0), // 1340
+    r(0, 0, 5, 3, 0), // 1341
+    r(1234, 14, 6, 0, 9), // 1342
+    r(2508, 3, 2, 0, 0), // 1343
+    r(1080, 1, 6, 0, 7), // 1344
+    r(1076, 1, 2, 0, 0), // 1345
+    r(1508, 5, 6, 0, 4), // 1346
+    r(2212, 1, 4, 4, 0), // 1347
+    r(728, 2, 6, 0, 12), // 1348
+    r(2302, 1, 5, 0, 6), // 1349
+    r(492, 2, 7, 0, 0), // 1350
+    r(672, 1, 6, 0, 14), // 1351
+    r(1708, 4, 6, 0, 3), // 1352
+    r(712, 8, 5, 0, 0), // 1353
+    r(704, 6, 5, 0, 0), // 1354
+    r(1553, 3, 6, 1, 3), // 1355
+    r(460, 4, 6, 0, 10), // 1356
+    r(1756, 1, 6, 0, 7), // 1357
+    r(1371, 1, 3, 0, 0), // 1358
+    r(2385, 3, 6, 0, 0), // 1359
+    r(1559, 4, 6, 0, 3), // 1360
+    r(752, 2, 6, 0, 19), // 1361
+    r(2202, 2, 4, 0, 0), // 1362
+    r(187, 2, 3, 0, 0), // 1363
+    r(1192, 4, 6, 0, 0), // 1364
+    r(925, 4, 6, 0, 19), // 1365
+    r(0, 0, 6, 3, 5), // 1366
+    r(673, 11, 6, 0, 10), // 1367
+    r(1822, 1, 6, 0, 5), // 1368
+    r(870, 2, 3, 0, 0), // 1369
+    r(1314, 2, 5, 0, 0), // 1370
+    r(2314, 2, 6, 0, 8), // 1371
+    r(1513, 3, 6, 0, 3), // 1372
+    r(2621, 2, 1, 0, 0), // 1373
+    r(288, 1, 3, 0, 0), // 1374
+    r(2644, 5, 6, 0, 0), // 1375
+    r(1875, 1, 3, 0, 0), // 1376
+    r(2529, 2, 2, 0, 0), // 1377
+    r(0, 0, 6, 1, 11), // 1378
+    r(587, 2, 3, 0, 0), // 1379
+    r(1801, 2, 6, 0, 2), // 1380
+    r(1489, 8, 6, 0, 3), // 1381
+    r(92, 2, 3, 0, 0), // 1382
+    r(2434, 3, 6, 0, 2), // 1383
+    r(125, 5, 5, 0, 0), // 1384
+    r(1316, 3, 3, 0, 0), // 1385
+    r(2679, 4, 4, 0, 0), // 1386
+    r(1276, 1, 6, 0, 0), // 1387
+    r(1699, 3, 6, 0, 2), // 1388
+    r(1176, 4, 6, 1, 26), // 1389
+    r(2591, 1, 2, 0, 0), // 1390
+    r(13, 1, 4, 0, 0), // 1391
+    r(1583, 2, 6, 0, 0), // 1392
+    r(765, 1, 4, 0, 0), // 1393
+    r(764, 1, 6, 0, 0), // 1394
+    r(182, 2, 2, 0, 0), // 1395
+    r(0, 0, 6, 0, 21), // 1396
+    r(2448, 2, 4, 0, 0), // 1397
+    r(2439, 1, 3, 0, 0), // 1398
+    r(0, 0, 1, 2, 0), // 1399
+    r(846, 8, 5, 0, 0), // 1400
+    r(2632, 1, 1, 0, 0), // 1401
+    r(578, 1, 3, 0, 0), // 1402
+    r(373, 2, 2, 0, 0), // 1403
+    r(0, 0, 6, 2, 11), // 1404
+    r(527, 2, 5, 0, 0), // 1405
+    r(1400, 1, 6, 0, 9), // 1406
+    r(641, 1, 5, 0, 0), // 1407
+    r(2, 2, 3, 0, 0), // 1408
+    r(2106, 1, 6, 0, 6), // 1409
+    r(2569, 3, 2, 0, 0), // 1410
+    r(10, 1, 10, 0, 0), // 1411
+    r(1913, 2, 6, 0, 21), // 1412
+    r(12, 1, 3, 0, 0), // 1413
+    r(661, 6, 5, 0, 0), // 1414
+    r(1580, 3, 6, 0, 3), // 1415
+    r(821, 11, 6, 0, 10), // 1416
+    r(939, 3, 6, 0, 13), // 1417
+    r(2476, 1, 4, 0, 0), // 1418
+    r(106, 4, 5, 0, 0), // 1419
+    r(2518, 2, 5, 0, 0), // 1420
+    r(411, 2, 2, 0, 0), // 1421
+    r(2422, 3, 4, 0, 0), // 1422
+    r(886, 2, 6, 0, 10), // 1423
+    r(1727, 2, 5, 0, 0), // 1424
+    r(1372, 1, 1, 0, 0), // 1425
+    r(1373, 1, 1, 0, 0), // 1426
+    r(1374, 1, 1, 0, 0), // 1427
+    r(884, 2, 6, 0, 12), // 1428
+    r(0, 0, 6, 4, 1), // 1429
+    r(2575, 4, 5, 0, 0), // 1430
+    r(343, 3, 3, 0, 0), // 1431
+    r(1671, 6, 6, 3, 5), // 1432
+    r(934, 3, 6, 0, 17), // 1433
+    r(2697, 1, 5, 0, 0), // 1434
+    r(503, 3, 6, 0, 1), // 1435
+    r(1890, 2, 6, 0, 7), // 1436
+    r(2544, 3, 2, 0, 0), // 1437
+    r(2409, 2, 6, 0, 0), // 1438
+    r(752, 2, 6, 0, 15), // 1439
+    r(893, 2, 6, 0, 2), // 1440
+    r(18, 1, 3, 1, 0), // 1441
+    r(0, 0, 6, 1, 13), // 1442
+    r(2669, 1, 6, 0, 0), // 1443
+    r(764, 1, 6, 0, 6), // 1444
+    r(0, 0, 6, 2, 0), // 1445
+    r(2275, 1, 6, 0, 6), // 1446
+    r(2581, 2, 2, 0, 0), // 1447
+    r(1518, 4, 6, 2, 2), // 1448
+    r(2502, 1, 3, 0, 0), // 1449
+    r(0, 0, 4, 2, 6), // 1450
+    r(2626, 3, 2, 0, 0), // 1451
+    r(2641, 2, 1, 0, 0), // 1452
+    r(1609, 3, 6, 1, 3), // 1453
+    r(384, 1, 4, 0, 0), // 1454
+    r(87, 3, 3, 0, 0), // 1455
+    r(2629, 3, 3, 0, 0), // 1456
+    r(13, 1, 2, 0, 3), // 1457
+    r(2481, 1, 2, 0, 0), // 1458
+    r(1705, 3, 6, 0, 1), // 1459
+    r(193, 3, 3, 0, 0), // 1460
+    r(33, 1, 4, 0, 0), // 1461
+    r(1626, 4, 6, 0, 3), // 1462
+    r(2635, 1, 2, 0, 0), // 1463
+    r(951, 1, 5, 0, 0), // 1464
+    r(2414, 1, 6, 0, 1), // 1465
+    r(1167, 1, 2, 0, 0), // 1466
+    r(1043, 4, 6, 0, 1), // 1467
+    r(2332, 4, 6, 0, 1), // 1468
+    r(1163, 4, 6, 0, 1), // 1469
+    r(2503, 2, 3, 0, 0), // 1470
+    r(514, 1, 6, 0, 0), // 1471
+    r(778, 2, 4, 0, 0), // 1472
+    r(832, 6, 4, 0, 0), // 1473
+    r(844, 1, 6, 0, 0), // 1474
+    r(2135, 2, 6, 0, 7), // 1475
+    r(413, 4, 5, 0, 0), // 1476
+    r(265, 11, 2, 0, 0), // 1477
+    r(2165, 5, 6, 0, 5), // 1478
+    r(1077, 3, 5, 0, 0), // 1479
+    r(2185, 4, 6, 0, 10), // 1480
+    r(2251, 3, 6, 0, 2), // 1481
+    r(0, 0, 3, 4, 0), // 1482
+    r(1060, 6, 6, 0, 1), // 1483
+    r(1222, 4, 6, 0, 8), // 1484
+    r(2688, 1, 3, 0, 0), // 1485
+    r(18, 1, 5, 0, 0), // 1486
+    r(610, 1, 4, 0, 0), // 1487
+    r(783, 3, 6, 0, 4), // 1488
+    r(591, 1, 2, 0, 0), // 1489
+    r(1066, 5, 6, 0, 0), // 1490
+    r(1408, 2, 6, 0, 13), // 1491
+    r(9, 1, 4, 0, 0), // 1492
+    r(1033, 2, 3, 0, 0), // 1493
+    r(527, 2, 3, 0, 3), // 1494
+    r(34, 2, 6, 0, 0), // 1495
+    r(2004, 16, 3, 0, 0), // 1496
+    r(251, 3, 2, 0, 0), // 1497
+    r(2636, 1, 2, 0, 0), // 1498
+    r(72, 2, 3, 0, 0), // 1499
+    r(0, 0, 6, 2, 12), // 1500
+    r(1361, 1, 1, 0, 0), // 1501
+    r(2683, 2, 5, 0, 0), // 1502
+    r(1920, 1, 6, 0, 8), // 1503
+    r(67, 3, 3, 0, 0), // 1504
+    r(1024, 1, 6, 0, 6), // 1505
+    r(1341, 2, 4, 0, 0), // 1506
+    r(2161, 3, 6, 0, 3), // 1507
+    r(1804, 2, 6, 0, 7), // 1508
+    r(669, 1, 3, 0, 0), // 1509
+    r(1840, 2, 6, 0, 8), // 1510
+    r(1838, 2, 6, 0, 8), // 1511
+    r(1792, 1, 6, 0, 8), // 1512
+    r(2276, 2, 6, 0, 6), // 1513
+    r(261, 1, 2, 0, 0), // 1514
+    r(314, 7, 8, 0, 0), // 1515
+    r(2618, 3, 1, 0, 0), // 1516
+    r(2534, 3, 2, 0, 0), // 1517
+    r(1182, 3, 6, 0, 5), // 1518
+    r(1148, 9, 6, 0, 4), // 1519
+    r(937, 2, 6, 0, 9), // 1520
+    r(2133, 2, 5, 0, 6), // 1521
+    r(1851, 6, 6, 1, 8), // 1522
+    r(390, 1, 2, 0, 0), // 1523
+    r(909, 4, 6, 0, 17), // 1524
+    r(1415, 2, 6, 0, 17), // 1525
+    r(0, 0, 6, 0, 22), // 1526
+    r(966, 1, 2, 0, 0), // 1527
+    r(1398, 1, 6, 2, 1), // 1528
+    r(2057, 14, 5, 0, 0), // 1529
+    r(2601, 1, 2, 0, 0), // 1530
+    r(1799, 2, 6, 0, 5), // 1531
+    r(1875, 1, 5, 0, 0), // 1532
+    r(1623, 3, 6, 0, 1), // 1533
+    r(2566, 3, 4, 0, 0), // 1534
+    r(786, 1, 6, 0, 3), // 1535
+    r(1432, 3, 6, 0, 20), // 1536
+    r(1366, 1, 2, 0, 0), // 1537
+    r(1870, 3, 6, 0, 4), // 1538
+    r(2108, 1, 6, 0, 5), // 1539
+    r(2248, 3, 6, 0, 6), // 1540
+    r(1797, 2, 6, 0, 4), // 1541
+    r(1888, 1, 6, 0, 1), // 1542
+    r(1313, 1, 4, 0, 0), // 1543
+    r(1875, 1, 4, 0, 0), // 1544
+    r(2473, 1, 3, 0, 0), // 1545
+    r(930, 4, 6, 0, 11), // 1546
+    r(33, 1, 6, 0, 11), // 1547
+    r(882, 1, 6, 0, 19), // 1548
+    r(2610, 1, 4, 0, 0), // 1549
+    r(333, 4, 3, 0, 0), // 1550
+    r(1376, 3, 2, 0, 0), // 1551
+    r(2639, 2, 4, 0, 0), // 1552
+    r(882, 1, 6, 0, 15), // 1553
+    r(2651, 2, 3, 0, 0), // 1554
+    r(1469, 3, 6, 0, 8), // 1555
+    r(2637, 2, 3, 0, 0), // 1556
 ];
 
 /// The steps of all rows: (kind, flags, base, offset, base of the count, count, size, most). Functions with
 /// the same steps share them; the name is that of the first.
 #[rustfmt::skip]
-pub static STEPS: [Step; 2711] = [
+pub static STEPS: [Step; 2713] = [
     s(0, 0, 255, 8, 253, 1, 24, 24), // cuArray3DCreate
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuArray3DCreate
     s(0, 0, 255, 8, 253, 1, 40, 40), // cuArray3DCreate_v2
@@ -25183,6 +25204,8 @@ pub static STEPS: [Step; 2711] = [
     s(0, 1, 255, 8, 253, 1, 8, 8), // cutensorMgCreateTensorDescriptor
     s(0, 0, 255, 24, 255, 16, 8, 784), // cutensorInitTensorDescriptor
     s(0, 0, 255, 32, 255, 16, 8, 784), // cutensorInitTensorDescriptor
+    s(1, 0, 255, 0, 253, 1, 1, 256), // getenv
+    s(1, 2, 254, 0, 253, 0, 1, 256), // getenv
     s(0, 0, 255, 48, 253, 1, 72, 72), // ncclAllGatherConfig
     s(0, 0, 0, 16, 253, 1, 24, 24), // ncclAllGatherConfig
     s(0, 0, 1, 0, 253, 1, 24, 24), // ncclAllGatherConfig
@@ -25934,7 +25957,8 @@ pub static STEPS: [Step; 2711] = [
 
 /// The newest major versions that this is of, by the pattern of the SONAME.
 #[rustfmt::skip]
-pub static NEWEST: [(&str, u32); 32] = [
+pub static NEWEST: [(&str, u32); 33] = [
+    ("libc.so.6", 6),
     ("libcublas.so.*", 13),
     ("libcublasLt.so.*", 13),
     ("libcublasmp.so.*", 0),

@@ -3,7 +3,7 @@
 
 use crate::embedded::LIBRARIES;
 use cutap_collect::{OWN_FAILURE, Result, TraceOptions, cannot, say};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -40,54 +40,74 @@ impl Demo {
     }
 }
 
-/// The program: it allocates, copies, makes one mistake, and leaves one allocation behind.
+/// The calls of the program: it allocates, copies, makes one mistake, and leaves one allocation behind.
+const CALLS: &str = include_str!("../../demo/program.txt");
+/// Bytes that it copies.
+static DATA: [u8; 4096] = [1; 4096];
+
+/// The program, in the process that is traced.
 pub fn program() -> Result<()> {
-    let code = match make_calls() {
-        Some(()) => 0,
-        None => OWN_FAILURE.into(),
-    };
+    let code = if make_calls().is_some() { 0 } else { OWN_FAILURE.into() };
+    if code == 0 {
+        println!("demo: allocated and copied; 1 MiB was not freed");
+    }
     std::process::exit(code)
 }
 
-type Words6 = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> c_int;
+type SixWords = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> c_int;
 
-/// A function of the driver; none if it is not there.
-fn find(library: *mut c_void, name: &CStr) -> Option<Words6> {
-    // SAFETY: a handle of dlopen and a name that ends at a zero.
-    let address = unsafe { libc::dlsym(library, name.as_ptr().cast::<c_char>()) };
-    // SAFETY: functions of the driver take at most six words here, and return an int.
-    (!address.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Words6>(address) })
-}
-
+/// Makes the calls; none if a function is missing, or a line is wrong.
 fn make_calls() -> Option<()> {
     // SAFETY: loads a library by name.
     let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
     if library.is_null() {
         return None;
     }
-    let call = |name: &CStr, words: &[usize]| -> Option<c_int> {
-        let function = find(library, name)?;
-        let word = |n: usize| words.get(n).copied().unwrap_or(0);
-        // SAFETY: each call below passes the words that its function takes; pointers lead to words of this frame.
-        Some(unsafe { function(word(0), word(1), word(2), word(3), word(4), word(5)) })
-    };
-    let (mut device, mut context, mut a, mut b, mut stream) = (0usize, 0usize, 0usize, 0usize, 0usize);
-    let data = [1u8; 4096];
-    let at = |word: &mut usize| std::ptr::from_mut(word) as usize;
-    call(c"cuInit", &[0])?;
-    call(c"cuDeviceGet", &[at(&mut device), 0])?;
-    call(c"cuCtxCreate_v2", &[at(&mut context), 0, device])?;
-    call(c"cuMemAlloc_v2", &[at(&mut a), data.len()])?;
-    call(c"cuMemAlloc_v2", &[at(&mut b), 1 << 20])?;
-    call(c"cuMemcpyHtoD_v2", &[a, data.as_ptr() as usize, data.len()])?;
-    call(c"cuStreamCreate", &[at(&mut stream), 0])?;
-    call(c"cuMemsetD8Async", &[b, 0, 1 << 20, stream])?;
-    call(c"cuStreamSynchronize", &[stream])?;
-    // More than there is: a trace marks the error.
-    let mut none = 0usize;
-    call(c"cuMemAlloc_v2", &[at(&mut none), 1 << 50])?;
-    call(c"cuMemFree_v2", &[a])?;
-    call(c"cuStreamDestroy_v2", &[stream])?;
-    println!("demo: allocated and copied; {} bytes were not freed", 1 << 20);
+    let mut names: Vec<&str> = Vec::new();
+    // Fixed in its place: calls write into it.
+    let words = Box::leak(Box::new([0usize; 16]));
+    for line in CALLS.lines().filter(|line| !line.starts_with('#')) {
+        let mut parts = line.split_whitespace();
+        let name = CString::new(parts.next()?).ok()?;
+        let mut arguments = [0usize; 6];
+        for (to, word) in arguments.iter_mut().zip(parts) {
+            let name = word.trim_start_matches('&');
+            *to = match (word.parse(), word) {
+                (Ok(number), _) => number,
+                (_, "@data") => DATA.as_ptr() as usize,
+                _ => {
+                    let at = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                        names.push(name);
+                        names.len() - 1
+                    });
+                    let place = words.get_mut(at)?;
+                    if word.starts_with('&') { std::ptr::from_mut(place) as usize } else { *place }
+                }
+            };
+        }
+        // SAFETY: a handle of dlopen, and a name that ends at a zero.
+        let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+        if address.is_null() {
+            return None;
+        }
+        let [a, b, c, d, e, f] = arguments;
+        // SAFETY: the functions of the list take at most six words and return an int; pointers lead to words that stay.
+        unsafe { std::mem::transmute::<*mut c_void, SixWords>(address)(a, b, c, d, e, f) };
+    }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_a_call_of_at_most_six_words() {
+        let calls: Vec<_> = CALLS.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(calls.len() > 8);
+        for line in calls {
+            let mut words = line.split_whitespace();
+            assert!(cutap_calls::FUNCTIONS.contains(&words.next().unwrap()) && words.count() <= 6, "{line}");
+        }
+    }
 }

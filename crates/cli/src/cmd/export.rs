@@ -93,7 +93,7 @@ impl Export {
     }
 }
 
-/// Opens the file and empties it, if nobody else is writing to it.
+/// Opens the file and empties it, if no other thread is writing to it.
 fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
     if is_of_a_run(path) {
         let path = path.display();

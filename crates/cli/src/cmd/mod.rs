@@ -5,6 +5,7 @@ mod collector;
 mod completions;
 pub mod ctl;
 mod demo;
+mod devices;
 mod diff;
 mod doctor;
 mod env;
@@ -57,6 +58,8 @@ pub enum Command {
     Inspect(inspect::Inspect),
     /// Say what is known of a function, or which functions a library has
     Api(api::Api),
+    /// Say what the kernel driver knows of the GPUs, without libcuda, and what is missing
+    Devices(devices::Devices),
     /// Trace, decode and compare what a program sends to the kernel driver
     #[command(subcommand)]
     Kernel(kernel::Kernel),
@@ -93,6 +96,7 @@ impl Command {
             Command::Pack(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Api(args) => args.run(),
+            Command::Devices(args) => args.run(),
             Command::Kernel(command) => command.run(),
             Command::HookHeader => hook_header::run(),
             Command::Help(args) => args.run(),

@@ -1,5 +1,5 @@
-//! `cutap recover`: adds what a run directory still holds to a recording: to its own, if the collector was killed, or to a
-//! new one. The run directory is only read.
+//! `cutap recover`: adds what a run directory still holds to a recording: to its own, if the collector was killed, or
+//! to a new one. The run directory is only read.
 
 use crate::input::readable;
 use cutap_collect::record::{Look, Recorder, damaged_parts, read_by_another};
@@ -97,7 +97,8 @@ fn unread(run: &Path) -> Option<String> {
     unread.filter(|_| short_of(run).is_none())
 }
 
-/// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like all there was.
+/// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like
+/// all there was.
 fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()> {
     let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.taken(), path.display());
     let short = short_of(run);

@@ -8,8 +8,8 @@ use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, Place, outside};
 use cutap_wire::names::{self, Cell, cell, kind};
 use std::path::Path;
 
-/// A sentence for each place in a hook that threads of a dead process were in. `program` is the program's own process, and how it
-/// ended, where that is known.
+/// A sentence for each place in a hook that threads of a dead process were in. `program` is the program's own process,
+/// and how it ended, where that is known.
 pub fn crash_notes(run: &Path, program: Option<(i32, ExitKind)>) -> Vec<String> {
     let mut all = Vec::new();
     for folder in std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path()) {

@@ -1,5 +1,5 @@
-//! Chunks on their way into the file: a few are read, packed by a few threads at once, and appended in their order. Packing is what
-//! takes the time; a thread that records at full speed fills chunks faster than one core packs them.
+//! Chunks on their way into the file: a few are read, packed by a few threads in parallel, and appended in their order.
+//! Packing is what takes the time; a thread that records at full speed fills chunks faster than one core packs them.
 //!
 //! It never uses more threads than leave the program a core or two, and none where there are two cores.
 
@@ -38,8 +38,8 @@ impl Batch {
         Batch { taken: (0..width).map(|_| Taken::default()).collect() }
     }
 
-    /// Reads the next chunks of a ring and packs them: those are handed back, in their order. `block` is the head of a chunk's
-    /// block by its number. Empty when there is none, or the next is not finished.
+    /// Reads the next chunks of a ring and packs them: those are handed back, in their order. `block` is the head of a
+    /// chunk's block by its number. Empty when there is none, or the next is not finished.
     pub fn next(
         &mut self,
         ring: &mut Ring,

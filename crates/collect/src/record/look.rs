@@ -1,5 +1,5 @@
-//! What a run directory has, and which of its files cannot be read: asked when nobody will come back to it. It reads heads only, and
-//! never says that of a process that lives, which may be making the file just now.
+//! What a run directory has, and which of its files cannot be read: asked when nobody will come back to it. It reads
+//! heads only, and never says that of a process that lives, which may be making the file just now.
 
 use super::process::{MOST_RINGS, finished, read_page, rings};
 use cutap_trace::{Bytes, CachedFile, ChunkPage, RingFile, RingPage, is_whole, list, living, open_file, read_file};
@@ -128,7 +128,7 @@ fn beyond(folder: &Path, count: u32) -> Option<String> {
     rings.into_iter().find(|ring| has_records(folder, *ring)).map(|ring| format!("t{ring}.ring"))
 }
 
-/// A chunk of this ring has some that nobody has taken.
+/// A chunk of this ring has records that were not read.
 fn has_records(folder: &Path, ring: u32) -> bool {
     let Ok(file) = RingFile::open(folder, ring, false) else { return false };
     let mut head = [0; PAGE];
@@ -155,7 +155,8 @@ fn trims(run: &Path) -> bool {
     flags.is_some_and(|flags| u64::from_le_bytes(*flags) & control::FLIGHT != 0)
 }
 
-/// Why names cannot be read, or not all of them, if so. There is one at least, as no record refers to a name that is not there yet.
+/// Why names cannot be read, or not all of them, if so. There is one at least, as no record refers to a name that is
+/// not there yet.
 fn names_state(path: &Path, forked: bool) -> Option<&'static str> {
     let unreadable = Some("it is not there or cannot be opened, so functions have no names");
     let Ok(length) = open_file(path, false).and_then(|file| file.metadata()).map(|data| data.len()) else {
@@ -212,7 +213,8 @@ fn state(folder: &Path, ring: u32) -> RingState {
     }
 }
 
-/// Empty, or without the word that its writer stores last, and nothing behind what it stores before that. It has one chunk at most.
+/// Empty, or without the word that its writer stores last, and nothing behind what it stores before that. It has one
+/// chunk at most.
 fn is_being_made(file: &RingFile, length: u64) -> bool {
     if length == 0 {
         return true;

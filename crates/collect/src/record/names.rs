@@ -33,7 +33,7 @@ impl Names {
 
     /// Hands out what is new: offset and bytes. Unless `all`, only if there seems to be something.
     pub fn read(&mut self, all: bool, sink: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
-        // They may be there the next time; that they could not be opened is noted.
+        // They may be there the next time; that they could not be opened is recorded.
         if self.file.ready().is_err() {
             return Ok(());
         }
@@ -102,7 +102,8 @@ fn read(file: &CachedFile, at: usize, most: Option<usize>) -> io::Result<Vec<u8>
     Ok(bytes)
 }
 
-/// How much there is of one that somebody has made longer than it may be, perhaps by a hole: up to a piece without names.
+/// How much there is of one that somebody has made longer than it may be, perhaps by a hole: up to a piece without
+/// names.
 fn written(file: &CachedFile) -> io::Result<usize> {
     let (mut piece, mut at) = (vec![0; 1 << 20], 0);
     while at < MAX_BYTES {

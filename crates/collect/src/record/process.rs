@@ -1,5 +1,5 @@
-//! One process of a run: its page, its names and its rings, each of which may appear late. What cannot be read is tried again at the next
-//! round.
+//! One process of a run: its page, its names and its rings, each of which may appear late. What cannot be read is tried
+//! again at the next round.
 
 use super::batch::Batch;
 use super::names::Names;
@@ -75,7 +75,7 @@ impl Process {
         }
         if first || last {
             let mut page = page.clone();
-            // Who waits and has not ended goes on: perhaps for us, while a flight recorder is copied.
+            // Who waits and has not ended continues: perhaps for us, while a flight recorder is copied.
             if living(pid(&page)).is_some() {
                 page[offset_of!(process::Process, counters) + CALL_WAITED * 8..][..8].fill(0);
             }
@@ -94,7 +94,7 @@ impl Process {
         };
         names(last, writer)?;
         let mut found = false;
-        // All at once: somebody may remove the folder, and who waits for us has its ring open.
+        // All at the same time: a user may remove the folder, and who waits for us has its ring open.
         for k in 0..rings(&self.page).min(MOST_RINGS) {
             if let std::collections::btree_map::Entry::Vacant(place) = self.rings.entry(k) {
                 let Ok(file) = RingFile::open(&folder, k, consume) else { continue };

@@ -91,7 +91,8 @@ impl Recorder {
         let mut control = None;
         let (mut damaged, mut unpacked) = (None, Vec::new());
         let walked = walk(&file, VERSION, &mut |block, plain| {
-            // A collector that goes on for another has no time to read all of it, and the file was written a moment ago.
+            // A collector that continues for another has no time to read all of it, and the file was written a moment
+            // ago.
             if !consume && damaged.is_none() && cutap_file::body(&file, block, &mut unpacked).is_err() {
                 damaged = Some(block.start());
             }
@@ -197,7 +198,8 @@ impl Recorder {
         Ok(found)
     }
 
-    /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them again.
+    /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them
+    /// again.
     pub fn taken(&self) -> (u64, u64) {
         self.rings().fold((0, 0), |all, ring| (all.0 + ring.added, all.1 + ring.missing()))
     }
@@ -208,8 +210,8 @@ impl Recorder {
         self.looked_damaged.unwrap_or_else(taken)
     }
 
-    /// Chunks of which this new file has nothing, for a collector had read them for its own output. What a flight recorder has no
-    /// more was written over.
+    /// Chunks of which this new file has nothing, for a collector had read them for its own output. What a flight
+    /// recorder has no more was written over.
     pub fn read_before(&self) -> u64 {
         let collector =
             self.control.get(COLLECTOR).is_some_and(|state| state != control::COLLECTOR_NEVER.to_le_bytes());
@@ -234,8 +236,8 @@ impl Recorder {
         flags & control::FLIGHT != 0
     }
 
-    /// Says that the recording ended in order; and before, what of it is not there. One that lacks what could not be opened now and can
-    /// be later, with more descriptors, has no end yet.
+    /// Says that the recording ended in order; and before, what of it is not there. One that lacks what could not be
+    /// opened now and can be later, with more descriptors, has no end yet.
     pub fn end(&mut self) -> io::Result<()> {
         let (missing, flight) = (self.taken().1, self.is_flight_recorder());
         if let Some(at) = self.cut_at.filter(|_| flight || missing > 0) {
@@ -261,7 +263,8 @@ impl Recorder {
 
     /// Takes back what was written halfway, before this error.
     pub fn cut_back(&mut self, error: &io::Error) {
-        // Under a quota that is used up btrfs cuts off half: zeros from there to the end of the page, and what follows stays.
+        // Under a quota that is used up btrfs cuts off half: zeros from there to the end of the page, and what follows
+        // stays.
         if error.raw_os_error() == Some(libc::EDQUOT) {
             return;
         }
@@ -278,7 +281,8 @@ impl Recorder {
         if page.starts_with(&head) && ours { page } else { self.control.clone() }
     }
 
-    /// Whether the file is of another run: its control page says so, or a process in it is another than the one of that name here.
+    /// Whether the file is of another run: its control page says so, or a process in it is another than the one of that
+    /// name here.
     pub fn other_run(&self) -> bool {
         // In the file a page has no zeros at its end, and such a number may end in some.
         let of = |page: &[u8]| padded(page)[RUN].iter().fold(0, |all, b| all << 8 | u64::from(*b));

@@ -49,7 +49,8 @@ pub struct Chunk {
 }
 
 impl Ring {
-    /// `sequence` is the last chunk that was taken before; `open` the one that was open then, and the bytes that were taken of it.
+    /// `sequence` is the last chunk that was taken before; `open` the one that was open then, and the bytes that were
+    /// taken of it.
     pub fn new(file: RingFile, sequence: u64, open: (u64, u64)) -> Ring {
         Ring {
             file,
@@ -188,8 +189,8 @@ impl Ring {
         self.skipped.min(1 << 32) + newest.saturating_sub(self.sequence)
     }
 
-    /// Chunks of which whoever takes them away sees that they are damaged: a number is missing between two that were taken (not of a
-    /// flight recorder, which may have written over any), or there are records and no head.
+    /// Chunks of which whoever takes them away sees that they are damaged: a number is missing between two that were
+    /// taken (not of a flight recorder, which may have written over any), or there are records and no head.
     pub fn damaged(&self, flight: bool) -> u64 {
         let headless = |n: &u32| {
             let place = chunk_offset(*n, self.page.map_or(0, |p| p.chunk_bytes)) as u64;
@@ -226,7 +227,7 @@ impl Ring {
         self.file.read_exact_at(&mut head, place).ok()?;
         let (before, after) = (ChunkPage::parse(&before), ChunkPage::parse(&head));
         let same = before.sequence == after.sequence;
-        // One that is opened anew just now is nothing yet.
+        // One that is opened again just now is nothing yet.
         let sequence = if same { after.sequence } else { 0 };
         Some(ChunkPage { state: before.state, sequence, ..after })
     }

@@ -8,7 +8,7 @@
 use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela, is_function};
 use super::objects::{Object, Snapshot};
 use super::{live, notice};
-use crate::routes::{dlsym, first_call, suppress};
+use crate::routes::{dlsym, first_call, libc, suppress};
 use crate::sys::{self, PROT_READ, PROT_WRITE, libc::PhdrInfo};
 use crate::{slots, start};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -27,8 +27,8 @@ pub struct Rewrite<'a> {
     pub late: Option<usize>,
     /// The objects have their numbers.
     pub numbered: bool,
-    /// Something was unloaded since the list was made, so that another object may stand in its place, or loaded: a plugin may have been
-    /// listed without what it needs, and its words lead there. The list is of no use.
+    /// Something was unloaded since the list was made, so that another object may stand in its place, or loaded: a
+    /// plugin may have been listed without what it needs, and its words lead there. The list is of no use.
     pub stale: bool,
     /// What is loaded all the time is looked at the next time.
     pub hurry: bool,
@@ -107,7 +107,8 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     let headers: &[Phdr] = unsafe { core::slice::from_raw_parts(info.phdr, usize::from(info.phnum)) };
     // SAFETY: the object is mapped.
     let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0) };
-    let mut w = Words { snapshot, o, headers, needs_watched, bound: false };
+    let kernel = libc::is_user(o) && libc::is_on();
+    let mut w = Words { snapshot, o, headers, needs_watched, kernel, bound: false };
     // SAFETY: the tables are the loader's own; RELATIVE entries come first and need no symbol.
     unsafe {
         for k in 0..t.jmprel_count {
@@ -126,6 +127,8 @@ struct Words<'a> {
     headers: &'a [Phdr],
     /// The object names a watched library itself: then any name may be one of its functions.
     needs_watched: bool,
+    /// Its calls to the kernel are wanted.
+    kernel: bool,
     /// A word held a watched function already: it may have been called through it.
     bound: bool,
 }
@@ -189,6 +192,7 @@ impl Words<'_> {
                     self.bound |= slot.is_some();
                     slot
                 }
+                None if self.kernel && !own => self.of_libc(value, name()),
                 _ => None,
             }
         };
@@ -197,12 +201,23 @@ impl Words<'_> {
         }
     }
 
+    /// The slot of a function by which the object reaches the kernel.
+    fn of_libc(&self, value: usize, name: &[u8]) -> Option<usize> {
+        if !libc::is_name(name) {
+            return None;
+        }
+        let owner = self.snapshot.objects().iter().find(|o| o.live && o.has_code(value))?;
+        // SAFETY: the owner is loaded; we hold the lock that keeps it so.
+        unsafe { libc::slot(value, owner, name, route::BINDING) }
+    }
+
     /// # Safety
     /// As `rewrite`.
     unsafe fn may_be_ours(&self, name: &[u8]) -> bool {
         // SAFETY: the loader's lock keeps the live objects mapped.
         let exported = |w: &Object| w.layer != 0 && w.live && unsafe { w.tables.find(name, |_, _| true) };
         cutap_calls::in_family(name)
+            || self.kernel && libc::is_name(name)
             || dlsym::is_loader_name(name)
             || (self.needs_watched && self.snapshot.objects().iter().any(exported))
     }

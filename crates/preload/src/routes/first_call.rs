@@ -2,7 +2,7 @@
 //! exactly that, from inside it: it is running, so it stays mapped. No name is searched in advance.
 
 use crate::loader::{live, lock, notice};
-use crate::routes::{dlsym, suppress};
+use crate::routes::{dlsym, libc, suppress};
 use crate::slots::table::{lead, take_number};
 use crate::slots::thunks_x86_64::{Frame, call_through, resolve_entry};
 use crate::sys::x86_64::shadow_stack;
@@ -69,8 +69,8 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
         return first;
     }
     let (word, name, version) = (s.word.load(Relaxed), s.name.load(Relaxed), s.version.load(Relaxed));
-    let place = live::at(word, |o| (o.ret(), o.span));
-    let Some((Some(gate), span)) = place.filter(|_| !shadow_stack()) else {
+    let place = live::at(word, |o| (o.ret(), o.span, libc::is_user(o)));
+    let Some((Some(gate), span, user)) = place.filter(|_| !shadow_stack()) else {
         suppress::never();
         start::count(diagnostic::BOUND_BY_LOADER, 1);
         return first;
@@ -88,7 +88,12 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
         return first;
     }
     notice::notice();
-    let target = dlsym::hand_out(found, text, gate, route::FIRST_CALL);
+    let target = match dlsym::hand_out(found, text, gate, route::FIRST_CALL) {
+        same if same == found && user && libc::is_name(text) && libc::is_on() => {
+            libc::slot_at(found, text, route::FIRST_CALL).unwrap_or(found)
+        }
+        target => target,
+    };
     // Its parent binds the word for itself.
     if thread::vfork_x86_64::goes_without() {
         return target;

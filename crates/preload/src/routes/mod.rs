@@ -13,6 +13,7 @@ pub mod handles;
 pub mod hidden;
 pub mod instances;
 mod kernel_name_x86_64;
+pub mod libc;
 pub mod own_calls;
 pub mod proc_address;
 mod ptx;

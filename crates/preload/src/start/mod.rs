@@ -1,5 +1,5 @@
-//! The run directory as this process sees it: what is wanted, and where its own files are. The process
-//! folder is made at the first thing worth saying, which the loaded driver is, so a program without CUDA leaves no trace but a number
+//! The run directory as this process sees it: what is wanted, and where its own files are. The process folder is made
+//! at the first thing worth saying, which the loaded driver is, so a program without CUDA leaves no trace but a number
 //! in the control page.
 //!
 //! With no run directory, or one that makes no sense, everything here says no, and the program runs as
@@ -39,7 +39,7 @@ static CONTROL: AtomicPtr<Control> = AtomicPtr::new(core::ptr::null_mut());
 /// Longest path of a run directory; longer ones are refused outside, and here end in OFF.
 pub const RUN_PATH: usize = 512;
 
-struct Shared<T>(UnsafeCell<T>);
+pub struct Shared<T>(pub UnsafeCell<T>);
 // SAFETY: written once while STATE is STARTING, by the one thread that made it so; read after.
 unsafe impl<T> Sync for Shared<T> {}
 static RUN: Shared<([u8; RUN_PATH], usize)> = Shared(UnsafeCell::new(([0; RUN_PATH], 0)));
@@ -108,7 +108,8 @@ impl Path {
     }
 }
 
-/// Starts, once. `environment` as glibc's loader passes it to a constructor, or null before that; of another loader anything.
+/// Starts, once. `environment` as glibc's loader passes it to a constructor, or null before that; of another loader
+/// anything.
 pub fn begin(environment: *const *const u8) {
     if STATE.compare_exchange(NOT_YET, STARTING, AcqRel, Acquire).is_err() {
         return;
@@ -199,6 +200,7 @@ fn set_up(environment: *const *const u8) -> bool {
     }
     keep_alive();
     armed::start();
+    crate::capture::answers::start();
     switch::start();
     true
 }
@@ -233,7 +235,7 @@ pub fn running() -> bool {
 /// The control page.
 #[inline(always)]
 pub fn control() -> Option<&'static Control> {
-    // SAFETY: null or mapped for ever.
+    // SAFETY: null or mapped permanently.
     unsafe { CONTROL.load(Relaxed).as_ref() }
 }
 /// Bits of `wire::control`.
@@ -305,6 +307,17 @@ pub fn announce_objects() {
             None::<()>
         },
     );
+}
+
+/// Tells the version of the kernel driver, once for each process folder; without one nothing is told.
+pub fn tell_driver() {
+    let mut text = [0u8; 32];
+    let read = |file: &sys::File| file.read(&mut text);
+    let len = sys::with(b"/sys/module/nvidia/version\0", &[sys::Open::Read], read).unwrap_or(0).min(32);
+    let text = text.get(..len).unwrap_or(&[]).trim_ascii();
+    if !text.is_empty() {
+        names::write(&Name { kind: kind::DRIVER, ticks: 0, a: 0, b: 0, c: 0, s: text, t: &[] });
+    }
 }
 
 /// Something that is listed at the end, by name.

@@ -61,6 +61,17 @@ fn module(tables: &Tables) -> String {
     out
 }
 
+/// Names of the functions of the layer `kernel`.
+pub(crate) fn libc(tables: &Tables) -> String {
+    let mut out = head("Functions of libc by which a library reaches the kernel.");
+    out.push_str("/// Their names, sorted.\npub static KERNEL_FUNCTIONS: &[&str] = &[\n");
+    let own = tables.api.families.iter().filter(|f| f.name == "kernel").flat_map(|f| &f.functions.prototypes);
+    let names: std::collections::BTreeSet<&str> = own.map(|p| p.name.as_str()).collect();
+    names.iter().for_each(|name| writeln!(out, "{name:?},").unwrap());
+    out.push_str("];\n");
+    out
+}
+
 /// The patterns of the libraries that a family's functions are in.
 pub(crate) fn sonames(family: &Family) -> Vec<String> {
     match (family.overlay.sonames.is_empty(), family.name.as_str()) {
@@ -91,7 +102,7 @@ const fn w(name: &'static str, export: &'static str, since: u32, until: u32) -> 
     Written { name, export, span: (since, until) }
 }
 
-/// A function with a name of its own and all else as another's.
+/// A function with a separate name and all else as another's.
 const fn n(name: &'static str, form: &'static Function) -> Function {
     Function { name, ..*form }
 }

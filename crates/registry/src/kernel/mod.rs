@@ -1,6 +1,7 @@
 //! The kernel driver's interface: `api/kernel/`, checked and packed into the one table that `crates/rm` includes.
 
 mod blob;
+mod follow;
 mod overlay;
 mod release;
 mod resolve;
@@ -10,11 +11,14 @@ use crate::error::Error;
 use overlay::Overlay;
 use std::path::{Path, PathBuf};
 
-/// The packed tables: path from the repository's root, and bytes.
-pub fn generate(root: &Path) -> Result<(PathBuf, Vec<u8>), Error> {
+/// The packed tables, and what the target has of them: paths from the repository's root, and bytes.
+pub fn generate(root: &Path) -> Result<[(PathBuf, Vec<u8>); 2], Error> {
     let folder = root.join("api/kernel");
     let (overlay, kinds) = Overlay::read(&folder.join("overlay.toml"))?;
     let releases = release::read_all(&folder).map_err(Error::Kernel)?;
     let tables = rows::Tables::of(&releases, &overlay, &kinds).map_err(Error::Kernel)?;
-    Ok((PathBuf::from("crates/rm/src/generated/tables.bin"), blob::pack(&tables)))
+    Ok([
+        (PathBuf::from("crates/rm/src/generated/tables.bin"), blob::pack(&tables)),
+        (PathBuf::from("crates/calls/src/generated/kernel.rs"), follow::text(&tables).into_bytes()),
+    ])
 }

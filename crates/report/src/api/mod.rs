@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A name that nobody knows.
+/// A name that is unknown.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unknown {
     /// Names that may have been meant, the nearest first.
@@ -99,7 +99,7 @@ fn undeclared(name: &str) -> Option<&'static str> {
     if FUNCTIONS.contains(&name) { Some(family_by_name(name)) } else { of_library() }
 }
 
-fn all_names() -> impl Iterator<Item = &'static str> {
+fn all_names() -> impl Iterator<Item = &'static str> + Clone {
     let functions = TABLES.families.iter().flat_map(|f| f.functions.iter().map(|f| f.name));
     let undeclared = TABLES.families.iter().flat_map(|f| f.undeclared.iter().copied());
     functions.chain(undeclared).chain(FUNCTIONS.iter().copied())

@@ -1,6 +1,6 @@
-//! Perfetto's flows: from a launch to the launch inside it, and on to the ends of the calls around it, the nearest first. They go
-//! to ends, for when a call begins nobody knows yet what it will launch. Perfetto goes through the events of a flow by their time,
-//! so that one that is told late has its place. Memory does not grow with the launches.
+//! Perfetto's flows: from a launch to the launch inside it, and on to the ends of the calls around it, the nearest
+//! first. They go to ends, for when a call begins nobody knows yet what it will launch. Perfetto goes through the
+//! events of a flow by their time, so that one that is told late has its place. Memory does not grow with the launches.
 
 use super::proto::Message;
 use cutap_trace::Call;
@@ -16,7 +16,8 @@ const MOST: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     open: Vec<Open>,
-    /// When the last launches began, and their flows: a call that is told only at its end may turn out to be around them.
+    /// When the last launches began, and their flows: a call that is told only at its end may turn out to be around
+    /// them.
     last: VecDeque<(u64, u64)>,
 }
 
@@ -26,7 +27,7 @@ struct Open {
     call: Arc<Call>,
     /// That of a launch.
     flow: Option<u64>,
-    /// Those of launches inside, which go on to this call's end.
+    /// Those of launches inside, which continue to this call's end.
     inside: Vec<u64>,
 }
 
@@ -39,7 +40,8 @@ impl Open {
 }
 
 impl Flows {
-    /// A call begins: writes its flows to the event. `next` is the number of a new one; the number that was given to this call.
+    /// A call begins: writes its flows to the event. `next` is the number of a new one; the number that was given to
+    /// this call.
     pub fn begins(&mut self, call: &Arc<Call>, next: u64, event: &mut Message) -> Option<u64> {
         let later = self.last.iter().rev().take_while(|(began, _)| *began > call.start_ns);
         let mut inside: Vec<u64> = later.map(|(_, flow)| *flow).collect();
@@ -71,8 +73,8 @@ impl Flows {
         next
     }
 
-    /// A call ends: writes to the event which flows come there; they go on to the call around it. How many calls were left inside,
-    /// none if it is not open.
+    /// A call ends: writes to the event which flows come there; they continue to the call around it. How many calls were
+    /// left inside, none if it is not open.
     pub fn ends(&mut self, call: &Arc<Call>, event: &mut Message) -> Option<usize> {
         let place = self.open.iter().rposition(|open| Arc::ptr_eq(&open.call, call))?;
         let ended = self.open.split_off(place);

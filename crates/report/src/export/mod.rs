@@ -1,5 +1,5 @@
 //! A run in the format of another program: one file per format, each an [`crate::Output`] that writes
-//! as it is told and keeps nothing of a call that is over.
+//! as it is reported and keeps nothing of a call that has ended.
 
 mod chrome;
 mod flows;

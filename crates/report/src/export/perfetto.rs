@@ -1,6 +1,6 @@
 //! Perfetto's trace: a track for each process and thread, a slice for each call with its arguments, a flow from each
-//! launch (`flows`). Packets are written one after the other; names are told once and then referred to, so that
-//! memory grows with their number and not with the calls.
+//! launch (`flows`). Packets are written one after the other; names are told once and then referred to, so that memory
+//! grows with their number and not with the calls.
 //!
 //! Each event has its own time. A call that a filter knows only at its end is told then, behind the calls inside it,
 //! and has an earlier time than they: whoever reads a trace sorts it by time (Perfetto says that packets may come in

@@ -20,6 +20,7 @@ reports! {
     callers,
     errors,
     blocking,
+    slowest,
     leaks,
     undecoded,
     folded,

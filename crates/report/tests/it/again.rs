@@ -1,5 +1,5 @@
-//! What the driver gives again while the call that ends it has not returned, and calls whose arguments a hook changed: what is
-//! known afterwards is what was done.
+//! What the driver gives again while the call that ends it has not returned, and calls whose arguments a hook changed:
+//! what is known afterwards is what was done.
 
 use crate::libraries::shown;
 use crate::memory::word;
@@ -192,7 +192,8 @@ fn handles_that_are_given_again_inside_their_end() {
     assert_eq!(last, ["#2)", "#2)"], "{lines:?}");
 }
 
-/// A hook made the driver's allocation smaller, or gave another address to be freed; the line says what the program asked.
+/// A hook made the driver's allocation smaller, or gave another address to be freed; the line says what the program
+/// asked.
 #[test]
 fn what_a_hook_changed_is_what_was_done() {
     let changes = |n: u64| note::HOOK_ARGUMENT | n << 16;

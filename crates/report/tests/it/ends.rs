@@ -14,8 +14,9 @@ fn nothing_to_say() {
     assert_eq!(end_lines(&events(folder.path(), "").1), [""; 0]);
 }
 
+/// Long lists are cut and names of forked children are said once.
 #[test]
-fn long_lists_are_cut_and_names_of_forked_children_are_said_once() {
+fn long_lists_and_forked_children() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     for pid in [1, 2] {
@@ -148,7 +149,7 @@ fn names_that_stood_in_a_damaged_block_are_not_said_twice() {
 fn one_is_not_told_as_many() {
     use cutap_trace::{Absent, Count};
     let absent = Absent { path: "/tmp/a.so".into(), changed: true };
-    let count = |reason| Count { reason, text: "", count: 1 };
+    let count = |reason| Count { reason, count: 1 };
     let end = End {
         nameless: 1,
         overwritten: 1,

@@ -1,4 +1,5 @@
-//! The table by kernel: each launch once, those of which nothing says the kernel's name too. And self times, which lose nothing.
+//! The table by kernel: each launch once, those of which nothing says the kernel's name too. And self times, which lose
+//! nothing.
 
 use crate::common::{CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUDA_LAUNCH_KERNEL, CUDA_MALLOC, program};
 use cutap_report::{By, Tables, write_table_json};
@@ -62,7 +63,7 @@ fn launches_without_a_name_are_a_row_and_none_is_counted_twice() {
     launch(&run, t, false, |_| (), 9);
     // No kernel at all: what the runtime names is not its name.
     launch(&run, t, true, |_| (), 98);
-    // A handle that nobody has named, inside a launch and alone.
+    // A handle without a name, inside a launch and alone.
     launch(&run, t, false, |t| t.call(CU_LAUNCH_KERNEL, &[0x66], 1_000, 400), 400);
     // What the runtime names is another's name at times; the driver's handle is right.
     launch(&run, t, true, |t| t.call(CU_LAUNCH_KERNEL, &[OTHER], 8_000, 0), 0);

@@ -37,8 +37,8 @@ fn filters_take_kernel_parameters() {
     assert_eq!(shown("!cuLaunch*[kernelParams.n=64],driver"), ["4096, a=2.0"]);
 }
 
-/// Whoever writes may be behind whoever reads: what becomes known of a call while it is open is in the lines from there on and in none
-/// before.
+/// Whoever writes may be behind whoever reads: what becomes known of a call while it is open is in the lines from there
+/// on and in none before.
 #[test]
 fn lines_that_are_written_later_are_the_same() {
     let folder = tempfile::tempdir().unwrap();

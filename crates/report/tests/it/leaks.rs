@@ -1,4 +1,5 @@
-//! What `--leaks` calls left: what a call only hands out, references, memory that is none, and structs with an address in them.
+//! What `--leaks` calls left: what a call only hands out, references, memory that is none, and structs with an address
+//! in them.
 
 use crate::libraries::bytes;
 use crate::memory::{self, Calls, word};

@@ -43,7 +43,8 @@ fn overlap(run: &Run, step: &mut dyn FnMut(u64)) -> (Vec<Process>, Vec<Thread>) 
     other.exit(1);
     other.enter(CUBLAS_CREATE, &[]);
     run.wait(51 * MS);
-    // The folder is listed again after a while, which is the longer the longer it took, and a tenth of a second at most.
+    // The folder is listed again after a while, which is the longer the longer it took, and a tenth of a second at
+    // most.
     std::thread::sleep(Duration::from_millis(101));
     step(run.now());
     (vec![first, second], vec![one, two, other])
@@ -106,8 +107,8 @@ fn threads_are_told_apart_and_live_is_as_after() {
     drop(held);
 }
 
-/// Where a second process is seen first, also while the first one's thread goes on, a line says whose those before were: once, and
-/// in front of the first line that has ids.
+/// Where a second process is seen first, also while the first one's thread continues, a line says whose those before
+/// were: once, and in front of the first line that has ids.
 #[test]
 fn a_second_process_is_said_as_a_second_thread_is() {
     let folder = tempfile::tempdir().unwrap();

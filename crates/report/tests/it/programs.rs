@@ -7,7 +7,7 @@ use cutap_report::Output;
 use cutap_trace::made::Run;
 use cutap_trace::{EventReader, Filter, ReaderOptions};
 
-/// What has ended keeps its name until it is handed out anew.
+/// A handle that has ended keeps its name until it is handed out again.
 #[test]
 fn handles_that_have_ended() {
     let lines = of(|c| {
@@ -19,7 +19,7 @@ fn handles_that_have_ended() {
         c.driver("cuModuleLoad", &[0x10, 0], &[], &[(0x10, &word(0x300010))]);
         c.driver("cuModuleUnload", &[0x300010], &[], &[]);
         c.driver("cuModuleUnload", &[0x300010], &[], &[]);
-        // One that a runtime has loaded, by a table that nobody sees.
+        // One that a runtime has loaded, by a table that is not seen.
         c.driver("cuModuleUnload", &[0x300020], &[], &[]);
         c.driver("cuMemCreate", &[0x10, 4096, 0, 0], &[], &[(0x10, &word(0xa00010))]);
         c.driver("cuMemRetainAllocationHandle", &[0x10, 0x7000_0000_0000], &[], &[(0x10, &word(0xa00010))]);
@@ -142,7 +142,7 @@ fn external_semaphores() {
     );
 }
 
-/// A program has the structs of its own toolkit: what a newer one has behind them is none of its fields, nor is an
+/// A program has the structs of its toolkit: what a newer one has behind them is none of its fields, nor is an
 /// array of them wider.
 #[test]
 fn structs_of_the_programs_own_version() {

@@ -106,6 +106,8 @@ fn requests_that_the_kernel_rewrites_have_both() {
     assert_eq!(root.name, "NV_ESC_RM_ALLOC");
     let class = root.argument.get("hClass").unwrap();
     assert_eq!((class.number(Moment::Before), class.number(Moment::After)), (Some(0), Some(0x41)));
+    // It has no parameters, and a class.
+    assert_eq!(root.subject_name(), "NV01_ROOT");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! A call, from its beginning to its end, with its arguments as words and as values.
 
 use super::function::Function;
+use super::layer::Layer;
 use super::process::{Instance, Thread};
 use super::result::Returned;
 use super::value::{Text, Value};
+use crate::ioctl::pieces::Pieces;
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
@@ -78,7 +80,7 @@ pub struct Call {
     pub args: Args,
     /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.
     pub(crate) memory: Box<[u8]>,
-    /// The call that it was made from; only of those that take a kernel's parameters.
+    /// The call that it was made from; only of those that take a kernel's parameters, and of the layer `kernel`.
     pub(crate) parent: Option<Arc<Call>>,
     pub(crate) inputs: OnceLock<Box<[Value]>>,
     pub(crate) effective_args: OnceLock<Box<[Value]>>,
@@ -89,6 +91,7 @@ pub struct Call {
     pub(crate) instance: OnceLock<Arc<Instance>>,
     pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<Further>)>,
     pub(crate) stack: OnceLock<Stack>,
+    pub(crate) pieces: Mutex<Pieces>,
 }
 
 impl Call {
@@ -131,6 +134,18 @@ impl Call {
     /// that it calls.
     pub fn stack(&self) -> Option<&Stack> {
         self.stack.get()
+    }
+    /// What was kept of a call of the layer `kernel` beside its words. Whole when the call has ended.
+    pub fn pieces(&self) -> Pieces {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+    /// Changes that.
+    pub(crate) fn add_piece(&self, add: impl FnOnce(&mut Pieces)) {
+        add(&mut self.pieces.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+    /// The call that a call of the layer `kernel` was made from.
+    pub fn around(&self) -> Option<&Arc<Call>> {
+        self.parent.as_ref().filter(|_| self.function.layer == Layer::KERNEL)
     }
     /// What hooks did to it. Whole when the call has ended.
     pub fn hooked(&self) -> Vec<Hooked> {

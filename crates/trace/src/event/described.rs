@@ -69,6 +69,8 @@ pub(crate) fn find(
         // A driver's export never changes its form: a new form is a new name.
         Layer::DRIVER => (vec!["driver"], u32::MAX),
         Layer::RUNTIME => (vec!["runtime"], version.unwrap_or_else(|| newest_of(number(library)))),
+        // Functions of libc, whatever it is called.
+        Layer::KERNEL => (vec!["kernel"], u32::MAX),
         _ => (Vec::new(), number(library)),
     };
     if families.is_empty() {

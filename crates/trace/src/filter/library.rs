@@ -75,6 +75,21 @@ pub(super) fn has_function(word: &str) -> bool {
         .any(|f| f.functions.iter().any(|f| versions(f.name)) || f.undeclared.iter().any(|n| versions(n)))
 }
 
+fn of_kernel() -> impl Iterator<Item = &'static str> {
+    let families = TABLES.families.iter().filter(|f| Layer::of_family(f.name) == Layer::KERNEL);
+    families.flat_map(|f| f.functions.iter().map(|f| f.name))
+}
+
+/// Whether a function of the layer `kernel` has this name, or fits this pattern.
+pub(super) fn is_of_kernel(pattern: &str) -> bool {
+    of_kernel().any(|name| cutap_calls::glob(pattern.as_bytes(), name.as_bytes()))
+}
+
+/// Functions of that layer that somebody may have meant.
+pub(super) fn near_kernel(word: &str) -> Vec<&'static str> {
+    nearest(word, &of_kernel().collect::<Vec<_>>())
+}
+
 /// The numbers of the layers of the functions that a pattern, or a plain name and its versions, is of.
 pub(super) fn layers_of(pattern: &str) -> Vec<u8> {
     let is = |name: &str| {

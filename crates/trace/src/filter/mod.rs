@@ -6,6 +6,7 @@ pub mod check;
 pub mod comparison;
 pub mod compiled;
 pub mod condition;
+pub mod did_you_mean;
 pub mod error;
 pub mod library;
 pub mod near;

@@ -314,8 +314,9 @@ mod tests {
         }
     }
 
+    /// What annotations of addresses depend on is recorded with what allocates.
     #[test]
-    fn what_annotations_of_addresses_depend_on_is_recorded_with_what_allocates() {
+    fn annotation_calls_recorded_with_allocations() {
         let tracks = |text: &str| Filter::parse(text).unwrap().recorded(true).contains(TRACKED);
         // A library can have a runtime linked in.
         for text in [

@@ -10,8 +10,14 @@ use super::who::Who;
 use cutap_calls::Layer;
 use std::fmt::Write;
 
-/// Words that are no names of functions.
-const WORDS: [&str; 8] = ["library", "runtime", "driver", "hidden", "kernel", "lookup", "cxx", "error"];
+/// Words that are no names of functions, except the names of layers.
+const WORDS: [&str; 4] = ["kernel", "lookup", "cxx", "error"];
+
+/// The words of `WORDS` and the names of layers that are similar.
+fn near_words(word: &str) -> Vec<&'static str> {
+    let words: Vec<&str> = Layer::all().map(Layer::name).chain(WORDS).collect();
+    nearest(word, &words)
+}
 
 impl Filter {
     /// Takes one term. True when it picks no functions.
@@ -21,15 +27,6 @@ impl Filter {
                 return Err(FilterError(
                     "a term of the filter is empty; write terms with one comma between them".into(),
                 ));
-            }
-            "library" => self.rule(wanted, 'l', "*", "*"),
-            "runtime" => self.rule(wanted, 'r', "*", "*"),
-            "driver" => self.rule(wanted, 'd', "*", "*"),
-            "hidden" => self.rule(wanted, 'h', "*", "*"),
-            "kernel" => {
-                return Err(FilterError(format!(
-                    "the {word} layer is not traced by this version; take library, runtime, driver, hidden or lookup"
-                )));
             }
             _ if let Some(name) = hidden_name(word)? => self.rule(wanted, 'h', "*", name),
             "lookup" => {
@@ -47,6 +44,9 @@ impl Filter {
                     "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
                 )));
             }
+            _ if let Some(layer) = Layer::of_name(word) => self.rule(wanted, layer.letter(), "*", "*"),
+            _ if let Some(name) = word.strip_prefix("kernel:") => self.of_kernel(wanted, name)?,
+            _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(wanted, word)?,
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
             _ if word.contains(".so") || is_library(word) => {
                 is_no_slip(word)?;
@@ -58,6 +58,20 @@ impl Filter {
             _ => self.names(word, known)?.iter().for_each(|name| self.rule(wanted, '*', "*", name)),
         }
         Ok(false)
+    }
+
+    /// `kernel:name`: a function of libc by which a library reaches the kernel.
+    fn of_kernel(&mut self, wanted: bool, name: &str) -> Result<(), FilterError> {
+        if name.is_empty() || !library::is_of_kernel(name) {
+            let near = library::near_kernel(name).join(", ");
+            return Err(FilterError(format!(
+                "the kernel layer has no function {name}; it has ioctl, open, close, dup, mmap, munmap, getenv and forms of \
+                 them{}",
+                if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
+            )));
+        }
+        self.rule(wanted, 'k', "*", name);
+        Ok(())
     }
 
     /// `library:name`. The library may be a program: it may hold a copy of the runtime.
@@ -130,7 +144,7 @@ fn is_no_slip(word: &str) -> Result<(), FilterError> {
 }
 
 fn is_library(word: &str) -> bool {
-    word.starts_with("lib") && nearest(word, &WORDS).is_empty()
+    word.starts_with("lib") && near_words(word).is_empty()
 }
 
 /// Refuses a plain name that is nobody's. False when it may be one that we do not know.
@@ -148,7 +162,7 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
     if !slip && library::has_function(word) {
         return Ok(true);
     }
-    let mut near = nearest(word, &WORDS);
+    let mut near = near_words(word);
     near.extend(nearest(word, known));
     // Functions have capitals or underscores behind their library's name.
     let library = !word.contains(|c: char| c.is_ascii_uppercase() || c == '_');

@@ -4,7 +4,7 @@ use super::call_stack::CallStack;
 use super::host_stacks::{self, Copied};
 use super::open_call::{OpenCall, Shown};
 use super::sink::{Context, Ended, EndedCall, NewCall, Sink};
-use crate::event::{Answer, Event, Exit, Lookup, LookupKind, State, Thread};
+use crate::event::{Answer, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
 use crate::io::bytes::clean;
 use crate::symbols::functions::KnownFunction;
 use cutap_wire::record;
@@ -73,6 +73,13 @@ impl EventQueue {
     }
 }
 
+/// What names tell of a call of the layer `kernel`.
+fn kernel_facts(open: &OpenCall<CopiedStack>, context: &mut Context<'_>) {
+    let Some(call) = open.call.as_ref().filter(|call| call.function.layer == Layer::KERNEL) else { return };
+    let (driver, caller) = (context.process.driver(), context.process.names.object_at(call.caller));
+    call.add_piece(|pieces| (pieces.driver, pieces.caller) = (driver, caller));
+}
+
 impl Sink for EventQueue {
     type Data = CopiedStack;
     const WANTS_EXITS: bool = true;
@@ -103,7 +110,10 @@ impl Sink for EventQueue {
             Some(call) => call.start_ns.saturating_add(dir.span(clock, ticks.saturating_sub(call.ticks))),
             None => dir.ns(clock, ticks),
         };
-        open.iter_mut().for_each(|open| host_stacks::ends(open, context));
+        open.iter_mut().for_each(|open| {
+            host_stacks::ends(open, context);
+            kernel_facts(open, context);
+        });
         self.time(ns, ticks)
     }
 

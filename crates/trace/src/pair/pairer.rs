@@ -112,6 +112,10 @@ impl<S: Sink> Pairer<S> {
                     call_builder::noted(open, what, value, context.process);
                 }
             }
+            Record::Memory(piece) => {
+                let open = self.stack.find_mut(piece.number).and_then(|open| open.call.as_ref());
+                open.iter().for_each(|call| call.add_piece(|pieces| pieces.take(&piece)));
+            }
             Record::Stack(piece) => {
                 if let Some(open) = self.stack.find_mut(piece.number) {
                     self.sink.stack_piece(open, &piece, context);

@@ -1,5 +1,5 @@
-//! Whether the names of a process are all there, so that a slot without one can only be damage. Where that is not sure they are not:
-//! calls whose names are lost must still be shown.
+//! Whether the names of a process are all there, so that a slot without one can only be damage. Where that is not sure
+//! they are not: calls whose names are lost must still be shown.
 
 use crate::io::bytes::{read_at, u64_at};
 use crate::io::pages::ProcPage;
@@ -40,8 +40,8 @@ pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
     found
 }
 
-/// Whether all of a name is there: it begins at the beginning of these bytes and takes so many. Where the rest of a file is zeros, the
-/// last name ends in them.
+/// Whether all of a name is there: it begins at the beginning of these bytes and takes so many. Where the rest of a
+/// file is zeros, the last name ends in them.
 pub fn is_whole(bytes: &[u8], name: &Name<'_>, length: usize) -> bool {
     let said = u64_at(bytes, 0) >> 32;
     let text = name.t.last().or(name.s.last());

@@ -1,5 +1,5 @@
-//! How many parts of a run directory's rings are damaged: what whoever shows the folder counts while it reads, for those that read nothing
-//! else of it. It only reads, and understands nothing but which slots have names.
+//! How many parts of a run directory's rings are damaged: what whoever shows the folder counts while it reads, for
+//! those that read nothing else of it. It only reads, and understands nothing but which slots have names.
 
 use super::end::End;
 use crate::io::clock::{Clock, monotonic};

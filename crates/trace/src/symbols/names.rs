@@ -48,6 +48,8 @@ pub struct Names {
     pub gaps: Vec<Diagnostic>,
     /// File names of hook libraries, by their numbers.
     pub hooks: Vec<Arc<str>>,
+    /// Version of the kernel driver.
+    pub driver: Option<String>,
     /// Events that names are: instances and modules, with their ticks.
     pub happened: Vec<(u64, Event)>,
     /// Slots that records named and no name did.
@@ -84,6 +86,7 @@ impl Names {
             kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.ticks, name.s),
             kind::PTX_ENTRY => self.kernels.entry(name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
+            kind::DRIVER => self.driver = Some(text()),
             kind::HOOK => {
                 let n = (name.a as usize).min(cutap_wire::hooks::LIBRARIES);
                 if n >= self.hooks.len() {

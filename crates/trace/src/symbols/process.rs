@@ -23,6 +23,14 @@ impl ProcessSymbols {
         Some(ProcessSymbols { dir, names: Names::default(), all_named: None })
     }
 
+    /// Version of the kernel driver, where it was told.
+    pub fn driver(&mut self) -> Option<String> {
+        if self.names.driver.is_none() {
+            self.read_new_names();
+        }
+        self.names.driver.clone()
+    }
+
     /// Reads new names; all of them if `thorough`.
     pub fn read_names(&mut self, thorough: bool) {
         let (names, process) = (&mut self.names, self.dir.process.clone());

@@ -1,5 +1,5 @@
-//! Damaged parts of rings: counted the same by whoever reads calls and by whoever only looks, told apart from what a killed thread left,
-//! and never made into calls.
+//! Damaged parts of rings: counted the same by whoever reads calls and by whoever only looks, told apart from what a
+//! killed thread left, and never made into calls.
 
 use crate::common::*;
 use cutap_trace::made::Run;

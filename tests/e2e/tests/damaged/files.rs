@@ -1,9 +1,10 @@
-//! Files of a run directory other than its rings, damaged or gone: pages of processes, names, the control page. Whoever reads the folder and
-//! whoever takes it into a file says the same.
+//! Files of a run directory other than its rings, damaged or gone: pages of processes, names, the control page. Whoever
+//! reads the folder and whoever takes it into a file says the same.
 
 use super::*;
 
-/// Says 125 and this, whoever reads the folder and whoever takes it into a file, and as many lines of calls are in both.
+/// Says 125 and this, whoever reads the folder and whoever takes it into a file, and as many lines of calls are in
+/// both.
 fn says_of_file(from: &Path, file: &Path, what: &str, said: &str) -> (Finished, Finished) {
     let _ = fs::remove_file(file);
     let export = from.with_extension("exported");
@@ -88,7 +89,8 @@ fn a_page_that_counts_too_few_rings() {
     assert!(run(&["recover"], &[&from, Path::new("-o"), &file]).status.success());
 }
 
-/// A thread that is killed when it has taken a ring's number leaves no file; one that was there and is removed is missed.
+/// A thread that is killed when it has taken a ring's number leaves no file; one that was there and is removed is
+/// missed.
 #[test]
 fn a_ring_whose_number_was_taken_and_that_was_never_made() {
     let folder = scratch("damage_number");
@@ -104,8 +106,8 @@ fn a_ring_whose_number_was_taken_and_that_was_never_made() {
     says_of_file(&from, &file, "one removed", "/t1.ring (it is not there or cannot be opened)");
 }
 
-/// Without its control page a flight recorder's folder does not tell why parts are missing: it is said alike of the folder and of its
-/// file, and not taken for what a collector has.
+/// Without its control page a flight recorder's folder does not tell why parts are missing: it is said alike of the
+/// folder and of its file, and not taken for what a collector has.
 #[test]
 fn a_flight_recorder_without_its_control_page() {
     let folder = scratch("damage_flight");

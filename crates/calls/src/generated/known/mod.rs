@@ -18,6 +18,7 @@ mod cusparselt;
 mod cutensor;
 mod cutensor1;
 mod driver;
+mod kernel;
 mod nccl;
 mod npp;
 mod nvfatbin;
@@ -155,6 +156,7 @@ pub static TABLES: Tables = Tables {
             undeclared: cutensor1::UNDECLARED,
             written: &[],
         },
+        Family { name: "kernel", sonames: &["libc.so.6"], functions: kernel::FUNCTIONS, undeclared: &[], written: &[] },
         Family {
             name: "nccl",
             sonames: &["libnccl.so.*"],
@@ -257,7 +259,7 @@ const fn w(name: &'static str, export: &'static str, since: u32, until: u32) -> 
     Written { name, export, span: (since, until) }
 }
 
-/// A function with a name of its own and all else as another's.
+/// A function with a separate name and all else as another's.
 const fn n(name: &'static str, form: &'static Function) -> Function {
     Function { name, ..*form }
 }

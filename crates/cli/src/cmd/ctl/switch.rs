@@ -1,6 +1,6 @@
 //! `cutap ctl PID on`, `off`, `filter`: switches what was armed when the program fetched its functions, through words
-//! and flags in the run directory. Nothing is sent to the program, and only access to its run directory is needed.
-//! The program notices the change at its next call. Functions that were not armed cannot be armed any more, because
+//! and flags in the run directory. Nothing is sent to the program, and only access to its run directory is needed. The
+//! program notices the change at its next call. Functions that were not armed cannot be armed any more, because
 //! pointers are fetched once.
 
 use super::per_process_control;

@@ -1,6 +1,8 @@
 //! `cutap kernel`: the interface to NVIDIA's kernel driver. One file a subcommand, with its flags and what it does.
 
 mod decode;
+mod diff;
+mod trace;
 
 use clap::Subcommand;
 use cutap_collect::{Error, Result};
@@ -8,13 +10,19 @@ use cutap_collect::{Error, Result};
 /// A subcommand of `cutap kernel` with its flags.
 #[derive(Debug, Subcommand)]
 pub enum Kernel {
+    /// Trace what a program or a running process sends to the kernel driver
+    Trace(trace::Trace),
     /// Decode a log of ioctls: cutap's JSON, output of strace, logs of libcudest's shim
     Decode(decode::Decode),
+    /// Compare two driver releases (570 580), or the calls of two runs
+    Diff(diff::Diff),
 }
 
 impl Kernel {
     pub fn run(self) -> Result<()> {
         match self {
+            Kernel::Trace(args) => args.run(),
+            Kernel::Diff(args) => args.run(),
             Kernel::Decode(args) => args.run(),
         }
     }

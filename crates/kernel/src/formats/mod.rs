@@ -1,0 +1,104 @@
+//! Readers of logs: one file a format. They never fail on a bad line: it is skipped, counted and reported.
+
+mod listing;
+mod shim;
+mod strace;
+mod strace_line;
+mod transcript;
+
+use crate::call::Run;
+use crate::error::{Error, Result, shown};
+use crate::json;
+use cutap_rm::{Device, Tables};
+use std::path::Path;
+
+/// The most bytes of a log that are read.
+const LARGEST: u64 = 1 << 30;
+
+/// Reads a file of kernel calls in any known format.
+///
+/// # Errors
+/// The file cannot be read, or has no kernel call.
+pub fn read_file(path: &Path) -> Result<Run> {
+    let unreadable = |e| Error::unreadable(path, &e);
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > LARGEST {
+        let shown = shown(path);
+        return Err(Error::new(format!("{shown} has {size} bytes; give a part of at most {LARGEST} bytes")));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    read(&String::from_utf8_lossy(&bytes)).map_err(|e| Error::new(format!("{}: {e}", shown(path))))
+}
+
+/// Reads text in any known format.
+///
+/// # Errors
+/// It has no kernel call.
+pub fn read(text: &str) -> Result<Run> {
+    if json::is_json(text) {
+        return json::read(text);
+    }
+    type Format = (fn(&str) -> bool, fn(&str) -> Run);
+    let readers: [Format; 4] = [
+        (shim::is_line, shim::read),
+        (listing::is_line, listing::read),
+        (transcript::is_line, transcript::read),
+        (strace::is_line, strace::read),
+    ];
+    let found = text.lines().find_map(|line| readers.iter().find(|(is_line, _)| is_line(line)).map(|(_, read)| read));
+    let Some(read) = found else {
+        return Err(Error::new(
+            "it has no kernel call; give cutap's JSON, output of strace -e trace=ioctl -X raw, or a log of libcudest's shim",
+        ));
+    };
+    let run = read(text);
+    match run.calls.is_empty() {
+        true => Err(Error::new(match run.skipped.first() {
+            Some(why) => format!("it has no usable kernel call ({why}); check that the file is complete"),
+            None => "it has no call to a device of NVIDIA; trace a program that uses the GPU".to_owned(),
+        })),
+        false => Ok(run),
+    }
+}
+
+/// The bytes of the argument of a request. UVM requests do not contain it, so it comes from the newest table that
+/// has the command.
+fn argument_size(path: &str, request: u64) -> Option<usize> {
+    let request = u32::try_from(request).ok()?;
+    match Device::of_path(path) {
+        Some(device @ (Device::Uvm | Device::UvmTools)) => {
+            Tables::all().filter_map(|tables| tables.argument_size(device, request)).last()
+        }
+        Some(device) => Tables::all().last()?.argument_size(device, request),
+        None => Some(cutap_rm::escape_of(request).1),
+    }
+}
+
+/// Whether a path belongs to the driver: a device node, or a file of the driver under /proc or /sys.
+#[must_use]
+pub fn is_of_driver(path: &str) -> bool {
+    path.starts_with("/dev/nvidia")
+        || path.starts_with("/proc/driver/nvidia")
+        || path.starts_with("/sys/module/nvidia")
+        || path.starts_with("/sys/bus/pci/drivers/nvidia")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_log() {
+        assert!(read("hello\n").unwrap_err().0.starts_with("it has no kernel call; give"));
+        assert!(read("").is_err());
+        assert!(read("close(3) = 0\n").unwrap_err().0.starts_with("it has no call to a device"));
+        assert!(read_file(Path::new("/nonexistent")).unwrap_err().0.contains("check the name"));
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(argument_size("/dev/nvidiactl", 0xc020_462a), Some(32));
+        assert_eq!(argument_size("/dev/nvidia-uvm", 0x25), Some(40));
+        assert_eq!(argument_size("/dev/nvidia-uvm", 0xffff), None);
+    }
+}

@@ -1,0 +1,240 @@
+//! What is kept of a call of the layer `kernel` beside its words: the file of its descriptor, the bytes of an ioctl's argument and
+//! of what its pointers lead to, before and after, and errno. They go straight into the ring, in as many records as it takes.
+//! Where pointers stand and how much they lead to is data (`cutap_calls::kernel`); nothing here knows what a number means.
+
+use super::answers;
+use super::copy::{checked, program_words};
+use crate::slots::table;
+use crate::slots::thunks_x86_64::Frame;
+use crate::start;
+use crate::sys;
+use crate::thread::block::ThreadState;
+use crate::thread::record;
+use cutap_calls::kernel::{Follow, Inner, Owner, class_size, pointers, uvm_size};
+use cutap_wire::diagnostic;
+use cutap_wire::memory::{HEAD, MOST, about, what};
+use cutap_wire::record::kind;
+
+/// Bytes that are kept of one call, before it and after it.
+const TOTAL: usize = 256 << 10;
+/// How deep pointers are followed: an escape in XFER_CMD, its parameters, what they lead to.
+const DEPTH: u32 = 3;
+/// Bytes of a path.
+const PATH: usize = 256;
+
+/// An ioctl as it was made.
+#[derive(Clone, Copy)]
+pub struct Ioctl {
+    /// The request.
+    pub request: u32,
+    /// The argument.
+    pub argument: usize,
+    /// Its bytes.
+    pub size: usize,
+    /// Whether it goes to the UVM driver, whose requests do not say a size.
+    pub uvm: bool,
+}
+
+impl Ioctl {
+    /// From the call's words and the file that it goes to.
+    fn of(args: &[u64; 6], file: &[u8]) -> Ioctl {
+        let [_, request, argument, ..] = *args;
+        let (request, argument) = (request as u32, argument as usize);
+        let uvm = file.windows(10).any(|w| w == b"nvidia-uvm");
+        let size = if uvm { uvm_size(request) } else { (request >> 16 & 0x3fff) as usize };
+        Ioctl { request, argument, size, uvm }
+    }
+}
+
+/// The hook, on the way in, behind recording's. False: the call is answered.
+pub fn before(frame: &mut Frame) -> bool {
+    let name = table::name_of(frame.slot);
+    let mut path = [0; PATH];
+    let fd = descriptor(name, &frame.args);
+    let file = fd.map_or(&[][..], |fd| file_of(fd, &mut path));
+    let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, file));
+    if frame.recorded != 0
+        && let Some(b) = record::ready()
+    {
+        let mut kept = Kept::new(b, frame, what::BEFORE);
+        if let Some(fd) = fd.filter(|_| !file.is_empty()) {
+            kept.put(what::FILE, fd as usize, file);
+        }
+        if let Some(ioctl) = &ioctl {
+            kept.ioctl(ioctl);
+        }
+    }
+    let answered = ioctl.and_then(|ioctl| answers::answer(&ioctl));
+    let Some((result, status)) = answered else { return true };
+    frame.result = [result as u64, 0];
+    if let Some(b) = record::ready().filter(|_| frame.recorded != 0) {
+        Kept::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as usize, &[]);
+    }
+    false
+}
+
+/// The hook, on the way out, before recording's.
+pub fn after(frame: &mut Frame) {
+    if frame.recorded == 0 {
+        return;
+    }
+    let Some(b) = record::ready() else { return };
+    let name = table::name_of(frame.slot);
+    let [result, _] = frame.result;
+    let mut kept = Kept::new(b, frame, what::AFTER);
+    if name == b"ioctl" {
+        let mut path = [0; PATH];
+        let [fd, ..] = frame.args;
+        let ioctl = Ioctl::of(&frame.args, file_of(fd as i32, &mut path));
+        kept.ioctl(&ioctl);
+    }
+    // Functions that return an address fail with -1, too; getenv leaves errno alone.
+    if result as i32 == -1
+        && !name.ends_with(b"getenv")
+        && let Some(errno) = sys::libc::errno_location()
+    {
+        // SAFETY: libc's own variable of this thread.
+        kept.put(what::ERRNO, unsafe { *errno() } as usize, &[]);
+    }
+}
+
+/// The descriptor that a call is about.
+fn descriptor(name: &[u8], args: &[u64; 6]) -> Option<i32> {
+    let [first, _, _, _, fifth, _] = *args;
+    let fd = match name {
+        b"ioctl" | b"close" | b"dup" | b"dup2" | b"dup3" => first,
+        b"mmap" | b"mmap64" => fifth,
+        _ => return None,
+    };
+    Some(fd as i32).filter(|fd| *fd >= 0)
+}
+
+/// Where a descriptor leads to.
+fn file_of(fd: i32, to: &mut [u8; PATH]) -> &[u8] {
+    let mut path = start::Path::empty();
+    path.push(b"/proc/self/fd/").number(fd as u64);
+    let len = sys::read_link(path.bytes(), to);
+    to.get(..len).unwrap_or(&[])
+}
+
+/// What is being kept.
+struct Kept<'a> {
+    b: &'a mut ThreadState,
+    at: usize,
+    number: u32,
+    what: u8,
+    left: usize,
+}
+
+impl Kept<'_> {
+    fn new<'a>(b: &'a mut ThreadState, frame: &Frame, what: u8) -> Kept<'a> {
+        Kept { b, at: frame.stack as usize, number: frame.number, what, left: TOTAL }
+    }
+
+    /// One piece whose bytes are here.
+    fn put(&mut self, what: u8, address: usize, bytes: &[u8]) {
+        self.piece(what, address, bytes.len(), |to| {
+            // SAFETY: as many bytes as the record has room for.
+            unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+            bytes.len()
+        });
+    }
+
+    /// A record; `fill` writes so many bytes and says how many there are.
+    fn piece(&mut self, what: u8, address: usize, len: usize, fill: impl FnOnce(*mut u8) -> usize) -> usize {
+        let words = HEAD + len.div_ceil(8);
+        // SAFETY: the record has that many words; no byte of them is left as it was before.
+        let done = record::about_with(self.b, self.at, kind::MEMORY, self.number, words as u32, |to| unsafe {
+            if words > HEAD {
+                to.word(words - 1, 0);
+            }
+            let kept = fill(to.at.add(HEAD).cast());
+            for n in HEAD + kept.div_ceil(8)..words {
+                to.word(n, 0);
+            }
+            to.word(1, address as u64);
+            to.word(2, about(what, kept, len));
+            kept
+        });
+        if done.is_none() {
+            start::count(diagnostic::MEMORY_NOT_KEPT, 1);
+        }
+        done.unwrap_or(0)
+    }
+
+    /// The program's memory, in pieces.
+    fn memory(&mut self, address: usize, len: usize) {
+        let len = if len > self.left {
+            start::count(diagnostic::MEMORY_CUT, 1);
+            self.left
+        } else {
+            len
+        };
+        self.left -= len;
+        let mut done = 0;
+        while done < len {
+            let (from, part) = (address.wrapping_add(done), (len - done).min(MOST));
+            // SAFETY: as many bytes as the record has room for.
+            let read = self.piece(self.what, from, part, |to| unsafe { checked(from, to, part) });
+            done += part;
+            if read < part {
+                return;
+            }
+        }
+    }
+
+    fn ioctl(&mut self, ioctl: &Ioctl) {
+        if ioctl.size == 0 || ioctl.argument == 0 {
+            return;
+        }
+        self.memory(ioctl.argument, ioctl.size);
+        if !ioctl.uvm {
+            self.follow(Owner::Escape, ioctl.request & 0xff, ioctl.argument, ioctl.size, DEPTH);
+        }
+    }
+
+    /// What the pointers of a struct at `base` lead to.
+    fn follow(&mut self, owner: Owner, number: u32, base: usize, size: usize, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        for p in pointers(owner, number, size) {
+            let Some(target) = target(p, base) else { continue };
+            self.memory(target.at, target.len);
+            if let Some(owner) = p.inner.owner() {
+                self.follow(owner, target.number, target.at, target.len, depth);
+            }
+        }
+    }
+}
+
+/// What a pointer leads to.
+pub struct Target {
+    /// Where.
+    pub at: usize,
+    /// Bytes.
+    pub len: usize,
+    /// The number that selects what it is.
+    pub number: u32,
+}
+
+/// Reads a pointer of a struct at `base`, and its counts.
+pub fn target(p: &Follow, base: usize) -> Option<Target> {
+    let number = |at: u32, bytes: u32| -> Option<u64> {
+        let mut word = 0u64;
+        let bytes = (bytes as usize).min(8);
+        // SAFETY: a word of ours.
+        let read = unsafe { checked(base.wrapping_add(at as usize), (&raw mut word).cast(), bytes) };
+        (read == bytes).then_some(word)
+    };
+    let [at] = program_words::<1>(base.wrapping_add(p.at as usize))?;
+    let mut count = u64::from(p.fixed.max(1));
+    for (at, bytes) in p.counts.into_iter().filter(|(_, bytes)| *bytes != 0) {
+        count = count.saturating_mul(number(at, bytes)?);
+    }
+    let selected = if p.inner == Inner::Nothing { 0 } else { number(p.selector, 4)? as u32 };
+    // The driver takes its own size where the caller says none.
+    let len = match (p.inner, count) {
+        (Inner::Class, 0) => class_size(selected),
+        _ => usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(p.element as usize),
+    };
+    (at != 0 && len != 0).then_some(Target { at: at as usize, len, number: selected })
+}

@@ -1,0 +1,109 @@
+//! What MEMORY records say of one call, put together.
+
+use cutap_wire::memory::{MemoryPiece, what};
+use std::sync::Arc;
+
+/// A piece of memory, before or after the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Where.
+    pub address: u64,
+    /// Whether it was read after the call.
+    pub after: bool,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// All that is known of a call of the layer `kernel` beside its words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// The file that its descriptor leads to.
+    pub file: Option<String>,
+    /// What a failed call left in errno.
+    pub errno: Option<i32>,
+    /// It was answered by `--deny` or `--fail`, with this status.
+    pub answered: Option<u32>,
+    /// Version of the kernel driver.
+    pub driver: Option<String>,
+    /// The library that made the call.
+    pub caller: Option<Arc<str>>,
+    /// Memory, in the order in which it was read.
+    pub memory: Vec<Piece>,
+}
+
+/// Bytes that are put together for one call at most; a recording that was tampered with could name more.
+const MOST: usize = 1 << 20;
+
+impl Pieces {
+    /// Takes a record.
+    pub(crate) fn take(&mut self, piece: &MemoryPiece<'_>) {
+        let after = match piece.what {
+            what::BEFORE => false,
+            what::AFTER => true,
+            what::FILE => return self.file = Some(String::from_utf8_lossy(piece.bytes).into_owned()),
+            what::ERRNO => return self.errno = i32::try_from(piece.address).ok(),
+            what::ANSWERED => return self.answered = Some(piece.address as u32),
+            _ => return,
+        };
+        if self.memory.iter().map(|p| p.bytes.len()).sum::<usize>() + piece.bytes.len() > MOST {
+            return;
+        }
+        match self.memory.last_mut() {
+            Some(last)
+                if last.after == after && last.address.wrapping_add(last.bytes.len() as u64) == piece.address =>
+            {
+                last.bytes.extend_from_slice(piece.bytes);
+            }
+            _ => self.memory.push(Piece { address: piece.address, after, bytes: piece.bytes.to_vec() }),
+        }
+    }
+
+    /// The bytes from an address on.
+    fn at(&self, after: bool, address: u64) -> Option<&[u8]> {
+        self.memory.iter().filter(|p| p.after == after).find_map(|p| {
+            let skip = usize::try_from(address.checked_sub(p.address)?).ok()?;
+            p.bytes.get(skip..).filter(|b| !b.is_empty())
+        })
+    }
+
+    /// The bytes from an address on, `len` of them at most.
+    #[must_use]
+    pub fn before(&self, address: u64, len: usize) -> Option<Vec<u8>> {
+        self.at(false, address).map(|bytes| bytes.get(..len.min(bytes.len())).unwrap_or_default().to_vec())
+    }
+
+    /// The same as they were after the call. What was not read then is as it was before: where the driver wrote a smaller count
+    /// less was read.
+    #[must_use]
+    pub fn after(&self, address: u64, len: usize) -> Option<Vec<u8>> {
+        let found = self.at(true, address)?;
+        let mut after = found.get(..len.min(found.len())).unwrap_or_default().to_vec();
+        if let Some(rest) = self.before(address, len).as_ref().and_then(|b| b.get(after.len()..)) {
+            after.extend_from_slice(rest);
+        }
+        Some(after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(what: u8, address: u64, bytes: &[u8]) -> MemoryPiece<'_> {
+        MemoryPiece { number: 0, what, address, meant: bytes.len() as u32, bytes }
+    }
+
+    #[test]
+    fn pieces_are_joined_and_read() {
+        let mut pieces = Pieces::default();
+        pieces.take(&piece(what::FILE, 9, b"/dev/nvidiactl"));
+        pieces.take(&piece(what::BEFORE, 100, &[1, 2, 3, 4]));
+        pieces.take(&piece(what::BEFORE, 104, &[5, 6]));
+        pieces.take(&piece(what::AFTER, 100, &[9, 9]));
+        pieces.take(&piece(what::ERRNO, 22, &[]));
+        assert_eq!((pieces.file.as_deref(), pieces.errno), (Some("/dev/nvidiactl"), Some(22)));
+        assert_eq!(pieces.before(102, 8), Some(vec![3, 4, 5, 6]));
+        assert_eq!(pieces.after(100, 5), Some(vec![9, 9, 3, 4, 5]));
+        assert_eq!(pieces.after(104, 2), None);
+    }
+}

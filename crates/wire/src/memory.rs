@@ -1,0 +1,83 @@
+//! A MEMORY record: a piece of what an open call leads to, beside the fragments of its own records. The layer `kernel` writes
+//! them: the bytes of an ioctl's argument are many. All pieces of a call stand between its beginning and its end.
+//!
+//! Word 1: an address. Word 2: how many bytes are meant, [`what`] << 32, bytes that are here << 40. Then the bytes.
+
+use crate::words::word;
+
+/// What a piece is.
+pub mod what {
+    /// Memory before the call.
+    pub const BEFORE: u8 = 0;
+    /// The same after it.
+    pub const AFTER: u8 = 1;
+    /// A text: the file that the descriptor in the place of the address leads to.
+    pub const FILE: u8 = 2;
+    /// No bytes: the address is the errno that a failed call left.
+    pub const ERRNO: u8 = 3;
+    /// No bytes: the call was answered by `--deny` or `--fail`, and did not reach the kernel. The address is the status.
+    pub const ANSWERED: u8 = 4;
+}
+
+/// Words of the record before the bytes.
+pub const HEAD: usize = 3;
+/// Bytes of one piece at most: one word is left for the number of a call that is far back.
+pub const MOST: usize = (crate::record::MAX_WORDS as usize - HEAD - 1) * 8;
+
+/// The second word.
+pub const fn about(what: u8, kept: usize, meant: usize) -> u64 {
+    let meant = if meant > u32::MAX as usize { u32::MAX as usize } else { meant };
+    meant as u64 | (what as u64) << 32 | (kept as u64) << 40
+}
+
+/// A MEMORY record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryPiece<'a> {
+    /// Which call.
+    pub number: u32,
+    /// One of [`what`].
+    pub what: u8,
+    /// Where the bytes are.
+    pub address: u64,
+    /// How many bytes are meant from there on.
+    pub meant: u32,
+    /// Those that could be read.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> MemoryPiece<'a> {
+    /// From a record's bytes.
+    pub(crate) fn decode(number: u32, body: &'a [u8]) -> Option<MemoryPiece<'a>> {
+        let (address, about) = (word(body, 1)?, word(body, 2)?);
+        let bytes = body.get(HEAD * 8..)?.get(..(about >> 40) as usize)?;
+        Some(MemoryPiece { number, what: (about >> 32) as u8, address, meant: about as u32, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{COMMITTED, Cursor, Record, Step};
+    use crate::ring::CHUNK_HEADER;
+
+    /// The bytes of a piece, word by word as docs/format.md has them.
+    #[test]
+    fn its_bytes() {
+        let words = [
+            0x0000_0007_0000_0000 | 5 << 5 | COMMITTED | 11, // kind 11, 5 words, no call back, 7 ticks
+            0x7ffe_0000,
+            20 | 1 << 32 | 12 << 40, // 12 of 20 bytes, after the call
+            0x1111_1111_1111_1111,
+            0x2222_2222,
+        ];
+        assert_eq!(words[2], about(what::AFTER, 12, 20));
+        let mut bytes = [0u8; CHUNK_HEADER + 5 * 8];
+        for (to, word) in bytes[CHUNK_HEADER..].chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&u64::to_le_bytes(word));
+        }
+        let mut cursor = Cursor::new(0, 5);
+        let Step::Record(Record::Memory(found)) = cursor.step(&bytes, bytes.len(), false) else { panic!() };
+        assert_eq!((found.number, found.what, found.address, found.meant), (4, what::AFTER, 0x7ffe_0000, 20));
+        assert_eq!(found.bytes, [0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x22, 0x22, 0x22, 0x22]);
+    }
+}

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
 
 const AFTER_HELP: &str = "cutap PROG means cutap trace PROG; cutap -- PROG runs a program that is named like a command.\n\
-    cutap help COMMAND explains a command. cutap help TOPIC explains one of: filters, output, files, environment, strace.\n\n\
+    cutap help COMMAND explains a command. cutap help TOPIC explains one of: filters, output, files, hooks, environment, strace.\n\n\
     Exit code of trace, record and run: the program's own (or death by the same signal); \
     125 cutap itself failed or could not write the trace, 126 the program cannot be run, 127 there is no such program.";
 

@@ -81,6 +81,8 @@ fn rows_of_a_report() {
     assert!(csv.starts_with("by,name,calls,") && csv.contains("(problems)") && csv.lines().count() == 2, "{csv}");
     let leaks = text(&["report", "--leaks"], &file);
     assert!(leaks.starts_with("    count  what was left"), "{leaks}");
+    let allocations = text(&["report", "--allocations"], &file);
+    assert!(allocations.contains("device memory: cuMemAlloc_v2") && allocations.contains("128 KiB"), "{allocations}");
     let slip = cutap(&["report", "--callers", "cuMemAloc"]).arg(&file).output().unwrap();
     refused(&slip, 125, &["did you mean cuMemAlloc_v2"]);
     let flags = cutap(&["report", "--errors", "--top", "3"]).arg(&file).output().unwrap();

@@ -65,7 +65,7 @@ fn help_and_version() {
     };
     assert!(text(&["help"]).contains("cutap [TRACE FLAGS] [--] PROG"));
     assert!(text(&["help", "record"]).contains("Usage: cutap record"));
-    for topic in ["filters", "output", "files", "environment", "strace"] {
+    for topic in ["filters", "output", "files", "hooks", "environment", "strace"] {
         assert!(text(&["help", topic]).starts_with(&topic.to_uppercase()), "{topic}");
     }
     let filters = text(&["trace", "--help"]);

@@ -6,6 +6,7 @@ use crate::switched::switched_lines;
 use crate::undecoded::raw_lines;
 use crate::unseen::unseen_lines;
 use cutap_trace::{Absent, End, Filtered, Why, printable};
+use cutap_wire::diagnostic;
 use std::collections::BTreeMap;
 
 /// Names listed for one reason; the rest is a number.
@@ -59,8 +60,14 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
     ranked
 }
 
-/// The same without what only a reader of single calls wants to know.
+/// Calls that cutap caused and does not show: nothing is missing because of them.
+const CAUSED: [usize; 2] = [diagnostic::FOOTPRINT, diagnostic::PARAMETERS_ASKED];
+
+/// The lines that tell what a sum of calls lacks.
 pub fn end_notes(end: &End) -> Vec<String> {
+    let mut end = end.clone();
+    end.counts.retain(|count| !CAUSED.contains(&count.reason));
+    let end = &end;
     let mut lines = Vec::new();
     missing(end, &mut lines);
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));

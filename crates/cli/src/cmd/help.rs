@@ -8,7 +8,7 @@ use std::io::Write;
 
 #[derive(Debug, clap::Args)]
 pub struct Help {
-    /// A command, or a topic: filters, output, files, environment, strace
+    /// A command, or a topic: filters, output, files, hooks, environment, strace
     #[arg(value_name = "COMMAND|TOPIC")]
     word: Option<String>,
 }

@@ -69,7 +69,7 @@ pub enum Command {
     Demo(demo::Demo),
     /// Say what works on this machine, what does not, and what to do
     Doctor(doctor::Doctor),
-    /// Explain a command or a topic: filters, output, files, environment, strace
+    /// Explain a command or a topic: filters, output, files, hooks, environment, strace
     Help(help::Help),
     /// Write man pages into a directory
     Man(man::Man),

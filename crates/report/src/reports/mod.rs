@@ -22,6 +22,7 @@ reports! {
     blocking,
     slowest,
     leaks,
+    allocations,
     undecoded,
     folded,
 }

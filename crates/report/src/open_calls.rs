@@ -27,7 +27,7 @@ impl OpenCalls {
     /// A call is over: nanoseconds of the calls inside it. Those around it are left.
     pub fn exit(&mut self, exit: &Exit) -> u64 {
         let Some(open) = self.threads.get_mut(exit.call.thread.key as usize) else { return 0 };
-        let Some(place) = open.iter().rposition(|(call, _)| Arc::ptr_eq(call, &exit.call)) else { return 0 };
+        let Some(place) = open.iter().rposition(|(call, _)| call.is(&exit.call)) else { return 0 };
         let inside = open[place].1;
         open.truncate(place);
         if let Some((_, around)) = open.last_mut() {

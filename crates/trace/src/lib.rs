@@ -38,7 +38,6 @@ pub use io::file::{Bytes, open_file, read_file};
 pub use io::file_cache::CachedFile;
 pub use io::pages::{ChunkPage, RingPage};
 pub use ioctl::pieces::{Piece, Pieces};
-pub use merge::delivered::Delivered;
 pub use merge::event_reader::EventReader;
 pub use merge::reader_options::ReaderOptions;
 pub use ring::chunk_file::in_order;

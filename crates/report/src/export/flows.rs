@@ -74,7 +74,7 @@ impl Flows {
     /// A call ends: writes to the event which flows come there; they go on to the call around it. How many calls were left inside,
     /// none if it is not open.
     pub fn ends(&mut self, call: &Arc<Call>, event: &mut Message) -> Option<usize> {
-        let place = self.open.iter().rposition(|open| Arc::ptr_eq(&open.call, call))?;
+        let place = self.open.iter().rposition(|open| open.call.is(call))?;
         let ended = self.open.split_off(place);
         for flow in ended.iter().flat_map(|open| &open.inside).take(MOST) {
             event.fixed(FLOWS, *flow);
@@ -89,6 +89,6 @@ impl Flows {
 
     /// Whether the call is open.
     pub fn is_open(&self, call: &Arc<Call>) -> bool {
-        self.open.iter().any(|open| Arc::ptr_eq(&open.call, call))
+        self.open.iter().any(|open| open.call.is(call))
     }
 }

@@ -44,7 +44,7 @@ impl Raws {
     pub fn described(&mut self, exit: &Exit, complete: bool) {
         let call = &exit.call;
         let failed = exit.has_failed() || exit.state != State::Returned;
-        let around = Around { complete, failed, launched: call.driver_args.get(), new: 0 };
+        let around = Around { complete, failed, launched: call.driver_args(), new: 0 };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {
             let Some(param) = call.function.params().get(n) else { return false };

@@ -29,6 +29,9 @@ pub enum Event {
     Instance(Arc<Instance>, u64),
     /// A call began.
     Enter(Arc<Call>),
+    /// Something became known of a call that has begun and not ended: its kernel, its runtime, its stack, what hooks did,
+    /// what the driver was given.
+    Learned(Arc<Call>),
     /// A call ended.
     Exit(Exit),
     /// A look-up was answered.

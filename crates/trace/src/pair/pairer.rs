@@ -109,13 +109,15 @@ impl<S: Sink> Pairer<S> {
             }
             Record::Thread { tid } => self.thread(tid, context),
             Record::Note { number, what, value } => {
-                if let Some(open) = self.stack.find_mut(number) {
-                    call_builder::noted(open, what, value, context.process);
+                if let Some(open) = self.stack.find_mut(number)
+                    && call_builder::noted(open, what, value, context.process)
+                {
+                    self.sink.learned(open);
                 }
             }
             Record::Memory(piece) => {
-                let open = self.stack.find_mut(piece.number).and_then(|open| open.call.as_ref());
-                open.iter().for_each(|call| call.add_piece(|pieces| pieces.take(&piece)));
+                let open = self.stack.find_mut(piece.number).and_then(|open| open.call.as_mut());
+                open.into_iter().for_each(|call| Arc::make_mut(call).pieces.get_or_insert_default().take(&piece));
             }
             Record::Stack(piece) => {
                 if let Some(open) = self.stack.find_mut(piece.number) {
@@ -158,7 +160,7 @@ impl<S: Sink> Pairer<S> {
         if needed && let Some(known) = context.known(slot).cloned() {
             // Calls that are shown at their end stand alone.
             let depth = if context.shared.resolver.filter.needs_end() { 0 } else { self.stack.depth() };
-            let entered = EnterRecord { ns, ticks, caller, depth, words, memory };
+            let entered = EnterRecord { number, ns, ticks, caller, depth, words, memory };
             let made = call_builder::call(&self.stack, thread, &known, &entered, kernel.as_ref(), context);
             asked = asks.then(|| call_builder::asked(&mut self.stack, &known, &made, context.process)).flatten();
             call = Some(made);

@@ -64,6 +64,9 @@ pub trait Sink: Sized {
     /// A call begins inside the open ones.
     fn enter(&mut self, stack: &CallStack<Self::Data>, new: &NewCall<'_>) -> Self::Data;
 
+    /// More is known of an open call.
+    fn learned(&mut self, _open: &OpenCall<Self::Data>) {}
+
     /// What has begun has no end.
     fn entry_only(&mut self, _new: &NewCall<'_>, _data: Self::Data) {}
 

@@ -5,11 +5,12 @@
 //! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
 //! report it.
 //!
-//! A layer that must be asked for (`asked` in `api/layers.toml`) is recorded only where a `+` rule has its letter ([`armed`]).
-//! Such a rule adds the layer and takes nothing from the others. A reader shows all that was recorded ([`wanted`]).
+//! A layer that must be asked for (`asked` in `api/layers.toml`) is recorded only where a `+` rule has its letter
+//! ([`armed`]). Such a rule adds the layer and takes nothing from the others. A reader shows all that was recorded
+//! ([`wanted`]).
 //!
-//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations of
-//! addresses depend ([`tells_of_memory`]). Readers do not show their calls.
+//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations
+//! of addresses depend ([`tells_of_memory`]). Readers do not show their calls.
 
 use crate::{glob, tells_of_memory};
 

@@ -1,4 +1,5 @@
-//! What show, report, export and recover read: a run directory or a recording. Whether it can be read, and whether all of it was.
+//! What show, report, export and recover read: a run directory or a recording. Whether it can be read, and whether all
+//! of it was.
 
 use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, output_file, say};
@@ -7,7 +8,8 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would look empty.
+/// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would
+/// look empty.
 pub fn readable(run: &Path) -> Result<()> {
     let advice =
         "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run-dir DIR";

@@ -1,5 +1,5 @@
-//! Reads a run to its end, and writes beside it: one thread reads and understands, another makes lines of the events, in their order.
-//! An event never changes, so a line depends on the events before it alone, and not on how far the other thread is.
+//! Reads a run to its end and writes at the same time: one thread reads and decodes, another formats the events in order.
+//! An event never changes, so a line depends only on the events before it, not on how far the other thread is.
 
 use cutap_report::Output;
 use cutap_trace::{Error, Event, EventReader};

@@ -20,7 +20,7 @@ pub struct CollectorOptions {
     pub record: bool,
     /// Remove the run directory if the foreground process is gone at the end.
     pub temporary: bool,
-    /// Another collector of this run was killed: go on where it was.
+    /// Another collector of this run was killed: continue where it was.
     pub again: bool,
     /// The output is a file that was made for the collector, and no other process writes to it.
     pub own_file: bool,

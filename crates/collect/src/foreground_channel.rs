@@ -1,5 +1,5 @@
-//! The collector's end of the line to the front process, which says when the program has started and
-//! when it has ended. A front that is gone says nothing, and then the program itself is looked at.
+//! The collector's side of the channel to the foreground process, which reports when the program has started and ended.
+//! If that process is gone, the collector checks the program itself.
 
 use cutap_trace::living;
 use std::io::{self, Read, Write};
@@ -36,7 +36,7 @@ impl Line {
     pub fn ready(&mut self) {
         let _ = self.stream.write_all(b"r");
     }
-    /// The front need not wait: we go on without it.
+    /// The front need not wait: we continue without it.
     pub fn stays(&mut self) {
         let _ = self.stream.write_all(b"s");
     }
@@ -55,7 +55,7 @@ impl Line {
             return;
         }
         let mut poll = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure of our own.
+        // SAFETY: one structure of cutap.
         unsafe { libc::poll(&mut poll, 1, ms) };
     }
     /// The front says so; or it is gone, and so is the program.

@@ -1,7 +1,7 @@
-//! What somebody had ordered from the kernel for the process that cutap became: signals when the timers of `alarm` and
-//! `setitimer` run out, and one when the parent dies. Exec leaves such orders standing and fork does not, so without
-//! this the program would never hear of them: they end here, and are given again in the child. Timers of `timer_create`
-//! had ended with our own exec.
+//! Re-arms in the child the timers of `alarm` and `setitimer` and the signal for the parent's death. Fork drops them
+//! and exec keeps them, so the program would lose what its parent had set up.
+//!
+//! Timers of `timer_create` ended with the exec of cutap.
 
 use std::mem::zeroed;
 use std::ptr::null_mut;
@@ -29,7 +29,7 @@ impl Orders {
     /// what it ends before there is a program is cutap.
     pub fn now() -> Orders {
         let mut death = 0;
-        // SAFETY: the kernel writes a word of our own; getpid touches no memory.
+        // SAFETY: the kernel writes a word of cutap; getpid touches no memory.
         let parent = unsafe {
             libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut death);
             libc::getpid()
@@ -44,7 +44,7 @@ impl Orders {
     pub fn take(&mut self) {
         self.left[REAL] = stop(libc::ITIMER_REAL);
         for ((_, signal), came) in TIMERS.iter().zip(&mut self.came) {
-            // SAFETY: structures of our own.
+            // SAFETY: structures of cutap.
             *came = unsafe {
                 let (mut one, now): (libc::sigset_t, libc::timespec) = (zeroed(), zeroed());
                 libc::sigemptyset(&mut one);
@@ -61,7 +61,7 @@ impl Orders {
 
     /// In the child, with the program's own signal mask: system calls only.
     pub fn give(&self) {
-        // SAFETY: structures of our own; what a signal does here it would have done to the program.
+        // SAFETY: structures of cutap; what a signal does here it would have done to the program.
         unsafe {
             for (n, (which, signal)) in TIMERS.iter().enumerate() {
                 libc::setitimer(*which, &self.left[n], null_mut());
@@ -82,7 +82,7 @@ impl Orders {
 
 /// Stops a timer of ours; what was left of it.
 fn stop(which: libc::c_int) -> libc::itimerval {
-    // SAFETY: structures of our own.
+    // SAFETY: structures of cutap.
     unsafe {
         let (none, mut left) = (zeroed(), zeroed());
         libc::setitimer(which, &none, &mut left);

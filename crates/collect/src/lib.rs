@@ -9,7 +9,6 @@ mod collector;
 mod collector_options;
 mod control;
 mod driver;
-mod elf;
 mod env;
 mod environment;
 mod error;

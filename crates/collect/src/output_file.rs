@@ -1,5 +1,5 @@
-//! The file that is named with `-o`: opened, and kept from everybody else who would write to it, before anything else
-//! is made. Never the program's own file, nor one that it is given, nor one that it prints to: those would be gone.
+//! The file that `-o` names. It is opened and locked before anything else is made. The program's own file, its
+//! arguments and its output are refused, because they would be overwritten.
 
 use crate::error::{Error, Result, cannot, say};
 use std::ffi::OsStr;
@@ -142,7 +142,7 @@ pub fn tampered(file: &File, path: &Path) -> Option<String> {
 
 /// Keeps a recording from everybody else who would write to it, as long as the file is open. False when somebody does.
 pub fn lock(file: &File) -> bool {
-    // SAFETY: a descriptor of our own. A file system without locks has none to wait for.
+    // SAFETY: a descriptor of cutap. A file system without locks has none to wait for.
     let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
     taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
 }

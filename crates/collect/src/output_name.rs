@@ -1,4 +1,4 @@
-//! The pattern that is given with `-o`, and the name that it stands for: several ranks of one job write to a file each.
+//! The pattern of `-o` and the file name that it becomes: each rank of a job writes to a file of its own.
 
 use crate::error::{Error, Result};
 use std::ffi::{CStr, OsString};
@@ -52,7 +52,7 @@ pub fn expand(pattern: &Path) -> Result<PathBuf> {
 /// The host's name.
 fn host() -> Vec<u8> {
     let mut name = [0; 256];
-    // SAFETY: a buffer of our own, whose last byte stays zero.
+    // SAFETY: a buffer of cutap, whose last byte stays zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
     CStr::from_bytes_until_nul(&name).map(|name| name.to_bytes().to_vec()).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! A recording at rest: its blocks packed with Zstandard instead of LZ4. Written beside it under another
-//! name and then put in its place, so that at every moment one whole file is there.
+//! Packs a finished recording with Zstandard instead of LZ4. It writes a second file and renames it, so one whole file
+//! exists at every moment.
 
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file;
@@ -60,7 +60,7 @@ fn is_the_same(path: &Path, output: &OwnedFd) -> bool {
     (there.dev(), there.ino()) == (written.dev(), written.ino())
 }
 
-/// Why a file stays as it is.
+/// Why a file stays unchanged.
 enum Refused {
     Sentence(String),
     /// The same, of one that cannot be read whole.
@@ -88,7 +88,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     if data.nlink() != 1 {
         return no("it has a second name (a hard link), which would keep the old file; copy it first");
     }
-    // It would go on with a file that has no name any more.
+    // It would continue with a file that has no name any more.
     if !ours && !output_file::lock(&file) {
         return no("a collector is at work on it; pack it when that has ended");
     }

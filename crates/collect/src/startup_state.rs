@@ -1,7 +1,8 @@
-//! What we were given at our start and have to hand on to the program unchanged (timers: `orders`): the dispositions of
-//! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were
-//! closed (Rust opens `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
-//! async-signal-safe calls may be made there.
+//! State that cutap inherits and passes on unchanged (timers: `inherited_timers`): the dispositions of SIGPIPE and
+//! SIGXFSZ, which of the descriptors 0 to 2 were closed, and the open descriptors.
+//!
+//! Rust and `main` change these, so they are read before Rust's start-up code. Only async-signal-safe calls are allowed
+//! there.
 
 use crate::inherited_timers::Orders;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -12,7 +13,7 @@ static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Runs before Rust's start-up code, as a constructor of the executable.
 extern "C" fn note() {
-    // SAFETY: plain system calls on descriptors and a zeroed structure of our own.
+    // SAFETY: plain system calls on descriptors and a zeroed structure of cutap.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         for (signal, ignored) in [(libc::SIGPIPE, &PIPE_IGNORED), (libc::SIGXFSZ, &LIMIT_IGNORED)] {
@@ -46,7 +47,7 @@ static FILES: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Files of many threads and processes are read: up to the hard limit as many may be open. The program gets its own
 /// limit back.
 pub fn raise_file_limit() {
-    // SAFETY: a structure of our own.
+    // SAFETY: a structure of cutap.
     unsafe {
         let mut files: libc::rlimit = std::mem::zeroed();
         if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 && files.rlim_cur < files.rlim_max {
@@ -59,7 +60,7 @@ pub fn raise_file_limit() {
 /// Takes that back, for a process that is to be the program: system calls only.
 pub fn restore_file_limit() {
     let before = FILES.load(Ordering::Relaxed);
-    // SAFETY: a structure of our own.
+    // SAFETY: a structure of cutap.
     unsafe {
         let mut files: libc::rlimit = std::mem::zeroed();
         if before != u64::MAX && libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {
@@ -88,7 +89,7 @@ pub struct Inherited {
 impl Inherited {
     /// Takes stock; to be called before anything of ours is opened.
     pub fn now() -> Inherited {
-        // SAFETY: asks for a disposition into a zeroed structure of our own.
+        // SAFETY: asks for a disposition into a zeroed structure of cutap.
         let child_ignored = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             libc::sigaction(libc::SIGCHLD, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN

@@ -1,6 +1,5 @@
-//! Keeps a collector at work: starts one, and another in its place when it was killed, or when it was
-//! stopped and its heartbeat shows it. The program never waits for any of this. There are never two:
-//! the next one is started when the one before has been waited for, and it locks the run.
+//! Keeps a collector running: starts one, and another if it was killed or its heartbeat stops. The program never waits
+//! for that. There is never a second collector: each is waited for, and locks the run.
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
@@ -59,12 +58,12 @@ impl Collector {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
         stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
     }
-    /// Says that it goes on without us.
+    /// Says that it continues without us.
     pub fn stays(&mut self) -> bool {
         let _ = self.line.set_nonblocking(true);
         matches!(self.line.read(&mut [0]), Ok(1))
     }
-    /// Ends it at once: there is nothing to drain.
+    /// Ends it immediately: there is nothing to drain.
     pub fn discard(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let n: u32 = words.next().map_or(Ok(65536), |n| n.parse())?;
     let bytes = u64::from(n) * 4;
 
-    let context = Gpu::new(0)?.context()?;
+    let context = Gpu::new(0).context()?;
     let kernel = context.load(&std::fs::read(path)?)?.kernel("vecadd")?;
     let stream = context.stream()?;
     // One piece of pinned memory: the CPU and the GPU see it at the same address.

@@ -34,7 +34,7 @@ pub(crate) enum Place {
 
 /// The size of a mapping's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Page {
+pub(crate) enum Page {
     /// 2 MiB.
     Large,
     /// As the driver chooses; addresses at 64 KiB or 2 MiB.
@@ -157,7 +157,8 @@ impl Drop for Allocation {
     }
 }
 
-fn allocate(client: &Client, device: Handle, place: Place, size: u64) -> Result<Handle> {
+/// A memory object without an address.
+pub(crate) fn allocate(client: &Client, device: Handle, place: Place, size: u64) -> Result<Handle> {
     // IGNORE_BANK_PLACEMENT, MEMORY_HANDLE_PROVIDED, MAP_NOT_REQUIRED; for video memory ALIGNMENT_FORCE, PERSISTENT.
     const COMMON: u64 = 0x1 | 0x4000 | 0x8000;
     const VIDEO: u64 = 0x100 | 0x10000;
@@ -176,7 +177,15 @@ fn allocate(client: &Client, device: Handle, place: Place, size: u64) -> Result<
     client.create(device, class, Some(&mut params), "memory")
 }
 
-fn range(client: &Client, device: Handle, space: Handle, size: u64, at: Option<u64>, page: Page) -> Result<Handle> {
+/// GPU addresses without memory; at a given place, or where the driver chooses.
+pub(crate) fn range(
+    client: &Client,
+    device: Handle,
+    space: Handle,
+    size: u64,
+    at: Option<u64>,
+    page: Page,
+) -> Result<Handle> {
     // VIRTUAL, IGNORE_BANK_PLACEMENT, MEMORY_HANDLE_PROVIDED.
     const FLAGS: u64 = 0x80000 | 0x1 | 0x4000;
     const FIXED: u64 = 0x10;

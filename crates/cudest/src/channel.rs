@@ -108,6 +108,14 @@ pub(crate) struct Classes {
     pub usermode: u32,
 }
 
+impl Classes {
+    /// Those to use, of the classes that a chip has. None for a chip without encoders here.
+    pub fn of(has: &[u32]) -> Option<Self> {
+        const HOPPER: Classes = Classes { channel: 0xc86f, compute: 0xcbc0, copy: 0xc8b5, usermode: 0xc661 };
+        [HOPPER.channel, HOPPER.compute, HOPPER.copy].iter().all(|class| has.contains(class)).then_some(HOPPER)
+    }
+}
+
 /// A scheduled channel. Its memory begins with ring and USERD.
 #[derive(Debug)]
 pub(crate) struct Channel {

@@ -1,5 +1,6 @@
 //! What the kernel driver says of a GPU, by queries alone.
 
+use crate::channel::Classes;
 use crate::error::Result;
 use crate::kernel::{Kernel, Node};
 use crate::link::{Card, Link, cards};
@@ -38,6 +39,12 @@ impl Facts {
     #[must_use]
     pub fn sms(&self) -> u32 {
         self.tpcs.iter().sum::<u32>() * 2
+    }
+
+    /// Whether cudest can run kernels on it.
+    #[must_use]
+    pub fn is_supported(&self) -> bool {
+        Classes::of(&self.classes).is_some()
     }
 
     /// The UUID, as nvidia-smi prints it.

@@ -11,6 +11,7 @@ use crate::link::Link;
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::stream::Stream;
+use crate::vmm::{Addresses, Backing};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,20 +30,16 @@ impl std::fmt::Debug for Gpu {
 }
 
 impl Gpu {
-    /// A GPU by its place in the driver's list.
-    ///
-    /// # Errors
-    /// There is no driver, or no such GPU. Nothing is opened for longer than this call.
-    pub fn new(index: usize) -> Result<Self> {
+    /// A GPU by its place in the driver's list. Nothing is opened yet.
+    #[must_use]
+    pub fn new(index: usize) -> Self {
         Self::with_kernel(Arc::new(Linux), index)
     }
 
     /// As [`new`](Gpu::new), through another way to the kernel driver.
-    ///
-    /// # Errors
-    /// As [`new`](Gpu::new).
-    pub fn with_kernel(kernel: Arc<dyn Kernel>, index: usize) -> Result<Self> {
-        Ok(Self { kernel, index })
+    #[must_use]
+    pub fn with_kernel(kernel: Arc<dyn Kernel>, index: usize) -> Self {
+        Self { kernel, index }
     }
 
     /// What the kernel driver says of it. No channel is made.
@@ -75,10 +72,9 @@ impl Gpu {
 
 /// The classes to use, of those that the chip has.
 fn classes(link: &Link) -> Result<Classes> {
-    const HOPPER: Classes = Classes { channel: 0xc86f, compute: 0xcbc0, copy: 0xc8b5, usermode: 0xc661 };
     let has = facts::classes(link)?;
-    if [HOPPER.channel, HOPPER.compute, HOPPER.copy].iter().all(|class| has.contains(class)) {
-        return Ok(HOPPER);
+    if let Some(classes) = Classes::of(&has) {
+        return Ok(classes);
     }
     let classes: Vec<String> = has.iter().map(|class| format!("{class:#x}")).collect();
     Err(Error::UnsupportedGpu { name: facts::name(link)?, classes: classes.join(" ") })
@@ -90,7 +86,7 @@ fn classes(link: &Link) -> Result<Classes> {
 /// use cutap_cudest::{Gpu, Shape};
 /// # fn main() -> cutap_cudest::Result<()> {
 /// # let cubin: Vec<u8> = Vec::new();
-/// let context = Gpu::new(0)?.context()?;
+/// let context = Gpu::new(0).context()?;
 /// let module = context.load(&cubin)?;
 /// let kernel = module.kernel("double_all")?;
 /// let memory = context.video(4096)?;
@@ -137,6 +133,22 @@ impl Context {
     /// The pages stay mapped until the result is dropped, and its last work has ended.
     pub unsafe fn register(&self, start: NonNull<u8>, bytes: u64) -> Result<Memory> {
         Memory::register(&self.shared, start, bytes)
+    }
+
+    /// Addresses without memory.
+    ///
+    /// # Errors
+    /// The process has no such range left.
+    pub fn reserve(&self, bytes: u64) -> Result<Addresses> {
+        Addresses::new(&self.shared, bytes)
+    }
+
+    /// Video memory without an address.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub fn backing(&self, bytes: u64) -> Result<Backing> {
+        Backing::new(&self.shared, bytes)
     }
 
     /// Loads a cubin.

@@ -31,6 +31,8 @@ mod module;
 mod pool;
 mod reserve;
 mod stream;
+mod survey;
+mod vmm;
 mod wait;
 
 pub use context::Options;
@@ -45,6 +47,8 @@ pub use link::Card;
 pub use memory::{Kind, Memory};
 pub use module::{Kernel, Module, Shape};
 pub use stream::{Rectangle, Stream};
+pub use survey::Survey;
+pub use vmm::{Addresses, Backing, Mapping};
 
 /// The way to the kernel driver.
 pub mod sys {

@@ -2,6 +2,7 @@
 
 use crate::allocation::{Allocation, Place, Request};
 use crate::error::Result;
+use crate::vmm::Joined;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,6 +19,7 @@ const SEPARATE: u64 = 16 << 20;
 pub(crate) enum Owner {
     Whole(#[allow(dead_code)] Allocation),
     Piece(#[allow(dead_code)] Piece),
+    Mapping(#[allow(dead_code)] Joined),
 }
 
 /// A piece of a chunk.

@@ -1,9 +1,8 @@
 //! From bytes to typed events: pair, order, align clocks, name.
 //!
-//! [`EventReader`] reads a run directory, while it is written or after, and hands out [`Event`]s in time order.
-//! Everything read here was written by a process that may have died at any byte, or that wants to
-//! harm: nothing panics on bytes, nothing is mapped, every number is checked before it is used as a
-//! size. Nothing here formats a line; that is `cutap-report`.
+//! [`EventReader`] reads a run directory, while it is written or after, and delivers [`Event`]s in time order. All
+//! input was written by a process that may have died at any byte, or that wants to harm. Nothing panics on bytes,
+//! nothing is mapped, and every number is checked before it is used as a size. Formatting is the job of `cutap-report`.
 
 mod aggregate;
 pub mod decode;
@@ -30,6 +29,7 @@ pub use event::{
     Answer, Args, Call, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log, Lookup,
     LookupKind, Module, Process, Returned, Returns, State, Thread,
 };
+pub use filter::did_you_mean::did_you_mean;
 pub use filter::wanted::{Wanted, wanted};
 pub use filter::{Filter, FilterError};
 pub use io::clock::Rate;

@@ -1,6 +1,6 @@
-//! Damaged parts of a run directory's rings: whoever reads the folder and whoever takes it into a file says the same number in one sentence,
-//! with 125, gives all that is there, and makes no calls or events of bytes that nobody wrote. What lives, was killed or is drained is
-//! never called damaged.
+//! Damaged parts of a run directory's rings: whoever reads the folder and whoever takes it into a file says the same
+//! number in one sentence, with 125, gives all that is there, and makes no calls or events of bytes that nobody wrote.
+//! What lives, was killed or is drained is never called damaged.
 
 #[path = "damaged/files.rs"]
 mod files;
@@ -119,7 +119,8 @@ fn each_kind_of_damage() {
     assert!(whole.status.success() && whole.stderr.is_empty(), "{:?} {}", whole.status, whole.stderr);
     let all = calls(&whole).len();
     let at = |n: usize| PAGE + n * CHUNK;
-    // What is written where, parts that are damaged, and calls that must still be there: those of all other parts, and of their own before.
+    // What is written where, parts that are damaged, and calls that must still be there: those of all other parts, and
+    // of their own before.
     let each = all / 2 / chunks;
     let mut damages: Vec<(String, Vec<Write>, u64)> = Vec::new();
     for n in [0, 3, chunks - 1] {
@@ -175,7 +176,8 @@ fn each_kind_of_damage() {
     assert_eq!(calls(&run(&["show"], &[&file])).len(), all);
 }
 
-/// Calls whose names are lost are calls still, and random bytes in a ring beside them are still damage where that can be told.
+/// Calls whose names are lost are calls still, and random bytes in a ring beside them are still damage where that can
+/// be told.
 #[test]
 fn names_that_are_missing_take_no_calls_away() {
     let folder = scratch("damage_names");
@@ -215,7 +217,8 @@ fn is_good(from: &Path, when: &str) {
     }
 }
 
-/// A thread that is killed while it makes its ring leaves it empty, or its first page without its first word, and no calls.
+/// A thread that is killed while it makes its ring leaves it empty, or its first page without its first word, and no
+/// calls.
 #[test]
 fn a_ring_that_was_just_being_made_is_not_damaged() {
     let folder = scratch("damage_making");
@@ -300,7 +303,7 @@ fn a_process_whose_folder_was_removed() {
     let folder = scratch("damage_parent");
     let (from, file, export) = (folder.join("run"), folder.join("new.cutap"), folder.join("exported"));
     assert!(finish(&mut under_env(&from, "fork_after")).status.success());
-    let page = |path: &Path| fs::read(path.join("proc")).unwrap();
+    let page = |path: &Path| fs::read(path.join("process")).unwrap();
     let parent_of = |path: &Path| {
         let name: Vec<u8> = page(path)[448..512].iter().take_while(|b| **b != 0).copied().collect();
         String::from_utf8(name).unwrap()

@@ -1,4 +1,5 @@
-//! What a recording lacks is said by every command that reads it, and where calls were lost by the one that took them in.
+//! What a recording lacks is said by every command that reads it, and where calls were lost by the one that took them
+//! in.
 
 use cutap_e2e::{Finished, blocks, cutap, finish, out, scratch};
 use std::fs;
@@ -127,7 +128,7 @@ fn a_damaged_run_folder() {
     }
     for (file, why) in [
         ("t0.ring", "its head is damaged"),
-        ("proc", "it is damaged or not there, so nothing of this process can be read"),
+        ("process", "it is damaged or not there, so nothing of this process can be read"),
     ] {
         let path = process.join(file);
         let good = fs::read(&path).unwrap();

@@ -1,5 +1,5 @@
-//! `cutap recover`: adds what a run directory still holds to a recording: to its own, if the collector was killed, or to a
-//! new one. The run directory is only read.
+//! `cutap recover`: adds what a run directory still holds to a recording: to its own, if the collector was killed, or
+//! to a new one. The run directory is only read.
 
 use crate::input::readable;
 use cutap_collect::record::{Look, Recorder, damaged_parts, read_by_another};

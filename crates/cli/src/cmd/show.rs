@@ -1,5 +1,5 @@
-//! `cutap show`: prints the calls of a run directory or a recording, while the program runs or later. It only reads, so it
-//! shows the same again the next time.
+//! `cutap show`: prints the calls of a run directory or a recording, while the program runs or later. It only reads, so
+//! it shows the same again the next time.
 
 use crate::args::{FilterArgs, InputArgs, OutputArgs};
 use crate::input::{readable, say_counted, whole};

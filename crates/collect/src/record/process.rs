@@ -1,5 +1,5 @@
-//! One process of a run: its page, its names and its rings, each of which may appear late. What cannot be read is tried
-//! again at the next round.
+//! One process of a run: its page, its names and its rings, each of which may appear late. What cannot be read now is
+//! tried in the next round.
 
 use super::batch::Batch;
 use super::names::Names;
@@ -80,7 +80,7 @@ impl Process {
         }
         if first || last {
             let mut page = page.clone();
-            // Who waits and has not ended goes on: perhaps for us, while a flight recorder is copied.
+            // Who waits and has not ended continues: perhaps for us, while a flight recorder is copied.
             if living(pid(&page)).is_some() {
                 page[offset_of!(process::Process, counters) + CALL_WAITED * 8..][..8].fill(0);
             }

@@ -1,5 +1,5 @@
-//! A recording says what its run directory says, also when it was made round by round; what is cut off
-//! or damaged of it takes nothing else away, and no bytes are too strange.
+//! A recording holds the data of its run directory, also when it was made in many rounds. A cut or damaged part takes
+//! no other part away, and any bytes can be read.
 
 use super::Recorder;
 use crate::control::{self, Wanted};
@@ -53,7 +53,7 @@ fn of_an_unstated_rate(run: &Path, stated: u64, file: &Path) -> (Option<u64>, u6
     let mut process = made.process(100, "/bin/prog");
     process.driver(&["f0"]);
     process.thread(101, 8).call(0, &[], 10, 0);
-    let page = run.join("p100-0/proc");
+    let page = run.join("p100-0/process");
     let mut bytes = fs::read(&page).unwrap();
     let at = offset_of!(cutap_wire::process::Process, ticks_per_second);
     bytes[at..at + 8].fill(0);

@@ -436,6 +436,41 @@ pub fn memory(s: &Setup) -> Answer {
     Ok(text.join("; "))
 }
 
+/// Memory at two places of reserved addresses, and a gap that is filled later.
+pub fn mapping(s: &Setup) -> Answer {
+    const MIB: u64 = 1 << 20;
+    let addresses = s.context.reserve(1 << 40)?;
+    let memory = s.context.backing(8 * MIB)?;
+    let first = addresses.map(0, &memory, 0, 8 * MIB)?;
+    let second = addresses.map(1 << 39, &memory, 4 * MIB, 4 * MIB)?;
+    if addresses.map(2 * MIB, &memory, 0, 2 * MIB).is_ok() {
+        return Err("a second mapping at one address".into());
+    }
+    let out = s.context.pinned(MIB)?;
+    // SAFETY: the ranges are mapped.
+    unsafe {
+        s.stream.fill(first.address(), 6, 4, 2 * MIB)?;
+        s.stream.fill(second.address(), 7, 4, 1024)?;
+        s.stream.copy(out.address(), first.address() + 4 * MIB - 64, 128)?;
+    }
+    ended(s, "mapping")?;
+    // SAFETY: it has ended.
+    let found = unsafe { words(&out) };
+    if found[..16] != [6; 16] || found[16..32] != [7; 16] {
+        return Err(format!("{:?}", &found[..32]).into());
+    }
+    drop(first);
+    s.context.synchronize()?;
+    let again = addresses.map(0, &memory, 4 * MIB, 2 * MIB)?;
+    // SAFETY: the ranges are mapped.
+    unsafe { s.stream.copy(out.address(), again.address(), 64)? };
+    ended(s, "mapping again")?;
+    if found[..16] != [7; 16] {
+        return Err("after mapping again".into());
+    }
+    Ok(format!("two mappings of one memory, 512 GiB apart; unified: {}", again.address() == addresses.address()))
+}
+
 pub fn events(s: &Setup) -> Answer {
     let spin = s.kernel("spin")?;
     let (a, b, c) = (s.context.event()?, s.context.event()?, s.context.event()?);

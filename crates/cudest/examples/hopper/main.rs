@@ -18,7 +18,7 @@ pub type Answer = Result<String, Box<dyn std::error::Error>>;
 
 impl Setup {
     pub fn new(cubin: &[u8], options: Options) -> Result<Self, Error> {
-        let context = Gpu::new(0)?.context_with(options)?;
+        let context = Gpu::new(0).context_with(options)?;
         let module = context.load(cubin)?;
         let stream = context.stream()?;
         Ok(Self { context, module, stream })
@@ -73,7 +73,7 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
     let make = |options| Setup::new(cubin, options).map(|setup| &*Box::leak(Box::new(setup)));
     let setup = || make(Options::default());
     match name {
-        "facts" => Ok(format!("{:#?}", Gpu::new(0)?.facts()?)),
+        "facts" => Ok(format!("{:#?}", Gpu::new(0).facts()?)),
         "kernels" => check::kernels(setup()?),
         "shapes" => check::shapes(setup()?),
         "globals" => check::globals(setup()?),
@@ -90,6 +90,7 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "streams-idle" => bench::streams(make(idle)?),
         "pageable" => check::pageable(setup()?),
         "memory" => check::memory(setup()?),
+        "mapping" => check::mapping(setup()?),
         "events" => check::events(setup()?),
         "matmul" => check::matmul(setup()?),
         "spin" => check::spin(setup()?, number),

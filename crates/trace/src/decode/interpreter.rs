@@ -1,7 +1,7 @@
-//! The interpreter: from a call's words and the memory kept with them to typed values, by the tables of
-//! `cutap_calls::known`. It knows no function by name (but for `device`); what it cannot read stays an
-//! address. Everything here comes from a process that may lie: nothing panics, and what is read, made
-//! and followed is bounded.
+//! The interpreter: from the words and memory of a call to typed values, by the tables of `cutap_calls::known`. It
+//! knows no function by name (except in `devices` and `graphs`); what it cannot read stays an address.
+//!
+//! All input comes from a process that may lie. Nothing panics, and all that is read, made and followed is bounded.
 
 use super::effects::{apply, logs};
 use super::plain::{outputs, parameters_in, row};
@@ -18,6 +18,7 @@ use crate::event::{Args, Call, Described, DriverArgs, Event, Exit, Layer, Return
 use crate::kernels::names::Kernels;
 use cutap_calls::capture::RETURNED;
 use cutap_calls::known::{self, Rule, Type};
+use cutap_calls::{Role, has_role};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,8 +38,8 @@ pub(crate) struct Interpreter {
     open: Quick<Key, (Arc<Call>, bool)>,
     /// Those of them that were left and may still return, the latest last.
     left: VecDeque<Arc<Call>>,
-    /// Calls that are shown and of which it has become known what the driver was given: to be delivered before the event
-    /// that is looked at.
+    /// Calls that are shown and of which it has become known what the driver was given: to be delivered before the
+    /// event that is looked at.
     pub learned: Vec<Arc<Call>>,
     /// What cuDriverGetVersion said.
     driver: Option<u32>,
@@ -184,7 +185,8 @@ impl Interpreter {
         }
     }
 
-    /// Like `propagate_to_parents`, for a node whose parameters were asked for: the runtime hands on the driver's own list.
+    /// Like `propagate_to_parents`, for a node whose parameters were asked for: the runtime hands on the driver's own
+    /// list.
     fn propagate_outputs(&mut self, exit: &Exit) {
         let found = DriverArgs(told_by(exit.outputs.iter().map(|(_, value)| value)).into());
         let mut above = exit.call.parent.as_ref().filter(|_| !found.0.is_empty());
@@ -241,8 +243,8 @@ impl Interpreter {
         if !exit.has_failed() {
             apply::apply(&mut self.state, &row, described, &call, exit);
         }
-        if &*call.function.name == "cuDriverGetVersion"
-            && let Some(Value::Version(version)) = exit.output(0).map(Value::target)
+        if let Some(Value::Version(version)) = exit.output(0).map(Value::target)
+            && has_role(call.function.name.as_bytes(), Role::DriverVersion)
         {
             self.driver = u32::try_from(*version).ok().filter(|v| *v >= 1000);
         }

@@ -1,4 +1,4 @@
-//! From a call's words and the memory kept with them to typed values, by the tables of `cutap_calls::known`.
+//! From the words and memory of a call to typed values, by the tables of `cutap_calls::known`.
 
 pub(crate) mod effects;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What was shown raw: a pointer or handle without a kind, a struct as an address, in functions that
-//! have a description; and functions that have none. Counted by function, for the end of a trace.
+//! Arguments that were shown without meaning: a pointer or handle without a kind, a struct as an address; and functions
+//! without a description. They are counted by function for the end of a trace.
 
 use super::state::graphs;
 use crate::event::value::Value;

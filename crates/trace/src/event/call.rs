@@ -1,4 +1,4 @@
-//! A call, from its beginning to its end, with its arguments as words and as values.
+//! Calls: their arguments as words and as values, what is learned of them, and how they end.
 
 use super::function::Function;
 use super::layer::Layer;

@@ -1,6 +1,5 @@
-//! Libraries as people call them: `cublas`, `nvml`, `cudart`, `libnvjitlink`. One name is a family of `api/` with all
-//! its libraries (`cublas`: libcublas and libcublasLt), or one library by its SONAME; capitals do not matter. Decides
-//! what a word means by the tables alone, never by what lies on a disk.
+//! Libraries by their usual names: `cublas`, `nvml`, `cudart`, `libnvjitlink`. A name is a family of `api/` with all
+//! its libraries, or one library by its SONAME, in any case. Only the tables decide, never the files on a disk.
 
 use super::near::nearest;
 use cutap_calls::generated::known::TABLES;

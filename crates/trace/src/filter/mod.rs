@@ -1,10 +1,11 @@
-//! The filter language of `-e`: it says which functions and calls are wanted, of functions and values alone.
+//! The filter language of `-e`. It selects functions and calls, by functions and values alone.
 
 pub mod arguments;
 pub mod check;
 pub mod comparison;
 pub mod compiled;
 pub mod condition;
+pub mod did_you_mean;
 pub mod error;
 pub mod library;
 pub mod near;

@@ -1,11 +1,11 @@
-//! The language of `-e`, one everywhere: terms with commas between them.
+//! The language of `-e`: terms with commas between them.
 //!
-//! `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library (`cublas`,
-//! `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration (`>1ms`, `<10us`), each with `!` in front for
-//! not. Behind what picks functions may stand conditions on their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names,
-//! layers and libraries say which functions are wanted and become the rules of the control page, so that the target
-//! records nothing else. `error` and durations are known only when a call ends: each such call is shown alone, at its
-//! end.
+//! A term is the `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), or a library
+//! (`cublas`, `libcublas*`). It may combine both (`saxpy:cudaMalloc`), or be `cxx`, `error` or a duration (`>1ms`,
+//! `<10us`). A leading `!` negates it. Conditions on arguments may follow (`cuMemAlloc*[bytesize>1GiB]`).
+//!
+//! Names, layers and libraries become the rules of the control page, so the target records nothing else. `error` and
+//! durations are known only when a call ends: such a call is shown alone, at its end.
 
 use super::comparison::Term;
 use super::condition::Condition;
@@ -290,8 +290,9 @@ mod tests {
         }
     }
 
+    /// What annotations of addresses depend on is recorded with what allocates.
     #[test]
-    fn what_annotations_of_addresses_depend_on_is_recorded_with_what_allocates() {
+    fn annotation_calls_recorded_with_allocations() {
         let tracks = |text: &str| Filter::parse(text).unwrap().recorded(true).contains(TRACKED);
         // A library can have a runtime linked in.
         for text in [

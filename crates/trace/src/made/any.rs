@@ -1,5 +1,5 @@
-//! Any bytes at all, read as a recording and as a run directory: what the fuzz targets and the tests with
-//! their corpus call. Reading must end, without a panic and without memory that the bytes alone ask for.
+//! Reads any bytes as a recording and as a run directory, for the fuzz targets and the tests with their corpus. Reading
+//! must end without a panic, and the memory that it needs must not depend on sizes in the bytes.
 
 use crate::aggregate::aggregator::Aggregator;
 use crate::aggregate::sink::{CallSink, FinishedCall};
@@ -47,7 +47,7 @@ pub fn recording(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as a run directory with one process: four lengths, then so much of `control`, `proc`, `names`
+/// Reads bytes as a run directory with one process: four lengths, then so much of `control`, `process`, `names`
 /// and `t0.ring`, filled up with zeros to whole pages.
 pub fn folder(bytes: &[u8]) {
     let bytes = &bytes[..bytes.len().min(MOST)];
@@ -55,7 +55,7 @@ pub fn folder(bytes: &[u8]) {
     let run = Scratch::new();
     let process = run.0.join("p100-0");
     fs::create_dir_all(&process).expect("a scratch folder");
-    let paths = [run.0.join("control"), process.join("proc"), process.join("names"), process.join("t0.ring")];
+    let paths = [run.0.join("control"), process.join("process"), process.join("names"), process.join("t0.ring")];
     for (n, path) in paths.iter().enumerate() {
         let length = lengths.get(n * 4..n * 4 + 4).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
         let (part, behind) = rest.split_at(rest.len().min(length as usize));

@@ -1,5 +1,5 @@
-//! Follows a run, in its folder or in a recording: finds processes and rings as they appear, and hands out the events
-//! of all threads as one stream in time order.
+//! Follows a run, in a run directory or in a recording. It finds processes and rings as they appear, and delivers the
+//! events of all threads in time order.
 
 use super::active_sources::ActiveSources;
 use super::reader_options::{ReaderOptions, recorded_calls};

@@ -1,4 +1,4 @@
-//! The sink that makes events: each call gets its times, and waits to be merged with those of other threads.
+//! The sink that makes events. Each call gets its times, and waits to be merged with the calls of other threads.
 
 use super::call_stack::CallStack;
 use super::host_stacks::{self, Waits};

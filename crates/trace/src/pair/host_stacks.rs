@@ -1,4 +1,4 @@
-//! The stacks that calls were made on: put together from their records piece by piece, and unwound when they are whole.
+//! The host stacks of calls: put together from their records piece by piece, and unwound when they are whole.
 
 use super::open_call::{OpenCall, Shown};
 use super::sink::Context;

@@ -1,4 +1,4 @@
-//! The interface between the pairer and those who use its calls: what a sink gets when a call begins and when it ends.
+//! The interface between the pairer and the users of its calls: what a sink gets when a call begins and when it ends.
 
 use super::call_stack::CallStack;
 use super::open_call::{OpenCall, Shown};

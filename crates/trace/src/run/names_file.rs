@@ -201,8 +201,9 @@ mod tests {
         assert!(texts(&mut names, true).is_empty());
     }
 
+    /// A name that is never finished and longer than the file ends the reading.
     #[test]
-    fn a_name_that_is_never_finished_and_longer_than_the_file_ends_the_reading() {
+    fn unfinished_name_past_end() {
         let mut file = tempfile::tempfile().unwrap();
         let mut pending = bytes_of(&"x".repeat(60_000));
         pending[3] = 0;

@@ -1,4 +1,4 @@
-//! What is known when reading ends: what never finished, what was not seen and why.
+//! Facts that are known when reading ends: calls that never ended, calls that were not seen, and why.
 
 use super::counted::Counted;
 use super::unseen::Unseen;
@@ -22,8 +22,6 @@ use std::sync::Arc;
 pub struct Count {
     /// Its number.
     pub reason: usize,
-    /// What it says to a person.
-    pub text: &'static str,
     /// How often.
     pub count: u64,
 }
@@ -207,7 +205,7 @@ impl End {
     fn count(&mut self, reason: usize, count: u64) {
         match self.counts.binary_search_by_key(&reason, |c| c.reason) {
             Ok(at) => self.counts[at].count = self.counts[at].count.saturating_add(count),
-            Err(at) => self.counts.insert(at, Count { reason, text: self.reason(reason), count }),
+            Err(at) => self.counts.insert(at, Count { reason, count }),
         }
     }
 
@@ -318,26 +316,6 @@ impl End {
         self.counts.iter_mut().filter(of_names).for_each(|c| c.count = known.len() as u64);
     }
 
-    /// What a reason says to a person.
-    pub fn reason(&self, reason: usize) -> &'static str {
-        if reason == cutap_wire::diagnostic::STACK_NOT_KEPT && self.lossy {
-            return "stacks not kept, or only in part: their thread's ring was full (--lossy)";
-        }
-        cutap_wire::diagnostic::text(reason).unwrap_or("counted for a reason that this version does not know")
-    }
-
-    /// The same with how often.
-    pub fn counted(&self, reason: usize, times: u64) -> String {
-        let one = match reason {
-            cutap_wire::diagnostic::STACK_NOT_KEPT if self.lossy => {
-                Some("stack not kept, or only in part: its thread's ring was full (--lossy)")
-            }
-            _ => cutap_wire::diagnostic::text_of_one(reason),
-        };
-        let one = one.filter(|_| times == 1);
-        format!("{times} {}", one.unwrap_or_else(|| self.reason(reason)))
-    }
-
     /// Programs and libraries into which a runtime is linked, each once: a forked child has the same
     /// ones again. No callback reports `__cudaRegister*` and `__cudaPushCallConfiguration` there.
     pub fn linked_in(&self) -> Vec<&str> {
@@ -357,7 +335,7 @@ mod tests {
 
     /// Launches whose parameters are not known: all were counted in the target, and none was shown.
     fn left(filtered_out: Option<u64>) -> usize {
-        let count = |reason| Count { reason, text: "", count: 7 };
+        let count = |reason| Count { reason, count: 7 };
         let filtered = |filtered_out| Filtered { text: "error".into(), shown: 1, filtered_out, near: Vec::new() };
         let mut end = End {
             counts: [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(count).into(),

@@ -1,5 +1,5 @@
-//! Handles by kind, numbered in the order in which they appear, and what has become of them. That one was
-//! never handed out is said only where every call that could have done it is recorded.
+//! Handles by kind, numbered in order of appearance, and their state. "Not seen created" is reported only if every call
+//! that could have made the handle is recorded.
 
 use super::fast_hash::Quick;
 use super::handle_coverage::HandleCoverage;
@@ -195,7 +195,7 @@ impl Handles {
     /// The handle ends with another one, unless it is known to end with something already.
     pub fn belongs(&mut self, kind: &known::Handle, value: u64, owner: Key) {
         let key = (kind.short, value);
-        // A node tells of the graph that it is in as well as of the one in it.
+        // A node reports the graph that it is in as well as the one in it.
         let around = self.known.get(&owner).is_some_and(|k| k.owner == Some(key));
         if let Some(known) = self.known.get_mut(&key)
             && known.owner.is_none()

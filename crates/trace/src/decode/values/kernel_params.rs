@@ -1,6 +1,5 @@
-//! A kernel's parameters: their sizes from the driver, their types from the argument list in a C++
-//! kernel's name or from PTX that the program loaded, which has names too. Without either a parameter is a
-//! number by its size.
+//! Parameters of a kernel: sizes from the driver, types from the C++ name of the kernel or from loaded PTX, which has
+//! names too. Without either a parameter is a number of its size.
 
 use super::row::Row;
 use super::scalar::{half, signed};
@@ -102,7 +101,7 @@ impl Walk<'_> {
         let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle, self.ticks)).cloned() else {
             return Some(Value::Pointee(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
         };
-        // Of one that goes on behind what was kept its beginning is shown.
+        // Of one that continues behind what was kept its beginning is shown.
         let cell = |&(offset, size): &(u32, u32)| {
             let rest = bytes.get(offset as usize..).filter(|rest| !rest.is_empty())?;
             rest.get(..rest.len().min(size as usize))
@@ -160,7 +159,7 @@ impl Walk<'_> {
                 _ => Value::Uint(all),
             },
             (_, 1..=8) => Value::Uint(all),
-            // A struct of its own; what lies in it is often addresses.
+            // A separate struct; what lies in it is often addresses.
             (Kind::Unknown, n) if n.is_multiple_of(8) => {
                 let words = bytes.chunks_exact(8).take(WORDS);
                 let values = words.map(|word| self.parameter(Kind::Unknown, word)).collect();

@@ -1,6 +1,5 @@
-//! Walks from a call's words over types and pointers to values. Reads memory only through [`Memory`],
-//! follows pointers no deeper than [`DEPTH`], and makes no more values than [`VALUES`] for a call,
-//! whatever the bytes say.
+//! Walks from the words of a call over types and pointers to values. It reads memory only through [`Memory`], follows
+//! pointers no deeper than [`DEPTH`], and makes at most [`VALUES`] values for a call.
 
 use super::memory::Memory;
 use super::row::Row;
@@ -339,7 +338,7 @@ impl<'a> Walk<'a> {
         let name = rows.first()?.name;
         let same = || rows.iter().take_while(|s| s.name == name);
         same().find(|s| s.since <= self.version && self.version <= s.until).or_else(|| {
-            // Of a version that nobody has looked at: the one before it, or the oldest.
+            // For a version without a row: the one before it, or the oldest.
             same().filter(|s| s.since <= self.version).last().or(same().next())
         })
     }

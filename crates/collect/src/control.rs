@@ -1,6 +1,7 @@
-//! The control page from outside: written whole before the program starts, then only its words for
-//! the collector change. Plain file writes: the page cache is the same memory that the program maps.
-//! Whoever drains holds a lock on it, so that there are never two.
+//! The control page as the collector writes it: whole before the program starts, then word by word. Plain file writes
+//! are enough: the page cache is the memory that the program maps.
+//!
+//! A process that drains a run holds a lock on its page, so there is never a second one.
 
 use crate::error::{Result, cannot};
 use crate::overflow_policy::OverflowPolicy;

@@ -1,5 +1,5 @@
-//! `cutap trace` and `cutap record`: the order of a start and of an end. All that can be refused is refused before the
-//! program runs; after that nothing of ours may keep it from running.
+//! `cutap trace` and `cutap record`: the order of start and end. Everything that can be refused is refused before the
+//! program runs; afterwards nothing of cutap keeps it from running.
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{self, Wanted};

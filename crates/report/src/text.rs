@@ -102,11 +102,17 @@ impl<W: io::Write> Text<W> {
         Ok(())
     }
 
+    /// More is known of a call: its opening line says it, if it is not written yet.
+    fn learned(&mut self, call: &Arc<Call>) {
+        let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is(call));
+        open.into_iter().for_each(|open| open.call = call.clone());
+    }
+
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         self.open_until(exit.end_ns)?;
         let call = &exit.call;
         let stack = self.stack(&call.thread);
-        let place = stack.iter().rposition(|o| Arc::ptr_eq(&o.call, call));
+        let place = stack.iter().rposition(|o| o.call.is(call));
         let (opened, told, stacked) = match place {
             Some(place) => {
                 let (opened, told, stacked) = (stack[place].opened, stack[place].told, stack[place].stacked);
@@ -357,6 +363,10 @@ impl<W: io::Write> Text<W> {
                 Ok(())
             }
             Event::Enter(call) => self.enter(call),
+            Event::Learned(call) => {
+                self.learned(call);
+                Ok(())
+            }
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(lookup) => self.lookup(lookup),
             Event::Instance(..) | Event::Module(_) => Ok(()),

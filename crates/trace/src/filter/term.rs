@@ -1,5 +1,5 @@
-//! One term of a filter. A plain name that nobody knows is refused rather than taken, for a trace that
-//! stays empty because of a slip of the pen costs more than a question.
+//! One term of a filter. An unknown plain name is refused: a trace that stays empty because of a typing mistake costs
+//! more than a question.
 
 use super::condition::{Condition, What, duration};
 use super::error::FilterError;

@@ -106,7 +106,7 @@ pub fn decoded_later(run: &Path) -> String {
     };
     follow.poll_while(true, &mut keep).unwrap();
     let mut output = Text::new(Vec::new(), false);
-    all.into_iter().for_each(|handed| output.event(&handed.open()).unwrap());
+    all.iter().for_each(|event| output.event(event).unwrap());
     output.end(&follow.end()).unwrap();
     String::from_utf8(output.get_ref().clone()).unwrap()
 }

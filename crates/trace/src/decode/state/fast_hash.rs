@@ -1,6 +1,5 @@
-//! Hashing for tables whose keys are addresses, handles and threads of a recorded program, looked up several times a
-//! call: one multiplication a word, and one more. The seed is this process's own, so that no file can be made whose
-//! keys all fall together.
+//! Hashing for tables whose keys are addresses, handles and threads, with several look-ups a call: one multiplication a
+//! word, and one more. The seed is random for each process, so no file can make all keys collide.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -1,4 +1,4 @@
-//! Suggestions for the name of a function that does not exist.
+//! Suggestions for a misspelled name.
 
 use cutap_trace::did_you_mean;
 

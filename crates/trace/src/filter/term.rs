@@ -185,3 +185,16 @@ pub(super) fn of_cuda(word: &str) -> bool {
         |prefix| word.strip_prefix(prefix).is_some_and(|r: &str| r.starts_with(|c: char| c.is_ascii_uppercase()));
     after("cu") || after("cuda")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_layer_is_a_term() {
+        for layer in Layer::all() {
+            let filter = Filter::parse(layer.name()).unwrap();
+            assert_eq!(filter.rules(), format!("+{} * *\n", layer.letter()));
+        }
+    }
+}

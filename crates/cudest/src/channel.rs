@@ -1,4 +1,5 @@
-//! A channel: a ring of pushbuffer pieces that the GPU's host engine fetches, and the doorbell that says there are more.
+//! A channel: a ring of pushbuffer pieces that the GPU's host engine fetches, and the doorbell
+//! that says there are more.
 
 use crate::allocation::Allocation;
 use crate::client::Handle;

@@ -30,8 +30,8 @@ pub struct Options {
     pub boost: bool,
     /// Copies from this size on use an engine for copies alone.
     pub copy_engine_from: u64,
-    /// A channel that waits for a fence lets other channels run. Without it ordered launches are faster, but streams and
-    /// processes that wait for each other may stop for good.
+    /// A channel that waits for a fence lets other channels run. Without it ordered launches are
+    /// faster, but streams and processes that wait for each other may stop for good.
     pub yield_on_wait: bool,
 }
 
@@ -41,7 +41,7 @@ impl Default for Options {
     }
 }
 
-/// The direction of a copy, each with an engine of its own.
+/// The direction of a copy: each has its engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToGpu = 0,
@@ -253,7 +253,7 @@ impl Shared {
     }
 
     /// Calls `launch` with what its channel must have seen, and the bytes a thread of the pool of local memory. `bytes`
-    /// is what the kernel needs of it. The pool stays as it is until `launch` returns.
+    /// is what the kernel needs of it. The pool does not change until `launch` returns.
     pub fn with_generation<T>(&self, bytes: u32, launch: impl FnOnce(Generation, u32) -> Result<T>) -> Result<T> {
         let code = self.code.load(Ordering::Acquire);
         if bytes == 0 {

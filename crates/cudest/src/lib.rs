@@ -30,6 +30,7 @@ mod lanes;
 mod link;
 mod memory;
 mod module;
+mod physical;
 mod pool;
 mod reserve;
 mod stream;

@@ -83,9 +83,9 @@ impl Stream {
     /// The shape or the parameters do not fit the kernel, or the context has ended.
     ///
     /// # Safety
-    /// The kernel accesses only memory that is mapped and large enough until the returned fence is reached, and no other
-    /// work, of CPU or GPU, conflicts with it. Addresses in `parameters` are valid for the kernel. A kernel that breaks
-    /// this ends the context, or overwrites any of its memory.
+    /// The kernel accesses only memory that is mapped and large enough until the returned fence is
+    /// reached, and no other work, of CPU or GPU, conflicts with it. Addresses in `parameters` are
+    /// valid for the kernel. A kernel that breaks this ends the context, or overwrites its memory.
     pub unsafe fn launch(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
         if !Arc::ptr_eq(kernel.shared(), &self.shared) {
             return Err(Error::Range("the kernel is of another context".to_owned()));

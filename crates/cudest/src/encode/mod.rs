@@ -1,5 +1,5 @@
-//! The bytes that a GPU reads: methods of a pushbuffer, launch descriptors, the driver's part of constant bank 0. No I/O
-//! and no state, so golden bytes test all of it.
+//! The bytes that a GPU reads: methods of a pushbuffer, launch descriptors, the driver's part of
+//! constant bank 0. No I/O and no state, so golden bytes test all of it.
 
 pub(crate) mod bank;
 pub(crate) mod methods;

@@ -117,7 +117,10 @@ proptest! {
 
     /// Changed bytes give a module or an error, and whatever loads has kernels that can be looked at.
     #[test]
-    fn damaged_cubins(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20), tail: bool) {
+    fn damaged_cubins(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+        tail: bool,
+    ) {
         let context = Gpu::with_kernel(Arc::new(Model::hopper()), 0).context().unwrap();
         let mut cubin = CUBIN.to_vec();
         // Half of the cases change the section headers, which are at the end.

@@ -1,7 +1,8 @@
 //! A context: an address space of a GPU, its lanes and timelines, and what is freed after them.
 
 use crate::allocation::{Allocation, Place, Request};
-use crate::channel::{Classes, Doorbell, Group};
+use crate::channel::{Doorbell, Group};
+use crate::chip::Chip;
 use crate::client::Handle;
 use crate::encode::bank;
 use crate::error::{Error, Loss, Result};
@@ -60,7 +61,7 @@ pub(crate) struct Shared {
     doorbell: Doorbell,
     pub windows: Windows,
     pub space: Handle,
-    pub classes: Classes,
+    pub chip: &'static Chip,
     pub options: Options,
     code: AtomicU32,
     pub next_lane: AtomicU64,
@@ -101,7 +102,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub fn new(link: Arc<Link>, classes: Classes, options: Options) -> Result<Self> {
+    pub fn new(link: Arc<Link>, chip: &'static Chip, options: Options) -> Result<Self> {
         fork::watch();
         if options.boost {
             // Boost to the highest clocks as long as the client lives; without it only slower.
@@ -109,7 +110,7 @@ impl Shared {
             let fields = [("flags", MAXIMUM), ("duration", u64::from(u32::MAX))];
             let _ = link.query(0x2080_200a, &fields);
         }
-        let doorbell = Doorbell::new(&link, classes.usermode)?;
+        let doorbell = Doorbell::new(&link, chip.classes.usermode)?;
         let mut params = link.client.filled("NV_VASPACE_ALLOCATION_PARAMETERS", &[])?;
         let space = link.client.create(link.device, 0x90f1, Some(&mut params), "an address space")?;
         let windows = Windows::new()?;
@@ -125,7 +126,7 @@ impl Shared {
             doorbell,
             windows,
             space,
-            classes,
+            chip,
             options,
             code: AtomicU32::new(1),
             next_lane: AtomicU64::new(0),

@@ -13,6 +13,7 @@
 
 mod allocation;
 mod channel;
+mod chip;
 mod client;
 mod context;
 mod cubin;

@@ -2,5 +2,6 @@
 //! constant bank 0. No I/O and no state, so golden bytes test all of it.
 
 pub(crate) mod bank;
+pub(crate) mod format;
 pub(crate) mod methods;
 pub(crate) mod qmd;

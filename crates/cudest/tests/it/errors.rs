@@ -20,8 +20,10 @@ fn no_driver_no_permission_no_support() {
     assert!(missing.starts_with("no NVIDIA kernel driver: /dev/nvidiactl is missing;"), "{missing}");
     let denied = refused(Model { refuse_open: Some(ErrorKind::PermissionDenied), ..Model::hopper() });
     assert!(denied.starts_with("no permission for /dev/nvidiactl:"), "{denied}");
-    let other = refused(Model { classes: vec![0xc9c0], ..Model::hopper() });
-    assert_eq!(other, "Model has no compute class that cutap can drive (its classes: 0xc9c0); sm_90 is supported");
+    let other = refused(Model { classes: vec![0xc3c0], ..Model::hopper() });
+    assert_eq!(other, "Model has no compute class that cutap can drive (its classes: 0xc3c0); sm_90 is supported");
+    let ada = refused(Model { classes: vec![0xc9c0], ..Model::hopper() });
+    assert_eq!(ada, "Model is Ada, sm_89: cutap has encoders for it that have never run; sm_90 is supported");
     let version = refused(Model { version: "devel".to_owned(), ..Model::hopper() });
     assert!(version.contains("version \"devel\" is not understood"), "{version}");
     let absent = Gpu::with_kernel(Arc::new(Model::hopper()), 7).context().map(drop).unwrap_err();

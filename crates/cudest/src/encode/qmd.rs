@@ -143,8 +143,13 @@ mod tests {
         qmd.set_shared(0x400);
         qmd.set_release(0, 0x2_0463_7f3c, 6);
         qmd.set_bank(0, 0x7fc3_1628_0000, 0x300);
+        // The second word is this driver's.
+        qmd.set_release(1, 0x1_2345_6780, 9);
         let expected = [
-            (10, 3),
+            (10, 3 | 3 << 16),
+            (24, 0x2345_6780),
+            (25, 1),
+            (26, 9),
             (16, 0x9000_0000),
             (17, 0x0300_0640),
             (18, 0xbc04_0040),

@@ -91,7 +91,7 @@ fn order_within_and_between_streams() {
     random_work(Options::default(), 6000);
 }
 
-/// Several threads use one stream and streams of their own.
+/// Several threads use one common stream, and each a separate one.
 #[test]
 fn threads_share_a_context() {
     const LAUNCHES: u32 = 400;

@@ -40,7 +40,7 @@ mod vmm;
 mod wait;
 
 pub use context::Options;
-pub use cubin::{Entry, Parameter};
+pub use cubin::{Contents, Entry, Parameter, Variable, contents};
 pub use cutap_rm::Fit;
 pub use error::{Error, Loss, Result};
 pub use event::Event;

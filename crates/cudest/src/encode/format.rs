@@ -20,7 +20,7 @@ pub(crate) struct Format {
     pub words: usize,
     pub major: u32,
     pub major_at: Bits,
-    /// The kind of descriptor, where it says so.
+    /// The kind of descriptor, in versions that have it.
     pub kind: Option<Bits>,
     pub api_call_limit: Bits,
     pub sampler_index: Bits,

@@ -65,6 +65,8 @@ pub(crate) struct Shared {
     pub options: Options,
     code: AtomicU32,
     pub next_lane: AtomicU64,
+    /// Host fences that are not signalled.
+    pub gates: AtomicU32,
     lost: OnceLock<Loss>,
     /// Functions that end a kernel, of the loaded modules.
     pub traps: Mutex<Vec<String>>,
@@ -130,6 +132,7 @@ impl Shared {
             options,
             code: AtomicU32::new(1),
             next_lane: AtomicU64::new(0),
+            gates: AtomicU32::new(0),
             lost: OnceLock::new(),
             traps: Mutex::default(),
             born: fork::generation(),

@@ -14,7 +14,7 @@ use crate::stream::Stream;
 use crate::vmm::{Addresses, Backing};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A GPU.
@@ -224,7 +224,8 @@ impl Context {
     pub fn host_fence(&self) -> Result<HostFence> {
         let timeline = self.shared.timeline()?;
         timeline.advance(1);
-        Ok(HostFence { timeline, signalled: AtomicBool::new(false), _shared: Arc::clone(&self.shared) })
+        self.shared.gates.fetch_add(1, Ordering::AcqRel);
+        Ok(HostFence { timeline, signalled: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
     }
 }
 
@@ -234,7 +235,7 @@ impl Context {
 pub struct HostFence {
     timeline: Arc<crate::fence::Timeline>,
     signalled: AtomicBool,
-    _shared: Arc<Shared>,
+    shared: Arc<Shared>,
 }
 
 impl HostFence {
@@ -246,8 +247,10 @@ impl HostFence {
 
     /// Reaches it.
     pub fn signal(&self) {
-        self.signalled.store(true, std::sync::atomic::Ordering::Release);
         self.timeline.signal(1);
+        if !self.signalled.swap(true, Ordering::AcqRel) {
+            self.shared.gates.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 }
 

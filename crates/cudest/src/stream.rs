@@ -8,6 +8,7 @@ use crate::fence::Fence;
 use crate::lane::{Lane, Operation};
 use crate::memory::{Kind, Memory};
 use crate::module::{Kernel, Shape};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -135,8 +136,10 @@ impl Stream {
         if size == 0 {
             return self.submit(&mut tail, &self.lane, &Operation::Nothing);
         }
+        // All streams share the lanes of copy engines. One that waits for the host would stop the others there.
+        let is_gated = self.shared.gates.load(Ordering::Acquire) != 0;
         let other;
-        let lane = if size >= self.shared.options.copy_engine_from {
+        let lane = if size >= self.shared.options.copy_engine_from && !is_gated {
             other = self.shared.copy_lane(direction)?;
             &*other
         } else {

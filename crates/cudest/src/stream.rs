@@ -229,7 +229,7 @@ impl Stream {
         let mut address = to.check(offset, from.len() as u64)?;
         let half = (STAGING / 2) as usize;
         let staging = &mut *self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = staged(staging, &self.shared, from.len())?;
+        let staging = staged(staging, &self.shared)?;
         let mut users = [None; 2];
         for (n, piece) in from.chunks(half).enumerate() {
             if let Some(fence) = users.get_mut(n % 2).and_then(Option::take) {
@@ -261,7 +261,7 @@ impl Stream {
         let mut address = from.check(offset, to.len() as u64)?;
         let half = (STAGING / 2) as usize;
         let staging = &mut *self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = staged(staging, &self.shared, to.len())?;
+        let staging = staged(staging, &self.shared)?;
         let mut waiting: Option<(Fence, u64, &mut [u8])> = None;
         for (n, piece) in to.chunks_mut(half).enumerate() {
             let at = (n % 2 * half) as u64;
@@ -368,9 +368,8 @@ fn line(to: u64, from: u64, bytes: usize) -> Rectangle {
     Rectangle { to, from, width: bytes as u64, height: 1, depth: 1, ..Rectangle::default() }
 }
 
-/// The staging memory, large enough for `bytes` or at its full size.
-fn staged<'a>(staging: &'a mut Option<Memory>, shared: &Arc<Shared>, bytes: usize) -> Result<&'a Memory> {
-    let _ = bytes;
+/// The stream's staging memory; made at its first use.
+fn staged<'a>(staging: &'a mut Option<Memory>, shared: &Arc<Shared>) -> Result<&'a Memory> {
     if staging.is_none() {
         *staging = Some(Memory::pinned(shared, STAGING)?);
     }

@@ -55,7 +55,7 @@ impl Filter {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
-            let conditions = word.split_once('[').filter(|_| !matches!(hidden_name(word), Ok(Some(_))));
+            let conditions = word.split_once('[').filter(|_| matches!(hidden_name(word), Ok(None)));
             if let Some((of, conditions)) = conditions {
                 filter.with_arguments(wanted, of.trim(), conditions, known)?;
                 only_lookups = false;

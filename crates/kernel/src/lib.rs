@@ -4,12 +4,17 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod call;
+pub mod census;
 pub mod decode;
 mod error;
 pub mod formats;
 mod hex;
 pub mod json;
+pub mod maps;
+pub mod objects;
+pub mod select;
 pub mod show;
+pub mod tree;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};
 pub use error::{Error, Result};

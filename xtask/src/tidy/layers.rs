@@ -26,7 +26,10 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-file", &[]),
     ("cutap-stacks", &["cutap-wire", "cutap-printable"]),
     ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-file", "cutap-stacks"]),
-    ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-trace"]),
+    (
+        "cutap-report",
+        &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"],
+    ),
     (
         "cutap-collect",
         &[
@@ -52,6 +55,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-collect",
             "cutap-inspect",
             "cutap-kernel",
+            "cutap-rm",
         ],
     ),
     // for maintainers

@@ -36,7 +36,7 @@ def hooked(did):
     if did["action"] == "answer":
         return f"answered by {did['hook']}"
     if did["action"] == "result":
-        return f"{did['hook']}: result was {int(did['was'], 0)}"
+        return f"{did['hook']}: result was {int(did['original_result'], 0)}"
     return f"{did['hook']}: {did['argument']}={did.get('text') or int(did['value'], 0)}"
 
 

@@ -5,42 +5,42 @@
 //! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
 //! report it.
 //!
-//! A layer that must be asked for (`asked` in `api/layers.toml`) is wanted only if a `+` rule has its letter. Such a rule adds
-//! the layer and takes nothing from the others.
+//! In the target a layer of `api/layers.toml` with `asked` is recorded only where a `+` rule has its own letter ([`armed`]). A reader
+//! shows all that was recorded ([`wanted`]).
 //!
 //! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations of
 //! addresses depend ([`tells_of_memory`]). Readers do not show their calls.
 
 use crate::{glob, tells_of_memory};
 
-/// Whether calls of function `name` of `library` (its SONAME) are shown, where they were recorded. `layer` is one of
-/// a `cutap_calls::Layer`.
+/// Whether a reader shows calls of function `name` of `library` (its SONAME). `layer` is the number of a `Layer`.
 pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
-    let (mut any_plus, mut plus) = (false, false);
-    for line in rules.split(|b| *b == b'\n') {
-        let Some(rule) = Rule::parse(line) else { continue };
-        let matches = rule.matches(layer, library, name);
-        if rule.plus {
-            any_plus |= rule.layer == layer || !is_asked(rule.layer);
-            plus |= matches;
-        } else if matches {
-            return false;
-        }
-    }
-    plus || !any_plus
+    decide(rules, layer, library, name, false)
 }
 
-/// Whether calls of a function are wanted: they would be shown, and their layer was asked for where it must be.
+/// Whether the target records calls of the function because they are wanted.
 pub fn armed(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
-    wanted(rules, layer, library, name) && (!is_asked(layer) || has_letter(rules, layer))
+    decide(rules, layer, library, name, is_asked(layer))
 }
 
 fn is_asked(layer: u8) -> bool {
     crate::Layer::of_number(layer).is_some_and(crate::Layer::is_asked)
 }
 
-fn has_letter(rules: &[u8], layer: u8) -> bool {
-    rules.split(|b| *b == b'\n').filter_map(Rule::parse).any(|rule| rule.plus && rule.layer == layer)
+/// With `own`, only a `+` rule with the letter of the layer includes the function.
+fn decide(rules: &[u8], layer: u8, library: &[u8], name: &[u8], own: bool) -> bool {
+    let (mut any_plus, mut plus) = (own, false);
+    for line in rules.split(|b| *b == b'\n') {
+        let Some(rule) = Rule::parse(line) else { continue };
+        let matches = rule.matches(layer, library, name);
+        if rule.plus {
+            any_plus = true;
+            plus |= matches && (!own || rule.layer == layer);
+        } else if matches {
+            return false;
+        }
+    }
+    plus || !any_plus
 }
 
 /// The rules by which functions are recorded for annotations only, in toolkit libraries and in the driver.
@@ -56,19 +56,20 @@ fn tracked(rules: &[u8], layer: u8, name: &[u8]) -> bool {
     rules.split(|b| *b == b'\n').any(fits) && core::str::from_utf8(name).is_ok_and(tells_of_memory)
 }
 
-/// Whether any function of a layer can be wanted; false only if the rules exclude the whole layer.
+/// Whether the target may record any function of a layer; false only if the rules exclude the whole layer.
 pub fn wants_layer(rules: &[u8], layer: u8) -> bool {
-    let (mut any_plus, mut plus) = (false, false);
+    let own = is_asked(layer);
+    let (mut any_plus, mut plus) = (own, false);
     for line in rules.split(|b| *b == b'\n') {
         let Some(rule) = Rule::parse(line) else { continue };
-        let here = rule.layer == 0 || rule.layer == layer;
-        any_plus |= rule.plus && (rule.layer == layer || !is_asked(rule.layer));
+        let here = rule.layer == layer || rule.layer == 0 && !(own && rule.plus);
+        any_plus |= rule.plus;
         plus |= rule.plus && here;
         if !rule.plus && here && rule.library == b"*" && rule.name == b"*" {
             return false;
         }
     }
-    (plus || !any_plus) && (!is_asked(layer) || has_letter(rules, layer))
+    plus || !any_plus
 }
 
 struct Rule<'a> {
@@ -115,33 +116,33 @@ mod tests {
 
     #[test]
     fn no_rules() {
-        assert!(armed(b"", DRIVER, b"libcuda.so.1", b"cuInit"));
-        assert!(armed(b"\n\n", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(wanted(b"", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(wanted(b"\n\n", DRIVER, b"libcuda.so.1", b"cuInit"));
     }
 
     #[test]
     fn plus_and_minus() {
         let rules = b"+d * cuMem*\n+r * *\n-* * *Async\n";
-        assert!(armed(rules, DRIVER, b"libcuda.so.1", b"cuMemAlloc_v2"));
-        assert!(!armed(rules, DRIVER, b"libcuda.so.1", b"cuInit"));
-        assert!(armed(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
-        assert!(!armed(rules, RUNTIME, b"saxpy", b"cudaMemcpyAsync"));
-        assert!(!armed(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
+        assert!(wanted(rules, DRIVER, b"libcuda.so.1", b"cuMemAlloc_v2"));
+        assert!(!wanted(rules, DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(wanted(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
+        assert!(!wanted(rules, RUNTIME, b"saxpy", b"cudaMemcpyAsync"));
+        assert!(!wanted(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
     }
 
     #[test]
     fn minus_without_plus() {
         let rules = b"-l libcudnn* *\n";
-        assert!(!armed(rules, LIBRARY, b"libcudnn_ops.so.9", b"cudnnCreate"));
-        assert!(armed(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
-        assert!(armed(rules, DRIVER, b"libcudnn_ops.so.9", b"cudnnCreate"));
+        assert!(!wanted(rules, LIBRARY, b"libcudnn_ops.so.9", b"cudnnCreate"));
+        assert!(wanted(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
+        assert!(wanted(rules, DRIVER, b"libcudnn_ops.so.9", b"cudnnCreate"));
     }
 
     #[test]
     fn what_annotations_depend_on_is_recorded_and_not_wanted() {
         for rules in ["+* * cudaMalloc\n", "-* * cuMem*\n+r * *\n"] {
             let rules = [rules.as_bytes(), TRACKED.as_bytes()].concat();
-            assert!(!armed(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
+            assert!(!wanted(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
             assert!(recorded(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
             assert!(recorded(&rules, LIBRARY, b"libnccl.so.2", b"ncclMemFree"));
             assert!(!recorded(&rules, DRIVER, b"libcuda.so.1", b"cuLaunchKernel"));
@@ -151,19 +152,21 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_that_must_be_asked_for_is_added() {
-        let kernel = crate::Layer::KERNEL.number();
-        let of = |rules: &str, layer| armed(rules.as_bytes(), layer, b"libc.so.6", b"ioctl");
-        assert!(!of("", kernel) && wanted(b"", kernel, b"libc.so.6", b"ioctl"));
-        assert!(of("+k * *\n", kernel) && of("+k * *\n", DRIVER) && wants_layer(b"+k * *\n", LIBRARY));
-        assert!(of("+k * *\n+d * *\n", DRIVER) && !of("+k * *\n+d * *\n", RUNTIME));
-        assert!(!of("+* * ioctl\n", kernel) && !wants_layer(b"+* * ioctl\n", kernel));
-        assert!(!of("+k * *\n-* * ioctl\n", kernel) && !of("+k * open\n", kernel));
-        assert!(of("+k * *\n-d * *\n-r * *\n-l * *\n", kernel));
+    fn a_layer_that_must_be_asked_for() {
+        const HIDDEN: u8 = 4;
+        let is = |rules: &[u8], name: &[u8]| armed(rules, HIDDEN, b"libcuda.so.1", name);
+        for rules in [&b""[..], b"+* * *\n", b"+d * *\n", b"-r * *\n", b"+h * *\n-* * *\n", b"-* * *\n"] {
+            assert!(!is(rules, b"21318c60[51]") && !wants_layer(rules, HIDDEN), "{rules:?}");
+        }
+        assert!(wanted(b"", HIDDEN, b"libcuda.so.1", b"21318c60[51]"));
+        assert!(is(b"+h * *\n+d * *\n", b"21318c60[51]") && wants_layer(b"+h * *\n", HIDDEN));
+        assert!(is(b"+* * *\n+h * 21318c60[51]\n", b"21318c60[51]"));
+        assert!(!is(b"+* * *\n+h * 21318c60[51]\n", b"21318c60[5]"));
+        assert!(!is(b"+h * *\n-* * 21318c60[*]\n", b"21318c60[51]"));
     }
 
     #[test]
     fn malformed_lines() {
-        assert!(armed(b"hello\n+\n+x * *\n+d *\n!d * *", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(wanted(b"hello\n+\n+x * *\n+d *\n!d * *", DRIVER, b"libcuda.so.1", b"cuInit"));
     }
 }

@@ -15,7 +15,7 @@ pub struct LayerRow {
     pub name: &'static str,
     /// Its letter in the rules of a filter.
     pub letter: u8,
-    /// Only rules that name it want its functions.
+    /// Recorded only where a rule names the layer itself.
     pub asked: bool,
 }
 
@@ -40,6 +40,10 @@ impl Layer {
     pub fn letter(self) -> char {
         self.row().map_or('?', |row| row.letter as char)
     }
+    /// Whether it is recorded only where a rule names it.
+    pub fn is_asked(self) -> bool {
+        self.row().is_some_and(|row| row.asked)
+    }
     /// The layer of a number.
     pub fn of_number(number: u8) -> Option<Layer> {
         LAYERS.iter().map(|row| row.layer).find(|layer| layer.0 == number)
@@ -55,10 +59,6 @@ impl Layer {
     /// The layer of a family of functions in `api/`: each toolkit library is a family with its name.
     pub fn of_family(family: &str) -> Layer {
         Layer::of_name(family).unwrap_or(Layer::LIBRARY)
-    }
-    /// Whether only rules that name the layer want its functions.
-    pub fn is_asked(self) -> bool {
-        self.row().is_some_and(|row| row.asked)
     }
     fn row(self) -> Option<&'static LayerRow> {
         LAYERS.iter().find(|row| row.layer == self)

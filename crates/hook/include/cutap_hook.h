@@ -35,7 +35,8 @@ extern "C" {
 #define CUTAP_LIBRARY 1u /* cuBLAS, cuDNN, ... */
 #define CUTAP_RUNTIME 2u /* cuda*, of every copy of the runtime, linked-in ones too */
 #define CUTAP_DRIVER 4u  /* cu* */
-#define CUTAP_ALL 7u
+#define CUTAP_HIDDEN 8u  /* the functions in the tables that cuGetExportTable returns: 21318c60[51] */
+#define CUTAP_ALL 7u     /* all but CUTAP_HIDDEN, which must be named */
 
 /* What can be done with the calls of a function: bits of cutap_function.can. */
 #define CUTAP_CAN_ANSWER 1u    /* answer without calling */
@@ -93,7 +94,7 @@ struct cutap_request {
     uint32_t size;
     uint32_t layers;     /* CUTAP_*, 0: all */
     const char *library; /* pattern with * and ?; NULL: any */
-    /* pattern with * and ?; a plain name is of each version of the function too, as with -e: cuMemAlloc of cuMemAlloc_v2,
+    /* pattern with * and ?; hidden:21318c60[51] is of CUTAP_HIDDEN, whatever layers has. A plain name is of each version of the function too, as with -e: cuMemAlloc of cuMemAlloc_v2,
      * cudaMemcpyAsync of cudaMemcpyAsync_ptsz. Of one library's plain names the nearest is taken. */
     const char *name;
     cutap_function_of_a_call *before;

@@ -16,8 +16,14 @@ pub const LIBRARY: u32 = 1;
 pub const RUNTIME: u32 = 2;
 /// The driver API.
 pub const DRIVER: u32 = 4;
-/// All layers.
+/// The functions in the tables that cuGetExportTable returns: `21318c60[51]`.
+pub const HIDDEN: u32 = 8;
+/// All layers that have headers.
 pub const ALL: u32 = 7;
+/// All layers.
+pub const EVERY: u32 = ALL | HIDDEN;
+/// In front of a name: of the layer [`HIDDEN`], whatever else is asked for.
+pub const HIDDEN_NAME: &str = "hidden:";
 
 /// A call may be answered without calling.
 pub const CAN_ANSWER: u32 = 1;
@@ -75,7 +81,7 @@ pub struct Parameter {
 pub struct Function {
     /// Bytes of this struct.
     pub size: u32,
-    /// [`LIBRARY`], [`RUNTIME`] or [`DRIVER`].
+    /// [`LIBRARY`], [`RUNTIME`], [`DRIVER`] or [`HIDDEN`].
     pub layer: u32,
     /// Exported name.
     pub name: *const c_char,

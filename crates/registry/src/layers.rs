@@ -18,7 +18,7 @@ pub(crate) struct Layer {
     number: Spanned<u8>,
     name: Spanned<String>,
     letter: Spanned<String>,
-    /// Only rules that name it want its functions.
+    /// Recorded only where a rule names the layer.
     #[serde(default)]
     pub(crate) asked: bool,
     pub(crate) about: String,

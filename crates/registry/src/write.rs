@@ -2,7 +2,7 @@
 //! no logic: a reader sees the facts of `api/` as Rust constants.
 
 use crate::behaviour::Behaviour;
-use crate::export_tables::Table;
+use crate::export_tables::{Slot, Table, Tables};
 use crate::layers::Layer;
 use crate::static_toolkits::Toolkit;
 use crate::watched::Watched;
@@ -24,15 +24,18 @@ pub(crate) fn layers(layers: &[Layer]) -> String {
     for layer in layers {
         let (constant, name, letter) = (layer.name().to_uppercase(), layer.name(), layer.letter());
         let asked = layer.asked;
-        writeln!(out, "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', asked: {asked} }},")
-            .unwrap();
+        writeln!(
+            out,
+            "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', asked: {asked} }},"
+        )
+        .unwrap();
     }
     out.push_str("];\n");
     out
 }
 
 pub(crate) fn watched(watched: &Watched) -> String {
-    let mut out = head("Watched libraries, name families, profilers, parts of the driver.", "api/libraries/watched.toml");
+    let mut out = head("Watched libraries, name families, profilers.", "api/libraries/watched.toml");
     out.push_str("use crate::{Layer, Watched};\n\n/// Watched libraries.\npub static WATCHED: &[Watched] = &[\n");
     for library in &watched.library {
         let (soname, layer) = (library.soname.get_ref(), library.layer.get_ref().to_uppercase());
@@ -43,8 +46,6 @@ pub(crate) fn watched(watched: &Watched) -> String {
     list(&mut out, "FAMILIES", "What the names of watched functions begin with.", families);
     let profilers = watched.profiler.iter().map(|p| p.soname.get_ref());
     list(&mut out, "PROFILERS", "Libraries that get the driver's own tables.", profilers);
-    let parts = watched.part.iter().map(|p| p.soname.get_ref());
-    list(&mut out, "PARTS", "Libraries of which only the calls to the kernel are recorded.", parts);
     out
 }
 
@@ -83,14 +84,42 @@ fn list<'a>(out: &mut String, name: &str, about: &str, items: impl Iterator<Item
     out.push_str("];\n");
 }
 
-pub(crate) fn export_tables(tables: &[Table]) -> String {
+pub(crate) fn export_tables(all: &Tables) -> String {
     let from = "api/export-tables/tables.toml";
-    let mut out = head("UUIDs of the tables that cuGetExportTable hands out, as their bytes in memory.", from);
-    for table in tables {
-        let bytes: Vec<String> = table.uuid.iter().map(|b| format!("0x{b:02x}")).collect();
-        let (about, text, constant, bytes) = (&table.about, &table.text, &table.constant, bytes.join(", "));
+    let mut out = head("The tables that cuGetExportTable hands out.", from);
+    out.push_str("use crate::hidden::{Owner, Slot, Table, Treatment};\n\n");
+    let bytes = |table: &Table| table.uuid.iter().map(|b| format!("0x{b:02x}")).collect::<Vec<_>>().join(", ");
+    for table in &all.tables {
+        let Some(constant) = &table.constant else { continue };
+        let (about, text, bytes) = (&table.about, &table.text, bytes(table));
         write!(out, "/// {about}\n///\n/// `{text}`\npub const {constant}: [u8; 16] = [{bytes}];\n\n").unwrap();
     }
+    out.push_str("/// Where facts about slots come from.\npub static SOURCES: &[(&str, &str)] = &[\n");
+    for (key, text) in &all.sources {
+        writeln!(out, "({key:?}, {text:?}),").unwrap();
+    }
+    out.push_str("];\n\n/// All known tables.\npub static TABLES: &[Table] = &[\n");
+    for table in &all.tables {
+        let (text, bytes, owner, sized, words) = (&table.text, bytes(table), table.owner, table.sized, table.words);
+        let (treatment, about, asked_by) = (table.treatment, &table.about, &table.asked_by);
+        writeln!(
+            out,
+            "Table {{ uuid: [{bytes}], text: {text:?}, owner: Owner::{owner}, sized: {sized}, words: {words:?}, \
+             treatment: Treatment::{treatment}, about: {about:?}, asked_by: &{asked_by:?}, slots: &["
+        )
+        .unwrap();
+        for slot in &table.slots {
+            let Slot { n, name, parameters, status, about, source } = slot;
+            writeln!(
+                out,
+                "Slot {{ number: {n}, name: {name:?}, parameters: {parameters:?}, status: {status}, about: {about:?}, \
+                 source: {source:?} }},"
+            )
+            .unwrap();
+        }
+        out.push_str("] },\n");
+    }
+    out.push_str("];\n");
     out
 }
 

@@ -1,24 +1,145 @@
-//! Counts and times of calls of one kind: how many, how many failed, how long they took.
+//! Counts and times of a set of calls, and the list of columns in which tables show them. A new column is one entry of
+//! `COLUMNS`: the summary, the tables, the trees and their JSON read the list.
 
 use crate::histogram::Histogram;
+use crate::table::{Cell, Heading, share};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-/// Counts and times.
+/// Counts and times of a set of calls.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct CallStats {
     pub calls: u64,
     pub errors: u64,
-    /// Calls that did not end, or were left: they have no time.
+    /// Calls that did not return (unfinished or unwound). They have no duration.
     pub open: u64,
     pub total_ns: u64,
-    /// Without the calls inside.
+    /// `total_ns` without the nested calls that are shown too.
     pub self_ns: u64,
     pub times: Histogram,
 }
 
+/// An output that shows columns of `CallStats`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// `trace -c`, `show -c`. It reads no nesting, so it has no self time.
+    Summary,
+    /// `report --by`.
+    Table,
+    /// `report --tree`, `--callers`.
+    Tree,
+    /// `report --blocking`.
+    Blocking,
+}
+
+/// What the number of a column means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Calls.
+    Calls,
+    /// Calls that failed: coloured, in a narrower column.
+    Errors,
+    /// Nanoseconds.
+    Time,
+    /// Nanoseconds, shown as a part of the nanoseconds of all rows.
+    Share,
+}
+
+/// A number of each row.
+#[derive(Debug)]
+pub struct Column {
+    /// Key in JSON. Times end with `_ns`.
+    pub name: &'static str,
+    /// Header in text.
+    pub header: &'static str,
+    pub unit: Unit,
+    pub value: fn(&CallStats) -> u64,
+    /// The outputs that show it as text.
+    text: &'static [View],
+    /// The outputs that have it in JSON.
+    json: &'static [View],
+}
+
+use Unit::{Calls, Errors, Share, Time};
+use View::{Blocking, Summary, Table, Tree};
+
+const ALL: &[View] = &[Summary, Table, Tree, Blocking];
+const COUNTED: &[View] = &[Summary, Table, Tree];
+const NESTED: &[View] = &[Table, Tree];
+const WHOLE: &[View] = &[Tree, Blocking];
+const DISTRIBUTION: &[View] = &[Summary, Table];
+
+#[rustfmt::skip]
+const COLUMNS: &[Column] = &[
+    Column { name: "calls", header: "calls", unit: Calls, value: |s| s.calls, text: ALL, json: ALL },
+    Column { name: "errors", header: "errors", unit: Errors, value: |s| s.errors, text: COUNTED, json: COUNTED },
+    // Text has a line below the row instead.
+    Column { name: "unfinished", header: "unfinished", unit: Calls, value: |s| s.open, text: &[], json: ALL },
+    Column { name: "total_ns", header: "total", unit: Time, value: |s| s.total_ns, text: ALL, json: ALL },
+    Column { name: "self_ns", header: "self", unit: Time, value: |s| s.self_ns, text: NESTED, json: NESTED },
+    Column { name: "share", header: "share", unit: Share, value: |s| s.self_ns, text: &[Table], json: &[Table] },
+    Column { name: "share", header: "share", unit: Share, value: |s| s.total_ns, text: WHOLE, json: WHOLE },
+    Column { name: "mean_ns", header: "mean", unit: Time, value: CallStats::mean_ns, text: DISTRIBUTION, json: DISTRIBUTION },
+    Column { name: "min_ns", header: "min", unit: Time, value: |s| s.times.percentile(0), text: DISTRIBUTION, json: DISTRIBUTION },
+    Column { name: "p50_ns", header: "p50", unit: Time, value: |s| s.times.percentile(50), text: DISTRIBUTION, json: DISTRIBUTION },
+    Column { name: "p99_ns", header: "p99", unit: Time, value: |s| s.times.percentile(99), text: DISTRIBUTION, json: DISTRIBUTION },
+    Column { name: "max_ns", header: "max", unit: Time, value: |s| s.times.most(), text: &[Summary, Table, Blocking], json: &[Summary, Table, Blocking] },
+];
+
+impl Unit {
+    /// Characters of a text column.
+    fn width(self) -> usize {
+        match self {
+            Unit::Calls | Unit::Time => 9,
+            Unit::Errors | Unit::Share => 7,
+        }
+    }
+}
+
 impl CallStats {
-    /// A call is over: how long it took, if it returned, and how long the calls inside it did. One that is
-    /// `late` was counted before as one that did not return.
+    /// All columns, from left to right.
+    pub fn columns() -> &'static [Column] {
+        COLUMNS
+    }
+
+    /// The headers of a text table.
+    pub fn headings(view: View) -> Vec<Heading> {
+        let shown = CallStats::columns().iter().filter(|c| c.text.contains(&view));
+        shown.map(|c| Heading { title: c.header, width: c.unit.width() }).collect()
+    }
+
+    /// The numbers below these headers. `all_ns` is the time of which a share is a part.
+    pub fn cells(&self, view: View, all_ns: u64) -> Vec<Cell> {
+        // Without a call that returned there is no time.
+        let timed = self.times.count() > 0;
+        let cell = |column: &Column| match (column.unit, (column.value)(self)) {
+            (Unit::Calls, count) => Cell::Count(count),
+            (Unit::Errors, count) => Cell::Errors(count),
+            (Unit::Time, ns) => Cell::Time(Some(ns).filter(|_| timed)),
+            (Unit::Share, ns) => Cell::Share(share(ns, all_ns)),
+        };
+        CallStats::columns().iter().filter(|c| c.text.contains(&view)).map(cell).collect()
+    }
+
+    /// The numbers as fields of a JSON object.
+    pub fn json(&self, view: View, all_ns: u64) -> Map<String, Value> {
+        let value = |column: &Column| match (column.unit, (column.value)(self)) {
+            (Unit::Share, ns) => share(ns, all_ns).into(),
+            (_, number) => number.into(),
+        };
+        let shown = CallStats::columns().iter().filter(|c| c.json.contains(&view));
+        shown.map(|c| (c.name.to_owned(), value(c))).collect()
+    }
+
+    /// The line below a row, if some calls did not return.
+    pub fn unfinished(&self) -> Option<String> {
+        (self.open > 0).then(|| format!("{:>9} of them did not return", self.open))
+    }
+}
+
+impl CallStats {
+    /// Adds a finished call: its duration if it returned, and the part of it that nested calls took. A `late` call
+    /// was counted before as one that did not return.
     pub fn add(&mut self, took_ns: Option<u64>, inside_ns: u64, error: bool, late: bool) {
         self.calls += u64::from(!late);
         self.errors += u64::from(error);
@@ -33,7 +154,7 @@ impl CallStats {
         }
     }
 
-    /// Adds what another counted.
+    /// Adds the numbers of `other`.
     pub fn merge(&mut self, other: &CallStats) {
         self.calls += other.calls;
         self.errors += other.errors;
@@ -43,7 +164,7 @@ impl CallStats {
         self.times.merge(&other.times);
     }
 
-    /// The mean of those that returned.
+    /// The mean duration of the calls that returned.
     pub fn mean_ns(&self) -> u64 {
         self.total_ns / self.times.count().max(1)
     }

@@ -1,13 +1,15 @@
-//! How often each function was called, and nothing else: what is left of a trace in which calls were counted only, and the same of
-//! one in which they were recorded. A run does one of the two, so that the numbers of both are never added up.
+//! The number of calls of each function (`-C`). A run either counts calls or records them, so the numbers of both are
+//! never added.
 
 use crate::Output;
 use crate::footer::end_lines;
 use crate::json::end_line;
 use crate::json_writer;
+use crate::label::tag;
 use crate::style::Styles;
-use cutap_trace::{Call, Counted, End, Event, Exit, Layer};
-use serde::Serialize;
+use crate::table::{Cell, Heading, Table};
+use cutap_trace::{Call, Counted, End, Event, Exit};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -21,18 +23,8 @@ pub struct Counts<W> {
     recorded: Vec<Option<Counted>>,
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    r#type: &'static str,
-    layer: &'static str,
-    library: &'a str,
-    runtime: Option<&'a str>,
-    name: &'a str,
-    calls: u64,
-}
-
 impl<W: io::Write> Counts<W> {
-    /// For people, with colours when told so; or one JSON object a function.
+    /// A table for people, coloured if `colour`; or one JSON object for each function.
     pub fn new(out: W, json: bool, colour: bool) -> Counts<W> {
         Counts { out, json, styles: Styles::new(colour && !json), recorded: Vec::new() }
     }
@@ -51,13 +43,13 @@ impl<W: io::Write> Counts<W> {
     }
 
     fn exit(&mut self, exit: &Exit) {
-        // One that returned after all was given up before, and counted then.
+        // A late call was counted when it was reported as unwound.
         if !exit.late {
             self.call(&exit.call);
         }
     }
 
-    /// What was recorded, the most often called first. The same function in several processes, or loaded twice, is one.
+    /// Recorded calls, the most frequent first. A function of several processes has one entry.
     fn recorded(&mut self) -> Vec<Counted> {
         let mut all = BTreeMap::new();
         for one in std::mem::take(&mut self.recorded).into_iter().flatten() {
@@ -70,27 +62,28 @@ impl<W: io::Write> Counts<W> {
         all
     }
 
-    fn line(&mut self, c: &Counted) -> io::Result<()> {
-        let (f, s) = (&c.function, &self.styles);
-        if self.json {
-            let line = Line {
-                r#type: "count",
-                layer: f.layer.name(),
-                library: &f.library,
-                runtime: c.runtime.as_deref(),
-                name: f.shown(),
-                calls: c.calls,
-            };
+    fn json(&mut self, counted: &[Counted]) -> io::Result<()> {
+        for c in counted {
+            let f = &c.function;
+            let line = json!({
+                "type": "count", "layer": f.layer.name(), "library": &*f.library, "runtime": c.runtime.as_deref(),
+                "name": f.shown(), "calls": c.calls,
+            });
             json_writer::write_json(&mut self.out, &line)?;
-            return writeln!(self.out);
+            self.out.write_all(b"\n")?;
         }
-        let tag = match (f.layer, &c.runtime) {
-            (Layer::DRIVER, _) => String::new(),
-            (_, Some(version)) => format!(" [{}, runtime {version}]", f.library),
-            _ => format!(" [{}]", f.library),
-        };
-        let (name, tags) = ((s.name.render(), s.name.render_reset()), (s.tag.render(), s.tag.render_reset()));
-        writeln!(self.out, "{:>12}  {}{}{}{}{tag}{}", c.calls, name.0, f.shown(), name.1, tags.0, tags.1)
+        Ok(())
+    }
+
+    fn text(&mut self, counted: &[Counted]) -> io::Result<()> {
+        let mut table = Table::new(vec![Heading { title: "calls", width: 12 }], self.styles, &mut self.out);
+        table.head("function")?;
+        for c in counted {
+            let f = &c.function;
+            let tag = tag(f.layer, &f.library, c.runtime.as_deref());
+            table.row(&[Cell::Count(c.calls)], 0, f.shown(), &tag)?;
+        }
+        Ok(())
     }
 }
 
@@ -114,20 +107,15 @@ impl<W: io::Write + Send> Output for Counts<W> {
         Ok(())
     }
     fn end(&mut self, end: &End) -> io::Result<()> {
-        if !self.json {
-            writeln!(self.out, "{:>12}  function", "calls")?;
-        }
         end.unfinished.iter().for_each(|exit| self.exit(exit));
         let recorded = self.recorded();
-        for counted in if end.counted.is_empty() { &recorded } else { &end.counted } {
-            self.line(counted)?;
+        let counted = if end.counted.is_empty() { &recorded } else { &end.counted };
+        if self.json {
+            self.json(counted)?;
+            return end_line(end, &mut self.out);
         }
-        match self.json {
-            true => end_line(end, &mut self.out),
-            false => {
-                end_lines(end).iter().try_for_each(|line| writeln!(self.out, "cutap: {line}"))?;
-                self.out.flush()
-            }
-        }
+        self.text(counted)?;
+        end_lines(end).iter().try_for_each(|line| writeln!(self.out, "cutap: {line}"))?;
+        self.out.flush()
     }
 }

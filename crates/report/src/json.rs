@@ -1,13 +1,11 @@
-//! One JSON object a line. A call is written when it has ended; one that never did, at the end.
+//! One JSON object a line. A call is written when it has ended. Calls that never ended are written at the end.
 
 use crate::Output;
-use crate::hooked::hooked_json;
+use crate::fields::CallView;
 use crate::json_writer;
-use crate::stacks::stack_json;
 use crate::switched::switched_json;
 use crate::undecoded::raw_json;
-use crate::values_json::{self, Arguments};
-use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Recording, Returned, Why};
+use cutap_trace::{Answer, End, Event, Exit, Instance, Lookup, Process, Recording, Why};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
@@ -16,50 +14,6 @@ use std::io;
 #[derive(Debug)]
 pub struct Json<W> {
     out: W,
-}
-
-/// A call; fields in the order in which they are written.
-#[derive(Serialize)]
-struct CallLine<'a> {
-    r#type: &'static str,
-    pid: u32,
-    tid: u32,
-    depth: u32,
-    layer: &'static str,
-    library: &'a str,
-    runtime: Option<&'a str>,
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    demangled: Option<&'a str>,
-    args: Vec<String>,
-    /// Typed values, if the function is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<Arguments<'a>>,
-    result: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result_name: Option<&'static str>,
-    /// The result as its type reads it, when it is no status.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    returned: Option<values_json::Json<'a>>,
-    error: bool,
-    start_ns: u64,
-    duration_ns: Option<u64>,
-    kernel: Option<&'a str>,
-    caller: String,
-    state: &'static str,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    returned_late: bool,
-    /// What hooks did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hooks: Option<Vec<Value>>,
-    /// What it has added to logs, by their names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    logs: Option<serde_json::Map<String, Value>>,
-    /// The stack that it was made on, and how its list ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stack: Option<Vec<Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stack_end: Option<&'static str>,
 }
 
 impl<W: io::Write> Json<W> {
@@ -74,75 +28,7 @@ impl<W: io::Write> Json<W> {
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        let (stack, stack_end) = stack_json(&exit.call).unzip();
-        let line = CallLine {
-            arguments: described(&exit.call).then_some(Arguments(&exit.call, Some(exit))),
-            result: exit.returned().map_or(Value::Null, result),
-            result_name: exit.status_name(),
-            returned: exit.value.as_deref().map(values_json::Json::new),
-            error: exit.is_error(),
-            duration_ns: exit.duration_ns,
-            kernel: exit.kernel().map(|k| &**k),
-            state: exit.state.word(),
-            returned_late: exit.late,
-            hooks: hooked_json(exit),
-            logs: logs(exit),
-            stack,
-            stack_end,
-            ..call_line(&exit.call)
-        };
-        self.line(&line)
-    }
-}
-
-/// A call that only its beginning is known of.
-fn call_line(call: &Call) -> CallLine<'_> {
-    let function = &call.function;
-    CallLine {
-        r#type: "call",
-        pid: call.thread.process.pid,
-        tid: call.thread.tid,
-        depth: call.depth,
-        layer: function.layer.name(),
-        library: &function.library,
-        runtime: call.runtime_version(),
-        name: &function.name,
-        demangled: function.demangled.as_deref(),
-        args: call.args.words().iter().map(|w| hex(*w)).collect(),
-        arguments: described(call).then_some(Arguments(call, None)),
-        result: Value::Null,
-        result_name: None,
-        returned: None,
-        error: false,
-        start_ns: call.start_ns,
-        duration_ns: None,
-        kernel: call.kernel().map(|k| &**k),
-        caller: hex(call.caller),
-        state: "entry_only",
-        returned_late: false,
-        hooks: None,
-        logs: None,
-        stack: None,
-        stack_end: None,
-    }
-}
-
-fn logs(exit: &Exit) -> Option<serde_json::Map<String, Value>> {
-    let all = exit.logs.iter().map(|log| (log.name.to_owned(), Value::from(log.text.text.as_str())));
-    Some(all.collect::<serde_json::Map<_, _>>()).filter(|logs| !logs.is_empty())
-}
-
-/// Its arguments are understood.
-fn described(call: &Call) -> bool {
-    call.function.described.is_some() && (!call.inputs().is_empty() || call.function.params().is_empty())
-}
-
-fn result(returned: Returned) -> Value {
-    match returned {
-        Returned::Status(status) => status.into(),
-        Returned::Number(number) => number.into(),
-        Returned::Word(word) => hex(word).into(),
-        Returned::Nothing | Returned::Untold => Value::Null,
+        self.line(&CallView::exit(exit))
     }
 }
 
@@ -251,7 +137,7 @@ impl<W: io::Write + Send> Output for Json<W> {
                 line["ns"] = (*ns).into();
                 self.line(&line)
             }
-            Event::Enter(call) if call.function.entry_only => self.line(&call_line(call)),
+            Event::Enter(call) if call.function.entry_only => self.line(&CallView::enter(call)),
             Event::Enter(_) => Ok(()),
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(l) => self.line(&lookup(l)),

@@ -1,10 +1,10 @@
-//! What a function is called in a table: the same function in several processes, or loaded twice, has
-//! the same label; one of two runtimes has two.
+//! The name of a function in tables. A function of several processes, or of a library that was loaded twice, has one
+//! label. Functions of two runtimes have two.
 
 use cutap_trace::{Function, Instance, Layer};
 use std::sync::Arc;
 
-/// A function for people.
+/// The name, with what distinguishes functions of one name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label {
     pub layer: Layer,
@@ -25,17 +25,22 @@ impl Label {
         }
     }
 
-    /// What stands behind the name: ` [library, runtime 12.9]`; nothing for the driver.
+    /// The library in brackets, after the name.
     pub fn tag(&self) -> String {
-        match (self.layer, &self.runtime) {
-            (Layer::DRIVER, _) => String::new(),
-            (_, Some(version)) => format!(" [{}, runtime {version}]", self.library),
-            _ => format!(" [{}]", self.library),
-        }
+        tag(self.layer, &self.library, self.runtime.as_deref())
     }
 
     /// Name and tag.
     pub fn text(&self) -> String {
         format!("{}{}", self.name, self.tag())
+    }
+}
+
+/// ` [library, runtime 12.9]`; nothing for the driver.
+pub fn tag(layer: Layer, library: &str, runtime: Option<&str>) -> String {
+    match (layer, runtime) {
+        (Layer::DRIVER, _) => String::new(),
+        (_, Some(version)) => format!(" [{library}, runtime {version}]"),
+        _ => format!(" [{library}]"),
     }
 }

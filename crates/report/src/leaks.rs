@@ -4,18 +4,15 @@
 use crate::label::Label;
 use crate::length::length;
 use crate::open_calls::OpenCalls;
-use crate::resource_names::{address, handles, plural, word, written};
-use crate::units::bytes;
+use crate::resource_names::{address, handles, word, written};
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{begins_capture, ends_capture, hands_out, resets};
 use cutap_trace::decode::{Devices, Value};
 use cutap_trace::{Event, Exit, Function, Layer};
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io;
 
 /// Things that are followed; beyond this many new ones are only counted.
-const MOST: usize = 1 << 22;
+pub(crate) const MOST: usize = 1 << 22;
 
 /// Follows what is made and ended.
 #[derive(Debug)]
@@ -310,38 +307,9 @@ impl Leaks {
         groups
     }
 
-    /// Writes them for people.
-    pub fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let groups = self.groups();
-        if groups.is_empty() {
-            writeln!(out, "nothing was left: all that was made was freed")?;
-        }
-        for group in &groups {
-            let of = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };
-            let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));
-            writeln!(out, "{:>9} {}{of}  made by {made}", group.count, plural(group.kind, group.count))?;
-            for call in around.iter().rev() {
-                writeln!(out, "{:>12}in {call}", "")?;
-            }
-        }
-        if self.beyond > 0 {
-            writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.beyond)?;
-        }
-        Ok(())
-    }
-
-    /// One JSON object a group.
-    pub fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for group in self.groups() {
-            let first: Vec<String> = group.first.iter().map(|a| format!("{a:#x}")).collect();
-            let line = json!({
-                "type": "leak", "kind": group.kind, "count": group.count, "bytes": group.bytes, "path": group.way,
-                "first": first,
-            });
-            crate::json_writer::write_json(out, &line)?;
-            out.write_all(b"\n")?;
-        }
-        Ok(())
+    /// Resources that were made while [`MOST`] were alive, and are in no group.
+    pub fn beyond(&self) -> u64 {
+        self.beyond
     }
 }
 

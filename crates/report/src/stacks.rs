@@ -90,9 +90,8 @@ fn of_stack(stack: &Stack) -> Vec<String> {
     lines
 }
 
-/// The same as a list; with how it ends.
-pub(crate) fn stack_json(call: &Call) -> Option<(Vec<Value>, &'static str)> {
-    let stack = call.stack()?;
+/// The frames of a call as JSON.
+pub(crate) fn stack_json(call: &Call) -> Option<Vec<Value>> {
     let frame = |f: &Frame| {
         json!({
             "address": format!("{:#x}", f.address), "object": f.object.as_deref(), "offset": format!("{:#x}", f.offset),
@@ -101,12 +100,16 @@ pub(crate) fn stack_json(call: &Call) -> Option<(Vec<Value>, &'static str)> {
             "inlined": f.inlined, "file": f.source.as_ref().map(|s| &*s.0), "line": f.source.as_ref().map(|s| s.1),
         })
     };
-    let end = match stack.end {
+    Some(call.stack()?.frames.iter().map(frame).collect())
+}
+
+/// How the list of frames ends, in JSON.
+pub(crate) fn end_word(call: &Call) -> Option<&'static str> {
+    Some(match call.stack()?.end {
         StackEnd::Outermost => "whole",
         StackEnd::NotCopied => "truncated",
         StackEnd::Unknown => "unknown",
-    };
-    Some((stack.frames.iter().map(frame).collect(), end))
+    })
 }
 
 /// The last part of a source's path.

@@ -1,11 +1,11 @@
-//! The table by stream: which of a call's arguments is the stream is known once they are understood.
+//! The table of `report --by stream`. It needs decoded arguments, to know which of them is the stream.
 
 use crate::open_calls::OpenCalls;
 use crate::tables::{By, Tables};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Event, Exit};
 
-/// Adds up calls by the stream that they are given.
+/// Adds up calls by their stream argument.
 #[derive(Debug)]
 pub struct Streams {
     nest: OpenCalls,
@@ -25,9 +25,9 @@ impl Streams {
             Event::Enter(call) => self.nest.enter(call),
             Event::Exit(exit) => {
                 let inside = self.nest.exit(exit);
-                // The call of another layer inside it has the same stream: it counts once.
-                let told = self.nest.around(exit.call.thread.key).any(|call| stream(call).is_some());
-                if let Some(name) = name(exit).filter(|_| !told) {
+                // A nested call of another layer has the same stream. Only the outermost one counts.
+                let counted = self.nest.around(exit.call.thread.key).any(|call| stream(call).is_some());
+                if let Some(name) = name(exit).filter(|_| !counted) {
                     self.tables.named(&name, exit.duration_ns, inside, exit.is_error(), exit.late);
                 }
             }
@@ -46,8 +46,8 @@ fn name(exit: &Exit) -> Option<String> {
     stream(&exit.call).map(|name| format!("process {pid} {name}"))
 }
 
-/// The stream that a call is given.
-fn stream(call: &Call) -> Option<String> {
+/// The stream that is an argument of a call.
+pub(crate) fn stream(call: &Call) -> Option<String> {
     call.inputs().iter().find_map(within)
 }
 

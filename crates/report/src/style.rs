@@ -1,6 +1,7 @@
 //! Colours, all of them or none.
 
 use anstyle::{AnsiColor, Style};
+use std::fmt::Write as _;
 
 /// A style for each part of a line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,4 +39,12 @@ impl Styles {
             own: style(AnsiColor::Yellow),
         }
     }
+}
+
+/// Adds a text in a style.
+pub fn push_styled(style: Style, text: &str, to: &mut String) {
+    if style.is_plain() {
+        return to.push_str(text);
+    }
+    let _ = write!(to, "{}{text}{}", style.render(), style.render_reset());
 }

@@ -1,15 +1,17 @@
-//! What was called how often and how long it took, function by function, instead of every call. Memory
-//! grows with the number of functions, never with the number of calls.
+//! The summary of `trace -c` and `show -c`: counts and times of each function. Memory grows with the number of
+//! functions, not with the number of calls.
 
 use crate::Output;
-use crate::call_stats::CallStats;
+use crate::call_stats::{CallStats, View};
 use crate::footer::end_lines;
 use crate::json::end_line;
 use crate::json_writer;
+use crate::label::tag;
 use crate::style::Styles;
-use crate::units::time;
+use crate::table::Table;
 use cutap_trace::{Call, End, Event, Exit, Function, Layer, State};
-use serde::Serialize;
+use serde_json::{Value, json};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -22,11 +24,11 @@ pub struct Summary<W> {
     styles: Styles,
     /// By the function's key.
     functions: Vec<Option<Row>>,
-    /// What another has added up before.
+    /// Sums that another collector saved.
     before: Vec<SavedRow>,
 }
 
-/// The sums of a function, for another in our place: layer, library, version of the runtime, name.
+/// The saved sums of a function: layer, library, version of the runtime, name.
 type SavedRow<L = Layer> = (L, String, Option<String>, String, CallStats);
 
 #[derive(Debug)]
@@ -36,34 +38,34 @@ struct Row {
     sums: CallStats,
 }
 
-/// What is written for one function of one library and runtime; fields in this order.
-#[derive(Serialize)]
+/// The sums of one function of one library and runtime.
 struct Line {
-    r#type: &'static str,
-    layer: &'static str,
+    layer: Layer,
     library: String,
     runtime: Option<String>,
     name: String,
-    calls: u64,
-    errors: u64,
-    /// Calls that did not return: unfinished, or left by an exception. They have no time.
-    unfinished: u64,
-    /// Some call has a time.
-    #[serde(skip)]
-    timed: bool,
-    total_ns: u64,
-    mean_ns: u64,
-    p50_ns: u64,
-    p99_ns: u64,
-    max_ns: u64,
+    sums: CallStats,
+}
+
+impl Line {
+    fn json(&self) -> Value {
+        let mut line = json!({
+            "type": "summary", "layer": self.layer.name(), "library": self.library, "runtime": self.runtime,
+            "name": self.name,
+        });
+        if let Value::Object(line) = &mut line {
+            line.extend(self.sums.json(View::Summary, 0));
+        }
+        line
+    }
 }
 
 impl<W: io::Write> Summary<W> {
-    /// A table for people; with colours when told so.
+    /// A table for people, coloured if `colour`.
     pub fn text(out: W, colour: bool) -> Summary<W> {
         Summary { out, json: false, styles: Styles::new(colour), functions: Vec::new(), before: Vec::new() }
     }
-    /// One JSON object a function.
+    /// One JSON object for each function.
     pub fn json(out: W) -> Summary<W> {
         Summary { out, json: true, styles: Styles::new(false), functions: Vec::new(), before: Vec::new() }
     }
@@ -90,7 +92,7 @@ impl<W: io::Write> Summary<W> {
         self.sums(&exit.call).add(took, 0, error, exit.late);
     }
 
-    /// The same function in several processes, or loaded twice, is one.
+    /// Sums by name. A function of several processes, or of a library that was loaded twice, has one entry.
     fn merged(&self) -> HashMap<(Layer, &str, Option<&str>, &str), CallStats> {
         let mut merged: HashMap<(Layer, &str, Option<&str>, &str), CallStats> = HashMap::new();
         for (layer, library, runtime, name, sums) in &self.before {
@@ -105,66 +107,26 @@ impl<W: io::Write> Summary<W> {
 
     fn lines(&self) -> Vec<Line> {
         let line = |((layer, library, runtime, name), sums): ((Layer, &str, Option<&str>, &str), CallStats)| Line {
-            r#type: "summary",
-            layer: layer.name(),
+            layer,
             library: library.to_owned(),
             runtime: runtime.map(str::to_owned),
             name: name.to_owned(),
-            calls: sums.calls,
-            errors: sums.errors,
-            unfinished: sums.open,
-            timed: sums.times.count() > 0,
-            total_ns: sums.total_ns,
-            mean_ns: sums.mean_ns(),
-            p50_ns: sums.times.percentile(50),
-            p99_ns: sums.times.percentile(99),
-            max_ns: sums.times.most(),
+            sums,
         };
         let mut lines: Vec<Line> = self.merged().into_iter().map(line).collect();
         lines.sort_by(|a, b| {
-            let key = |l: &Line| (std::cmp::Reverse(l.total_ns), std::cmp::Reverse(l.calls));
+            let key = |l: &Line| (Reverse(l.sums.total_ns), Reverse(l.sums.calls));
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.library, &a.runtime).cmp(&(&b.name, &b.library, &b.runtime)))
         });
         lines
     }
 
     fn table(&mut self, lines: &[Line]) -> io::Result<()> {
-        let styles = self.styles;
-        writeln!(
-            self.out,
-            "{:>9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}  function",
-            "calls", "errors", "total", "mean", "p50", "p99", "max"
-        )?;
+        let mut table = Table::new(CallStats::headings(View::Summary), self.styles, &mut self.out);
+        table.head("function")?;
         for l in lines {
-            let tag = match (l.layer, &l.runtime) {
-                ("driver", _) => String::new(),
-                (_, Some(version)) => format!(" [{}, runtime {version}]", l.library),
-                _ => format!(" [{}]", l.library),
-            };
-            // A function of which no call ended took no time that anybody knows.
-            let shown = |ns| if l.timed { time(ns) } else { "-".to_owned() };
-            let error = if l.errors > 0 { styles.error } else { anstyle::Style::new() };
-            writeln!(
-                self.out,
-                "{:>9} {}{:>7}{} {:>9} {:>9} {:>9} {:>9} {:>9}  {}{}{}{}{tag}{}",
-                l.calls,
-                error.render(),
-                l.errors,
-                error.render_reset(),
-                shown(l.total_ns),
-                shown(l.mean_ns),
-                shown(l.p50_ns),
-                shown(l.p99_ns),
-                shown(l.max_ns),
-                styles.name.render(),
-                l.name,
-                styles.name.render_reset(),
-                styles.tag.render(),
-                styles.tag.render_reset(),
-            )?;
-            if l.unfinished > 0 {
-                writeln!(self.out, "{:>9} of them did not return", l.unfinished)?;
-            }
+            table.row(&l.sums.cells(View::Summary, 0), 0, &l.name, &tag(l.layer, &l.library, l.runtime.as_deref()))?;
+            l.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
         }
         Ok(())
     }
@@ -213,7 +175,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
         let lines = self.lines();
         if self.json {
             for line in &lines {
-                json_writer::write_json(&mut self.out, line)?;
+                json_writer::write_json(&mut self.out, &line.json())?;
                 self.out.write_all(b"\n")?;
             }
             return end_line(end, &mut self.out);

@@ -4,13 +4,13 @@
 
 use crate::Output;
 use crate::arguments::{inputs, outputs, words};
+use crate::fields::{CallView, Part};
 use crate::footer::end_lines;
-use crate::hooked::write_hooked;
 use crate::kernel::kernel_line;
 use crate::stacks;
-use crate::style::Styles;
+use crate::style::{Styles, push_styled};
 use crate::units::{decimal, word, write_time};
-use crate::values::{write_logs, write_value};
+use crate::values::write_value;
 use anstyle::Style;
 use cutap_kernel::decode::Decoder;
 use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
@@ -84,7 +84,7 @@ impl<W: io::Write> Text<W> {
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
         if call.function.entry_only {
-            self.head(call, None, call.kernel());
+            self.head(CallView::enter(call));
             return self.flush_line();
         }
         self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
@@ -120,10 +120,10 @@ impl<W: io::Write> Text<W> {
             outputs(exit, told, &mut self.line);
         } else {
             self.open_top(&call.thread)?;
-            self.head(call, Some(exit), exit.kernel());
+            self.head(CallView::exit(exit));
         }
         self.result(exit);
-        write_hooked(call, &mut self.line);
+        CallView::exit(exit).write_part(Part::Tail, &self.styles, &mut self.line);
         self.flush_line()?;
         if stacked { Ok(()) } else { self.stack_of(call) }
     }
@@ -223,7 +223,7 @@ impl<W: io::Write> Text<W> {
         open.told = open.call.driver_args().is_some();
         open.stacked = open.call.stack().is_some();
         let call = open.call.clone();
-        self.head(&call, None, call.kernel());
+        self.head(CallView::enter(&call));
         self.line.push_str(" {");
         self.flush_line()?;
         self.stack_of(&call)
@@ -257,7 +257,8 @@ impl<W: io::Write> Text<W> {
     }
 
     /// Everything up to the result; with what the call wrote if it has ended.
-    fn head(&mut self, call: &Call, exit: Option<&Exit>, kernel: Option<&Arc<str>>) {
+    fn head(&mut self, view: CallView<'_>) {
+        let CallView { call, exit } = view;
         self.start(&call.thread, call.depth);
         let styles = self.styles;
         if call.function.layer != Layer::DRIVER {
@@ -269,17 +270,12 @@ impl<W: io::Write> Text<W> {
         self.styled(styles.name, call.function.shown());
         // A C++ name brings its own list of types.
         self.line.push('(');
-        match call.function.described {
-            Some(_) if !call.inputs().is_empty() || call.function.params().is_empty() => {
-                inputs(call, exit, &mut self.line);
-            }
-            _ => words(call.args.words(), &mut self.line),
+        match view.is_described() {
+            true => inputs(call, exit, &mut self.line),
+            false => words(call.args.words(), &mut self.line),
         }
         self.line.push(')');
-        if let Some(kernel) = kernel {
-            self.line.push_str(" kernel=");
-            self.styled(styles.kernel, kernel);
-        }
+        view.write_part(Part::Head, &styles, &mut self.line);
     }
 
     fn result(&mut self, exit: &Exit) {
@@ -301,7 +297,7 @@ impl<W: io::Write> Text<W> {
                     Returned::Nothing => self.line.push_str("void"),
                     Returned::Untold => self.line.push_str("(not reported)"),
                 }
-                write_logs(exit, &mut self.line);
+                CallView::exit(exit).write_part(Part::Result, &styles, &mut self.line);
                 self.line.push(' ');
                 self.begin_style(styles.time);
                 self.line.push('<');
@@ -316,9 +312,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn styled(&mut self, style: Style, text: &str) {
-        self.begin_style(style);
-        self.line.push_str(text);
-        self.end_style(style);
+        push_styled(style, text, &mut self.line);
     }
 
     fn begin_style(&mut self, style: Style) {

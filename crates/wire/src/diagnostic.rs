@@ -114,6 +114,8 @@ reasons! {
     MEMORY_CUT = 33, "ioctls whose memory was cut: more than 256 KiB", one: "ioctl whose memory was cut: more than 256 KiB";
     /// Counted in the control page, for such a process has no page of its own.
     OTHER_LIBC = 34, "processes of another C library than glibc (such as musl): left alone, their calls were not seen", one: "process of another C library than glibc (such as musl): left alone, its calls were not seen";
+    /// Once for each table and reason; the list has both.
+    HIDDEN_TABLE_LEFT = 32, "hidden tables left alone: calls of the functions in them were not seen", one: "hidden table left alone: calls of the functions in it were not seen";
     /// Found outside, at the end, in the program's file; no process counts it.
     STATIC_TOOLKIT = 22, "toolkit libraries linked statically into a program: calls of them were not seen", one: "toolkit library linked statically into a program: calls of it were not seen";
 }

@@ -95,6 +95,8 @@ pub mod route {
     pub const GET_PROC_ADDRESS: u8 = 3;
     /// A lazy word at its first call.
     pub const FIRST_CALL: u8 = 4;
+    /// A word of a table that cuGetExportTable returned: the slot is of the layer hidden, whatever its object's is.
+    pub const EXPORT_TABLE: u8 = 5;
 }
 
 /// One name.

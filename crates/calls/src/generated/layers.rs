@@ -11,8 +11,10 @@ impl Layer {
     pub const RUNTIME: Layer = Layer(2);
     /// The driver API.
     pub const DRIVER: Layer = Layer(3);
+    /// Functions in the tables that cuGetExportTable returns: no header names them.
+    pub const HIDDEN: Layer = Layer(4);
     /// Functions of libc by which a watched library reaches the kernel: ioctl, open, mmap, and getenv.
-    pub const KERNEL: Layer = Layer(4);
+    pub const KERNEL: Layer = Layer(5);
 }
 
 /// All of them, by number.
@@ -20,5 +22,6 @@ pub static LAYERS: &[LayerRow] = &[
     LayerRow { layer: Layer::LIBRARY, name: "library", letter: b'l', asked: false },
     LayerRow { layer: Layer::RUNTIME, name: "runtime", letter: b'r', asked: false },
     LayerRow { layer: Layer::DRIVER, name: "driver", letter: b'd', asked: false },
+    LayerRow { layer: Layer::HIDDEN, name: "hidden", letter: b'h', asked: true },
     LayerRow { layer: Layer::KERNEL, name: "kernel", letter: b'k', asked: true },
 ];

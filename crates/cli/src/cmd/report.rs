@@ -1,18 +1,17 @@
-//! `cutap report`: adds up the calls of a run directory or a recording. One question at a time; without any, the table by
-//! function. It only reads.
+//! `cutap report`: adds up the calls of a run directory or a recording. It answers one question at a time; without a
+//! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
 use crate::args::{FilterArgs, InputArgs, JsonArgs};
 use crate::input::{readable, say_counted, whole};
 use crate::stdout::written;
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, colour, filter, say, scan_executables};
-use cutap_report::{
-    BY, By, CallPaths, CallTree, Folded, Groups, Leaks, Streams, Tables, Tree, Weight, end_line, end_notes,
-    undecoded_report, write_table, write_table_json,
-};
-use cutap_trace::{Aggregator, CallSink, End, Event, EventReader, Filter, ReaderOptions};
+use cutap_report::{Input, Kind, REPORTS, Takes, end_line, end_notes};
+use cutap_trace::{Aggregator, End, Event, EventReader, Filter, ReaderOptions};
+use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub struct Report {
@@ -26,227 +25,115 @@ pub struct Report {
     input: InputArgs,
 }
 
-#[derive(Debug, clap::Args)]
-#[group(multiple = false)]
+/// The report that was asked for, and the value of its flag.
 struct Question {
-    /// The table by one of these (default: function)
-    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(BY.map(|(word, _)| word)).map(by))]
-    by: Option<By>,
-    /// The call tree, calls with the same path merged
-    #[arg(long)]
-    tree: bool,
-    /// Who calls FUNCTION (* allowed), and how much of its time each caller causes
-    #[arg(long, value_name = "FUNCTION", value_parser = NonEmptyStringValueParser::new())]
-    callers: Option<String>,
-    /// Calls that failed, with the calls around them
-    #[arg(long)]
-    errors: bool,
-    /// Calls that may block the host, with the calls around them
-    #[arg(long)]
-    blocking: bool,
-    /// What was made and never freed, with the calls that made it
-    #[arg(long)]
-    leaks: bool,
-    /// Arguments that were not decoded, and functions of which nothing is known, with the number of calls
-    #[arg(long)]
-    undecoded: bool,
-    /// Calls of each stack that --stack kept, or their nanoseconds (=time), in the form from which flame graphs are drawn
-    #[arg(long, value_name = "WEIGHT", num_args = 0..=1, require_equals = true, default_missing_value = "calls",
-        value_parser = PossibleValuesParser::new(["calls", "time"]).map(weight))]
-    folded: Option<Weight>,
+    report: &'static Kind,
+    value: String,
 }
 
-/// The question that was asked.
-enum Ask {
-    By(By),
-    Tree,
-    Callers(String),
-    Errors,
-    Blocking,
-    Leaks,
-    Undecoded,
-    Folded(Weight),
+impl Debug for Question {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "--{} {}", self.report.flag, self.value)
+    }
 }
 
-impl Question {
-    fn ask(self) -> Ask {
-        match self {
-            Question { by: Some(by), .. } => Ask::By(by),
-            Question { callers: Some(function), .. } => Ask::Callers(function),
-            Question { folded: Some(weight), .. } => Ask::Folded(weight),
-            Question { tree: true, .. } => Ask::Tree,
-            Question { errors: true, .. } => Ask::Errors,
-            Question { blocking: true, .. } => Ask::Blocking,
-            Question { leaks: true, .. } => Ask::Leaks,
-            Question { undecoded: true, .. } => Ask::Undecoded,
-            _ => Ask::By(By::Function),
+/// The flag of a report.
+fn arg(kind: &'static Kind) -> Arg {
+    let arg = Arg::new(kind.flag).long(kind.flag).help(kind.help).group(GROUP);
+    match kind.value {
+        Takes::Nothing => arg.action(ArgAction::SetTrue),
+        Takes::Text(name) => arg.value_name(name).value_parser(NonEmptyStringValueParser::new()),
+        Takes::OneOf(name, words) => arg.value_name(name).value_parser(PossibleValuesParser::new(words)),
+        Takes::Optional(name, words) => {
+            let first = words.first().copied().unwrap_or_default();
+            let arg = arg.value_name(name).num_args(0..=1).require_equals(true).default_missing_value(first);
+            arg.value_parser(PossibleValuesParser::new(words))
         }
     }
 }
 
-fn by(word: String) -> By {
-    BY.iter().find(|(known, _)| *known == word).map_or(By::Function, |(_, by)| *by)
+const GROUP: &str = "question";
+
+impl clap::Args for Question {
+    fn augment_args(command: Command) -> Command {
+        command.group(ArgGroup::new(GROUP).multiple(false)).args(REPORTS.iter().map(|kind| arg(kind)))
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Question::augment_args(command)
+    }
 }
 
-fn weight(word: String) -> Weight {
-    if word == "time" { Weight::Time } else { Weight::Calls }
-}
-
-/// What is asked of which calls.
-struct Request {
-    ask: Ask,
-    run: PathBuf,
-    json: bool,
+impl FromArgMatches for Question {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Question, clap::Error> {
+        let value = |kind: &'static Kind| match kind.value {
+            Takes::Nothing => matches.get_flag(kind.flag).then(String::new),
+            _ => matches.get_one::<String>(kind.flag).cloned(),
+        };
+        let mut asked = REPORTS.iter().filter_map(|kind| Some(Question { report: kind, value: value(kind)? }));
+        let first = || REPORTS.first().map(|report| Question { report, value: String::new() });
+        asked.next().or_else(first).ok_or_else(|| clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument))
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Question::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl Report {
+    /// Answers on standard output.
     pub fn run(self) -> Result<()> {
-        let request = Request { ask: self.question.ask(), run: self.input.run, json: self.json.json };
-        report(&request, filter(self.filter.filter.as_deref())?)
+        let Report { question, filter: wanted, json, input } = self;
+        let (json, run, filter) = (json.json, input.run, filter(wanted.filter.as_deref())?);
+        readable(&run)?;
+        let mut report = (question.report.new)(&question.value);
+        let end = read(&mut *report, &run, filter)?;
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
+        written(write(&*report, &run, &end, json, &mut out).and_then(|()| out.flush()))?;
+        whole(&run, end.recording.clone(), end.damaged)
     }
 }
 
-/// Answers on standard output.
-fn report(request: &Request, filter: Filter) -> Result<()> {
-    readable(&request.run)?;
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-    let (mut recording, mut damaged) = (None, 0);
-    let mut read = |end: End| {
-        (recording, damaged) = (end.recording.clone(), end.damaged);
-        end
+/// Reads the run for a report that has an answer.
+fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter) -> Result<End> {
+    let refused = |report: &dyn cutap_report::Report| {
+        report.refusal(&run.display().to_string()).map_or(Ok(()), |why| Err(Error::own(why)))
     };
-    let done = match &request.ask {
-        Ask::By(By::Stream) => {
-            let mut streams = Streams::default();
-            let end = read(follow(request, filter, &mut |event| streams.event(event))?);
-            table(request, streams.tables(), &end, &mut out)
-        }
-        Ask::By(by) => {
-            let mut tables = Tables::new(*by);
-            let end = read(scan(request, &filter, &mut tables)?);
-            end.counted.iter().for_each(|counted| tables.counted(counted));
-            table(request, &tables, &end, &mut out)
-        }
-        Ask::Leaks => {
-            let mut leaks = Leaks::default();
-            let end = read(follow(request, filter, &mut |event| leaks.event(event))?);
-            let body = if request.json { leaks.write_json(&mut out) } else { leaks.write_text(&mut out) };
-            body.and_then(|()| close(request, &end, &mut out))
-        }
-        Ask::Folded(weight) => {
-            let none = || {
-                let run = request.run.display();
-                Error::own(format!("{run} has no stacks; they are kept with cutap record --stack"))
-            };
-            let mut folded = Folded::default();
-            let mut follow = open(request, filter)?;
-            // Reading a long run only to say so takes a while.
-            if follow.opened().keeps_no_stacks() {
-                return Err(none());
+    let needs_stacks = report.needs_stacks();
+    let end = match report.input() {
+        Input::Calls(sink) => Aggregator::open(run, &filter)?.run(sink),
+        Input::Events(sink) => {
+            let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
+            // Reading a long run only to refuse it takes a while.
+            if needs_stacks && reader.opened().keeps_no_stacks() {
+                refused(report)?;
+                return Ok(reader.end());
             }
-            let end = read(read_all(&mut follow, &mut |event| folded.event(event))?);
-            if folded.is_empty() {
-                return Err(none());
-            }
-            let body = if request.json { folded.write_json(&mut out) } else { folded.write_text(*weight, &mut out) };
-            body.and_then(|()| close(request, &end, &mut out))
-        }
-        Ask::Undecoded if request.json => {
-            let end = read(follow(request, filter, &mut |_| ())?);
-            close(request, &end, &mut out)
-        }
-        Ask::Undecoded => {
-            let end = read(follow(request, filter, &mut |_| ())?);
-            out.write_all(undecoded_report(&end).as_bytes())
-        }
-        Ask::Tree | Ask::Callers(_) | Ask::Errors | Ask::Blocking => {
-            let mut paths = CallTree::default();
-            let end = read(scan(request, &filter, &mut paths)?);
-            chains(request, &paths.chains(), &mut out)?.and_then(|()| close(request, &end, &mut out))
+            reader.poll(true, &mut |event| sink.event(event))?;
+            let end = reader.end();
+            end.unfinished.iter().for_each(|exit| sink.event(&Event::Exit(exit.clone())));
+            end
         }
     };
-    written(done.and_then(|()| out.flush()))?;
-    whole(&request.run, recording, damaged)
-}
-
-fn table(request: &Request, tables: &Tables, end: &End, out: &mut dyn Write) -> io::Result<()> {
-    match request.json {
-        true => write_table_json(tables, out)?,
-        false => write_table(tables, colour(), out)?,
-    }
-    close(request, end, out)
-}
-
-/// What is read off the chains of calls. The outer result is a question that has no answer.
-fn chains(request: &Request, chains: &CallPaths, out: &mut dyn Write) -> Result<io::Result<()>> {
-    let (groups, none) = match &request.ask {
-        Ask::Tree => return Ok(tree(request, &Tree::down(chains), out)),
-        Ask::Callers(function) => {
-            let matches = |name: &str| named(function, name);
-            let tree = Tree::up(chains, &matches).ok_or_else(|| {
-                let run = request.run.display();
-                Error::own(format!(
-                    "{run} has no call of {function}; cutap report {run} lists the functions that it has"
-                ))
-            })?;
-            return Ok(self::tree(request, &tree, out));
-        }
-        Ask::Errors => (Groups::failed(chains), "no call failed"),
-        _ => (Groups::blocking(chains, &cutap_calls::blocks), "no call that is known to block the host"),
-    };
-    Ok(match request.json {
-        true => groups.write_json(out),
-        false if groups.is_empty() => writeln!(out, "{none}"),
-        false => groups.write_text(out),
-    })
-}
-
-fn tree(request: &Request, tree: &Tree, out: &mut dyn Write) -> io::Result<()> {
-    if request.json { tree.write_json(out) } else { tree.write_text(out) }
-}
-
-/// Whether a name is meant: with * in it, or any form of the plain one.
-fn named(asked: &str, name: &str) -> bool {
-    let form = |rest: &str| rest.is_empty() || rest.starts_with('_');
-    cutap_calls::glob(asked.as_bytes(), name.as_bytes()) || name.strip_prefix(asked).is_some_and(form)
-}
-
-/// Reads all calls without their arguments.
-fn scan(request: &Request, filter: &Filter, calls: &mut dyn CallSink) -> Result<End> {
-    let mut scan = Aggregator::open(&request.run, filter)?;
-    let end = scan.run(calls);
+    end.counted.iter().for_each(|counted| report.counted(counted));
+    refused(report)?;
     Ok(end)
 }
 
-/// Reads all events, in the order of their time and with their arguments.
-fn follow(request: &Request, filter: Filter, sink: &mut dyn FnMut(&Event)) -> Result<End> {
-    read_all(&mut open(request, filter)?, sink)
-}
-
-fn open(request: &Request, filter: Filter) -> Result<EventReader> {
-    Ok(EventReader::open(&request.run, ReaderOptions { filter, ..ReaderOptions::default() })?)
-}
-
-fn read_all(follow: &mut EventReader, sink: &mut dyn FnMut(&Event)) -> Result<End> {
-    follow.poll(true, sink)?;
-    let end = follow.end();
-    for exit in &end.unfinished {
-        sink(&Event::Exit(exit.clone()));
-    }
-    Ok(end)
-}
-
-/// The last lines: in JSON the end of every output, else what keeps the answer from being whole.
-fn close(request: &Request, end: &End, out: &mut dyn Write) -> io::Result<()> {
-    if request.json {
+/// Writes the answer, and what is missing from it.
+fn write(report: &dyn cutap_report::Report, run: &Path, end: &End, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        report.write_json(out)?;
         let mut end = end.clone();
         scan_executables(&mut end);
         return end_line(&end, out);
     }
+    report.write_text(end, colour(), out)?;
     out.flush()?;
-    end_notes(end).iter().for_each(|note| say(note));
-    if !matches!(request.ask, Ask::By(By::Function | By::Layer | By::Library)) {
-        say_counted(&request.run, end);
+    if report.has_notes() {
+        end_notes(end).iter().for_each(|note| say(note));
+        if !report.has_counted() {
+            say_counted(run, end);
+        }
     }
     Ok(())
 }

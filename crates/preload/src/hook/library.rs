@@ -282,16 +282,22 @@ pub unsafe extern "C" fn add(want: *const contract::Request) -> core::ffi::c_int
     };
     // SAFETY: its strings.
     let text = |p: *const core::ffi::c_char| (!p.is_null()).then(|| unsafe { sys::text(p.cast(), 4096) });
+    let asked = text(want.name);
+    let hidden = asked.and_then(|name| name.strip_prefix(contract::HIDDEN_NAME.as_bytes()));
     let (Some(name), Some(of)) =
-        (text(want.name).and_then(Pattern::new), Pattern::new(text(want.library).unwrap_or(b"*")))
+        (hidden.or(asked).and_then(Pattern::new), Pattern::new(text(want.library).unwrap_or(b"*")))
     else {
         return contract::BAD_REQUEST;
     };
     // Nothing could ever match: its author is told now, and not a user at the end.
-    if want.layers & !contract::ALL != 0 || name.text().is_empty() || of.text().is_empty() {
+    if want.layers & !contract::EVERY != 0 || name.text().is_empty() || of.text().is_empty() {
         return contract::BAD_REQUEST;
     }
-    let layers = if want.layers == 0 { contract::ALL } else { want.layers };
+    let layers = match want.layers {
+        _ if hidden.is_some() => contract::HIDDEN,
+        0 => contract::ALL,
+        layers => layers,
+    };
     let n = COUNT.load(Relaxed) as usize;
     // SAFETY: see `Table`: the one thread that asks.
     let Some(place) = unsafe { &mut *TABLE.0.get() }.get_mut(n) else {

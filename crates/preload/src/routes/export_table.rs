@@ -1,9 +1,9 @@
 //! cuGetExportTable. A runtime that asks for the callback table gets its own copy of it
 //! (`instances`); everything else passes as it is, and the addresses of 6bd5fb6c and d4082055 must:
-//! they are part of a keyed check between runtime and driver. Under --dump-modules words of 6bd5fb6c are
-//! replaced in place.
+//! they are part of a keyed check between runtime and driver. Words of tables are replaced in place where the layer
+//! hidden is asked for (`hidden`), and those of 6bd5fb6c under --dump-modules.
 
-use super::instances;
+use super::{hidden, instances};
 use crate::capture::copy::program_words;
 use crate::loader::live;
 use crate::slots::thunks_x86_64::Frame;
@@ -11,18 +11,43 @@ use crate::slots::{self, hooks};
 use crate::thread::record;
 use crate::{start, sys};
 use core::sync::atomic::{AtomicUsize, Ordering::*};
+use cutap_calls::hidden::SlotName;
 use cutap_wire::{PAGE, control, diagnostic, record::lookup};
 
-/// After the call.
-pub fn after(frame: &mut Frame) {
+/// NVML's own cuGetExportTable.
+pub const NVML: &[u8] = b"nvmlInternalGetExportTable";
+
+/// That returned: its tables are of the layer hidden alone.
+fn of_nvml(frame: &Frame) {
     let [pointer, uuid, ..] = frame.args;
     let [code, _] = frame.result;
-    // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
-    let Some(words) = program_words::<2>(uuid as usize).filter(|_| pointer != 0) else { return };
+    if code as u32 == 0
+        && hidden::is_on()
+        && let (Some([table]), Some(words)) = (program_words(pointer as usize), program_words::<2>(uuid as usize))
+        && table != 0
+    {
+        hidden::came(frame, &uuid_of(words), table as usize, false);
+    }
+}
+
+fn uuid_of(words: [u64; 2]) -> [u8; 16] {
     let mut uuid = [0u8; 16];
     for (to, byte) in uuid.iter_mut().zip(words.into_iter().flat_map(u64::to_le_bytes)) {
         *to = byte;
     }
+    uuid
+}
+
+/// After the call.
+pub fn after(frame: &mut Frame) {
+    if slots::name_of(frame.slot) == NVML {
+        return of_nvml(frame);
+    }
+    let [pointer, uuid, ..] = frame.args;
+    let [code, _] = frame.result;
+    // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
+    let Some(words) = program_words::<2>(uuid as usize).filter(|_| pointer != 0) else { return };
+    let uuid = uuid_of(words);
     // CUPTI switches the driver's flags by a table of its own; copies of it are linked into other profilers.
     let profiler = live::at(frame.caller, |o| o.profiler) == Some(true);
     if profiler || uuid == cutap_calls::PROFILER_TABLE {
@@ -37,6 +62,9 @@ pub fn after(frame: &mut Frame) {
         let place = unsafe { &mut *(pointer as *mut usize) };
         if uuid == cutap_calls::CALLBACK_TABLE && table != 0 {
             *place = ours(table, frame.caller);
+        }
+        if table != 0 && hidden::is_on() {
+            hidden::came(frame, &uuid, table, profiler || uuid == cutap_calls::PROFILER_TABLE);
         }
         if uuid == cutap_calls::CUDART_TABLE && table != 0 && start::flags() & control::DUMP_MODULES != 0 {
             watch_images(table);
@@ -60,14 +88,24 @@ fn ours(table: usize, caller: usize) -> usize {
     given.flatten().unwrap_or(table)
 }
 
+/// Slots that take an image, and the hook that finds it among the arguments.
+const IMAGES: [(usize, u32); 3] = [(1, hooks::IMAGE), (6, hooks::IMAGE), (8, hooks::IMAGE_FIRST)];
+
+/// That hook of a slot that is recorded too.
+pub fn keeps_image(name: &[u8]) -> u32 {
+    if start::flags() & control::DUMP_MODULES == 0 {
+        return 0;
+    }
+    let is = |n: usize| SlotName::new(&cutap_calls::CUDART_TABLE, n as u32).bytes() == name;
+    IMAGES.into_iter().find(|(n, _)| is(*n)).map_or(0, |(_, hook)| hook)
+}
+
 /// Runtimes before 12 load their fat binaries through slots of 6bd5fb6c. The table's address is part of
 /// the keyed check, its words are not: they are replaced in place, once.
 fn watch_images(table: usize) {
-    /// Slots that take an image, and the hook that finds it among the arguments.
-    const SLOTS: [(usize, u32); 3] = [(1, hooks::IMAGE), (6, hooks::IMAGE), (8, hooks::IMAGE_FIRST)];
     // SAFETY: the table's first word is its size in bytes.
     let words = unsafe { (table as *const usize).read() } / 8;
-    for (n, hook) in SLOTS.into_iter().filter(|s| s.0 < words) {
+    for (n, hook) in IMAGES.into_iter().filter(|s| s.0 < words) {
         // SAFETY: a word of the table.
         let word = unsafe { &*(table as *const AtomicUsize).add(n) };
         let real = word.load(Acquire);

@@ -10,6 +10,7 @@ pub mod export_table;
 pub mod first_call;
 mod function;
 pub mod handles;
+pub mod hidden;
 pub mod instances;
 mod kernel_name_x86_64;
 pub mod libc;

@@ -5,7 +5,7 @@
 use super::table;
 use super::thunks_x86_64::Frame;
 use crate::capture::{call_stack, ioctl};
-use crate::routes::{export_table, handles, proc_address};
+use crate::routes::{export_table, handles, hidden, proc_address};
 use crate::start;
 use crate::thread::record;
 use cutap_calls::{Layer, Role, has_role};
@@ -118,6 +118,12 @@ pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
 pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
     if of == Layer::KERNEL.number() {
         return KERNEL;
+    }
+    if of == Layer::HIDDEN.number() {
+        return export_table::keeps_image(name);
+    }
+    if of == Layer::LIBRARY.number() && name == export_table::NVML && hidden::is_on() {
+        return EXPORT_TABLE;
     }
     if of != Layer::DRIVER.number() {
         return 0;

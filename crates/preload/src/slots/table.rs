@@ -11,8 +11,9 @@ use crate::start::{self, names, switch};
 use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_calls::Layer;
+use cutap_calls::hidden::is_slot_name;
 use cutap_hook::contract;
-use cutap_wire::names::{HIDDEN, Name, kind, shape};
+use cutap_wire::names::{HIDDEN, Name, kind, route, shape};
 use cutap_wire::{control, diagnostic};
 
 /// One slot; what every call needs lies in one line of the cache.
@@ -170,6 +171,10 @@ pub fn real_of(address: usize) -> Option<usize> {
         .then(|| slot(((address - thunk(0)) / THUNK_BYTES) as u32).map_or(0, |s| s.function.load(Relaxed)))
         .filter(|&r| r != 0)
 }
+/// The function of a slot.
+pub fn function_of(n: u32) -> usize {
+    slot(n).map_or(0, |s| s.function.load(Relaxed))
+}
 /// The slot number of a thunk's address.
 pub fn number_of(address: usize) -> Option<u32> {
     is_thunk(address).then(|| ((address - thunk(0)) / THUNK_BYTES) as u32)
@@ -229,14 +234,33 @@ pub fn runtime_slot(instance: u32, callback: u32, words: u8, name: &[u8]) -> u32
 pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option<usize> {
     // The runtime's own cuKernelGetName is a slot of its own, for it may be called because we watch.
     let load = owner.id | if super::hooks::is_footprint_name(name, how) { 1 << 31 } else { 0 };
-    let mut cell = (real >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    // A word of a table may hold the same function: that is another slot.
+    let is = |s: &Slot| !is_slot_name(s.name());
+    find_or_make(real, real, load, is, || make(real, owner, load, owner.layer, name, how))
+}
+
+/// The address to put into a word of an export table in place of `real`; `None`: it stays.
+pub fn for_word(word: usize, real: usize, owner: &Object, name: &[u8]) -> Option<usize> {
+    let make = || make(real, owner, owner.id, Layer::HIDDEN.number(), name, route::EXPORT_TABLE);
+    find_or_make(word, real, owner.id, |s| s.name() == name, make)
+}
+
+/// Finds the slot of a function and load, by a key that tells such slots apart.
+fn find_or_make(
+    key: usize,
+    real: usize,
+    load: u32,
+    is: impl Fn(&Slot) -> bool,
+    make: impl Fn() -> Option<u32>,
+) -> Option<usize> {
+    let mut cell = (key >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     let mut made = 0;
     loop {
         let at = BY_ADDRESS.get(cell % HASH)?;
         let mut found = at.load(Acquire);
         if found == 0 {
             if made == 0 {
-                made = make(real, owner, load, name, how)? + 1;
+                made = make()? + 1;
             }
             match at.compare_exchange(0, made, AcqRel, Acquire) {
                 Ok(_) => return Some(thunk(made as usize - 1)),
@@ -244,7 +268,7 @@ pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option
             }
         }
         let s = slot(found - 1)?;
-        if s.function.load(Relaxed) == real && s.object.load(Relaxed) == load {
+        if s.function.load(Relaxed) == real && s.object.load(Relaxed) == load && is(s) {
             return Some(thunk(found as usize - 1));
         }
         cell += 1;
@@ -273,19 +297,19 @@ pub fn for_hooks(real: usize, hooks: u32) -> Option<usize> {
     Some(thunk(n as usize))
 }
 
-fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<u32> {
+fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) -> Option<u32> {
     start::own::made();
     let cxx = name.starts_with(b"_Z");
     if cxx && start::flags() & control::CXX_NAMES == 0 {
         start::count(diagnostic::CXX_NOT_ASKED, 1);
         return None;
     }
-    let mut hooks = super::hooks::special(owner.layer, name, how);
+    let mut hooks = super::hooks::special(of, name, how);
     let of_kernel = hooks & super::hooks::KERNEL != 0;
-    let shown = start::armed::shows(owner.layer, owner.name(), name);
-    if shown || start::armed::holds(owner.layer, owner.name(), name) {
+    let shown = start::armed::shows(of, owner.name(), name);
+    if shown || start::armed::holds(of, owner.name(), name) {
         hooks |= super::hooks::RECORD;
-        if shown && !cxx && capture::call_stack::wants(owner.layer, owner.name(), name) {
+        if shown && !cxx && capture::call_stack::wants(of, owner.name(), name) {
             hooks |= super::hooks::STACK;
         }
     }
@@ -293,7 +317,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     if of_kernel && hooks & super::hooks::RECORD == 0 {
         return None;
     }
-    let layer = hook_layer(owner.layer);
+    let layer = hook_layer(of);
     // A C++ function's arguments by value may be larger than what a frame passes on.
     let hooked = !cxx
         && !of_kernel
@@ -333,7 +357,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     s.plan.store(capture::plan::of_row(row), Relaxed);
     s.name_len.store(name.len().min(u16::MAX.into()) as u16, Relaxed);
     s.name.store(text.cast_mut(), Release);
-    s.look(|| start::wanted(owner.layer, owner.name(), name));
+    s.look(|| start::wanted(of, owner.name(), name));
     let to = match hooks {
         _ if cxx => note_entry(),
         0 => hook::frame_x86_64::entry(),
@@ -363,6 +387,7 @@ const _: () = assert!(
     Layer::LIBRARY.bit() == contract::LIBRARY
         && Layer::RUNTIME.bit() == contract::RUNTIME
         && Layer::DRIVER.bit() == contract::DRIVER
+        && Layer::HIDDEN.bit() == contract::HIDDEN
 );
 
 /// A layer as the contract with hooks has it.

@@ -11,6 +11,7 @@ use crate::sys;
 use crate::thread::fork;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering::*};
+use cutap_calls::hidden::is_slot_name;
 use cutap_calls::{Layer, filter};
 use cutap_wire::PAGE;
 use cutap_wire::control::{Control, RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_ON, RULES_BYTES};
@@ -166,7 +167,8 @@ fn apply() {
     if c.rules_epoch.load(Acquire) == epoch {
         objects::with(|s| {
             let owner = |load: u32| s.objects().iter().find(|o| o.id == load);
-            let wanted = |o: &Object, name: &[u8]| filter::recorded(rules, o.layer, o.name(), name);
+            let layer = |o: &Object, name: &[u8]| if is_slot_name(name) { Layer::HIDDEN.number() } else { o.layer };
+            let wanted = |o: &Object, name: &[u8]| filter::recorded(rules, layer(o, name), o.name(), name);
             let kernel = |name: &[u8]| filter::recorded(rules, Layer::KERNEL.number(), b"libc.so.6", name);
             slots::each_recorded(|load, name| match libc::is_load(load) {
                 true => kernel(name),

@@ -3,9 +3,8 @@
 //! what was cut off is read too.
 
 use crate::Output;
-use crate::hooked::hooked_lines;
+use crate::fields::{CallView, fields};
 use crate::json_writer;
-use crate::stacks;
 use crate::values::write_launched;
 use cutap_trace::decode::Value as Described;
 use cutap_trace::{Call, End, Event, Exit, Process, Returned, Thread, printable};
@@ -77,16 +76,13 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
     for log in exit.iter().flat_map(|e| &e.logs) {
         arguments.insert(log.name.into(), log.text.text.as_str().into());
     }
-    let (stack, hooks) = (stacks::lines(call).join("\n"), hooked_lines(call));
-    for (key, value) in [
-        ("cutap.stack", Some(&*stack).filter(|s| !s.is_empty())),
-        ("cutap.library", Some(&*function.library)),
-        ("cutap.runtime", call.runtime_version()),
-        ("cutap.kernel", exit.map_or(call.kernel(), |e| e.kernel()).map(|k| &**k)),
-        ("cutap.hooks", hooks.as_deref()),
-        ("cutap.state", exit.filter(|e| e.duration_ns.is_none()).map(|e| e.state.word())),
-    ] {
-        value.map(|value| arguments.insert(key.into(), value.into()));
+    arguments.insert("cutap.library".into(), (&*function.library).into());
+    call.runtime_version().map(|version| arguments.insert("cutap.runtime".into(), version.into()));
+    let mut text = String::new();
+    for field in fields().iter().filter(|field| field.is_in_exports()) {
+        if field.annotate(CallView { call, exit }, &mut text) {
+            arguments.insert(format!("cutap.{}", field.name), text.as_str().into());
+        }
     }
     if let Some(result) = exit.and_then(result) {
         arguments.insert("cutap.result".into(), result);

@@ -12,11 +12,10 @@ use super::flows::Flows;
 use super::proto::Message;
 use crate::Output;
 use crate::arguments::words;
-use crate::hooked::hooked_lines;
-use crate::stacks;
+use crate::fields::{CallView, Field, fields};
 use crate::values::write_launched;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Event, Exit, Function, Process, Returned, State, Thread, printable};
+use cutap_trace::{Call, End, Event, Exit, Function, Process, Returned, Thread, printable};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -56,6 +55,8 @@ pub struct Perfetto<W> {
     threads: Vec<Option<Flows>>,
     flows: u64,
     text: String,
+    /// The fields that exports have, with their names there.
+    annotations: Arc<[(String, &'static Field)]>,
 }
 
 /// Numbers of a function's own names; none where there are too many.
@@ -86,6 +87,11 @@ impl<W: io::Write> Perfetto<W> {
             threads: Vec::new(),
             flows: 0,
             text: String::new(),
+            annotations: fields()
+                .iter()
+                .filter(|f| f.is_in_exports())
+                .map(|f| (format!("cutap.{}", f.name), f))
+                .collect(),
         }
     }
 
@@ -226,6 +232,18 @@ impl<W: io::Write> Perfetto<W> {
         });
     }
 
+    /// Adds the fields that exports have.
+    fn annotate(&mut self, of: CallView<'_>, to: &mut Message) {
+        let (mut text, annotations) = (std::mem::take(&mut self.text), self.annotations.clone());
+        for (name, field) in annotations.iter() {
+            if field.annotate(of, &mut text) {
+                let (name, number) = (self.number(ARGUMENTS, name), self.number(TEXTS, &text));
+                Self::constant(name, &text, number, to);
+            }
+        }
+        self.text = text;
+    }
+
     /// Writes an event of a thread, and the names that it needs.
     fn event(&mut self, thread: &Thread, ns: u64, event: &Message) -> io::Result<()> {
         self.track(thread)?;
@@ -290,11 +308,6 @@ impl<W: io::Write> Perfetto<W> {
             self.event(&call.thread, exit.end_ns, &event)?;
         }
         let told = self.told(&call.function);
-        if exit.state != State::Returned {
-            let (name, text) = (self.number(ARGUMENTS, "cutap.state"), exit.state.word());
-            let number = self.number(TEXTS, text);
-            Self::constant(name, text, number, &mut event);
-        }
         match (exit.returned(), exit.status_name(), &exit.value) {
             (_, Some(name), _) => {
                 if !std::ptr::eq(self.status.0, name) {
@@ -314,23 +327,11 @@ impl<W: io::Write> Perfetto<W> {
                 self.argument(*name, value, call, &mut event);
             }
         }
-        if let Some(kernel) = exit.kernel() {
-            let (name, number) = (self.number(ARGUMENTS, "cutap.kernel"), self.number(TEXTS, kernel));
-            Self::constant(name, kernel, number, &mut event);
-        }
-        if let Some(hooks) = hooked_lines(call) {
-            let (name, number) = (self.number(ARGUMENTS, "cutap.hooks"), self.number(TEXTS, &hooks));
-            Self::constant(name, &hooks, number, &mut event);
-        }
         for log in &exit.logs {
             let (name, number) = (self.number(ARGUMENTS, log.name), self.number(TEXTS, &log.text.text));
             Self::constant(name, &log.text.text, number, &mut event);
         }
-        let stack = stacks::lines(call).join("\n");
-        if !stack.is_empty() {
-            let (name, number) = (self.number(ARGUMENTS, "cutap.stack"), self.number(TEXTS, &stack));
-            Self::constant(name, &stack, number, &mut event);
-        }
+        self.annotate(CallView::exit(exit), &mut event);
         self.event(&call.thread, exit.end_ns, &event)
     }
 }

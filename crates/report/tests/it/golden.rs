@@ -89,18 +89,18 @@ fn a_summary() {
     assert_eq!(
         table,
         [
-            "    calls  errors     total      mean       p50       p99       max  function",
-            "        2       0      40ms      20ms      20ms      20ms      20ms  cudaMalloc [saxpy, runtime 12.9]",
-            "      200       2    10.1ms    50.5us    49.9us    98.8us     100us  cuMemAlloc_v2",
-            "        2       0      10ns       5ns       5ns       5ns       5ns  cuLaunchKernel",
-            "        2       0         -         -         -         -         -  cublas::init(int) [libcublas.so.13]",
+            "    calls  errors     total      mean       min       p50       p99       max  function",
+            "        2       0      40ms      20ms      20ms      20ms      20ms      20ms  cudaMalloc [saxpy, runtime 12.9]",
+            "      200       2    10.1ms    50.5us       1us    49.9us    98.8us     100us  cuMemAlloc_v2",
+            "        2       0      10ns       5ns       5ns       5ns       5ns       5ns  cuLaunchKernel",
+            "        2       0         -         -         -         -         -         -  cublas::init(int) [libcublas.so.13]",
         ]
     );
     assert_eq!(
         objects[0],
         json!({
             "type": "summary", "layer": "runtime", "library": "saxpy", "runtime": "12.9", "name": "cudaMalloc",
-            "calls": 2, "errors": 0, "unfinished": 0, "total_ns": 40_000_010, "mean_ns": 20_000_005, "p50_ns": 20_000_005,
+            "calls": 2, "errors": 0, "unfinished": 0, "total_ns": 40_000_010, "mean_ns": 20_000_005, "min_ns": 20_000_005, "p50_ns": 20_000_005,
             "p99_ns": 20_000_005, "max_ns": 20_000_005,
         })
     );

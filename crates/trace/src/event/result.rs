@@ -5,6 +5,7 @@ use super::described::Described;
 use super::layer::Layer;
 use super::value::name_of;
 use cutap_calls::generated::known::TABLES;
+use cutap_calls::hidden::slot_named;
 use cutap_calls::known::Type;
 
 /// What a function returns.
@@ -87,6 +88,9 @@ pub fn returns_type(described: Described) -> Option<Returns> {
 
 /// What a function of this name returns, if it has no description.
 pub fn returns(layer: Layer, name: &str) -> Returns {
+    if layer == Layer::HIDDEN {
+        return if slot_named(name).is_some_and(|slot| slot.status) { Returns::Status } else { Returns::Value };
+    }
     if NOTHING.contains(&name) {
         return Returns::Nothing;
     }
@@ -102,6 +106,7 @@ pub fn returns(layer: Layer, name: &str) -> Returns {
 pub fn undeclared_status(layer: Layer, name: &str, status: i32) -> Option<&'static str> {
     let of = match layer {
         Layer::DRIVER if name.starts_with("cu") && !name.starts_with("cudbg") => "CUresult",
+        Layer::HIDDEN => "CUresult",
         Layer::RUNTIME if name.starts_with("cuda") => "cudaError_t",
         _ => return None,
     };

@@ -1,6 +1,6 @@
 //! The language of `-e`, one everywhere: terms with commas between them.
 //!
-//! `name` or `na*me` of a function, a layer, a library (`cublas`, `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration
+//! `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library (`cublas`, `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration
 //! (`>1ms`, `<10us`), each with `!` in front for not. Behind what picks functions may stand conditions on
 //! their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names, layers and libraries say which functions
 //! are wanted and become the rules of the control page, so that the target records nothing else.
@@ -10,6 +10,7 @@ use super::comparison::Term;
 use super::condition::Condition;
 use super::error::FilterError;
 use super::near;
+use super::term::hidden_name;
 use crate::event::Layer;
 use cutap_calls::filter::TRACKED;
 
@@ -53,7 +54,8 @@ impl Filter {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
-            if let Some((of, conditions)) = word.split_once('[') {
+            let conditions = word.split_once('[').filter(|_| !matches!(hidden_name(word), Ok(Some(_))));
+            if let Some((of, conditions)) = conditions {
                 filter.with_arguments(wanted, of.trim(), conditions, known)?;
                 only_lookups = false;
                 continue;
@@ -181,6 +183,12 @@ mod tests {
         assert_eq!(rules("error"), "");
         assert_eq!(rules("lookup"), "-* * *\n");
         assert_eq!(rules("lookup,driver"), "+d * *\n");
+        assert_eq!(rules("hidden,!hidden:21318c60[*]"), "+h * *\n-h * 21318c60[*]\n");
+        assert_eq!(rules("21318c60[51],hidden:6bd5fb6c[?],driver"), "+h * 21318c60[51]\n+h * 6bd5fb6c[?]\n+d * *\n");
+        for bad in ["hidden:cuInit", "hidden:", "hidden:21318c6[1]", "hidden:21318c60[x]", "hidden:21318c60[]"] {
+            assert!(refused(bad).contains("write it as hidden:21318c60[51]"), "{bad}: {}", refused(bad));
+        }
+        assert!(Filter::parse_with("21318c60[a=1]", KNOWN).is_err());
     }
 
     #[test]
@@ -370,6 +378,7 @@ mod tests {
         assert!(refused("driver,,runtime").contains("empty"));
         assert!(refused(">5parsecs").contains("ns, us, ms or s"));
         assert!(refused("cu Mem").contains("cu Mem"));
-        assert!(refused("kernel").contains("not traced"));
+        assert_eq!(rules("kernel,kernel:*getenv,!ioctl"), "+k * *\n+k * *getenv\n-k * ioctl\n");
+        assert!(refused("kernel:ioctk").contains("has no function ioctk"));
     }
 }

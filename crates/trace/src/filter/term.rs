@@ -25,11 +25,8 @@ impl Filter {
             "runtime" => self.rule(wanted, 'r', "*", "*"),
             "driver" => self.rule(wanted, 'd', "*", "*"),
             "kernel" => self.rule(wanted, 'k', "*", "*"),
-            "hidden" => {
-                return Err(FilterError(format!(
-                    "the {word} layer is not traced by this version; take library, runtime, driver, kernel or lookup"
-                )));
-            }
+            "hidden" => self.rule(wanted, 'h', "*", "*"),
+            _ if let Some(name) = hidden_name(word)? => self.rule(wanted, 'h', "*", name),
             "lookup" => {
                 self.lookups = wanted;
                 return Ok(true);
@@ -109,6 +106,25 @@ impl Filter {
         let sign = if wanted { '+' } else { '-' };
         // Writing to a string does not fail.
         let _ = writeln!(self.rules, "{sign}{layer} {library} {name}");
+    }
+}
+
+/// `hidden:21318c60[51]`, `21318c60[51]`, `21318c60[*]`: a slot of a hidden table, or a pattern for some.
+pub(super) fn hidden_name(word: &str) -> Result<Option<&str>, FilterError> {
+    let (named, name) = word.strip_prefix("hidden:").map_or((false, word), |name| (true, name));
+    let (short, number) = name.strip_suffix(']').and_then(|name| name.split_once('[')).unwrap_or((name, "*"));
+    let digits = |c: char| c.is_ascii_digit() || c.is_ascii_lowercase() && c.is_ascii_hexdigit();
+    let pattern = |c: char| matches!(c, '*' | '?');
+    let of_table = (short.len() == 8 || short.contains(pattern)) && short.chars().all(|c| digits(c) || pattern(c));
+    let of_slot = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || pattern(c));
+    if of_table && of_slot && (named || name.contains('[') && short.len() == 8) {
+        return Ok(Some(name));
+    }
+    match named {
+        true => Err(FilterError(format!(
+            "{word} in the filter is no slot of a hidden table; write it as hidden:21318c60[51] or hidden:21318c60[*]"
+        ))),
+        false => Ok(None),
     }
 }
 

@@ -18,6 +18,9 @@ pub enum Wanted {
 
 /// Looks a name up.
 pub fn wanted(name: &str) -> Wanted {
+    if name.contains('[') {
+        return Wanted::Perhaps;
+    }
     let mut layers = library::layers_of(name);
     layers.sort_unstable();
     layers.dedup();

@@ -7,6 +7,7 @@ use crate::event::{Function, Instance, Layer};
 use crate::filter::{Filter, Tests};
 use crate::io::bytes::clean;
 use crate::kernels::names::demangle;
+use cutap_calls::hidden::slot_named;
 use cutap_calls::known::{Shape, Tables};
 use std::sync::Arc;
 
@@ -95,7 +96,7 @@ pub(super) fn function(
         key,
         layer,
         library,
-        demangled: demangle(&name).map(Arc::from),
+        demangled: demangle(&name).or_else(|| hidden_name(layer, &name)).map(Arc::from),
         instance,
         // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
         entry_only: name.starts_with("_Z"),
@@ -104,6 +105,12 @@ pub(super) fn function(
         described,
         name: name.into(),
     })
+}
+
+/// A slot of a hidden table with the name that it has in `api/export-tables`.
+fn hidden_name(layer: Layer, name: &str) -> Option<String> {
+    let slot = Some(name).filter(|_| layer == Layer::HIDDEN).and_then(slot_named)?;
+    (!slot.name.is_empty()).then(|| format!("{name}:{}", slot.name))
 }
 
 /// Launch functions and where their kernel's handle is. Graphs launch kernels too, and name none.

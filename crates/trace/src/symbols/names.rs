@@ -200,7 +200,8 @@ impl Names {
         let (function, object, words) = match slot {
             Slot::Bound { object, name, shape, .. } => {
                 let holder = self.objects.get(object)?;
-                let layer = of_number(holder.layer);
+                let of_table = cutap_calls::hidden::is_slot_name(name);
+                let layer = if of_table { Layer::HIDDEN } else { of_number(holder.layer) };
                 let version = self.instance_of(*object).and_then(|i| i.number);
                 let described = described(resolver, layer, &holder.name, name, version, Recorded::Frame(*shape));
                 (function(resolver, layer, holder.name.clone(), name, None, described), *object, words_of(*shape))

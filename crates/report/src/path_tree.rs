@@ -1,9 +1,9 @@
 //! The call tree, merged by path, and the same reversed: from one function to those that call it.
 
-use crate::call_stats::CallStats;
+use crate::call_stats::{CallStats, View};
 use crate::call_tree::{CallPaths, Chain};
-use crate::table_text::{percent, share};
-use crate::units::time;
+use crate::style::Styles;
+use crate::table::Table;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ pub struct Branch {
 
 /// A tree that can be written.
 #[derive(Debug)]
-pub struct Tree {
+pub struct PathTree {
     labels: Vec<String>,
     root: Branch,
     /// Time in all calls, or in all calls of the function whose callers these are.
@@ -25,21 +25,21 @@ pub struct Tree {
     reversed: bool,
 }
 
-impl Tree {
+impl PathTree {
     /// All calls from the program down.
-    pub fn down(chains: &CallPaths) -> Tree {
+    pub fn down(chains: &CallPaths) -> PathTree {
         let mut root = Branch::default();
         for chain in chains.chains.iter().filter(|c| c.sums.calls > 0) {
             let way = chain.labels.iter().copied();
             root.at(way).sums.merge(&chain.sums);
         }
         let all_ns = chains.chains.iter().map(|c| c.sums.self_ns).sum();
-        Tree { labels: texts(chains), root, all_ns, reversed: false }
+        PathTree { labels: texts(chains), root, all_ns, reversed: false }
     }
 
     /// Who calls the functions whose name matches: each chain that ends in one, from there up. `None` when
     /// there is no such call.
-    pub fn up(chains: &CallPaths, matches: &dyn Fn(&str) -> bool) -> Option<Tree> {
+    pub fn up(chains: &CallPaths, matches: &dyn Fn(&str) -> bool) -> Option<PathTree> {
         let mut root = Branch::default();
         let is_meant = |chain: &&Chain| {
             let last = chain.labels.last().and_then(|l| chains.labels.get(*l as usize));
@@ -54,20 +54,16 @@ impl Tree {
             }
         }
         let all_ns = root.below.values().map(|b| b.sums.total_ns).sum();
-        (!root.below.is_empty()).then(|| Tree { labels: texts(chains), root, all_ns, reversed: true })
+        (!root.below.is_empty()).then(|| PathTree { labels: texts(chains), root, all_ns, reversed: true })
     }
 
     /// Writes it for people.
     pub fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let last = if self.reversed { "function <- called by" } else { "function > calls inside it" };
-        writeln!(out, "    calls  errors     total      self   share  {last}")?;
+        let mut table = Table::new(CallStats::headings(View::Tree), Styles::new(false), out);
+        table.head(last)?;
         self.lines(&self.root, 0, &mut |depth, label, branch| {
-            let sums = &branch.sums;
-            let time = |ns| if sums.times.count() > 0 { time(ns) } else { "-".to_owned() };
-            let share = percent(sums.total_ns, self.all_ns);
-            let (total, own, indent) = (time(sums.total_ns), time(sums.self_ns), depth * 2);
-            let (calls, errors) = (sums.calls, sums.errors);
-            writeln!(out, "{calls:>9} {errors:>7} {total:>9} {own:>9} {share:>7}  {:indent$}{}", "", self.text(label))
+            table.row(&branch.sums.cells(View::Tree, self.all_ns), depth * 2, self.text(label), "")
         })
     }
 
@@ -77,12 +73,11 @@ impl Tree {
         self.lines(&self.root, 0, &mut |depth, label, branch| {
             way.truncate(depth);
             way.push(self.text(label));
-            let sums = &branch.sums;
-            let line: Value = json!({
-                "type": if self.reversed { "callers" } else { "tree" }, "depth": depth, "path": way,
-                "calls": sums.calls, "errors": sums.errors, "unfinished": sums.open, "total_ns": sums.total_ns,
-                "self_ns": sums.self_ns, "share": share(sums.total_ns, self.all_ns),
-            });
+            let kind = if self.reversed { "callers" } else { "tree" };
+            let mut line = json!({"type": kind, "depth": depth, "path": way});
+            if let Value::Object(line) = &mut line {
+                line.extend(branch.sums.json(View::Tree, self.all_ns));
+            }
             writeln!(out, "{line}")
         })
     }

@@ -1,35 +1,33 @@
-//! Calls added up by the stack that they were made on, in the form that flame graphs are drawn from: a line for each stack, its
-//! frames from the outermost to the call, and a number. Memory grows with the number of different stacks.
+//! `report --folded`: calls by their stacks, in the input format of flame graphs. A line has the frames from the
+//! outermost one to the call, and a number. Memory grows with the number of different stacks.
 
+use super::{EventSink, Input, Kind, Report, Takes};
 use crate::stacks::{end, frame_name};
-use cutap_trace::{Event, Exit};
+use cutap_trace::{End, Event, Exit};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Stacks beyond this many are one.
+pub(super) const KIND: Kind = Kind {
+    flag: "folded",
+    help: "Calls of each stack that --stack kept, or their nanoseconds (=time), in the input format of flame graphs",
+    value: Takes::Optional("WEIGHT", &["calls", "time"]),
+    new: |weight| Box::new(Folded { time: weight == "time", stacks: BTreeMap::new() }),
+};
+
+/// Stacks beyond this number share one line.
 const MOST: usize = 1 << 20;
 const MORE: &str = "[more stacks]";
 
-/// What the number of a line is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    /// Calls.
-    Calls,
-    /// Nanoseconds from enter to return.
-    Time,
-}
-
-/// Calls by their stacks.
-#[derive(Debug, Default)]
-pub struct Folded {
+struct Folded {
+    /// The text has nanoseconds instead of calls.
+    time: bool,
     /// Calls, and nanoseconds of those that returned.
     stacks: BTreeMap<Vec<String>, (u64, u64)>,
 }
 
-impl Folded {
-    /// Takes one event.
-    pub fn event(&mut self, event: &Event) {
+impl EventSink for Folded {
+    fn event(&mut self, event: &Event) {
         if let Event::Exit(exit) = event
             && !exit.late
             && let Some(way) = way(exit)
@@ -40,23 +38,32 @@ impl Folded {
             sums.1 = sums.1.saturating_add(exit.duration_ns.unwrap_or(0));
         }
     }
+}
 
-    /// No call had a stack.
-    pub fn is_empty(&self) -> bool {
-        self.stacks.is_empty()
+impl Report for Folded {
+    fn input(&mut self) -> Input<'_> {
+        Input::Events(self)
+    }
+
+    fn needs_stacks(&self) -> bool {
+        true
+    }
+
+    fn refusal(&self, run: &str) -> Option<String> {
+        self.stacks.is_empty().then(|| format!("{run} has no stacks; they are kept with cutap record --stack"))
     }
 
     /// `main;work;cudaMalloc 12`.
-    pub fn write_text(&self, weight: Weight, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         for (way, (calls, ns)) in &self.stacks {
-            let number = if weight == Weight::Calls { calls } else { ns };
+            let number = if self.time { ns } else { calls };
             writeln!(out, "{} {number}", way.join(";"))?;
         }
         Ok(())
     }
 
     /// One JSON object a stack, with both numbers.
-    pub fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
         for (way, (calls, ns)) in &self.stacks {
             writeln!(out, "{}", json!({"type": "stack", "path": way, "calls": calls, "total_ns": ns}))?;
         }
@@ -69,6 +76,6 @@ fn way(exit: &Exit) -> Option<Vec<String>> {
     let stack = exit.call.stack()?;
     let frames = stack.frames.iter().rev().map(frame_name);
     let way = end(stack).map(str::to_owned).into_iter().chain(frames);
-    // A ; would begin another frame.
+    // A semicolon separates frames.
     Some(way.chain([exit.call.function.shown().to_owned()]).map(|name| name.replace(';', ":")).collect())
 }

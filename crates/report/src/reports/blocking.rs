@@ -1,0 +1,86 @@
+//! `report --blocking`: the calls that may block the host, with the calls around them, those with the most time first.
+//! A blocking call inside another one is part of that one, so each moment counts once.
+
+use super::{Input, Kind, Report, Takes};
+use crate::call_stats::{CallStats, View};
+use crate::call_tree::{CallPaths, CallTree, Chain};
+use crate::style::Styles;
+use crate::table::Table;
+use cutap_trace::End;
+use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::io;
+
+pub(super) const KIND: Kind = Kind {
+    flag: "blocking",
+    help: "Calls that may block the host, with the calls around them",
+    value: Takes::Nothing,
+    new: |_| Box::new(Waits(CallTree::default())),
+};
+
+struct Waits(CallTree);
+
+/// The blocking calls of one path, and why they block.
+struct Group<'a> {
+    path: Vec<String>,
+    why: &'static str,
+    chain: &'a Chain,
+}
+
+fn groups(paths: &CallPaths) -> Vec<Group<'_>> {
+    let why: Vec<_> = paths.labels.iter().map(|label| cutap_calls::blocks(&label.name)).collect();
+    let why = |label: &u32| why.get(*label as usize).copied().flatten();
+    let outermost = |chain: &Chain| {
+        let (last, above) = chain.labels.split_last()?;
+        why(last).filter(|_| chain.sums.calls > 0 && !above.iter().any(|label| why(label).is_some()))
+    };
+    let group = |chain| Some(Group { path: paths.way(chain), why: outermost(chain)?, chain });
+    let mut groups: Vec<Group<'_>> = paths.chains.iter().filter_map(group).collect();
+    groups.sort_by(|a, b| {
+        let key = |g: &Group<'_>| (Reverse(g.chain.sums.total_ns), Reverse(g.chain.sums.calls));
+        key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path))
+    });
+    groups
+}
+
+/// The time of all calls.
+fn all_ns(paths: &CallPaths) -> u64 {
+    paths.chains.iter().map(|chain| chain.sums.self_ns).sum()
+}
+
+impl Report for Waits {
+    fn input(&mut self) -> Input<'_> {
+        Input::Calls(&mut self.0)
+    }
+
+    fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        let paths = self.0.chains();
+        let groups = groups(&paths);
+        if groups.is_empty() {
+            writeln!(out, "no call that is known to block the host")?;
+        }
+        let headings = CallStats::headings(View::Blocking);
+        // The calls around it are below its name.
+        let indent = headings.iter().map(|h| h.width + 1).sum::<usize>() + 4;
+        let mut table = Table::new(headings, Styles::new(false), out);
+        for Group { path, why, chain } in &groups {
+            let Some((last, around)) = path.split_last() else { continue };
+            let cells = chain.sums.cells(View::Blocking, all_ns(&paths));
+            table.row(&cells, 0, &format!("{last}: {why}"), "")?;
+            chain.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
+            around.iter().rev().try_for_each(|call| table.line(&format!("{:indent$}in {call}", "")))?;
+        }
+        Ok(())
+    }
+
+    fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let paths = self.0.chains();
+        groups(&paths).into_iter().try_for_each(|Group { path, why, chain }| {
+            let mut line = json!({"type": "sync", "path": path, "why": why});
+            if let Value::Object(line) = &mut line {
+                line.extend(chain.sums.json(View::Blocking, all_ns(&paths)));
+            }
+            writeln!(out, "{line}")
+        })
+    }
+}

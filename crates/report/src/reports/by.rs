@@ -1,0 +1,66 @@
+//! `report --by`: a row of counts and times for each function, layer, library and so on.
+
+use super::{EventSink, Input, Kind, Report, Takes};
+use crate::by_table::{write_json, write_text};
+use crate::streams::Streams;
+use crate::tables::{By, Tables, WORDS};
+use cutap_trace::{Counted, End, Event};
+use std::io;
+
+pub(super) const KIND: Kind = Kind {
+    flag: "by",
+    help: "The table by one of these (default: function)",
+    value: Takes::OneOf("WORD", &["function", "layer", "library", "instance", "kernel", "thread", "stream"]),
+    new: |word| match WORDS.iter().find(|(known, _)| *known == word).map_or(By::Function, |(_, by)| *by) {
+        By::Stream => Box::new(Streams::default()),
+        by => Box::new(Tables::new(by)),
+    },
+};
+
+impl Report for Tables {
+    fn input(&mut self) -> Input<'_> {
+        Input::Calls(self)
+    }
+    fn counted(&mut self, counted: &Counted) {
+        Tables::counted(self, counted);
+    }
+    fn has_counted(&self) -> bool {
+        matches!(self.by(), By::Function | By::Layer | By::Library)
+    }
+    fn write_text(&self, _: &End, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        write_text(self, colour, out)
+    }
+    fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+}
+
+impl Report for Streams {
+    fn input(&mut self) -> Input<'_> {
+        Input::Events(self)
+    }
+    fn write_text(&self, _: &End, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        write_text(self.tables(), colour, out)
+    }
+    fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        write_json(self.tables(), out)
+    }
+}
+
+impl EventSink for Streams {
+    fn event(&mut self, event: &Event) {
+        Streams::event(self, event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of the flag are those of the tables.
+    #[test]
+    fn words() {
+        let Takes::OneOf(_, words) = KIND.value else { panic!("{KIND:?}") };
+        assert_eq!(words, WORDS.map(|(word, _)| word));
+    }
+}

@@ -1,0 +1,60 @@
+//! `report --leaks`: the resources that were made and never freed, with the calls that made them.
+
+use super::{EventSink, Input, Kind, Report, Takes};
+use crate::json_writer::write_json;
+use crate::leaks::{Leaks, MOST};
+use crate::resource_names::plural;
+use crate::units::bytes;
+use cutap_trace::{End, Event};
+use serde_json::json;
+use std::io;
+
+pub(super) const KIND: Kind = Kind {
+    flag: "leaks",
+    help: "What was made and never freed, with the calls that made it",
+    value: Takes::Nothing,
+    new: |_| Box::new(Leaks::default()),
+};
+
+impl EventSink for Leaks {
+    fn event(&mut self, event: &Event) {
+        Leaks::event(self, event);
+    }
+}
+
+impl Report for Leaks {
+    fn input(&mut self) -> Input<'_> {
+        Input::Events(self)
+    }
+
+    fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        let groups = self.groups();
+        if groups.is_empty() {
+            writeln!(out, "nothing was left: all that was made was freed")?;
+        }
+        for group in &groups {
+            let size = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };
+            let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));
+            writeln!(out, "{:>9} {}{size}  made by {made}", group.count, plural(group.kind, group.count))?;
+            around.iter().rev().try_for_each(|call| writeln!(out, "{:>12}in {call}", ""))?;
+        }
+        if self.beyond() > 0 {
+            writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.beyond())?;
+        }
+        Ok(())
+    }
+
+    /// One JSON object a group.
+    fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        for group in self.groups() {
+            let first: Vec<String> = group.first.iter().map(|a| format!("{a:#x}")).collect();
+            let line = json!({
+                "type": "leak", "kind": group.kind, "count": group.count, "bytes": group.bytes, "path": group.way,
+                "first": first,
+            });
+            write_json(out, &line)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! The questions that `cutap report` answers. A report is one file here and one line in `reports!` below: the command
+//! line, its help and the reading of the run follow from the list.
+
+use cutap_trace::{CallSink, Counted, End, Event};
+use std::io;
+
+/// Declares the modules, and lists their `KIND`s in this order.
+macro_rules! reports {
+    ($($module:ident),* $(,)?) => {
+        $(mod $module;)*
+        /// All reports, in the order of the help. The first one is the answer to no question.
+        pub const REPORTS: &[&Kind] = &[$(&$module::KIND),*];
+    };
+}
+
+reports! {
+    by,
+    tree,
+    callers,
+    errors,
+    blocking,
+    leaks,
+    undecoded,
+    folded,
+}
+
+/// A report as the command line has it.
+#[derive(Debug)]
+pub struct Kind {
+    /// The long flag, without its dashes.
+    pub flag: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    pub value: Takes,
+    /// Begins a report with the value of the flag; "" if it has none.
+    pub new: fn(&str) -> Box<dyn Report>,
+}
+
+/// The value that a flag takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Takes {
+    /// None.
+    Nothing,
+    /// Any text but an empty one.
+    Text(&'static str),
+    /// One of these words.
+    OneOf(&'static str, &'static [&'static str]),
+    /// One of these words, after `=`. Without a value it is the first word.
+    Optional(&'static str, &'static [&'static str]),
+}
+
+/// The answer to a question about a run. It gets calls or events first, and is written when all were read.
+pub trait Report {
+    /// How the run is read.
+    fn input(&mut self) -> Input<'_>;
+    /// Takes a function whose calls were only counted.
+    fn counted(&mut self, _: &Counted) {}
+    /// Whether the answer includes calls that were only counted. If not, the command prints their number.
+    fn has_counted(&self) -> bool {
+        false
+    }
+    /// Whether the run must have stacks.
+    fn needs_stacks(&self) -> bool {
+        false
+    }
+    /// Why there is no answer. `run` is the name of the run.
+    fn refusal(&self, _run: &str) -> Option<String> {
+        None
+    }
+    /// Whether notes on missing calls follow the text. They do, unless the text has them.
+    fn has_notes(&self) -> bool {
+        true
+    }
+    /// Writes the answer for people.
+    fn write_text(&self, end: &End, colour: bool, out: &mut dyn io::Write) -> io::Result<()>;
+    /// Writes the answer as JSON lines. The line of `end` follows.
+    fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// The reader that a report needs.
+pub enum Input<'a> {
+    /// Calls without arguments, in the order of threads. This is fast.
+    Calls(&'a mut dyn CallSink),
+    /// Events with arguments, in the order of time.
+    Events(&'a mut dyn EventSink),
+}
+
+/// A consumer of events.
+pub trait EventSink {
+    /// Takes one event.
+    fn event(&mut self, event: &Event);
+}

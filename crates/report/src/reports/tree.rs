@@ -1,0 +1,28 @@
+//! `report --tree`: the call tree. Calls with the same path are one line.
+
+use super::{Input, Kind, Report, Takes};
+use crate::call_tree::CallTree;
+use crate::path_tree::PathTree;
+use cutap_trace::End;
+use std::io;
+
+pub(super) const KIND: Kind = Kind {
+    flag: "tree",
+    help: "The call tree, calls with the same path merged",
+    value: Takes::Nothing,
+    new: |_| Box::new(Tree(CallTree::default())),
+};
+
+struct Tree(CallTree);
+
+impl Report for Tree {
+    fn input(&mut self) -> Input<'_> {
+        Input::Calls(&mut self.0)
+    }
+    fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        PathTree::down(&self.0.chains()).write_text(out)
+    }
+    fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        PathTree::down(&self.0.chains()).write_json(out)
+    }
+}

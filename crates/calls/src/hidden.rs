@@ -162,14 +162,16 @@ mod tests {
     #[test]
     fn names_of_slots() {
         let uuid = *b"\x21\x31\x8c\x60\x97\x14\x32\x48\x8c\xa6\x41\xff\x73\x24\xc8\xf2";
-        for (number, text) in [(0, "21318c60[0]"), (51, "21318c60[51]"), (100, "21318c60[100]"), (65535, "21318c60[65535]")]
+        for (number, text) in
+            [(0, "21318c60[0]"), (51, "21318c60[51]"), (100, "21318c60[100]"), (65535, "21318c60[65535]")]
         {
             let name = SlotName::new(&uuid, number);
             assert_eq!(name.bytes(), text.as_bytes());
             assert!(is_slot_name(name.bytes()));
             assert_eq!(parse(text), Some(("21318c60", number)));
         }
-        for other in ["21318c60", "21318c60[]", "21318c60[*]", "21318c6[51]", "21318C60[51]", "cuInit", "21318c60[51]x"] {
+        for other in ["21318c60", "21318c60[]", "21318c60[*]", "21318c6[51]", "21318C60[51]", "cuInit", "21318c60[51]x"]
+        {
             assert!(!is_slot_name(other.as_bytes()) && parse(other).is_none(), "{other}");
         }
     }

@@ -110,7 +110,10 @@ mod tests {
     #[test]
     fn pointers_of_a_control_and_of_its_escape() {
         let escape: std::vec::Vec<_> = pointers(Owner::Escape, 0x2a, 32).collect();
-        assert_eq!((escape.len(), escape[0].at, escape[0].counts[0], escape[0].inner), (1, 16, (24, 4), Inner::Control));
+        assert_eq!(
+            (escape.len(), escape[0].at, escape[0].counts[0], escape[0].inner),
+            (1, 16, (24, 4), Inner::Control)
+        );
         assert_eq!(escape[0].selector, 8);
         assert_eq!(pointers(Owner::Escape, 0x2a, 48).count(), 0);
         let version: std::vec::Vec<_> = pointers(Owner::Control, 0x101, 40).collect();

@@ -10,8 +10,27 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, IntoRawFd};
 use std::os::unix::ffi::OsStringExt;
 
+/// What a caller adds to the start.
+pub struct Around<'a> {
+    /// Runs in the new process right before exec, and makes system calls only: 0 or an errno.
+    pub child: &'a dyn Fn() -> i32,
+    /// Runs in this process after fork. An error ends the new process.
+    pub parent: &'a dyn Fn(i32) -> Result<()>,
+}
+
 /// Starts it; its process id, once exec has worked. `mask` is the signal mask as it was: now all are blocked.
 pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Mask) -> Result<i32> {
+    launch_around(program, env, given, mask, &Around { child: &|| 0, parent: &|_| Ok(()) })
+}
+
+/// Like [`launch`], with further steps in both processes.
+pub fn launch_around(
+    program: &Program,
+    env: Vec<OsString>,
+    given: &Inherited,
+    mask: Mask,
+    around: &Around<'_>,
+) -> Result<i32> {
     let strings = |all: Vec<OsString>| -> Result<Vec<CString>> {
         let text =
             |s: OsString| CString::new(s.into_vec()).map_err(|_| Error::own("an argument has a zero byte in it"));
@@ -46,13 +65,21 @@ pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Ma
                 restore_file_limit();
                 mask.restore();
                 orders.give();
-                libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr());
-                let errno = *libc::__errno_location();
+                let mut errno = (around.child)();
+                if errno == 0 {
+                    libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr());
+                    errno = *libc::__errno_location();
+                }
                 libc::write(tell, (&raw const errno).cast(), size_of::<i32>());
                 libc::_exit(127)
             }
             child => {
                 drop(std::fs::File::from_raw_fd(tell));
+                if let Err(error) = (around.parent)(child) {
+                    libc::kill(child, libc::SIGKILL);
+                    libc::waitpid(child, std::ptr::null_mut(), 0);
+                    return Err(error);
+                }
                 let mut errno = [0; 4];
                 match failed.read_exact(&mut errno) {
                     Err(_) => Ok(child),

@@ -32,6 +32,13 @@ pub struct Program {
 
 /// Finds and checks a program. `args` are the words behind it.
 pub fn find(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program> {
+    let mut program = locate(name, args, search)?;
+    check(&mut program, search)?;
+    Ok(program)
+}
+
+/// Finds a program, of any kind: nothing is checked but that it may be executed.
+pub fn locate(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program> {
     if name.is_empty() {
         return Err(Error::not_found("the program's name is empty; say what to run behind --"));
     }
@@ -46,7 +53,6 @@ pub fn find(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program> 
     let args_of = vec![name.to_owned()];
     let mut program = Program { path, args: args_of, sanitizer: None, musl: false, image, interpreters, folders };
     program.args.extend_from_slice(args);
-    check(&mut program, search)?;
     Ok(program)
 }
 

@@ -1,4 +1,4 @@
-//! A system call of a program to the kernel driver, and a run: the calls in the order of their start. The serde names
+//! A system call of a program to the kernel driver, and a run. The serde names
 //! here are the stable JSON format, version 1 (docs/kernel-interface.md). A change of their meaning needs version 2.
 
 use crate::json::{hex_bytes, hex_bytes_option, hex_number};
@@ -12,7 +12,7 @@ pub const VERSION: u32 = 1;
 pub struct Run {
     /// The facts of the whole run.
     pub head: Head,
-    /// The calls, ordered by start.
+    /// The calls, in the order of the input: each is written when it returns.
     pub calls: Vec<KernelCall>,
     /// Lines or records that the reader could not use, with the reason. At most [`Run::MOST_SKIPPED`] are listed.
     pub skipped: Vec<String>,

@@ -106,7 +106,16 @@ impl Census {
     }
 
     #[allow(clippy::too_many_arguments)] // The words of one row.
-    fn count(&mut self, kind: &'static str, number: u32, name: &str, failed: bool, ns: u64, gsp: bool, privilege: &'static str) {
+    fn count(
+        &mut self,
+        kind: &'static str,
+        number: u32,
+        name: &str,
+        failed: bool,
+        ns: u64,
+        gsp: bool,
+        privilege: &'static str,
+    ) {
         let (_, count) = self.rows.entry((kind, number)).or_insert_with(|| (name.to_owned(), Count::default()));
         count.calls += 1;
         count.failed += u64::from(failed);
@@ -118,9 +127,14 @@ impl Census {
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
-        for (kind, title) in
-            [("escape", "escapes"), ("control", "RM controls"), ("class", "classes"), ("uvm", "UVM commands"), ("modeset", "modeset commands"), ("other", "requests of other nodes")]
-        {
+        for (kind, title) in [
+            ("escape", "escapes"),
+            ("control", "RM controls"),
+            ("class", "classes"),
+            ("uvm", "UVM commands"),
+            ("modeset", "modeset commands"),
+            ("other", "requests of other nodes"),
+        ] {
             let mut rows: Vec<_> = self.rows.iter().filter(|((k, _), _)| *k == kind).collect();
             if rows.is_empty() {
                 continue;
@@ -176,9 +190,10 @@ impl Census {
             }
         }
         out.push_str("[device nodes]\n");
-        self.nodes.iter().for_each(|node| drop(writeln!(out, "{}", cutap_printable::printable(node))));
-        out.push_str("[files]\n");
-        self.files.iter().for_each(|file| drop(writeln!(out, "{}", cutap_printable::printable(file))));
+        let mut put = |line: &str| out.extend([&*cutap_printable::printable(line), "\n"]);
+        self.nodes.iter().for_each(|node| put(node));
+        put("[files]");
+        self.files.iter().for_each(|file| put(file));
         out
     }
 }
@@ -196,7 +211,9 @@ fn privilege(of: cutap_rm::Privilege) -> &'static str {
 /// Why no table explains a number, where that is known.
 fn why(kind: &str, number: u32) -> &'static str {
     match (kind, number) {
-        ("control", n) if n >> 16 == 0x2081 || n >> 16 == 0x2082 => ": BINAPI, forwarded to the GSP, named nowhere in public",
+        ("control", n) if n >> 16 == 0x2081 || n >> 16 == 0x2082 => {
+            ": BINAPI, forwarded to the GSP, named nowhere in public"
+        }
         ("control", n) if n & 0x8000 != 0 => ": GSS legacy, forwarded to the GSP, named nowhere in public",
         _ => "",
     }

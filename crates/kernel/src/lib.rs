@@ -6,12 +6,14 @@
 pub mod call;
 pub mod census;
 pub mod decode;
+pub mod diff;
 mod error;
 pub mod formats;
 mod hex;
 pub mod json;
 pub mod maps;
 pub mod objects;
+pub mod ptrace;
 pub mod select;
 pub mod show;
 pub mod tree;

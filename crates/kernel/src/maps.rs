@@ -8,7 +8,8 @@ use std::fmt::Write;
 /// What a mapping is for, as far as objects tell.
 #[must_use]
 pub fn purpose(mapping: &Mapping, objects: &Objects) -> String {
-    let pool = |(pid, at, len): &(u32, u64, u64)| *pid == mapping.pid && mapping.address >= *at && mapping.address - at < *len;
+    let pool =
+        |(pid, at, len): &(u32, u64, u64)| *pid == mapping.pid && mapping.address >= *at && mapping.address - at < *len;
     if mapping.node.is_empty() {
         return "reserved addresses".to_owned();
     }
@@ -68,9 +69,17 @@ pub fn text(objects: &Objects) -> String {
         if several {
             let _ = write!(out, "[{}] ", mapping.pid);
         }
-        let node = if mapping.node.is_empty() { "-" } else { mapping.node.strip_prefix("/dev/").unwrap_or(&mapping.node) };
+        let node =
+            if mapping.node.is_empty() { "-" } else { mapping.node.strip_prefix("/dev/").unwrap_or(&mapping.node) };
         let right = |bit: u32, letter: char| if mapping.protection & bit == 0 { '-' } else { letter };
-        let _ = write!(out, "{:#014x} {:>9} {}{} {node:<12} ", mapping.address, bytes(mapping.length), right(1, 'r'), right(2, 'w'));
+        let _ = write!(
+            out,
+            "{:#014x} {:>9} {}{} {node:<12} ",
+            mapping.address,
+            bytes(mapping.length),
+            right(1, 'r'),
+            right(2, 'w')
+        );
         out.push_str(&purpose(mapping, objects));
         if let Some(key) = mapping.object {
             let _ = write!(out, ", object {:#010x}", key.handle);

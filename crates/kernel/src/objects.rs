@@ -78,8 +78,18 @@ pub struct Objects {
 
 /// Fields of allocation parameters that are kept.
 const FACTS: [&str; 12] = [
-    "deviceId", "subDeviceId", "engineType", "bBar1Mapping", "gpFifoOffset", "gpFifoEntries", "hObjectError", "hVASpace",
-    "hContextShare", "vaBase", "vaSize", "flags",
+    "deviceId",
+    "subDeviceId",
+    "engineType",
+    "bBar1Mapping",
+    "gpFifoOffset",
+    "gpFifoEntries",
+    "hObjectError",
+    "hVASpace",
+    "hContextShare",
+    "vaBase",
+    "vaSize",
+    "flags",
 ];
 /// Reservations of so many bytes are listed.
 const RESERVED: u64 = 256 << 20;

@@ -109,7 +109,8 @@ mod tests {
         before[0] = 7;
         before[12] = 0x80;
         before[40] = 0x56;
-        let ioctl = Ioctl { path: "/dev/nvidiactl".into(), request: 0xc030_462b, before: Some(before), ..Ioctl::default() };
+        let ioctl =
+            Ioctl { path: "/dev/nvidiactl".into(), request: 0xc030_462b, before: Some(before), ..Ioctl::default() };
         let mut call = KernelCall::new(Action::Ioctl(ioctl));
         call.result = Some(0);
         let of = |select: Select| select.matches(&call, &decoder);
@@ -117,7 +118,10 @@ mod tests {
         assert!(of(Select { classes: list("0x80"), ..Select::default() }));
         assert!(of(Select { classes: list("DEVICE_0"), commands: list("rm_alloc"), ..Select::default() }));
         assert!(!of(Select { commands: list("free"), ..Select::default() }));
-        assert!(of(Select { objects: vec![7], ..Select::default() }) && !of(Select { objects: vec![8], ..Select::default() }));
+        assert!(
+            of(Select { objects: vec![7], ..Select::default() })
+                && !of(Select { objects: vec![8], ..Select::default() })
+        );
         assert!(of(Select { statuses: list("not_supported"), ..Select::default() }));
         assert!(of(Select { statuses: list("failed"), ..Select::default() }));
         assert!(!of(Select { statuses: list("NV_OK"), ..Select::default() }));

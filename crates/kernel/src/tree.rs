@@ -42,7 +42,9 @@ fn lines(objects: &Objects, object: &Object, depth: usize, out: &mut String) {
     }
     for (name, value) in &object.facts {
         let _ = match *name {
-            "engineType" | "deviceId" | "subDeviceId" | "gpFifoEntries" | "bBar1Mapping" => write!(out, " {name}={value}"),
+            "engineType" | "deviceId" | "subDeviceId" | "gpFifoEntries" | "bBar1Mapping" => {
+                write!(out, " {name}={value}")
+            }
             _ => write!(out, " {name}={value:#x}"),
         };
     }

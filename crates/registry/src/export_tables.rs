@@ -106,8 +106,12 @@ fn tables(source: &Source) -> Result<Tables, Error> {
         }
         if let Some(constant) = &table.constant {
             let name = constant.get_ref();
-            if name.is_empty() || !name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') || !seen.insert(name.clone()) {
-                let message = format!("const is \"{name}\", expected a name like CALLBACK_TABLE that no other table has");
+            if name.is_empty()
+                || !name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+                || !seen.insert(name.clone())
+            {
+                let message =
+                    format!("const is \"{name}\", expected a name like CALLBACK_TABLE that no other table has");
                 return Err(source.error(constant.span().start, message));
             }
         }
@@ -208,7 +212,10 @@ mod tests {
         assert!(said.starts_with("t.toml:5: uuid is \"a094798c-2e74-2e74-93f2-0800\", expected 8-4"), "{said}");
         let slot = |n: u32, source: &str| format!("{GOOD}[[table.slot]]\nn = {n}\nsource = \"{source}\"\n");
         assert_eq!(outcome(&slot(7, "ours")).err().unwrap(), "t.toml:8: slot 7 of a table of 7 words");
-        assert_eq!(outcome(&slot(6, "other")).err().unwrap(), "t.toml:9: source is \"other\", which [sources] does not have");
+        assert_eq!(
+            outcome(&slot(6, "other")).err().unwrap(),
+            "t.toml:9: source is \"other\", which [sources] does not have"
+        );
         assert!(outcome(&slot(6, "ours")).is_ok());
     }
 }

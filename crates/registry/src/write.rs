@@ -24,18 +24,16 @@ pub(crate) fn layers(layers: &[Layer]) -> String {
     for layer in layers {
         let (constant, name, letter) = (layer.name().to_uppercase(), layer.name(), layer.letter());
         let asked = layer.asked;
-        writeln!(
-            out,
-            "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', asked: {asked} }},"
-        )
-        .unwrap();
+        writeln!(out, "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', asked: {asked} }},")
+            .unwrap();
     }
     out.push_str("];\n");
     out
 }
 
 pub(crate) fn watched(watched: &Watched) -> String {
-    let mut out = head("Watched libraries, name families, profilers.", "api/libraries/watched.toml");
+    let mut out =
+        head("Watched libraries, name families, profilers, parts of the driver.", "api/libraries/watched.toml");
     out.push_str("use crate::{Layer, Watched};\n\n/// Watched libraries.\npub static WATCHED: &[Watched] = &[\n");
     for library in &watched.library {
         let (soname, layer) = (library.soname.get_ref(), library.layer.get_ref().to_uppercase());
@@ -46,6 +44,8 @@ pub(crate) fn watched(watched: &Watched) -> String {
     list(&mut out, "FAMILIES", "What the names of watched functions begin with.", families);
     let profilers = watched.profiler.iter().map(|p| p.soname.get_ref());
     list(&mut out, "PROFILERS", "Libraries that get the driver's own tables.", profilers);
+    let parts = watched.part.iter().map(|p| p.soname.get_ref());
+    list(&mut out, "PARTS", "Libraries of which only the calls to the kernel are recorded.", parts);
     out
 }
 

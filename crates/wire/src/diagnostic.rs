@@ -108,10 +108,8 @@ reasons! {
     STACK_NOT_KEPT = 27, "stacks not kept, or only in part: no room in the run directory", one: "stack not kept, or only in part: no room in the run directory";
     /// Not even the kernel could copy the caller's frame.
     STACK_NOT_READ = 28, "stacks that could not be read: only the caller is shown", one: "stack that could not be read: only the caller is shown";
-    /// A ring was full.
-    MEMORY_NOT_KEPT = 32, "pieces of memory of ioctls not kept: no room in the run directory", one: "piece of memory of an ioctl not kept: no room in the run directory";
-    /// Longer than is kept of one ioctl.
-    MEMORY_CUT = 33, "ioctls whose memory was cut: more than 256 KiB", one: "ioctl whose memory was cut: more than 256 KiB";
+    /// A ring was full, or an ioctl leads to more than 256 KiB.
+    MEMORY_NOT_KEPT = 33, "pieces of memory of ioctls not kept: no room in the run directory, or more than 256 KiB of one ioctl", one: "piece of memory of an ioctl not kept: no room in the run directory, or more than 256 KiB of one ioctl";
     /// Counted in the control page, for such a process has no page of its own.
     OTHER_LIBC = 34, "processes of another C library than glibc (such as musl): left alone, their calls were not seen", one: "process of another C library than glibc (such as musl): left alone, its calls were not seen";
     /// Once for each table and reason; the list has both.

@@ -10,8 +10,8 @@
 //! Times are whole by what came before: a record lies within 2^31 ticks of the one before it, or a
 //! TIME record stands in between (a signal handler's records may be later than the one behind them).
 
-use crate::shape::{fits, makes_sense};
 use crate::memory::MemoryPiece;
+use crate::shape::{fits, makes_sense};
 use crate::stack::StackPiece;
 use crate::words::word;
 pub use crate::words::{FRAGMENT_WORDS, Fragment, Fragments, OUTPUT_LEN, OUTPUT_WORD, Output, Words};

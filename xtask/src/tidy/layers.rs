@@ -26,10 +26,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-file", &[]),
     ("cutap-stacks", &["cutap-wire", "cutap-printable"]),
     ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-file", "cutap-stacks"]),
-    (
-        "cutap-report",
-        &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"],
-    ),
+    ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"]),
     (
         "cutap-collect",
         &[
@@ -61,6 +58,7 @@ const MAY: &[(&str, &[&str])] = &[
     // for maintainers
     ("cutap-import", &[]),
     ("xtask", &["cutap-registry", "cutap-import"]),
+    ("cutap-kernel-model", &["cutap-kernel", "cutap-rm"]),
     ("cutap-e2e", &["cutap-calls", "cutap-wire", "cutap-trace"]),
 ];
 

@@ -6,10 +6,10 @@ use super::answers;
 use super::copy::{checked, program_words};
 use crate::slots::table;
 use crate::slots::thunks_x86_64::Frame;
+use crate::start;
 use crate::sys;
 use crate::thread::block::ThreadState;
 use crate::thread::record;
-use crate::start;
 use cutap_calls::kernel::{Follow, Inner, Owner, class_size, pointers, uvm_size};
 use cutap_wire::diagnostic;
 use cutap_wire::memory::{HEAD, MOST, about, what};
@@ -165,7 +165,7 @@ impl Kept<'_> {
     /// The program's memory, in pieces.
     fn memory(&mut self, address: usize, len: usize) {
         let len = if len > self.left {
-            start::count(diagnostic::MEMORY_CUT, 1);
+            start::count(diagnostic::MEMORY_NOT_KEPT, 1);
             self.left
         } else {
             len

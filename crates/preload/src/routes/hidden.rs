@@ -134,7 +134,9 @@ unsafe fn wrap(
         if word == 0 || slots::is_thunk(word) || whole.is_err() {
             return;
         }
-        let Some(thunk) = slots::for_word(at + n * 8, word, owner, SlotName::new(uuid, n as u32).bytes()) else { return };
+        let Some(thunk) = slots::for_word(at + n * 8, word, owner, SlotName::new(uuid, n as u32).bytes()) else {
+            return;
+        };
         if !writable {
             let (from, to) = ((at + words.start * 8) & !(PAGE - 1), (at + words.end * 8).next_multiple_of(PAGE));
             // SAFETY: adds a right to pages of the owner's data. They stay writable: another thread may be here too.

@@ -18,6 +18,6 @@ pub mod thunks_x86_64;
 pub mod unwound;
 
 pub use table::{
-    each_recorded, exports, find, for_function, for_hooks, for_word, function_of, is_thunk, name_of, object_of, real_of, runtime_slot,
-    set_exports, slot,
+    each_recorded, exports, find, for_function, for_hooks, for_word, function_of, is_thunk, name_of, object_of,
+    real_of, runtime_slot, set_exports, slot,
 };

@@ -32,13 +32,17 @@ pub(super) fn text(tables: &Tables) -> String {
                     *size = row.size.max(*size);
                 }
                 if ["uvm", "escapes"].contains(section) {
-                    for of in [row.record, row.other].iter().filter_map(|at| tables.shared.structs.all.get(*at as usize)) {
+                    for of in
+                        [row.record, row.other].iter().filter_map(|at| tables.shared.structs.all.get(*at as usize))
+                    {
                         if let Some(status) = status(tables, of, 3) {
                             statuses.entry((row.number, of.size)).or_insert(status);
                         }
                     }
                 }
-                let Some(owner) = ["escapes", "controls", "classes"].iter().position(|s| s == section) else { continue };
+                let Some(owner) = ["escapes", "controls", "classes"].iter().position(|s| s == section) else {
+                    continue;
+                };
                 for record in [row.record, row.other] {
                     let Some(of) = tables.shared.structs.all.get(record as usize) else { continue };
                     let size = if owner == 0 { of.size } else { 0 };
@@ -54,7 +58,11 @@ pub(super) fn text(tables: &Tables) -> String {
     );
     for (section, name, about) in [
         ("uvm", "UVM_SIZES", "Bytes of the argument of each UVM command, in the release where they are most."),
-        ("classes", "CLASS_SIZES", "Bytes of the allocation parameters of each class, in the release where they are most."),
+        (
+            "classes",
+            "CLASS_SIZES",
+            "Bytes of the allocation parameters of each class, in the release where they are most.",
+        ),
     ] {
         writeln!(out, "/// {about}\npub static {name}: &[(u32, u32)] = &[").unwrap();
         for (number, size) in sizes.entry(section).or_default() {

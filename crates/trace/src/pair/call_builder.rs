@@ -67,7 +67,11 @@ pub fn call<D: Clone>(
         caller: entered.caller,
         args: Args::from(entered.words),
         memory: if shared.decode || asked { entered.memory.bytes().into() } else { Box::default() },
-        parent: if known.parent || known.function.layer == Layer::KERNEL { stack.open().find_map(|around| around.call.clone()) } else { None },
+        parent: if known.parent || known.function.layer == Layer::KERNEL {
+            stack.open().find_map(|around| around.call.clone())
+        } else {
+            None
+        },
         inputs: OnceLock::new(),
         effective_args: OnceLock::new(),
         driver_args: OnceLock::new(),

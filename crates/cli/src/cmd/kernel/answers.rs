@@ -17,6 +17,11 @@ pub struct AnswerArgs {
 }
 
 impl AnswerArgs {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.deny.is_empty() && self.fail.is_empty()
+    }
+
     /// The bytes of the file that the target reads; none without these flags.
     pub fn rows(&self, driver: Option<&str>) -> Result<Vec<u8>> {
         let running = running_driver();
@@ -31,7 +36,9 @@ impl AnswerArgs {
         }
         for word in &self.fail {
             let (name, status) = word.split_once('=').ok_or_else(|| {
-                Error::own(format!("--fail {word} has no status; write it as --fail GPU_GET_GID_INFO=NV_ERR_NOT_SUPPORTED"))
+                Error::own(format!(
+                    "--fail {word} has no status; write it as --fail GPU_GET_GID_INFO=NV_ERR_NOT_SUPPORTED"
+                ))
             })?;
             let [owner, number] = command(tables, name, "--fail")?;
             rows.push([owner, number, FAIL, self::status(tables, status)?]);
@@ -79,7 +86,8 @@ fn command(tables: Tables, word: &str, flag: &str) -> Result<[u32; 2]> {
     found.extend(tables.uvm_commands().filter(|u| is(word, u.name())).map(|u| ([UVM, u.number()], u.name())));
     let exact = found.iter().find(|(_, name)| name.eq_ignore_ascii_case(word)).map(|(row, _)| *row);
     match (exact, found.as_slice()) {
-        (Some(row), _) | (None, [(row, _)]) => Ok(*row),
+        (Some(row), _) => Ok(row),
+        (None, [(row, _)]) => Ok(*row),
         (None, []) => Err(Error::own(format!(
             "{flag} {word}: the driver has no such escape, control, class or UVM command; cutap kernel census RUN lists \
              those that a program uses"
@@ -104,7 +112,10 @@ mod tests {
     fn words() {
         let bytes = rows(&["NV_ESC_RM_FREE", "0x20808159"], &["get_gid_info=NV_ERR_NOT_SUPPORTED"]).unwrap();
         let words: Vec<u32> = bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
-        assert_eq!(words, [ESCAPE, 0x29, DENY, 0x1f, CONTROL, 0x2080_8159, DENY, 0x1f, CONTROL, 0x2080_014a, FAIL, 0x56]);
+        assert_eq!(
+            words,
+            [ESCAPE, 0x29, DENY, 0x1f, CONTROL, 0x2080_8159, DENY, 0x1f, CONTROL, 0x2080_014a, FAIL, 0x56]
+        );
         assert!(rows(&[], &["UVM_REGISTER_GPU=0x40"]).unwrap().starts_with(&UVM.to_le_bytes()));
         assert!(rows(&[], &[]).unwrap().is_empty());
         for (deny, fail, said) in [

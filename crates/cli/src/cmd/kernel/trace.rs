@@ -2,15 +2,26 @@
 
 use super::answers;
 use super::decode::{DriverArgs, StyleArgs};
-use crate::args::{CaptureArgs, JsonArgs, LossyArgs, ProgramArgs};
+use super::outside::Outside;
+use crate::args::{CaptureArgs, JsonArgs, LossyArgs};
 use crate::embedded::LIBRARIES;
-use cutap_collect::{OutputFormat, Result, TraceOptions};
+use cutap_collect::{Error, OutputFormat, Result, TraceOptions};
 use cutap_kernel::select::Select;
 use cutap_report::KernelStyle;
+use std::ffi::OsString;
 use std::path::PathBuf;
+
+/// CUDA calls are recorded too: they are headings.
+pub(super) const FILTER: &str = "kernel,driver,runtime,library";
 
 #[derive(Debug, clap::Args)]
 pub struct Trace {
+    /// Trace from outside by ptrace: any program, also static ones, Go and musl. It sets no_new_privs
+    #[arg(long)]
+    ptrace: bool,
+    /// Trace this running process by ptrace; every system call of it becomes slow
+    #[arg(short = 'p', long, value_name = "PID", conflicts_with_all = ["ptrace", "program"])]
+    pid: Option<i32>,
     #[command(flatten)]
     style: StyleArgs,
     #[command(flatten)]
@@ -28,8 +39,12 @@ pub struct Trace {
     capture: CaptureArgs,
     #[command(flatten)]
     lossy: LossyArgs,
-    #[command(flatten)]
-    program: ProgramArgs,
+    /// Leave child processes alone
+    #[arg(long)]
+    no_follow_children: bool,
+    /// The program and its arguments
+    #[arg(required_unless_present = "pid", trailing_var_arg = true, value_name = "PROG")]
+    program: Vec<OsString>,
 }
 
 /// Which ioctls are printed.
@@ -62,7 +77,11 @@ impl SelectArgs {
 
 impl Trace {
     pub fn run(self) -> Result<()> {
+        if self.ptrace || self.pid.is_some() {
+            return self.outside();
+        }
         let (json, driver, select) = (self.json.json, self.driver.driver, self.select.select());
+        let mut words = self.program.into_iter();
         let kernel_answers = self.answers.rows(driver.as_deref())?;
         let style = self.style.style();
         let kernel =
@@ -71,11 +90,26 @@ impl Trace {
             form: OutputFormat::default(),
             kernel: Some(kernel),
             kernel_answers,
-            filter: Some("kernel".into()),
+            filter: Some(FILTER.into()),
+            program: words.next().unwrap_or_default(),
+            args: words.collect(),
+            no_follow: self.no_follow_children,
             output: self.file,
             full: self.lossy.policy(),
-            ..self.capture.add_to(self.program.options())
+            ..self.capture.add_to(TraceOptions::default())
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
+    }
+
+    /// By ptrace: nothing of ours is in the program.
+    fn outside(self) -> Result<()> {
+        let select = self.select.select();
+        if !select.is_empty() || !self.answers.is_empty() {
+            return Err(Error::own(
+                "--command, --class, --object, --status, --deny and --fail need the trace from inside; leave --ptrace and -p out",
+            ));
+        }
+        let (style, json) = (self.style.style(), self.json.json);
+        Outside { pid: self.pid, file: self.file, style, json, driver: self.driver, program: self.program }.run()
     }
 }

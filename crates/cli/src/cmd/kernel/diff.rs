@@ -1,0 +1,73 @@
+//! `cutap kernel diff`: compares two driver releases, or two runs.
+
+use super::decode::DriverArgs;
+use super::own;
+use crate::args::JsonArgs;
+use crate::stdout::print;
+use cutap_collect::{Error, Result, say};
+use cutap_kernel::decode::Decoder;
+use cutap_kernel::diff::{Used, is_version, release, runs, tables};
+use cutap_kernel::{Run, formats};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub struct Diff {
+    /// Of two releases, only what this run uses
+    #[arg(long, value_name = "RUN")]
+    used_by: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgs,
+    #[command(flatten)]
+    driver: DriverArgs,
+    /// A driver release or branch (570, 580.142), or a file of kernel calls
+    #[arg(value_name = "A")]
+    first: PathBuf,
+    /// Another one of the same kind
+    #[arg(value_name = "B")]
+    second: PathBuf,
+}
+
+impl Diff {
+    pub fn run(self) -> Result<()> {
+        match (version(&self.first), version(&self.second)) {
+            (Some(old), Some(new)) => self.releases(old, new),
+            (None, None) => self.runs(),
+            _ => Err(Error::own("one argument is a driver release and the other a file; give two of the same kind")),
+        }
+    }
+
+    fn releases(&self, old: &str, new: &str) -> Result<()> {
+        let (old, new) = (release(old).map_err(own)?, release(new).map_err(own)?);
+        let used = match &self.used_by {
+            Some(path) => {
+                let run = formats::read_file(path).map_err(own)?;
+                let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
+                say(&format!("{}: {}", path.display(), decoder.description()));
+                Some(Used::of(&run, &decoder))
+            }
+            None => None,
+        };
+        let all = tables::differences(old, new, used.as_ref());
+        print(&if self.json.json { tables::json(old, new, &all) } else { tables::text(old, new, &all) })
+    }
+
+    fn runs(&self) -> Result<()> {
+        if self.used_by.is_some() {
+            return Err(Error::own("--used-by is for two driver releases; leave it out to compare runs"));
+        }
+        let read = |path: &Path| -> Result<(Run, Decoder)> {
+            let run = formats::read_file(path).map_err(own)?;
+            let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
+            say(&format!("{}: {}", path.display(), decoder.description()));
+            Ok((run, decoder))
+        };
+        let (first, second) = (read(&self.first)?, read(&self.second)?);
+        let found = runs::compare((&first.0, &first.1), (&second.0, &second.1)).map_err(own)?;
+        print(&if self.json.json { runs::json(&found) } else { runs::text(&found) })
+    }
+}
+
+/// The word as a release, unless a file has this name.
+fn version(path: &Path) -> Option<&str> {
+    path.to_str().filter(|word| is_version(word) && !path.exists())
+}

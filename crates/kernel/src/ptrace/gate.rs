@@ -1,0 +1,78 @@
+//! The start of a traced program. Its process waits until it is traced, sets no_new_privs, installs the filter, then
+//! executes. Between fork and exec it makes system calls only.
+
+use super::{filter, refused, sys};
+use crate::error::{Error, Result};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// The options of every traced thread.
+pub(super) const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC;
+
+/// Made before fork; both processes have it.
+#[derive(Debug)]
+pub struct Gate {
+    wait: OwnedFd,
+    go: OwnedFd,
+    filter: Vec<libc::sock_filter>,
+}
+
+impl Gate {
+    /// Prepares the start.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub fn new() -> Result<Self> {
+        let (wait, go) = io::pipe().map_err(|e| {
+            let why = crate::error::reason(&e);
+            Error::new(format!("cannot make a pipe: {why}; close files or raise the limit (ulimit -n)"))
+        })?;
+        Ok(Self { wait: wait.into(), go: go.into(), filter: filter::program() })
+    }
+
+    /// In the child, right before exec: 0, or the errno of what failed.
+    pub fn child(&self) -> i32 {
+        let errno = || io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL);
+        let program = libc::sock_fprog {
+            len: u16::try_from(self.filter.len()).unwrap_or(0),
+            filter: self.filter.as_ptr().cast_mut(),
+        };
+        // SAFETY: system calls on descriptors of this process, one byte of its stack, and the filter, which the
+        // kernel copies.
+        unsafe {
+            libc::close(self.go.as_raw_fd());
+            let mut byte = 0_u8;
+            // The tracer has failed, or is gone.
+            if libc::read(self.wait.as_raw_fd(), (&raw mut byte).cast(), 1) != 1 {
+                return libc::ECANCELED;
+            }
+            libc::close(self.wait.as_raw_fd());
+            if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 {
+                return errno();
+            }
+            if libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) != 0 {
+                return errno();
+            }
+        }
+        0
+    }
+
+    /// In the parent: traces the child, and lets it continue.
+    ///
+    /// # Errors
+    /// The system does not allow it; the sentence names the setting.
+    pub fn parent(&self, child: i32) -> Result<()> {
+        sys::seize(child, OPTIONS | libc::PTRACE_O_TRACESECCOMP | libc::PTRACE_O_EXITKILL)
+            .map_err(|error| refused::sentence("the program", child, &error))?;
+        // SAFETY: one byte of a constant.
+        let written = unsafe { libc::write(self.go.as_raw_fd(), c"g".as_ptr().cast(), 1) };
+        if written == 1 {
+            return Ok(());
+        }
+        Err(Error::new("the program's process ended before it was traced; try again"))
+    }
+}

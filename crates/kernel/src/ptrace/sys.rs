@@ -1,0 +1,117 @@
+//! The system calls of a tracer.
+
+use std::io;
+use std::mem::zeroed;
+
+/// A system call of a stopped thread.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Syscall {
+    /// Its begin, or the stop of the seccomp filter before it.
+    Entry { native: bool, number: i64, arguments: [u64; 6] },
+    /// Its end.
+    Exit { result: i64 },
+    /// The thread is in none.
+    None,
+}
+
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Attaches without stopping the thread.
+pub(super) fn seize(tid: i32, options: i32) -> io::Result<()> {
+    // SAFETY: the request takes numbers only.
+    check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, tid, 0_usize, options as usize as *mut libc::c_void) }).map(drop)
+}
+
+/// A request that has a number as its data: a signal, or 0.
+pub(super) fn request(request: libc::c_uint, tid: i32, data: i32) -> io::Result<()> {
+    // SAFETY: the requests of this file's callers take numbers only.
+    check(unsafe { libc::ptrace(request, tid, 0_usize, data as usize as *mut libc::c_void) }).map(drop)
+}
+
+/// The message of an event: the new thread, or the former id of a thread that called exec.
+pub(super) fn event_message(tid: i32) -> io::Result<i32> {
+    let mut message: libc::c_ulong = 0;
+    // SAFETY: the kernel writes one word to the variable.
+    check(unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, tid, 0_usize, &raw mut message) })?;
+    Ok(i32::try_from(message).unwrap_or(0))
+}
+
+/// The system call at which a thread is stopped.
+pub(super) fn syscall(tid: i32) -> io::Result<Syscall> {
+    // SAFETY: all zeros are a valid value of this struct of numbers.
+    let mut info: libc::ptrace_syscall_info = unsafe { zeroed() };
+    let size = size_of::<libc::ptrace_syscall_info>();
+    // SAFETY: the kernel writes at most `size` bytes to the variable.
+    check(unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, tid, size, &raw mut info) })?;
+    let native = info.arch == AUDIT_ARCH_X86_64;
+    // SAFETY: `op` says which member of the union the kernel wrote.
+    Ok(unsafe {
+        match info.op {
+            libc::PTRACE_SYSCALL_INFO_ENTRY => {
+                Syscall::Entry { native, number: info.u.entry.nr.cast_signed(), arguments: info.u.entry.args }
+            }
+            libc::PTRACE_SYSCALL_INFO_SECCOMP => {
+                Syscall::Entry { native, number: info.u.seccomp.nr.cast_signed(), arguments: info.u.seccomp.args }
+            }
+            libc::PTRACE_SYSCALL_INFO_EXIT => Syscall::Exit { result: info.u.exit.sval },
+            _ => Syscall::None,
+        }
+    })
+}
+
+/// The architecture of 64-bit system calls, in the numbers of the audit subsystem.
+pub(super) const AUDIT_ARCH_X86_64: u32 = 0xc000_003e;
+/// That of 32-bit ones.
+pub(super) const AUDIT_ARCH_I386: u32 = 0x4000_0003;
+
+/// The next stop or end of a traced thread. None: there is no child, or with `nowait` no event.
+pub(super) fn wait(tid: i32, nowait: bool) -> io::Result<Option<(i32, i32)>> {
+    let flags = libc::__WALL | if nowait { libc::WNOHANG } else { 0 };
+    loop {
+        let mut status = 0;
+        // SAFETY: the kernel writes the status to the variable.
+        let found = unsafe { libc::waitpid(tid, &raw mut status, flags) };
+        match found {
+            0 => return Ok(None),
+            -1 => {
+                let error = io::Error::last_os_error();
+                match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    _ => return Err(error),
+                }
+            }
+            found => return Ok(Some((found, status))),
+        }
+    }
+}
+
+/// Reads memory of a process, as far as it can be read; the number of bytes.
+pub(super) fn read(tid: i32, address: u64, into: &mut [u8]) -> usize {
+    let mut done = 0;
+    while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        let Some(from) = address.checked_add(done as u64) else { break };
+        let length = rest.len();
+        let local = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: length };
+        let remote = libc::iovec { iov_base: from as usize as *mut libc::c_void, iov_len: length };
+        // SAFETY: the kernel writes at most `length` bytes to `rest`, and checks the other process's address.
+        let read = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
+        match usize::try_from(read) {
+            Ok(read) if read > 0 => done += read,
+            _ => break,
+        }
+    }
+    done
+}
+
+/// Nanoseconds of the monotonic clock.
+pub(super) fn now() -> u64 {
+    // SAFETY: all zeros are a valid value; the kernel writes the time to the variable.
+    let time = unsafe {
+        let mut time: libc::timespec = zeroed();
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time);
+        time
+    };
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}

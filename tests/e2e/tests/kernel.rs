@@ -1,0 +1,165 @@
+//! `cutap kernel trace`: programs run as without cutap, and their calls are in the trace with the bytes before and
+//! after. The five corners of ptrace have one program each.
+
+use cutap_e2e::{Finished, Scratch, cutap, finish, scratch, sources};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn compile(folder: &Path, source: &str, compiler: &str, words: &[&str]) -> PathBuf {
+    let program = folder.join(source.trim_end_matches(".c"));
+    let mut gcc = Command::new(compiler);
+    gcc.args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]).arg(sources().join("kernel").join(source));
+    let done = finish(gcc.args(["-o"]).arg(&program).args(words));
+    assert!(done.status.success(), "{gcc:?}\n{}", done.stderr);
+    program
+}
+
+/// Runs a program plain and traced; output and end are equal. The lines of the trace.
+fn traced(folder: &Path, program: &Path, words: &[&str]) -> (Finished, String) {
+    let plain = finish(&mut Command::new(program));
+    let file = folder.join("trace.txt");
+    let mut command = Command::new(cutap());
+    command.args(["kernel", "trace", "--ptrace", "-o"]).arg(&file).args(words).arg("--").arg(program);
+    let done = finish(&mut command);
+    assert_eq!((&done.stdout, done.status), (&plain.stdout, plain.status), "{}", done.stderr);
+    (done, std::fs::read_to_string(file).unwrap())
+}
+
+fn corner(name: &str) -> String {
+    let folder: Scratch = scratch(name);
+    let program = compile(&folder, &format!("{name}.c"), "gcc", &[]);
+    let (done, trace) = traced(&folder, &program, &["-v"]);
+    assert!(done.stdout.ends_with("ok\n"), "{}{}", done.stdout, done.stderr);
+    assert!(done.stderr.contains("no_new_privs is set"), "{}", done.stderr);
+    trace
+}
+
+#[test]
+fn exec_by_a_thread() {
+    assert!(corner("exec_by_thread").contains("open /proc/self/stat"));
+}
+
+#[test]
+fn vfork() {
+    // 50 children of vfork, each with one line.
+    assert_eq!(corner("vfork").matches("open /proc/self/stat ").count(), 50);
+}
+
+#[test]
+fn group_stop() {
+    assert_eq!(corner("group_stop").matches("open /proc/self/stat ").count(), 10);
+}
+
+#[test]
+fn sigkill() {
+    assert!(corner("killed_inside").contains("open /proc/self/stat"));
+}
+
+#[test]
+fn a_signal_in_between() {
+    corner("signal_between");
+}
+
+/// A dynamic program, a static one, and one for musl give the same lines.
+#[test]
+fn nodes() {
+    for (compiler, words) in [("gcc", &[][..]), ("gcc", &["-static"]), ("musl-gcc", &["-static"])] {
+        if Command::new(compiler).arg("--version").output().is_err() {
+            println!("skipped: {compiler} (it is not installed: apt install musl-tools)");
+            continue;
+        }
+        let folder = scratch("nodes");
+        let program = compile(&folder, "nodes.c", compiler, words);
+        if finish(&mut Command::new(&program)).status.code() == Some(77) {
+            println!("skipped: a private /dev (this machine has no mount namespaces)");
+            return;
+        }
+        let (_, trace) = traced(&folder, &program, &["-x"]);
+        for line in [
+            "open /dev/nvidiactl {flags: 0x",
+            "nvidiactl(3) NV_ESC_RM_FREE {hRoot: 0xc1d00001, hObjectParent: 0xc1d00001, hObjectOld: 0x5c000001} = -25 \
+             (Inappropriate ioctl for device)",
+            "argument at 0x8, 0 bytes",
+            "mmap nvidiactl(3) {length: 0x2000, rw-, shared, offset: 0x0} = 0x",
+            "dup nvidiactl(3) = 4",
+            ", length: 0x2000} = 0 <",
+            "hObjectOld: 0x5c000002} = -25",
+            "nvidiactl(4) NV_ESC_RM_FREE {hRoot: 0xc1d00001, hObjectParent: 0xc1d00001, hObjectOld: 0x5c000003} = -25",
+            "close nvidiactl(4) = 0",
+            "close nvidiactl(3) = 0",
+        ] {
+            assert!(trace.contains(line), "{line}\n{trace}");
+        }
+        // The kernel wrote flags to the argument: both moments are there.
+        assert!(trace.contains("      0000  8877665544332211 -> "), "{trace}");
+        assert_eq!(trace.matches("mmap ").count(), 1, "{trace}");
+    }
+}
+
+/// The JSON of a trace decodes to the same lines.
+#[test]
+fn json_decodes() {
+    let folder = scratch("json");
+    let program = compile(&folder, "nodes.c", "gcc", &[]);
+    if finish(&mut Command::new(&program)).status.code() == Some(77) {
+        println!("skipped: a private /dev (this machine has no mount namespaces)");
+        return;
+    }
+    let (_, json) = traced(&folder, &program, &["--json"]);
+    let head: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((&head["cutap_kernel"], &head["source"]), (&1.into(), &"ptrace".into()), "{head}");
+    let decoded = finish(Command::new(cutap()).args(["kernel", "decode"]).arg(folder.join("trace.txt")));
+    assert!(decoded.stdout.contains("NV_ESC_RM_FREE {hRoot: 0xc1d00001"), "{}", decoded.everything());
+}
+
+/// A running process is attached and left; it continues.
+#[test]
+fn a_running_process() {
+    let folder = scratch("running");
+    let script = "while :; do cat /proc/self/stat > seen; echo x >> lines; done";
+    let mut shell = Command::new("sh").args(["-c", script]).current_dir(&*folder).spawn().unwrap();
+    let pid = shell.id().to_string();
+    let mut cutap = Command::new(cutap());
+    cutap.args(["kernel", "trace", "-p", &pid, "-v", "-o"]).arg(folder.join("trace.txt")).stderr(Stdio::piped());
+    let tracer = cutap.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    let _ = Command::new("kill").args(["-INT", &tracer.id().to_string()]).status();
+    let done = tracer.wait_with_output().unwrap();
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        done.status.success() && text.contains("it is slow meanwhile") && text.contains("is left running"),
+        "{text}"
+    );
+    let lines = || std::fs::metadata(folder.join("lines")).map_or(0, |data| data.len());
+    let (before, start) = (lines(), Instant::now());
+    while lines() == before && start.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(lines() > before, "the process does not run any more");
+    let trace = std::fs::read_to_string(folder.join("trace.txt")).unwrap();
+    assert!(trace.contains("open /proc/self/stat"), "{trace}");
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+}
+
+#[test]
+fn bad_input() {
+    let say = |words: &[&str]| {
+        let done = finish(Command::new(cutap()).arg("kernel").args(words));
+        assert_eq!(
+            done.status.code(),
+            Some(if words.contains(&"/nonexistent/program") { 127 } else { 125 }),
+            "{words:?}"
+        );
+        done.stderr
+    };
+    assert!(say(&["trace", "-p", "4194301"]).contains("there is no such process"));
+    assert!(say(&["trace", "-p", "0"]).contains("give the number of another process"));
+    assert!(say(&["trace", "--ptrace", "--", "/nonexistent/program"]).contains("there is no such file"));
+    assert!(say(&["trace", "--ptrace", "--driver", "new", "--", "true"]).contains("new is no driver version"));
+    assert!(say(&["decode", "/nonexistent/log"]).contains("check the name"));
+    assert!(say(&["decode", "/etc/hostname"]).contains("it has no kernel call"));
+    let traced = finish(Command::new(cutap()).args(["kernel", "trace", "--ptrace", "--driver", "999.1", "--", "true"]));
+    assert!(traced.status.success() && traced.stderr.contains("is newer than all tables"), "{}", traced.stderr);
+}

@@ -12,7 +12,7 @@ fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
     let root = here.join("../..").canonicalize().expect("the cli crate lies in crates/ of the workspace");
     println!("cargo::rerun-if-changed=build.rs");
-    // Paths from here: a target folder that was copied for another checkout must not go on watching the first one.
+    // Paths from here: a target folder that was copied for another checkout must not continue watching the first one.
     println!("cargo::rerun-if-changed=../../Cargo.toml");
     for name in SOURCES {
         for part in ["src", "build.rs", "Cargo.toml"].map(|p| format!("../{name}/{p}")) {
@@ -33,8 +33,8 @@ fn main() {
     println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml]));
 }
 
-/// FNV-1a over 8-byte words: it names the folder in which the libraries are unpacked; every byte of them is compared there, so
-/// it need not resist anybody.
+/// FNV-1a over 8-byte words: it names the folder in which the libraries are unpacked; every byte of them is compared
+/// there, so it need not resist anybody.
 fn hash(files: &[PathBuf]) -> u64 {
     let mut h = 0xcbf2_9ce4_8422_2325u64;
     let mut add = |word: u64| h = (h ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);

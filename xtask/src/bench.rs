@@ -1,5 +1,6 @@
-//! `bench reading`: builds what `benches/reading.py` needs and runs it. `bench overhead`: builds what `benches/overhead.py` needs and runs it, on the GPU if there is one, else on the
-//! simulated driver. All that measures stands in benches/, so that a machine without cargo can repeat it.
+//! `bench reading`: builds what `benches/reading.py` needs and runs it. `bench overhead`: builds what
+//! `benches/overhead.py` needs and runs it, on the GPU if there is one, else on the simulated driver. All that measures
+//! stands in benches/, so that a machine without cargo can repeat it.
 
 use crate::build::{cargo, output, release, run};
 use crate::demo::gpu;

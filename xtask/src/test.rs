@@ -85,7 +85,7 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     Ok(())
 }
 
-/// The program that users get is one file below a size, and answers at once.
+/// The program that users get is one file below a size, and answers immediately.
 fn released(root: &Path) -> Result<()> {
     const LARGEST: u64 = 30 << 20;
     const LONGEST: Duration = Duration::from_millis(50);
@@ -106,8 +106,8 @@ fn released(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The same command with the usual signals as they are at a terminal: a shell starts a job in the background with SIGINT
-/// ignored, and nohup ignores SIGHUP, which programs inherit and tests of signals would see.
+/// The same command with the usual signals as they are at a terminal: a shell starts a job in the background with
+/// SIGINT ignored, and nohup ignores SIGHUP, which programs inherit and tests of signals would see.
 fn with_signals(command: &Command) -> Command {
     let mut with = Command::new("env");
     with.arg("--default-signal=HUP,INT,QUIT,TERM").arg(command.get_program()).args(command.get_args());

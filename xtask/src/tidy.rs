@@ -2,6 +2,7 @@
 
 mod cycles;
 mod folders;
+mod function_names;
 mod imports;
 mod layers;
 mod phrases;
@@ -24,6 +25,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     sources::check(root, &mut wrong)?;
     cycles::check(root, &mut wrong)?;
     folders::check(root, &mut wrong)?;
+    function_names::check(root, &mut wrong)?;
     prose::check(root, &mut wrong)?;
     match crate::build::preload(root) {
         Ok(path) => preload::check(&path, &mut wrong)?,

@@ -2,7 +2,7 @@
 //!
 //! Looked up by exported name. A fact about one form of a function holds for all its forms (`_v2`, `_ptds`, `_ptsz`).
 
-use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, CONTEXTS, ENDS_CAPTURE, HANDS_OUT, RESETS, ROLES};
+use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, CONTEXTS, ENDS_CAPTURE, HANDS_OUT, RESETS};
 use crate::generated::tracked::MEMORY;
 use crate::glob;
 
@@ -42,43 +42,8 @@ pub fn ends_capture(name: &str) -> bool {
     ENDS_CAPTURE.binary_search(&plain(name)).is_ok()
 }
 
-/// Why cutap reacts to calls of a function, whatever is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// It writes the address of a function.
-    ProcAddress,
-    /// It writes the address of an export table.
-    ExportTable,
-    /// It starts the range that a profiler looks at.
-    ProfilerStart,
-    /// It ends that range.
-    ProfilerStop,
-    /// A runtime calls it only because cutap asks for reports of launches.
-    KernelName,
-    /// It writes a handle of a kernel, or of a kernel's function.
-    KernelHandle,
-    /// It unloads modules, or may end the context that they are in.
-    EndsModules,
-    /// It is given an image of code.
-    LoadsImage,
-    /// It returns the runtime's last error.
-    AsksLastError,
-    /// It returns no error code.
-    NoErrorCode,
-    /// It is for the stubs of a compiler, and returns an error code.
-    StubErrorCode,
-}
-
-/// Whether a function has a role.
-pub fn has_role(name: &[u8], role: Role) -> bool {
-    let Ok(name) = core::str::from_utf8(name) else { return false };
-    let name = plain(name);
-    let from = ROLES.partition_point(|(of, _)| *of < name);
-    ROLES.get(from..).unwrap_or(&[]).iter().take_while(|(of, _)| *of == name).any(|(_, has)| *has == role)
-}
-
 /// The name without the suffixes of its forms (`_v2`, `_ptds`, `_ptsz`).
-fn plain(name: &str) -> &str {
+pub(crate) fn plain(name: &str) -> &str {
     let name = name.strip_suffix("_ptds").or(name.strip_suffix("_ptsz")).unwrap_or(name);
     // `rsplit_once` brings panic machinery into the target.
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -102,11 +67,6 @@ mod tests {
         assert!(!hands_out("cusparseSpMatConvertDescrCreate"));
         assert!(begins_capture("cuStreamBeginCapture_v2_ptsz") && !begins_capture("cuStreamEndCapture"));
         assert!(ends_capture("cudaStreamEndCapture_ptsz") && !ends_capture("cudaStreamBeginCapture"));
-        assert!(has_role(b"cuGetProcAddress_v2", Role::ProcAddress) && !has_role(b"cuInit", Role::ProcAddress));
-        assert!(
-            has_role(b"cuKernelGetFunction", Role::KernelName) && has_role(b"cuKernelGetFunction", Role::KernelHandle)
-        );
-        assert!(has_role(b"__cudaLaunchKernel_ptsz", Role::StubErrorCode));
         assert!(resets("cuCtxDestroy_v2") && !resets("cuCtxCreate_v2"));
         for name in ["cuMemFree_v2", "cuMemFreeAsync_ptsz", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuCtxDestroy_v2"] {
             assert!(tells_of_memory(name), "{name}");

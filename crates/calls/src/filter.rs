@@ -5,11 +5,12 @@
 //! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
 //! report it.
 //!
-//! In the target a layer of `api/layers.toml` with `asked` is recorded only where a `+` rule has its own letter ([`armed`]). A reader
-//! shows all that was recorded ([`wanted`]).
+//! A layer that must be asked for (`asked` in `api/layers.toml`) is recorded only where a `+` rule has its letter
+//! ([`armed`]). Such a rule adds the layer and takes nothing from the others. A reader shows all that was recorded
+//! ([`wanted`]).
 //!
-//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations of
-//! addresses depend ([`tells_of_memory`]). Readers do not show their calls.
+//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations
+//! of addresses depend ([`tells_of_memory`]). Readers do not show their calls.
 
 use crate::{glob, tells_of_memory};
 
@@ -34,7 +35,7 @@ fn decide(rules: &[u8], layer: u8, library: &[u8], name: &[u8], own: bool) -> bo
         let Some(rule) = Rule::parse(line) else { continue };
         let matches = rule.matches(layer, library, name);
         if rule.plus {
-            any_plus = true;
+            any_plus |= own || rule.layer == layer || !is_asked(rule.layer);
             plus |= matches && (!own || rule.layer == layer);
         } else if matches {
             return false;
@@ -63,7 +64,7 @@ pub fn wants_layer(rules: &[u8], layer: u8) -> bool {
     for line in rules.split(|b| *b == b'\n') {
         let Some(rule) = Rule::parse(line) else { continue };
         let here = rule.layer == layer || rule.layer == 0 && !(own && rule.plus);
-        any_plus |= rule.plus;
+        any_plus |= rule.plus && (rule.layer == layer || !is_asked(rule.layer));
         plus |= rule.plus && here;
         if !rule.plus && here && rule.library == b"*" && rule.name == b"*" {
             return false;
@@ -116,33 +117,33 @@ mod tests {
 
     #[test]
     fn no_rules() {
-        assert!(wanted(b"", DRIVER, b"libcuda.so.1", b"cuInit"));
-        assert!(wanted(b"\n\n", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(armed(b"", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(armed(b"\n\n", DRIVER, b"libcuda.so.1", b"cuInit"));
     }
 
     #[test]
     fn plus_and_minus() {
         let rules = b"+d * cuMem*\n+r * *\n-* * *Async\n";
-        assert!(wanted(rules, DRIVER, b"libcuda.so.1", b"cuMemAlloc_v2"));
-        assert!(!wanted(rules, DRIVER, b"libcuda.so.1", b"cuInit"));
-        assert!(wanted(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
-        assert!(!wanted(rules, RUNTIME, b"saxpy", b"cudaMemcpyAsync"));
-        assert!(!wanted(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
+        assert!(armed(rules, DRIVER, b"libcuda.so.1", b"cuMemAlloc_v2"));
+        assert!(!armed(rules, DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(armed(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
+        assert!(!armed(rules, RUNTIME, b"saxpy", b"cudaMemcpyAsync"));
+        assert!(!armed(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
     }
 
     #[test]
     fn minus_without_plus() {
         let rules = b"-l libcudnn* *\n";
-        assert!(!wanted(rules, LIBRARY, b"libcudnn_ops.so.9", b"cudnnCreate"));
-        assert!(wanted(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
-        assert!(wanted(rules, DRIVER, b"libcudnn_ops.so.9", b"cudnnCreate"));
+        assert!(!armed(rules, LIBRARY, b"libcudnn_ops.so.9", b"cudnnCreate"));
+        assert!(armed(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
+        assert!(armed(rules, DRIVER, b"libcudnn_ops.so.9", b"cudnnCreate"));
     }
 
     #[test]
     fn what_annotations_depend_on_is_recorded_and_not_wanted() {
         for rules in ["+* * cudaMalloc\n", "-* * cuMem*\n+r * *\n"] {
             let rules = [rules.as_bytes(), TRACKED.as_bytes()].concat();
-            assert!(!wanted(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
+            assert!(!armed(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
             assert!(recorded(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
             assert!(recorded(&rules, LIBRARY, b"libnccl.so.2", b"ncclMemFree"));
             assert!(!recorded(&rules, DRIVER, b"libcuda.so.1", b"cuLaunchKernel"));
@@ -166,7 +167,19 @@ mod tests {
     }
 
     #[test]
+    fn a_layer_that_must_be_asked_for_is_added() {
+        let kernel = crate::Layer::KERNEL.number();
+        let of = |rules: &str, layer| armed(rules.as_bytes(), layer, b"libc.so.6", b"ioctl");
+        assert!(!of("", kernel) && wanted(b"", kernel, b"libc.so.6", b"ioctl"));
+        assert!(of("+k * *\n", kernel) && of("+k * *\n", DRIVER) && wants_layer(b"+k * *\n", LIBRARY));
+        assert!(of("+k * *\n+d * *\n", DRIVER) && !of("+k * *\n+d * *\n", RUNTIME));
+        assert!(!of("+* * ioctl\n", kernel) && !wants_layer(b"+* * ioctl\n", kernel));
+        assert!(!of("+k * *\n-* * ioctl\n", kernel) && !of("+k * open\n", kernel));
+        assert!(of("+k * *\n-d * *\n-r * *\n-l * *\n", kernel));
+    }
+
+    #[test]
     fn malformed_lines() {
-        assert!(wanted(b"hello\n+\n+x * *\n+d *\n!d * *", DRIVER, b"libcuda.so.1", b"cuInit"));
+        assert!(armed(b"hello\n+\n+x * *\n+d *\n!d * *", DRIVER, b"libcuda.so.1", b"cuInit"));
     }
 }

@@ -14,14 +14,16 @@ pub mod kernel;
 pub mod known;
 mod layer;
 mod lookup;
+mod role;
 
-pub use behaviour::{Role, begins_capture, blocks, ends_capture, hands_out, has_role, resets, tells_of_memory};
+pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, resets, tells_of_memory};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PARTS, PROFILERS, WATCHED};
 pub use glob::glob;
 pub use layer::{Layer, LayerRow};
 pub use lookup::{in_family, is_part, is_profiler, is_soname, layer_of};
+pub use role::{Role, argument, function_with, has_role, roles};
 
 /// A library whose functions are traced.
 #[derive(Debug)]

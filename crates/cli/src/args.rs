@@ -150,7 +150,8 @@ impl StackArgs {
 /// When calls are recorded, and where meanwhile.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
-    /// When to record: cudaProfilerApi, from cuProfilerStart to cuProfilerStop in each process (also those of the runtime)
+    /// When to record: cudaProfilerApi, from cuProfilerStart to cuProfilerStop in each process (also those of the
+    /// runtime)
     #[arg(long, value_name = "RANGE")]
     capture_range: Option<CaptureRange>,
     #[command(flatten)]

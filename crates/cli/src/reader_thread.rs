@@ -1,5 +1,6 @@
-//! Reads a run to its end, and writes beside it: one thread reads and understands, another makes lines of the events, in their order.
-//! What a line says depends on the events before it alone, never on how far the other thread is (`cutap_trace::Delivered`).
+//! Reads a run to its end, and writes beside it: one thread reads and understands, another makes lines of the events,
+//! in their order. What a line says depends on the events before it alone, never on how far the other thread is
+//! (`cutap_trace::Delivered`).
 
 use cutap_report::Output;
 use cutap_trace::{Delivered, Error, EventReader};

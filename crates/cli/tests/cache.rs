@@ -1,5 +1,5 @@
 //! The libraries inside `cutap` reach the program from a folder of the user's own, whatever the folders of the
-//! user are like, however many starts there are at once, and whatever somebody else put there.
+//! user are like, however many starts there are at the same time, and whatever somebody else put there.
 
 mod support;
 
@@ -265,8 +265,8 @@ fn what_root_starts_as_another_user_can_read_the_libraries() {
     }
 }
 
-/// /tmp and /var/tmp refuse programs but hide nothing: the program under test may be in one of them, where a mount of its own
-/// keeps it executable. /var/cache is empty: libraries of another test in a read-only cache would be used.
+/// /tmp and /var/tmp refuse programs but hide nothing: the program under test may be in one of them, where a mount of
+/// its own keeps it executable. /var/cache is empty: libraries of another test in a read-only cache would be used.
 #[test]
 fn with_no_folder_at_all_one_sentence_says_why_for_each() {
     let folder = Folder::new("with a space");

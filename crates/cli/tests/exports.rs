@@ -1,5 +1,5 @@
-//! What NVIDIA's newest libraries export is what `cutap api --list` lists. Only with CUTAP_LARGE=1: 4 GB from PyPI, a wheel at a
-//! time; the names themselves are data in `api/libraries/NAME/exports.toml`.
+//! What NVIDIA's newest libraries export is what `cutap api --list` lists. Only with CUTAP_LARGE=1: 4 GB from PyPI, a
+//! wheel at a time; the names themselves are data in `api/libraries/NAME/exports.toml`.
 
 mod support;
 

@@ -44,7 +44,7 @@ fn lines_with(text: &str, part: &str) -> usize {
 
 fn monotonic_ns() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: fills a structure of our own.
+    // SAFETY: fills a structure of cutap.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
@@ -214,7 +214,7 @@ fn env_and_show_while_it_runs_and_after() {
     let after = show();
     assert_eq!(lines_with(&out(&after), "cuDeviceGetCount("), 2, "{}", out(&after));
     assert_eq!(lines_with(&out(&after), "is still running"), 0, "{}", out(&after));
-    // Where the processor does not state its clock, each reader of so short a run measures it anew.
+    // Where the processor does not state its clock, each reader of so short a run measures it again.
     let timeless =
         |shown: &Output| out(shown).lines().map(|l| format!("{}\n", l.split(" <").next().unwrap())).collect::<String>();
     assert_eq!(timeless(&after), timeless(&show()), "reading changes nothing");

@@ -1,5 +1,5 @@
 //! `cutap env` needs no process of ours beside the program, so the program may run where we are not:
-//! in mount and PID namespaces of its own, under a read-only root.
+//! in separate mount and PID namespaces, under a read-only root.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{CUTAP, cutap, err, out};
 
 #[test]
 fn a_program_in_namespaces_of_its_own_with_a_read_only_root() {
-    // The run directory must be writable inside: /dev/shm is a mount of its own.
+    // The run directory must be writable inside: /dev/shm is a separate mount.
     let run = format!("/dev/shm/cutap-test-{}", std::process::id());
     let program = "import ctypes, os; c = ctypes.CDLL('libcuda.so.1'); assert c.cuInit(0) == 0; os.write(1, b'%d\\n' % os.getpid())";
     let inside =

@@ -67,8 +67,9 @@ fn on_a_small_disk(mount: &str, words: &str) -> Option<Output> {
     done
 }
 
+/// A run folder without room for the beginning of a trace is refused.
 #[test]
-fn a_run_folder_without_room_for_the_beginning_of_a_trace_is_refused() {
+fn run_dir_too_small() {
     let sh = "$CUTAP trace --run-dir $DISK/run -- echo ran";
     for (mount, what) in
         [("size=8k", "8 KiB are free"), ("size=1500k", "1500 KiB are free"), ("nr_inodes=9", "more files fit")]

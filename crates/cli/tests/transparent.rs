@@ -161,7 +161,7 @@ fn the_program_outlives_a_killed_collector_and_a_killed_front() {
     command.stdout(Stdio::piped()).stderr(std::fs::File::create(&messages).unwrap());
     let mut run = command.spawn().unwrap();
     run.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
-    // Another goes on in its place; but not for ever.
+    // Another continues in its place, a limited number of times.
     for others in 0..6 {
         until("another collector", || said("another goes on") == others);
         kill(collector(run.id()).unwrap(), libc::SIGKILL);

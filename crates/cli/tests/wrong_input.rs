@@ -150,8 +150,9 @@ fn filters_that_name_nothing() {
     assert!(!folder.join("run").exists());
 }
 
+/// An output that cannot be written is told before the program runs.
 #[test]
-fn an_output_that_cannot_be_written_is_told_before_the_program_runs() {
+fn unwritable_output() {
     let folder = Folder::new("output");
     let run = |path: &str| cutap(&["trace", "-o", path, "--", "echo", "ran"]).output().unwrap();
     refused(&run("/no/such/folder/file"), 125, &["cannot write the trace to", "no such file or folder", "-o FILE"]);
@@ -219,8 +220,9 @@ fn compile(folder: &Folder, code: &str, words: &[&str]) -> bool {
     good
 }
 
+/// Without a driver a program that reaches cuda is refused and the simulated one offered.
 #[test]
-fn without_a_driver_a_program_that_reaches_cuda_is_refused_and_the_simulated_one_offered() {
+fn no_driver_offers_sim() {
     let probe = cutap(&["trace", "--", "true"]).env("LD_LIBRARY_PATH", "").output().unwrap();
     if !err(&probe).contains("no CUDA driver") {
         return eprintln!("skipped: programs that reach CUDA without a driver (there is a driver here)");
@@ -287,7 +289,8 @@ fn stacks_that_cannot_be_kept() {
     refused(&counted, 125, &["--stack is of no use with -c and -C"]);
 }
 
-/// What is named with -o is emptied: never the program or a file that it is given, nor one that another cutap is writing.
+/// What is named with -o is emptied: never the program or a file that it is given, nor one that another cutap is
+/// writing.
 #[test]
 fn files_that_are_not_to_be_overwritten() {
     let folder = Folder::new("own-file");
@@ -337,7 +340,7 @@ fn files_that_are_not_to_be_overwritten() {
         125,
         &["another cutap is writing to it"],
     );
-    // A pipe that nobody reads: it waits, and says so first.
+    // A pipe that is not read: it waits, and says so first.
     let (pipe, said) = (folder.join("pipe"), folder.join("said"));
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut waits = cutap(&["trace", "-o"]);

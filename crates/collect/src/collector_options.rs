@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The options of a collector. Its descriptors are: 0 the channel to the foreground process, 1 the output, 2 for messages.
+/// The options of a collector. Its descriptors are: 0 the channel to the foreground process, 1 the output, 2 for
+/// messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectorOptions {
     /// The run directory.
@@ -23,7 +24,7 @@ pub struct CollectorOptions {
     pub record: bool,
     /// Remove the run directory if the foreground process is gone at the end.
     pub temporary: bool,
-    /// Another collector of this run was killed: go on where it was.
+    /// Another collector of this run was killed: continue where it was.
     pub again: bool,
     /// The output is a file that was made for the collector, and no other process writes to it.
     pub own_file: bool,

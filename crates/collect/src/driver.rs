@@ -22,7 +22,7 @@ const FOLDERS: [&str; 8] = [
 ];
 
 /// Refuses a program that reaches CUDA itself where there is no driver for it: it would only fail,
-/// in words of its own. Any other (a shell, Python) may do without; false says that it has to.
+/// in separate words. Any other (a shell, Python) may do without; false says that it has to.
 pub fn check(program: &Program) -> Result<bool> {
     let (path, preload) = (std::env::var_os("LD_LIBRARY_PATH"), std::env::var_os("LD_PRELOAD"));
     let preloaded = |list: &OsStr| list.as_bytes().split(|b| b" :".contains(b)).any(|p| p.ends_with(NAME.as_bytes()));

@@ -1,5 +1,5 @@
 //! The three variables through which a program meets us, and nothing else: everything that stands in
-//! the environment stays as it is and where it is.
+//! the environment stays unchanged and where it is.
 
 use crate::error::{Error, Result};
 use cutap_wire::control::ENV_RUN;

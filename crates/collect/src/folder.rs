@@ -20,7 +20,7 @@ const ROOM: u64 = 2 << 20;
 /// Where run directories are made, behind $XDG_RUNTIME_DIR.
 const PLACES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// A new folder with a name of its own, to be removed at the end.
+/// A new folder with a unique name, to be removed at the end.
 pub fn fresh() -> Result<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|p| p.is_absolute());
     let mut last = None;
@@ -94,7 +94,7 @@ fn too_full(folder: &Path) -> Option<String> {
         return Some(why.to_owned());
     }
     let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
-    // SAFETY: a string that ends at a zero, and a zeroed structure of our own.
+    // SAFETY: a string that ends at a zero, and a zeroed structure of cutap.
     let fs = unsafe {
         let mut fs: libc::statvfs = std::mem::zeroed();
         (libc::statvfs(path.as_ptr(), &mut fs) == 0).then_some(fs)?

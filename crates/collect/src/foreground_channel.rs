@@ -6,7 +6,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
-/// The line to the front process: `g` when the output may be touched, `p<pid>;` when the program has started, `x` when it has ended.
+/// The line to the front process: `g` when the output may be touched, `p<pid>;` when the program has started, `x` when
+/// it has ended.
 #[derive(Debug)]
 pub struct Line {
     stream: UnixStream,
@@ -35,7 +36,7 @@ impl Line {
     pub fn ready(&mut self) {
         let _ = self.stream.write_all(b"r");
     }
-    /// The front need not wait: we go on without it.
+    /// The front need not wait: we continue without it.
     pub fn stays(&mut self) {
         let _ = self.stream.write_all(b"s");
     }
@@ -54,7 +55,7 @@ impl Line {
             return;
         }
         let mut poll = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure of our own.
+        // SAFETY: one structure of cutap.
         unsafe { libc::poll(&mut poll, 1, ms) };
     }
     /// The front says so; or it is gone, and so is the program.

@@ -1,6 +1,7 @@
-//! What somebody had ordered from the kernel for the process that cutap became: signals when the timers of `alarm` and `setitimer` run
-//! out, and one when the parent dies. Exec leaves such orders standing and fork does not, so without this the program would never
-//! hear of them: they end here, and are given again in the child. Timers of `timer_create` had ended with our own exec.
+//! What somebody had ordered from the kernel for the process that cutap became: signals when the timers of `alarm` and
+//! `setitimer` run out, and one when the parent dies. Exec leaves such orders standing and fork does not, so without
+//! this the program would never hear of them: they end here, and are given again in the child. Timers of `timer_create`
+//! had ended with our own exec.
 
 use std::mem::zeroed;
 use std::ptr::null_mut;
@@ -24,11 +25,11 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// At our start: the processor's time that we take is none of the program's. The clock on the wall goes on, and what it
-    /// ends before there is a program is cutap.
+    /// At our start: the processor's time that we take is none of the program's. The clock on the wall goes on, and
+    /// what it ends before there is a program is cutap.
     pub fn now() -> Orders {
         let mut death = 0;
-        // SAFETY: the kernel writes a word of our own; getpid touches no memory.
+        // SAFETY: the kernel writes a word of cutap; getpid touches no memory.
         let parent = unsafe {
             libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut death);
             libc::getpid()
@@ -43,7 +44,7 @@ impl Orders {
     pub fn take(&mut self) {
         self.left[REAL] = stop(libc::ITIMER_REAL);
         for ((_, signal), came) in TIMERS.iter().zip(&mut self.came) {
-            // SAFETY: structures of our own.
+            // SAFETY: structures of cutap.
             *came = unsafe {
                 let (mut one, now): (libc::sigset_t, libc::timespec) = (zeroed(), zeroed());
                 libc::sigemptyset(&mut one);
@@ -60,7 +61,7 @@ impl Orders {
 
     /// In the child, with the program's own signal mask: system calls only.
     pub fn give(&self) {
-        // SAFETY: structures of our own; what a signal does here it would have done to the program.
+        // SAFETY: structures of cutap; what a signal does here it would have done to the program.
         unsafe {
             for (n, (which, signal)) in TIMERS.iter().enumerate() {
                 libc::setitimer(*which, &self.left[n], null_mut());
@@ -81,7 +82,7 @@ impl Orders {
 
 /// Stops a timer of ours; what was left of it.
 fn stop(which: libc::c_int) -> libc::itimerval {
-    // SAFETY: structures of our own.
+    // SAFETY: structures of cutap.
     unsafe {
         let (none, mut left) = (zeroed(), zeroed());
         libc::setitimer(which, &none, &mut left);

@@ -1,5 +1,5 @@
-//! Starts the program: fork and exec with the signal mask, dispositions, descriptors and arguments
-//! that it would have had without us, and the signals that it would get. Between fork and exec only system calls are made.
+//! Starts the program: fork and exec with the signal mask, dispositions, descriptors and arguments that it would have
+//! had without us, and the signals that it would get. Between fork and exec only system calls are made.
 
 use crate::error::{Error, Result};
 use crate::program::Program;
@@ -44,7 +44,7 @@ pub fn launch_around(
     let tell = tell.into_raw_fd();
     let mut orders = given.orders;
     orders.take();
-    // SAFETY: this process has one thread, so the child may go on as a copy; until exec it makes
+    // SAFETY: this process has one thread, so the child may continue as a copy; until exec it makes
     // system calls only. All pointers lead to strings that live until the end of this function.
     unsafe {
         match libc::fork() {

@@ -1,6 +1,7 @@
-//! Whether any process still has a page of the run mapped: the kernel gives a lease for reading a file only while nobody has it open for
-//! writing, and a mapping keeps it open. That holds for a process of which /proc tells nothing, in whatever name space and of whatever
-//! user; where files know no leases (NFS, overlayfs), nothing is known. Never waits, and keeps no lease.
+//! Whether any process still has a page of the run mapped: the kernel gives a lease for reading a file only while
+//! nobody has it open for writing, and a mapping keeps it open. That holds for a process of which /proc tells nothing,
+//! in whatever name space and of whatever user; where files know no leases (NFS, overlayfs), nothing is known. Never
+//! waits, and keeps no lease.
 
 use cutap_wire::control::ALIVE;
 use std::fs::File;
@@ -14,8 +15,8 @@ const F_SETSIG: i32 = 10;
 /// True when some process has it; false where that cannot be told.
 pub fn is_mapped(run: &Path) -> bool {
     let Ok(file) = File::open(run.join(ALIVE)) else { return false };
-    // Who opens it for writing while we have the lease, for a moment, makes the kernel tell us: by a signal that is ignored.
-    // SAFETY: our own descriptor, and no memory.
+    // Who opens it for writing while we have the lease, for a moment, makes the kernel tell us: by a signal that is
+    // ignored. SAFETY: our own descriptor, and no memory.
     let (leased, error) = unsafe {
         libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG);
         let leased = libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_RDLCK) == 0;

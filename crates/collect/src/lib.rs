@@ -1,14 +1,14 @@
 //! Starts the traced program and owns its run directory: launch, collector, control page, environment.
 //!
-//! [`trace()`] makes the run directory, unpacks the libraries, starts the collector in a session of its own and the program in
-//! the caller's session, waits in the foreground for the shell, and ends as the program ended. [`env`](fn@env) prepares the
-//! same for a program that is started without cutap. Nothing here knows a CUDA function or formats an event.
+//! [`trace()`] makes the run directory, unpacks the libraries, starts the collector in a session of its own and the
+//! program in the caller's session, waits in the foreground for the shell, and ends as the program ended.
+//! [`env`](fn@env) prepares the same for a program that is started without cutap. Nothing here knows a CUDA function or
+//! formats an event.
 
 mod collector;
 mod collector_options;
 mod control;
 mod driver;
-mod elf;
 mod env;
 mod environment;
 mod error;

@@ -1,6 +1,6 @@
-//! Processes of a run that live longer than its program: daemons, workers. They are found by their
-//! environment, in which the run directory stands, or by the run directory in their memory; that there is one of which neither can be read
-//! is known by a page that it keeps mapped (`lease`). Nothing here waits for them, and nothing is sent to them.
+//! Processes of a run that live longer than its program: daemons, workers. They are found by their environment, in
+//! which the run directory stands, or by the run directory in their memory; that there is one of which neither can be
+//! read is known by a page that it keeps mapped (`lease`). Nothing here waits for them, and nothing is sent to them.
 
 use crate::lease;
 use cutap_trace::living;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 const SHORTLY: Duration = Duration::from_millis(300);
 /// Between two looks at all processes.
 const PAUSE: Duration = Duration::from_millis(50);
-/// So many looks more before nobody is said to live: one look at all processes passes over a child that appears, and its parent that ends,
-/// while it goes on.
+/// So many looks more before nobody is said to live: one look at all processes passes over a child that appears, and
+/// its parent that ends, while it goes on.
 const AGAIN: u32 = 2;
 /// So many looks at most are taken because of processes that cannot be told.
 const LOOKS: u32 = 6;
@@ -37,7 +37,7 @@ impl Outliving {
         Outliving { run: run.to_owned(), since: None, looked: None, unclear: 0, told: false }
     }
 
-    /// True while there are some, to be called when the program is over; `tell` is called once with their
+    /// True while there are some, to be called when the program has ended; `tell` is called once with their
     /// names, if they do not end shortly.
     pub fn any(&mut self, tell: impl FnOnce(&[String])) -> bool {
         let since = *self.since.get_or_insert_with(Instant::now);
@@ -64,8 +64,8 @@ impl Outliving {
         self.find().0.is_empty()
     }
 
-    /// Their numbers and names; and whether there is one that may be in the middle of an exec, when a process has neither an environment
-    /// nor anything of ours in its memory.
+    /// Their numbers and names; and whether there is one that may be in the middle of an exec, when a process has
+    /// neither an environment nor anything of ours in its memory.
     fn find(&self) -> (Vec<String>, bool) {
         let line = [ENV_RUN.as_bytes(), b"=", self.run.as_os_str().as_bytes()].concat();
         let recorded: Vec<u32> =

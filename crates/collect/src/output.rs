@@ -1,11 +1,12 @@
-//! Which output a form means, and whether it is coloured: on a terminal only, and not with NO_COLOR.
+//! The output of a format, and whether it is coloured: on a terminal, if `NO_COLOR`, `CLICOLOR` and `TERM` allow it.
 
+use anstream::{AutoStream, ColorChoice};
 use cutap_report::{Counts, Json, Output, Quiet, Summary, Text};
 use cutap_trace::{Diagnostic, End, printable};
 use cutap_wire::diagnostic::STATIC_TOOLKIT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::io::{BufWriter, IsTerminal, Write, stdout};
+use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
 /// How to print.
@@ -54,11 +55,7 @@ pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> 
 
 /// Whether standard output takes colours.
 pub fn colour() -> bool {
-    stdout().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
-}
-
-fn is_set(name: &str) -> bool {
-    std::env::var_os(name).is_some_and(|v| !v.is_empty())
+    AutoStream::choice(&stdout()) != ColorChoice::Never
 }
 
 /// Adds what only the programs' files can tell: toolkit libraries that were linked into them.

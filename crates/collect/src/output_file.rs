@@ -1,5 +1,5 @@
-//! The file that is named with `-o`: opened, and kept from everybody else who would write to it, before anything else is made. Never the
-//! program's own file, nor one that it is given, nor one that it prints to: those would be gone.
+//! The file that is named with `-o`: opened, and kept from everybody else who would write to it, before anything else
+//! is made. Never the program's own file, nor one that it is given, nor one that it prints to: those would be gone.
 
 use crate::error::{Error, Result, cannot, say};
 use std::ffi::OsStr;
@@ -9,8 +9,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens it, and leaves it as it is: what can be refused later must not have cost anything. A recording must be read too by a collector that goes on with it. `used` are the program, what
-/// starts it, its arguments, and hook libraries. With `force` a recording may take the place of any file.
+/// Opens it, and leaves it as it is: what can be refused later must not have cost anything. A recording must be read
+/// too by a collector that goes on with it. `used` are the program, what starts it, its arguments, and hook libraries.
+/// With `force` a recording may take the place of any file.
 pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<File> {
     let what = if record { "write the recording to" } else { "write the trace to" };
     let advice = "give a file that you may write with -o FILE";
@@ -31,7 +32,8 @@ pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<F
             "it is the program, its interpreter, a hook library, or a file that the program is given, and would be overwritten",
         ));
     }
-    // Both would write from the beginning, each over the other. Lines in a pipe or on a terminal only stand between others.
+    // Both would write from the beginning, each over the other. Lines in a pipe or on a terminal only stand between
+    // others.
     if let Some(stream) = there.as_ref().filter(|m| m.is_file()).and_then(stream) {
         return Err(refuse(&format!(
             "it is the file that {stream} goes to, and what the program prints would be written over it"
@@ -76,8 +78,8 @@ pub fn is_recording(file: &File) -> bool {
     read.is_ok_and(|bytes| cutap_file::MAGIC.to_le_bytes().starts_with(&first[..bytes]))
 }
 
-/// Opening a pipe waits for its reader: that must not look as if nothing happened. What is given back is kept until the pipe is open, for a reader
-/// that sees its only writer go takes it for the end.
+/// Opening a pipe waits for its reader: that must not look as if nothing happened. What is given back is kept until the
+/// pipe is open, for a reader that sees its only writer go takes it for the end.
 pub fn reader_of(path: &Path, then: &str) -> Option<File> {
     metadata(path).ok().filter(|m| m.file_type().is_fifo())?;
     let first = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
@@ -125,7 +127,8 @@ pub fn tampered(file: &File, path: &Path) -> Option<String> {
              the file alone until its end"
         ));
     }
-    // Whoever writes goes on where it was, whatever is in front of that: in neither of our files there is a zero at the beginning.
+    // Whoever writes goes on where it was, whatever is in front of that: in neither of our files there is a zero at the
+    // beginning.
     let mut first = [1];
     let read = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).and_then(|f| f.read_at(&mut first, 0));
     let length = data.len();
@@ -139,7 +142,7 @@ pub fn tampered(file: &File, path: &Path) -> Option<String> {
 
 /// Keeps a recording from everybody else who would write to it, as long as the file is open. False when somebody does.
 pub fn lock(file: &File) -> bool {
-    // SAFETY: a descriptor of our own. A file system without locks has none to wait for.
+    // SAFETY: a descriptor of cutap. A file system without locks has none to wait for.
     let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
     taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
 }

@@ -5,8 +5,8 @@ use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// Puts in the id of this process for `%p`, the host's name for `%h`, an environment variable for `%q{NAME}`, and a percent
-/// sign for `%%`.
+/// Puts in the id of this process for `%p`, the host's name for `%h`, an environment variable for `%q{NAME}`, and a
+/// percent sign for `%%`.
 pub fn expand(pattern: &Path) -> Result<PathBuf> {
     let refuse = |why: String| Err(Error::own(format!("cannot use -o {}: {why}", pattern.display())));
     let (mut name, mut rest) = (Vec::new(), pattern.as_os_str().as_bytes());
@@ -52,7 +52,7 @@ pub fn expand(pattern: &Path) -> Result<PathBuf> {
 /// The host's name.
 fn host() -> Vec<u8> {
     let mut name = [0; 256];
-    // SAFETY: a buffer of our own, whose last byte stays zero.
+    // SAFETY: a buffer of cutap, whose last byte stays zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
     CStr::from_bytes_until_nul(&name).map(|name| name.to_bytes().to_vec()).unwrap_or_default()
 }

@@ -29,8 +29,8 @@ pub fn pack_file(path: &Path) -> Result<()> {
     }
 }
 
-/// The same at the end of a recording that was written to `output`, where failing is no loss: the file is good as it is. False: it
-/// is not, for somebody else has written to it.
+/// The same at the end of a recording that was written to `output`, where failing is no loss: the file is good as it
+/// is. False: it is not, for somebody else has written to it.
 pub(crate) fn pack_recorded(path: &Path, output: &OwnedFd) -> bool {
     let shown = path.display();
     if !is_the_same(path, output) {
@@ -60,7 +60,7 @@ fn is_the_same(path: &Path, output: &OwnedFd) -> bool {
     (there.dev(), there.ino()) == (written.dev(), written.ino())
 }
 
-/// Why a file stays as it is.
+/// Why a file stays unchanged.
 enum Refused {
     Sentence(String),
     /// The same, of one that cannot be read whole.
@@ -88,7 +88,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     if data.nlink() != 1 {
         return no("it has a second name (a hard link), which would keep the old file; copy it first");
     }
-    // It would go on with a file that has no name any more.
+    // It would continue with a file that has no name any more.
     if !ours && !output_file::lock(&file) {
         return no("a collector is at work on it; pack it when that has ended");
     }

@@ -2,9 +2,10 @@
 //! finds the program as execvp would and changes nothing about how it starts; what cannot be traced
 //! is refused with a sentence, before anything runs.
 
-use crate::elf::{self, Facts};
 use crate::error::{Error, Result, reason};
 use crate::nearest;
+use cutap_inspect::Head;
+use object::elf::{EM_AARCH64, EM_X86_64, Machine};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::OpenOptions;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -81,7 +82,7 @@ fn on_path(name: &OsStr, search: &OsStr) -> Result<PathBuf> {
 
 fn executable(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: a string of our own that ends at a zero.
+    // SAFETY: a string of cutap that ends at a zero.
     unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::X_OK, libc::AT_EACCESS) == 0 }
 }
 
@@ -114,34 +115,34 @@ fn may_run(path: &Path) -> Result<()> {
 fn check(program: &mut Program, search: &OsStr) -> Result<()> {
     let mut path = program.path.clone();
     for _ in 0..4 {
-        // What a script names may be a pipe that nobody writes to.
+        // What a script names may be a pipe without a writer.
         let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path) else {
             // It may be run but not read: nothing can be said about it, so nothing is refused.
             return Ok(());
         };
-        let mut head = [0u8; 256];
-        let len = file.read_at(&mut head, 0).unwrap_or(0);
-        let head = &head[..len];
-        if head.starts_with(b"\x7fELF") {
-            let Some(facts) = elf::facts(&file) else {
+        let mut start = [0u8; 256];
+        let len = file.read_at(&mut start, 0).unwrap_or(0);
+        let start = &start[..len];
+        if start.starts_with(b"\x7fELF") {
+            let Some(head) = cutap_inspect::head(&file) else {
                 let text = format!("cannot run {}: the file is damaged (its ELF headers are cut off)", path.display());
                 return Err(Error::not_executable(format!("{text}; build or copy it again")));
             };
             privileged(&path)?;
-            program.sanitizer = facts.needed.iter().find(|n| crate::environment::is_sanitizer(n)).cloned();
-            program.musl = is_musls(facts.interpreter.as_ref().map_or(&path, Path::new));
-            traceable(&path, &facts)?;
-            program.folders = folders(&path, &facts);
+            program.sanitizer = head.needed.iter().find(|n| crate::environment::is_sanitizer(n)).cloned();
+            program.musl = is_musls(head.interpreter.as_ref().map_or(&path, Path::new));
+            traceable(&path, &head)?;
+            program.folders = folders(&path, &head);
             program.image = path;
             return Ok(());
         }
-        if let Some(line) = head.strip_prefix(b"#!") {
+        if let Some(line) = start.strip_prefix(b"#!") {
             program.interpreters.extend(named(line));
             path = interpreter(&path, line, search)?;
             program.interpreters.push(path.clone());
             continue;
         }
-        if head.is_empty() || head.contains(&0) {
+        if start.is_empty() || start.contains(&0) {
             let why = "it is neither a Linux program nor a script; check that it was built for this machine";
             return Err(Error::not_executable(format!("cannot run {}: {why}", path.display())));
         }
@@ -187,10 +188,10 @@ fn interpreter(script: &Path, line: &[u8], search: &OsStr) -> Result<PathBuf> {
 }
 
 /// The folders that a file names itself, with what the loader puts for `$ORIGIN`.
-fn folders(path: &Path, facts: &Facts) -> Vec<PathBuf> {
+fn folders(path: &Path, head: &Head) -> Vec<PathBuf> {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let origin = real.parent().unwrap_or(Path::new("/")).display().to_string();
-    let named = facts.folders.iter().filter(|f| !f.is_empty());
+    let named = head.folders.iter().filter(|f| !f.is_empty());
     named.map(|f| f.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin).into()).collect()
 }
 
@@ -199,30 +200,30 @@ fn is_musls(loader: &Path) -> bool {
     loader.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld-musl-"))
 }
 
-fn traceable(path: &Path, facts: &Facts) -> Result<()> {
+fn traceable(path: &Path, head: &Head) -> Result<()> {
     let shown = path.display();
-    match facts.machine {
-        elf::X86_64 if facts.wide => {}
-        elf::AARCH64 => {
+    match Machine(head.machine) {
+        EM_X86_64 if head.wide => {}
+        EM_AARCH64 => {
             let why =
                 "it is built for aarch64, and this cutap knows x86-64 only; run it on its own machine without cutap";
             return Err(Error::not_executable(format!("cannot trace {shown}: {why}")));
         }
-        _ if !facts.wide => {
+        _ if !head.wide => {
             let why = "it is a 32-bit program, and CUDA's libraries and cutap are 64-bit; build it for x86-64";
             return Err(Error::own(format!("cannot trace {shown}: {why}")));
         }
         other => {
-            let why = format!("it is built for another processor (ELF machine {other}); build it for x86-64");
+            let why = format!("it is built for another processor (ELF machine {}); build it for x86-64", other.0);
             return Err(Error::not_executable(format!("cannot trace {shown}: {why}")));
         }
     }
-    let is_loader = facts.soname.as_deref().is_some_and(|n| n.starts_with("ld-")) || is_musls(path);
-    match &facts.interpreter {
+    let is_loader = head.soname.as_deref().is_some_and(|n| n.starts_with("ld-")) || is_musls(path);
+    match &head.interpreter {
         Some(loader) if !Path::new(loader).exists() => Err(Error::not_found(format!(
             "cannot run {shown}: its dynamic loader {loader} does not exist; install the C library it was built for"
         ))),
-        None if !is_loader && (facts.soname.is_some() || !facts.needed.is_empty()) => Err(Error::not_executable(
+        None if !is_loader && (head.soname.is_some() || !head.needed.is_empty()) => Err(Error::not_executable(
             format!("cannot run {shown}: it is a shared library and no program; name the program that loads it"),
         )),
         None if !is_loader => Err(Error::own(format!(
@@ -237,7 +238,7 @@ fn traceable(path: &Path, facts: &Facts) -> Result<()> {
 fn privileged(path: &Path) -> Result<()> {
     let Ok(data) = std::fs::metadata(path) else { return Ok(()) };
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return Ok(()) };
-    // SAFETY: calls without arguments; a structure of our own; a string that ends at a zero.
+    // SAFETY: calls without arguments; a structure of cutap; a string that ends at a zero.
     let (uid, gid, no_suid, has_caps) = unsafe {
         let mut fs: libc::statvfs = std::mem::zeroed();
         let known = libc::statvfs(name.as_ptr(), &mut fs) == 0;

@@ -1,6 +1,7 @@
-//! File systems on which memory that is written through a mapping may lose its room after it was allocated: there a program that is traced
-//! would die of SIGBUS when the room is used up. That is btrfs with a quota: whatever a file's attributes are, each write of a page that
-//! was written back asks the quota again (tried on Linux 6.18, with and without copy on write).
+//! File systems on which memory that is written through a mapping may lose its room after it was allocated: there a
+//! program that is traced would die of SIGBUS when the room is used up. That is btrfs with a quota: whatever a file's
+//! attributes are, each write of a page that was written back asks the quota again (tried on Linux 6.18, with and
+//! without copy on write).
 
 use std::ffi::CString;
 use std::fs::{File, read_dir, read_to_string};
@@ -15,7 +16,7 @@ const FS_INFO_BYTES: usize = 1024;
 
 fn is_btrfs(folder: &Path) -> bool {
     let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return false };
-    // SAFETY: a string that ends at a zero, and a zeroed structure of our own.
+    // SAFETY: a string that ends at a zero, and a zeroed structure of cutap.
     unsafe {
         let mut fs: libc::statfs = std::mem::zeroed();
         libc::statfs(path.as_ptr(), &mut fs) == 0 && fs.f_type as i64 == BTRFS

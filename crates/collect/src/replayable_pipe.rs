@@ -1,6 +1,7 @@
-//! Lines on their way to a pipe or a terminal, so that a collector that goes on for one that was killed knows what was written, to the byte. They
-//! are put into memory that the front holds, up to where the control page says, and the kernel moves them from there to the output:
-//! how far it came is the position of that memory's descriptor, which is moved in the same system call and outlives the collector.
+//! Lines on their way to a pipe or a terminal, so that a collector that goes on for one that was killed knows what was
+//! written, to the byte. They are put into memory that the front holds, up to where the control page says, and the
+//! kernel moves them from there to the output: how far it came is the position of that memory's descriptor, which is
+//! moved in the same system call and outlives the collector.
 //!
 //! Never for a file: what the program prints to it meanwhile would be written over.
 
@@ -26,7 +27,7 @@ pub struct Spool {
 impl Spool {
     /// The memory for all collectors of a run, made by the front; none where that cannot be.
     pub fn memory() -> Option<OwnedFd> {
-        // SAFETY: a name of our own; the descriptor is new.
+        // SAFETY: a name of cutap; the descriptor is new.
         unsafe {
             let fd = libc::memfd_create(c"cutap-lines".as_ptr(), libc::MFD_CLOEXEC);
             (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
@@ -75,8 +76,8 @@ impl Spool {
         }
     }
 
-    /// How much is sent from there at a time: as much as the kernel moves at once, up to the end of a line, so that the program's own words
-    /// come between lines.
+    /// How much is sent from there at a time: as much as the kernel moves at once, up to the end of a line, so that the
+    /// program's own words come between lines.
     fn whole_lines(&self, at: u64) -> io::Result<usize> {
         let length = self.end().saturating_sub(at).min(AT_A_TIME) as usize;
         if (length as u64) < AT_A_TIME {
@@ -94,7 +95,7 @@ impl Spool {
         let at = file.stream_position()?;
         let mut bytes = vec![0; self.whole_lines(at)?];
         let n = file.read_at(&mut bytes, at)?;
-        // SAFETY: so many bytes of our own.
+        // SAFETY: so many bytes of cutap.
         let written = unsafe { libc::write(output.as_raw_fd(), bytes.as_ptr().cast(), n) };
         if written < 0 {
             return match io::Error::last_os_error() {
@@ -123,7 +124,7 @@ impl Spool {
 
 fn wait(output: &impl AsRawFd) {
     let mut poll = libc::pollfd { fd: output.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-    // SAFETY: one structure of our own.
+    // SAFETY: one structure of cutap.
     unsafe { libc::poll(&mut poll, 1, 1000) };
 }
 

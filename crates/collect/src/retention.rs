@@ -1,9 +1,9 @@
-//! Keeps a flight recorder small in a program that starts one process after the other: of those that have ended, the ones that called
-//! last are kept, up to a number of bytes, and never fewer than one. The calls of the others are a number in the control page, so
-//! that shown and older calls are still all that were made.
+//! Keeps a flight recorder small in a program that starts one process after the other: of those that have ended, the
+//! ones that called last are kept, up to a number of bytes, and never fewer than one. The calls of the others are a
+//! number in the control page, so that shown and older calls are still all that were made.
 //!
-//! Nothing is taken from a process that may live, nor while somebody copies the rings; a collector that is killed in the middle counts
-//! nothing twice.
+//! Nothing is taken from a process that may live, nor while somebody copies the rings; a collector that is killed in
+//! the middle counts nothing twice.
 
 use crate::control::{Page, monotonic_ns};
 use crate::record::MOST_RINGS;
@@ -64,7 +64,8 @@ impl Trim {
         self.look(run, page, false);
     }
 
-    /// When all have ended: once more, for those since. The first process, which is the program itself, stays, as it did while it ran.
+    /// When all have ended: once more, for those since. The first process, which is the program itself, stays, as it
+    /// did while it ran.
     pub fn last(&self, run: &Path, page: &Page) {
         if self.total > 0 {
             self.look(run, page, true);

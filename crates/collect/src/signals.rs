@@ -26,11 +26,11 @@ impl std::fmt::Debug for Mask {
     }
 }
 
-/// Signals that tell of a defect in ourselves: never blocked.
+/// Signals that report a defect of cutap: never blocked.
 const OWN_FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
 
 fn all() -> libc::sigset_t {
-    // SAFETY: fills a set of our own.
+    // SAFETY: fills a set of cutap.
     unsafe {
         let mut set = zeroed();
         libc::sigfillset(&mut set);
@@ -43,7 +43,7 @@ fn all() -> libc::sigset_t {
 
 /// Blocks everything and makes sure that the end of a child is told.
 pub fn block() -> Mask {
-    // SAFETY: sets of our own; SIGCHLD's default action runs no code.
+    // SAFETY: sets of cutap; SIGCHLD's default action runs no code.
     unsafe {
         let mut before = zeroed();
         libc::sigprocmask(libc::SIG_BLOCK, &all(), &mut before);
@@ -63,7 +63,7 @@ impl Mask {
 /// Waits for the next signal, not longer than `most`.
 pub fn take(most: Duration) -> Option<Taken> {
     let most = libc::timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
-    // SAFETY: a zeroed structure of our own; `si_pid` is valid for signals that a process sent.
+    // SAFETY: a zeroed structure of cutap; `si_pid` is valid for signals that a process sent.
     unsafe {
         let mut info: libc::siginfo_t = zeroed();
         let signal = libc::sigtimedwait(&all(), &mut info, &most);
@@ -92,7 +92,7 @@ pub enum Change {
 /// Asks what became of a child, without waiting.
 pub fn change(pid: i32) -> Option<Change> {
     let mut status = 0;
-    // SAFETY: a word of our own.
+    // SAFETY: a word of cutap.
     if unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG | libc::WUNTRACED) } != pid {
         return None;
     }
@@ -111,7 +111,7 @@ pub fn stop_as(signal: i32) {
 
 /// Ends this process as the signal ended the child, without a core dump of ours.
 pub fn die_as(signal: i32) -> ! {
-    // SAFETY: a structure of our own; both only make a core dump impossible.
+    // SAFETY: a structure of cutap; both only make a core dump impossible.
     unsafe {
         libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
         libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -123,7 +123,7 @@ pub fn die_as(signal: i32) -> ! {
 
 /// Raises a signal with its default action.
 fn raise_default(signal: i32) {
-    // SAFETY: sets and structures of our own; the default action runs no code of ours.
+    // SAFETY: sets and structures of cutap; the default action runs no code of ours.
     unsafe {
         let (mut before, mut one): (libc::sigaction, libc::sigset_t) = (zeroed(), zeroed());
         let mut default: libc::sigaction = zeroed();
@@ -140,7 +140,7 @@ fn raise_default(signal: i32) {
 
 /// True when this process belongs to the group in front of a terminal; `None` without a terminal.
 pub fn in_foreground() -> Option<bool> {
-    // SAFETY: a descriptor of our own, closed again.
+    // SAFETY: a descriptor of cutap, closed again.
     unsafe {
         let tty = libc::open(c"/dev/tty".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOCTTY);
         if tty < 0 {

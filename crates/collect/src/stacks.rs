@@ -1,5 +1,6 @@
-//! `--stack` and `--stack-size`: of which calls the caller's stack is kept, and how much of it. The filter is decided in the target when a
-//! function is first handed out, so it can have names, layers and libraries, and nothing that only a call itself tells.
+//! `--stack` and `--stack-size`: of which calls the caller's stack is kept, and how much of it. The filter is decided
+//! in the target when a function is first handed out, so it can have names, layers and libraries, and nothing that only
+//! a call itself tells.
 
 use crate::error::{Error, Result};
 use crate::filter::filter;

@@ -1,6 +1,6 @@
 //! What we were given at our start and have to hand on to the program unchanged (timers: `orders`): the dispositions of
-//! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were closed (Rust opens
-//! `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
+//! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were
+//! closed (Rust opens `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
 //! async-signal-safe calls may be made there.
 
 use crate::inherited_timers::Orders;
@@ -12,7 +12,7 @@ static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Runs before Rust's start-up code, as a constructor of the executable.
 extern "C" fn note() {
-    // SAFETY: plain system calls on descriptors and a zeroed structure of our own.
+    // SAFETY: plain system calls on descriptors and a zeroed structure of cutap.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         for (signal, ignored) in [(libc::SIGPIPE, &PIPE_IGNORED), (libc::SIGXFSZ, &LIMIT_IGNORED)] {
@@ -33,7 +33,8 @@ extern "C" fn note() {
 #[unsafe(link_section = ".init_array")]
 static NOTE: extern "C" fn() = note;
 
-/// From here on a file size limit (`ulimit -f`) is an error of a write, of which there is a sentence, and no signal that ends us.
+/// From here on a file size limit (`ulimit -f`) is an error of a write, of which there is a sentence, and no signal
+/// that ends us.
 pub fn file_size_limit_is_an_error() {
     // SAFETY: no handler of ours runs.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -42,9 +43,10 @@ pub fn file_size_limit_is_an_error() {
 /// The limit of open files as we found it.
 static FILES: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Files of many threads and processes are read: up to the hard limit as many may be open. The program gets its own limit back.
+/// Files of many threads and processes are read: up to the hard limit as many may be open. The program gets its own
+/// limit back.
 pub fn raise_file_limit() {
-    // SAFETY: a structure of our own.
+    // SAFETY: a structure of cutap.
     unsafe {
         let mut files: libc::rlimit = std::mem::zeroed();
         if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 && files.rlim_cur < files.rlim_max {
@@ -57,7 +59,7 @@ pub fn raise_file_limit() {
 /// Takes that back, for a process that is to be the program: system calls only.
 pub fn restore_file_limit() {
     let before = FILES.load(Ordering::Relaxed);
-    // SAFETY: a structure of our own.
+    // SAFETY: a structure of cutap.
     unsafe {
         let mut files: libc::rlimit = std::mem::zeroed();
         if before != u64::MAX && libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {
@@ -86,7 +88,7 @@ pub struct Inherited {
 impl Inherited {
     /// Takes stock; to be called before anything of ours is opened.
     pub fn now() -> Inherited {
-        // SAFETY: asks for a disposition into a zeroed structure of our own.
+        // SAFETY: asks for a disposition into a zeroed structure of cutap.
         let child_ignored = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             libc::sigaction(libc::SIGCHLD, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN

@@ -1,10 +1,10 @@
-//! What a person is told when the collector goes on without the front, for processes that outlive the program; and what it leaves then, so
-//! that nobody waits for it.
+//! What a person is told when the collector goes on without the front, for processes that outlive the program; and what
+//! it leaves then, so that nobody waits for it.
 
 use crate::error::say;
 use crate::foreground_channel::Line;
 
-/// Processes of the run live on: a recording goes on until the last of them has ended.
+/// Processes of the run live on: a recording continues until the last of them has ended.
 pub fn for_calls(line: &mut Line, names: &[String]) {
     let (verb, whose, end) = if names.len() == 1 { ("runs", "its", "it ends") } else { ("run", "their", "they end") };
     let (names, ours) = (names.join(", "), std::process::id());

@@ -1,5 +1,6 @@
-//! What `trace -c` has added up, kept in the run directory for a collector that goes on when this one is killed: the sums, and up to which
-//! moment all calls are in them, in one file that is exchanged whole. What they were made of is given back only behind that.
+//! What `trace -c` has added up, kept in the run directory for a collector that goes on when this one is killed: the
+//! sums, and up to which moment all calls are in them, in one file that is exchanged whole. What they were made of is
+//! given back only behind that.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ impl CallStats {
         waiting >= MOST || waiting > 0 && self.written.elapsed() > PAUSE
     }
 
-    /// Writes it. Where it cannot be written there is none: an old one would tell less than is gone by then.
+    /// Writes it. Where it cannot be written there is none: an old one would have less than is already gone.
     pub fn write(&mut self, ticks: u64, sums: &[u8]) {
         self.written = Instant::now();
         let new = self.path.with_extension("new");

@@ -59,12 +59,12 @@ impl Collector {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
         stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
     }
-    /// Says that it goes on without us.
+    /// Says that it continues without us.
     pub fn stays(&mut self) -> bool {
         let _ = self.line.set_nonblocking(true);
         matches!(self.line.read(&mut [0]), Ok(1))
     }
-    /// Ends it at once: there is nothing to drain.
+    /// Ends it immediately: there is nothing to drain.
     pub fn discard(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

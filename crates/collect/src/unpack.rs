@@ -1,7 +1,8 @@
-//! The libraries that travel inside `cutap`, put where the dynamic loader can find them: a folder named after their content,
-//! to which only its owner may write. Other users may read what root unpacks, as a program that root starts may become one of
-//! them. A start looks at every byte before it uses them, replaces what differs, and uses no folder that another user owns,
-//! may write to, or that LD_PRELOAD cannot carry. Many starts at once are fine: files appear whole, by rename, and all say the same.
+//! The libraries that travel inside `cutap`, put where the dynamic loader can find them: a folder named after their
+//! content, to which only its owner may write. Other users may read what root unpacks, as a program that root starts
+//! may become one of them. A start looks at every byte before it uses them, replaces what differs, and uses no folder
+//! that another user owns, may write to, or that LD_PRELOAD cannot carry. Many starts at once are fine: files appear
+//! whole, by rename, and all say the same.
 
 use crate::environment::{PRELOAD, can_be_preloaded};
 use crate::error::{Error, Result, reason};
@@ -139,8 +140,8 @@ fn own_folder(path: &Path, others: bool) -> std::result::Result<(), String> {
     }
 }
 
-/// Gives other users the right to read, whatever the umask says, and in what an older cutap made. On a read-only file system
-/// it stays as it is: root itself can still read it.
+/// Gives other users the right to read, whatever the umask says, and in what an older cutap made. On a read-only file
+/// system it stays as it is: root itself can still read it.
 fn open_to_readers(path: &Path, data: &Metadata, mode: u32) {
     if data.mode() & mode != mode {
         let _ = set_permissions(path, Permissions::from_mode(mode));
@@ -155,7 +156,7 @@ fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<()
         }
         return Ok(());
     }
-    // A name that nobody else uses: the process, and a counter for the threads of a test.
+    // A name that no other thread uses: the process, and a counter for the threads of a test.
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let temporary = path.with_extension(format!("new-{}-{count}", std::process::id()));
@@ -195,7 +196,7 @@ fn there(path: &Path, content: &[u8]) -> Option<Metadata> {
 
 fn may_not_execute(folder: &Path) -> bool {
     let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return true };
-    // SAFETY: a string that ends at a zero, and a zeroed structure of our own.
+    // SAFETY: a string that ends at a zero, and a zeroed structure of cutap.
     unsafe {
         let mut fs: libc::statvfs = std::mem::zeroed();
         libc::statvfs(path.as_ptr(), &mut fs) == 0 && fs.f_flag & libc::ST_NOEXEC != 0

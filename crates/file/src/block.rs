@@ -1,11 +1,11 @@
 //! The head of a block: what it holds, how long it is, and the sums by which damage is known. The
-//! bytes behind it come in two parts: some that stand as they are, so that a reader need not unpack a
+//! bytes behind it come in two parts: some that stand unchanged, so that a reader need not unpack a
 //! chunk to know where it belongs, and a packed body.
 
 /// Most bytes of a body, unpacked: a chunk of the largest flight recorder. A head that claims more is damaged.
 pub const MOST_BYTES: usize = 1 << 24;
-/// Bodies that are longer than this are at most so many times as long as they are packed: records are never so much alike, and a
-/// small file must not ask for much memory.
+/// Bodies that are longer than this are at most so many times as long as they are packed: records are never so much
+/// alike, and a small file must not ask for much memory.
 const LARGE: usize = 1 << 20;
 const MOST_PACKED: usize = 1 << 10;
 /// First word of a block.
@@ -30,10 +30,11 @@ pub mod kind {
     pub const CHUNK: u8 = 6;
     /// The recording ended in order. More may follow when something was taken in later.
     pub const END: u8 = 7;
-    /// `ring` chunks are missing that were there: they had stood behind byte `at`, at which the file was cut off before what follows
-    /// was taken in (0: how many is not known). With 0 as `at`: they were damaged in the run directory; the last one of these counts. With [`READ_BEFORE`]: a collector had read
-    /// them for its own output before this file was begun. With [`UNREAD`], and 0 as `ring`: what files of the run directory hold that
-    /// could not be read; the body names them, and the last one of these counts.
+    /// `ring` chunks are missing that were there: they had stood behind byte `at`, at which the file was cut off before
+    /// what follows was taken in (0: how many is not known). With 0 as `at`: they were damaged in the run directory;
+    /// the last one of these counts. With [`READ_BEFORE`]: a collector had read them for its own output before this
+    /// file was begun. With [`UNREAD`], and 0 as `ring`: what files of the run directory hold that could not be read;
+    /// the body names them, and the last one of these counts.
     pub const LACKS: u8 = 8;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
@@ -60,7 +61,7 @@ pub struct Block {
     pub kind: u8,
     /// How the body is packed.
     pub packing: Packing,
-    /// Bytes between head and body that stand as they are.
+    /// Bytes between head and body that stand unchanged.
     pub plain: u16,
     /// Number of the process in this file.
     pub process: u32,

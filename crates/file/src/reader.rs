@@ -13,7 +13,8 @@ use std::os::unix::fs::FileExt;
 pub trait Bytes {
     /// Reads what there is at `at`, at most as much as the buffer holds.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize>;
-    /// Where the next bytes from `at` on are that somebody wrote; `None` if there are none. Where that is not known it is `at`.
+    /// Where the next bytes from `at` on are that somebody wrote; `None` if there are none. Where that is not known it
+    /// is `at`.
     fn written_from(&self, at: u64) -> io::Result<Option<u64>> {
         Ok(Some(at))
     }
@@ -29,7 +30,7 @@ impl Bytes for File {
             let place = unsafe { libc::lseek(self.as_raw_fd(), to as i64, whence) };
             u64::try_from(place).map_err(|_| io::Error::last_os_error())
         };
-        // The place at which a writer goes on stays as it is.
+        // The place at which a writer continues stays unchanged.
         let place = seek(0, libc::SEEK_CUR)?;
         let found = seek(at, libc::SEEK_DATA);
         seek(place, libc::SEEK_SET)?;
@@ -90,7 +91,7 @@ pub enum Why {
     Damaged,
 }
 
-/// Hands out the blocks of a file, each with the bytes that stand as they are. `wire` is the version of
+/// Hands out the blocks of a file, each with the bytes that stand unchanged. `wire` is the version of
 /// the run directory that the caller reads.
 pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block, &[u8])) -> Result<Cut, Error> {
     let mut bytes = vec![0; Head::BYTES];
@@ -139,7 +140,7 @@ pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block,
     }
 }
 
-/// The block at a place where [`walk`] has found one, with the bytes that stand as they are.
+/// The block at a place where [`walk`] has found one, with the bytes that stand unchanged.
 pub fn block_at<B: Bytes + ?Sized>(file: &B, at: u64) -> io::Result<(Block, Vec<u8>)> {
     let mut bytes = vec![0; HEAD + 64];
     loop {

@@ -26,7 +26,7 @@ impl<W: Write> Writer<W> {
         Writer { out, buffer: Vec::new(), bytes }
     }
 
-    /// Appends a block: of `block` the kind and the numbers count, `plain` stays as it is, `body` is
+    /// Appends a block: of `block` the kind and the numbers count, `plain` stays unchanged, `body` is
     /// packed with LZ4.
     pub fn write(&mut self, block: Block, plain: &[u8], body: &[u8]) -> io::Result<()> {
         pack(Packing::Lz4, block, plain, body, &mut self.buffer)?;
@@ -61,7 +61,7 @@ thread_local! {
     static ZSTD: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Makes the bytes of a block, in `out`; the body stands as it is where packing would make it longer.
+/// Makes the bytes of a block, in `out`; the body stands unchanged where packing would make it longer.
 pub fn pack(packing: Packing, block: Block, plain: &[u8], body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let most = match packing {
         Packing::None => 0,

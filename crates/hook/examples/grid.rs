@@ -9,7 +9,7 @@ static LAUNCH: Handler = Handler::before(fewer);
 fn fewer(call: &mut Call) {
     let most = MOST.load(Relaxed);
     if call.unsigned("gridDimX") > most {
-        // Refused where a launch has no such parameter: then it stays as it is.
+        // Refused where a launch has no such parameter: then it stays unchanged.
         let _ = call.set("gridDimX", most);
     }
 }

@@ -174,7 +174,7 @@ impl Call<'_> {
             _ => self.write_at(n, &value.to_ne_bytes()),
         }
     }
-    /// The bytes of an argument, such as a struct by value; those behind its end stay as they are.
+    /// The bytes of an argument, such as a struct by value; those behind its end stay unchanged.
     pub fn read(&self, name: &str, to: &mut [u8]) -> Result<(), Refused> {
         let n = self.function().index(name).ok_or(Refused::NoParam)?;
         self.read_at(n, to)
@@ -196,9 +196,9 @@ impl Call<'_> {
         // SAFETY: as above.
         host().map_or(Err(Refused::NotSupported), |h| done(unsafe { (h.write)(self.0, n as c_int, at, bytes) }))
     }
-    /// Writes an output of the call through the pointer that it was given, before (of a call that is answered) or after it; the
-    /// trace tells that this hook wrote it. [`Refused::NotSupported`]: the pointer is null, or the argument is surely no output: an input, a
-    /// handle, code, an address on a device (`CUdeviceptr`).
+    /// Writes an output of the call through the pointer that it was given, before (of a call that is answered) or after
+    /// it; the trace tells that this hook wrote it. [`Refused::NotSupported`]: the pointer is null, or the argument is
+    /// surely no output: an input, a handle, code, an address on a device (`CUdeviceptr`).
     ///
     /// # Safety
     /// The pointer leads to room for a `T` in memory of the host, or is null.
@@ -232,7 +232,8 @@ impl Call<'_> {
         // SAFETY: as above.
         host().map_or(Err(Refused::NotSupported), |h| done(unsafe { (h.set_result)(self.0, result) }))
     }
-    /// Answers a function that returns a double (`cublasDdot`). Such a result, and a float, cannot be changed after the call.
+    /// Answers a function that returns a double (`cublasDdot`). Such a result, and a float, cannot be changed after the
+    /// call.
     pub fn return_double(&mut self, result: f64) -> Result<(), Refused> {
         // SAFETY: as above.
         host().map_or(Err(Refused::NotSupported), |h| done(unsafe { (h.answer_float)(self.0, result) }))
@@ -251,15 +252,15 @@ impl Call<'_> {
     pub fn result_float(&self) -> f32 {
         f32::from_bits(self.result_double().to_bits() as u32)
     }
-    /// A function of the copy of the runtime that this call belongs to, if its address is known. Of a shared runtime its own call
-    /// is in no trace, of a linked-in one it is; the driver's calls that it makes are in both.
+    /// A function of the copy of the runtime that this call belongs to, if its address is known. Of a shared runtime
+    /// its own call is in no trace, of a linked-in one it is; the driver's calls that it makes are in both.
     pub fn instance_function(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: as above.
         let found = unsafe { (host()?.instance_function)(self.0, name.as_ptr()) };
         (!found.is_null()).then_some(found)
     }
-    /// Mangled name of the kernel that a launch launches, if it is known: of what is no kernel it is not, nor of the first launch of a
-    /// linked-in runtime of 12.9 that has made no call before.
+    /// Mangled name of the kernel that a launch launches, if it is known: of what is no kernel it is not, nor of the
+    /// first launch of a linked-in runtime of 12.9 that has made no call before.
     pub fn kernel(&self) -> Option<&CStr> {
         // SAFETY: as above.
         text(unsafe { (host()?.kernel)(self.0) })
@@ -270,7 +271,7 @@ impl Call<'_> {
         // SAFETY: as above.
         host().map_or(core::ptr::null(), |h| unsafe { (h.caller)(self.0) })
     }
-    /// A driver function is called by a runtime that is starting: what it is told of versions and devices must be
+    /// A driver function is called by a runtime that is starting: what it learns of versions and devices must be
     /// the driver's own, or all its later calls fail with error 103.
     pub fn starting(&self) -> bool {
         // SAFETY: as above.

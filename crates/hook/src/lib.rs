@@ -98,8 +98,8 @@ fn done(code: c_int) -> Result<(), Refused> {
 pub struct Registrar(());
 
 impl Registrar {
-    /// Registrar the calls of functions of these layers whose name matches the pattern. A plain name is of each version of the
-    /// function too (`cuMemAlloc` of `cuMemAlloc_v2`); of one library's plain names the nearest is taken.
+    /// Registrar the calls of functions of these layers whose name matches the pattern. A plain name is of each version
+    /// of the function too (`cuMemAlloc` of `cuMemAlloc_v2`); of one library's plain names the nearest is taken.
     pub fn register(&self, layers: u32, name: &CStr, handler: &'static Handler) -> Result<(), Refused> {
         self.register_for(layers, None, name, handler)
     }
@@ -170,8 +170,8 @@ pub unsafe fn start<A: Answer>(host: *const contract::Host, wants: fn(&Registrar
     wants(&Registrar(())).code()
 }
 
-/// Makes the library's entry point of a function `fn(&Registrar)`, or of one that returns a `Result<(), E>`: with an error the library
-/// wants nothing after all, which is said at the end.
+/// Makes the library's entry point of a function `fn(&Registrar)`, or of one that returns a `Result<(), E>`: with an
+/// error the library wants nothing after all, which is said at the end.
 #[macro_export]
 macro_rules! hook {
     ($wants:path) => {

@@ -81,8 +81,8 @@ pub(crate) fn steps(root: &Path, family: &Family, found: &mut Findings) -> Resul
     Ok(())
 }
 
-/// Names of types that nothing declares: a spelling of ours that is wrong, or a header that is missing. A typedef may give another
-/// name to a struct whose content is its library's own business.
+/// Names of types that nothing declares: a spelling of ours that is wrong, or a header that is missing. A typedef may
+/// give another name to a struct whose content is its library's own business.
 pub(crate) fn names(read: &Read, known: &mut Known) {
     let Read { snapshots, functions, types, .. } = read;
     let is_closed = |tag: &str| snapshots.iter().any(|s| s.decls.opaque.contains_key(tag));

@@ -71,7 +71,7 @@ impl<'a> Layouts<'a> {
         if let Some(known) = self.known.borrow().get(name) {
             return *known;
         }
-        // A type that holds itself is none; this also ends a typedef of its own tag.
+        // A type that holds itself is none; this also ends a typedef of its tag.
         self.known.borrow_mut().insert(name.to_owned(), None);
         let size = if let Some(record) = self.decls.records.get(name) {
             self.places(record).map(|(size, _)| size)

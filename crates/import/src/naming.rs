@@ -112,7 +112,7 @@ fn identities(decls: &Decls) -> BTreeMap<String, String> {
 }
 
 /// The record or enum (by key in `decls`) that a typedef name is another name of: directly or through
-/// others, and in the same header. In another header it is a type of its own: `cufftComplex` is no other
+/// others, and in the same header. In another header it is a separate type: `cufftComplex` is no other
 /// name of `float2`.
 pub(crate) fn target(decls: &Decls, name: &str) -> Option<String> {
     let mut at = name.to_owned();

@@ -2,6 +2,8 @@
 //! which relocated words, and the oddities that matter to bindings. Knows ELF, not CUDA.
 
 use crate::Error;
+use crate::head::{head, text};
+use cutap_calls::{Role, function_with};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::read::{ReadCache, ReadCacheRange};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
@@ -80,17 +82,14 @@ impl Image {
         if !metadata.is_file() {
             return Err(read(std::io::Error::other("it is a pipe or a device")));
         }
-        let mut head = [0; 256];
-        let length = file.read_at(&mut head, 0).map_err(read)?;
-        let head = head.get(..length).unwrap_or_default();
-        check_head(path, head)?;
+        let mut start = [0; 256];
+        let length = file.read_at(&mut start, 0).map_err(read)?;
+        check_start(path, start.get(..length).unwrap_or_default())?;
         let mut facts = Facts { rights: rights(path, metadata.mode()), ..Facts::default() };
-        facts.bits = if head.get(4) == Some(&1) { 32 } else { 64 };
-        facts.machine = match (head.get(5), head.get(18), head.get(19)) {
-            (Some(2), Some(high), Some(low)) => u16::from_be_bytes([*high, *low]),
-            (_, Some(low), Some(high)) => u16::from_le_bytes([*low, *high]),
-            _ => 0,
-        };
+        // A file whose head is cut off is taken for one of 64 bits, which is then found damaged.
+        let head = head(&file);
+        facts.bits = if head.as_ref().is_some_and(|head| !head.wide) { 32 } else { 64 };
+        facts.machine = head.map_or(0, |head| head.machine);
         let mut parts = Vec::new();
         if facts.bits == 64 {
             let cache = ReadCache::new(file.try_clone().map_err(read)?);
@@ -115,7 +114,8 @@ impl Image {
     }
 }
 
-/// The parts as far as they lie in the file, each byte once for what it holds: neither the kernel nor the loader looks at what sections say.
+/// The parts as far as they lie in the file, each byte once for what it holds: neither the kernel nor the loader looks
+/// at what sections say.
 fn inside(mut parts: Vec<Part>, length: u64) -> Vec<Part> {
     parts.sort_by_key(|part| (part.executable, part.offset));
     let (mut executable, mut from) = (false, 0);
@@ -143,15 +143,15 @@ fn rights(path: &Path, mode: u32) -> Vec<&'static str> {
 }
 
 /// Tells apart what people hand to a command like this.
-fn check_head(path: &Path, head: &[u8]) -> Result<(), Error> {
+fn check_start(path: &Path, start: &[u8]) -> Result<(), Error> {
     let path = path.to_owned();
-    if head.starts_with(b"\x7fELF") {
+    if start.starts_with(b"\x7fELF") {
         return Ok(());
     }
-    if head.starts_with(b"!<arch>\n") {
+    if start.starts_with(b"!<arch>\n") {
         return Err(Error::Archive { path });
     }
-    if let Some(rest) = head.strip_prefix(b"#!") {
+    if let Some(rest) = start.strip_prefix(b"#!") {
         let line = rest.split(|b| *b == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line);
         let mut words = line.split_whitespace();
@@ -165,6 +165,7 @@ fn check_head(path: &Path, head: &[u8]) -> Result<(), Error> {
 fn gather(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
     let endian = file.endian();
     let header = file.elf_header();
+    facts.machine = header.e_machine(endian).0;
     let segments = file.elf_program_headers();
     for segment in segments {
         if let Ok(Some(path)) = segment.interpreter(endian, file.data()) {
@@ -198,7 +199,7 @@ fn symbols(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
     for symbol in file.dynamic_symbols() {
         let Ok(name) = symbol.name() else { continue };
         if !symbol.is_undefined() {
-            facts.exports_runtime |= name == "cudaRuntimeGetVersion";
+            facts.exports_runtime |= name == const { function_with(Role::RuntimeVersion) };
             if symbol.elf_symbol().st_type() == elf::STT_GNU_IFUNC {
                 facts.ifuncs.push(name.to_owned());
             }
@@ -270,8 +271,4 @@ fn mapped_parts(file: &Elf<'_>) -> Vec<Part> {
         }
     }
     parts
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

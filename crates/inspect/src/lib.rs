@@ -10,12 +10,14 @@
 mod elf;
 mod error;
 mod generated;
+mod head;
 mod report;
 mod routes;
 mod scan;
 mod show;
 
 pub use error::Error;
+pub use head::{Head, head};
 pub use report::{Function, Kind, Link, Report, Route};
 
 use std::path::Path;

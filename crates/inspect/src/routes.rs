@@ -2,6 +2,7 @@
 //! One rule a paragraph; docs/limits.md says the same in prose.
 
 use crate::report::{Kind, Report, Route};
+use cutap_calls::{Role, function_with};
 
 pub(crate) fn judge(report: &mut Report) {
     if !can_be_entered(report) {
@@ -128,7 +129,7 @@ fn runtime(report: &mut Report) {
     let catches = format!("every call to the CUDA API of {}, by name", sources.join(" and "));
     report.routes.push(Route { route: "callback table", catches });
     let catches = "the driver calls that the runtime makes".to_owned();
-    report.routes.push(Route { route: "cuGetProcAddress", catches });
+    report.routes.push(Route { route: const { function_with(Role::ProcAddress) }, catches });
     if !report.runtimes.is_empty() && !report.facts.exports_runtime {
         let what = "__cudaRegister*, __cudaPushCallConfiguration and the like of the runtime inside: no callback exists \
                     for them; launches show the kernel's name all the same";

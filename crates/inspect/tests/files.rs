@@ -6,7 +6,7 @@ use cutap_inspect::{Error, Kind, Report, inspect, static_toolkits};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -276,7 +276,7 @@ fn sections_that_lie() {
     }
 }
 
-/// What a recording names may be a pipe by now that nobody writes to.
+/// What a recording names may be a pipe by now without a writer.
 #[test]
 fn a_pipe_is_not_waited_for() {
     let pipe = folder("pipe").join("pipe");

@@ -1,6 +1,6 @@
-//! What the shared library exports, its constructor, and what a panic would do. Four names, vfork (`thread/vfork_x86_64.rs`), and no
-//! more: no CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are
-//! unversioned, which satisfies references to every version of them.
+//! What the shared library exports, its constructor, and what a panic would do. Four names, vfork
+//! (`thread/vfork_x86_64.rs`), and no more: no CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without
+//! us. They are unversioned, which satisfies references to every version of them.
 
 use crate::routes::dlsym::{ask, ask_once, describe, next_dlsym, next_dlvsym};
 use crate::{slots, start};
@@ -135,7 +135,7 @@ extern "C" fn destructor() {
 #[unsafe(link_section = ".fini_array")]
 static DESTRUCTOR: extern "C" fn() = destructor;
 
-/// The addresses that a look-up of one of our own four names gives.
+/// The addresses that a look-up of one of the four names of cutap gives.
 fn own_exports() -> [usize; 4] {
     [
         dlsym as *const () as usize,

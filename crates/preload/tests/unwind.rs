@@ -1,5 +1,5 @@
-//! The reader of unwind tables against gimli, at every row of every function of NVIDIA's runtimes 11.7 to 13.5, of programs into
-//! which they are linked, and of this test itself.
+//! The reader of unwind tables against gimli, at every row of every function of NVIDIA's runtimes 11.7 to 13.5, of
+//! programs into which they are linked, and of this test itself.
 
 use cutap_preload::loader::unwind::{Layout, Why, layout};
 use gimli::{BaseAddresses, CfaRule, EhFrame, NativeEndian, Register, RegisterRule, UnwindContext, UnwindSection};

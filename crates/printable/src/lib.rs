@@ -1,7 +1,7 @@
-//! Text of a program, a file or the environment, made safe for a terminal and for one line of output. Control characters could
-//! move the cursor or start an escape sequence. Format characters are invisible, and some reorder the text around them
-//! (U+202E). Each is written as an escape: `\n`, `\u{1b}`, `\u{202e}`. Whatever is printed for people goes through here. JSON has
-//! escapes of its own for these characters: [`push_json`].
+//! Text of a program, a file or the environment, made safe for a terminal and for one line of output. Control
+//! characters could move the cursor or start an escape sequence. Format characters are invisible, and some reorder the
+//! text around them (U+202E). Each is written as an escape: `\n`, `\u{1b}`, `\u{202e}`. Whatever is printed for people
+//! goes through here. JSON has separate escapes for these characters: [`push_json`].
 
 use std::borrow::Cow;
 use unicode_general_category::{GeneralCategory, get_general_category};

@@ -1,4 +1,5 @@
-//! `api/behaviour.toml`: functions that may make the host wait, those that end all there is, and those that make nothing.
+//! Reads `api/behaviour.toml`: functions that block, reset or create nothing, and the roles by which cutap knows
+//! functions.
 
 use crate::error::{Error, Source};
 use serde::Deserialize;
@@ -25,6 +26,9 @@ struct Raw {
 struct Role {
     role: String,
     source: Spanned<String>,
+    /// The parameter that the role is about.
+    #[serde(default)]
+    argument: u8,
     functions: Vec<Spanned<String>>,
 }
 
@@ -53,11 +57,13 @@ pub(crate) struct Behaviour {
     pub(crate) hands_out: BTreeSet<String>,
     pub(crate) begins_capture: BTreeSet<String>,
     pub(crate) ends_capture: BTreeSet<String>,
-    /// Functions and their roles; a function may have several.
-    pub(crate) roles: BTreeSet<(String, String)>,
+    /// Functions, their roles and the parameter; a function may have several roles.
+    pub(crate) roles: BTreeSet<(String, String, u8)>,
+    /// Patterns of names, those with `!` first, and their roles.
+    pub(crate) role_patterns: BTreeSet<(String, String)>,
 }
 
-/// Reads it; `known` are the names that exist.
+/// Reads the file. `known` has all functions of the interfaces.
 pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, Error> {
     let source = Source::read(path)?;
     let raw: Raw = source.parse()?;
@@ -79,12 +85,16 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, E
         said(&source, &group.source)?;
         hands_out.extend(group.functions.into_iter().map(Spanned::into_inner));
     }
-    let mut roles = BTreeSet::new();
+    let (mut roles, mut role_patterns) = (BTreeSet::new(), BTreeSet::new());
     for group in raw.roles {
         said(&source, &group.source)?;
         for name in group.functions {
+            if name.get_ref().contains(['*', '!']) {
+                role_patterns.insert((name.into_inner(), group.role.clone()));
+                continue;
+            }
             check(&source, &name, known)?;
-            roles.insert((name.into_inner(), group.role.clone()));
+            roles.insert((name.into_inner(), group.role.clone(), group.argument));
         }
     }
     Ok(Behaviour {
@@ -95,6 +105,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, E
         begins_capture: begins_capture?,
         ends_capture: ends_capture?,
         roles,
+        role_patterns,
     })
 }
 

@@ -8,6 +8,33 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use toml::Spanned;
 
+/// The functions of a family, without their prototypes.
+#[derive(Deserialize)]
+struct Declared {
+    #[serde(default)]
+    function: Vec<DeclaredFunction>,
+    #[serde(default)]
+    prototype: Vec<Prototype>,
+}
+
+#[derive(Deserialize)]
+struct DeclaredFunction {
+    name: String,
+}
+
+/// Exports of a library that no header declares.
+#[derive(Deserialize)]
+struct Undeclared {
+    #[serde(default)]
+    undeclared: Vec<String>,
+}
+
+/// Functions that share a prototype.
+#[derive(Deserialize)]
+struct Prototype {
+    functions: Vec<String>,
+}
+
 /// Of the driver's exports only the name is of use here; `sim_exports` reads and checks the rest.
 #[derive(Deserialize)]
 struct Driver {
@@ -31,6 +58,27 @@ struct RuntimeExport {
     name: Spanned<String>,
     first: Option<String>,
     last: Option<String>,
+}
+
+/// The names of all functions of NVIDIA's families: those that headers declare and those that libraries export. The
+/// family `kernel` has functions of libc.
+pub fn function_names(api: &Path) -> Result<BTreeSet<String>, Error> {
+    let mut names = read(api)?;
+    let folders =
+        std::fs::read_dir(api.join("libraries")).map_err(|error| Error::Read { path: api.join("libraries"), error })?;
+    let libraries =
+        folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir() && !path.ends_with("kernel"));
+    for folder in libraries.chain(["driver", "runtime"].map(|family| api.join(family))) {
+        let declared: Declared = Source::read(&folder.join("functions.toml"))?.parse()?;
+        names.extend(declared.function.into_iter().map(|f| f.name));
+        names.extend(declared.prototype.into_iter().flat_map(|p| p.functions));
+        let exports = folder.join("exports.toml");
+        if exports.is_file() {
+            let exports: Undeclared = Source::read(&exports)?.parse()?;
+            names.extend(exports.undeclared);
+        }
+    }
+    Ok(names)
 }
 
 pub(crate) fn read(api: &Path) -> Result<BTreeSet<String>, Error> {

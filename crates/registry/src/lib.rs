@@ -18,6 +18,7 @@ mod watched;
 mod write;
 
 pub use error::Error;
+pub use functions::function_names;
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,8 @@ pub fn generate_calls(root: &Path) -> Result<Vec<File>, Error> {
     let watched = watched::read(&root.join("api/libraries/watched.toml"), &names)?;
     let tables = export_tables::read(&root.join("api/export-tables/tables.toml"))?;
     let functions = functions::read(&root.join("api"))?;
-    let behaviour = behaviour::read(&root.join("api/behaviour.toml"), &functions)?;
+    let all = function_names(&root.join("api"))?;
+    let behaviour = behaviour::read(&root.join("api/behaviour.toml"), &all)?;
     let folder = Path::new("crates/calls/src/generated");
     Ok(vec![
         (folder.join("behaviour.rs"), write::behaviour(&behaviour)),

@@ -51,6 +51,7 @@ pub(crate) fn watched(watched: &Watched) -> String {
 
 pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     let mut out = head("What functions do beside what their prototypes tell.", "api/behaviour.toml");
+    out.push_str("use crate::Role;\n\n");
     out.push_str(
         "/// Functions that may make the host wait, and why; sorted.\npub static BLOCKS: &[(&str, &str)] = &[\n",
     );
@@ -67,10 +68,15 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     let about = "Functions that say into which graph a stream's work goes; sorted.";
     list(&mut out, "BEGINS_CAPTURE", about, behaviour.begins_capture.iter());
     list(&mut out, "ENDS_CAPTURE", "Functions that write that graph; sorted.", behaviour.ends_capture.iter());
-    let about = "Functions to which cutap reacts, and how; sorted.";
-    write!(out, "\n/// {about}\npub static ROLES: &[(&str, crate::Role)] = &[\n").unwrap();
-    for (name, role) in &behaviour.roles {
-        writeln!(out, "({name:?}, crate::Role::{role}),").unwrap();
+    let about = "Functions that cutap knows by name, why, and the parameter that the role is about; sorted.";
+    write!(out, "\n/// {about}\npub static ROLES: &[(&str, Role, u8)] = &[\n").unwrap();
+    for (name, role, argument) in &behaviour.roles {
+        writeln!(out, "({name:?}, Role::{role}, {argument}),").unwrap();
+    }
+    let about = "Patterns of names with a role; those with `!` have it not, and come first.";
+    write!(out, "];\n\n/// {about}\npub static ROLE_PATTERNS: &[(&str, Role)] = &[\n").unwrap();
+    for (pattern, role) in &behaviour.role_patterns {
+        writeln!(out, "({pattern:?}, Role::{role}),").unwrap();
     }
     out.push_str("];\n");
     out

@@ -71,20 +71,33 @@ const DISTRIBUTION: &[View] = &[Summary, Table];
 
 #[rustfmt::skip]
 const COLUMNS: &[Column] = &[
-    Column { name: "calls", header: "calls", unit: Calls, value: |s| s.calls, text: ALL, json: ALL },
-    Column { name: "errors", header: "errors", unit: Errors, value: |s| s.errors, text: COUNTED, json: COUNTED },
+    Column::new("calls", "calls", Calls, ALL, |s| s.calls),
+    Column::new("errors", "errors", Errors, COUNTED, |s| s.errors),
     // Text has a line below the row instead.
-    Column { name: "unfinished", header: "unfinished", unit: Calls, value: |s| s.open, text: &[], json: ALL },
-    Column { name: "total_ns", header: "total", unit: Time, value: |s| s.total_ns, text: ALL, json: ALL },
-    Column { name: "self_ns", header: "self", unit: Time, value: |s| s.self_ns, text: NESTED, json: NESTED },
-    Column { name: "share", header: "share", unit: Share, value: |s| s.self_ns, text: &[Table], json: &[Table] },
-    Column { name: "share", header: "share", unit: Share, value: |s| s.total_ns, text: WHOLE, json: WHOLE },
-    Column { name: "mean_ns", header: "mean", unit: Time, value: CallStats::mean_ns, text: DISTRIBUTION, json: DISTRIBUTION },
-    Column { name: "min_ns", header: "min", unit: Time, value: |s| s.times.percentile(0), text: DISTRIBUTION, json: DISTRIBUTION },
-    Column { name: "p50_ns", header: "p50", unit: Time, value: |s| s.times.percentile(50), text: DISTRIBUTION, json: DISTRIBUTION },
-    Column { name: "p99_ns", header: "p99", unit: Time, value: |s| s.times.percentile(99), text: DISTRIBUTION, json: DISTRIBUTION },
-    Column { name: "max_ns", header: "max", unit: Time, value: |s| s.times.most(), text: &[Summary, Table, Blocking], json: &[Summary, Table, Blocking] },
+    Column { text: &[], ..Column::new("unfinished", "unfinished", Calls, ALL, |s| s.open) },
+    Column::new("total_ns", "total", Time, ALL, |s| s.total_ns),
+    Column::new("self_ns", "self", Time, NESTED, |s| s.self_ns),
+    Column::new("share", "share", Share, &[Table], |s| s.self_ns),
+    Column::new("share", "share", Share, WHOLE, |s| s.total_ns),
+    Column::new("mean_ns", "mean", Time, DISTRIBUTION, CallStats::mean_ns),
+    Column::new("min_ns", "min", Time, DISTRIBUTION, |s| s.times.percentile(0)),
+    Column::new("p50_ns", "p50", Time, DISTRIBUTION, |s| s.times.percentile(50)),
+    Column::new("p99_ns", "p99", Time, DISTRIBUTION, |s| s.times.percentile(99)),
+    Column::new("max_ns", "max", Time, &[Summary, Table, Blocking], |s| s.times.most()),
 ];
+
+impl Column {
+    /// A column that text and JSON of these outputs show.
+    const fn new(
+        name: &'static str,
+        header: &'static str,
+        unit: Unit,
+        shown: &'static [View],
+        value: fn(&CallStats) -> u64,
+    ) -> Column {
+        Column { name, header, unit, value, text: shown, json: shown }
+    }
+}
 
 impl Unit {
     /// Characters of a text column.

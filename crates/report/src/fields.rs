@@ -1,8 +1,9 @@
-//! The fields of a call: one list for JSON lines, the text of a trace and the annotations of exports. A new field is one
-//! entry of `FIELDS`.
+//! The fields of a call: one list for JSON lines, the text of a trace and the annotations of exports. A new field is
+//! one entry of `FIELDS`.
 
 use crate::hooked::{hooked_json, hooked_lines, write_hooked};
 use crate::stacks;
+use crate::streams::stream;
 use crate::style::{Styles, push_styled};
 use crate::values::write_logs;
 use crate::values_json::{Arguments, Json};
@@ -90,6 +91,8 @@ const FIELDS: &[Field] = &[
             }
         })
         .in_exports(|c, to| to.push_str(c.kernel().map_or("", |kernel| kernel))),
+    Field::new("stream", |c| stream(c.call).map_or(F::Absent, |name| F::Json(name.into())))
+        .in_exports(|c, to| to.push_str(&stream(c.call).unwrap_or_default())),
     Field::new("caller", |c| F::Hex(c.call.caller)),
     Field::new("state", |c| F::Text(c.exit.map_or("entry_only", |exit| exit.state.word()))).in_exports(|c, to| {
         to.push_str(c.exit.filter(|exit| exit.duration_ns.is_none()).map_or("", |exit| exit.state.word()));

@@ -1,22 +1,32 @@
-//! The last words of a trace: which runtimes there were, what was not seen and why, what was lost.
-//! Only what happened is said; a trace with nothing to add ends without a word.
+//! The last lines of a trace: the runtimes, what was not seen and why, what was lost. A complete trace has no such
+//! lines.
 
+use crate::messages::{counted, filled};
 use crate::switched::switched_lines;
 use crate::undecoded::raw_lines;
 use crate::unseen::unseen_lines;
 use cutap_trace::{Absent, End, Filtered, Why, printable};
 use std::collections::BTreeMap;
 
-/// Names listed for one reason; the rest is a number.
+/// The largest number of names below a message.
 const LISTED: usize = 20;
-/// Names in one line.
+/// The largest number of names in a line.
 const FEW: usize = 3;
 
-/// Of a run that waited for its beginning to the end.
-const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with cuProfilerStart or \
-                           cudaProfilerStart, and no call came behind one";
+/// The capture range of the run never began.
+const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with \
+                           cuProfilerStart or cudaProfilerStart, and no call came behind one";
 
-/// What the end has to say, a line each, without the `cutap: ` in front.
+const NAMELESS: &str =
+    "{function without a name: its name record was|functions without a name: their name records were} not found";
+const OVERWRITTEN: &str = "{call|calls} older than what the flight recorder kept";
+const CHUNKS_TAKEN: &str = "{part|parts} of the trace not here: a collector has read {it|them} for its own output";
+const CHUNKS_UNKNOWN: &str = "{part|parts} of the trace not here: nobody knows whether {it was|they were} read or \
+                              written over, as the control page is missing";
+const CHUNKS_LOST: &str = "{part|parts} of the trace lost: written over before {it was|they were} read, or damaged";
+const RECORDS_CUT: &str = "{event|events} cut off: {its thread was|their threads were} stopped while writing {it|them}";
+
+/// All lines, without the `cutap: ` before each.
 pub fn end_lines(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     runtimes(end, &mut lines);
@@ -28,7 +38,7 @@ pub fn end_lines(end: &End) -> Vec<String> {
     lines
 }
 
-/// The same without what only a reader of single calls wants to know.
+/// The lines below a report: those about missing calls.
 pub fn end_notes(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     missing(end, &mut lines);
@@ -38,7 +48,7 @@ pub fn end_notes(end: &End) -> Vec<String> {
     lines
 }
 
-/// A run without the driver has a line that says more.
+/// A run without the driver has a more precise line.
 fn never_began(end: &End, lines: &mut Vec<String>) {
     lines.extend((end.never_began() && end.without_driver().is_none()).then(|| NEVER_BEGAN.to_owned()));
 }
@@ -58,68 +68,40 @@ fn missing(end: &End, lines: &mut Vec<String>) {
     for (reason, (count, mut names)) in reasons {
         names.sort();
         names.dedup();
-        lines.push(end.counted(reason, count.max(names.len() as u64)));
+        lines.push(counted(end, reason, count.max(names.len() as u64)));
         lines.extend(names.iter().take(LISTED).map(|name| format!("  {name}")));
         if names.len() > LISTED {
             lines.push(format!("  and {} more", names.len() - LISTED));
         }
     }
     absent(end, lines);
-    for (count, many, one) in [
-        (
-            if is_damaged(end) { 0 } else { end.nameless },
-            "functions without a name: their name records were not found",
-            "function without a name: its name record was not found",
-        ),
-        (
-            end.overwritten,
-            "calls older than what the flight recorder kept",
-            "call older than what the flight recorder kept",
-        ),
-        (
-            end.chunks_taken,
-            "parts of the trace not here: a collector has read them for its own output",
-            "part of the trace not here: a collector has read it for its own output",
-        ),
-        (
-            end.chunks_unknown,
-            "parts of the trace not here: nobody knows whether they were read or written over, as the control page is missing",
-            "part of the trace not here: nobody knows whether it was read or written over, as the control page is missing",
-        ),
-        (
-            // Of those that are damaged a sentence of its own tells.
-            end.chunks_lost.saturating_sub(end.damaged),
-            "parts of the trace lost: written over before they were read, or damaged",
-            "part of the trace lost: written over before it was read, or damaged",
-        ),
-        (
-            end.records_cut,
-            "events cut off: their threads were stopped while writing them",
-            "event cut off: its thread was stopped while writing it",
-        ),
+    for (count, message) in [
+        (if is_damaged(end) { 0 } else { end.nameless }, NAMELESS),
+        (end.overwritten, OVERWRITTEN),
+        (end.chunks_taken, CHUNKS_TAKEN),
+        (end.chunks_unknown, CHUNKS_UNKNOWN),
+        // Damaged parts have a sentence elsewhere.
+        (end.chunks_lost.saturating_sub(end.damaged), CHUNKS_LOST),
+        (end.records_cut, RECORDS_CUT),
     ] {
-        match count {
-            0 => {}
-            1 => lines.push(format!("1 {one}")),
-            _ => lines.push(format!("{count} {many}")),
-        }
+        lines.extend((count > 0).then(|| format!("{count} {}", filled(message, count))));
     }
     if end.failed > 0 {
         let processes = if end.failed == 1 { "process" } else { "processes" };
         lines.push(format!(
-            "{} {processes} could not write to the run directory (disk full, file size limit, no free descriptor, another user?): nothing \
-             of them was recorded",
+            "{} {processes} could not write to the run directory (disk full, file size limit, no free descriptor, \
+             another user?): nothing of them was recorded",
             end.failed
         ));
     }
 }
 
-/// Names stood in what is damaged, which whoever reads it says in one sentence.
+/// The names may have been in a damaged block, which has a message of its command.
 fn is_damaged(end: &End) -> bool {
     end.recording.as_ref().is_some_and(|r| r.damaged > 0 || r.cut.why == Why::Damaged)
 }
 
-/// Files whose frames are addresses.
+/// Files whose symbols could not be read.
 fn absent(end: &End, lines: &mut Vec<String>) {
     if end.absent.is_empty() {
         return;
@@ -141,7 +123,7 @@ fn running(end: &End, lines: &mut Vec<String>) {
     }
 }
 
-/// A filter that left nothing is more often a slip than a wish.
+/// A filter without a match is most likely a mistake.
 fn nothing_matched(filtered: &Filtered) -> Option<String> {
     if filtered.shown > 0 {
         return None;
@@ -156,7 +138,7 @@ fn nothing_matched(filtered: &Filtered) -> Option<String> {
     })
 }
 
-/// The runtimes that were seen, and what those that are linked in cannot show.
+/// The runtimes that were seen, and the functions that static copies do not report.
 fn runtimes(end: &End, lines: &mut Vec<String>) {
     let mut seen: Vec<String> = Vec::new();
     for instance in &end.instances {
@@ -172,7 +154,7 @@ fn runtimes(end: &End, lines: &mut Vec<String>) {
     }
     let linked = end.linked_in();
     if !linked.is_empty() {
-        // A framework brings a dozen; all of them are in the JSON form.
+        // A framework has a dozen. JSON has all of them.
         let more = match linked.len() {
             n if n > FEW => format!(" and {} more (--json lists all)", n - FEW),
             _ => String::new(),

@@ -3,6 +3,7 @@
 use crate::Output;
 use crate::fields::CallView;
 use crate::json_writer;
+use crate::messages::reason;
 use crate::switched::switched_json;
 use crate::undecoded::raw_json;
 use cutap_trace::{Answer, End, Event, Exit, Instance, Lookup, Process, Recording, Why};
@@ -66,7 +67,7 @@ fn lookup(lookup: &Lookup) -> Value {
     })
 }
 
-/// What a kept image is, as the wire numbers it; a number that nobody knows stays one.
+/// The kind of a recorded module image, by its number in the record.
 fn module_kind(kind: u64) -> Value {
     match kind {
         1 => "cubin".into(),
@@ -77,9 +78,10 @@ fn module_kind(kind: u64) -> Value {
 }
 
 fn ending(end: &End) -> Value {
-    let counts = end.counts.iter().map(|c| json!({"reason": c.reason, "text": c.text, "count": c.count}));
+    let counts =
+        end.counts.iter().map(|c| json!({"reason": c.reason, "text": reason(end, c.reason), "count": c.count}));
     let gaps = end.gaps.iter().map(
-        |g| json!({"reason": g.reason, "text": end.reason(g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
+        |g| json!({"reason": g.reason, "text": reason(end, g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
     );
     let filter =
         end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "filtered_out": f.filtered_out}));
@@ -93,7 +95,8 @@ fn ending(end: &End) -> Value {
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
         "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.as_ref().map(recording),
         "raw": raw, "undescribed": undescribed,
-        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown, "chunks_lost": end.chunks_lost,
+        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown,
+        "chunks_lost": end.chunks_lost,
         "entered": end.unseen.entered, "inner": end.unseen.inner,
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.overwritten, "records_cut": end.records_cut,
@@ -142,7 +145,8 @@ impl<W: io::Write + Send> Output for Json<W> {
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(l) => self.line(&lookup(l)),
             Event::Module(m) => self.line(&json!({
-                "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes, "kind": module_kind(m.kind), "file": m.file,
+                "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes,
+                "kind": module_kind(m.kind), "file": m.file,
             })),
         }
     }

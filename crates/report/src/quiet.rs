@@ -1,6 +1,7 @@
-//! What `cutap run` says: nothing, unless a hook could not do what it was there for.
+//! The output of `cutap run`: only messages about hooks that did not work.
 
 use crate::Output;
+use crate::messages::counted;
 use cutap_trace::{End, Event};
 use cutap_wire::diagnostic::{
     HOOK_ABSENT, HOOK_NO_PARAMETER, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY, HOOK_WANT_LEFT_OUT, OTHER_LIBC,
@@ -39,7 +40,7 @@ impl<W: io::Write + Send> Output for Quiet<W> {
         ];
         let ours = |reason| all.contains(&reason);
         for count in end.counts.iter().filter(|c| ours(c.reason)) {
-            writeln!(self.out, "cutap: {}", end.counted(count.reason, count.count))?;
+            writeln!(self.out, "cutap: {}", counted(end, count.reason, count.count))?;
             for gap in end.gaps.iter().filter(|g| g.reason == count.reason) {
                 let more = if gap.more.is_empty() { String::new() } else { format!(" ({})", gap.more) };
                 writeln!(self.out, "cutap:   {}{more}", gap.what)?;

@@ -200,7 +200,8 @@ impl Record {
             .map(|bytes| Field { bytes })
     }
 
-    /// A field by name. Fields of unnamed structs and unions inside are found too; their offsets count from this record.
+    /// A field by name. Fields of unnamed structs and unions inside are found too; their offsets count from this
+    /// record.
     #[must_use]
     pub fn field(self, name: &str) -> Option<(Field, usize)> {
         self.find(name, 8)

@@ -51,7 +51,8 @@ pub struct Request<'a> {
     pub device: Device,
     /// The request of the ioctl.
     pub request: u32,
-    /// The argument before the call. Of UVM [`Tables::argument_size`](crate::Tables::argument_size) says how much there is.
+    /// The argument before the call. Of UVM [`Tables::argument_size`](crate::Tables::argument_size) says how much there
+    /// is.
     pub before: &'a [u8],
     /// The argument after it, of the same length.
     pub after: Option<&'a [u8]>,

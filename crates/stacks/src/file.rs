@@ -1,5 +1,5 @@
-//! One file that a process had loaded: its unwind tables, its functions, and where they stand in the source, if it says so. Read in
-//! pieces with plain reads, for a file that is mapped and cut short meanwhile is a crash.
+//! One file that a process had loaded: its unwind tables, its functions, and where they stand in the source, if it says
+//! so. Read in pieces with plain reads, for a file that is mapped and cut short meanwhile is a crash.
 
 use crate::map::Loaded;
 use crate::rows::{Row, Tables};
@@ -106,7 +106,8 @@ impl File {
     }
 }
 
-/// Opens a file. A recording may name anything, a pipe that nobody writes to among it, and anybody may put one into /tmp.
+/// Opens a file. A recording may name anything, a pipe without a writer among it, and anybody may put one into
+/// /tmp.
 pub fn open(path: &Path) -> Option<std::fs::File> {
     let file = std::fs::metadata(path).is_ok_and(|m| m.is_file());
     file.then(|| std::fs::File::open(path).ok()).flatten()

@@ -1,9 +1,10 @@
-//! Unwinds the stacks that were copied in a traced process, and names their frames, by the files that the process had loaded.
+//! Unwinds the stacks that were copied in a traced process, and names their frames, by the files that the process had
+//! loaded.
 //!
-//! [`Map`] is what one process had loaded, and when; [`Files`] are the files as they are now, read when a stack first asks for
-//! them; [`Stacks`] puts both together. What is read here was written by a process that may want to harm: nothing panics on bytes, no
-//! file is mapped, every loop has an end. A file that is missing, or another one by now, is named once, and its frames stay addresses.
-//! Knows no call and prints nothing.
+//! [`Map`] is what one process had loaded, and when; [`Files`] are the files as they are now, read when a stack first
+//! asks for them; [`Stacks`] puts both together. What is read here was written by a process that may want to harm:
+//! nothing panics on bytes, no file is mapped, every loop has an end. A file that is missing, or another one by now, is
+//! named once, and its frames stay addresses. Knows no call and prints nothing.
 
 mod file;
 mod files;

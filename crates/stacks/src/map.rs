@@ -1,5 +1,5 @@
-//! What a process had loaded, and when. The same place may have held several files one after the other, so an address belongs to
-//! the file that came last before it was seen.
+//! What a process had loaded, and when. The same place may have held several files one after the other, so an address
+//! belongs to the file that came last before it was seen.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct Loaded {
 pub struct Map {
     objects: HashMap<u64, Object>,
     loads: Vec<Loaded>,
-    /// Places in `loads` by the first byte; made anew when something was added.
+    /// Places in `loads` by the first byte; made again when something was added.
     by_address: BTreeMap<u64, Vec<usize>>,
     sorted: usize,
     /// When each of those came, in order.
@@ -50,7 +50,7 @@ pub struct Map {
 pub struct Era {
     /// How often something new became known, whenever it came.
     pub changes: usize,
-    /// What had come by then.
+    /// The loads before that time.
     came: usize,
 }
 

@@ -1,6 +1,6 @@
-//! `/tmp/perf-PID.map`: what compilers that make code at run time say of it, for whoever asks: a line for each function, its
-//! address and length in hexadecimal, and its name. The file may be another process's of the same number, so one that is much
-//! older than what is known of the process does not count.
+//! `/tmp/perf-PID.map`: what compilers that make code at run time say of it, for whoever asks: a line for each
+//! function, its address and length in hexadecimal, and its name. The file may be another process's of the same number,
+//! so one that is much older than what is known of the process does not count.
 
 use crate::file::open;
 use crate::symbols::demangle;
@@ -38,7 +38,7 @@ impl PerfMap {
                 let word = word?;
                 u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
             };
-            // The newest of an address counts: code is made anew in its place.
+            // The newest of an address counts: code is made again in its place.
             if let (Some(at), Some(bytes), Some(name)) = (number(words.next()), number(words.next()), words.next()) {
                 all.insert(at, (bytes, demangle(name)));
             }

@@ -50,7 +50,7 @@ pub struct Row {
     pub cfa: Cfa,
     /// Registers that are not what they are.
     pub saved: Vec<(usize, Saved)>,
-    /// The caller was interrupted by a signal: its address is where it goes on, and not behind a call.
+    /// The caller was interrupted by a signal: its address is where it continues, and not behind a call.
     pub signal: bool,
 }
 

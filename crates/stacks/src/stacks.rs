@@ -1,5 +1,6 @@
-//! The stacks of one process: unwound, and each frame named. An address means the same each time that it is met, until something is
-//! loaded; so what is known of one is looked up once, and stacks that lead through the same places are one list of frames.
+//! The stacks of one process: unwound, and each frame named. An address means the same each time that it is met, until
+//! something is loaded; so what is known of one is looked up once, and stacks that lead through the same places are one
+//! list of frames.
 
 use crate::files::Files;
 use crate::map::{Era, Map};
@@ -9,9 +10,9 @@ use crate::unwind::{State, Stop};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A recursion is not followed for ever.
+/// Frames of a recursion that are followed.
 const MOST: usize = 1024;
-/// Frames that are kept, of places and of stacks; beyond it all are looked up anew.
+/// Frames that are kept, of places and of stacks; beyond it all are looked up again.
 const KEPT: usize = 1 << 18;
 /// Our own library, whose frames stand around calls that another call makes.
 const OURS: &str = "libcutap_preload.so";
@@ -22,7 +23,7 @@ const SIGNAL: &str = "<signal handler called>";
 /// A frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Where it goes on: behind its call.
+    /// Where it continues: behind its call.
     pub address: u64,
     /// SONAME or file name of the object that the address lies in.
     pub object: Option<Arc<str>>,
@@ -61,7 +62,7 @@ pub struct Stack {
 pub struct Stacks {
     /// What it had loaded.
     pub map: Map,
-    /// Places that were met: the address at which it goes on, and whether a signal came there.
+    /// Places that were met: the address at which it continues, and whether a signal came there.
     places: HashMap<(Era, u64, bool), u32>,
     known: Vec<Place>,
     /// Stacks that were met, by their places.
@@ -83,8 +84,8 @@ pub struct Of {
 }
 
 impl Stacks {
-    /// Unwinds a stack that was copied at `ticks`. Of a call that a runtime reports the first frame is the function itself
-    /// (`inside`).
+    /// Unwinds a stack that was copied at `ticks`. Of a call that a runtime reports the first frame is the function
+    /// itself (`inside`).
     pub fn unwind(&mut self, files: &mut Files, raw: &Raw, ticks: u64, of: Of, inside: bool) -> Stack {
         let mut state = State::new(&raw.registers);
         let era = self.era(ticks);
@@ -129,7 +130,7 @@ impl Stacks {
         era
     }
 
-    /// What is known of the place where a frame goes on.
+    /// What is known of the place where a frame continues.
     fn place(&mut self, files: &mut Files, era: Era, (address, interrupted): (u64, bool), ticks: u64, of: Of) -> u32 {
         let key = (era, address, interrupted);
         if let Some(known) = self.places.get(&key) {
@@ -186,7 +187,7 @@ impl Stacks {
         self.perf.get_or_insert_with(|| PerfMap::read(of.pid, of.began))
     }
 
-    /// The frames at an address: the function, and those that are inlined there. `address` is where it goes on.
+    /// The frames at an address: the function, and those that are inlined there. `address` is where it continues.
     fn name(&mut self, files: &mut Files, load: Option<usize>, at: u64, address: u64, of: Of) -> Vec<Frame> {
         let Some((load, object)) = load.and_then(|n| self.map.get(n)) else {
             let function = self.perf(of).at(at).map(|(name, into)| (name, Some(into + address - at)));
@@ -212,14 +213,14 @@ impl Stacks {
     }
 }
 
-/// A place where a frame goes on.
+/// A place where a frame continues.
 #[derive(Debug)]
 struct Place {
     found: Found,
     frames: Box<[Frame]>,
 }
 
-/// What is known of how to go on.
+/// What is known of how to continue.
 #[derive(Debug, Clone)]
 enum Found {
     Row(Arc<crate::rows::Row>),

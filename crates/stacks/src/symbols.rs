@@ -51,7 +51,7 @@ pub fn demangle(name: &str) -> Arc<str> {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}").into();
     }
-    // glibc marks versions of its own functions.
+    // glibc marks the versions of its functions.
     let plain = name.split('@').next().unwrap_or(name);
     if plain.starts_with("_Z")
         && let Ok(symbol) = cpp_demangle::Symbol::new(plain)

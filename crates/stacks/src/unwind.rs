@@ -33,7 +33,7 @@ impl State {
         State(all)
     }
 
-    /// Where it goes on.
+    /// Where it continues.
     pub fn address(&self) -> u64 {
         self.0[RETURN].unwrap_or(0)
     }
@@ -65,7 +65,7 @@ impl State {
                 Saved::Lost if *register == RETURN => return Err(Stop::Outermost),
                 Saved::Lost => None,
                 Saved::At(offset) => match at(cfa.wrapping_add_signed(*offset)) {
-                    // Only the return address is needed to go on at all.
+                    // Only the return address is needed to continue at all.
                     Err(_) if *register != RETURN => None,
                     value => Some(value?),
                 },

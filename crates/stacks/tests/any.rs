@@ -1,5 +1,5 @@
-//! Whatever a stack holds, unwinding it ends, without a panic: with the real tables of this very program and its libraries, and any
-//! registers and bytes, many of which lead into their code.
+//! Whatever a stack holds, unwinding it ends, without a panic: with the real tables of this very program and its
+//! libraries, and any registers and bytes, many of which lead into their code.
 
 use cutap_stacks::{Files, Loaded, Object, Of, Raw, Stacks};
 use proptest::prelude::*;

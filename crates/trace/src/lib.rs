@@ -30,6 +30,7 @@ pub use event::{
     Answer, Args, Call, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log, Lookup,
     LookupKind, Module, Process, Returned, Returns, State, Thread,
 };
+pub use filter::did_you_mean::did_you_mean;
 pub use filter::wanted::{Wanted, wanted};
 pub use filter::{Filter, FilterError};
 pub use io::clock::Rate;
@@ -41,16 +42,19 @@ pub use ioctl::pieces::{Piece, Pieces};
 pub use merge::delivered::Delivered;
 pub use merge::event_reader::EventReader;
 pub use merge::reader_options::ReaderOptions;
-pub use ring::damage::in_order;
+pub use ring::chunk_file::in_order;
 pub use ring::file::RingFile;
+pub use ring::lost_calls::LostCalls;
+pub use ring::raw::{RawChunk, RawRing};
 pub use run::error::Error;
 pub use run::facts::{Diagnostic, Recording, Switched, SwitchedTo};
 pub use run::listing::Listing;
 pub use run::liveness::{is_gone, living};
-pub use run::names_complete::is_whole;
+pub use run::names_complete::{has_all_names, is_whole};
+pub use run::names_file::{Found as NamesFound, NamesFile};
 pub use run::run_reader::RunReader;
 pub use summary::counted::Counted;
 pub use summary::damage::damaged;
-pub use summary::end::{Count, End, Filtered};
+pub use summary::end::{Count, Damage, End, Filtered};
 pub use summary::noticed::{noticed, overview};
 pub use summary::unseen::Unseen;

@@ -73,7 +73,7 @@ impl Run {
         self.start(pid, exe, "", chunk_bytes)
     }
 
-    /// Forks: a process with a folder of its own, into which its names are to be written again.
+    /// Forks: a process with a separate folder, into which its names are to be written again.
     pub fn fork(&self, parent: &Process, pid: u32) -> Process {
         self.start(pid, "forked", &parent.name, parent.chunk_bytes)
     }
@@ -194,7 +194,7 @@ impl Process {
         self.put(offset_of!(Page, counters) + reason * 8, &n.to_le_bytes());
     }
 
-    /// Starts a thread with a ring of its own that has room for this many chunks.
+    /// Starts a thread with a separate ring that has room for this many chunks.
     pub fn thread(&mut self, tid: u32, chunks: u32) -> Thread {
         let path = self.path.join(format!("t{}.ring", self.rings));
         let bytes = chunk_offset(chunks, self.chunk_bytes);

@@ -6,10 +6,12 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Name of the file in the run directory.
 pub const FILE: &str = "control";
-/// A page that every process of the run keeps mapped and nobody reads or writes: as long as one does, the file counts as open for writing,
-/// and the kernel refuses a lease of it. So the collector knows that somebody lives whom `/proc` does not show.
+/// A page that every process of the run keeps mapped and nobody reads or writes: as long as one does, the file counts
+/// as open for writing, and the kernel refuses a lease of it. So the collector knows that somebody lives whom `/proc`
+/// does not show.
 pub const ALIVE: &str = "alive";
-/// The rules that the run began with, if there were any, in a file beside it: what may be recorded at all. Nobody changes them.
+/// The rules that the run began with, if there were any, in a file beside it: what may be recorded at all. Nobody
+/// changes them.
 pub const ARMED: &str = "armed";
 /// What `--deny` and `--fail` ask for: see [`kernel_answer`]. Absent where they were not given.
 pub const KERNEL_ANSWERS: &str = "kernel";
@@ -33,15 +35,15 @@ pub mod kernel_answer {
 /// Environment variable that names the run directory.
 pub const ENV_RUN: &str = "CUTAP_RUN";
 
-/// Record every look-up (dlsym, cuGetProcAddress, cuGetExportTable) as an event of its own.
+/// Record every look-up (dlsym, cuGetProcAddress, cuGetExportTable) as a separate event.
 pub const LOOKUPS: u64 = 1 << 0;
-/// C++ names are armed too (noted on the way in, then jumped to).
+/// C++ names are armed too (recorded on the way in, then jumped to).
 pub const CXX_NAMES: u64 = 1 << 1;
 /// Only the process that starts first is traced; in its children nothing is diverted.
 pub const NO_FOLLOW: u64 = 1 << 2;
 /// Copy each module image that the program loads into `RUN/modules/`.
 pub const DUMP_MODULES: u64 = 1 << 3;
-/// A full ring drops at once and counts, instead of waiting for the collector.
+/// A full ring drops immediately and counts, instead of waiting for the collector.
 pub const LOSSY: u64 = 1 << 4;
 /// A full ring writes over its oldest chunk: the newest calls are kept, and nobody drains meanwhile.
 pub const FLIGHT: u64 = 1 << 10;
@@ -139,32 +141,35 @@ pub struct Control {
     pub stack_rules_len: u32,
     /// Of which calls, as `rules`.
     pub stack_rules: [u8; STACK_RULES_BYTES],
-    /// Of a process's own page: the name space that its number is of, as the kernel numbers them, and when it began, in ticks of the
-    /// kernel (the lower half): numbers of both come round. 0: not known.
+    /// Of a process's own page: the name space that its number is of, as the kernel numbers them, and when it began, in
+    /// ticks of the kernel (the lower half): numbers of both come round. 0: not known.
     pub pid_namespace: AtomicU32,
     /// See `pid_namespace`.
     pub began: AtomicU32,
     /// How often the run was switched since its start.
     pub switches: AtomicU32,
-    /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values [`RULES_CHANGED`] or [`RULES_ALL`]; in
-    /// the upper half of that the process that was switched alone, 0: all.
+    /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values [`RULES_CHANGED`] or
+    /// [`RULES_ALL`]; in the upper half of that the process that was switched alone, 0: all.
     pub switched: [[AtomicU64; 2]; SWITCHES],
-    /// Programs in which the library began its work with this page (see [`COUNTS_ENTERED`]). A forked child counts when it execs.
+    /// Programs in which the library began its work with this page (see [`COUNTS_ENTERED`]). A forked child counts when
+    /// it execs.
     pub entered: AtomicU32,
-    /// Runs of cutap that were started by a program of this run: the programs that they start use their pages. As `entered`.
+    /// Runs of cutap that were started by a program of this run: the programs that they start use their pages. As
+    /// `entered`.
     pub inner: AtomicU32,
     /// 0.
     pub unused: u64,
-    /// Files `s<n>` so far (see `flags`).
+    /// Files `control.<n>` so far (see `flags`).
     pub own_pages: AtomicU32,
     /// Not 0: somebody switched a process alone, so a new one has to look whether that is meant for it too.
     pub alone: AtomicU32,
-    /// Ticks a second of the time stamp counter, as the collector measured it; 0: not yet. Short recordings of a processor that does not
-    /// state it need it.
+    /// Ticks a second of the time stamp counter, as the collector measured it; 0: not yet. Short recordings of a
+    /// processor that does not state it need it.
     pub ticks_per_second: AtomicU64,
     /// A random number, by which a recording is known to be of this run; 0: there was none.
     pub run: u64,
-    /// Calls of processes that had ended and were left out of a flight recorder, whole, to keep it small: written by the collector.
+    /// Calls of processes that had ended and were left out of a flight recorder, whole, to keep it small: written by
+    /// the collector.
     pub forgotten: AtomicU64,
 }
 

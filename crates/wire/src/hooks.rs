@@ -4,9 +4,9 @@
 //! its own, processes write what the libraries want, and whether any such function was called: only
 //! outside it is known which names there are.
 
-mod inside;
+mod hook_active;
 
-pub use inside::*;
+pub use hook_active::*;
 
 use core::sync::atomic::{AtomicU8, AtomicU32};
 
@@ -19,8 +19,9 @@ pub const LIBRARIES: usize = 8;
 
 /// Bytes of the head.
 pub const HEAD: usize = 48;
-/// Where the word stands that a process leaves while it asks a library what it wants: [`asking`], or while the library's
-/// constructors or destructors run: [`constructing`], [`destroying`]. It lasts a moment; of several processes that ask at once one is remembered.
+/// Where the word stands that a process leaves while it asks a library what it wants: [`asking`], or while the
+/// library's constructors or destructors run: [`constructing`], [`destroying`]. It lasts a moment; of several processes
+/// that ask at the same time one is remembered.
 pub const ASKING: usize = 32;
 /// Bytes of a row.
 pub const ROW: usize = 24;
@@ -30,7 +31,8 @@ pub const PARAMETER: usize = 16;
 /// Where the number stands that a process sets to 1 when it asks the libraries: none has begun while it is 0.
 pub const BEGUN: usize = 44;
 
-/// The head: magic (8 bytes), then six numbers of four bytes, then the word at [`ASKING`], then one number more, and that at [`BEGUN`].
+/// The head: magic (8 bytes), then six numbers of four bytes, then the word at [`ASKING`], then one number more, and
+/// that at [`BEGUN`].
 #[derive(Debug, Clone, Copy)]
 pub struct Head {
     /// [`crate::VERSION`].

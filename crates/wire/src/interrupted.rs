@@ -83,7 +83,7 @@ fn read() -> Vec<u32> {
     let ring = RING.take().expect("a test has made it");
     let (mut slots, mut calls) = (Vec::new(), 0);
     for page in ring.chunks {
-        // SAFETY: made by `open_next`, and nobody else has it.
+        // SAFETY: made by `open_next`, and no other thread has it.
         let (page, head) = unsafe {
             let head = (*page.cast::<ChunkHeader>()).head.load(Relaxed);
             (Box::from_raw(page), head)

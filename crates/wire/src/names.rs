@@ -1,6 +1,6 @@
 //! `names`: what slots, libraries, instances and kernels are called. Never dropped, append-only, made
 //! of 64-byte cells. A writer takes cells by adding to a counter in its own memory, writes the length
-//! at once and commits last; a reader steps over cells that a killed thread left empty and comes back
+//! immediately and commits last; a reader steps over cells that a killed thread left empty and comes back
 //! to those that are still being written. A name is committed before any record refers to it.
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -25,10 +25,11 @@ pub const FIXED: usize = 48;
 pub mod kind {
     /// Nothing: fills a cell that a name could not use, because a name lies within one segment of its writer's memory.
     pub const FILLER: u8 = 0;
-    /// a = object id, b = load address, c = layer (a number of api/layers.toml, 0: none) | watched << 8; s = SONAME or file name, t = path.
+    /// a = object id, b = load address, c = layer (a number of api/layers.toml, 0: none) | watched << 8; s = SONAME or
+    /// file name, t = path.
     pub const OBJECT: u8 = 1;
-    /// a = slot, b = object id | route << 32 | C++ << 40 | [`super::HIDDEN`] | [`super::shape`] << 44, c = real address; s = name.
-    /// A slot of one function of one load.
+    /// a = slot, b = object id | route << 32 | C++ << 40 | [`super::HIDDEN`] | [`super::shape`] << 44, c = real
+    /// address; s = name. A slot of one function of one load.
     pub const SLOT: u8 = 2;
     /// a = instance id, b = object id, c = runtime version (12090).
     pub const INSTANCE: u8 = 3;
@@ -46,8 +47,8 @@ pub mod kind {
     pub const KERNEL_PARAMETERS: u8 = 9;
     /// s = text of an `.entry` of PTX that was loaded, up to the parenthesis that closes its parameters.
     pub const PTX_ENTRY: u8 = 10;
-    /// a = object id, b = load bias, c = one of [`super::identity`]; s = what tells the file from another of that name. The object
-    /// is there from now on; written only where stacks are kept, and again when it comes back.
+    /// a = object id, b = load bias, c = one of [`super::identity`]; s = what tells the file from another of that name.
+    /// The object is there from now on; written only where stacks are kept, and again when it comes back.
     pub const LOADED: u8 = 11;
     /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
@@ -149,8 +150,8 @@ impl Name<'_> {
         }
     }
 
-    /// Writes it to cells that were taken for `bytes` bytes of strings. `fill` is given where they go and `bytes`, and answers how many
-    /// it has put there: the second string as it is here, the first string before it.
+    /// Writes it to cells that were taken for `bytes` bytes of strings. `fill` is given where they go and `bytes`, and
+    /// answers how many it has put there: the second string as it is here, the first string before it.
     ///
     /// # Safety
     /// `at` points to `Name::cells_of(bytes)` cells of mapped, allocated file memory, 8-byte aligned.

@@ -120,10 +120,10 @@ unsafe fn word_at(chunk: *mut ChunkHeader, offset: usize) -> *mut AtomicU64 {
     };
 }
 
-/// Rings of a process that have a file of their own from the beginning, by their numbers.
+/// Rings of a process that have a separate file from the beginning, by their numbers.
 pub const OWN_FILES: u32 = 256;
-/// Later rings share files with this many of each other: a heads file holds their first pages, then their first chunks. Further
-/// chunks of such a ring are in a file of its own, at the places that they have in every ring file.
+/// Later rings share files with this many of each other: a heads file holds their first pages, then their first chunks.
+/// Further chunks of such a ring are in a separate file, at the places that they have in every ring file.
 pub const HEADS: u32 = 64;
 
 /// Where a heads file has the first page and the first chunk of a ring.
@@ -135,7 +135,7 @@ pub struct SharedHead {
     pub number: u32,
 }
 
-/// The place of a ring's head in a heads file; `None` if the ring has a file of its own.
+/// The place of a ring's head in a heads file; `None` if the ring has a separate file.
 pub const fn shared_head(ring: u32) -> Option<SharedHead> {
     match ring.checked_sub(OWN_FILES) {
         Some(n) => Some(SharedHead { file: n / HEADS, number: n % HEADS }),
@@ -226,7 +226,7 @@ impl ChunkWriter {
 
     /// Ends the chunk, once; doing it again changes nothing, for its reader may have freed it since. The
     /// rest is filled, so that a smaller record, or one that a signal handler interrupted before it was
-    /// reserved, does not land in a chunk that nobody reads any more.
+    /// reserved, does not land in a chunk that is not read any more.
     ///
     /// # Safety
     /// The chunk is mapped, and this is the thread that owns the ring.
@@ -322,8 +322,8 @@ impl Reserved {
     }
 }
 
-/// How far ahead the lines of a ring are fetched: whoever drains has read them, so they are another core's, and a record's first word
-/// is read before it is written.
+/// How far ahead the lines of a ring are fetched: whoever drains has read them, so they are another core's, and a
+/// record's first word is read before it is written.
 pub const AHEAD: usize = 512;
 /// Bytes of a line of the cache.
 pub const LINE: usize = 64;

@@ -1,5 +1,6 @@
-//! What a record's first word may say: a length that its kind can have, words that only a writer of ours would write. It tells bytes that
-//! somebody else put into a ring from records, and must never refuse what a writer of this version, or of a newer one, writes.
+//! What a record's first word may say: a length that its kind can have, words that only a writer of ours would write.
+//! It tells bytes that somebody else put into a ring from records, and must never refuse what a writer of this version,
+//! or of a newer one, writes.
 
 use crate::record::{LOOKUP_WORDS, META_MAX, kind};
 use crate::words::{OUTPUT_LEN, word};
@@ -24,7 +25,8 @@ pub(crate) fn fits(of: u8, words: usize, meta: u32) -> bool {
     }
 }
 
-/// Whether the words behind the first one of a committed record are such as a writer writes, as far as that can be told at once.
+/// Whether the words behind the first one of a committed record are such as a writer writes, as far as that can be told
+/// immediately.
 #[inline(always)]
 pub(crate) fn makes_sense(of: u8, first: u64, body: &[u8]) -> bool {
     let at = |n| word(body, n).unwrap_or(0);

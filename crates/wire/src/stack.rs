@@ -1,15 +1,15 @@
-//! A STACK record: a piece of the stack that a call was made on. The first piece has the caller's registers; all of them
-//! together hold the bytes from its stack pointer upwards, in order, without a gap.
+//! A STACK record: a piece of the stack that a call was made on. The first piece has the caller's registers; all of
+//! them together hold the bytes from its stack pointer upwards, in order, without a gap.
 //!
-//! Word 1: number of the piece, number of all pieces << 16, [`WITH_REGISTERS`]. Then the registers, if they are there, and one piece of
-//! [`Fragments`]. One whose fragment holds less than it means is the last: no more could be read.
+//! Word 1: number of the piece, number of all pieces << 16, [`WITH_REGISTERS`]. Then the registers, if they are there,
+//! and one piece of [`Fragments`]. One whose fragment holds less than it means is the last: no more could be read.
 
 use crate::words::{Fragments, word};
 
 /// In word 1: the registers of the caller follow.
 pub const WITH_REGISTERS: u64 = 1 << 32;
-/// Registers, as they were in the caller when it made the call, in this order: rip (the return address), rsp (as it is after the return),
-/// rbp, rbx, r12, r13, r14, r15.
+/// Registers, as they were in the caller when it made the call, in this order: rip (the return address), rsp (as it is
+/// after the return), rbp, rbx, r12, r13, r14, r15.
 pub const REGISTERS: usize = 8;
 
 /// A STACK record.

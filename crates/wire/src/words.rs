@@ -1,6 +1,8 @@
-//! What records carry beside their first words: argument words, pieces of the program's memory, one small output. They are read where
-//! they lie, and never beyond the bytes that are there.
+//! What records carry beside their first words: argument words, pieces of the program's memory, one small output. They
+//! are read where they lie, and never beyond the bytes that are there.
 
+/// Longest record in words.
+pub const MAX_WORDS: u32 = 255;
 /// Argument words of a record: bytes in the file's memory, read word by word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Words<'a>(pub(crate) &'a [u8]);
@@ -93,8 +95,8 @@ pub const OUTPUT_WORD: u32 = 48;
 /// In word 1 of an EXIT_OUTPUT: where the number of bytes begins.
 pub const OUTPUT_LEN: u32 = 52;
 
-/// What a call wrote to the place that one of its argument words points to: up to eight bytes, of which none above the sixth is
-/// set. It stands for a fragment whose address the reader takes from the enter record.
+/// What a call wrote to the place that one of its argument words points to: up to eight bytes, of which none above the
+/// sixth is set. It stands for a fragment whose address the reader takes from the enter record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Output {
     /// Number of the argument word, at most 15.

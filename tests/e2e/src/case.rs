@@ -1,7 +1,8 @@
 //! One program, run plain and under cutap, and what must be the same.
 //!
-//! Every check starts from the same three facts: output and exit as without cutap; the calls in the trace are the calls that the
-//! fixtures counted, apart from those that a test names as missed; what was missed is listed. A golden text adds order and nesting.
+//! Every check starts from the same three facts: output and exit as without cutap; the calls in the trace are the calls
+//! that the fixtures counted, apart from those that a test names as missed; what was missed is listed. A golden text
+//! adds order and nesting.
 
 use crate::counts::summary;
 use crate::process::scratch;
@@ -98,7 +99,8 @@ impl Case {
         self
     }
 
-    /// Up to so many calls of `library:function` may be seen that the fixture did not count, because they were left before.
+    /// Up to so many calls of `library:function` may be seen that the fixture did not count, because they were left
+    /// before.
     pub fn left_early(mut self, function: &str, calls: u64) -> Case {
         self.early.insert(function.to_owned(), calls);
         self
@@ -128,7 +130,8 @@ impl Case {
         );
     }
 
-    /// No process of ours: the environment that `cutap env` prints, with this library before or after ours in LD_PRELOAD.
+    /// No process of ours: the environment that `cutap env` prints, with this library before or after ours in
+    /// LD_PRELOAD.
     pub fn by_environment(self, before: &str, after: &str) {
         let folder = scratch("run");
         let counted = folder.join("counts");

@@ -1,7 +1,9 @@
-//! The real calls of a run: what the fixtures counted in the file `FIXTURE_COUNTS`, which libfixture.so writes (count.c).
+//! The real calls of a run: what the fixtures counted in the file `FIXTURE_COUNTS`, which libfixture.so writes
+//! (count.c).
 //!
-//! The file is a table of 128-byte entries: ready, count, then the key `library:function` as a C string; entry 0 holds how many
-//! entries there are. It is read after the program has ended, however it ended. What cutap counted comes from `-c --json`.
+//! The file is a table of 128-byte entries: ready, count, then the key `library:function` as a C string; entry 0 holds
+//! how many entries there are. It is read after the program has ended, however it ended. What cutap counted comes from
+//! `-c --json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

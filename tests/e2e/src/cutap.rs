@@ -1,7 +1,7 @@
 //! Which cutap is tested.
 //!
-//! `CUTAP_BIN` names it; else the newest of the release and debug builds in the target folder that these tests run from. There is
-//! no third place: a cutap from PATH would prove nothing about this tree.
+//! `CUTAP_BIN` names it; else the newest of the release and debug builds in the target folder that these tests run
+//! from. There is no third place: a cutap from PATH would prove nothing about this tree.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

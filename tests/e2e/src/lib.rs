@@ -1,9 +1,10 @@
 //! Real programs under cutap, compared with golden text.
 //!
-//! `tests/programs` holds one small program per case and the fixture libraries that they call; this crate builds them with gcc,
-//! runs each plain and under `cutap`, and compares. A test is a few words: `case("lazy").golden()`.
-//! What must hold in every case: same output and exit as without cutap, and every real call of a fixture (it counts them itself)
-//! in the trace, no more and no fewer. This crate never looks into cutap: it knows the command line and the text, like a user.
+//! `tests/programs` holds one small program per case and the fixture libraries that they call; this crate builds them
+//! with gcc, runs each plain and under `cutap`, and compares. A test is a few words: `case("lazy").golden()`. What must
+//! hold in every case: same output and exit as without cutap, and every real call of a fixture (it counts them itself)
+//! in the trace, no more and no fewer. This crate never looks into cutap: it knows the command line and the text, like
+//! a user.
 
 mod case;
 mod counts;

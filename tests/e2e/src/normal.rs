@@ -1,8 +1,8 @@
 //! The normal form of a trace: the text without what differs from run to run.
 //!
-//! Arguments become `...`; times, process and thread ids, runtime versions in tags and cutap's own lines go; a result that is an
-//! address, or that is no integer at all, becomes `_`. Names, order, nesting, results and marks stay. It must never repair
-//! anything: a line that it does not understand stays as it is and fails the comparison.
+//! Arguments become `...`; times, process and thread ids, runtime versions in tags and cutap's own lines go; a result
+//! that is an address, or that is no integer at all, becomes `_`. Names, order, nesting, results and marks stay. It
+//! must never repair anything: a line that it does not understand stays unchanged and fails the comparison.
 
 use crate::Counts;
 
@@ -15,8 +15,8 @@ const NO_INTEGER: &[&str] = &[
     "curandFixtureMixed",
 ];
 
-/// The whole text. A call with no child is one line here, however long it took: the 50 ms after which cutap opens a call is a
-/// matter of the machine's speed, and has a test of its own.
+/// The whole text. A call with no child is one line here, however long it took: the 50 ms after which cutap opens a
+/// call is a matter of the machine's speed, and has a separate test.
 pub fn normal_form(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines().map(without_ids).filter(|l| !l.starts_with("cutap: ")).map(normal_line) {

@@ -1,7 +1,8 @@
 //! One finished process: its output, how it ended, and the promise that it does end.
 //!
-//! A hang is the failure that an interposer is most likely to cause, so nothing is waited for without a limit; the whole process
-//! group dies when it is reached. Output goes to files and not to pipes, so that a child that outlives its parent blocks nobody.
+//! A hang is the failure that an interposer is most likely to cause, so nothing is waited for without a limit; the
+//! whole process group dies when it is reached. Output goes to files and not to pipes, so that a child that outlives
+//! its parent blocks nobody.
 
 use std::fs::{self, File};
 use std::ops::Deref;

@@ -1,8 +1,8 @@
 //! Builds the fixtures and the programs with gcc, once, and again when a source has changed.
 //!
-//! How a source is built stands in it, in lines `//: exe NAME FLAGS` and `//: lib NAME FLAGS`; there is no list here. Everything
-//! lands in one flat folder and finds its neighbours by `$ORIGIN`. Outputs are renamed into place, so that several test processes
-//! may build at the same time. This file must never know a case by name.
+//! How a source is built stands in it, in lines `//: exe NAME FLAGS` and `//: lib NAME FLAGS`; there is no list here.
+//! Everything lands in one flat folder and finds its neighbours by `$ORIGIN`. Outputs are renamed into place, so that
+//! several test processes may build at the same time. This file must never know a case by name.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

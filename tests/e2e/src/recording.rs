@@ -1,4 +1,5 @@
-//! The file of a recording as docs/format.md describes it, for tests that damage one. It knows of a block where it begins, no more.
+//! The file of a recording as docs/format.md describes it, for tests that damage one. It knows of a block where it
+//! begins, no more.
 
 /// Where each block of a recording begins, and where its body does, by docs/format.md.
 pub fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {

@@ -193,7 +193,8 @@ fn fibres() {
     case("fibres").counts();
 }
 
-/// A call that ends in another thread than it began in has no end, is counted, and is not taken for a call of that thread.
+/// A call that ends in another thread than it began in has no end, is counted, and is not taken for a call of that
+/// thread.
 #[test]
 fn fibre_ends_a_call_in_another_thread() {
     let text = case("fibre_moves").text(&["--json"]);
@@ -207,7 +208,8 @@ fn fibre_ends_a_call_in_another_thread() {
     assert_eq!(elsewhere.map(|c| c["count"].as_u64()), Some(Some(1)), "{text}");
 }
 
-/// Nobody reads: the ring grows, and chunks that are not mapped any more must not be missed by a call that a handler interrupted.
+/// Nobody reads: the ring grows, and chunks that are not mapped any more must not be missed by a call that a handler
+/// interrupted.
 #[test]
 fn handler_that_makes_more_calls_than_are_mapped() {
     for _ in 0..6 {

@@ -1,5 +1,6 @@
-//! `cutap env` alone, with no process of ours around the program: in namespaces, with a read-only root, as another user, and with
-//! folders whose names are hard to carry. What needs root or namespaces says that it was skipped, and why, where they are missing.
+//! `cutap env` alone, with no process of ours around the program: in namespaces, with a read-only root, as another
+//! user, and with folders whose names are hard to carry. What needs root or namespaces says that it was skipped, and
+//! why, where they are missing.
 
 use cutap_e2e::{Counts, Finished, Scratch, counted, cutap, finish, normal_form, out, scratch, shown, wait_for};
 use std::fs::{self, Permissions};
@@ -21,7 +22,7 @@ fn shell(prefix: &[&str], script: &str, folder: &Path) -> Command {
     shell
 }
 
-/// Mount and PID namespaces of its own; none, and a line, where that is not permitted.
+/// Separate mount and PID namespaces; none, and a line, where that is not permitted.
 fn namespaces() -> Option<&'static [&'static str]> {
     const UNSHARE: &[&str] = &["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
     permitted(UNSHARE, "mount and PID namespaces")
@@ -187,7 +188,8 @@ fn another_user_who_may_not_write() {
     let open = |what: &str, flags: &[&str]| {
         assert!(Command::new("chmod").args(flags).arg(folder.join(what)).status().unwrap().success());
     };
-    // The preload is there, the run directory is closed, or open for reading only: nothing is written and nothing is said.
+    // The preload is there, the run directory is closed, or open for reading only: nothing is written and nothing is
+    // said.
     open("cache", &["-R", "a+rX"]);
     assert_eq!(lazy(), "");
     open("run", &["-R", "a+rX"]);

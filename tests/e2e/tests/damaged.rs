@@ -1,6 +1,6 @@
-//! Damaged parts of a run directory's rings: whoever reads the folder and whoever takes it into a file says the same number in one sentence,
-//! with 125, gives all that is there, and makes no calls or events of bytes that nobody wrote. What lives, was killed or is drained is
-//! never called damaged.
+//! Damaged parts of a run directory's rings: whoever reads the folder and whoever takes it into a file says the same
+//! number in one sentence, with 125, gives all that is there, and makes no calls or events of bytes that nobody wrote.
+//! What lives, was killed or is drained is never called damaged.
 
 #[path = "damaged/files.rs"]
 mod files;
@@ -56,6 +56,13 @@ fn calls(shown: &Finished) -> Vec<&str> {
     shown.stdout.lines().filter(|line| line.contains("cuMemAlloc_v2") || line.contains("cuInit")).collect()
 }
 
+/// The number of lost calls in a sentence.
+fn lost(sentence: &str) -> &str {
+    let from = sentence.find(", with ").unwrap_or(sentence.len());
+    let rest = &sentence[from..];
+    rest.find(" call").map_or("", |end| &rest[..end])
+}
+
 /// The folder, and a file that is made of it, say that so many parts are damaged, or that this file cannot be read. What is shown of them.
 fn is_said_alike(from: &Path, file: &Path, what: &str, parts: Option<u64>, file_named: Option<&str>) -> usize {
     let _ = fs::remove_file(file);
@@ -81,6 +88,7 @@ fn is_said_alike(from: &Path, file: &Path, what: &str, parts: Option<u64>, file_
         let sentence: Vec<&str> = sentence.collect();
         assert_eq!(sentence.len(), 1, "{told}");
         assert!(parts.iter().all(|parts| sentence[0].contains(&format!("{parts} damaged"))), "{told}");
+        assert_eq!(lost(sentence[0]), lost(last), "{told}: the same number of lost calls as recover");
         assert!(file_named.iter().all(|said| sentence[0].contains(said)), "{told}");
         let all = both(&read);
         let odd = all.lines().find(|l| ["cut off: ", "slot ", "without a name"].iter().any(|w| l.contains(w)));
@@ -89,8 +97,9 @@ fn is_said_alike(from: &Path, file: &Path, what: &str, parts: Option<u64>, file_
     }
     let taken = run(&["show"], &[file]);
     assert_eq!(taken.status.code(), Some(125), "{what}: {}", taken.stderr);
-    let missing = parts.map(|parts| format!("{parts} missing"));
+    let missing = parts.as_ref().map(|parts| format!("{parts} missing"));
     assert!(missing.iter().all(|said| taken.stderr.contains(said)), "{what}: {}", taken.stderr);
+    assert!(parts.is_none() || lost(&taken.stderr) == lost(last), "{what}: {last}, {}", taken.stderr);
     assert!(!both(&taken).contains("slot "), "{what}");
     let (of_folder, of_file) = (calls(&shown[0]), calls(&taken));
     assert_eq!(of_folder.len(), of_file.len(), "{what}: what is there is in the file, and nothing else");
@@ -110,7 +119,8 @@ fn each_kind_of_damage() {
     assert!(whole.status.success() && whole.stderr.is_empty(), "{:?} {}", whole.status, whole.stderr);
     let all = calls(&whole).len();
     let at = |n: usize| PAGE + n * CHUNK;
-    // What is written where, parts that are damaged, and calls that must still be there: those of all other parts, and of their own before.
+    // What is written where, parts that are damaged, and calls that must still be there: those of all other parts, and
+    // of their own before.
     let each = all / 2 / chunks;
     let mut damages: Vec<(String, Vec<Write>, u64)> = Vec::new();
     for n in [0, 3, chunks - 1] {
@@ -166,7 +176,8 @@ fn each_kind_of_damage() {
     assert_eq!(calls(&run(&["show"], &[&file])).len(), all);
 }
 
-/// Calls whose names are lost are calls still, and random bytes in a ring beside them are still damage where that can be told.
+/// Calls whose names are lost are calls still, and random bytes in a ring beside them are still damage where that can
+/// be told.
 #[test]
 fn names_that_are_missing_take_no_calls_away() {
     let folder = scratch("damage_names");
@@ -206,7 +217,8 @@ fn is_good(from: &Path, when: &str) {
     }
 }
 
-/// A thread that is killed while it makes its ring leaves it empty, or its first page without its first word, and no calls.
+/// A thread that is killed while it makes its ring leaves it empty, or its first page without its first word, and no
+/// calls.
 #[test]
 fn a_ring_that_was_just_being_made_is_not_damaged() {
     let folder = scratch("damage_making");
@@ -291,7 +303,7 @@ fn a_process_whose_folder_was_removed() {
     let folder = scratch("damage_parent");
     let (from, file, export) = (folder.join("run"), folder.join("new.cutap"), folder.join("exported"));
     assert!(finish(&mut under_env(&from, "fork_after")).status.success());
-    let page = |path: &Path| fs::read(path.join("proc")).unwrap();
+    let page = |path: &Path| fs::read(path.join("process")).unwrap();
     let parent_of = |path: &Path| {
         let name: Vec<u8> = page(path)[448..512].iter().take_while(|b| **b != 0).copied().collect();
         String::from_utf8(name).unwrap()

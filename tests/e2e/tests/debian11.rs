@@ -1,5 +1,6 @@
-//! The programs in a Debian 11 root, whose glibc (2.31) keeps dlsym and threads in libraries of their own: built there, run there
-//! plain and with what `cutap env` prints, counted as everywhere. Only with CUTAP_LARGE: the root is 700 MB, made once.
+//! The programs in a Debian 11 root, whose glibc (2.31) keeps dlsym and threads in separate libraries: built there,
+//! run there plain and with what `cutap env` prints, counted as everywhere. Only with CUTAP_LARGE: the root is 700 MB,
+//! made once.
 
 use cutap_e2e::{NOT_ALONE, build, counted, cutap, finish, programs, scratch, shown, sources};
 use std::os::unix::process::ExitStatusExt;
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, process};
 
-/// Programs whose calls cannot all be seen anywhere (routes.rs, descriptors.rs and record.rs say why): what is missing must be listed.
+/// Programs whose calls cannot all be seen anywhere (routes.rs, descriptors.rs and record.rs say why): what is missing
+/// must be listed.
 const LISTED: &[(&str, &str)] = &[
     // Before glibc 2.34 libpthread asks to be first too, and the last to ask is.
     ("constructor_waits", "asked to be first"),

@@ -1,5 +1,5 @@
-//! More rings and processes than there may be open files: every call is in what is read all the same, whoever reads; where nothing can
-//! be opened any more, that is said, and the rest stays where it is.
+//! More rings and processes than there may be open files: every call is in what is read all the same, whoever reads;
+//! where nothing can be opened any more, that is said, and the rest stays where it is.
 
 use cutap_e2e::{Finished, cutap, finish, out, scratch, wait_for};
 use std::fs;
@@ -69,7 +69,7 @@ fn more_processes_one_after_the_other_than_descriptors() {
     }
 }
 
-/// The soft limit of who reads, and of the program, are left as they are.
+/// The soft limit of who reads, and of the program, are left unchanged.
 #[test]
 fn the_program_keeps_its_own_limit() {
     let line = r#"ulimit -S -n 100; exec "$0" record -o "$1" -- sh -c 'ulimit -S -n; ulimit -H -n'"#;
@@ -165,7 +165,7 @@ fn a_recording_is_emptied_only_when_the_next_one_begins() {
             assert!(fs::read(&file).unwrap() == before && !new.exists(), "{words} {limit}");
         }
     }
-    // A name space of our own is not allowed everywhere.
+    // A new name space is not allowed everywhere.
     let line = r#"exec unshare -rm sh -c 'umount -l /proc || exit 77; exec "$0" record -o "$1" -- "$2"' "$@""#;
     let done = limited("-n 1024", line, &[text(cutap()), text(&file), text(&program)]);
     if done.status.code() == Some(125) {
@@ -176,7 +176,7 @@ fn a_recording_is_emptied_only_when_the_next_one_begins() {
 
 /// Its calls up to then are counted.
 #[test]
-fn a_process_that_cannot_make_its_folder_at_first_is_recorded_once_it_can() {
+fn process_folder_created_late() {
     for mode in ["record", "trace"] {
         let folder = scratch("no-folder");
         let file = folder.join("out");
@@ -222,7 +222,7 @@ fn a_call_without_a_ring_is_counted_once() {
 
 /// The pause until its parent's next try is not the child's.
 #[test]
-fn a_child_that_is_forked_when_there_are_descriptors_again_is_recorded() {
+fn fork_after_descriptors_return() {
     let folder = scratch("forked-meanwhile");
     let file = folder.join("run.cutap");
     let mut command = Command::new(cutap());
@@ -256,7 +256,8 @@ fn what_cannot_run_leaves_no_folder_of_a_run() {
     }
 }
 
-/// What cutap opens in the program has no number there: other threads may take it for a file of theirs, and children inherit it.
+/// What cutap opens in the program has no number there: other threads may take it for a file of theirs, and children
+/// inherit it.
 #[test]
 fn numbers_of_descriptors_are_the_programs() {
     let folder = scratch("numbers");

@@ -100,7 +100,8 @@ fn calls<const N: usize>(of: [(&str, u64, u64); N]) -> Calls {
     of.map(|(name, calls, left)| (name.to_owned(), (calls, left))).into()
 }
 
-/// A call that never ended: nobody who looks for what took long misses it, and nobody who looks for what was short finds it.
+/// A call that never ended: nobody who looks for what took long misses it, and nobody who looks for what was short
+/// finds it.
 #[test]
 fn a_call_that_never_ended_is_longer_than_any() {
     assert_eq!(let_through("hangs", LONGER), calls([("cuStreamSynchronize", 1, 1)]));

@@ -1,4 +1,5 @@
-//! What somebody ordered from the kernel before cutap's start, the program gets: signals of timers, and of the parent's death.
+//! What somebody ordered from the kernel before cutap's start, the program gets: signals of timers, and of the parent's
+//! death.
 
 use cutap_e2e::{Finished, Scratch, cutap, finish, out, scratch, sources, wait_for};
 use std::fs;
@@ -28,8 +29,9 @@ fn started(interpreter: &[&str], words: &[String], program: &str) -> Finished {
     finish(&mut command)
 }
 
+/// The program has the timers and the signal at the parents death.
 #[test]
-fn the_program_has_the_timers_and_the_signal_at_the_parents_death() {
+fn timers_and_death_signal() {
     let ordered = r#"
 import ctypes, os, signal, sys
 for which in range(3):

@@ -1,5 +1,5 @@
-//! Collectors and fronts that are killed or stopped: the program does not notice, another collector goes on, and each call is shown
-//! once.
+//! Collectors and fronts that are killed or stopped: the program does not notice, another collector continues, and each
+//! call is shown once.
 
 use cutap_e2e::{
     Finished, blocks, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, summary, wait_for,
@@ -74,7 +74,7 @@ fn collectors_of_a_trace_are_killed_until_none_is_left() {
     assert!(last.ends_with(", which may print again what was printed before)"), "{}", run.said());
 }
 
-/// Also where it is killed before it has noted how far it was.
+/// Also where it is killed before it has recorded how far it was.
 #[test]
 fn a_trace_begins_anew_for_a_collector_that_was_killed_at_once() {
     for _ in 0..3 {
@@ -228,7 +228,7 @@ fn both_killed_and_recovered() {
         ),
         (&|| head("t0.ring"), "t0.ring (its head is damaged)"),
         (&|| fs::remove_file(process.join("t2.ring")).unwrap(), "t2.ring (it is not there or cannot be opened)"),
-        (&|| head("proc"), "proc (it is damaged or not there"),
+        (&|| head("process"), "process (it is damaged or not there"),
     ];
     for (damage, says) in damages {
         damage();
@@ -239,8 +239,8 @@ fn both_killed_and_recovered() {
     }
 }
 
-/// The collector stays until the last process of the run has ended, cutap itself does not; and where the collector is killed too, what
-/// the daemon goes on to call is in its folder.
+/// The collector stays until the last process of the run has ended, cutap itself does not; and where the collector is
+/// killed too, what the daemon continues to call is in its folder.
 #[test]
 fn a_daemon_that_outlives_its_parent_and_the_collector() {
     for (program, alone) in [("daemon", false), ("daemon_late", false), ("daemon", true), ("daemon_late", true)] {
@@ -279,7 +279,8 @@ fn over(file: &Path) -> bool {
     !shown.contains("is being written")
 }
 
-/// The collector stays for one that becomes other programs meanwhile: in the middle of an exec nothing tells whose the process is.
+/// The collector stays for one that becomes other programs meanwhile: in the middle of an exec nothing tells whose the
+/// process is.
 #[test]
 fn a_daemon_that_execs_again_and_again() {
     let mut run = Run::of("exec_daemon", &["record"]);
@@ -316,7 +317,7 @@ fn recover_refuses_what_it_would_spoil() {
     let said = recover(&empty, &new);
     assert!(said.contains("is not a run directory"), "{said}");
     assert!(!new.exists());
-    // What is there is no recording, a newer one, or a damaged one: it is left as it is.
+    // What is there is no recording, a newer one, or a damaged one: it is left unchanged.
     let good = fs::read(&file).unwrap();
     let mut newer = good.clone();
     newer[8] = 77;
@@ -340,7 +341,7 @@ fn recover_refuses_what_it_would_spoil() {
     }
 }
 
-/// A run without a collector may be taken in while it goes on, and again.
+/// A run without a collector may be taken in while it continues, and again.
 #[test]
 fn a_live_run_is_taken_in_twice() {
     let folder = scratch("live");
@@ -366,8 +367,8 @@ fn a_live_run_is_taken_in_twice() {
     assert_eq!(shown(&file), counted(&folder.join("counts")));
 }
 
-/// The kernel marks the end of a child that libc knows nothing of, as it does that of any other: in a trace that goes on, and in what
-/// is left when all were killed.
+/// The kernel marks the end of a child that libc knows nothing of, as it does that of any other: in a trace that goes
+/// on, and in what is left when all were killed.
 #[test]
 fn children_by_raw_clones_have_ended() {
     let mut run = Run::of("clones", &["trace"]);

@@ -1,5 +1,5 @@
-//! Many threads that are alive at the same time: all their calls are recorded, and cutap uses few of the mappings that the program's
-//! own stacks need.
+//! Many threads that are alive at the same time: all their calls are recorded, and cutap uses few of the mappings that
+//! the program's own stacks need.
 
 use cutap_e2e::{cutap, finish, out, scratch};
 use std::path::Path;

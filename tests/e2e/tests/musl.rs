@@ -1,5 +1,5 @@
-//! Programs for musl: cutap leaves them alone, counts them and says so. They run as without cutap, and programs for glibc that they
-//! start are traced. Without musl-gcc (apt install musl-tools) each test says that it was skipped.
+//! Programs for musl: cutap leaves them alone, counts them and says so. They run as without cutap, and programs for
+//! glibc that they start are traced. Without musl-gcc (apt install musl-tools) each test says that it was skipped.
 
 use cutap_e2e::{Counts, Finished, Scratch, counted, cutap, finish, out, scratch, shown, sources, summary, wait_for};
 use std::fs;
@@ -11,7 +11,7 @@ const ONE: &str =
     "cutap: 1 process of another C library than glibc (such as musl): left alone, its calls were not seen\n";
 const AT_START: &str = "is built for musl, and cutap traces programs for glibc alone: it runs untraced";
 
-/// The programs, in a folder of their own; none, and a line, without the compiler.
+/// The programs, in a separate folder; none, and a line, without the compiler.
 fn built() -> Option<Scratch> {
     if Command::new("musl-gcc").arg("--version").output().is_err() {
         println!("skipped: programs for musl (there is no musl-gcc: apt install musl-tools)");

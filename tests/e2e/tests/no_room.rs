@@ -1,5 +1,5 @@
-//! No room: in the file of the recording, in the run directory, by a limit, or because somebody removed the folder. The program goes on,
-//! one message says so, and what is missing is counted call by call.
+//! No room: in the file of the recording, in the run directory, by a limit, or because somebody removed the folder. The
+//! program continues, one message says so, and what is missing is counted call by call.
 
 use cutap_e2e::{Finished, Scratch, cutap, finish, out, scratch, wait_for};
 use serde_json::Value;
@@ -31,7 +31,7 @@ impl Small {
         None
     }
 
-    /// A btrfs with a quota of its own, which holds for root too; the folder `limited` is what it limits.
+    /// A btrfs with a separate quota, which holds for root too; the folder `limited` is what it limits.
     fn with_quota(size: &str) -> Option<Small> {
         let folder = scratch("quota");
         // This shell stays in the folder that the file system is mounted over.
@@ -150,8 +150,8 @@ fn the_run_folders_disk_is_full() {
     let Some(small) = Small::new("4m") else { return };
     let folder = scratch("full-run");
     let (run, file) = (small.0.join("run"), folder.join("run.cutap"));
-    // As many rings as fit, each smaller than it would be: nothing is lost while somebody drains, or it is counted where the machine
-    // kept the collector from running for longer than a writer waits.
+    // As many rings as fit, each smaller than it would be: nothing is lost while somebody drains, or it is counted
+    // where the machine kept the collector from running for longer than a writer waits.
     let done = record(&run, &file, "unlimited", &["full_speed", "8", "500"]);
     assert_eq!(done.status.code(), Some(0), "{}", done.stderr);
     let shown = Shown::of(&file);
@@ -201,9 +201,10 @@ fn the_run_folder_is_removed() {
     let said = fs::read_to_string(folder.join("said")).unwrap();
     let gone = format!("cutap: the run directory {} was removed while the program ran: ", run.display());
     assert!(said.starts_with(&gone), "{said}");
-    // Threads and collector have their rings open, and go on.
+    // Threads and collector have their rings open, and continue.
     let made = sum(&fs::read_to_string(folder.join("stdout")).unwrap());
-    // Where the collector did not get to run for longer than a writer waits, calls were dropped, for no chunk can be added; and counted.
+    // Where the collector did not get to run for longer than a writer waits, calls were dropped, for no chunk can be
+    // added; and counted.
     let shown = Shown::of(&file);
     assert_eq!(shown.calls() + shown.counted(&[CALL_DROPPED]), made);
     assert_eq!(said.lines().skip(1).filter_map(not_recorded).sum::<u64>(), shown.counted(&[CALL_DROPPED]), "{said}");

@@ -1,4 +1,4 @@
-//! What outlives the program is waited for, whatever /proc tells of it: its calls are in the recording.
+//! What outlives the program is waited for, whatever /proc says about it: its calls are in the recording.
 
 use cutap_e2e::{cutap, finish, out, scratch, wait_for};
 use std::fs;
@@ -28,8 +28,9 @@ fn recorded(folder: &Path, before: &[&str], cutap: &Path, program: &Path, how: &
     (done.stderr, row.map_or(0, |l| l.split_whitespace().next().unwrap().parse().unwrap()))
 }
 
+/// Its calls are recorded whatever became of its first thread and its environment.
 #[test]
-fn its_calls_are_recorded_whatever_became_of_its_first_thread_and_its_environment() {
+fn record_with_dead_main_thread() {
     for how in ["-", "e", "t", "te", "z", "ez", "tz"] {
         let folder = scratch("outlives");
         fs::create_dir(folder.join("runs")).unwrap();
@@ -64,8 +65,9 @@ fn its_calls_are_recorded_where_it_may_not_be_looked_into() {
     }
 }
 
+/// A process is switched by its number whatever became of its first thread and its environment.
 #[test]
-fn a_process_is_switched_by_its_number_whatever_became_of_its_first_thread_and_its_environment() {
+fn ctl_pid_with_dead_main_thread() {
     for how in ["ez", "te"] {
         let folder = scratch("switched");
         let file = folder.join("run.cutap");

@@ -110,7 +110,8 @@ fn each_process_has_its_own_calls() {
     assert_eq!(by_process("multiprocessing_.py"), calls);
 }
 
-/// Children that have their parent's memory, and call: each has its own, however it ends, and the parent goes on where it was.
+/// Children that have their parent's memory, and call: each has its own, however it ends, and the parent continues where
+/// it was.
 #[test]
 fn children_by_vfork_that_call() {
     let mut expected = vec!["cuDriverGetVersion 24, cuFixtureCall 1, cuInit 2, cuStreamSynchronize 1"];
@@ -135,8 +136,9 @@ fn children_by_vfork_that_call() {
     assert_eq!(of("cuDriverGetVersion", "depth"), [0; 24]);
 }
 
-/// The same where the child is the first to call in its parent's memory, where it cannot have a folder, and where its parent is left by a
-/// signal handler at that moment: each call is its own process's, and what the child could not do its parent does.
+/// The same where the child is the first to call in its parent's memory, where it cannot have a folder, and where its
+/// parent is left by a signal handler at that moment: each call is its own process's, and what the child could not do
+/// its parent does.
 #[test]
 fn children_by_vfork_leave_no_mark_in_their_parent() {
     let mut expected = vec!["cuDriverGetVersion 3, cuInit 1"];
@@ -196,7 +198,8 @@ fn counts_of_recorded_calls() {
     assert_eq!(shown, traced);
 }
 
-/// A child that libc knows nothing of is switched like any other, also before its first call, and where its parent is off.
+/// A child that libc knows nothing of is switched like any other, also before its first call, and where its parent is
+/// off.
 #[test]
 fn a_child_by_a_raw_clone_is_switched_alone() {
     for parent in ["on", "off"] {
@@ -229,8 +232,8 @@ fn a_child_by_a_raw_clone_is_switched_alone() {
     }
 }
 
-/// Times are those of the program's own clock: a call begins and ends between the moments at which the program made it. What comes
-/// between can only make more room, so the least room of all calls says how exact the times are.
+/// Times are those of the program's own clock: a call begins and ends between the moments at which the program made it.
+/// What comes between can only make more room, so the least room of all calls says how exact the times are.
 #[test]
 fn times_are_those_of_the_programs_clock() {
     let folder = scratch("moments");

@@ -1,5 +1,5 @@
-//! The file of a recording: cut off, damaged, of another version, packed again. Each command that reads it says the same of it, in one
-//! sentence, and none of them changes what it cannot read.
+//! The file of a recording: cut off, damaged, of another version, packed again. Each command that reads it says the
+//! same of it, in one sentence, and none of them changes what it cannot read.
 
 use cutap_e2e::{blocks, cutap, finish, normal_form, out, scratch};
 use std::fs;
@@ -101,7 +101,8 @@ fn packed_at_rest() {
         blocks(&bytes).iter().map(|(at, _)| bytes[at + 5]).collect()
     };
     assert!(packing(&file).contains(&2) && !packing(&file).contains(&1), "{:?}", packing(&file));
-    // The folder holds no calls any more, and whoever asks it is told why: also where the answer goes to another program.
+    // The folder holds no calls any more, and whoever asks it is told why: also where the answer goes to another
+    // program.
     let export = folder.join("export");
     for words in
         [&["show"][..], &["report"], &["report", "--tree"], &["export", "--perfetto", export.to_str().unwrap()]]
@@ -123,7 +124,7 @@ fn packed_at_rest() {
     }
     assert!(!packing(&loose).contains(&1) && packing(&loose).len() == before.0.len());
     assert_eq!((show(&loose), fs::metadata(&loose).unwrap().permissions()), (before.1, before.2));
-    // What cannot be packed stays as it is, with one sentence.
+    // What cannot be packed stays unchanged, with one sentence.
     let cut = folder.join("cut.cutap");
     let whole = fs::read(&loose).unwrap();
     fs::write(&cut, &whole[..whole.len() - 3]).unwrap();

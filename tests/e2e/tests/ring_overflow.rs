@@ -1,5 +1,5 @@
-//! Rings that are full: by default nothing is lost, a lossy run counts exactly what it dropped, and a flight recorder what it wrote
-//! over. 64 threads call as fast as they can; CUTAP_LARGE=1 makes each run 10 s long.
+//! Rings that are full: by default nothing is lost, a lossy run counts exactly what it dropped, and a flight recorder
+//! what it wrote over. 64 threads call as fast as they can; CUTAP_LARGE=1 makes each run 10 s long.
 
 use cutap_e2e::{Finished, Scratch, counted, cutap, finish, out, scratch, wait_for};
 use serde_json::Value;
@@ -196,7 +196,7 @@ fn a_flight_recorder_is_written_out_while_it_flies() {
 
 /// Whichever signal ends the program: no handler of ours runs in it, for the rings outlive it.
 #[test]
-fn a_flight_recorder_is_written_out_by_the_signal_that_ends_the_program() {
+fn flight_recorder_on_fatal_signal() {
     for (name, number) in [("TERM", 15), ("KILL", 9), ("SEGV", 11), ("USR1", 10)] {
         let folder = scratch("signal");
         let (file, counts) = (folder.join("run.cutap"), folder.join("counts"));

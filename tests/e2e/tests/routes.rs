@@ -225,8 +225,9 @@ fn opened_with_what_it_needs_while_others_look_up() {
     case("opened_with_its_own").counts();
 }
 
+/// Libraries come back while another namespace hides that they were gone.
 #[test]
-fn libraries_come_back_while_another_namespace_hides_that_they_were_gone() {
+fn reload_hidden_by_namespace() {
     case("another_namespace").counts();
 }
 
@@ -256,7 +257,8 @@ fn forked_children_open_while_others_look_up() {
     case("fork_then_open").counts();
 }
 
-/// What is not wanted keeps the pointers that the program has without us, whichever way it asks; what is wanted has none of them.
+/// What is not wanted keeps the pointers that the program has without us, whichever way it asks; what is wanted has
+/// none of them.
 #[test]
 fn only_what_is_wanted_is_diverted() {
     let words = |filter: &str| ["trace", "-o", "/dev/null", "--filter", filter].map(str::to_owned);
@@ -278,8 +280,8 @@ fn only_what_is_wanted_is_diverted() {
     assert!(!plain.contains("preload") && plain.contains("bound cuMemAlloc_v2 libcuda.so.1\n"), "{plain}");
     assert_eq!(run(Some("cuStreamQuery")), plain);
     assert_eq!(run(Some("cudaDeviceReset")), plain);
-    // Of these functions each way is diverted, and of no other. With functions that allocate, the driver's memory functions are
-    // recorded too, for annotations of addresses.
+    // Of these functions each way is diverted, and of no other. With functions that allocate, the driver's memory
+    // functions are recorded too, for annotations of addresses.
     for (filter, wanted) in [
         ("cuMemFree", &["cuMemFree"][..]),
         ("cudaMalloc,cublas*", &["cudaMalloc", "cublasCreate_v2", "cuMem"]),
@@ -299,7 +301,7 @@ fn only_what_is_wanted_is_diverted() {
     }
 }
 
-/// No route hands out these addresses, so the end has to tell of the process.
+/// No route hands out these addresses, so the end has to report the process.
 #[test]
 fn own_search_of_the_symbol_table() {
     for name in ["elf_tables", "elf_tables_exit"] {

@@ -54,7 +54,8 @@ fn functions(call: &Value) -> Vec<&str> {
     frames.iter().filter(|f| f["inlined"] == false).map(|f| f["function"].as_str().unwrap_or("?")).collect()
 }
 
-/// The frames of each call are those that the program printed right before, apart from the first, in which it does both.
+/// The frames of each call are those that the program printed right before, apart from the first, in which it does
+/// both.
 fn same_as_printed(ran: &Ran) {
     let names: Vec<&str> = ran.printed.iter().filter_map(|l| l.split_once(' ').map(|l| l.0)).collect();
     assert_eq!(names, ["plain", "recursive", "aligned", "callback", "deep", "thread", "handler", "alternate", "fibre"]);
@@ -164,8 +165,8 @@ fn plugins_come_and_go() {
     assert_eq!(objects[1], "stacks_plugin_two.so");
 }
 
-/// One name at one place for files that differ, in a folder that the reader is not in: each call has the frames of the file that was there then.
-/// Of a file that is not what it was there are addresses, and nothing is made up.
+/// One name at one place for files that differ, in a folder that the reader is not in: each call has the frames of the
+/// file that was there then. Of a file that is not what it was there are addresses, and nothing is made up.
 #[test]
 fn a_file_that_is_built_anew_and_opened_again() {
     let folder = scratch("reloaded");
@@ -233,7 +234,7 @@ fn folded_and_exported() {
     assert!(stacks.iter().all(|s| s["total_ns"].as_u64().unwrap() > 0));
     let times = report(&["--folded=time"]).stdout;
     let sum: u64 = times.lines().map(|l| l.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
-    // The clock of so short a run is measured anew by each reader.
+    // The clock of so short a run is measured again by each reader.
     let told = stacks.iter().map(|s| s["total_ns"].as_u64().unwrap()).sum::<u64>();
     assert!(sum.abs_diff(told) < told / 4, "{sum} {told}");
     let refused = report(&["--folded", "-e", "cuInit"]);
@@ -291,7 +292,8 @@ fn files_that_are_gone_or_changed() {
     assert!(gone.contains(&format!("{} (not here)", program.display())), "{gone}");
 }
 
-/// Stacks that end above an unmapped page, are left by exceptions and jumps, are those of children: the program notices nothing.
+/// Stacks that end above an unmapped page, are left by exceptions and jumps, are those of children: the program notices
+/// nothing.
 #[test]
 fn programs_run_as_without() {
     for name in

@@ -96,8 +96,8 @@ fn json_says_how_a_call_ended() {
     assert_eq!(state("longjmp", "cuFixtureCall"), "unwound");
 }
 
-/// The path and the arguments of a program may hold any bytes. JSON keeps them. For people, invalid text becomes a replacement
-/// character, and control characters are escaped.
+/// The path and the arguments of a program may hold any bytes. JSON keeps them. For people, invalid text becomes a
+/// replacement character, and control characters are escaped.
 #[test]
 fn a_program_with_any_bytes_in_its_words() {
     let folder = scratch("any-bytes");
@@ -129,7 +129,8 @@ fn a_program_with_any_bytes_in_its_words() {
 
 #[test]
 fn json_says_who_was_forked_and_from_whom() {
-    // The first call is made before and after the fork: a parent without a call has no folder to be named by, but an id.
+    // The first call is made before and after the fork: a parent without a call has no folder to be named by, but an
+    // id.
     for (name, folder) in [("fork_before", false), ("fork_after", true)] {
         let all = json(&case(name).text(&["--json"]));
         let processes: Vec<_> = all.iter().filter(|o| o["type"] == "process").collect();

@@ -1,5 +1,5 @@
-//! Files of a run that the program's user may not open: the program's umask does not take them away, and what somebody else has taken away
-//! is told. Without the rights of root, to whom no mode matters.
+//! Files of a run that the program's user may not open: the program's umask does not take them away, and what somebody
+//! else has taken away is told. Without the rights of root, to whom no mode matters.
 
 use cutap_e2e::{Finished, cutap, finish, out, scratch};
 use std::fs::{self, Permissions};
@@ -45,7 +45,8 @@ fn a_programs_umask_takes_no_file_of_the_run_away() {
     }
 }
 
-/// A ring whose mode somebody has changed: what the others hold is shown and taken in, and this one is named as long as it is so.
+/// A ring whose mode somebody has changed: what the others hold is shown and taken in, and this one is named as long as
+/// it is so.
 #[test]
 fn a_ring_that_may_not_be_opened_is_told() {
     let folder = scratch("denied");

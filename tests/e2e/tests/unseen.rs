@@ -1,5 +1,6 @@
-//! A run that sees nothing says so and why that may be: nobody was reached, a process loaded the driver and shows no call, another cutap
-//! took the calls. A run that sees calls says nothing of it, and the exit code is the program's in each case.
+//! A run that sees nothing says so and why that may be: nobody was reached, a process loaded the driver and shows no
+//! call, another cutap took the calls. A run that sees calls says nothing of it, and the exit code is the program's in
+//! each case.
 
 use cutap_e2e::{Finished, cutap, finish, out, scratch};
 use std::fs;
@@ -23,7 +24,8 @@ fn path(file: &Path) -> &str {
     file.to_str().expect("a scratch folder's path is text")
 }
 
-/// `words` that start a program, in each form of a trace and as a recording: the one line that all of them say on standard error.
+/// `words` that start a program, in each form of a trace and as a recording: the one line that all of them say on
+/// standard error.
 fn says(words: &[&str], part: &str, code: i32) {
     let folder = scratch("says");
     let (trace, recording) = (folder.join("trace"), folder.join("run.cutap"));
@@ -125,7 +127,8 @@ fn other_reasons_have_their_own_lines() {
     assert!(said(&done).len() == 1 && said(&done)[0].contains(WHY), "{done:?}");
 }
 
-/// A process with the driver and without a call, in each form; a forked child that has it from its parent is not one more.
+/// A process with the driver and without a call, in each form; a forked child that has it from its parent is not one
+/// more.
 #[test]
 fn the_driver_without_a_call() {
     says(&["./elf_tables"], "libcuda.so.1 was loaded in elf_tables (process ", 0);
@@ -172,7 +175,7 @@ fn a_cutap_inside_another() {
     assert!(said(&done).last().is_some_and(|l| l.contains(there)), "{done:?}");
 }
 
-/// What is left in the environment of a run that is over, or never was, is not another cutap.
+/// What is left in the environment of a run that has ended, or never was, is not another cutap.
 #[test]
 fn a_run_that_is_over_is_not_around_this_one() {
     let folder = scratch("over");

@@ -4,8 +4,8 @@ use super::imports::{Files, Module, paths};
 use anyhow::Result;
 use std::path::Path;
 
-/// A crate, a folder in its `src` (empty: `src` itself), and the folders in that one with the lowest first. Each imports
-/// only from itself and from those before it. Files beside these folders may import from all of them.
+/// A crate, a folder in its `src` (empty: `src` itself), and the folders in that one with the lowest first. Each
+/// imports only from itself and from those before it. Files beside these folders may import from all of them.
 const ORDER: &[(&str, &str, &[&str])] = &[
     (
         "trace",

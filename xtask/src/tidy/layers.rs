@@ -14,6 +14,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-wire", &[]),
     ("cutap-printable", &[]),
     ("cutap-rm", &[]),
+    ("cutap-cudest", &["cutap-rm"]),
     // in the target, no_std
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-machine", &[]),
@@ -44,6 +45,7 @@ const MAY: &[(&str, &[&str])] = &[
         "cutap",
         &[
             "cutap-calls",
+            "cutap-cudest",
             "cutap-wire",
             "cutap-printable",
             "cutap-file",

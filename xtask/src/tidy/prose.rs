@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(complaints(two(), &limits("phrases.docs = 2")), Vec::<String>::new());
         let more = complaints(two(), &limits("phrases.docs = 1"));
         assert!(more.len() == 1 && more[0].contains("2 findings") && more[0].contains("docs: text"), "{more:?}");
-        assert_eq!(complaints(two(), &limits("columns.docs = 2")).len(), 2);
+        assert_eq!(complaints(two(), &limits("columns.docs = 2")).len(), 1);
         assert_eq!(complaints(two(), &limits("phrases.docs = 3")).len(), 1);
     }
 

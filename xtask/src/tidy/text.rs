@@ -30,7 +30,8 @@ impl Text {
                     is_code = !is_code;
                     text.end_paragraph();
                 }
-                Some(body) if is_code || body.trim().is_empty() || body.starts_with("     ") => text.end_paragraph(),
+                Some(body) if is_code || body.trim_start().starts_with('|') => text.end_paragraph(),
+                Some(body) if body.trim().is_empty() || body.starts_with("     ") => text.end_paragraph(),
                 Some(body) => text.add_line(number, body.trim_start()),
                 None => {
                     is_code = false;
@@ -149,7 +150,7 @@ mod tests {
     #[test]
     fn comments_of_rust() {
         let source = "//! One `a. B` two. Three\n//! four.\n\nlet x = 1; // not read\n    /// Five.\n\
-                      /// ```\n/// Code.\n/// ```\n";
+                      /// ```\n/// Code.\n/// ```\n/// | A cell. | B. |\n";
         let found = sentences(Text::of_rust(source));
         assert_eq!(found, expected(&[(1, "One CODE two."), (1, "Three four."), (5, "Five.")]));
     }

@@ -1,4 +1,5 @@
-//! `cutap export`: writes the calls of a run directory or a recording in the format of another program. It only reads the run.
+//! `cutap export`: writes the calls of a run directory or a recording in the format of another program. It only reads
+//! the run.
 
 use crate::args::{FilterArgs, InputArgs};
 use crate::input::{readable, say_counted, whole};
@@ -78,7 +79,7 @@ impl Export {
         let mut end = reader.end();
         scan_executables(&mut end);
         let ended = written.and_then(|()| output.end(&end));
-        let whole = whole(run, end.recording.clone(), end.damaged);
+        let whole = whole(run, end.recording.clone(), end.damage());
         match ended {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return whole,
             ended => ended.map_err(fail)?,
@@ -92,7 +93,7 @@ impl Export {
     }
 }
 
-/// Opens the file and empties it, if nobody else is writing to it.
+/// Opens the file and empties it, if no other thread is writing to it.
 fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
     if is_of_a_run(path) {
         let path = path.display();

@@ -3,6 +3,7 @@
 mod api;
 mod collector;
 pub mod ctl;
+mod devices;
 mod env;
 mod export;
 mod hook_header;
@@ -46,6 +47,8 @@ pub enum Command {
     Inspect(inspect::Inspect),
     /// Say what is known of a function, or which functions a library has
     Api(api::Api),
+    /// Say what the kernel driver knows of the GPUs, without libcuda, and what is missing
+    Devices(devices::Devices),
     /// Trace, decode and compare what a program sends to the kernel driver
     #[command(subcommand)]
     Kernel(kernel::Kernel),
@@ -70,6 +73,7 @@ impl Command {
             Command::Pack(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Api(args) => args.run(),
+            Command::Devices(args) => args.run(),
             Command::Kernel(command) => command.run(),
             Command::HookHeader => hook_header::run(),
             Command::Collector(args) => args.run(),

@@ -89,7 +89,7 @@ impl Report {
         let end = read(&mut *report, &run, filter)?;
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
         written(write(&*report, &run, &end, json, &mut out).and_then(|()| out.flush()))?;
-        whole(&run, end.recording.clone(), end.damaged)
+        whole(&run, end.recording.clone(), end.damage())
     }
 }
 

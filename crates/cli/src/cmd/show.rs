@@ -1,5 +1,5 @@
-//! `cutap show`: prints the calls of a run directory or a recording, while the program runs or later. It only reads, so it
-//! shows the same again the next time.
+//! `cutap show`: prints the calls of a run directory or a recording, while the program runs or later. It only reads, so
+//! it shows the same again the next time.
 
 use crate::args::{FilterArgs, InputArgs, OutputArgs};
 use crate::input::{readable, say_counted, whole};
@@ -7,7 +7,7 @@ use crate::reader_thread::write_all;
 use crate::stdout::written;
 use cutap_collect::hooks::{crash_notes, not_called};
 use cutap_collect::{Result, filter, output, say, scan_executables};
-use cutap_trace::{EventReader, ReaderOptions};
+use cutap_trace::{End, EventReader, ReaderOptions};
 
 #[derive(Debug, clap::Args)]
 pub struct Show {
@@ -36,7 +36,7 @@ impl Show {
             output.end(end)
         });
         let recording = end.as_ref().map_or_else(|| reader.opened().recording(), |end| end.recording.clone());
-        let whole = whole(run, recording, end.as_ref().map_or(0, |end| end.damaged));
+        let whole = whole(run, recording, end.as_ref().map(End::damage).unwrap_or_default());
         if let Some(end) = end.filter(|_| !form.counts && !form.json) {
             say_counted(run, &end);
         }

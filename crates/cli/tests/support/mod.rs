@@ -1,4 +1,4 @@
-//! What the tests of the real binary share: how to start it, a folder of its own for each test, and
+//! What the tests of the real binary share: how to start it, a separate folder for each test, and
 //! a shell on a terminal. Nothing here decides whether a test passes.
 #![allow(dead_code, missing_docs, reason = "each test file uses a part of it")]
 
@@ -31,7 +31,7 @@ pub fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A folder of its own, removed at the end.
+/// A separate folder, removed at the end.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -83,7 +83,7 @@ pub fn command_line(pid: i32) -> String {
     String::from_utf8_lossy(&words).replace('\0', " ")
 }
 
-/// Sends a signal to one process of our own.
+/// Sends a signal to one process of cutap.
 pub fn kill(pid: i32, signal: i32) {
     // SAFETY: no memory is involved; pid is a process that the test started.
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "kill {pid}");

@@ -20,7 +20,7 @@ impl Terminal {
     pub fn new() -> Terminal {
         let (mut master, mut slave) = (0, 0);
         let (none, size) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: two words of our own to fill; no name, no settings, no size.
+        // SAFETY: two words of cutap to fill; no name, no settings, no size.
         let (master, slave) = unsafe {
             assert_eq!(libc::openpty(&mut master, &mut slave, none, std::ptr::null_mut(), size), 0);
             (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave))

@@ -1,5 +1,5 @@
-//! Whether the program of a run with hooks came to anything: the loader may find something missing that a hook library needs, and
-//! one of them may end the program before its first call.
+//! Whether the program of a run with hooks came to anything: the loader may find something missing that a hook library
+//! needs, and one of them may end the program before its first call.
 
 use super::Hooks;
 use crate::foreground::ExitKind;
@@ -16,7 +16,8 @@ pub fn began(run: &Path) -> bool {
     file.get(BEGUN..).and_then(<[u8]>::first_chunk).is_none_or(|word| u32::from_le_bytes(*word) != 0)
 }
 
-/// Whether the program came to an end in what its libraries do before it begins itself: then nothing of theirs was called.
+/// Whether the program came to an end in what its libraries do before it begins itself: then nothing of theirs was
+/// called.
 pub fn ended_at_start(run: &Path, main: i32) -> bool {
     let word = file(run).and_then(|file| Some(u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?)));
     word.and_then(hooks::asked).is_some_and(|(pid, _, place)| pid as i32 == main && place != Place::Destructor)

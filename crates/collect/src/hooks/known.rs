@@ -75,8 +75,9 @@ fn parameter(p: &Param, name: u32) -> Parameter {
     Parameter { name, bytes, offset: p.offset, word: p.word, second: p.second, kind, input: 0 }
 }
 
-/// Whether a parameter is surely no output: a handle, code, what the call only reads, frees or keeps, or an address on a device.
-/// Where nobody has said it a pointer to what is not constant may be one, whatever its direction is guessed to be.
+/// Whether a parameter is surely no output: a handle, code, what the call only reads, frees or keeps, or an address on
+/// a device. Where nobody has said it a pointer to what is not constant may be one, whatever its direction is guessed
+/// to be.
 fn is_input(f: &Function, n: usize, p: &Param) -> bool {
     let ends = |e: &Effect| matches!(*e, Effect::Frees(of) | Effect::Destroys(of) if usize::from(of) == n);
     match TABLES.types.get(usize::from(p.ty)) {

@@ -1,5 +1,5 @@
-//! What hook libraries want that nobody has: a name with a slip in it, a function of another layer; and libraries that no call
-//! ever reached. Their authors are told, for otherwise such a hook only does nothing.
+//! What hook libraries want that nobody has: a name with a slip in it, a function of another layer; and libraries that
+//! no call ever reached. Their authors are told, for otherwise such a hook only does nothing.
 
 use super::Hooks;
 use cutap_calls::Layer;
@@ -74,7 +74,8 @@ fn vain(want: &Want<'_>) -> Option<String> {
     Some(format!("{name} of {asked}, where there is no such function; it is one of {right}"))
 }
 
-/// Whether a watched library of these layers may have a name that this pattern matches. A runtime may be linked into any file.
+/// Whether a watched library of these layers may have a name that this pattern matches. A runtime may be linked into
+/// any file.
 fn may_be_of(of: &[u8], layers: u32) -> bool {
     if layers & Layer::RUNTIME.bit() != 0 {
         return true;
@@ -88,7 +89,8 @@ fn may_be_of(of: &[u8], layers: u32) -> bool {
 
 /// Whether there is a text that two patterns with `*` and `?` both match.
 fn overlap(one: &[u8], other: &[u8]) -> bool {
-    // Whether the rest of the first from each place on and the rest of the second overlap, from the ends of both backwards.
+    // Whether the rest of the first from each place on and the rest of the second overlap, from the ends of both
+    // backwards.
     let mut below = vec![false; other.len() + 1];
     for i in (0..=one.len()).rev() {
         let mut row = vec![false; other.len() + 1];

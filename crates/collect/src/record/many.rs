@@ -44,7 +44,7 @@ fn recorded(path: &Path, file: &Path) {
 
 #[test]
 fn many_calls_in_little_memory() {
-    // In a process of its own: beside other tests what they have would count.
+    // In a separate process: beside other tests what they have would count.
     if std::env::var_os(ALONE).is_none() {
         let mut alone = Command::new(std::env::current_exe().unwrap());
         alone.args(["--exact", "record::many::many_calls_in_little_memory"]).env(ALONE, "1");

@@ -6,7 +6,7 @@ use super::process::{Process, trimmed};
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::{ChunkPage, Listing, Rate, forget_short, list, read_file, short_of};
+use cutap_trace::{ChunkPage, Damage, Listing, Rate, damaged, forget_short, list, read_file, short_of};
 use cutap_wire::ring::OPEN;
 use cutap_wire::{MAGIC, PAGE, VERSION, control, process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +57,8 @@ pub struct Recorder {
     pub begun: bool,
     /// Files of the folder that cannot be read, for a sentence.
     pub unread: Option<String>,
-    /// Parts of the folder that are damaged, where somebody has looked at all of it.
-    pub looked_damaged: Option<u64>,
+    /// What is damaged in the folder: found when all of it was read, else what was met on the way.
+    damage: Option<Damage>,
 }
 
 /// What a file that is added to holds of a process already.
@@ -91,7 +91,8 @@ impl Recorder {
         let mut control = None;
         let (mut damaged, mut unpacked) = (None, Vec::new());
         let walked = walk(&file, VERSION, &mut |block, plain| {
-            // A collector that goes on for another has no time to read all of it, and the file was written a moment ago.
+            // A collector that goes on for another has no time to read all of it, and the file was written a moment
+            // ago.
             if !consume && damaged.is_none() && cutap_file::body(&file, block, &mut unpacked).is_err() {
                 damaged = Some(block.start());
             }
@@ -163,7 +164,7 @@ impl Recorder {
             cut_at: None,
             begun: false,
             unread: None,
-            looked_damaged: None,
+            damage: None,
         }
     }
 
@@ -197,26 +198,39 @@ impl Recorder {
         Ok(found)
     }
 
-    /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them again.
-    pub fn taken(&self) -> (u64, u64) {
+    /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them
+    /// again.
+    pub fn copied(&mut self) -> (u64, u64) {
         self.rings().fold((0, 0), |all, ring| (all.0 + ring.added, all.1 + ring.missing()))
     }
 
-    /// Chunks that are damaged in the folder.
-    pub fn damaged(&self) -> u64 {
-        let taken = || self.rings().map(|ring| ring.damaged(self.is_flight_recorder())).sum();
-        self.looked_damaged.unwrap_or_else(taken)
+    /// What is damaged in the folder. The first answer is kept.
+    pub fn damage(&mut self) -> Damage {
+        if let Some(damage) = self.damage {
+            return damage;
+        }
+        let flight = self.is_flight_recorder();
+        let met = self.rings().fold(Damage::default(), |all, ring| {
+            let (parts, lost) = ring.damaged(flight);
+            Damage { parts: all.parts + parts, lost: all.lost.plus(lost) }
+        });
+        *self.damage.insert(met)
     }
 
-    /// Chunks of which this new file has nothing, for a collector had read them for its own output. What a flight recorder has no
-    /// more was written over.
-    pub fn read_before(&self) -> u64 {
+    /// Reads all of the folder for damage, as those do who show it.
+    pub fn look_for_damage(&mut self) {
+        self.damage = damaged(&self.run).ok();
+    }
+
+    /// Chunks of which this new file has nothing, for a collector had read them for its own output. What a flight
+    /// recorder has no more was overwritten.
+    pub fn read_before(&mut self) -> u64 {
         let collector =
             self.control.get(COLLECTOR).is_some_and(|state| state != control::COLLECTOR_NEVER.to_le_bytes());
         if !self.begun || self.consume || !collector || self.is_flight_recorder() {
             return 0;
         }
-        self.rings().map(|ring| ring.missing().saturating_sub(ring.damaged(false))).sum()
+        self.rings().map(|ring| ring.missing().saturating_sub(ring.damaged(false).0)).sum()
     }
 
     /// Processes and rings that could be read.
@@ -225,8 +239,8 @@ impl Recorder {
         (self.processes.len(), rings.count())
     }
 
-    fn rings(&self) -> impl Iterator<Item = &Ring> {
-        self.processes.iter().flat_map(|p| p.rings.values()).map(|(ring, _)| ring)
+    fn rings(&mut self) -> impl Iterator<Item = &mut Ring> {
+        self.processes.iter_mut().flat_map(|p| p.rings.values_mut()).map(|(ring, _)| ring)
     }
 
     fn is_flight_recorder(&self) -> bool {
@@ -234,15 +248,15 @@ impl Recorder {
         flags & control::FLIGHT != 0
     }
 
-    /// Says that the recording ended in order; and before, what of it is not there. One that lacks what could not be opened now and can
-    /// be later, with more descriptors, has no end yet.
+    /// Says that the recording ended in order; and before, what of it is not there. One that lacks what could not be
+    /// opened now and can be later, with more descriptors, has no end yet.
     pub fn end(&mut self) -> io::Result<()> {
-        let (missing, flight) = (self.taken().1, self.is_flight_recorder());
+        let (missing, flight) = (self.copied().1, self.is_flight_recorder());
         if let Some(at) = self.cut_at.filter(|_| flight || missing > 0) {
             let missing = if flight { 0 } else { missing.min(u32::MAX.into()) as u32 };
             self.writer.write(Block::new(kind::LACKS, 0, missing, at), &[], &[])?;
         }
-        let damaged = self.damaged().min(u32::MAX.into()) as u32;
+        let damaged = self.damage().parts.min(u32::MAX.into()) as u32;
         if damaged > 0 {
             self.writer.write(Block::new(kind::LACKS, 0, damaged, 0), &[], &[])?;
         }
@@ -261,7 +275,8 @@ impl Recorder {
 
     /// Takes back what was written halfway, before this error.
     pub fn cut_back(&mut self, error: &io::Error) {
-        // Under a quota that is used up btrfs cuts off half: zeros from there to the end of the page, and what follows stays.
+        // Under a quota that is used up btrfs cuts off half: zeros from there to the end of the page, and what follows
+        // stays.
         if error.raw_os_error() == Some(libc::EDQUOT) {
             return;
         }
@@ -278,7 +293,8 @@ impl Recorder {
         if page.starts_with(&head) && ours { page } else { self.control.clone() }
     }
 
-    /// Whether the file is of another run: its control page says so, or a process in it is another than the one of that name here.
+    /// Whether the file is of another run: its control page says so, or a process in it is another than the one of that
+    /// name here.
     pub fn other_run(&self) -> bool {
         // In the file a page has no zeros at its end, and such a number may end in some.
         let of = |page: &[u8]| padded(page)[RUN].iter().fold(0, |all, b| all << 8 | u64::from(*b));

@@ -1,5 +1,5 @@
-//! RM controls. The driver's generated tables register ids, with parameters, privilege and route. The public headers name
-//! ids, and FINN's comments there say from which interface and message each is made.
+//! RM controls. The driver's generated tables register ids, with parameters, privilege and route. The public headers
+//! name ids, and FINN's comments there say from which interface and message each is made.
 
 use super::checkout::Checkout;
 use super::release::Rows;

@@ -5,7 +5,8 @@ use super::types::PROBE;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 
-/// One record as clang prints it inside a probe: size, and each field with its nested ones: byte offset, first bit, name.
+/// One record as clang prints it inside a probe: size, and each field with its nested ones: byte offset, first bit,
+/// name.
 #[derive(Default)]
 struct Printed {
     size: u64,

@@ -1,6 +1,6 @@
-//! The stack that a call was made on: the caller's registers, and the bytes from its stack pointer upwards, as far as was asked
-//! and as they can be read. They go straight into the ring, in as many records as it takes: a thread's stack may be
-//! small, and this one stands on it. Nothing is unwound here.
+//! The stack that a call was made on: the caller's registers, and the bytes from its stack pointer upwards, as far as
+//! was asked and as they can be read. They go straight into the ring, in as many records as it takes: a thread's stack
+//! may be small, and this one stands on it. Nothing is unwound here.
 
 use super::copy::Pages;
 use crate::hook::forced::Registers;
@@ -59,7 +59,7 @@ fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS
     let [_, from, ..] = *registers;
     let (from, asked) = (from as usize, start::stack_bytes());
     let reach = b.stack.with(from).reach(from);
-    // Of a stack that nobody knows the end of, as much as can be read.
+    // Of a stack with an unknown end, as much as can be read.
     let whole = if reach == 0 { asked } else { asked.min(reach) } & !7;
     let pieces = 1 + whole.saturating_sub(FIRST).div_ceil(OTHER);
     let (mut done, mut piece) = (0, 0);
@@ -69,7 +69,8 @@ fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS
         let pages = Pages::new(from, &mut b.stack);
         let about = piece as u64 | (pieces as u64) << 16;
         let length = words + FRAGMENT_WORDS + len.div_ceil(8);
-        // SAFETY: the record has that many words, the last of which are the piece's; no byte of them is left as it was before.
+        // SAFETY: the record has that many words, the last of which are the piece's; no byte of them is left as it was
+        // before.
         let read = record::about_with(b, at, kind::STACK, number, length as u32, |to| unsafe {
             let about = if piece == 0 { about | WITH_REGISTERS } else { about };
             to.word(1, about);

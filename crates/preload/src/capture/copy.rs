@@ -1,9 +1,9 @@
-//! Reading the program's memory. This thread's own stack above the call is read directly: the thread runs on it. Everything else the
-//! program may have unmapped or protected, or may do so at this moment in another thread. So the kernel copies it and reports
-//! how far it came: there is no fault.
+//! Reading the program's memory. This thread's own stack above the call is read directly: the thread runs on it.
+//! Everything else the program may have unmapped or protected, or may do so at this moment in another thread. So the
+//! kernel copies it and reports how far it came: there is no fault.
 //!
-//! A seccomp filter may refuse that system call. Then each page is tested first and read directly after. A page that another thread
-//! takes away between the two would be a fault; without a filter this path is not used.
+//! A seccomp filter may refuse that system call. Then each page is tested first and read directly after. A page that
+//! another thread takes away between the two would be a fault; without a filter this path is not used.
 
 use crate::sys::x86_64::load4;
 use crate::thread::fork;
@@ -38,8 +38,8 @@ impl Pages {
         in_page || self.stack.holds(from, len)
     }
 
-    /// True when the processor has memory at `at`, and where it lies does not tell so already. Nothing is read, for memory
-    /// that host and devices share would move at that; what was never written is not there yet.
+    /// True when the processor has memory at `at`, and where it lies does not tell so already. Nothing is read, for
+    /// memory that host and devices share would move at that; what was never written is not there yet.
     pub fn present(&self, at: usize) -> bool {
         let asked = can_be(at as u64) && !is_programs(at as u64);
         asked && (self.on_stack(at, 1) || sys::resident(at & !(PAGE - 1)))
@@ -60,7 +60,8 @@ impl Pages {
     }
 }
 
-/// Copies `len` bytes of the program's memory from `from` as far as they can be read, wherever they are; how many could.
+/// Copies `len` bytes of the program's memory from `from` as far as they can be read, wherever they are; how many
+/// could.
 ///
 /// # Safety
 /// `to` is writable for `len` bytes.
@@ -114,7 +115,8 @@ pub fn program_words<const N: usize>(at: usize) -> Option<[u64; N]> {
     (unsafe { checked(at, words.as_mut_ptr().cast(), N * 8) } == N * 8).then_some(words)
 }
 
-/// As much of the window as can be read here without crossing into another page, at most `most` bytes; `None` if no byte can.
+/// As much of the window as can be read here without crossing into another page, at most `most` bytes; `None` if no
+/// byte can.
 pub fn window(at: usize, to: &mut [u8], most: usize) -> Option<&[u8]> {
     let len = to.len().min(most).min(PAGE - at % PAGE);
     // SAFETY: the window is that long.
@@ -122,8 +124,8 @@ pub fn window(at: usize, to: &mut [u8], most: usize) -> Option<&[u8]> {
     to.get(..got).filter(|read| !read.is_empty())
 }
 
-/// The length of a text of the program's, without its zero; `None` if it cannot be read up to a zero, or has more than `most` bytes or
-/// one that `may` refuses.
+/// The length of a text of the program's, without its zero; `None` if it cannot be read up to a zero, or has more than
+/// `most` bytes or one that `may` refuses.
 pub fn text_length(at: usize, most: usize, may: impl Fn(u8) -> bool) -> Option<usize> {
     let (mut bytes, mut len) = ([0u8; 1024], 0);
     while len <= most {

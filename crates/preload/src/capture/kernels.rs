@@ -9,6 +9,7 @@ use crate::start::names;
 use crate::thread::block::ThreadState;
 use crate::{routes, sys};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use cutap_calls::{Role, function_with};
 use cutap_wire::diagnostic;
 use cutap_wire::names::{Name, kind};
 
@@ -27,10 +28,12 @@ impl Parameter {
     }
 }
 
-/// In the place of a handle that another thread is writing. A child that was forked meanwhile asks for such a kernel each time.
+/// In the place of a handle that another thread is writing. A child that was forked meanwhile asks for such a kernel
+/// each time.
 const CHANGING: u64 = 1;
 
-/// Function handles known at a time, and parameters that are kept for them. `slots::launch_x86_64` knows all that is public here.
+/// Function handles known at a time, and parameters that are kept for them. `slots::launch_x86_64` knows all that is
+/// public here.
 pub const HANDLES: usize = 8192;
 /// See `HANDLES`.
 pub const POOL: usize = 1 << 16;
@@ -74,8 +77,8 @@ pub fn parameters(b: &mut ThreadState, handle: u64, driver: usize) -> Option<&'s
     };
     let epoch = epoch();
     let place = ask(b, handle, driver, before)?;
-    // The first place unless another has it, for the assembler looks there alone. A third of one place turns the second out: it is
-    // asked again, and told again, which is right if slow. A reader in between finds no handle.
+    // The first place unless another has it, for the assembler looks there alone. A third of one place turns the second
+    // out: it is asked again, and told again, which is right if slow. A reader in between finds no handle.
     let [first, second] = places_of(handle)?;
     let taken = first.epoch.load(Acquire) == epoch && ![0, handle].contains(&first.handle.load(Acquire));
     let at = if taken { second } else { first };
@@ -158,8 +161,8 @@ fn ask(b: &mut ThreadState, handle: u64, driver: usize, before: &'static [Parame
     Some(place)
 }
 
-/// Where a list lies in the pool. The same list of another kernel is taken again, so that handles that turn each other out do not use
-/// the pool up.
+/// Where a list lies in the pool. The same list of another kernel is taken again, so that handles that turn each other
+/// out do not use the pool up.
 fn pooled(list: &[u64]) -> Option<u64> {
     static LISTS: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
     let mixed = list.iter().fold(list.len() as u64, |mixed, word| (mixed ^ word).wrapping_mul(MIX).rotate_left(29));
@@ -213,12 +216,16 @@ fn query(b: &mut ThreadState, function: Info, handle: u64, found: &mut [u64]) ->
     if n == 0 && error == INVALID_HANDLE { Err(error) } else { Ok(n) }
 }
 
-/// The driver's own function, found in the library that holds the launch's.
+/// The two functions of the driver that describe a parameter: of a kernel, and of a kernel's function.
+const OF_KERNEL: &[u8] = function_with(Role::ParameterOfKernel).as_bytes();
+const OF_FUNCTION: &[u8] = function_with(Role::ParameterOfFunction).as_bytes();
+
+/// The driver's function, found in the library that holds the launch's.
 fn entry_point(kernel: bool, launch: usize) -> Option<Info> {
     let place = ASK.get(usize::from(kernel))?;
     let mut address = place.load(Relaxed);
     if address == 0 {
-        let name: &[u8] = if kernel { b"cuKernelGetParamInfo" } else { b"cuFuncGetParamInfo" };
+        let name = if kernel { OF_KERNEL } else { OF_FUNCTION };
         address = live::at(launch, |o| {
             let mut found = ABSENT;
             // SAFETY: the object is loaded while it is looked at.

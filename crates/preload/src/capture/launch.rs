@@ -1,5 +1,6 @@
-//! The commonest launches: the kernel's parameters, and the array of pointers to them, lie on the caller's stack, as compilers put them,
-//! and the kernel is known. They go from there into the ring. All other launches go by the steps; what is kept is the same.
+//! The commonest launches: the kernel's parameters, and the array of pointers to them, lie on the caller's stack, as
+//! compilers put them, and the kernel is known. They go from there into the ring. All other launches go by the steps;
+//! what is kept is the same.
 
 use super::copy::words as copy;
 use super::kernels;
@@ -16,7 +17,8 @@ use cutap_wire::record::FRAGMENT_WORDS;
 /// Bytes of parameters that are few: any record has room for them.
 pub const FEW: usize = 1024;
 
-/// True for a function whose launches may be of this kind: its steps are the parameters, and what stands for them instead.
+/// True for a function whose launches may be of this kind: its steps are the parameters, and what stands for them
+/// instead.
 pub fn is_one(row: &Row) -> bool {
     let [parameters, extra] = steps_of(row) else { return false };
     let kinds = parameters.kind == kind::KERNEL_PARAMS && extra.kind == kind::EXTRA;
@@ -24,14 +26,15 @@ pub fn is_one(row: &Row) -> bool {
     row.vectors == 0 && kinds && by_words && (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0
 }
 
-/// Where its array of parameters, its kernel's handle and what stands for parameters instead are among its words, in bytes; `None`: it is no
-/// such function, or keeps less than `FEW` bytes.
+/// Where its array of parameters, its kernel's handle and what stands for parameters instead are among its words, in
+/// bytes; `None`: it is no such function, or keeps less than `FEW` bytes.
 pub fn places(row: &Row) -> Option<[u16; 3]> {
     let [parameters, extra] = steps_of(row) else { return None };
     (is_one(row) && usize::from(parameters.most) >= FEW).then_some([parameters.offset, parameters.count, extra.offset])
 }
 
-/// Begins a launch by a function that is one; its number, if it is recorded. `None`: nothing was done, and it must go by the steps.
+/// Begins a launch by a function that is one; its number, if it is recorded. `None`: nothing was done, and it must go
+/// by the steps.
 #[inline(always)]
 pub fn enter(b: &mut ThreadState, call: OpenCall, caller: usize, row: &Row, words: Words) -> Option<Option<u32>> {
     let [parameters, extra] = steps_of(row) else { return None };
@@ -68,7 +71,8 @@ pub fn enter(b: &mut ThreadState, call: OpenCall, caller: usize, row: &Row, word
     let Some(pending) = record::begin(b, call, caller, length as u32) else { return Some(None) };
     let record = &pending.reserved;
     let number = record.number;
-    // SAFETY: so many words are reserved; what is read lies on this thread's stack, at as many places as were written above.
+    // SAFETY: so many words are reserved; what is read lies on this thread's stack, at as many places as were written
+    // above.
     unsafe {
         for (n, &w) in first.iter().enumerate() {
             record.word(n + 2, w);

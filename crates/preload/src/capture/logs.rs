@@ -1,6 +1,6 @@
-//! The linker's logs: cuLinkCreate is told where they are, and later calls, which are given nothing but the linker, write into
-//! them. A driver adds to them, and keeps their lengths in the option values of the first call, so that what a call has added can be
-//! told. Of linkers that are there at a time some are remembered; of others nothing is told.
+//! The linker's logs: cuLinkCreate is told where they are, and later calls, which are given nothing but the linker,
+//! write into them. A driver adds to them, and keeps their lengths in the option values of the first call, so that what
+//! a call has added can be told. Of linkers that are there at a time some are remembered; of others nothing is told.
 
 use super::payload::{Call, Payload};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -81,7 +81,7 @@ pub fn added(kept: &mut Payload, handle: u64, which: usize, most: usize) -> Opti
         return None;
     }
     let seen = log.seen.swap(length, Relaxed);
-    // Shorter than it was: it was begun anew.
+    // Shorter than it was: it was begun again.
     let from = if length > seen { seen } else { 0 };
     if length == seen || length == 0 {
         return None;

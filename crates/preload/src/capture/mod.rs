@@ -75,7 +75,7 @@ fn driver(frame: &Frame) -> usize {
 fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> Words<'a> {
     let stack = usize::from(row.stack);
     if row.vectors == 0 && stack <= frame.stack_words && frame.stack.is_aligned() {
-        // SAFETY: as many words as `stack_words` says can be read; what is called has a copy of its own.
+        // SAFETY: as many words as `stack_words` says can be read; what is called has a separate copy.
         let stack = unsafe { core::slice::from_raw_parts(frame.stack, stack) };
         return [frame.args.get(..usize::from(row.ints)).unwrap_or(&[]), stack];
     }
@@ -145,8 +145,8 @@ pub fn after<R>(
     outputs(b, row, &call, succeeded, frame.stack as usize, then)
 }
 
-/// On the way out: the result and the outputs behind it. `stack` is an address on the stack of the call. A call that has
-/// `succeeded` may have another result: a hook's.
+/// On the way out: the result and the outputs behind it. `stack` is an address on the stack of the call. A call that
+/// has `succeeded` may have another result: a hook's.
 pub fn outputs<R>(
     b: &mut ThreadState,
     row: &Row,

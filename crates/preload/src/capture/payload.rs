@@ -1,5 +1,5 @@
-//! What stands behind the call's own words in a record, while it is put together: the result, fragments. It lives on the
-//! stack and is copied into the ring when it is whole.
+//! What stands behind the call's own words in a record, while it is put together: the result, fragments. It lives on
+//! the stack and is copied into the ring when it is whole.
 
 use super::copy::Pages;
 use core::mem::MaybeUninit;
@@ -50,7 +50,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Empty; the record has so many words already. Nothing large is filled here: it would be as dear as the rest of a call.
+    /// Empty; the record has so many words already. Nothing large is filled here: it would be as dear as the rest of a
+    /// call.
     #[inline(always)]
     pub fn new(pages: Pages, before: usize) -> Payload {
         let (words, fragments) = ([MaybeUninit::uninit(); ROOM], [MaybeUninit::uninit(); STEPS_MAX]);

@@ -1,5 +1,20 @@
-//! The commonest calls: on the way in words alone, on the way out a few pointers to a few bytes each. What there is to do for them
-//! is one word of the slot, and neither rows nor steps are looked at. All other calls go by their steps; what is kept is the same.
+//! `Slot.plan`: one word of a slot that says how to record a call whose inputs are words alone and whose outputs are a
+//! few bytes each. Rows and steps are not read for such a call. All other calls follow their steps and record the same.
+//!
+//! | bits | name | meaning |
+//! | --- | --- | --- |
+//! | 3 | `ENTER` | the inputs are words alone |
+//! | 4 | `EXITS` | the outputs are those of bits 16 to 63 alone |
+//! | 5 | `UNWANTED` | the filter leaves the function out for now (`cutap ctl PID filter`) |
+//! | 6 | `LAUNCH` | the function launches a kernel as `launch` expects |
+//! | 8 to 13 | `WORDS_AT` | number of words |
+//! | 16 to 63 | `OUTPUTS` | four outputs of 12 bits; 0 is no output |
+//!
+//! An output is the number of the word with its address (4 bits) and its length in bytes (8 bits). Unused outputs are
+//! the highest, so a shift to the right by 12 leads to the next one, and 0 ends the list.
+//!
+//! The frame of a slot is chosen from this word in `slots::fast::entry`. Frames in assembler test the word again at
+//! each call, because `UNWANTED` changes.
 
 use super::copy::Pages;
 use super::{launch, of, steps_of};
@@ -22,7 +37,8 @@ pub const LAUNCH: u64 = 1 << 6;
 pub const WORDS_AT: u32 = 8;
 /// See `WORDS_AT`.
 pub const WORDS_MOST: u64 = 0x3f;
-/// A function of which nothing is kept but two words, and the outputs that are listed: those bits of its word, and what they are.
+/// A function of which nothing is kept but two words, and the outputs that are listed: those bits of its word, and what
+/// they are.
 pub const TWO_WORDS: [u32; 2] =
     [(WORDS_MOST << WORDS_AT | ENTER | EXITS | UNWANTED) as u32, (2 << WORDS_AT | ENTER | EXITS) as u32];
 /// Outputs: for each four bits for the word, and eight for the length; 0 for none.

@@ -105,7 +105,7 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
         None if last_error::asks(name) => ASKS,
         None => NOBODY,
     };
-    // Two threads may look at once: what the first found counts.
+    // Two threads may look at the same time: what the first found counts.
     let _ = f.hooks.compare_exchange(0, state, AcqRel, Acquire);
     let armed = match state {
         NOBODY if PROFILER.load(Relaxed) => flags::ALWAYS,
@@ -199,7 +199,7 @@ unsafe extern "C" fn cutap_reported_turn(reported: *mut Reported) {
     r.chain.doing = Doing::Nothing;
 }
 
-/// The end of the callback: null to go on, or the registers with which to return to the function's caller.
+/// The end of the callback: null to continue, or the registers with which to return to the function's caller.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_reported_end(reported: *mut Reported) -> *const Registers {
     // SAFETY: the assembler's frame.

@@ -19,7 +19,7 @@ use cutap_wire::record::note;
 pub enum Doing {
     /// Nothing: no hooks run.
     Nothing,
-    /// The hooks are told of the function.
+    /// The hooks learn of the function.
     Meeting,
     /// Before the call.
     Before,
@@ -71,13 +71,13 @@ pub struct Chain {
     pub number: u64,
     /// What the function returned, before the hooks behind it.
     pub returned_now: u64,
-    /// The hook in whose middle a signal came, if this call is its handler's, on a stack of its own.
+    /// The hook in whose middle a signal came, if this call is its handler's, on a separate stack.
     pub around: Around,
     /// The program's errno.
     errno: c_int,
     /// How many had failed when it began: see `last_error`.
     pub failed: u32,
-    /// Which process began it: a hook may fork, and its child goes on in the same call.
+    /// Which process began it: a hook may fork, and its child continues in the same call.
     generation: u32,
 }
 

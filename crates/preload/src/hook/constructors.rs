@@ -1,8 +1,8 @@
-//! The constructors and destructors of hook libraries, which run behind our own start: while those of a library run, a word in the run
-//! folder says so, and a program that ends in one of them is reported with the library's name. The first and the last are exchanged in
-//! the library's own list, which the loader reads later.
+//! The constructors and destructors of hook libraries, which run behind our own start: while those of a library run, a
+//! word in the run folder says so, and a program that ends in one of them is reported with the library's name. The
+//! first and the last are exchanged in the library's own list, which the loader reads later.
 //!
-//! Must never leave one out, nor call one twice: what cannot be exchanged stays as it is.
+//! Must never leave one out, nor call one twice: what cannot be exchanged stays unchanged.
 
 use crate::loader::elf::Tables;
 use crate::sys::{self, PROT_READ, PROT_WRITE};
@@ -79,7 +79,7 @@ pub unsafe fn watch(n: u8, tables: &Tables, word: &'static AtomicU64) {
 /// Puts ours in the places of those that run first and last.
 ///
 /// # Safety
-/// A list of functions of a library that is loaded, and that nobody reads yet.
+/// A list of functions of a library that is loaded, and that is not read yet.
 unsafe fn exchange((list, count): (*mut usize, usize), backwards: bool, own: &Own, ours: (usize, usize)) {
     if list.is_null() || count == 0 {
         return;

@@ -19,7 +19,7 @@ pub struct Registers {
     pub kept: [u64; 6],
     /// rsp
     pub stack: usize,
-    /// Where it goes on.
+    /// Where it continues.
     pub next: usize,
 }
 

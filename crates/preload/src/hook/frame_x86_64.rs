@@ -108,8 +108,8 @@ unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
     }
 }
 
-/// Where the program's call returns to: in front of the stack arguments, unless the frame that records the call is between, which knows
-/// it. It is not while nothing is recorded.
+/// Where the program's call returns to: in front of the stack arguments, unless the frame that records the call is
+/// between, which knows it. It is not while nothing is recorded.
 fn caller(h: &Hooked) -> usize {
     // SAFETY: a return address; and, if it is the frame's, that frame, behind the words that it passes on.
     unsafe {
@@ -141,7 +141,7 @@ unsafe extern "C" fn cutap_hooked_call(hooked: *mut Hooked) {
         h.chain.home = Home::Frame(args, xmm, passed);
     }
     if let Some(outer) = outer(h) {
-        hooks::made(outer.hooks(), outer.name(), &h.args);
+        hooks::made(outer.hooks(), &h.args);
     }
 }
 

@@ -1,8 +1,9 @@
-//! Which kernel a launch launches, when its hooks ask. A runtime's report of the launch has the name: that is all there is for a
-//! linked-in runtime, and for the hooks behind a bound launch. Before a bound one its runtime is asked, by the function that is about to be
-//! launched; of a driver's function the driver.
+//! Which kernel a launch launches, when its hooks ask. A runtime's report of the launch has the name: that is all there
+//! is for a linked-in runtime, and for the hooks behind a bound launch. Before a bound one its runtime is asked, by the
+//! function that is about to be launched; of a driver's function the driver.
 //!
-//! What is asked of a runtime is nobody's call: no hook, no record, and a question that fails does not change the last error.
+//! What is asked of a runtime is nobody's call: no hook, no record, and a question that fails does not change the last
+//! error.
 
 use super::chain::{Chain, Doing, Home};
 use super::functions::Info;
@@ -10,6 +11,7 @@ use super::host::{all_exported, find, index, read};
 use super::last_error;
 use crate::routes::{callbacks, handles};
 use core::ffi::{CStr, c_char, c_void};
+use cutap_calls::{Role, function_with};
 use cutap_hook::contract::{Call, OK, RUNTIME};
 
 /// What a runtime returns of what is no kernel.
@@ -44,8 +46,8 @@ pub unsafe extern "C" fn kernel(call: *const Call) -> *const c_char {
     }
 }
 
-/// A name that a runtime reported. Before 12.9 one that launches what is no kernel reports what lay on the stack, often the name
-/// of the launch before.
+/// A name that a runtime reported. Before 12.9 one that launches what is no kernel reports what lay on the stack, often
+/// the name of the launch before.
 fn named(chain: &Chain, name: *const u8) -> *const c_char {
     let none = chain.doing == Doing::After && !chain.is_answered() && chain.returned_now == INVALID_DEVICE_FUNCTION;
     if none || !handles::is_name(name) { core::ptr::null() } else { name.cast() }
@@ -67,14 +69,19 @@ unsafe fn argument(call: *const Call, name: &CStr) -> u64 {
 type Asks = unsafe extern "C" fn(*mut *const c_void, u64) -> u32;
 type Error = unsafe extern "C" fn() -> u32;
 
-/// The kernel of a function of the program's, asked of the shared runtime that is about to launch it. From 12.3 on it tells the name,
-/// before that the driver's handle.
+/// The kernel of a function of the program's, asked of the shared runtime that is about to launch it. From 12.3 on it
+/// tells the name, before that the driver's handle.
 ///
 /// # Safety
 /// A chain whose hook is running.
 unsafe fn of_a_function(chain: &Chain, info: &Info, function: u64) -> *const c_char {
-    let names: [&[u8]; 4] = [b"cudaFuncGetName", b"cudaGetFuncBySymbol", b"cudaPeekAtLastError", b"cudaGetLastError"];
-    let [name, handle, peek, forget] = all_exported(info.object, names);
+    const NAMES: [&[u8]; 4] = [
+        function_with(Role::NameOfStub).as_bytes(),
+        function_with(Role::FunctionOfStub).as_bytes(),
+        function_with(Role::PeeksLastError).as_bytes(),
+        function_with(Role::ForgetsLastError).as_bytes(),
+    ];
+    let [name, handle, peek, forget] = all_exported(info.object, NAMES);
     let asks = if name != 0 { name } else { handle };
     if function == 0 || asks == 0 || peek == 0 || forget == 0 {
         return core::ptr::null();
@@ -110,9 +117,11 @@ unsafe fn of_a_handle(handle: u64) -> *const c_char {
     if handle == 0 {
         return core::ptr::null();
     }
-    let asks: [&[u8]; 2] = match handles::is_kernel(handle) {
-        true => [b"cuKernelGetName", b"cuFuncGetName"],
-        false => [b"cuFuncGetName", b"cuKernelGetName"],
+    const OF_KERNEL: &[u8] = function_with(Role::NameOfKernel).as_bytes();
+    const OF_FUNCTION: &[u8] = function_with(Role::NameOfFunction).as_bytes();
+    let asks = match handles::is_kernel(handle) {
+        true => [OF_KERNEL, OF_FUNCTION],
+        false => [OF_FUNCTION, OF_KERNEL],
     };
     for name in asks {
         let at = find(Some(b"libcuda.so*"), None, name) as usize;

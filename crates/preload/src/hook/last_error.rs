@@ -7,15 +7,16 @@
 //! gave is forgotten (of one that the runtime had before, too: which came first is not known). Else what
 //! is to be told is told. cudaGetLastError forgets all.
 //!
-//! One call may go through two hooked functions: a launch as compiled goes through __cudaLaunchKernel and, inside, cudaLaunchKernel. What the outer
-//! one returns is then what hooks made of the inner one's error, which has said what the runtime's own is.
+//! One call may go through two hooked functions: a launch as compiled goes through __cudaLaunchKernel and, inside,
+//! cudaLaunchKernel. What the outer one returns is then what hooks made of the inner one's error, which has said what
+//! the runtime's own is.
 //!
 //! cudaErrorNotReady is no error to a runtime: none of NVIDIA's keeps it.
 
 use super::chain::Chain;
 use super::functions::Info;
 use super::thread::{self, Thread};
-use cutap_calls::{Role, has_role};
+use cutap_calls::{Role, function_with, has_role};
 
 /// The last error of one runtime on one thread.
 #[derive(Clone, Copy)]
@@ -62,6 +63,9 @@ impl LastError {
     }
 }
 
+/// The function that resets the last error.
+const FORGETS: &[u8] = function_with(Role::ForgetsLastError).as_bytes();
+
 /// True for the two functions that ask.
 pub fn asks(name: &[u8]) -> bool {
     has_role(name, Role::AsksLastError)
@@ -103,7 +107,7 @@ pub fn given(chain: &mut Chain, info: &Info, real: Option<u32>, given: u32) {
     }
 }
 
-/// A question of our own failed with `failed`, and the runtime has forgotten that `pending` was its last error.
+/// A question of cutap failed with `failed`, and the runtime has forgotten that `pending` was its last error.
 pub fn hide(thread: &mut Thread, object: u32, pending: u32, failed: u32) {
     if let Some(error) = of(thread, object) {
         error.ask(pending, false);
@@ -113,7 +117,7 @@ pub fn hide(thread: &mut Thread, object: u32, pending: u32, failed: u32) {
 
 /// What the program gets from one of the two functions that ask, of the runtime of load `object`.
 pub fn told(object: u32, name: &[u8], real: u32) -> u32 {
-    let forgets = name == b"cudaGetLastError";
+    let forgets = name == FORGETS;
     // One that the program has seen may be hidden by a later call.
     let thread = if real != 0 && !forgets { thread::current() } else { thread::existing() };
     let error = thread.and_then(|t| of(t, object));

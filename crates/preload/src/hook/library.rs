@@ -120,8 +120,8 @@ fn row(n: u8) -> Option<&'static Row> {
     unsafe { &*TABLE.0.get() }.get(usize::from(n))?.as_ref()
 }
 
-/// The wants that a function matches, in their order. Of one library's plain names the nearest: who names a version of a
-/// function beside the function has each call once.
+/// The wants that a function matches, in their order. Of one library's plain names the nearest: who names a version of
+/// a function beside the function has each call once.
 pub fn wanting(layer: u32, library: &[u8], name: &[u8]) -> impl Iterator<Item = u8> {
     let count = if ACTIVE.load(Acquire) { COUNT.load(Relaxed) as u8 } else { 0 };
     let of = move |n: u8| row(n).filter(|w| w.is_of(layer, library, name));
@@ -163,7 +163,7 @@ pub fn load() {
     let Some((file, head, page)) = read() else { return };
     // SAFETY: a word of the mapped page.
     unsafe { (*page.add(BEGUN).cast::<AtomicU32>()).store(1, Release) };
-    // SAFETY: see `File`: nobody reads it yet.
+    // SAFETY: see `File`: it is not read yet.
     unsafe { *BYTES.0.get() = file };
     for (n, path) in paths(file, &head).enumerate() {
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
@@ -194,7 +194,7 @@ fn tell(first: u32) {
     }
 }
 
-/// The file in memory of our own, and its first page as it is, which stays mapped: constructors run later.
+/// The file in a private mapping, and its first page unchanged, which stays mapped: constructors run later.
 fn read() -> Option<(&'static [u8], Head, *mut u8)> {
     let mut path = Path::run();
     path.push(b"/").push(FILE.as_bytes());

@@ -1,7 +1,7 @@
 //! Hook libraries: who wants which function, and their functions called around it. The contract is
 //! `cutap_hook::contract`; what a hook may know of parameters comes from the run's file `hooks`.
 //!
-//! A hooked function's slot leads to a frame of its own (`frame_x86_64`), inside of the one that records:
+//! A hooked function's slot leads to a separate frame (`frame_x86_64`), inside of the one that records:
 //! so a trace has what the program asked for and what it got. Hooks are called from assembler, never from
 //! Rust, so that an exception that leaves one meets no code of ours.
 //!

@@ -16,7 +16,7 @@ use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::diagnostic;
-use cutap_wire::hooks::{INSIDE_BYTES, INSIDE_FILE, Inside, THREADS};
+use cutap_wire::hooks::{INSIDE_BYTES, HOOK_ACTIVE_FILE, Inside, THREADS};
 
 /// Runtime calls that are open at a time and whose hooks have a word.
 pub const OPEN: usize = 12;
@@ -41,13 +41,15 @@ pub struct Thread {
     pub errors: [LastError; ERRORS],
     /// How many hooked calls have ended with errors.
     pub failed: u32,
-    /// The frame in whose hook a runtime is being asked for a kernel's name, or 0: what it reports meanwhile is nobody's call.
+    /// The frame in whose hook a runtime is being asked for a kernel's name, or 0: what it reports meanwhile is
+    /// nobody's call.
     pub asks: usize,
-    /// The recorded call, plus one, that succeeded and whose result a hook changed: what it wrote is to be kept all the same.
+    /// The recorded call, plus one, that succeeded and whose result a hook changed: what it wrote is to be kept all the
+    /// same.
     pub succeeded: u64,
 }
 
-/// A hook that was interrupted, and goes on behind the hooks of whoever interrupted it.
+/// A hook that was interrupted, and continues behind the hooks of whoever interrupted it.
 #[derive(Clone, Copy)]
 pub struct Around {
     at: usize,
@@ -136,8 +138,8 @@ pub fn existing() -> Option<&'static mut Thread> {
     unsafe { (*word()).as_mut() }
 }
 
-/// True for what stands here when a hook has called it itself: nothing that was opened since that hook began is around it. `frame` is the
-/// innermost open call's.
+/// True for what stands here when a hook has called it itself: nothing that was opened since that hook began is around
+/// it. `frame` is the innermost open call's.
 pub fn is_hooks_own(frame: Option<usize>, at: usize) -> bool {
     existing().is_some_and(|t| t.is_inside(at) && frame.is_none_or(|f| f.wrapping_sub(t.at) < ONE_STACK))
 }
@@ -160,7 +162,8 @@ fn take() -> Option<&'static mut Thread> {
     let mut found = (fresh < THREADS && claim(fresh, 0)).then_some(fresh);
     if found.is_none() {
         USED.store(THREADS, Relaxed);
-        // A search asks the kernel for each thread whether it lives. While all do, calls of further threads do not repeat it.
+        // A search asks the kernel for each thread whether it lives. While all do, calls of further threads do not
+        // repeat it.
         let now = sys::clock(sys::MONOTONIC);
         if now.wrapping_sub(SEARCHED_AT.load(Relaxed)) < SEARCH_PAUSE_NS {
             start::count(diagnostic::HOOK_PASSED, 1);
@@ -206,13 +209,15 @@ impl Thread {
         if self.at.wrapping_sub(at).wrapping_sub(1) < ONE_STACK {
             return true;
         }
-        // The hook was left by an exception or longjmp if the frame is on this stack and gone. A signal stack may lie close above it.
+        // The hook was left by an exception or longjmp if the frame is on this stack and gone. A signal stack may lie
+        // close above it.
         if at.wrapping_sub(self.at) < ONE_STACK && !sys::on_signal_stack() {
             self.go_back(Around::NONE);
         }
         false
     }
-    /// True for what a runtime reports at this stack address because it is being asked. A handler may have left the question by longjmp.
+    /// True for what a runtime reports at this stack address because it is being asked. A handler may have left the
+    /// question by longjmp.
     pub fn is_asking(&mut self, at: usize) -> bool {
         self.asks != 0 && self.is_inside(at) && self.asks == self.at
     }
@@ -225,7 +230,7 @@ impl Thread {
             unsafe { self.errno.write(errno) };
         }
     }
-    /// The hook runs no more; the one around it, if there is one, goes on.
+    /// The hook runs no more; the one around it, if there is one, continues.
     #[inline(always)]
     fn go_back(&mut self, around: Around) {
         (self.at, self.what) = (around.at, around.what);
@@ -240,7 +245,7 @@ impl Thread {
         // SAFETY: this thread's errno.
         (if self.errno.is_null() { 0 } else { unsafe { self.errno.read() } }, around)
     }
-    /// The hook that is running on another stack, if it will go on: of any but a signal stack nobody knows that.
+    /// The hook that is running on another stack, if it will continue: of any but a signal stack nobody knows that.
     #[cold]
     fn interrupted(&self) -> Around {
         if sys::on_signal_stack() { Around { at: self.at, what: self.what } } else { Around::NONE }
@@ -289,7 +294,7 @@ fn make() -> Option<*mut Inside> {
         return None;
     }
     let mut path = Path::process();
-    path.push(b"/").push(INSIDE_FILE.as_bytes());
+    path.push(b"/").push(HOOK_ACTIVE_FILE.as_bytes());
     let at = sys::with(path.bytes(), &[sys::Open::New], |file| {
         file.allocate(INSIDE_BYTES).then(|| file.map(0, INSIDE_BYTES).cast::<Inside>())
     });

@@ -1,5 +1,6 @@
-//! A hook has read an argument by a name that its function does not have, and got 0. Each name is reported once for each function,
-//! with the names that there are. Whoever asks for a name's number (`index`) is not reported: that is how a hook finds out.
+//! A hook has read an argument by a name that its function does not have, and got 0. Each name is reported once for
+//! each function, with the names that there are. Whoever asks for a name's number (`index`) is not reported: that is
+//! how a hook finds out.
 
 use super::chain::Chain;
 use super::functions::Info;

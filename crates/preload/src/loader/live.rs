@@ -36,7 +36,8 @@ pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
             .flatten();
     }
     let mut f = Some(f);
-    // The last look knows where it is and all of it, if nothing was loaded since, anywhere: then what is still there is the same.
+    // The last look knows where it is and all of it, if nothing was loaded since, anywhere: then what is still there is
+    // the same.
     let known = objects::with(|s| {
         let of = |o: &&Object| o.id != 0 && address >= o.span.0 && address < o.span.1;
         let o = s.objects().iter().find(of)?;
@@ -76,7 +77,7 @@ pub fn each<R>(wanted: impl Fn(usize) -> bool, mut f: impl FnMut(&Object) -> Opt
     })
 }
 
-/// Loads that have a number of their own.
+/// Loads that have a number.
 pub const MAX: usize = 8192;
 
 /// A load's number: the same library at the same address is the same load, another one is not.

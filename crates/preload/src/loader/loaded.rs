@@ -1,9 +1,9 @@
-//! Which file lies where, and from when on: what unwinding a stack later needs. A call may come from an object that no look-up
-//! has made us notice, so whoever keeps a stack looks here first. Whether the loader has added anything is read from its own
-//! counter, without its lock; only when it has is its list asked for, once.
+//! Which file lies where, and from when on: what unwinding a stack later needs. A call may come from an object that no
+//! look-up has made us notice, so whoever keeps a stack looks here first. Whether the loader has added anything is read
+//! from its own counter, without its lock; only when it has is its list asked for, once.
 //!
-//! It must never ask inside the loader's own change of that list (a signal handler's call), and never at each call: a child that
-//! was forked meanwhile could never ask again.
+//! It must never ask inside the loader's own change of that list (a signal handler's call), and never at each call: a
+//! child that was forked meanwhile could never ask again.
 
 use super::elf::{PT_LOAD, Phdr};
 use super::{live, lock};
@@ -21,11 +21,12 @@ const GNU: u32 = u32::from_le_bytes(*b"GNU\0");
 
 /// Objects that the loader had added when we looked last, plus one.
 static LISTED: AtomicU64 = AtomicU64::new(0);
-/// Number of the look, from 2, for in the one before it nothing was there; and for each load the last one in which it was.
+/// Number of the look, from 2, for in the one before it nothing was there; and for each load the last one in which it
+/// was.
 static LOOKS: AtomicU32 = AtomicU32::new(1);
 static SEEN: [AtomicU32; live::MAX + 2] = [const { AtomicU32::new(0) }; live::MAX + 2];
-/// What tells the first file of each load from any other, as a number: one that was built anew and opened again may lie in the place of the one
-/// before under its name, and between two looks.
+/// What tells the first file of each load from any other, as a number: one that was built again and opened again may
+/// lie in the place of the one before under its name, and between two looks.
 static FILES: [AtomicU64; live::MAX + 2] = [const { AtomicU64::new(0) }; live::MAX + 2];
 
 /// Tells the names stream what has been loaded since the last look.

@@ -89,7 +89,8 @@ pub fn was_taken() -> Option<bool> {
 /// Where the loader counts the objects that it ever added.
 static ADDS: AtomicUsize = AtomicUsize::new(0);
 
-/// Says what the count is, inside no list call: it lies behind the list's lock, in newer versions with one lock in between.
+/// Says what the count is, inside no list call: it lies behind the list's lock, in newer versions with one lock in
+/// between.
 pub fn found_adds(adds: u64) {
     let at = AT.load(Acquire);
     if at == 0 || ADDS.load(Relaxed) != 0 {

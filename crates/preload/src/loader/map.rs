@@ -1,6 +1,6 @@
-//! The loader's list of objects, walked by ourselves: at the very start, to find the loader's own
-//! functions, and for the other namespaces, of which it tells nobody else. A sanitizer in front of us has functions of these names that look theirs up through our
-//! dlsym while they are not ready, so none of them may be called for it.
+//! The loader's list of objects, walked by ourselves: at the very start, to find the loader's own functions, and for
+//! the other namespaces, of which it says nothing. A sanitizer in front of us has functions of these names that
+//! look theirs up through our dlsym while they are not ready, so none of them may be called for it.
 
 use super::elf::{Dyn, Tables};
 use crate::sys::libc::{dl_debug_addr, r_debug};
@@ -40,7 +40,7 @@ pub fn each(mut f: impl FnMut(usize, &Tables, bool)) {
     links(|l, tables, ours| f(l.base, tables, ours));
 }
 
-/// Calls `f` with the loader's name of each object of the other namespaces (`dlmopen`); glibc tells of them since 2.35.
+/// Calls `f` with the loader's name of each object of the other namespaces (`dlmopen`); glibc reports them since 2.35.
 ///
 /// # Safety
 /// Under the loader's lock.
@@ -60,9 +60,9 @@ pub unsafe fn elsewhere(mut f: impl FnMut(&[u8])) {
     }
 }
 
-/// True when the loader that loaded this library is glibc's: it has it in its list at `_r_debug`. That a symbol of glibc's is there says
-/// nothing: gcompat, which runs programs for glibc on musl, defines `gnu_get_libc_version`, and a fork of it `__libc_stack_end` too.
-/// musl's own list is at `*_dl_debug_addr`, and has the same form.
+/// True when the loader that loaded this library is glibc's: it has it in its list at `_r_debug`. That a symbol of
+/// glibc's is there says nothing: gcompat, which runs programs for glibc on musl, defines `gnu_get_libc_version`, and a
+/// fork of it `__libc_stack_end` too. musl's own list is at `*_dl_debug_addr`, and has the same form.
 pub fn is_glibcs() -> bool {
     let (mut found, ours) = (false, own_dynamic());
     if let Some(debug) = r_debug() {
@@ -91,7 +91,8 @@ fn links(mut f: impl FnMut(&Link, &Tables, bool)) {
     }
 }
 
-/// Calls `f` with each object of a list until it says true. Nobody holds the list still for us; at the start nobody else changes it.
+/// Calls `f` with each object of a list until it says true. Nobody holds the list still for us; at the start nobody
+/// else changes it.
 fn walk(debug: *const Debug, mut f: impl FnMut(&Link) -> bool) {
     if debug.is_null() {
         return;

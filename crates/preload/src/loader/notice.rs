@@ -17,12 +17,13 @@ use cutap_wire::diagnostic;
 /// was not zero must never make one.
 static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
 static OFF: AtomicBool = AtomicBool::new(false);
-/// Forks that libc has told of and that are not over, and the thread that makes the last of them. The list's lock is not made new in a
-/// child, which would hang in its next dlopen: so nobody of us is inside while libc forks, as nobody is who calls dlsym without us.
+/// Forks that libc has told of and that are not over, and the thread that makes the last of them. The list's lock is
+/// not made new in a child, which would hang in its next dlopen: so nobody of us is inside while libc forks, as nobody
+/// is who calls dlsym without us.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 static FORKER: AtomicU32 = AtomicU32::new(0);
-/// How often one waits for the other, 50 microseconds each time, a second or two together: a first look takes its time, and so does the fork
-/// of a large process, but nobody may wait for good.
+/// How often one waits for the other, 50 microseconds each time, a second or two together: a first look takes its time,
+/// and so does the fork of a large process, but nobody may wait for good.
 const TURNS: u32 = 20_000;
 /// The loader bound a word behind our back: all words are to be looked at again.
 static AGAIN: AtomicBool = AtomicBool::new(false);
@@ -67,7 +68,7 @@ fn look_if_changed(late: usize) {
     }
 }
 
-/// How often a list is made anew because another thread has loaded something meanwhile.
+/// How often a list is made again because another thread has loaded something meanwhile.
 const PATIENCE: u32 = 16;
 
 fn look(mut room: usize, late: Option<usize>, again: bool) {
@@ -77,12 +78,12 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
         if s.is_null() {
             return;
         }
-        // SAFETY: nobody else knows of it yet.
+        // SAFETY: no other thread knows of it yet.
         let snapshot = unsafe { &mut *s };
         list(snapshot);
         if snapshot.missed() > 0 && room < 65536 {
             room = room * 2 + snapshot.missed();
-            // SAFETY: nobody else knows of it.
+            // SAFETY: no other thread knows of it.
             unsafe { snapshot.free() };
             continue;
         }
@@ -96,7 +97,7 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
         // SAFETY: the callback's own data.
         unsafe { iterate(finish_one, (&raw mut rewrite).cast()) };
         if rewrite.stale {
-            // SAFETY: nobody else knows of it.
+            // SAFETY: no other thread knows of it.
             unsafe { snapshot.free() };
             tries += 1;
             continue;

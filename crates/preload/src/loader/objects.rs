@@ -88,7 +88,8 @@ pub struct Snapshot {
     count: usize,
     missed: usize,
     next: *mut Snapshot,
-    /// Which of them are watched, for they are few, by where their code lies: see `owner`. More than there is room for: all are looked at.
+    /// Which of them are watched, for they are few, by where their code lies: see `owner`. More than there is room for:
+    /// all are looked at.
     watched: [Watched; WATCHED],
     watching: usize,
 }
@@ -147,7 +148,7 @@ impl Snapshot {
         // SAFETY: `count` objects stand behind the header.
         unsafe { core::slice::from_raw_parts((&raw const *self).add(1).cast(), self.count) }
     }
-    /// The objects, while nobody else knows of the snapshot.
+    /// The objects, while no other thread knows of the snapshot.
     pub fn objects_mut(&mut self) -> &mut [Object] {
         // SAFETY: as above.
         unsafe { core::slice::from_raw_parts_mut((&raw mut *self).add(1).cast(), self.count) }
@@ -174,12 +175,13 @@ impl Snapshot {
         let w = watched.get(behind.checked_sub(1)?)?;
         if address < w.text.1 { self.objects().get(w.place) } else { None }
     }
-    /// What an earlier snapshot knows of an object, which stands at the same place of the loader's list unless something was unloaded.
+    /// What an earlier snapshot knows of an object, which stands at the same place of the loader's list unless
+    /// something was unloaded.
     pub fn same(&self, o: &Object, place: usize) -> Option<&Object> {
         let is_same = |p: &&Object| p.base == o.base && p.path == o.path && p.span == o.span && p.name() == o.name();
         self.objects().get(place).filter(is_same).or_else(|| self.objects().iter().find(is_same))
     }
-    /// Which object of the list `dl_iterate_phdr` tells of: mostly the one at the same place.
+    /// Which object of the list `dl_iterate_phdr` reports here: mostly the one at the same place.
     pub fn place_of(&self, info: &PhdrInfo, place: usize) -> Option<usize> {
         let is = |o: &Object| o.base == info.addr && o.path == info.name;
         match self.objects().get(place).is_some_and(is) {
@@ -187,22 +189,23 @@ impl Snapshot {
             false => self.objects().iter().position(is),
         }
     }
-    /// Whether what was unloaded is told by `subs`: where there are other namespaces, glibc's is a number of something else.
+    /// Whether what was unloaded is told by `subs`: where there are other namespaces, glibc's is a number of something
+    /// else.
     pub fn is_alone(&self) -> bool {
         self.missed == 0 && self.adds.wrapping_sub(self.subs) == self.count as u64
     }
-    /// The object that `dl_iterate_phdr` tells of, if nothing was unloaded since it was looked at: then it is no other one. That
-    /// holds if the list that is being made turns out to be alone too.
+    /// The object that `dl_iterate_phdr` reports, if nothing was unloaded since it was looked at: then it is no other
+    /// one. That holds if the list that is being made turns out to be alone too.
     fn known(&self, info: &PhdrInfo, place: usize) -> Option<&Object> {
         let o = self.objects().get(place).filter(|_| self.subs == info.subs && self.is_alone())?;
         (o.base == info.addr && o.path == info.name).then_some(o)
     }
-    /// Begins anew.
+    /// Begins again.
     pub fn clear(&mut self) {
         (self.count, self.missed, self.watching) = (0, 0, 0);
     }
 
-    /// Adds what `dl_iterate_phdr` tells of one object, of which `before` may know all.
+    /// Adds what `dl_iterate_phdr` reports for one object, of which `before` may know all.
     ///
     /// # Safety
     /// Called from its callback: the object is mapped.
@@ -282,7 +285,7 @@ fn retire(s: *mut Snapshot) {
         // SAFETY: the list is ours alone now.
         let next = unsafe { (*p).next };
         if idle {
-            // SAFETY: nobody reads it.
+            // SAFETY: it is not read.
             unsafe { sys::unmap(p.cast(), (*p).bytes) };
         } else if next.is_null() {
             push(list, p);

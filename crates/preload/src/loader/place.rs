@@ -1,5 +1,6 @@
-//! Where the file of an object lies. The loader has the name by which it opened it, which may be relative to a folder that the program has
-//! left since, or lead through a descriptor; the kernel has the path of what is mapped. Whoever reads later stands elsewhere.
+//! Where the file of an object lies. The loader has the name by which it opened it, which may be relative to a folder
+//! that the program has left since, or lead through a descriptor; the kernel has the path of what is mapped. Whoever
+//! reads later stands elsewhere.
 //!
 //! It must never fail: where the kernel does not tell, the loader's name is the path.
 

@@ -27,8 +27,8 @@ pub struct Rewrite<'a> {
     pub late: Option<usize>,
     /// The objects have their numbers.
     pub numbered: bool,
-    /// Something was unloaded since the list was made, so that another object may stand in its place, or loaded: a plugin may have been
-    /// listed without what it needs, and its words lead there. The list is of no use.
+    /// Something was unloaded since the list was made, so that another object may stand in its place, or loaded: a
+    /// plugin may have been listed without what it needs, and its words lead there. The list is of no use.
     pub stale: bool,
     /// What is loaded all the time is looked at the next time.
     pub hurry: bool,

@@ -1,5 +1,5 @@
-//! What a runtime reports, where stacks are kept: the registers that its function keeps for its own caller are put aside in assembler
-//! before anything of ours changes them. Tables of other runs lead to `callbacks` directly.
+//! What a runtime reports, where stacks are kept: the registers that its function keeps for its own caller are put
+//! aside in assembler before anything of ours changes them. Tables of other runs lead to `callbacks` directly.
 
 use super::callbacks::{CallbackRecord, discover, enter, exit, forward};
 use super::instances::ALL;

@@ -19,6 +19,7 @@ use crate::thread::{counts, record};
 use crate::{sys, thread};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::*;
+use cutap_calls::{Role, has_role};
 use cutap_wire::record::note;
 
 /// What the runtime passes with each callback: 0x78 bytes in 11.1 to 13.5.
@@ -120,7 +121,8 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     let Some(f) = i.functions.get(id as usize) else { return };
     let at = &raw const *r as usize;
     b.leave_below(at);
-    // A shared runtime's function that a hook called past its slot: no record, and not the report of the call that has the hook.
+    // A shared runtime's function that a hook called past its slot: no record, and not the report of the call that has
+    // the hook.
     if !i.linked.load(Relaxed) && hook::thread::is_hooks_own(b.top().map(|t| t.frame), at) {
         return;
     }
@@ -252,7 +254,8 @@ fn exit_by_steps(b: &mut ThreadState, call: &EndedCall, succeeded: bool, f: &Fun
 const BLOCK_WORDS: usize = 40;
 const UNKNOWN_WORDS: usize = 6;
 
-/// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is known.
+/// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is
+/// known.
 #[inline(always)]
 fn quick_words<'a>(b: &mut ThreadState, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
     let n = plan::words(f.plan.load(Relaxed))?;
@@ -323,6 +326,5 @@ pub fn launched(b: &mut ThreadState, number: u32, r: &CallbackRecord) {
 
 /// True for the functions whose record names a kernel.
 pub fn is_launch(name: &[u8]) -> bool {
-    let single = name.starts_with(b"cudaLaunchKernel") || name.starts_with(b"cudaLaunchCooperativeKernel");
-    single && !name.starts_with(b"cudaLaunchCooperativeKernelMulti")
+    has_role(name, Role::ReportsKernel)
 }

@@ -1,5 +1,5 @@
-//! What a runtime instance tells of itself: its version and names at its first call, a function's name and what is known of it at the
-//! first call of that. It asks the instance's own tables and writes names; it never records a call.
+//! What a runtime instance reports about itself: its version and names at its first call, a function's name and what is
+//! known of it at the first call of that. It asks the instance's own tables and writes names; it never records a call.
 
 use super::callbacks::{CallbackRecord, block_words, is_launch};
 use super::instances::{self, Function, Instance, ListedName};

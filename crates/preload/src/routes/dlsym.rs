@@ -64,8 +64,8 @@ pub fn loaders_own() -> (usize, usize) {
 /// glibc before 2.34: the loader's own dlsym lies in libdl and allocates at its first call in each thread.
 static ALLOCATES: AtomicBool = AtomicBool::new(false);
 
-/// Makes that first call for this thread, while no signal handler can stand in the middle of another allocation: a handler's first call
-/// of a lazy word asks dlsym too, where the loader's own binding would allocate nothing.
+/// Makes that first call for this thread, while no signal handler can stand in the middle of another allocation: a
+/// handler's first call of a lazy word asks dlsym too, where the loader's own binding would allocate nothing.
 pub fn ask_once() {
     let (dlsym, _) = loaders_own();
     if dlsym != 0 && ALLOCATES.load(Relaxed) {
@@ -97,8 +97,8 @@ pub fn loaders_list() -> Option<Iterate> {
     (at != 0).then(|| unsafe { core::mem::transmute::<usize, Iterate>(at) })
 }
 
-/// libc's own `pthread_mutex_init` and `pthread_mutex_lock`: a sanitizer that has some in front of them would report a ring's mutex,
-/// which a new thread takes over from a dead one.
+/// libc's own `pthread_mutex_init` and `pthread_mutex_lock`: a sanitizer that has some in front of them would report a
+/// ring's mutex, which a new thread takes over from a dead one.
 static MUTEX_INIT: AtomicUsize = AtomicUsize::new(0);
 static MUTEX_LOCK: AtomicUsize = AtomicUsize::new(0);
 

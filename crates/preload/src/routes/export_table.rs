@@ -12,10 +12,11 @@ use crate::thread::record;
 use crate::{start, sys};
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_calls::hidden::SlotName;
+use cutap_calls::{Role, function_with};
 use cutap_wire::{PAGE, control, diagnostic, record::lookup};
 
-/// NVML's own cuGetExportTable.
-pub const NVML: &[u8] = b"nvmlInternalGetExportTable";
+/// The function of NVML that returns its export tables.
+pub const NVML: &[u8] = function_with(Role::NvmlExportTable).as_bytes();
 
 /// That returned: its tables are of the layer hidden alone.
 fn of_nvml(frame: &Frame) {
@@ -48,7 +49,7 @@ pub fn after(frame: &mut Frame) {
     // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
     let Some(words) = program_words::<2>(uuid as usize).filter(|_| pointer != 0) else { return };
     let uuid = uuid_of(words);
-    // CUPTI switches the driver's flags by a table of its own; copies of it are linked into other profilers.
+    // CUPTI switches the driver's flags by its own table; copies of it are linked into other profilers.
     let profiler = live::at(frame.caller, |o| o.profiler) == Some(true);
     if profiler || uuid == cutap_calls::PROFILER_TABLE {
         instances::profiler_came();

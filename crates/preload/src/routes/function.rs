@@ -1,4 +1,5 @@
-//! What is known of one function of one runtime instance. Reports look at it at each call, so it must stay one line of the cache.
+//! What is known of one function of one runtime instance. Reports look at it at each call, so it must stay one line of
+//! the cache.
 
 use super::suppress;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
@@ -72,7 +73,8 @@ impl Function {
         self.bound.store(calls, SeqCst);
         self.agree();
     }
-    /// Sets what follows from these two. Whoever changes one of them meanwhile does the same; the last one has them both.
+    /// Sets what follows from these two. Whoever changes one of them meanwhile does the same; the last one has them
+    /// both.
     fn agree(&self) {
         let counted = || if self.bound.load(SeqCst) < suppress::ENOUGH { 0 } else { self.slot.load(SeqCst) };
         loop {

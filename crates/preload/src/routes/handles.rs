@@ -6,19 +6,26 @@ use crate::capture::copy::{is_text, program_words, text_length};
 use crate::start::{self, names};
 use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use cutap_calls::{Role, function_with};
 use cutap_wire::names::{LONGEST, Name, kind};
 
-/// cuModuleGetFunction, cuLibraryGetKernel (handle, from, name), cuKernelGetFunction (handle, from) ended with `code`.
+/// Writes a handle and has no name of a kernel among its arguments: a kernel instead.
+pub const KERNEL_FUNCTION: &[u8] = function_with(Role::KernelFunction).as_bytes();
+/// The handle that it writes is a kernel's, not a function's.
+const LIBRARY_KERNEL: &[u8] = function_with(Role::LibraryKernel).as_bytes();
+
+/// A function with `Role::KernelHandle` returned `code`. Its arguments are where it writes the handle, what the handle
+/// is taken from, and the kernel's name.
 pub fn ended(function: &[u8], &[place, from, name, ..]: &[u64; 6], code: u64) {
     if code as u32 != 0 {
         return;
     }
     // A hook may have answered the call: then the driver has read and written nothing.
     let Some([handle]) = program_words(place as usize) else { return };
-    if function == b"cuKernelGetFunction" {
+    if function == KERNEL_FUNCTION {
         return function_of(handle, from);
     }
-    kind_of(handle, function == b"cuLibraryGetKernel");
+    kind_of(handle, function == LIBRARY_KERNEL);
     let Some(bytes) = text_length(name as usize, LONGEST, |_| true) else { return };
     let record = Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: 0, c: 0, s: &[], t: &[] };
     names::write_copy(&record, name as usize, bytes);
@@ -32,8 +39,8 @@ pub fn function_of(handle: u64, kernel: u64) {
     }
 }
 
-/// Whether a kernel's function was already told to be that: runtimes ask for it at every launch. After a module was unloaded both
-/// may be others.
+/// Whether a kernel's function was already told to be that: runtimes ask for it at every launch. After a module was
+/// unloaded both may be others.
 fn told(handle: u64, kernel: u64) -> bool {
     const PAIRS: usize = 1024;
     static TOLD: [AtomicU64; PAIRS] = [const { AtomicU64::new(0) }; PAIRS];
@@ -82,22 +89,23 @@ pub fn unload() {
     CUTAP_UNLOADED.fetch_add(1, Relaxed);
 }
 
-/// cuModuleLoadData and its kin: the image in the argument. cuLinkAddData: PTX and its size, behind its kind.
-pub fn image(function: &[u8], &[_, image, text, bytes, ..]: &[u64; 6]) {
+/// A function links an image: its arguments are a state, the kind of the image, the image and its size.
+pub fn linked(&[_, image, text, bytes, ..]: &[u64; 6]) {
     const PTX: u32 = 1;
-    if function.starts_with(b"cuLink") {
-        if image as u32 == PTX {
-            ptx::linked(text as usize, bytes as usize);
-        }
-        return;
+    if image as u32 == PTX {
+        ptx::linked(text as usize, bytes as usize);
     }
+}
+
+/// A function loads an image, which is the second argument.
+pub fn image(&[_, image, ..]: &[u64; 6]) {
     ptx::image(image as usize);
     if start::flags() & cutap_wire::control::DUMP_MODULES != 0 {
         crate::start::dump::module(image as usize);
     }
 }
 
-/// The same, where the image is the first argument.
+/// A function loads an image, which is the first argument.
 pub fn image_first(&[image, ..]: &[u64; 6]) {
     crate::start::dump::module(image as usize);
 }
@@ -151,8 +159,8 @@ pub fn close() {
     OPENED.close(&CUTAP_KERNEL_NAMES);
 }
 
-/// The length of the string at `name` if it can be a kernel's name: of characters that names are made of. Runtimes before 12.9 leave
-/// there what lay on the stack when what is launched is no kernel.
+/// The length of the string at `name` if it can be a kernel's name: of characters that names are made of. Runtimes
+/// before 12.9 leave there what lay on the stack when what is launched is no kernel.
 fn name_length(name: *const u8) -> Option<usize> {
     text_length(name as usize, LONGEST, |c| matches!(c, b'!'..=b'~')).filter(|len| *len > 0)
 }

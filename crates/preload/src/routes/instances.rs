@@ -45,7 +45,8 @@ pub struct Instance {
     pub list: AtomicPtr<ListedName>,
     /// Length of that list.
     pub listed: AtomicU32,
-    /// Where it asks for a kernel's function only because we watch, as far as `footprint` has found out: return addresses.
+    /// Where it asks for a kernel's function only because we watch, as far as `footprint` has found out: return
+    /// addresses.
     pub asks: [AtomicUsize; 4],
 }
 
@@ -269,7 +270,7 @@ pub fn ask_again() {
     }
 }
 
-/// A forked child has switches of its own.
+/// A forked child has separate switches.
 pub fn share_anew() {
     for (n, i) in ALL.iter().enumerate().take_while(|i| i.1.object.load(Relaxed) != 0) {
         let _ = i.share_anew(n);

@@ -1,8 +1,8 @@
-//! The name of a launch's kernel, in assembler, where it was met before at this address. A macro for `reports_x86_64`. It must agree with
-//! `handles::kernel_name`.
+//! The name of a launch's kernel, in assembler, where it was met before at this address. A macro for `reports_x86_64`.
+//! It must agree with `handles::kernel_name`.
 
-/// `cutap_kernel_name`: the number of the name that the runtime's record in r11 has, to eax; rcx and r9 are lost. Goes `otherwise` when there
-/// is none, it was not met before or anything is not as usual.
+/// `cutap_kernel_name`: the number of the name that the runtime's record in r11 has, to eax; rcx and r9 are lost. Goes
+/// `otherwise` when there is none, it was not met before or anything is not as usual.
 macro_rules! kernel_name_macro {
     () => {
         "

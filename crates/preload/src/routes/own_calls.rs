@@ -1,9 +1,10 @@
-//! Calls of the driver that a runtime makes only because a launch's flag is on: before it reports the launch it asks for the kernel's
-//! name, for a kernel of a library in two calls (cuKernelGetFunction, cuFuncGetName), and from 13 on in one (cuKernelGetName). They are
-//! counted and not shown. What the runtime calls for the program's sake must not be taken for them: it asks for a kernel's function
-//! in the launch, too.
+//! Calls of the driver that a runtime makes only because a launch's flag is on: before it reports the launch it asks
+//! for the kernel's name, for a kernel of a library in two calls (cuKernelGetFunction, cuFuncGetName), and from 13 on
+//! in one (cuKernelGetName). They are counted and not shown. What the runtime calls for the program's sake must not be
+//! taken for them: it asks for a kernel's function in the launch, too.
 
 use super::callbacks::is_launch;
+use super::handles::KERNEL_FUNCTION;
 use super::instances::{self, Instance};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start;
@@ -19,8 +20,9 @@ const HELPER: usize = 256;
 /// The oldest runtime that is known to ask.
 const ASKS: u32 = 12090;
 
-/// Places from which a runtime asks, and the flag of its launches: the first that were met, one for a kernel's name, one for its function. A
-/// call from there while none is open is surely one of these; `slots::footprint_x86_64` counts it without coming here.
+/// Places from which a runtime asks, and the flag of its launches: the first that were met, one for a kernel's name,
+/// one for its function. A call from there while none is open is surely one of these; `slots::footprint_x86_64` counts
+/// it without coming here.
 #[unsafe(no_mangle)]
 static CUTAP_ASKING: [[AtomicUsize; 2]; 2] = [const { [const { AtomicUsize::new(0) }; 2] }; 2];
 
@@ -35,7 +37,7 @@ fn remember(i: &Instance, caller: usize, slot: u32) {
 
 /// True for the first of the two questions.
 fn is_function(slot: u32) -> bool {
-    slots::name_of(slot) == b"cuKernelGetFunction"
+    slots::name_of(slot) == KERNEL_FUNCTION
 }
 
 /// The runtime that makes a call from `caller`, if it reports launches.
@@ -43,7 +45,8 @@ fn asking(caller: usize) -> Option<&'static Instance> {
     instances::around(caller).filter(|i| i.is_on(LAUNCH))
 }
 
-/// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this one stands.
+/// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this
+/// one stands.
 pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
     let top = b.top();
     if top.as_ref().is_some_and(|t| t.reported != 0) {
@@ -66,8 +69,8 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
     }
 }
 
-/// Counts a call while calls are only counted, as the program's or as one of these. No call is open then, but what a runtime has
-/// reported is known; outside of that, what the runtime does next tells whose the call was.
+/// Counts a call while calls are only counted, as the program's or as one of these. No call is open then, but what a
+/// runtime has reported is known; outside of that, what the runtime does next tells whose the call was.
 pub fn counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) {
     if is_one_counted(b, caller, at, slot) {
         start::count(diagnostic::FOOTPRINT, 1);
@@ -98,8 +101,8 @@ fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> b
     true
 }
 
-/// A runtime reports a call at `at` while calls are only counted. Where it asked just before for the kernel of a launch, and in vain, it
-/// did not go on to ask for the name.
+/// A runtime reports a call at `at` while calls are only counted. Where it asked just before for the kernel of a
+/// launch, and in vain, it did not continue to ask for the name.
 #[inline(always)]
 pub fn reported(i: &Instance, b: &mut ThreadState, at: usize, launch: bool) {
     b.reported = at;

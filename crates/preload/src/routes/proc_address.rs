@@ -8,15 +8,18 @@ use crate::loader::objects::Object;
 use crate::slots::{self, thunks_x86_64::Frame};
 use crate::start;
 use crate::thread::record;
-use cutap_calls::Layer;
+use cutap_calls::{Layer, Role, function_with};
 use cutap_wire::names::route;
 use cutap_wire::{diagnostic, record::lookup};
+
+/// The form with a fifth parameter, the status.
+const WITH_STATUS: &[u8] = function_with(Role::ProcAddressStatus).as_bytes();
 
 /// After the call.
 pub fn after(frame: &mut Frame) {
     let [symbol, pointer, version, flags, status, _] = frame.args;
     let [code, _] = frame.result;
-    let v2 = slots::name_of(frame.slot) == b"cuGetProcAddress_v2";
+    let v2 = slots::name_of(frame.slot) == WITH_STATUS;
     // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
     let mut text = [0u8; 1024];
     // SAFETY: a buffer of ours.

@@ -1,7 +1,7 @@
-//! Where a runtime's reports arrive. Here, without leaving the assembler, calls of known functions are counted where calls are only
-//! counted, and recorded where words and one small output are all that is kept of them: both cost less than the runtime's own report.
-//! All else goes to `callbacks`, with nothing changed. It must agree with `callbacks::{counted, enter, exit}`, `counts::add` and
-//! `thread::record`.
+//! Where a runtime's reports arrive. Here, without leaving the assembler, calls of known functions are counted where
+//! calls are only counted, and recorded where words and one small output are all that is kept of them: both cost less
+//! than the runtime's own report. All else goes to `callbacks`, with nothing changed. It must agree with
+//! `callbacks::{counted, enter, exit}`, `counts::add` and `thread::record`.
 
 use super::callbacks::{self, CallbackRecord};
 use super::handles;
@@ -186,7 +186,8 @@ global_asm!(
     "  mov r9, [r11 + {parameters}]",
     "  test r12d, r12d",
     "  jz 2f",
-    // By halves: the runtime has just written dimensions of four bytes there, and a load across two of them would wait for both.
+    // By halves: the runtime has just written dimensions of four bytes there, and a load across two of them would wait
+    // for both.
     "1: mov eax, [r9 + 8 * r12 - 8]",
     "  mov ecx, [r9 + 8 * r12 - 4]",
     "  mov [r8 + 8 * r12 + 8], eax",
@@ -206,7 +207,8 @@ global_asm!(
     ".cfi_restore r12",
     "  ret",
     ".cfi_restore_state",
-    // A launch: the kernel's name, in a record behind it that is reserved with it; both are whole when the first one is, and ends before it.
+    // A launch: the kernel's name, in a record behind it that is reserved with it; both are whole when the first one
+    // is, and ends before it.
     "8: mov dword ptr [rsp + 8], 0",
     "  cutap_kernel_name 3b",
     "  mov [rsp + 8], eax",

@@ -1,10 +1,12 @@
-//! Which functions of a shared runtime need not be reported by the runtime itself: those whose every call comes through a slot and, where
-//! calls are recorded, makes a call of the driver, by which one that came another way would be noticed. Their flag goes off, for a report
-//! costs as much as the call's own records, and tells nothing that the slot does not.
+//! Which functions of a shared runtime need not be reported by the runtime itself: those whose every call comes through
+//! a slot and, where calls are recorded, makes a call of the driver, by which one that came another way would be
+//! noticed. Their flag goes off, for a report costs as much as the call's own records, and tells nothing that the slot
+//! does not.
 //!
-//! A function of which one call came another way is reported for ever, and where a word may lead past its slot all functions are
-//! reported again. What remains are libraries that are opened and call before any look-up, which are missed in every layer, and
-//! listed; and the driver's calls tell even those: when the runtime makes one and no call is open, all is reported again.
+//! A function of which one call came another way is reported until exit, and where a word may lead past its slot all
+//! functions are reported again. What remains are libraries that are opened and call before any look-up, which are
+//! missed in every layer, and listed; and the driver's calls tell even those: when the runtime makes one and no call is
+//! open, all is reported again.
 
 use super::callbacks::CallbackRecord;
 use super::discover::name_of;
@@ -22,10 +24,11 @@ const OTHERS: u32 = u32::MAX;
 /// So often a call of the driver may tell that one was not seen: a switch in the middle of a call does, too.
 const PAST: u32 = 8;
 
-/// There are words that could not be rewritten, or a profiler is here: what it switches on in the driver's flags reaches it by the
-/// runtime's reports alone.
+/// There are words that could not be rewritten, or a profiler is here: what it switches on in the driver's flags
+/// reaches it by the runtime's reports alone.
 static NEVER: AtomicBool = AtomicBool::new(false);
-/// Code of the runtime of which functions are quiet: first address, length. One of a process. The quick frames look at it.
+/// Code of the runtime of which functions are quiet: first address, length. One of a process. The quick frames look at
+/// it.
 #[unsafe(no_mangle)]
 static CUTAP_QUIET: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
@@ -79,7 +82,8 @@ pub fn another_way(f: &Function) {
     }
 }
 
-/// A report while calls are only counted: have all that this thread had come through the slot, where they are counted too?
+/// A report while calls are only counted: have all that this thread had come through the slot, where they are counted
+/// too?
 #[cold]
 pub fn counted(i: &Instance, id: usize, f: &Function, b: &ThreadState, slot: u32, r: &CallbackRecord) {
     let given = slots::find(i.object.load(Relaxed), name_of(i, id as u32, r)).map_or(0, |twin| counts::value(b, twin));

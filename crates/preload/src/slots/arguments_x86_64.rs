@@ -1,8 +1,10 @@
-//! Where the argument registers of a call are kept, and taken from again, as macros of the assembler: frames that begin with `Frame`'s
-//! fields share them. They must keep all registers that a function of the C or C++ ABI may take arguments in.
+//! Where the argument registers of a call are kept, and taken from again, as macros of the assembler: frames that begin
+//! with `Frame`'s fields share them. They must keep all registers that a function of the C or C++ ABI may take
+//! arguments in.
 
-/// Defines the macros, in front of what uses them. `cutap_keep_arguments` writes the registers to `at` from rsp, behind them where the
-/// caller's stack arguments are, by rbp of a frame of one push; rax is lost. `cutap_give_arguments` takes them back.
+/// Defines the macros, in front of what uses them. `cutap_keep_arguments` writes the registers to `at` from rsp, behind
+/// them where the caller's stack arguments are, by rbp of a frame of one push; rax is lost. `cutap_give_arguments`
+/// takes them back.
 macro_rules! argument_macros {
     () => {
         "

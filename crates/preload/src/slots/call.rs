@@ -40,9 +40,9 @@ unsafe extern "C" fn cutap_after(frame: *mut Frame) {
     hooks::after(frame);
 }
 
-/// How many of the caller's stack words can be read. Nothing says how many arguments there are, and a
-/// stack may end just above them (a fibre's): what lies in the page in which they begin is mapped, the
-/// page behind it is asked of the kernel. What is known of the thread's stack does not help: a fibre's may have lain below it, and be gone.
+/// How many of the caller's stack words can be read. Nothing says how many arguments there are, and a stack may end
+/// just above them (a fibre's): what lies in the page in which they begin is mapped, the page behind it is asked of the
+/// kernel. What is known of the thread's stack does not help: a fibre's may have lain below it, and be gone.
 #[inline(always)]
 pub fn stack_words(at: usize) -> usize {
     let in_page = (4096 - (at & 4095)) / 8;
@@ -53,7 +53,7 @@ pub fn stack_words(at: usize) -> usize {
     in_page
 }
 
-/// A C++ function that was asked for: noted on the way in, then jumped to, for its arguments by value
+/// A C++ function that was asked for: recorded on the way in, then jumped to, for its arguments by value
 /// may be larger than what a frame passes on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_noted(frame: *mut Frame) -> usize {

@@ -1,6 +1,6 @@
-//! The way to the frame of a function whose callers' stacks are kept: the registers that a function keeps for its caller are put
-//! aside, for code that is compiled has changed them by the time that somebody asks. No other call comes through here, so that
-//! none pays for it.
+//! The way to the frame of a function whose callers' stacks are kept: the registers that a function keeps for its
+//! caller are put aside, for code that is compiled has changed them by the time that somebody asks. No other call comes
+//! through here, so that none pays for it.
 
 use core::arch::{asm, global_asm};
 
@@ -16,8 +16,8 @@ pub fn entry() -> usize {
     cutap_stacked as *const () as usize
 }
 
-/// What was put aside on the way to the call whose stack arguments begin at `stack`; `None`: a signal handler's call has come
-/// in between.
+/// What was put aside on the way to the call whose stack arguments begin at `stack`; `None`: a signal handler's call
+/// has come in between.
 pub fn kept(stack: usize) -> Option<Payload> {
     let p: *const [u64; 6];
     // SAFETY: computes an address in this thread's static TLS block, and reads what lies there.

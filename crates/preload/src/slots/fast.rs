@@ -1,6 +1,6 @@
-//! What belongs to the quick frame (`quick_x86_64`) and is no assembler: which functions have it, or the frame of calls with inputs
-//! (`inputs_x86_64`), the fields of both, and what is done where something is not as usual. It must never give either to a function
-//! of which the registry may be wrong: each of the two says what it believes.
+//! What belongs to the quick frame (`quick_x86_64`) and is no assembler: which functions have it, or the frame of calls
+//! with inputs (`inputs_x86_64`), the fields of both, and what is done where something is not as usual. It must never
+//! give either to a function of which the registry may be wrong: each of the two says what it believes.
 
 use super::hooks::RECORD;
 use super::thunks_x86_64::Frame;
@@ -20,7 +20,8 @@ use cutap_wire::record::{first_word, kind};
 /// A call as it stands in its frame, from its stack pointer up. The assembler knows these offsets.
 #[repr(C)]
 pub struct QuickFrame {
-    /// On the way in: the thread's block and its chunk, where it has both. On the way out: rax, rdx as the function left them.
+    /// On the way in: the thread's block and its chunk, where it has both. On the way out: rax, rdx as the function
+    /// left them.
     result: [u64; 2],
     /// The record's second word on the way in, the first on the way out.
     word: u64,
@@ -101,8 +102,9 @@ impl QuickFrame {
     }
 }
 
-/// Where the thunk of slot `n` may lead instead of the gate, and the first word of its enter records. The driver's exported names keep
-/// their arguments for ever; what a library newer than the registry may have changed is not believed.
+/// Where the thunk of slot `n` may lead instead of the gate, and the first word of its enter records. The driver's
+/// exported names keep their arguments in all versions; what a library newer than the registry may have changed is not
+/// believed.
 pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     let Some(row) = capture::of(remembered) else {
         let first = first_word(kind::ENTER, 2 + 6, n, 0) as u32;
@@ -124,11 +126,11 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     Some((frame, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
 }
 
-/// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not closed. Its result
-/// is given back by the assembler.
+/// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not
+/// closed. Its result is given back by the assembler.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, began: *const ThreadState) {
-    // SAFETY: the assembler's frame, and the block of the thread in which the call began; blocks live for ever.
+    // SAFETY: the assembler's frame, and the block of the thread in which the call began; blocks live permanently.
     let (frame, began) = unsafe { (&*frame, &*began) };
     match recorded {
         0 => record::after_quick(frame, began),

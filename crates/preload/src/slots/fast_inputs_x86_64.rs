@@ -1,9 +1,11 @@
-//! The frame of calls with inputs: integer arguments in registers and on the stack, and memory that is kept on the way in. What the quick
-//! frame (`quick_x86_64`) does in assembler before the call is done here in Rust; behind the call both are the same.
+//! The frame of calls with inputs: integer arguments in registers and on the stack, and memory that is kept on the way
+//! in. What the quick frame (`quick_x86_64`) does in assembler before the call is done here in Rust; behind the call
+//! both are the same.
 //!
-//! It only ever goes on where all is as usual; anything else leads to the common frame with nothing changed. All registers
-//! are kept, whatever the registry says of the function. Believed is that it takes no more than `STACK_WORDS` on the stack, where the
-//! registry says that there are none, none, and of a launch, which is a driver's exported function, as many as it says.
+//! It only ever continues where all is as usual; anything else leads to the common frame with nothing changed. All
+//! registers are kept, whatever the registry says of the function. Believed is that it takes no more than `STACK_WORDS`
+//! on the stack, where the registry says that there are none, none, and of a launch, which is a driver's exported
+//! function, as many as it says.
 
 use super::fast::{self, QuickFrame};
 use super::frame_x86_64::{end_of_frame_macros, frame_macros};
@@ -125,7 +127,8 @@ global_asm!(
     exits = const EXITS,
 );
 
-/// Answers of `cutap_inputs_before`: by the common frame; not recorded; else the number of stack words to pass on, and one.
+/// Answers of `cutap_inputs_before`: by the common frame; not recorded; else the number of stack words to pass on, and
+/// one.
 const COMMON: i32 = 0;
 const NOT_RECORDED: i32 = -1;
 
@@ -155,7 +158,8 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
         return NOT_RECORDED;
     };
     frame.entered(number, b);
-    // Launches are the driver's, whose functions take the same arguments for ever. That there are none is what the quick frame believes.
+    // Launches are the driver's, whose functions take the same arguments in all versions. That there are none is what
+    // the quick frame believes.
     let passed = if quick & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
     1 + passed as i32
 }

@@ -1,8 +1,10 @@
-//! The frame of calls with small inputs: up to three pieces of memory on the caller's stack, at pointers among the words, of a size that
-//! is known or that a word says; and of functions that have stack words and no inputs. What is kept is what the steps would keep.
+//! The frame of calls with small inputs: up to three pieces of memory on the caller's stack, at pointers among the
+//! words, of a size that is known or that a word says; and of functions that have stack words and no inputs. What is
+//! kept is what the steps would keep.
 //!
-//! It only ever goes on where all is as usual; anything else leads to the frame of calls with inputs with nothing changed, and it
-//! believes the same. Each place of the program's is read once: stack words when they are passed on, memory behind the reservation.
+//! It only ever continues where all is as usual; anything else leads to the frame of calls with inputs with nothing
+//! changed, and it believes the same. Each place of the program's is read once: stack words when they are passed on,
+//! memory behind the reservation.
 
 use super::fast;
 use super::fast_inputs_x86_64::STACK_WORDS;
@@ -30,7 +32,8 @@ static CUTAP_SMALL: [AtomicU64; THUNKS] = [const { AtomicU64::new(0) }; THUNKS];
 /// Inputs at most; the number of stack words stands behind them.
 const MOST: usize = 3;
 const STACK_AT: u32 = 48;
-/// Of an input: where its pointer stands; that its length stands somewhere, too; that, or the length itself; that there is one.
+/// Of an input: where its pointer stands; that its length stands somewhere, too; that, or the length itself; that there
+/// is one.
 const PLACE: u64 = 0x1f;
 const COUNTED: u64 = 1 << 5;
 const LENGTH_AT: u32 = 6;
@@ -43,7 +46,8 @@ const WRITER: usize = offset_of!(ThreadState, writer);
 const OPEN: usize = offset_of!(ThreadState, open);
 const OUTGOING: usize = STACK_WORDS * 8;
 const _: () = assert!(FRAGMENT_WORDS == 2 && STACK_WORDS == 16 && OUTGOING == 128 && size_of::<OpenCall>() == 24);
-/// Places are words above the outgoing ones, of which the first is 0; the fields of the frame are above those, r9 lowest.
+/// Places are words above the outgoing ones, of which the first is 0; the fields of the frame are above those, r9
+/// lowest.
 const LOWEST: usize = fast::BYTES + OUTGOING;
 const RDI: u64 = (LOWEST / 8 - 1) as u64;
 

@@ -1,10 +1,12 @@
-//! The frame of the commonest calls: up to six integer arguments, nothing on the stack, nothing to keep but words and one small output.
-//! It does what `call` and `thread::record` do for all calls, in the same order and to the same ring, without leaving the assembler.
+//! The frame of the commonest calls: up to six integer arguments, nothing on the stack, nothing to keep but words and
+//! one small output. It does what `call` and `thread::record` do for all calls, in the same order and to the same ring,
+//! without leaving the assembler.
 //!
-//! It only ever goes on where all is as usual. Before the call, anything else leads to the common frame with nothing changed; behind it,
-//! to `cutap_quick_after`. It never touches a vector register of an argument, r10 or the caller's stack words, so that only one thing is
-//! believed of the function: that it takes no arguments on the stack. Of a function that nobody knows nothing is believed: its form of
-//! the frame passes as many stack words on as the common one. It must agree with `wire::ring` and `thread::{record, reserve}`.
+//! It only ever continues where all is as usual. Before the call, anything else leads to the common frame with nothing
+//! changed; behind it, to `cutap_quick_after`. It never touches a vector register of an argument, r10 or the caller's
+//! stack words, so that only one thing is believed of the function: that it takes no arguments on the stack. Of a
+//! unknown function nothing is believed: its form of the frame passes as many stack words on as the common
+//! one. It must agree with `wire::ring` and `thread::{record, reserve}`.
 
 use super::fast;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
@@ -131,8 +133,8 @@ global_asm!(
     ".cfi_startproc",
     ".cfi_def_cfa rbp, 16",
     ".cfi_offset rbp, -16",
-    // The block and its chunk, as the way in has left them, and only then whether they are this thread's still: what the function did
-    // has turned them out of the caches, and one behind the other they would be waited for.
+    // The block and its chunk, as the way in has left them, and only then whether they are this thread's still: what
+    // the function did has turned them out of the caches, and one behind the other they would be waited for.
     "  mov rsi, [rsp + {block}]",
     "  mov rdi, [rsp + {block} + 8]",
     "  mov rcx, [rsp + {thread}]",
@@ -204,7 +206,8 @@ global_asm!(
     "  mov [rsp], rax",
     "  mov [rsp + 8], rdx",
     "  jmp 7b",
-    // Several outputs, each a fragment: first how long all are, and whether they lie on the known stack. No place is read yet.
+    // Several outputs, each a fragment: first how long all are, and whether they lie on the known stack. No place is
+    // read yet.
     "9: mov r10, r9",
     "  mov r11d, 16",
     "1: mov ecx, r9d",
@@ -270,7 +273,8 @@ global_asm!(
     "  jnz 1b",
     "  cutap_commit",
     "  jmp 4b",
-    // What the function gave back. It lies here so that the rest is few lines of code, which the function has turned out of the caches.
+    // What the function gave back. It lies here so that the rest is few lines of code, which the function has turned
+    // out of the caches.
     "23: test eax, eax",
     "  jnz 22b", // failed: there is no output
     "  cmp r9, {one_output}",

@@ -1,10 +1,10 @@
-//! What the frames that do not leave the assembler on the way in have in common, as macros of the assembler: `quick_x86_64` and
-//! `launch_x86_64` are made of them, and of those of `ring_x86_64`. Each says what it needs; a frame that ends otherwise must undo
-//! what it has done.
+//! What the frames that do not leave the assembler on the way in have in common, as macros of the assembler:
+//! `quick_x86_64` and `launch_x86_64` are made of them, and of those of `ring_x86_64`. Each says what it needs; a frame
+//! that ends otherwise must undo what it has done.
 
-/// Defines the macros, in front of what uses them. `cutap_head` is the gate, as in `thunks_x86_64`, and the fields of `QuickFrame`, with the
-/// slot's address in r11. What is not recorded by this process leaves it at once, in the frame's first line of code.
-/// `cutap_arguments` brings the argument registers back.
+/// Defines the macros, in front of what uses them. `cutap_head` is the gate, as in `thunks_x86_64`, and the fields of
+/// `QuickFrame`, with the slot's address in r11. What is not recorded by this process leaves it immediately, in the
+/// frame's first line of code. `cutap_arguments` brings the argument registers back.
 macro_rules! frame_macros {
     () => {
         "
@@ -44,9 +44,10 @@ macro_rules! frame_macros {
     };
 }
 
-/// The same for `cutap_open`, which opens a call, whose block is in rsi and whose chunk is in rdi: the
-/// head comes to rcx, the first word of its record to edx, the second to the frame; rax, r8 and r9 are lost. Where anything is not as
-/// usual it goes `otherwise`, with nothing done. `cutap_not_opened` takes it back, rax is lost. And for `cutap_keep_block`, which keeps in the frame what the way out needs; rax and rcx are lost.
+/// The same for `cutap_open`, which opens a call, whose block is in rsi and whose chunk is in rdi: the head comes to
+/// rcx, the first word of its record to edx, the second to the frame; rax, r8 and r9 are lost. Where anything is not as
+/// usual it goes `otherwise`, with nothing done. `cutap_not_opened` takes it back, rax is lost. And for
+/// `cutap_keep_block`, which keeps in the frame what the way out needs; rax and rcx are lost.
 macro_rules! open_macro {
     () => {
         "

@@ -38,11 +38,14 @@ const RANGE_ON: u32 = 1 << 8;
 const RANGE_OFF: u32 = 1 << 9;
 /// The caller's stack is kept. Not before recording: it needs the call's number.
 pub const STACK: u32 = 1 << 10;
-/// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces stand before the call's end.
+/// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces precede the
+/// call's end.
 pub const KERNEL: u32 = 1 << 11;
+/// The image that is linked is kept.
+const LINKED: u32 = 1 << 12;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 12] = [
+static HOOKS: [Hook; 13] = [
     Hook { before: record::before, after: record::after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
@@ -55,6 +58,7 @@ static HOOKS: [Hook; 12] = [
     Hook { before: pass, after: range_off },
     Hook { before: call_stack::before, after: nothing },
     Hook { before: ioctl::before, after: ioctl::after },
+    Hook { before: made_here, after: nothing },
 ];
 
 fn pass(_: &mut Frame) -> bool {
@@ -71,7 +75,7 @@ fn is_hooked(frame: &Frame) -> bool {
 }
 fn made_here(frame: &mut Frame) -> bool {
     if !is_hooked(frame) {
-        made(frame.hooks, table::name_of(frame.slot), &frame.args);
+        made(frame.hooks, &frame.args);
     }
     true
 }
@@ -82,9 +86,12 @@ fn ended_here(frame: &mut Frame) {
     }
 }
 /// What those of `set` do that keep what a function is given: it is called with these arguments.
-pub fn made(set: u32, function: &[u8], args: &[u64; 6]) {
+pub fn made(set: u32, args: &[u64; 6]) {
     if set & IMAGE != 0 {
-        handles::image(function, args);
+        handles::image(args);
+    }
+    if set & LINKED != 0 {
+        handles::linked(args);
     }
     if set & IMAGE_FIRST != 0 {
         handles::image_first(args);
@@ -114,16 +121,16 @@ pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
     how == route::GET_PROC_ADDRESS && has_role(name, Role::KernelName)
 }
 
-/// Hooks of our own that a driver function has whatever is recorded.
+/// Hooks of cutap that a driver function has whatever is recorded.
 pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
-    if of == Layer::KERNEL.number() {
-        return KERNEL;
-    }
     if of == Layer::HIDDEN.number() {
         return export_table::keeps_image(name);
     }
     if of == Layer::LIBRARY.number() && name == export_table::NVML && hidden::is_on() {
         return EXPORT_TABLE;
+    }
+    if of == Layer::KERNEL.number() {
+        return KERNEL;
     }
     if of != Layer::DRIVER.number() {
         return 0;
@@ -140,6 +147,7 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
         (Role::KernelHandle, HANDLES, true),
         (Role::EndsModules, UNLOAD, true),
         (Role::LoadsImage, IMAGE, true),
+        (Role::LinksImage, LINKED, true),
     ];
     roles.into_iter().filter(|(role, _, now)| *now && has_role(name, *role)).fold(0, |all, (_, bit, _)| all | bit)
 }

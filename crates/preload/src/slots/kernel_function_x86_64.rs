@@ -1,6 +1,7 @@
-//! What stands between the slot and the driver for the cuKernelGetFunction that a runtime has from cuGetProcAddress: what the driver hands
-//! out is told behind the call, and so the slot may have any frame, or none. Runtimes before 13 call it at every launch, once for
-//! themselves and once more because we watch. It must change nothing of the call, and is for one driver in a process.
+//! What stands between the slot and the driver for the cuKernelGetFunction that a runtime has from cuGetProcAddress:
+//! what the driver hands out is told behind the call, and so the slot may have any frame, or none. Runtimes before 13
+//! call it at every launch, once for themselves and once more because we watch. It must change nothing of the call, and
+//! is for one driver in a process.
 
 use crate::routes::handles;
 use core::arch::global_asm;

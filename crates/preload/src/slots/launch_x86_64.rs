@@ -1,9 +1,10 @@
-//! The frame of cuLaunchKernel, which does in assembler what `capture::launch` does: the kernel is known and has few parameters, and they,
-//! and the array of pointers to them, lie on the caller's stack. They go from there into the ring.
+//! The frame of cuLaunchKernel, which does in assembler what `capture::launch` does: the kernel is known and has few
+//! parameters, and they, and the array of pointers to them, lie on the caller's stack. They go from there into the
+//! ring.
 //!
-//! It only ever goes on where all is as usual; anything else leads to the frame of calls with inputs with nothing changed. Each place of
-//! the program's is read once, by halves: what was written a moment ago in halves would be waited for. It must agree with
-//! `capture::{launch, kernels}`.
+//! It only ever continues where all is as usual; anything else leads to the frame of calls with inputs with nothing
+//! changed. Each place of the program's is read once, by halves: what was written a moment ago in halves would be
+//! waited for. It must agree with `capture::{launch, kernels}`.
 
 use super::fast;
 use super::fast_inputs_x86_64::STACK_WORDS;

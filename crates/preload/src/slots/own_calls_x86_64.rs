@@ -1,6 +1,7 @@
-//! The gate of the few functions that a runtime calls only because it reports a launch to us: those calls are our own footprint, at
-//! every launch, so they are sorted out before a frame is made. It must leave every integer register as it was (the functions take no
-//! others), and lead to a frame where the call is anybody else's: to the common one where anything is not as usual.
+//! The gate of the few functions that a runtime calls only because it reports a launch to us: those calls are our own
+//! footprint, at every launch, so they are sorted out before a frame is made. It must leave every integer register as
+//! it was (the functions take no others), and lead to a frame where the call is anybody else's: to the common one where
+//! anything is not as usual.
 
 use super::table::{self, FIRST, PLAN};
 use crate::capture::plan;
@@ -183,8 +184,8 @@ const COMMON: u32 = 0;
 const FUNCTION: u32 = 1;
 const BY_QUICK: u32 = 2;
 
-/// What is to be done with the call that returns to `caller`, and whose stack words begin at `at`: it is our footprint or only counted,
-/// or for which of the frames it is.
+/// What is to be done with the call that returns to `caller`, and whose stack words begin at `at`: it is our footprint
+/// or only counted, or for which of the frames it is.
 #[unsafe(no_mangle)]
 extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
     let Some(b) = block::existing().filter(|b| !b.inside && !switch::rules_changed()) else { return COMMON };

@@ -1,11 +1,13 @@
-//! What the assembler does with a ring, as macros of the assembler: `quick_x86_64` and `reports_x86_64` write records with them. The
-//! order is that of `thread::reserve` and `wire::ring::ChunkWriter::reserve`, with which they must agree.
+//! What the assembler does with a ring, as macros of the assembler: `quick_x86_64` and `reports_x86_64` write records
+//! with them. The order is that of `thread::reserve` and `wire::ring::ChunkWriter::reserve`, with which they must
+//! agree.
 
-/// Defines the macros, in front of what uses them. `cutap_block` brings the block of this thread to rsi and its chunk to rdi, if no
-/// record is being written. `cutap_reserve` takes room for so many `bytes` behind the head in rcx, which `delta` and `more`
-/// are added to: place to r8, first word, whose lower half is in edx, to rdx; rax, rcx and r9 are lost. It goes `otherwise`, too, where
-/// a record of the whole time is due. `at` is where the call stands. `cutap_place` is its second part, for a record whose time is in rax.
-/// `cutap_commit` says that the record in r8 is whole.
+/// Defines the macros, in front of what uses them. `cutap_block` brings the block of this thread to rsi and its chunk
+/// to rdi, if no record is being written. `cutap_reserve` takes room for so many `bytes` behind the head in rcx, which
+/// `delta` and `more` are added to: place to r8, first word, whose lower half is in edx, to rdx; rax, rcx and r9 are
+/// lost. It goes `otherwise`, too, where a record of the whole time is due. `at` is where the call stands.
+/// `cutap_place` is its second part, for a record whose time is in rax. `cutap_commit` says that the record in r8 is
+/// whole.
 macro_rules! ring_macros {
     () => {
         "
@@ -77,8 +79,8 @@ macro_rules! ring_macros {
     };
 }
 
-/// The same for `cutap_output`, which makes the word of a small output of r9d bytes at rax, which ecx is the argument's number of, in r8, and
-/// the record's kind in edx.
+/// The same for `cutap_output`, which makes the word of a small output of r9d bytes at rax, which ecx is the argument's
+/// number of, in r8, and the record's kind in edx.
 macro_rules! output_macro {
     () => {
         "

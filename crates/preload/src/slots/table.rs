@@ -10,8 +10,8 @@ use crate::loader::objects::Object;
 use crate::start::{self, names, switch};
 use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
-use cutap_calls::Layer;
 use cutap_calls::hidden::is_slot_name;
+use cutap_calls::{Layer, Role, has_role};
 use cutap_hook::contract;
 use cutap_wire::names::{HIDDEN, Name, kind, route, shape};
 use cutap_wire::{control, diagnostic};
@@ -23,9 +23,9 @@ pub struct Slot {
     pub real: AtomicUsize,
     /// Where its thunk jumps to.
     entry: AtomicUsize,
-    /// What there is to do for a call: see `capture::quick`.
+    /// How a call is recorded: see `capture::plan`.
     pub plan: AtomicU64,
-    /// First word of its enter records, less the time: see `slots::quick`.
+    /// First word of its enter records, less the time: see `slots::fast`.
     first: AtomicU32,
     /// What is known of it: see `capture::row`.
     row: AtomicU32,
@@ -232,7 +232,7 @@ pub fn runtime_slot(instance: u32, callback: u32, words: u8, name: &[u8]) -> u32
 
 /// The address to hand out for `real`, a function `name` of `owner`; `None`: the real one.
 pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option<usize> {
-    // The runtime's own cuKernelGetName is a slot of its own, for it may be called because we watch.
+    // The runtime's own cuKernelGetName is a separate slot, for it may be called because we watch.
     let load = owner.id | if super::hooks::is_footprint_name(name, how) { 1 << 31 } else { 0 };
     // A word of a table may hold the same function: that is another slot.
     let is = |s: &Slot| !is_slot_name(s.name());
@@ -339,7 +339,7 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
     if hooks & super::hooks::FOOTPRINT != 0
-        && name == b"cuKernelGetFunction"
+        && has_role(name, Role::KernelFunction)
         && let Some(ours) = super::kernel_function_x86_64::instead_of(real)
     {
         s.real.store(ours, Relaxed);

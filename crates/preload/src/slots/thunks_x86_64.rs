@@ -4,9 +4,9 @@
 //! in, and jumps to what the slot's entry says: a gate, the frame, the first-call stub or the note of a
 //! C++ name. Nothing is pushed there, so one FDE covers the array.
 //!
-//! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places and goes on to the
-//! frame (this one, or `quick_x86_64`), or adds one to this thread's number of the slot and goes to the function, or goes there at
-//! once (armed and off).
+//! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places and goes
+//! on to the frame (this one, or `quick_x86_64`), or adds one to this thread's number of the slot and goes to the
+//! function, or goes there immediately (armed and off).
 //!
 //! The frame keeps every argument register, passes stack words on, and has unwind data all the way,
 //! so that exceptions, longjmp, pthread_exit and debuggers pass through it. It keeps the stack aligned
@@ -151,14 +151,14 @@ global_asm!(
     "  jmp [r11]",
     ".cfi_endproc",
     ".size cutap_gate, . - cutap_gate",
-    // Behind the comparison above: off, or counted: a number of this thread and slot, if it has one, and this is the process that it
-    // belongs to.
+    // Behind the comparison above: off, or counted: a number of this thread and slot, if it has one, and this is the
+    // process that it belongs to.
     ".type cutap_not_on,@function",
     ".balign 64",
     "cutap_not_on:",
     ".cfi_startproc",
     "  ja 6f",
-    // Off. A child that nobody has noticed may have been switched alone.
+    // Off. A child that was not noticed yet may have been switched alone.
     "  cmp dword ptr [rip + CUTAP_FORK], {here}",
     "  jne cutap_frame",
     "  jmp [r11]",

@@ -1,5 +1,6 @@
-//! What may be recorded at all: the rules that the run began with, `--filter`. `cutap ctl filter` puts others into the control page, which
-//! choose among what is armed; a process that starts after that, or a library that is opened, is armed by these all the same.
+//! What may be recorded at all: the rules that the run began with, `--filter`. `cutap ctl filter` puts others into the
+//! control page, which choose among what is armed; a process that starts after that, or a library that is opened, is
+//! armed by these all the same.
 
 use super::{Path, Shared};
 use crate::sys;

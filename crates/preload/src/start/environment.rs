@@ -1,4 +1,4 @@
-//! The environment, read once at start by our own reader: getenv may be somebody else's by then.
+//! The environment, read once at start by our own reader: getenv may be replaced by another library by then.
 
 use crate::sys::{self, libc};
 

@@ -1,5 +1,5 @@
-//! Which process a number means: numbers come round, and in another name space (a container) another process has the same. What /proc does
-//! not tell is 0, and then the number alone counts.
+//! Which process a number means: numbers come round, and in another name space (a container) another process has the
+//! same. What /proc does not tell is 0, and then the number alone counts.
 
 use super::Path;
 use crate::sys;

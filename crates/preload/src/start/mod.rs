@@ -1,5 +1,5 @@
-//! The run directory as this process sees it: what is wanted, and where its own files are. The process
-//! folder is made at the first thing worth saying, which the loaded driver is, so a program without CUDA leaves no trace but a number
+//! The run directory as this process sees it: what is wanted, and where its own files are. The process folder is made
+//! at the first thing worth saying, which the loaded driver is, so a program without CUDA leaves no trace but a number
 //! in the control page.
 //!
 //! With no run directory, or one that makes no sense, everything here says no, and the program runs as
@@ -108,7 +108,8 @@ impl Path {
     }
 }
 
-/// Starts, once. `environment` as glibc's loader passes it to a constructor, or null before that; of another loader anything.
+/// Starts, once. `environment` as glibc's loader passes it to a constructor, or null before that; of another loader
+/// anything.
 pub fn begin(environment: *const *const u8) {
     if STATE.compare_exchange(NOT_YET, STARTING, AcqRel, Acquire).is_err() {
         return;
@@ -234,7 +235,7 @@ pub fn running() -> bool {
 /// The control page.
 #[inline(always)]
 pub fn control() -> Option<&'static Control> {
-    // SAFETY: null or mapped for ever.
+    // SAFETY: null or mapped permanently.
     unsafe { CONTROL.load(Relaxed).as_ref() }
 }
 /// Bits of `wire::control`.

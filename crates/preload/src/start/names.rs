@@ -92,7 +92,7 @@ pub fn move_in() -> bool {
 
 /// Moves the names of a segment that were not yet finished when it was copied.
 fn move_late(from: *mut u8, to: *mut u8, bytes: usize, patience: &mut u32) {
-    // SAFETY: mapped for ever, and open that far; cells that are being written are looked at again.
+    // SAFETY: mapped permanently, and open that far; cells that are being written are looked at again.
     let (old, new) = unsafe { (core::slice::from_raw_parts(from, bytes), core::slice::from_raw_parts(to, bytes)) };
     let mut at = 0;
     while at < bytes {
@@ -135,8 +135,8 @@ pub fn write(name: &Name) -> Option<*const u8> {
     }
 }
 
-/// Writes a name whose first string is `bytes` bytes of the program's memory at `from`. What cannot be read any more is left out at the
-/// end. Where the string is now, for as long as the process lives.
+/// Writes a name whose first string is `bytes` bytes of the program's memory at `from`. What cannot be read any more is
+/// left out at the end. Where the string is now, for as long as the process lives.
 pub fn write_copy(name: &Name, from: usize, bytes: usize) -> Option<*const u8> {
     let Some(place) = take(Name::cells_of(bytes) * CELL) else {
         count(diagnostic::NAME_DROPPED, 1);

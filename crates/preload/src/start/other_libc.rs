@@ -1,7 +1,8 @@
-//! A process whose C library is not glibc (musl): it is left alone. Nothing is diverted and nothing recorded, the five names that we
-//! export lead to the functions of the process's own C library, and the run's control page counts it.
+//! A process whose C library is not glibc (musl): it is left alone. Nothing is diverted and nothing recorded, the five
+//! names that we export lead to the functions of the process's own C library, and the run's control page counts it.
 //!
-//! Must never use what a constructor is passed: musl passes nothing, so the registers hold anything. Must never call that C library.
+//! Must never use what a constructor is passed: musl passes nothing, so the registers hold anything. Must never call
+//! that C library.
 
 use super::{environment, keep_alive, mapped_page, run_named, wants_us};
 use crate::sys;
@@ -23,7 +24,7 @@ pub fn leave() {
     // SAFETY: null or just mapped, and unmapped when it is used no more.
     unsafe {
         if wants_us(page) {
-            // The run goes on while this process lives: what it starts may be traced.
+            // The run continues while this process lives: what it starts may be traced.
             keep_alive();
             tell(&*page);
         }

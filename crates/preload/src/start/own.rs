@@ -1,10 +1,11 @@
-//! This process's own page of switches (`wire::flags`), so that somebody outside switches it alone. It is made when the first function
-//! is armed; before that, and where it cannot be made, the run's control page stands in its place and the process is switched with
-//! all others.
+//! This process's own page of switches (`wire::flags`), so that somebody outside switches it alone. It is made when the
+//! first function is armed; before that, and where it cannot be made, the run's control page stands in its place and
+//! the process is switched with all others.
 //!
-//! It begins as what it takes the place of: for a new process the run's page, for a forked child its parent's. Whoever switches the
-//! run writes the run's page first and then each process's, so what is copied is looked at once more. A process that arms nothing (a
-//! shell) has a page only if it was switched alone: it takes it before it forks, so that its children begin as it is.
+//! It begins as what it takes the place of: for a new process the run's page, for a forked child its parent's. Whoever
+//! switches the run writes the run's page first and then each process's, so what is copied is looked at once more. A
+//! process that arms nothing (a shell) has a page only if it was switched alone: it takes it before it forks, so that
+//! its children begin as it is.
 
 use super::identity::Identity;
 use super::{Path, control, switch};
@@ -38,7 +39,7 @@ pub fn made() {
     }
 }
 
-/// Has libc tell of each fork, from now on.
+/// Has libc report each fork, from now on.
 pub fn watch_forks() {
     static WATCHED: AtomicU32 = AtomicU32::new(0);
     if super::running()
@@ -147,7 +148,7 @@ fn make(alone: &[u32]) -> Option<()> {
 /// Makes `own` what `from` is, which may change meanwhile; state and epoch that it took.
 ///
 /// # Safety
-/// Both are mapped; nobody else has `own`, but for whoever switches.
+/// Both are mapped; no other thread has `own`, but for whoever switches.
 unsafe fn take_over(from: &Control, own: *mut Control) -> (u32, u32) {
     let (mut state, mut epoch) = (0, 0);
     for _ in 0..1000 {
@@ -171,8 +172,8 @@ unsafe fn take_over(from: &Control, own: *mut Control) -> (u32, u32) {
     (state, epoch)
 }
 
-/// What was said of the first of these processes that something was said of: of this one before it had a page (or before its exec),
-/// or else of its parent.
+/// What was said of the first of these processes that something was said of: of this one before it had a page (or
+/// before its exec), or else of its parent.
 ///
 /// # Safety
 /// `own` is mapped.

@@ -1,8 +1,9 @@
-//! This process's folder and its `proc` page. Made once; while one thread makes it, others wait a
+//! This process's folder and its `process` page. Made once; while one thread makes it, others wait a
 //! moment, and a signal handler in the middle of it goes without.
 //!
-//! A process that cannot make it (no descriptor is free, the disk is full, another root or user) keeps page and names in its own memory,
-//! so that its functions have their slots and hooks: nothing of it is recorded until a later try to make the folder succeeds (`settled`).
+//! A process that cannot make it (no descriptor is free, the disk is full, another root or user) keeps page and names
+//! in its own memory, so that its functions have their slots and hooks: nothing of it is recorded until a later try to
+//! make the folder succeeds (`settled`).
 
 use super::state::{self, FAILED, MADE, NONE, Want};
 use super::{Path, announce_objects, names};
@@ -107,7 +108,7 @@ fn make(names: fn() -> bool) -> bool {
     let parent = parent.get(..*len).unwrap_or(&[]);
     let Some(page) = new_page(&folder, (pid, fork::ppid()), FORKED.load(Relaxed), parent) else { return false };
     if !names() {
-        // SAFETY: nobody else knows of it.
+        // SAFETY: no other thread knows of it.
         unsafe { sys::unmap(page.cast(), PAGE) };
         return false;
     }
@@ -149,7 +150,7 @@ pub fn settled() -> bool {
 /// The page is whole; what was counted elsewhere comes along.
 fn show(page: *mut Process) {
     let before = HERE.swap(page, AcqRel);
-    // SAFETY: null or mapped for ever, both; the new one was just made.
+    // SAFETY: null or mapped permanently, both; the new one was just made.
     let (page, before) = unsafe { (&*page, before.as_ref().map_or(&EARLY, |b| &b.counters)) };
     for (to, from) in page.counters.iter().zip(before) {
         to.fetch_add(from.swap(0, Relaxed), Relaxed);
@@ -166,8 +167,8 @@ pub fn driver_loaded() {
     }
 }
 
-/// Makes the folder for the driver's sake. A program that calls it past all routes has no other reason for a folder, and would leave no
-/// trace.
+/// Makes the folder for the driver's sake. A program that calls it past all routes has no other reason for a folder,
+/// and would leave no trace.
 pub fn leave_word_of_driver() {
     if is_here() && !super::switch::has_left() && made() {
         driver_loaded();
@@ -231,7 +232,7 @@ fn new_page(folder: &Path, (pid, ppid): (u32, u32), forked: bool, parent: &[u8])
     p.push(b"/").push(FILE.as_bytes());
     // A try before may have left the file without a page.
     let page = sys::with(p.bytes(), sys::MADE, |file| file.first_page())??.cast::<Process>();
-    // SAFETY: a fresh page of zeros, which nobody else has mapped yet.
+    // SAFETY: a fresh page of zeros, which no other thread has mapped yet.
     fill(unsafe { page.as_mut() }?, (pid, ppid), forked, parent);
     Some(page)
 }
@@ -258,7 +259,7 @@ fn fill(q: &mut Process, (pid, ppid): (u32, u32), forked: bool, parent: &[u8]) {
 }
 
 fn page() -> Option<&'static Process> {
-    // SAFETY: null or mapped for ever.
+    // SAFETY: null or mapped permanently.
     unsafe { HERE.load(Acquire).as_ref() }
 }
 
@@ -290,7 +291,7 @@ pub fn file_name() -> &'static [u8] {
     exe().rsplit(|&b| b == b'/').next().unwrap_or(&[])
 }
 
-/// A forked child has a folder of its own, and its parent's is behind it.
+/// A forked child has a separate folder, and its parent's is behind it.
 pub fn forked() {
     FORKED.store(true, Relaxed);
     if DRIVER.load(Relaxed) != 0 {

@@ -1,6 +1,7 @@
-//! Where the names stream lies in this process's memory: in segments, which are mapped when they are needed and never move, for texts in
-//! them are pointed to. Each covers a fixed part of the stream, so that parent and child agree on them. A segment is mapped closed, and
-//! opened as its file grows: whoever reads all that a process has mapped would meet a SIGBUS behind the end of the file.
+//! Where the names stream lies in this process's memory: in segments, which are mapped when they are needed and never
+//! move, for texts in them are pointed to. Each covers a fixed part of the stream, so that parent and child agree on
+//! them. A segment is mapped closed, and opened as its file grows: whoever reads all that a process has mapped would
+//! meet a SIGBUS behind the end of the file.
 //!
 //! A store is one stream: that of the file, or that of a process which can make no file.
 
@@ -97,8 +98,8 @@ impl Store {
     pub fn at(&self, offset: usize) -> Option<*mut u8> {
         self.addresses.at(offset)
     }
-    /// Makes the first so many bytes usable, in segments from `map`, which is given where one begins, and its length. Threads may do
-    /// the same at the same time.
+    /// Makes the first so many bytes usable, in segments from `map`, which is given where one begins, and its length.
+    /// Threads may do the same at the same time.
     pub fn reach(&self, bytes: usize, map: impl Fn(usize, usize) -> *mut u8) -> bool {
         // All before is open.
         let first = segment(self.open()).n;
@@ -113,7 +114,7 @@ impl Store {
                 at = match place.compare_exchange(core::ptr::null_mut(), fresh, AcqRel, Acquire) {
                     Ok(_) => fresh,
                     Err(other) => {
-                        // SAFETY: just mapped, and nobody else knows of it.
+                        // SAFETY: just mapped, and no other thread knows of it.
                         unsafe { sys::unmap(fresh, part.bytes) };
                         other
                     }
@@ -137,7 +138,8 @@ impl Store {
     }
 }
 
-/// What is made usable so that a name may end at `end`: more than it needs, for there may be no descriptor when there is no room any more.
+/// What is made usable so that a name may end at `end`: more than it needs, for there may be no descriptor when there
+/// is no room any more.
 pub fn ahead_of(end: usize) -> usize {
     (end + GROW / 2).next_multiple_of(GROW).min(MAX_BYTES)
 }

@@ -8,14 +8,14 @@ pub const NOT_YET: u32 = 0;
 pub const STARTING: u32 = 1;
 /// There is one.
 pub const RUNNING: u32 = 2;
-/// There is none, or it makes no sense: for ever.
+/// There is none, or it makes no sense. Final.
 pub const OFF: u32 = 3;
 
 /// The process folder: nobody has asked for it.
 pub const NONE: u32 = 0;
 /// It is there.
 pub const MADE: u32 = u32::MAX;
-/// It could not be made: for ever, but for a forked child.
+/// It could not be made. A forked child tries again.
 pub const FAILED: u32 = u32::MAX - 1;
 
 /// What somebody does who asks whether the library runs.
@@ -36,7 +36,7 @@ pub const fn running(state: u32) -> Asked {
     }
 }
 
-/// The library's word when the look for a run directory is over.
+/// The library's word when the look for a run directory has ended.
 pub const fn looked(found: bool) -> u32 {
     if found { RUNNING } else { OFF }
 }
@@ -110,7 +110,7 @@ mod tests {
         }
         // No thread has one of these numbers, so that no maker is taken for an end.
         assert!([NONE, MADE, FAILED].iter().all(|word| *word == 0 || *word > 1 << 30));
-        // A forked child begins anew, whatever its parent was doing.
+        // A forked child begins again, whatever its parent was doing.
         assert_eq!(want(NONE, 7), Want::Make);
     }
 }

@@ -1,5 +1,6 @@
-//! Whether calls are recorded now: a word of this process's own page of switches (`own`), which `cutap ctl` changes, and one that nobody
-//! outside can change. Both stand at fixed places of this library, so that a gate in front of a frame can look at them without a register.
+//! Whether calls are recorded now: a word of this process's own page of switches (`own`), which `cutap ctl` changes,
+//! and one that nobody outside can change. Both stand at fixed places of this library, so that a gate in front of a
+//! frame can look at them without a register.
 //!
 //! It never arms what was not armed: a pointer that a runtime has fetched is not given out a second time.
 
@@ -16,7 +17,7 @@ use cutap_calls::{Layer, filter};
 use cutap_wire::PAGE;
 use cutap_wire::control::{Control, RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_ON, RULES_BYTES};
 
-/// Where the switches are mapped over: the run's control page, until this process has a page of its own.
+/// Where the switches are mapped over: the run's control page, until this process has a separate page.
 #[repr(C, align(4096))]
 pub struct Place(UnsafeCell<[u8; PAGE]>);
 // SAFETY: shared memory, read and written through atomics.
@@ -125,11 +126,13 @@ pub fn forked() {
     APPLYING.store(0, Release);
 }
 
-/// How often threads may yield, together, while one looks again: it may want the loader's lock, which one that waits may have.
+/// How often threads may yield, together, while one looks again: it may want the loader's lock, which one that waits
+/// may have.
 const PATIENCE: u32 = 100_000;
 static YIELDED: AtomicU32 = AtomicU32::new(0);
 
-/// Looks again at all that is armed. While one thread does, others wait: whoever changed the rules has been told that they hold.
+/// Looks again at all that is armed. While one thread does, others wait: whoever changed the rules has been told that
+/// they hold.
 #[cold]
 pub fn apply_rules() {
     // Odd: somebody is writing them, and has not been told yet; or was killed in the middle of it.
@@ -177,7 +180,8 @@ fn apply() {
         });
         instances::ask_again();
         SEEN.store(epoch, SeqCst);
-        // What another thread found out by the old rules meanwhile; from now on it notices by itself that they are others.
+        // What another thread found out by the old rules meanwhile; from now on it notices by itself that they are
+        // others.
         instances::ask_again();
         fork::agree();
     }

@@ -1,10 +1,12 @@
-//! Files of ours, for moments. The program's threads share the table of descriptors with us: while a file is open, another thread may close
-//! its number or give it to a file of its own (a daemon that points its standard streams elsewhere does), and what we do with the
-//! number next would be done to that file. So a file is moved at once to a number that programs do not choose, and before anything is
-//! done to it it is asked whether it still is the one that its path names.
+//! Files of ours, for moments. The program's threads share the table of descriptors with us: while a file is open,
+//! another thread may close its number or give it to another file (a daemon that points its standard streams
+//! elsewhere does), and what we do with the number next would be done to that file. So a file is moved immediately to a
+//! number that programs do not choose, and before anything is done to it it is asked whether it still is the one that
+//! its path names.
 //!
-//! Must never read, change, map or close a descriptor without that question. What cannot be helped is the moment between question and deed, and
-//! that the first free number is taken while the kernel opens the file: another thread's dup2 to it says EBUSY meanwhile.
+//! Must never read, change, map or close a descriptor without that question. What cannot be helped is the moment
+//! between question and deed, and that the first free number is taken while the kernel opens the file: another thread's
+//! dup2 to it says EBUSY meanwhile.
 
 use super::x86_64::{syscall2, syscall3, syscall4, syscall6};
 use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals};
@@ -26,7 +28,8 @@ const F_DUPFD_CLOEXEC: usize = 1030;
 const RLIMIT_FSIZE: usize = 1;
 const EEXIST: isize = -17;
 
-/// The first number that files of ours have, where the limit allows it: below the usual limit of 1024, for a higher one makes the table longer.
+/// The first number that files of ours have, where the limit allows it: below the usual limit of 1024, for a higher one
+/// makes the table longer.
 const OURS: usize = 1000;
 
 /// To make a file, or have one that a try before has left.
@@ -45,8 +48,8 @@ pub enum Open {
     New,
 }
 
-/// Opens a path that ends in a zero byte, in the first of these ways that can be had, and does something with the file. A handler of
-/// the program's must not come between.
+/// Opens a path that ends in a zero byte, in the first of these ways that can be had, and does something with the file.
+/// A handler of the program's must not come between.
 pub fn with<R>(path: &[u8], how: &[Open], then: impl FnOnce(&File) -> R) -> Option<R> {
     debug_assert!(path.last() == Some(&0));
     let signals = block_signals();
@@ -55,8 +58,8 @@ pub fn with<R>(path: &[u8], how: &[Open], then: impl FnOnce(&File) -> R) -> Opti
     result
 }
 
-/// A struct stat as words: device, number there, links, mode in the lower half of the fourth. By the call that libc makes behind each of its
-/// own opens, so that a sandbox that lets a file be opened knows it.
+/// A struct stat as words: device, number there, links, mode in the lower half of the fourth. By the call that libc
+/// makes behind each of its own opens, so that a sandbox that lets a file be opened knows it.
 fn stat(fd: usize, path: &[u8], how: usize) -> Option<[u64; 18]> {
     let mut stat = [0u64; 18];
     let to = stat.as_mut_ptr() as usize;
@@ -65,8 +68,8 @@ fn stat(fd: usize, path: &[u8], how: usize) -> Option<[u64; 18]> {
     (done == 0).then_some(stat)
 }
 
-/// Gives what was just made its mode, if the program's umask has taken rights of its owner's: the collector, which is the same user, and
-/// we open it again by its path.
+/// Gives what was just made its mode, if the program's umask has taken rights of its owner's: the collector, which is
+/// the same user, and we open it again by its path.
 fn allow_owner(path: &[u8], found: &[u64; 18], mode: u32) {
     let [_, _, _, now, ..] = found;
     if *now as u32 & mode != mode {
@@ -128,7 +131,7 @@ fn open(path: &[u8], how: Open) -> Option<File> {
     let named = named.map(Identity::of);
     let here = if moved < 0 { first } else { moved } as usize;
     let identity = named.or_else(|| Identity::of_descriptor(here))?;
-    // Closed at the end if it was moved; one that is somebody else's by now is left as it is.
+    // Closed at the end if it was moved; one that is somebody else's by now is left unchanged.
     let first = File { fd: first as usize, identity };
     if moved < 0 {
         return (named.is_some() && first.is_ours()).then_some(first);
@@ -197,8 +200,9 @@ impl File {
         // SAFETY: not over anything.
         unsafe { self.map_as(core::ptr::null_mut(), offset, bytes, READ_WRITE, MAP_SHARED) }
     }
-    /// The same for what will all be written soon, over a mapping of this length if `over` is not null. Its pages are there at once and may be
-    /// written, which costs four fifths of touching each: of a file on a disk a first write would be another fault if they were only there.
+    /// The same for what will all be written soon, over a mapping of this length if `over` is not null. Its pages are
+    /// there immediately and may be written, which costs four fifths of touching each: of a file on a disk a first
+    /// write would be another fault if they were only there.
     ///
     /// # Safety
     /// What is mapped over is ours, and what it holds is not needed.
@@ -214,8 +218,9 @@ impl File {
             p
         }
     }
-    /// Maps part of a file that will grow, to more than its end. Nothing of it can be touched before [`opened`](super::opened): who
-    /// reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in each page behind the end.
+    /// Maps part of a file that will grow, to more than its end. Nothing of it can be touched before
+    /// [`opened`](super::opened): who reads whatever a process has (a leak check, a debugger) would meet a SIGBUS in
+    /// each page behind the end.
     pub fn map_closed(&self, offset: usize, bytes: usize) -> *mut u8 {
         // SAFETY: not over anything.
         unsafe { self.map_as(core::ptr::null_mut(), offset, bytes, 0, MAP_SHARED) }

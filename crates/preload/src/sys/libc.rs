@@ -23,7 +23,7 @@ macro_rules! weak {
     )*};
 }
 
-/// What `dl_iterate_phdr` tells of an object.
+/// What `dl_iterate_phdr` reports for an object.
 #[repr(C)]
 pub struct PhdrInfo {
     /// Load address.

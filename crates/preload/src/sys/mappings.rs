@@ -1,6 +1,6 @@
-//! A budget for memory mappings. The kernel limits the number of mappings of a process (`vm.max_map_count`, 65,530 by default), and each
-//! thread of the program takes two for its stack. cutap uses at most a quarter of that limit, so that the program can still start
-//! threads. What cutap cannot map is not recorded, and counted by the caller.
+//! A budget for memory mappings. The kernel limits the number of mappings of a process (`vm.max_map_count`, 65,530 by
+//! default), and each thread of the program takes two for its stack. cutap uses at most a quarter of that limit, so
+//! that the program can still start threads. What cutap cannot map is not recorded, and counted by the caller.
 
 use super::file::{Open, with};
 use core::sync::atomic::{AtomicU32, Ordering::*};

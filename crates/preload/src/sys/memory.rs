@@ -25,8 +25,8 @@ pub fn resident(at: usize) -> bool {
     unsafe { syscall3(nr::MINCORE, at, 1, &raw mut pages as usize) == 0 && pages & 1 != 0 }
 }
 
-/// Copies pieces (address, length) of this process's own memory (`pid` is it, or one that shares it) to `to`, as far as they can be read: how
-/// many bytes; or an error, with true if the kernel refuses to do so at all.
+/// Copies pieces (address, length) of this process's own memory (`pid` is it, or one that shares it) to `to`, as far as
+/// they can be read: how many bytes; or an error, with true if the kernel refuses to do so at all.
 ///
 /// # Safety
 /// `to` is writable for `len` bytes, which is no less than the pieces hold.
@@ -45,7 +45,8 @@ pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, 
     let read = |pid| unsafe { syscall6(nr::PROCESS_VM_READV, pid as usize, local, 1, remote, count, 0) };
     let mut done = read(pid);
     if matches!(done, ESRCH | EPERM) {
-        // A child that shares its parent's memory outlived it, or may not trace it; or the first thread has ended, and has no memory.
+        // A child that shares its parent's memory outlived it, or may not trace it; or the first thread has ended, and
+        // has no memory.
         done = read(gettid());
     }
     match done {

@@ -88,7 +88,8 @@ pub unsafe fn unmap(at: *mut u8, bytes: usize) {
     unsafe { syscall2(nr::MUNMAP, at as usize, bytes) };
 }
 
-/// Makes the beginning of what [`File::map_closed`] or [`closed_pages`] gave usable, as far as its file is allocated; twice does no harm.
+/// Makes the beginning of what [`File::map_closed`] or [`closed_pages`] gave usable, as far as its file is allocated;
+/// twice does no harm.
 pub fn opened(at: *mut u8, bytes: usize) -> bool {
     // SAFETY: a mapping of ours, which only gains rights.
     unsafe { protect(at as usize, bytes, PROT_READ | PROT_WRITE) }
@@ -197,8 +198,8 @@ pub fn clock(which: usize) -> u64 {
     s.wrapping_mul(1_000_000_000).wrapping_add(ns)
 }
 
-/// Every signal but those that a thread causes itself: blocked, they would end the program where a handler of its own stands ready, such
-/// as a sandbox's for SIGSYS.
+/// Every signal but those that a thread causes itself: blocked, they would end the program where its handler
+/// stands ready, such as a sandbox's for SIGSYS.
 pub const ALL_BUT_OWN: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 30);
 
 /// Blocks them; gives back the mask as it was.
@@ -226,7 +227,7 @@ pub fn on_signal_stack() -> bool {
 }
 
 /// A word that only one thread takes at a time, for set-up work: `who` is a thread id, 0 is free.
-/// It is no lock: who cannot have it goes on without.
+/// It is no lock: who cannot have it continues without.
 pub fn take(word: &AtomicU32, who: u32) -> bool {
     use core::sync::atomic::Ordering::{Acquire, Relaxed};
     word.compare_exchange(0, who, Acquire, Relaxed).is_ok()

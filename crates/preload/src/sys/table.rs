@@ -1,5 +1,6 @@
-//! Large tables at fixed addresses, of which a process uses only the beginning. The rest is read-only until it is used, so that it does not
-//! count as the program's data (`RLIMIT_DATA`, VmData): a table is made read-only at start, and opened in steps.
+//! Large tables at fixed addresses, of which a process uses only the beginning. The rest is read-only until it is used,
+//! so that it does not count as the program's data (`RLIMIT_DATA`, VmData): a table is made read-only at start, and
+//! opened in steps.
 //!
 //! Whoever writes a place asks `Opened::reach` first. Reading needs no question: an unused place reads as zeros.
 
@@ -10,7 +11,8 @@ use core::sync::atomic::{AtomicUsize, Ordering::*};
 /// Bytes that are opened at a time.
 const STEP: usize = 256 * 1024;
 
-/// A table on pages of its own. All of them lie in one section, beside each other, so that those not in use are one mapping.
+/// A table on separate pages. All of them lie in one section, beside each other, so that those not in use are one
+/// mapping.
 #[repr(C, align(4096))]
 pub struct Table<T, const N: usize>(pub [T; N]);
 
@@ -31,7 +33,7 @@ impl Opened {
         Opened(AtomicUsize::new(usize::MAX))
     }
 
-    /// Makes a table read-only that nobody has used yet. Where that is refused it stays open.
+    /// Makes a table read-only that is not used yet. Where that is refused it stays open.
     pub fn close<T, const N: usize>(&self, table: &Table<T, N>) {
         let (at, bytes) = extent(table);
         // SAFETY: no place was written, and whoever writes one opens it first.
@@ -40,7 +42,8 @@ impl Opened {
         }
     }
 
-    /// Opens a table up to a place; false when there is no such place, or the kernel refuses (a data limit, a sandbox): then it is full.
+    /// Opens a table up to a place; false when there is no such place, or the kernel refuses (a data limit, a sandbox):
+    /// then it is full.
     #[inline]
     pub fn reach<T, const N: usize>(&self, table: &Table<T, N>, n: usize) -> bool {
         n < N && ((n + 1) * size_of::<T>() <= self.0.load(Acquire) || self.open(table, n))

@@ -10,7 +10,8 @@ pub fn in_valgrind() -> bool {
     /// RUNNING_ON_VALGRIND of valgrind.h.
     const REQUEST: [usize; 6] = [0x1001, 0, 0, 0, 0, 0];
     let answer: usize;
-    // SAFETY: rdi is rotated by 128 bits in all, rbx exchanged with itself; valgrind reads the six words and writes rdx.
+    // SAFETY: rdi is rotated by 128 bits in all, rbx exchanged with itself; valgrind reads the six words and writes
+    // rdx.
     unsafe {
         asm!("rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
              in("rax") REQUEST.as_ptr(), inlateout("rdx") 0usize => answer, options(nostack, readonly));

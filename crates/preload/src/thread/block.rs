@@ -63,8 +63,8 @@ pub struct ThreadState {
     pub counts: Counts,
     /// While calls are only counted: the record of the call that a runtime reported last, until its end.
     pub reported: usize,
-    /// While calls are only counted: where a runtime asked for a kernel's function, outside of what it reports, and that function's slot,
-    /// until it reports something. See `routes::footprint`.
+    /// While calls are only counted: where a runtime asked for a kernel's function, outside of what it reports, and
+    /// that function's slot, until it reports something. See `routes::footprint`.
     pub asked: (usize, u32),
     /// Sequence of the current chunk.
     pub sequence: u64,
@@ -203,12 +203,13 @@ fn make() -> Option<&'static mut ThreadState> {
     block.map(|b| unsafe { &mut *b })
 }
 
-/// Blocks that a new thread looks at: with thousands of live threads, a look at all of them would make each start slower.
+/// Blocks that a new thread looks at: with thousands of live threads, a look at all of them would make each start
+/// slower.
 const LOOKS: usize = 64;
 /// Where the last look ended.
 static LOOKED: AtomicU32 = AtomicU32::new(0);
 
-/// A block whose thread is dead. With more than `LOOKS` blocks, each look goes on where the one before ended.
+/// A block whose thread is dead. With more than `LOOKS` blocks, each look continues where the one before ended.
 fn take_over() -> Option<*mut ThreadState> {
     let me = sys::gettid();
     let count = (COUNT.load(Acquire) as usize).min(MAX);
@@ -220,7 +221,7 @@ fn take_over() -> Option<*mut ThreadState> {
         if b.is_null() {
             continue;
         }
-        // SAFETY: blocks live for ever; only atomics of one that may be another thread's are read.
+        // SAFETY: blocks live permanently; only atomics of one that may be another thread's are read.
         let (tid, header) = unsafe { (&(*b).tid, (*b).header) };
         let was = tid.load(Acquire);
         if was & CLAIMED != 0 {
@@ -246,8 +247,9 @@ fn take_over() -> Option<*mut ThreadState> {
     None
 }
 
-/// CLOCK_MONOTONIC nanoseconds of the last failure to make a ring, and how many there were one after the other: no try a call, and the
-/// rarer the longer it lasts. Often it is over at once: another thread has closed all files in the middle of it.
+/// CLOCK_MONOTONIC nanoseconds of the last failure to make a ring, and how many there were one after the other: no try
+/// a call, and the rarer the longer it lasts. Often it has ended immediately: another thread has closed all files in
+/// the middle of it.
 static FAILED_AT: AtomicU64 = AtomicU64::new(0);
 static FAILURES: AtomicU32 = AtomicU32::new(0);
 /// After the first one; twice as long after each further one, up to half a second.
@@ -330,14 +332,15 @@ fn make_lent() -> Option<*mut ThreadState> {
     Some(b)
 }
 
-/// A forked child has none of its parent's blocks. The word of the thread that forked still leads to one if another thread is the first
-/// to call, and frames go by that word: they find nothing there to write to.
+/// A forked child has none of its parent's blocks. The word of the thread that forked still leads to one if another
+/// thread is the first to call, and frames go by that word: they find nothing there to write to.
 pub fn forked() {
     // What its parent could not do, it may.
     FAILURES.store(0, Relaxed);
     let n = COUNT.swap(0, AcqRel) as usize;
     for slot in BLOCKS.iter().take(n.min(MAX)).filter(|slot| !slot.load(Relaxed).is_null()) {
-        // SAFETY: null or a block in memory that is the child's own since the fork; no thread of the child has written to it.
+        // SAFETY: null or a block in memory that is the child's own since the fork; no thread of the child has written
+        // to it.
         if let Some(b) = unsafe { slot.swap(core::ptr::null_mut(), AcqRel).as_mut() } {
             b.writer.chunk = core::ptr::null_mut();
             b.counts.leave();
@@ -391,7 +394,8 @@ impl ThreadState {
     pub fn push(&mut self, call: OpenCall) {
         match self.open.get_mut(self.depth) {
             Some(place) => {
-                // Word by word: as a whole it would be copied through vector registers, right behind the stores that made it.
+                // Word by word: as a whole it would be copied through vector registers, right behind the stores that
+                // made it.
                 (place.number, place.slot) = (call.number, call.slot);
                 place.frame = call.frame;
                 place.reported = call.reported;

@@ -1,5 +1,5 @@
 //! Time in ticks: the time stamp counter where it is constant, else CLOCK_MONOTONIC nanoseconds. The
-//! meaning of a tick is made outside, from the pairs in `proc` and in each chunk's head.
+//! meaning of a tick is made outside, from the pairs in the `process` page and in each chunk's head.
 
 use crate::sys::{self, x86_64};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -32,9 +32,9 @@ pub fn ticks() -> u64 {
     if KIND.load(Relaxed) == CLOCK_TSC { x86_64::timestamp() } else { sys::clock(sys::MONOTONIC) }
 }
 
-/// Now on both clocks. A thread that is put aside between the two readings would pair moments far
-/// apart, and all times of the run hang on these pairs: the narrowest of a few is taken. All tries are made, for the first of a
-/// process is much wider than those behind it, with code and data that no cache holds, and its middle is off by as much.
+/// Now on both clocks. A thread that is put aside between the two readings would pair moments far apart, and all times
+/// of the run hang on these pairs: the narrowest of a few is taken. All tries are made, for the first of a process is
+/// much wider than those behind it, with code and data that no cache holds, and its middle is off by as much.
 pub fn pair() -> (u64, u64) {
     let mut best = (0, 0, u64::MAX);
     for _ in 0..TRIES {

@@ -1,6 +1,6 @@
-//! Counting: one number for each slot and thread, and nothing else. The numbers lie in files of the process folder, so that they
-//! are there however the process ends. A gate adds to them without a frame; here is the way of all other calls, and of a
-//! thread's first one.
+//! Counting: one number for each slot and thread, and nothing else. The numbers lie in files of the process folder, so
+//! that they are there however the process ends. A gate adds to them without a frame; here is the way of all other
+//! calls, and of a thread's first one.
 
 use super::block::ThreadState;
 use super::fork;
@@ -43,7 +43,8 @@ global_asm!(
 );
 
 impl Counts {
-    /// Of a thread of a forked child's parent: its files are no longer mapped, and whose word leads there still finds no numbers.
+    /// Of a thread of a forked child's parent: its files are no longer mapped, and whose word leads there still finds
+    /// no numbers.
     pub fn leave(&mut self) {
         self.room_for_reported = 0;
         for at in core::mem::replace(&mut self.at, [core::ptr::null_mut(); 2]).into_iter().filter(|at| !at.is_null()) {
@@ -54,7 +55,7 @@ impl Counts {
             }
         }
     }
-    /// Of a block that is over.
+    /// Of a block that has ended.
     ///
     /// # Safety
     /// Nobody counts in it any more.

@@ -1,5 +1,5 @@
-//! A forked child is a process of its own. A word in a page that fork wipes reads 0 there, also after
-//! a raw clone. It keeps its value in a child that has its parent's memory: of vfork's see `vfork_x86_64`; any other such child calls
+//! A forked child is a separate process. A word in a page that fork wipes reads 0 there, also after a raw clone. It
+//! keeps its value in a child that has its parent's memory: of vfork's see `vfork_x86_64`; any other such child calls
 //! as its parent does, in its parent's ring.
 
 use crate::start::switch;
@@ -14,14 +14,14 @@ struct Page {
     here: AtomicU32,
     /// Not zero: nothing of this process is recorded now, whatever the control page says.
     away: AtomicU32,
-    /// What `recording` and `rules_epoch` of the control page are as one word while calls are recorded here, by rules that this process
-    /// has looked at; 0: not at all.
+    /// What `recording` and `rules_epoch` of the control page are as one word while calls are recorded here, by rules
+    /// that this process has looked at; 0: not at all.
     recorded: AtomicU64,
     /// The same while they are counted.
     counted: AtomicU64,
 }
 
-/// The page. Gates and frames look at `here` and `away` at once, so it has a fixed place.
+/// The page. Gates and frames look at `here` and `away` immediately, so it has a fixed place.
 #[unsafe(no_mangle)]
 static CUTAP_FORK: Page = Page {
     here: AtomicU32::new(HERE),
@@ -108,7 +108,7 @@ pub fn start() {
     if page.is_null() || !sys::wipe_on_fork(page, size_of::<Page>()) {
         return;
     }
-    // SAFETY: a fresh page; it takes the place of ours in one step, so that nobody sees another value.
+    // SAFETY: a fresh page; it takes the place of ours in one step, so that no thread sees another value.
     unsafe {
         (*page.cast::<Page>()).here.store(HERE, Relaxed);
         (*page.cast::<Page>()).away.store(AWAY.load(Relaxed), Relaxed);
@@ -134,7 +134,8 @@ pub fn check() {
 
 #[cold]
 fn forked(word: &AtomicU32) {
-    // A handler in the middle of it would wait for its own thread, and one that left by siglongjmp would leave it half changed.
+    // A handler in the middle of it would wait for its own thread, and one that left by siglongjmp would leave it half
+    // changed.
     let signals = sys::block_signals();
     if word.compare_exchange(WIPED, CHANGING, AcqRel, Acquire).is_ok() {
         GENERATION.fetch_add(1, AcqRel);
@@ -150,7 +151,8 @@ fn forked(word: &AtomicU32) {
         word.store(HERE, Release);
         agree();
     } else {
-        // Another thread of the child is at it, with nothing to wait for but its processor. Whoever goes on without is the parent still.
+        // Another thread of the child is at it, with nothing to wait for but its processor. A thread that continues
+        // without it is the parent still.
         for _ in 0..100_000 {
             if word.load(Acquire) == HERE {
                 break;

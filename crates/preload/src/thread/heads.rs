@@ -1,7 +1,8 @@
-//! First pages and first chunks of rings that share a file. Most threads never fill their first chunk. With a file each, every thread
-//! would cost a mapping and several system calls; the rings of one heads file share one mapping, which is opened in steps.
+//! First pages and first chunks of rings that share a file. Most threads never fill their first chunk. With a file
+//! each, every thread would cost a mapping and several system calls; the rings of one heads file share one mapping,
+//! which is opened in steps.
 //!
-//! The first rings of a process have files of their own (`cutap_wire::ring::shared_head`).
+//! The first rings of a process have separate files (`cutap_wire::ring::shared_head`).
 
 use crate::sys::{self, mappings};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
@@ -25,8 +26,8 @@ struct File {
 static ALL: [File; FILES] =
     [const { File { at: AtomicPtr::new(core::ptr::null_mut()), open: AtomicUsize::new(0) } }; FILES];
 
-/// The first page and the first chunk of a ring, allocated and mapped. `path` is that of the heads file. `None`: no room, no
-/// descriptor or no mapping.
+/// The first page and the first chunk of a ring, allocated and mapped. `path` is that of the heads file. `None`: no
+/// room, no descriptor or no mapping.
 pub fn place(head: SharedHead, chunk_bytes: usize, path: &[u8]) -> Option<(*mut u8, *mut u8)> {
     let file = ALL.get(head.file as usize)?;
     let chunk = head.chunk(chunk_bytes as u32);
@@ -78,7 +79,7 @@ fn map(file: &File, on_disk: &sys::File, bytes: usize) -> Option<*mut u8> {
     }
 }
 
-/// A forked child makes files of its own. Its parent's stay mapped in it.
+/// A forked child makes separate files. Its parent's stay mapped in it.
 pub fn forked() {
     for file in ALL.iter().filter(|file| file.open.load(Relaxed) != 0 || !file.at.load(Relaxed).is_null()) {
         file.open.store(0, Relaxed);

@@ -97,8 +97,8 @@ pub fn after(frame: &mut Frame) {
     }
 }
 
-/// A call ends in another thread than it began in (a fibre), or in a child that was forked in it: its number says nothing in this ring, and
-/// of the child's copy nobody asked.
+/// A call ends in another thread than it began in (a fibre), or in a child that was forked in it. Its number means
+/// nothing in this ring. The end in the child is not recorded.
 #[cold]
 fn ended_elsewhere(began: u32) {
     if began >> 16 == fork::generation() & 0xffff {
@@ -178,7 +178,8 @@ pub fn enter<const N: usize>(b: &mut ThreadState, call: OpenCall, caller: usize,
     enter_slow(b, call, caller, &words, place, expected)
 }
 
-/// Opens a call and takes room for its record of `length` words, of which the first two are written; behind the others comes `finish`.
+/// Opens a call and takes room for its record of `length` words, of which the first two are written; behind the others
+/// comes `finish`.
 #[inline(always)]
 pub fn begin(b: &mut ThreadState, call: OpenCall, caller: usize, length: u32) -> Option<Pending> {
     let (place, expected) = (b.depth, calls(b));
@@ -281,8 +282,9 @@ pub fn reported_unwound(at: usize) {
     }
 }
 
-/// A frame at `at` was left, and so is all up to `end`: of the calls around it those that a runtime alone has told of are over too, for
-/// they have no frame of ours. One that has tells of itself, and of those around it.
+/// A frame at `at` was left, and so is all up to `end`: of the calls around it those that a runtime alone has told of
+/// have ended too, for they have no frame of ours. A call with a frame reports its own end and the end of those around
+/// it.
 pub fn unwound_around(at: usize, end: usize) {
     let Some(b) = block::existing() else { return };
     while let Some(&mut call) = b.top()

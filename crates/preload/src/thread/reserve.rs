@@ -1,5 +1,6 @@
-//! Room for a record in this thread's ring: taking it, and what to do about records that signal handlers interrupted or left in the
-//! middle. It must never wait but where `ring::next_chunk` does, and never write where a handler may have written.
+//! Room for a record in this thread's ring: taking it, and what to do about records that signal handlers interrupted or
+//! left in the middle. It must never wait but where `ring::next_chunk` does, and never write where a handler may have
+//! written.
 
 use super::block::{ONE_STACK, ThreadState};
 use super::{clock, ring};
@@ -27,8 +28,8 @@ pub fn calls(b: &ThreadState) -> u32 {
     unsafe { (b.writer.head() >> 32) as u32 }
 }
 
-/// Takes room for a record and the time for it. `at` is where on the stack the call stands that it is about; `meta` gets the
-/// number of enter records before it.
+/// Takes room for a record and the time for it. `at` is where on the stack the call stands that it is about; `meta`
+/// gets the number of enter records before it.
 #[inline(always)]
 pub fn reserve(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: impl Fn(u32) -> u32) -> Option<Pending> {
     if b.writing.0.is_null() && !b.writer.chunk.is_null() {
@@ -50,7 +51,8 @@ pub fn reserve(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: impl 
     reserve_anyhow(b, at, kind, words, &meta)
 }
 
-/// Writes a record whole, where all is as usual: nothing interrupted, room, no other record due. False: nothing is written.
+/// Writes a record whole, where all is as usual: nothing interrupted, room, no other record due. False: nothing is
+/// written.
 #[inline(always)]
 pub fn put<const N: usize>(
     b: &mut ThreadState,

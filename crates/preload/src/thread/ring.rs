@@ -52,8 +52,8 @@ pub fn make(block: &mut ThreadState) -> bool {
     true
 }
 
-/// The same in a file of the ring's own: page and chunk in one mapping. While cutap opens a file, it holds the first free
-/// descriptor for a moment, so this opens the file only once. The chunk is null if there is none.
+/// The same in a file of the ring's own: page and chunk in one mapping. While cutap opens a file, it holds the first
+/// free descriptor for a moment, so this opens the file only once. The chunk is null if there is none.
 fn own_file(block: &ThreadState, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)> {
     if !mappings::take(1) {
         return None;
@@ -110,8 +110,8 @@ pub fn own(block: &mut ThreadState, tid: u32) {
     }
 }
 
-/// The same for a child by vfork: libc's list of what a thread holds is its parent's, and says nothing of the child's end. Whoever
-/// comes back from vfork says it.
+/// The same for a child by vfork: libc's list of what a thread holds is its parent's, and says nothing of the child's
+/// end. Whoever comes back from vfork says it.
 pub fn own_without_lock(block: &mut ThreadState, tid: u32) {
     // SAFETY: the header is mapped.
     let header = unsafe { &*block.header };
@@ -169,7 +169,7 @@ fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
     let nested = block.changing;
     let started = sys::clock(sys::MONOTONIC);
     let sequence = block.sequence;
-    // A process that ends here has a call that nothing else tells of.
+    // A process that ends here has a call that nothing else reports.
     let mut waits = false;
     let mut wait = |now: bool| {
         if now != waits && kind == kind::ENTER {
@@ -181,7 +181,7 @@ fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
         let signals = sys::block_signals();
         block.changing = true;
         // A signal handler may have opened one while we waited: it is as good for us.
-        // SAFETY: our own block, read anew because handlers write it behind the compiler's back.
+        // SAFETY: our own block, read again because handlers write it behind the compiler's back.
         let opened = match unsafe { (&raw const block.sequence).read_volatile() } == sequence {
             true => {
                 let in_vain = block.in_vain || sys::clock(sys::MONOTONIC).saturating_sub(started) > MOST_NS;
@@ -366,8 +366,8 @@ fn add_chunk(block: &mut ThreadState, header: &RingHeader, n: u32) -> Option<*mu
     Some(p)
 }
 
-/// Which entry of `mapped` the next chunk takes: an empty one, which costs a mapping, or that of the oldest chunk. No reader frees
-/// that chunk any more, or it would have been taken.
+/// Which entry of `mapped` the next chunk takes: an empty one, which costs a mapping, or that of the oldest chunk. No
+/// reader frees that chunk any more, or it would have been taken.
 fn chunk_mapping(block: &ThreadState, bytes: usize, n: u32) -> Option<usize> {
     let empty = block.mapped.iter().position(|m| m.0 == 0);
     if let Some(place) = empty
@@ -375,9 +375,9 @@ fn chunk_mapping(block: &ThreadState, bytes: usize, n: u32) -> Option<usize> {
     {
         return Some(place);
     }
-    // A record that a signal handler interrupted may be waiting for its words in a chunk. A frame that a handler interrupted may
-    // only have the address of the current chunk: there must be a chunk at that address at any moment, full or not. The mapping
-    // of a shared head stays whole.
+    // A record that a signal handler interrupted may be waiting for its words in a chunk. A frame that a handler
+    // interrupted may only have the address of the current chunk: there must be a chunk at that address at any moment,
+    // full or not. The mapping of a shared head stays whole.
     let waiting = |at: *mut u8| (block.writing.0 as usize).wrapping_sub(at as usize) < bytes;
     let may_go = |place: usize| {
         let Some(&(of, at)) = block.mapped.get(place) else { return false };

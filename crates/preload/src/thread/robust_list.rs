@@ -1,6 +1,7 @@
-//! The list by which the kernel finds what a dying thread held, so that its ring is marked whatever ends it. libc registers it for each
-//! thread and each forked child; a child that was made without libc (a raw clone) has none, and a reader would take its ring for a
-//! living thread's for ever. So the child gets it here, as libc's fork would have done it.
+//! The list by which the kernel finds what a dying thread held, so that its ring is marked whatever ends it. libc
+//! registers it for each thread and each forked child; a child that was made without libc (a raw clone) has none, and a
+//! reader would take its ring for a living thread's until exit. So the child gets it here, as libc's fork would have
+//! done it.
 //!
 //! Must never touch a list that the kernel knows: that is libc's.
 
@@ -29,7 +30,7 @@ pub fn forked() {
     }
     let list = thread.wrapping_add(behind);
     // What the parent's thread holds is not this one's. An empty list leads to itself.
-    // SAFETY: libc's list of this thread, where libc has it, which nobody else reads: the kernel does not know it.
+    // SAFETY: libc's list of this thread, where libc has it, which no other thread reads: the kernel does not know it.
     unsafe {
         *(list as *mut usize) = list;
         sys::set_robust_list(list);

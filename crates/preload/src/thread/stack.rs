@@ -1,16 +1,17 @@
-//! What is known of this thread's own stack: from the deepest place at which a call was met to its end, all is mapped for as long
-//! as the thread runs, so it may be read without asking the kernel.
+//! What is known of this thread's own stack: from the deepest place at which a call was met to its end, all is mapped
+//! for as long as the thread runs, so it may be read without asking the kernel.
 //!
-//! It must never take for a stack what another thread may unmap: an end is known for the first thread (ld.so's word) and for
-//! threads of libc (the thread's own block lies at the end of its stack), and each page up to it was found readable, which a fibre's
-//! stack below it, behind the guard page of this one, is not. What is not known to be the thread's own stack is nobody's.
+//! It must never take for a stack what another thread may unmap: an end is known for the first thread (ld.so's word)
+//! and for threads of libc (the thread's own block lies at the end of its stack), and each page up to it was found
+//! readable, which a fibre's stack below it, behind the guard page of this one, is not. What is not known to be the
+//! thread's own stack is nobody's.
 
 use crate::sys::{self, libc};
 
 const PAGE: usize = 4096;
 /// Stacks are no larger. Mappings lie at least 128 MiB below the first thread's.
 const MOST: usize = 64 << 20;
-/// A thread on fibres is not asked about for ever.
+/// A thread on fibres is asked a limited number of times.
 const TRIES: u32 = 8;
 
 /// Addresses from `low` up to `high`.
@@ -30,7 +31,7 @@ impl Span {
 }
 
 impl Span {
-    /// How far it goes on from an address in it.
+    /// How far it continues from an address in it.
     pub fn reach(self, at: usize) -> usize {
         if self.holds(at, 0) { self.high - at } else { 0 }
     }
@@ -59,7 +60,8 @@ impl Stack {
         self.span.holds(at, len)
     }
 
-    /// What surely stays readable; it reaches down to `at`, an address on the stack of the call, if that is known to be the thread's.
+    /// What surely stays readable; it reaches down to `at`, an address on the stack of the call, if that is known to be
+    /// the thread's.
     #[inline(always)]
     pub fn with(&mut self, at: usize) -> Span {
         if !self.span.holds(at, 0) && self.failures < TRIES {

@@ -1,12 +1,13 @@
-//! vfork: its child has our memory and the thread's own words too, while the parent waits. So the words are put aside in registers,
-//! which each of the two has for itself; the child begins without them, and makes a folder and a ring of its own at its first call;
-//! the parent finds them as they were, whatever the child did, and however it ended. Signals wait meanwhile: a handler in between would find
-//! the other's words.
+//! vfork: its child has our memory and the thread's own words too, while the parent waits. So the words are put aside
+//! in registers, which each of the two has for itself; the child begins without them, and makes a folder and a ring of
+//! its own at its first call; the parent finds them as they were, whatever the child did, and however it ended. Signals
+//! wait meanwhile: a handler in between would find the other's words.
 //!
-//! Must never be on the stack between the two: the child returns first, and writes over it. What the real one does beyond the
-//! system call (errno, a shadow stack) is left to it. What goes wrong for the child must leave no mark in the parent.
+//! Must never be on the stack between the two: the child returns first, and writes over it. What the real one does
+//! beyond the system call (errno, a shadow stack) is left to it. What goes wrong for the child must leave no mark in
+//! the parent.
 //!
-//! In a process that is left alone (`start/other_libc.rs`) its own vfork is jumped to at once.
+//! In a process that is left alone (`start/other_libc.rs`) its own vfork is jumped to immediately.
 
 use super::fork;
 use crate::loader::elf::is_function;
@@ -83,17 +84,19 @@ pub fn pass_on() {
     });
 }
 
-/// A forked child that nobody has noticed must be noticed before it has a child of this kind, which would do it in its name.
+/// A forked child that was not noticed must be noticed before it has a child of this kind, which would do it in its
+/// name.
 #[cfg(feature = "inject")]
 extern "C" fn check() {
     fork::check();
 }
 
-/// The child has ended, or runs another program: nothing of its block is needed any more. `block`: null, being made, or the child's.
+/// The child has ended, or runs another program: nothing of its block is needed any more. `block`: null, being made, or
+/// the child's.
 #[cfg(feature = "inject")]
 unsafe extern "C" fn over(block: *mut super::block::ThreadState, child: u32) {
     crate::start::given_up_by(child);
-    // SAFETY: a block that the child made; nobody else knows of it.
+    // SAFETY: a block that the child made; no other thread knows of it.
     unsafe {
         if block as usize > 1 && !(*block).lent.is_null() {
             super::ring::bury(block);

@@ -1,4 +1,4 @@
-//! `api/about.toml`: what each function of driver and runtime does, in a sentence of our own. A sentence that
+//! `api/about.toml`: what each function of driver and runtime does, in a sentence of cutap. A sentence that
 //! no function has is an error: it would be about something else than its writer thought.
 
 use super::family::Family;

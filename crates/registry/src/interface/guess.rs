@@ -84,7 +84,7 @@ fn pointers(tables: &Tables, inner: TypeId, dir: Dir, many: Option<Count>, memor
     }
 }
 
-/// Whether a math library means data by a pointer to such numbers, and not a number of its own.
+/// Whether a math library means data by a pointer to such numbers, and not a single number.
 fn is_data(tables: &Tables, to: TypeId, dir: Dir, name: &str) -> bool {
     match tables.get(to) {
         Type::Float(_) | Type::BFloat16 => true,

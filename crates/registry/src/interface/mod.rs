@@ -1,6 +1,16 @@
-//! What functions take and do: prototypes and types as imported, rules as people wrote them, and out of
-//! both the tables of `crates/calls`. Reading, resolving and writing are apart: `*_file` know the syntax,
-//! `write_*` the text, and what stands between them knows neither.
+//! Prototypes and types as imported, rules as people wrote them, and the tables of `crates/calls` made of both.
+//! `*_file` read the syntax of `api/`, `write_*` write Rust, and the modules between them know neither.
+//!
+//! Each parameter starts with a guess of its direction, rule and unit (`guess`). It is made from the type, from the
+//! direction and unit in `functions.toml`, and from the names of the parameters beside it (`names`): `numNodes` counts
+//! `nodes`.
+//! The overlay then replaces what it names: for one function, or for all that fit a pattern. A pointer without a guess
+//! is shown as an address, and `coverage` counts it. A wrong guess is never worse than an address without a value:
+//! memory is shown only as far as it was recorded, and `steps` record a bounded number of bytes.
+//!
+//! `steps` turns the rules into what the target copies at a call, and `budget` limits the sum to the largest record.
+//! `argument_words` places each parameter: in a register or on the stack (System V ABI), and in the block that a
+//! runtime passes with its callbacks.
 
 mod about_file;
 mod api_files;

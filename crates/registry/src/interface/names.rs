@@ -1,4 +1,4 @@
-//! What names of parameters and fields tell of one another: `numNodes` counts `nodes`, `len` is the
+//! What names of parameters and fields say about one another: `numNodes` counts `nodes`, `len` is the
 //! length of the text beside it, `userData` is nobody's business.
 
 use super::known::{Count, Type};

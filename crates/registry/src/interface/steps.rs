@@ -166,7 +166,7 @@ impl Plan<'_> {
         let member = &siblings.members[n];
         let Some(offset) = siblings.at(n) else { return };
         let step = Step { flags: self.phase, base: siblings.base, offset, ..memory(1, 0) };
-        // The driver's own calls tell of those of a runtime too.
+        // The driver's calls show those of a runtime too.
         if matches!(member.rule, Rule::Either(_)) && self.at.driver && self.phase == 0 {
             return self.out.push(step.of(kind::PRESENT));
         }

@@ -138,7 +138,7 @@ impl Tables<'_> {
             return Err(location.error(format!("{} is no union", self.structs[first].name)));
         }
         let row = self.tag_row(family, tags, true, location)?;
-        // A tag that is a field of its own is known here, else the struct around it tells where it is.
+        // A tag that is a separate field is known here, else the struct around it tells where it is.
         let own = self.structs[first].fields.iter().position(|f| text.tag.as_ref() == Some(&f.name));
         let tag = own.map_or(255, |n| OWN + n as u8);
         for one in first..first + count {

@@ -23,7 +23,7 @@ pub(crate) struct Sibling {
     pub(crate) over: Option<MemberText>,
 }
 
-/// A parameter or field of the tables: `known::Param` with a name of its own.
+/// A parameter or field of the tables: `known::Param` with an owned name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) name: String,

@@ -16,7 +16,7 @@ pub(crate) fn major(version: u32) -> u32 {
     if version >= 1000 { version / 1000 } else { version }
 }
 
-/// The versions between which something stands as it does: 0 for ever, `u32::MAX` to now.
+/// The versions between which something stands as it does: 0 from the beginning, `u32::MAX` to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) since: u32,

@@ -1,5 +1,5 @@
-//! `crates/calls/src/generated/tracked.rs` as text: names of functions that make or end memory. They are recorded, and not shown,
-//! under a filter that leaves them out, so the target needs their names without the tables of `known`.
+//! `crates/calls/src/generated/tracked.rs` as text: names of functions that make or end memory. They are recorded, and
+//! not shown, under a filter that leaves them out, so the target needs their names without the tables of `known`.
 
 use super::functions::FunctionRow;
 use super::known::Effect;

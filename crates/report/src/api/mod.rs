@@ -1,5 +1,4 @@
-//! What the registry knows of a function, for `cutap api`. Looks things up in the generated tables and
-//! words them; knows no run and reads no file.
+//! `cutap api`: what the generated tables have about a function, in words. It reads no run and no file.
 
 mod c_type;
 mod matching;
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A name that nobody knows.
+/// A name that is unknown.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unknown {
     /// Names that may have been meant, the nearest first.
@@ -99,7 +98,7 @@ fn undeclared(name: &str) -> Option<&'static str> {
     if FUNCTIONS.contains(&name) { Some(family_by_name(name)) } else { of_library() }
 }
 
-fn all_names() -> impl Iterator<Item = &'static str> {
+fn all_names() -> impl Iterator<Item = &'static str> + Clone {
     let functions = TABLES.families.iter().flat_map(|f| f.functions.iter().map(|f| f.name));
     let undeclared = TABLES.families.iter().flat_map(|f| f.undeclared.iter().copied());
     functions.chain(undeclared).chain(FUNCTIONS.iter().copied())

@@ -19,6 +19,7 @@ reports! {
     callers,
     errors,
     blocking,
+    slowest,
     leaks,
     undecoded,
     folded,

@@ -1,13 +1,13 @@
-//! Chrome's trace of several processes.
+//! Chrome's trace.
 
-use crate::common::*;
+use crate::support::program::{CU_MEM_ALLOC, MS, decode, decoded_json, program, write};
 use cutap_report::Chrome;
 use cutap_trace::made::Run;
 use serde_json::Value;
 
-/// In PID namespaces of their own each is process 1, and has thread 1.
+/// In its own PID namespace each process is process 1, with thread 1.
 #[test]
-fn processes_with_one_number_are_told_apart() {
+fn processes_with_equal_pid() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let made = |pid| {
@@ -16,7 +16,7 @@ fn processes_with_one_number_are_told_apart() {
         let mut thread = process.thread(pid, 4);
         thread.call(CU_MEM_ALLOC, &[], 1_000, 0);
         thread.enter(CU_MEM_ALLOC, &[]);
-        // A folder of its own, whatever number it has.
+        // A separate folder, whatever number it has.
         let other = process.path().with_file_name(format!("p{pid}-{}", run.now()));
         std::fs::rename(process.path(), other).unwrap();
         (process, thread)
@@ -39,9 +39,9 @@ fn processes_with_one_number_are_told_apart() {
     drop(held);
 }
 
-/// Sizes, counts and what pointers to numbers lead to are numbers; addresses, handles, masks and names are text.
+/// Sizes, counts and targets of pointers to numbers are numbers. Addresses, handles, masks and names are text.
 #[test]
-fn numbers_are_numbers() {
+fn numbers() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = program(&run, 100);
@@ -57,4 +57,29 @@ fn numbers_are_numbers() {
     assert!(args[0]["dptr"].as_str().is_some_and(|s| s.contains("0x7f000000")), "{}", args[0]);
     assert_eq!(args[0]["cutap.result"], "CUDA_SUCCESS");
     assert_eq!(args[1]["bytesize"], "9007199254740993", "a reader of doubles would round it");
+}
+
+/// The stream of a call is a field of its JSON line and of its event.
+#[test]
+fn stream_of_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    for (slot, name) in ["cuStreamSynchronize", "cuCtxCreate_v2"].iter().enumerate() {
+        process.slot(slot as u64, 1, (3, 0, 0), name);
+    }
+    let mut thread = process.thread(100, 4);
+    thread.call_with(0, &[0x5000, 0, 0], &[], 0, &[]);
+    thread.call_with(0, &[0, 0, 0], &[], 0, &[]);
+    thread.call_with(1, &[0x10, 0, 0], &[], 0, &[]);
+    let streams = [Value::from("stream#1"), "default stream".into(), Value::Null];
+    let lines = decoded_json(folder.path(), "");
+    let calls: Vec<Value> = lines.iter().filter(|l| l["type"] == "call").map(|l| l["stream"].clone()).collect();
+    assert_eq!(calls, streams);
+    let mut bytes = Vec::new();
+    decode(folder.path(), "", &mut Chrome::new(&mut bytes));
+    let events: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
+    let events = events.iter().filter(|l| l["ph"] == "X").map(|l| l["args"]["cutap.stream"].clone());
+    assert_eq!(events.collect::<Vec<_>>(), streams);
 }

@@ -1,4 +1,4 @@
-//! Any bytes and any tables: the interpreter neither panics nor goes on without end, and what it makes
+//! Any bytes and any tables: the interpreter neither panics nor continues without end, and what it makes
 //! is bounded and comes from the bytes that it was given.
 
 use super::state::process_state::ProcessState;

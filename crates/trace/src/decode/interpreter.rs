@@ -1,5 +1,5 @@
 //! The interpreter: from a call's words and the memory kept with them to typed values, by the tables of
-//! `cutap_calls::known`. It knows no function by name (but for `device`); what it cannot read stays an
+//! `cutap_calls::known`. It knows functions by their roles alone (`cutap_calls::Role`). What it cannot read stays an
 //! address. Everything here comes from a process that may lie: nothing panics, and what is read, made
 //! and followed is bounded.
 
@@ -17,6 +17,7 @@ use crate::event::{Args, Call, Described, DriverArgs, Event, Exit, Layer, Return
 use crate::kernels::names::Kernels;
 use cutap_calls::capture::RETURNED;
 use cutap_calls::known::{self, Rule, Type};
+use cutap_calls::{Role, has_role};
 use std::sync::Arc;
 
 /// The interpreter of one process's calls, in the order of their time.
@@ -35,8 +36,8 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    /// `complete`: all calls that allocate are recorded; `ends`: which calls that end memory are; `seen`: of which handles all
-    /// calls are.
+    /// `complete`: all calls that allocate are recorded; `ends`: which calls that end memory are; `seen`: of which
+    /// handles all calls are.
     pub fn new(complete: bool, ends: Ends, seen: Arc<HandleCoverage>) -> Interpreter {
         let mut new = Interpreter::default();
         (new.state.places.complete, new.state.places.recorded_ends) = (complete, ends);
@@ -154,8 +155,8 @@ impl Interpreter {
         if !exit.has_failed() {
             apply::apply(&mut self.state, &row, described, &call, exit);
         }
-        if &*call.function.name == "cuDriverGetVersion"
-            && let Some(Value::Version(version)) = exit.output(0).map(Value::target)
+        if let Some(Value::Version(version)) = exit.output(0).map(Value::target)
+            && has_role(call.function.name.as_bytes(), Role::DriverVersion)
         {
             self.driver = u32::try_from(*version).ok().filter(|v| *v >= 1000);
         }
@@ -215,7 +216,7 @@ fn set_once(call: &Arc<Call>, found: &DriverArgs, told: &mut Vec<Arc<Call>>) {
     }
 }
 
-/// All that is told of addresses in these values.
+/// All that knows addresses in these values.
 fn told_by<'a>(values: impl Iterator<Item = &'a Value>) -> DriverArgs {
     let mut found = Vec::new();
     values.for_each(|value| {

@@ -64,8 +64,8 @@ impl Function {
         }
     }
 
-    /// A runtime that says there is no such kernel has named none either: before 12.9 it passes on whatever lay in the place of the
-    /// name, often the name of the launch before.
+    /// A runtime that says there is no such kernel has named none either: before 12.9 it passes on whatever lay in the
+    /// place of the name, often the name of the launch before.
     pub(crate) fn has_named_none(&self, status: Option<i32>) -> bool {
         const INVALID_DEVICE_FUNCTION: i32 = 98;
         self.layer == Layer::RUNTIME && status == Some(INVALID_DEVICE_FUNCTION)

@@ -2,6 +2,7 @@
 
 use super::function::Function;
 use super::process::Thread;
+use cutap_calls::{Role, function_with};
 use cutap_wire::record::lookup;
 use std::sync::Arc;
 
@@ -49,9 +50,9 @@ impl LookupKind {
         match self {
             LookupKind::Dlsym => "dlsym",
             LookupKind::Dlvsym => "dlvsym",
-            LookupKind::GetProcAddress => "cuGetProcAddress",
-            LookupKind::GetProcAddressV2 => "cuGetProcAddress_v2",
-            LookupKind::GetExportTable => "cuGetExportTable",
+            LookupKind::GetProcAddress => const { function_with(Role::ProcAddress) },
+            LookupKind::GetProcAddressV2 => const { function_with(Role::ProcAddressStatus) },
+            LookupKind::GetExportTable => const { function_with(Role::ExportTable) },
             LookupKind::Other(_) => "unknown",
         }
     }

@@ -1,5 +1,5 @@
-//! What a trace is made of: calls, look-ups, processes and the values of arguments, with no knowledge of how they were read.
-//! Shared parts are counted references, so that passing an event on copies no name.
+//! What a trace is made of: calls, look-ups, processes and the values of arguments, with no knowledge of how they were
+//! read. Shared parts are counted references, so that passing an event on copies no name.
 #![warn(missing_docs)]
 
 pub(crate) mod call;

@@ -1,5 +1,5 @@
-//! What a result register means. Nearly every CUDA function returns a status; those that do not are
-//! named here, so that a version number or an address is never marked as an error.
+//! The meaning of a result register. Nearly every CUDA function returns a status. The type of the function says it, or
+//! its role, so that a version number or an address is never marked as an error.
 
 use super::described::Described;
 use super::layer::Layer;
@@ -7,6 +7,7 @@ use super::value::name_of;
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::hidden::slot_named;
 use cutap_calls::known::Type;
+use cutap_calls::{Role, has_role};
 
 /// What a function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,46 +33,10 @@ pub enum Returned {
     Word(u64),
     /// Nothing.
     Nothing,
-    /// Something that the result register does not tell: a runtime that is linked in reports no result but a status, and what
-    /// vector registers held is kept elsewhere.
+    /// Something that the result register does not tell: a runtime that is linked in reports no result but a status,
+    /// and what vector registers held is kept elsewhere.
     Untold,
 }
-
-/// Names that end like this give out text.
-const TEXT_ENDINGS: [&str; 7] = [
-    "ErrorString",
-    "ErrorName",
-    "StatusString",
-    "StatusName",
-    "ErrorStringExt",
-    "cudnnGetLastErrorString",
-    "ncclGetLastError",
-];
-/// Names that give out a number.
-const NUMBERS: [&str; 9] = [
-    "cudnnGetVersion",
-    "cudnnGetCudartVersion",
-    "cudnnGetMaxDeviceVersion",
-    "cublasLtGetVersion",
-    "cublasLtGetCudartVersion",
-    "cublasGetCudartVersion",
-    "cutensorGetVersion",
-    "cutensorGetCudartVersion",
-    "__cudaPushCallConfiguration",
-];
-/// What a compiler calls at the start of a program and that returns nothing.
-const NOTHING: [&str; 10] = [
-    "__cudaRegisterFatBinaryEnd",
-    "__cudaUnregisterFatBinary",
-    "__cudaRegisterFunction",
-    "__cudaRegisterVar",
-    "__cudaRegisterHostVar",
-    "__cudaRegisterManagedVar",
-    "__cudaRegisterTexture",
-    "__cudaRegisterSurface",
-    "__cudaRegisterSharedVar",
-    "__cudaRegisterShared",
-];
 
 /// What a function returns as its description has it.
 pub fn returns_type(described: Described) -> Option<Returns> {
@@ -86,20 +51,19 @@ pub fn returns_type(described: Described) -> Option<Returns> {
     })
 }
 
-/// What a function of this name returns, if it has no description.
+/// What a function returns that has no description: by its role in `api/behaviour.toml`, or by its slot of a hidden
+/// table.
 pub fn returns(layer: Layer, name: &str) -> Returns {
-    if layer == Layer::HIDDEN {
-        return if slot_named(name).is_some_and(|slot| slot.status) { Returns::Status } else { Returns::Value };
+    let has = |role| has_role(name.as_bytes(), role);
+    match () {
+        () if layer == Layer::HIDDEN => match slot_named(name).is_some_and(|slot| slot.status) {
+            true => Returns::Status,
+            false => Returns::Value,
+        },
+        () if has(Role::ReturnsNothing) => Returns::Nothing,
+        () if has(Role::ReturnsText) || has(Role::ReturnsNumber) => Returns::Value,
+        () => Returns::Status,
     }
-    if NOTHING.contains(&name) {
-        return Returns::Nothing;
-    }
-    // The driver's cuGetErrorString is not like its namesakes: it returns a status.
-    let text = layer != Layer::DRIVER && TEXT_ENDINGS.iter().any(|e| name.ends_with(e));
-    if text || NUMBERS.contains(&name) || name == "__cudaRegisterFatBinary" {
-        return Returns::Value;
-    }
-    Returns::Status
 }
 
 /// The name of a status of a function that no header declares (cuEGLApiInit): all of a layer's have the layer's own.
@@ -146,7 +110,7 @@ mod tests {
         assert_eq!(undeclared_status(Layer::DRIVER, "cuEGLApiInit", 801), Some("CUDA_ERROR_NOT_SUPPORTED"));
         assert_eq!(undeclared_status(Layer::DRIVER, "cuMemGetAttribute", 0), Some("CUDA_SUCCESS"));
         assert_eq!(undeclared_status(Layer::RUNTIME, "cudaSubgridCreate", 1), Some("cudaErrorInvalidValue"));
-        // The debugger's own functions have results of their own.
+        // The debugger's own functions have separate results.
         assert_eq!(undeclared_status(Layer::DRIVER, "cudbgApiInit", 1), None);
         assert_eq!(undeclared_status(Layer::LIBRARY, "cudaLike", 1), None);
     }

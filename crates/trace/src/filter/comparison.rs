@@ -136,7 +136,8 @@ impl Comparison {
     }
 }
 
-/// Whether it is a null pointer, or a handle that is none; `None` when it was not recorded. Handles that are numbers begin with 0.
+/// Whether it is a null pointer, or a handle that is none; `None` when it was not recorded. Handles that are numbers
+/// begin with 0.
 fn is_null(value: &Value) -> Option<bool> {
     match alone(value).map_or(value, |(_, held)| held) {
         Value::Missing => None,

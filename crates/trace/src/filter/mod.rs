@@ -5,6 +5,7 @@ pub mod check;
 pub mod comparison;
 pub mod compiled;
 pub mod condition;
+pub mod did_you_mean;
 pub mod error;
 pub mod library;
 pub mod near;

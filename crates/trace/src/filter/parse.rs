@@ -1,10 +1,11 @@
 //! The language of `-e`, one everywhere: terms with commas between them.
 //!
-//! `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library (`cublas`, `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration
-//! (`>1ms`, `<10us`), each with `!` in front for not. Behind what picks functions may stand conditions on
-//! their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names, layers and libraries say which functions
-//! are wanted and become the rules of the control page, so that the target records nothing else.
-//! `error` and durations are known only when a call ends: each such call is shown alone, at its end.
+//! `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library (`cublas`,
+//! `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration (`>1ms`, `<10us`), each with `!` in front for
+//! not. Behind what picks functions may stand conditions on their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names,
+//! layers and libraries say which functions are wanted and become the rules of the control page, so that the target
+//! records nothing else. `error` and durations are known only when a call ends: each such call is shown alone, at its
+//! end.
 
 use super::comparison::Term;
 use super::condition::Condition;
@@ -95,8 +96,8 @@ impl Filter {
     pub fn rules(&self) -> &str {
         &self.rules
     }
-    /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted. With `tracked`
-    /// also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
+    /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted. With
+    /// `tracked` also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
     pub fn recorded(&self, tracked: bool) -> String {
         let launches = if self.launches && self.rules.contains('+') { "+d * cuLaunch*\n" } else { "" };
         let tracked = if tracked && self.allocates { TRACKED } else { "" };
@@ -133,8 +134,8 @@ impl Filter {
     pub(crate) fn needs_end(&self) -> bool {
         !self.conditions.is_empty()
     }
-    /// Whether a call that ended like this is wanted. One that did not return has no error, and no duration unless it is known
-    /// when it was left: it counts as longer than any.
+    /// Whether a call that ended like this is wanted. One that did not return has no error, and no duration unless it
+    /// is known when it was left: it counts as longer than any.
     pub(crate) fn shows_end(&self, error: bool, took_ns: Option<u64>) -> bool {
         self.conditions.iter().all(|c| c.holds(error, took_ns))
     }
@@ -289,8 +290,9 @@ mod tests {
         }
     }
 
+    /// What annotations of addresses depend on is recorded with what allocates.
     #[test]
-    fn what_annotations_of_addresses_depend_on_is_recorded_with_what_allocates() {
+    fn annotation_calls_recorded_with_allocations() {
         let tracks = |text: &str| Filter::parse(text).unwrap().recorded(true).contains(TRACKED);
         // A library can have a runtime linked in.
         for text in [

@@ -9,8 +9,14 @@ use super::parse::Filter;
 use cutap_calls::Layer;
 use std::fmt::Write;
 
-/// Words that are no names of functions.
-const WORDS: [&str; 8] = ["library", "runtime", "driver", "hidden", "kernel", "lookup", "cxx", "error"];
+/// Words that are no names of functions, except the names of layers.
+const WORDS: [&str; 3] = ["lookup", "cxx", "error"];
+
+/// The words of `WORDS` and the names of layers that are similar.
+fn near_words(word: &str) -> Vec<&'static str> {
+    let words: Vec<&str> = Layer::all().map(Layer::name).chain(WORDS).collect();
+    nearest(word, &words)
+}
 
 impl Filter {
     /// Takes one term. True when it picks no functions.
@@ -21,11 +27,6 @@ impl Filter {
                     "a term of the filter is empty; write terms with one comma between them".into(),
                 ));
             }
-            "library" => self.rule(wanted, 'l', "*", "*"),
-            "runtime" => self.rule(wanted, 'r', "*", "*"),
-            "driver" => self.rule(wanted, 'd', "*", "*"),
-            "kernel" => self.rule(wanted, 'k', "*", "*"),
-            "hidden" => self.rule(wanted, 'h', "*", "*"),
             _ if let Some(name) = hidden_name(word)? => self.rule(wanted, 'h', "*", name),
             "lookup" => {
                 self.lookups = wanted;
@@ -41,6 +42,7 @@ impl Filter {
                     "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
                 )));
             }
+            _ if let Some(layer) = Layer::of_name(word) => self.rule(wanted, layer.letter(), "*", "*"),
             _ if let Some(name) = word.strip_prefix("kernel:") => self.of_kernel(wanted, name)?,
             _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(wanted, word)?,
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
@@ -140,7 +142,7 @@ fn is_no_slip(word: &str) -> Result<(), FilterError> {
 }
 
 fn is_library(word: &str) -> bool {
-    word.starts_with("lib") && nearest(word, &WORDS).is_empty()
+    word.starts_with("lib") && near_words(word).is_empty()
 }
 
 /// Refuses a plain name that is nobody's. False when it may be one that we do not know.
@@ -158,7 +160,7 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
     if !slip && library::has_function(word) {
         return Ok(true);
     }
-    let mut near = nearest(word, &WORDS);
+    let mut near = near_words(word);
     near.extend(nearest(word, known));
     // Functions have capitals or underscores behind their library's name.
     let library = !word.contains(|c: char| c.is_ascii_uppercase() || c == '_');

@@ -1,5 +1,5 @@
-//! Names of functions that somebody wants by a plain list of names (a hook library), not by a filter: whether there can be
-//! such a function. The same tables decide as for filters.
+//! Names of functions that somebody wants by a plain list of names (a hook library), not by a filter: whether there can
+//! be such a function. The same tables decide as for filters.
 
 use super::library;
 use super::near::nearest;

@@ -1,8 +1,8 @@
-//! Ticks to nanoseconds of CLOCK_MONOTONIC. All processes of a run share the machine and so its time
-//! stamp counter: pairs of both clocks from every process and every chunk go into one rate, taken from
-//! the two that lie furthest apart. A pair that no clock could give is not believed. A rate that was measured over the time of
-//! the run itself, however short, puts no moment of it further off than the two clocks are read apart (about 50 ns): so nobody
-//! waits for a longer one. Where it must hold for longer, it is measured again.
+//! Ticks to nanoseconds of CLOCK_MONOTONIC. All processes of a run share the machine and so its time stamp counter:
+//! pairs of both clocks from every process and every chunk go into one rate, taken from the two that lie furthest
+//! apart. A pair that no clock could give is not believed. A rate that was measured over the time of the run itself,
+//! however short, puts no moment of it further off than the two clocks are read apart (about 50 ns): so nobody waits
+//! for a longer one. Where it must hold for longer, it is measured again.
 
 use std::sync::OnceLock;
 
@@ -41,8 +41,8 @@ impl Clock {
         Clock::of(ticks_per_second, false)
     }
 
-    /// The same; of a run that is followed live, where nobody has measured it, that is done beside, from now on, and again as more
-    /// time has passed, until what the run itself tells is better.
+    /// The same; of a run that is followed live, where nobody has measured it, that is done beside, from now on, and
+    /// again as more time has passed, until what the run itself tells is better.
     pub fn of(ticks_per_second: u64, live: bool) -> Clock {
         let mut clock = Clock { begun: live.then(Rate::begin), ..Clock::default() };
         clock.stated(ticks_per_second);
@@ -125,8 +125,8 @@ fn rate_over(least: u64, a: Pair, b: Pair) -> Option<f64> {
     POSSIBLE.contains(&rate).then_some(rate)
 }
 
-/// Measures the rate of this machine's counter for as long as it is kept, so that it need not be measured by whoever reads later,
-/// perhaps on another machine.
+/// Measures the rate of this machine's counter for as long as it is kept, so that it need not be measured by whoever
+/// reads later, perhaps on another machine.
 #[derive(Debug)]
 pub struct Rate(Pair);
 
@@ -141,8 +141,8 @@ impl Rate {
         self.long() >= FAR_ENOUGH_NS
     }
 
-    /// Ticks a second over the time since it began, which is at least a millisecond: what is missing of that is waited for. 0 if
-    /// no counter runs like that.
+    /// Ticks a second over the time since it began, which is at least a millisecond: what is missing of that is waited
+    /// for. 0 if no counter runs like that.
     pub fn per_second(&self) -> u64 {
         self.over(SOON_NS)
     }

@@ -1,5 +1,6 @@
-//! What of a run could not be opened because descriptors or memory ran out, or because its mode does not allow it, which says nothing of
-//! what is there. It is tried again; what fails at the end is told, for a table without it would look like all there was.
+//! What of a run could not be opened because descriptors or memory ran out, or because its mode does not allow it,
+//! which says nothing of what is there. It is tried again; what fails at the end is told, for a table without it would
+//! look like all there was.
 
 use super::spare::let_last_go;
 use std::collections::BTreeMap;
@@ -33,7 +34,8 @@ pub fn is_short(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(MFILE | NFILE | NOMEM))
 }
 
-/// Opens or lists something of a run, again if there was no descriptor for it, and notes it if there is none in the end.
+/// Opens or lists something of a run, again if there was no descriptor for it, and notes it if there is none in the
+/// end.
 pub(crate) fn open<T>(path: &Path, mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match open() {

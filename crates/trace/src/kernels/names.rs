@@ -28,7 +28,8 @@ pub struct Kernels {
     /// For each handle its names, each from the moment on that it was given.
     by_handle: HashMap<u64, Vec<(u64, Arc<str>)>>,
     demangled: HashMap<Box<[u8]>, Arc<str>>,
-    /// For each handle offset and size of each parameter, each list from the moment on that the driver was asked for it.
+    /// For each handle offset and size of each parameter, each list from the moment on that the driver was asked for
+    /// it.
     parameters: HashMap<u64, Vec<(u64, Parameters)>>,
     /// What PTX says of the kernels of a name, the newest last.
     entries: HashMap<Arc<str>, Vec<Arc<Entry>>>,

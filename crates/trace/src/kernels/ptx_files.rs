@@ -5,6 +5,7 @@
 use super::names::Kernels;
 use crate::event::value::Value;
 use crate::event::{Event, Exit, Process};
+use cutap_calls::{Role, argument};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -12,10 +13,6 @@ use std::time::{Duration, UNIX_EPOCH};
 const LONGEST: u64 = 64 << 20;
 
 const ENTRY: &[u8] = b".entry";
-
-/// Functions that take a file's name, and which of their parameters it is.
-const FUNCTIONS: [(&str, usize); 4] =
-    [("cuModuleLoad", 1), ("cuLibraryLoadFromFile", 1), ("cuLinkAddFile", 2), ("cuLinkAddFile_v2", 2)];
 
 /// Reads what a call that has just ended loaded from a file.
 pub fn look(event: &Event, kernels: &mut Kernels) {
@@ -33,8 +30,8 @@ pub fn look(event: &Event, kernels: &mut Kernels) {
 
 /// The name of the file, of a call that succeeded.
 fn file_of(exit: &Exit) -> Option<PathBuf> {
-    let (_, n) = FUNCTIONS.iter().find(|(name, _)| *name == &*exit.call.function.name)?;
-    match exit.call.effective_args().get(*n).map(Value::target) {
+    let n = argument(&exit.call.function.name, Role::LoadsFile)?;
+    match exit.call.effective_args().get(n).map(Value::target) {
         Some(Value::Text(text)) if !text.cut && !exit.is_error() && !text.text.is_empty() => {
             Some(text.text.clone().into())
         }
@@ -45,7 +42,7 @@ fn file_of(exit: &Exit) -> Option<PathBuf> {
 /// Where a file of the process is found by us: its root and folder may be others than ours.
 fn seen_from_here(process: &Process, path: &Path) -> Option<PathBuf> {
     let own = PathBuf::from(format!("/proc/{}", process.pid));
-    // In a namespace of its own a process has another number than it knows of.
+    // In a separate namespace a process has another number than it knows of.
     if std::fs::read_link(own.join("exe")).is_ok_and(|exe| exe == Path::new(&*process.exe)) {
         return Some(match path.strip_prefix("/") {
             Ok(rest) => own.join("root").join(rest),

@@ -1,5 +1,5 @@
-//! An event on its way to whoever looks at it, who may be another thread and some events behind. What becomes known of a call while it
-//! is open must not be seen before the event with which it does: it travels with the event.
+//! An event on its way to whoever looks at it, who may be another thread and some events behind. What becomes known of
+//! a call while it is open must not be seen before the event with which it does: it travels with the event.
 
 use crate::event::{Call, Event};
 use std::sync::Arc;

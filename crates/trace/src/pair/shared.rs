@@ -13,8 +13,8 @@ pub struct Shared {
     pub next_thread: u32,
     /// Arguments are to be understood; else their memory is not kept.
     pub decode: bool,
-    /// Chunks tell their moments as they are read. Else those of all chunks are known before, so that whoever reads a run gets the
-    /// same times, in whatever order it reads.
+    /// Chunks tell their moments as they are read. Else those of all chunks are known before, so that whoever reads a
+    /// run gets the same times, in whatever order it reads.
     pub live: bool,
     /// Files that stacks ask for.
     pub files: Files,

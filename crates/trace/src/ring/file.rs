@@ -1,5 +1,5 @@
-//! The bytes of a ring, wherever they are: in a file of its own, or with the first page and the first chunk in a heads file that it
-//! shares with other rings (`cutap_wire::ring::shared_head`). Readers see one file in both cases.
+//! The bytes of a ring, wherever they are: in a file of its own, or with the first page and the first chunk in a heads
+//! file that it shares with other rings (`cutap_wire::ring::shared_head`). Readers see one file in both cases.
 
 use crate::io::bytes::{u32_at, u64_at};
 use crate::io::file::Bytes;
@@ -89,7 +89,8 @@ impl Shared {
         Ok(Some(Shared { file, head, chunk_bytes: u32_at(&page, offset_of!(RingHeader, chunk_bytes)) }))
     }
 
-    /// Where the heads file has the byte at `at` of the ring, and how many bytes follow there. `None`: it is in the ring's own file.
+    /// Where the heads file has the byte at `at` of the ring, and how many bytes follow there. `None`: it is in the
+    /// ring's own file.
     fn place(&self, at: u64) -> Option<(u64, u64)> {
         let (page, chunk) = (PAGE as u64, u64::from(self.chunk_bytes));
         if at < page {

@@ -23,7 +23,8 @@ pub struct Recording {
     pub cut: Cut,
     /// Blocks before that are damaged: what they held is missing.
     pub damaged: u32,
-    /// It was cut off, at this byte, and then added to; and so many parts of what had stood there are not in it (0: not known).
+    /// It was cut off, at this byte, and then added to; and so many parts of what had stood there are not in it (0: not
+    /// known).
     pub completed: Option<(u64, u64)>,
     /// Parts of rings that are not in it: between others that are, or damaged when it was made.
     pub holes: u64,

@@ -1,4 +1,5 @@
-//! The files of one run, in a run directory or a recording: its processes, rings and names, and what the run says of itself.
+//! The files of one run, in a run directory or a recording: its processes, rings and names, and what the run says of
+//! itself.
 
 pub mod chunk_index;
 pub mod disk;

@@ -1,4 +1,4 @@
-//! Unpacks the chunks of a recording on a thread of its own, a few ahead of whoever reads them, so that
+//! Unpacks the chunks of a recording on a separate thread, a few ahead of whoever reads them, so that
 //! unpacking and reading share two processors. Chunks are asked for in order; any other order works, and
 //! is slower.
 

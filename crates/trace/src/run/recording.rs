@@ -1,6 +1,6 @@
-//! A recording as the files of a run: its pages, its names put together, its chunks one behind the
-//! other as in a ring, read and unpacked when somebody wants them. Of a chunk only its place in the file is kept, so that a long
-//! recording needs no more memory than a short one.
+//! A recording as the files of a run: its pages, its names put together, its chunks one behind the other as in a ring,
+//! read and unpacked when somebody wants them. Of a chunk only its place in the file is kept, so that a long recording
+//! needs no more memory than a short one.
 
 use super::chunk_index::Index;
 use super::error::Error;
@@ -254,8 +254,8 @@ impl Bytes for Memory {
     }
 }
 
-/// Bytes of which some are there, as pieces; later ones lie over earlier ones, and what is between them is 0. Takes no more memory
-/// than the pieces.
+/// Bytes of which some are there, as pieces; later ones lie over earlier ones, and what is between them is 0. Takes no
+/// more memory than the pieces.
 #[derive(Debug, Default)]
 struct Pieces {
     pieces: Vec<(u64, Vec<u8>)>,

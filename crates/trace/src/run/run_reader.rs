@@ -78,7 +78,8 @@ impl RunReader {
         u32_at(&page, offset_of!(control::Control, failed))
     }
 
-    /// Processes that were left alone because of their C library, and file names of their programs, as many as found room.
+    /// Processes that were left alone because of their C library, and file names of their programs, as many as found
+    /// room.
     pub(crate) fn left_alone(&self) -> (u32, BTreeSet<String>) {
         let page = self.store.control().unwrap_or_default();
         // A page that was made before there was a place for them may have rules there.
@@ -166,7 +167,8 @@ impl RunReader {
         }
     }
 
-    /// Of a flight recorder, whose older calls were written over by newer ones: the calls of processes that are not here any more.
+    /// Of a flight recorder, whose older calls were written over by newer ones: the calls of processes that are not
+    /// here any more.
     pub(crate) fn forgotten(&self) -> Option<u64> {
         let page = self.store.control().unwrap_or_default();
         let flags = u64_at(&page, offset_of!(control::Control, flags));

@@ -1,4 +1,5 @@
-//! What the processes of a run noticed and counted themselves: the end of a trace without its calls, of which none is read.
+//! What the processes of a run noticed and counted themselves: the end of a trace without its calls, of which none is
+//! read.
 
 use super::end::End;
 use crate::io::clock::Clock;
@@ -7,7 +8,8 @@ use crate::run::run_reader::RunReader;
 use crate::symbols::process::ProcessSymbols;
 use std::path::Path;
 
-/// Counters and what was listed by name, of all processes; those that could not write anything; when the run was switched.
+/// Counters and what was listed by name, of all processes; those that could not write anything; when the run was
+/// switched.
 pub fn noticed(run: &Path) -> Result<End, Error> {
     read(run, true)
 }

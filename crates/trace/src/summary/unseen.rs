@@ -1,5 +1,6 @@
-//! How far a run was seen at all, by its control page and the pages of its processes: in how many programs the library was, how many
-//! processes loaded the driver, how many other runs began inside this one. It counts. Why calls may be missing is for the report.
+//! How far a run was seen at all, by its control page and the pages of its processes: in how many programs the library
+//! was, how many processes loaded the driver, how many other runs began inside this one. It counts. Why calls may be
+//! missing is for the report.
 
 use crate::io::bytes::{u32_at, u64_at};
 use cutap_wire::control::{self, Control};
@@ -22,7 +23,8 @@ const NOT_RECORDED: [usize; 8] = [
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub struct Unseen {
-    /// Programs in which the library began its work. None without a count, or if processes of a flight recorder were left out.
+    /// Programs in which the library began its work. None without a count, or if processes of a flight recorder were
+    /// left out.
     pub entered: Option<u32>,
     /// Runs of cutap that programs of this run started.
     pub inner: u32,
@@ -56,7 +58,8 @@ impl Unseen {
         }
     }
 
-    /// Notes whom a forked child with calls has its program from. The folder's name is empty if the parent had no folder then.
+    /// Notes whom a forked child with calls has its program from. The folder's name is empty if the parent had no
+    /// folder then.
     pub(crate) fn parent(&mut self, pid: u32, folder: &str) {
         self.parents.insert((pid, folder.to_owned()));
     }
@@ -66,7 +69,8 @@ impl Unseen {
         self.parents.iter().any(|(of, name)| if name.is_empty() { *of == pid } else { name == folder })
     }
 
-    /// Counts a process that loaded the driver. True if no call of it was seen: it has no ring, and counted none that was lost.
+    /// Counts a process that loaded the driver. True if no call of it was seen: it has no ring, and counted none that
+    /// was lost.
     pub(crate) fn is_without_calls(&mut self, rings: u32, counters: &[u64]) -> bool {
         self.drivers += 1;
         let is_lost = |reason: &usize| counters.get(*reason).is_some_and(|count| *count > 0);

@@ -9,6 +9,7 @@ use crate::io::bytes::clean;
 use crate::kernels::names::demangle;
 use cutap_calls::hidden::slot_named;
 use cutap_calls::known::{Shape, Tables};
+use cutap_calls::{Role, roles};
 use std::sync::Arc;
 
 /// Makes the functions of all processes of a run.
@@ -113,24 +114,13 @@ fn hidden_name(layer: Layer, name: &str) -> Option<String> {
     (!slot.name.is_empty()).then(|| format!("{name}:{}", slot.name))
 }
 
-/// Launch functions and where their kernel's handle is. Graphs launch kernels too, and name none.
+/// Whether a function launches a kernel, and where the kernel's handle is. Launches of graphs are not among them: no
+/// argument of theirs names a kernel.
 pub fn launch_of(function: &Function) -> Launch {
-    let plain = function.name.strip_suffix("_ptsz").unwrap_or(&function.name);
-    match (function.layer, plain) {
-        (
-            Layer::DRIVER,
-            "cuLaunchKernel" | "cuLaunchCooperativeKernel" | "cuLaunch" | "cuLaunchGrid" | "cuLaunchGridAsync",
-        ) => Launch::Word(0),
-        (Layer::DRIVER, "cuLaunchKernelEx") => Launch::Word(1),
-        (Layer::DRIVER, "cuLaunchCooperativeKernelMultiDevice")
-        | (
-            Layer::RUNTIME,
-            "cudaLaunchKernel"
-            | "__cudaLaunchKernel"
-            | "cudaLaunchKernelExC"
-            | "cudaLaunchCooperativeKernel"
-            | "cudaLaunchCooperativeKernelMultiDevice",
-        ) => Launch::Reported,
-        _ => Launch::No,
-    }
+    let step = |(role, argument)| match role {
+        Role::LaunchesKernel => Some(Launch::Word(argument)),
+        Role::LaunchesReported => Some(Launch::Reported),
+        _ => None,
+    };
+    roles(&function.name).find_map(step).unwrap_or(Launch::No)
 }

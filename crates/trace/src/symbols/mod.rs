@@ -1,4 +1,5 @@
-//! Names of slots, objects, runtimes and kernels of each process, and the functions that they make. No call is known here.
+//! Names of slots, objects, runtimes and kernels of each process, and the functions that they make. No call is known
+//! here.
 
 pub mod functions;
 pub mod names;

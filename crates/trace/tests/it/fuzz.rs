@@ -1,4 +1,5 @@
-//! The corpus of the fuzz targets (`fuzz/`), as it is and changed at random for three seconds. CUTAP_FUZZ_SEED repeats a run.
+//! The corpus of the fuzz targets (`fuzz/`), as it is and changed at random for three seconds. CUTAP_FUZZ_SEED repeats
+//! a run.
 
 use cutap_trace::made::any;
 use std::path::Path;

@@ -110,7 +110,7 @@ fn calls_left_by_exceptions_and_by_the_end_of_their_thread() {
 
 /// A thread that ended a second ago, of which the reader has read only the beginning, did not leave its calls.
 #[test]
-fn a_thread_that_is_far_ahead_of_its_reader_has_not_left_its_calls() {
+fn writer_far_ahead_of_reader() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process_with_chunks(100, "/bin/prog", 1 << 20);

@@ -1,9 +1,10 @@
-//! Files of a run directory other than its rings, damaged or gone: pages of processes, names, the control page. Whoever reads the folder and
-//! whoever takes it into a file says the same.
+//! Files of a run directory other than its rings, damaged or gone: pages of processes, names, the control page. Whoever
+//! reads the folder and whoever takes it into a file says the same.
 
 use super::*;
 
-/// Says 125 and this, whoever reads the folder and whoever takes it into a file, and as many lines of calls are in both.
+/// Says 125 and this, whoever reads the folder and whoever takes it into a file, and as many lines of calls are in
+/// both.
 fn says_of_file(from: &Path, file: &Path, what: &str, said: &str) -> (Finished, Finished) {
     let _ = fs::remove_file(file);
     let export = from.with_extension("exported");
@@ -35,7 +36,7 @@ fn a_page_of_a_process_that_is_cut_short() {
     let folder = scratch("damage_page");
     let (from, file) = (folder.join("run"), folder.join("new.cutap"));
     assert!(finish(&mut under_env(&from, "layers")).status.success());
-    let page = process(&from).join("proc");
+    let page = process(&from).join("process");
     let good = fs::read(&page).unwrap();
     for length in [0, 12, 62, 63, 100, 1000, 4095] {
         fs::write(&page, &good[..length]).unwrap();
@@ -71,7 +72,7 @@ fn a_page_that_counts_too_few_rings() {
     let folder = scratch("damage_count");
     let (from, file) = (folder.join("run"), folder.join("new.cutap"));
     assert!(finish(&mut under_env(&from, "steady")).status.success());
-    let (page, ring) = (process(&from).join("proc"), process(&from).join("t2.ring"));
+    let (page, ring) = (process(&from).join("process"), process(&from).join("t2.ring"));
     let (good, whole) = (fs::read(&page).unwrap(), fs::read(&ring).unwrap());
     assert_eq!(good[56..60], [3, 0, 0, 0], "rings are counted where this test takes them to be");
     for count in [0, 1, 2] {
@@ -88,13 +89,14 @@ fn a_page_that_counts_too_few_rings() {
     assert!(run(&["recover"], &[&from, Path::new("-o"), &file]).status.success());
 }
 
-/// A thread that is killed when it has taken a ring's number leaves no file; one that was there and is removed is missed.
+/// A thread that is killed when it has taken a ring's number leaves no file; one that was there and is removed is
+/// missed.
 #[test]
 fn a_ring_whose_number_was_taken_and_that_was_never_made() {
     let folder = scratch("damage_number");
     let (from, file) = (folder.join("run"), folder.join("new.cutap"));
     assert!(finish(&mut under_env(&from, "steady")).status.success());
-    let page = process(&from).join("proc");
+    let page = process(&from).join("process");
     let good = fs::read(&page).unwrap();
     assert_eq!((&good[56..60], &good[2048..2052]), (&[3, 0, 0, 0][..], &[3, 0, 0, 0][..]), "three made and finished");
     fs::write(&page, [&good[..56], &[5], &good[57..]].concat()).unwrap();
@@ -104,8 +106,8 @@ fn a_ring_whose_number_was_taken_and_that_was_never_made() {
     says_of_file(&from, &file, "one removed", "/t1.ring (it is not there or cannot be opened)");
 }
 
-/// Without its control page a flight recorder's folder does not tell why parts are missing: it is said alike of the folder and of its
-/// file, and not taken for what a collector has.
+/// Without its control page a flight recorder's folder does not tell why parts are missing: it is said alike of the
+/// folder and of its file, and not taken for what a collector has.
 #[test]
 fn a_flight_recorder_without_its_control_page() {
     let folder = scratch("damage_flight");

@@ -34,7 +34,8 @@ fn hooks_do_the_same_where_nothing_is_recorded() {
     }
 }
 
-/// A hook of the driver alone, which asks whether a runtime is starting: it is told so whatever is recorded of runtimes.
+/// A hook of the driver alone, which asks whether a runtime is starting: it is told so whatever is recorded of
+/// runtimes.
 #[test]
 fn a_runtime_that_starts_is_told_from_the_program() {
     let alone = hook("driver_alone");
@@ -89,7 +90,8 @@ fn children_that_are_not_followed_have_no_hooks() {
     }
 }
 
-/// By another name, and of another image: what a launch is called, the types of its parameters, and what is kept of modules.
+/// By another name, and of another image: what a launch is called, the types of its parameters, and what is kept of
+/// modules.
 #[test]
 fn kernels_are_those_that_were_loaded() {
     let modules = hook("modules");
@@ -129,6 +131,6 @@ fn a_struct_that_a_hook_changed_is_told_whole() {
     assert!(shown.contains("extent={width=100, height=20, depth=3}"), "{shown}");
     assert!(shown.contains(" [extent.so: extent={width=50, height=10, depth=2}]"), "{shown}");
     let leaks = finish(Command::new(cutap()).args(["report", "--leaks"]).arg(&file)).stdout;
-    // Once: the runtime's call tells of what the driver's in it has made.
+    // Once: the runtime's call reports what the driver's in it has made.
     assert_eq!(leaks.matches("1 piece of device memory, 10 KiB").count(), 1, "{leaks}");
 }

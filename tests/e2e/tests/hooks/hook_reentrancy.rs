@@ -1,12 +1,13 @@
-//! What a thread and its process are in while hooks run: children that a hook forks, handlers on signal stacks, threads that meet a
-//! function at once.
+//! What a thread and its process are in while hooks run: children that a hook forks, handlers on signal stacks, threads
+//! that meet a function at the same time.
 
 use crate::building::{fixed, hook, hook_as, text, under};
 use crate::traced;
 use cutap_e2e::{cutap, finish, out, scratch};
 use std::process::Command;
 
-/// What a child changes and answers before anything else is seen of it, and how it leaves its hook, is not its parent's.
+/// What a child changes and answers before anything else is seen of it, and how it leaves its hook, is not its
+/// parent's.
 #[test]
 fn a_hooks_child_writes_nothing_into_its_parents_recording() {
     let (hook, program) = (hook("child_goes_on"), fixed("left_children"));
@@ -31,8 +32,9 @@ fn a_hooks_child_writes_nothing_into_its_parents_recording() {
     }
 }
 
+/// A handler on a signal stack does not end the hook that it interrupted.
 #[test]
-fn a_handler_on_a_signal_stack_does_not_end_the_hook_that_it_interrupted() {
+fn hook_interrupted_on_signal_stack() {
     let folder = text(out()).to_owned();
     let interrupted = hook_as("interrupted", "interrupted", &["-L", &folder, "-l:libcuda.so.1"]);
     let program = fixed("signal_stack");
@@ -49,7 +51,7 @@ fn other_threads_hooks_run_when_the_function_is_met() {
     assert_eq!(run.stdout, "met 1, before 64000, early none\n", "{run:?}");
 }
 
-/// It would wait for ever if they waited for it.
+/// It would wait permanently if they waited for it.
 #[test]
 fn one_that_waits_for_another_threads_call_is_not_waited_for() {
     let (meets, program) = (hook("meets"), fixed("fixed"));

@@ -6,7 +6,8 @@ use cutap_e2e::scratch;
 
 const KERNEL: &str = "_Z5twicei";
 
-/// Registered as a compiler does it, by each launch function, by the one that <<<>>> of CUDA 13 calls, and what is no kernel.
+/// Registered as a compiler does it, by each launch function, by the one that <<<>>> of CUDA 13 calls, and what is no
+/// kernel.
 #[test]
 fn the_kernel_of_a_launch_is_told_before_and_after() {
     let kernels = hook("kernels");
@@ -16,7 +17,8 @@ fn the_kernel_of_a_launch_is_told_before_and_after() {
         let which = format!("{} shared {}", runtime.version, runtime.shared);
         let said = simulated(&[&kernels], &program, &[("HOOK_ANSWER", "2")]);
         let both = |name: &str, kernel: &str| format!(" before {name}: {kernel} after {name}: {kernel}\n");
-        // A linked-in one before 13 knows none before its first call, and before 12.9 it tells of what is no kernel whatever lies there.
+        // A linked-in one before 13 knows none before its first call, and before 12.9 it reports garbage for an invalid
+        // kernel handle.
         let first = if runtime.shared || runtime.at_least(13, 0) { KERNEL } else { "NULL" };
         if !runtime.shared && !runtime.at_least(12, 9) {
             assert!(
@@ -89,7 +91,8 @@ fn a_kernel_that_is_asked_for_is_in_no_trace() {
     }
 }
 
-/// An error that was pending when a hook hid a later one, or gave one: as far as hooked calls, or the program's questions, have shown it.
+/// An error that was pending when a hook hid a later one, or gave one: as far as hooked calls, or the program's
+/// questions, have shown it.
 #[test]
 fn pending_errors_outlive_hidden_ones() {
     let (last_error, nothing) = (hook("last_error"), hook("nothing"));

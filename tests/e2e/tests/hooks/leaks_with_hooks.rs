@@ -6,7 +6,8 @@ use cutap_e2e::{cutap, finish, scratch};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Five allocations that the program is told to have failed: with what is recorded of the runtime, of the driver, and of both.
+/// Five allocations that the program is told to have failed: with what is recorded of the runtime, of the driver, and
+/// of both.
 #[test]
 fn leaks_are_what_calls_really_made() {
     let changes = hook("changes");
@@ -82,7 +83,8 @@ fn a_shared_runtimes_own_function_has_no_record() {
     assert_eq!((count("cudaMalloc("), count("cuMemAlloc_v2("), count("=4321)")), (5, 10, 5), "{}", run.stderr);
 }
 
-/// Refused is what surely is no output: constant memory, handles, addresses of devices, what is freed, code, launches' parameters.
+/// Refused is what surely is no output: constant memory, handles, addresses of devices, what is freed, code, launches'
+/// parameters.
 #[test]
 fn nothing_is_written_where_no_output_is() {
     let inputs = hook("inputs");

@@ -43,8 +43,9 @@ fn the_header_is_c99_and_cpp11_and_is_what_cutap_prints() {
     assert_eq!(printed.stdout, std::fs::read_to_string(header().join("cutap_hook.h")).expect("part of the checkout"));
 }
 
+/// A changed argument reaches the function and the trace in c and rust.
 #[test]
-fn a_changed_argument_reaches_the_function_and_the_trace_in_c_and_rust() {
+fn changed_argument_in_call_and_trace() {
     for (grid, name) in [(hook("grid"), "grid"), (rust_hook("grid"), "libgrid")] {
         let (said, trace) = traced(&[], &[&grid], &[text(&fixed("fixed")), "grid"], &[("HOOK_BLOCKS", "2")]);
         assert_eq!(said, "launch 0\n");
@@ -52,7 +53,8 @@ fn a_changed_argument_reaches_the_function_and_the_trace_in_c_and_rust() {
     }
 }
 
-/// Arguments of every type, in registers and on the stack, read and changed by name and by number; results that are floats.
+/// Arguments of every type, in registers and on the stack, read and changed by name and by number; results that are
+/// floats.
 #[test]
 fn arguments_and_results_of_every_type_in_c_and_rust() {
     let program = fixed_with("numbers", &["-l:libcublas.so.13", "-l:libcurand.so.10"]);
@@ -136,7 +138,8 @@ fn hooks_for_what_a_shell_starts() {
     assert!(!folder.join("run").exists(), "no folder is left behind");
 }
 
-/// One that makes its first call when the program has ended, started by it before; the run directory goes with the last of them.
+/// One that makes its first call when the program has ended, started by it before; the run directory goes with the last
+/// of them.
 #[test]
 fn hooks_act_in_processes_that_outlive_the_program() {
     let (first, program) = (hook("first"), fixed("fixed"));
@@ -161,7 +164,7 @@ fn hooks_act_in_processes_that_outlive_the_program() {
     }
 }
 
-/// The child goes on in the same call: what is left of the hooks and the function run in it as in its parent.
+/// The child continues in the same call: what is left of the hooks and the function run in it as in its parent.
 #[test]
 fn a_hook_may_fork() {
     let folder = text(cutap_e2e::out()).to_owned();

@@ -1,4 +1,5 @@
-//! What a hook library asks for by name: a plain name is of each version of the function; one that nobody has is never silent.
+//! What a hook library asks for by name: a plain name is of each version of the function; one that does not exist is never
+//! silent.
 
 use crate::building::{fixed, hook, text, under};
 use crate::traced;
@@ -90,7 +91,7 @@ fn names_that_nobody_has_are_said_with_what_was_meant() {
     assert_eq!(said.len(), 1, "{said:?}");
 }
 
-/// Who wants it is told at once; nothing is said of it at the end.
+/// Who wants it is told immediately; nothing is said of it at the end.
 #[test]
 fn what_cannot_be_wanted_is_refused() {
     let run = under(&["run"], &[&hook("wrong")], &[text(&fixed("fixed")), "5"], &[]);
@@ -98,8 +99,8 @@ fn what_cannot_be_wanted_is_refused() {
     assert!(!run.stderr.contains("wrong.so"), "{run:?}");
 }
 
-/// A hook that reads an argument by a name that is none gets 0: each name is reported once, with those that there are. A hook that
-/// only asks for a name is not reported.
+/// A hook that reads an argument by a name that is none gets 0: each name is reported once, with those that there are.
+/// A hook that only asks for a name is not reported.
 #[test]
 fn names_that_are_no_parameters() {
     let (misnamed, fixed) = (hook("misnamed"), fixed("fixed"));

@@ -236,7 +236,7 @@ fn a_library_that_the_loader_cannot_load_is_named() {
             assert!(!run.stderr.contains("nothing matched") && !run.stderr.contains("was not called"), "{run:?}");
         }
     }
-    // A program of its own that ends so is none of it.
+    // A separate program that ends so is none of it.
     let run = under(&["run"], &[&hook("nothing")], &["sh", "-c", "exit 127"], &[]);
     assert_eq!(run.status.code(), Some(127), "{run:?}");
     assert!(!run.stderr.contains("cannot start"), "{run:?}");

@@ -32,7 +32,7 @@ fn answers_results_and_last_errors() {
 
 /// The size was doubled by answering and calling the runtime's own function; the trace has both calls.
 #[test]
-fn a_shared_runtimes_own_function_is_called_with_other_arguments() {
+fn shared_runtime_call_with_other_arguments() {
     let Some(program) = with_runtime("memory", shared("12.9"), &[]) else { return };
     let run = under(&["trace", "--sim", "-e", "cudaMalloc,cuMemAlloc*"], &[&hook("story")], &[text(&program)], &[]);
     let line = |part: &str| run.stderr.lines().any(|l| l.contains(part));
@@ -86,7 +86,7 @@ fn allocations_above_a_size_are_refused_in_c_and_rust() {
 
 /// By each function that takes a size or sides, of every kind of runtime and of the driver.
 #[test]
-fn no_way_to_allocate_by_size_or_sides_passes_the_limit_in_c_and_rust() {
+fn allocation_limit_holds() {
     let ways = [
         "cudaMalloc",
         "cudaMallocPitch",
@@ -227,7 +227,8 @@ fn exceptions_leave_hooks_and_follow_forced_returns() {
     }
 }
 
-/// A call that an exception left is over: those that follow are not inside it, from however deep on the stack they come.
+/// A call that an exception left has ended: those that follow are not inside it, from however deep on the stack they
+/// come.
 #[test]
 fn calls_behind_one_that_an_exception_left_are_not_inside_it() {
     let (throws, refuse) = (hook("throws"), hook("refuse_large"));
@@ -252,10 +253,11 @@ fn calls_behind_one_that_an_exception_left_are_not_inside_it() {
     }
 }
 
-/// The same where the exception comes from the driver's function, so that the runtime's function around it, which has no frame of
-/// ours if it is linked in, is left without a word: with what is recorded of the driver, and with nothing of it.
+/// The same where the exception comes from the driver's function, so that the runtime's function around it, which has
+/// no frame of ours if it is linked in, is left without a word: with what is recorded of the driver, and with nothing
+/// of it.
 #[test]
-fn a_runtimes_function_that_an_exception_leaves_from_inside_is_over() {
+fn exception_leaves_runtime_call() {
     let throws = hook("throws");
     for (runtime, filter) in runtimes().into_iter().flat_map(|r| [(r, "runtime,driver"), (r, "runtime")]) {
         let Some(program) = with_runtime("caught", runtime, &[]) else { continue };
@@ -295,7 +297,8 @@ fn a_program_without_unwind_tables_is_told_of() {
     }
 }
 
-/// The forums' riddle: a replaced cuMemcpyHtoD that nobody calls. Each call and what it becomes is told in docs/hooks.md.
+/// The forums' riddle: a replaced cuMemcpyHtoD that is not called. Each call and what it becomes is told in
+/// docs/hooks.md.
 #[test]
 fn every_copy_and_the_driver_call_that_it_becomes() {
     let copies = hook("copies");
@@ -332,16 +335,18 @@ fn before_and_after_each_allocation_in_c_and_rust() {
     for (around, runtime) in in_c_and_rust.iter().flat_map(|around| runtimes.map(|runtime| (around, runtime))) {
         let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
         let said = simulated(&[around], &program, &[]);
-        // C's and Rust's standard output have each their own buffer: their lines are in order, among each other they are not.
+        // C's and Rust's standard output have each their own buffer: their lines are in order, among each other they
+        // are not.
         let lines: String = said.lines().filter(|l| l.contains("cudaMalloc")).map(|l| format!("{l}\n")).collect();
         let around_one = |n: u32| format!("before cudaMalloc of {n} bytes\nafter cudaMalloc of {n} bytes: 0, memory\n");
         assert_eq!(lines, [100, 13, 15, 16, 13].map(around_one).concat(), "{said}");
     }
 }
 
-/// What a runtime that keeps no cudaErrorNotReady says, and how hooks on all of it look to themselves and to the program.
+/// What a runtime that keeps no cudaErrorNotReady says, and how hooks on all of it look to themselves and to the
+/// program.
 #[test]
-fn hooks_see_the_last_error_that_the_program_gets_and_a_query_that_is_not_ready_is_none() {
+fn last_error_in_hooks() {
     let (nothing, last_error) = (hook("nothing"), hook("last_error"));
     let all = [shared("11.7")].into_iter().chain(runtimes());
     for runtime in all {

@@ -1,4 +1,4 @@
-//! A file that cutap is writing is left as it is by `cutap export`; one that nobody writes to is emptied.
+//! A file that cutap is writing is left unchanged by `cutap export`; one without a writer is emptied.
 
 use super::run::Run;
 use cutap_e2e::{calls_in, cutap, finish, normal_form, out, scratch, shown};

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// In a pipe and on a terminal, where nothing can be taken back: each line stands there once, and whole, also where the collector was
-/// killed while it waited for its reader, in the middle of a line.
+/// In a pipe and on a terminal, where nothing can be taken back: each line stands there once, and whole, also where the
+/// collector was killed while it waited for its reader, in the middle of a line.
 #[test]
 fn each_line_stands_once_in_a_pipe_and_on_a_terminal() {
     for terminal in [false, true] {

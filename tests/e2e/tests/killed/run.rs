@@ -52,7 +52,7 @@ impl Run {
     pub fn real(&self) -> Counts {
         counted(&self.folder.join("counts"))
     }
-    /// The program goes on to its end, and cutap ends as it did.
+    /// The program continues to its end, and cutap ends as it did.
     pub fn ends(&mut self) {
         assert_eq!(self.front.wait().unwrap().code(), Some(0), "{}", self.said());
         assert_eq!(fs::read_to_string(self.folder.join("stdout")).unwrap(), "ok\n");

@@ -21,7 +21,8 @@ fn one_that_was_stopped_for_a_moment_is_left_alone() {
     assert_eq!(shown(&run.file()), run.real());
 }
 
-/// Before it drains, nobody would notice by its heartbeat: cutap ends with the reason, or goes on with another where the stop came later.
+/// Before it drains, nobody would notice by its heartbeat: cutap ends with the reason, or continues with another where
+/// the stop came later.
 #[test]
 fn one_that_is_stopped_at_its_start() {
     let mut before = 0;

@@ -161,7 +161,8 @@ fn every_driver_export() {
         let run = traced(&program);
         let (mut real, mut seen) = (run.real.clone(), names(&run, "driver"));
         if route == "-DPROC" {
-            // Each look-up is a call too; the last in the file is its own. Those without a base name cannot be asked for.
+            // Each look-up is a call too; the last in the file is its own. Those without a base name cannot be asked
+            // for.
             let asked = real.len() as u64;
             assert_eq!(seen.insert(LOOK_UP.to_owned(), 1), Some(asked + 1), "one look-up a function, and its own call");
             assert!(real.len() > 700 && real.len() < exports, "{} of {exports}", real.len());

@@ -21,7 +21,8 @@ fn check(python: &Path, trace: &Path, calls: &Path, flags: &[&str]) -> String {
     checked.stdout.trim().to_owned()
 }
 
-/// Recordings of a program that uses all of a runtime, of one whose library launches, of one that is killed within a call, and of several processes and threads.
+/// Recordings of a program that uses all of a runtime, of one whose library launches, of one that is killed within a
+/// call, and of several processes and threads.
 #[test]
 fn perfetto_reads_what_is_exported() {
     let (Some(runtime), Some(python)) = (program("runtime", linked("12.9"), &[]), wheel("perfetto", "0.59")) else {
@@ -60,8 +61,9 @@ fn perfetto_reads_what_is_exported() {
     }
 }
 
-/// With filters that a call's end decides, a call is told behind those inside it: each has its own times all the same, is inside what is
-/// around it, and has their flows. Nested calls of several threads, launches, calls that failed, and one that never ended.
+/// With filters that a call's end decides, a call is told behind those inside it: each has its own times all the same,
+/// is inside what is around it, and has their flows. Nested calls of several threads, launches, calls that failed, and
+/// one that never ended.
 #[test]
 fn calls_that_their_end_decides_have_their_own_times() {
     let (Some(runtime), Some(python)) = (program("runtime", linked("12.9"), &[]), wheel("perfetto", "0.59")) else {

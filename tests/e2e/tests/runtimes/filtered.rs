@@ -1,5 +1,5 @@
-//! A filter that leaves out what frees memory: a live trace says the same of addresses as `show` with this filter does of a
-//! recording of all calls.
+//! A filter that leaves out what frees memory: a live trace says the same of addresses as `show` with this filter does
+//! of a recording of all calls.
 
 use crate::real::{Runtime, linked, program, run, shared, sim};
 use cutap_e2e::{cutap, finish, scratch};

@@ -1,5 +1,5 @@
-//! Own versions of the programs that people post when they ask for such a tool (tests/programs/forum): the trace is golden text, with
-//! its arguments. What differs from run to run goes: times, and addresses of the host.
+//! Own versions of the programs that people post when they ask for such a tool (tests/programs/forum): the trace is
+//! golden text, with its arguments. What differs from run to run goes: times, and addresses of the host.
 
 use crate::real::{self, Runtime, linked, shared, wheel};
 use cutap_e2e::{Finished, cutap, finish, out, scratch, sources};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Without a runtime's look-ups and questions at its start; those have tests of their own.
+/// Without a runtime's look-ups and questions at its start; those have separate tests.
 pub const QUIET: &str = "!cuGetProcAddress*,!cuGetExportTable,!cuDeviceGet*,!cuDeviceTotalMem*";
 
 /// Builds a program of `forum/`.
@@ -68,7 +68,7 @@ fn without_early_version(line: &str) -> String {
     }
 }
 
-/// A function that nobody has described is shown with six words, of which some are not its own.
+/// A function without a description is shown with six words, of which some are not its own.
 fn without_leftovers(line: &str) -> String {
     match (line.split_once('('), line.split_once(", ...)")) {
         (Some((name, _)), Some((_, rest))) => format!("{name}(...){rest}"),

@@ -1,6 +1,7 @@
-//! What a recorded call costs in instructions, counted by callgrind, in bytes of the ring and of the file, and what reading takes of
-//! memory: numbers that do not depend on how busy the machine is. The instructions are those that the call takes more than without
-//! cutap, in a ring that has room. A number that went up needs a reason, and a new number here.
+//! What a recorded call costs in instructions, counted by callgrind, in bytes of the ring and of the file, and what
+//! reading takes of memory: numbers that do not depend on how busy the machine is. The instructions are those that the
+//! call takes more than without cutap, in a ring that has room. A number that went up needs a reason, and a new number
+//! here.
 
 use crate::forum::torch;
 use crate::real::{build, sim};
@@ -11,8 +12,8 @@ use std::process::Command;
 /// The compiler that the numbers are of.
 const RUSTC: &str = "rustc 1.95";
 
-/// Function, and instructions of a recorded call: one word; one word and an output; four words; two outputs; an input of 24 bytes, where the
-/// call fails; eleven words, five of them on the stack, and two parameters of a kernel.
+/// Function, and instructions of a recorded call: one word; one word and an output; four words; two outputs; an input
+/// of 24 bytes, where the call fails; eleven words, five of them on the stack, and two parameters of a kernel.
 const NUMBERS: [(&str, u64); 6] = [
     ("cuCtxSetCurrent", 192),
     ("cuCtxGetCurrent", 226),
@@ -118,7 +119,8 @@ fn peak(words: &[&str], file: &Path) -> u64 {
     done.stdout.trim().parse().unwrap_or_else(|e| panic!("{words:?}: {e}: {done:?}"))
 }
 
-/// Reading takes the same memory for five times the calls: the others are 6 MiB in the ring, and many times that when they are understood.
+/// Reading takes the same memory for five times the calls: the others are 6 MiB in the ring, and many times that when
+/// they are understood.
 #[test]
 fn memory_does_not_grow_with_the_calls() {
     let program = build("instructions", "instructions", &["-ldl"]);

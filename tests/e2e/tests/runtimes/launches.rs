@@ -1,5 +1,5 @@
-//! What is kept of launches, byte for byte: parameters of all sizes, few and many, on the stack of any thread and in the heap, the first
-//! time that a kernel is met and later.
+//! What is kept of launches, byte for byte: parameters of all sizes, few and many, on the stack of any thread and in
+//! the heap, the first time that a kernel is met and later.
 
 use crate::forum::build_in;
 use crate::real::{build, linked, program, shared};
@@ -24,8 +24,8 @@ fn bytes(value: &Value, size: usize) -> Vec<u8> {
     all
 }
 
-/// Handles that the driver gives out again for another kernel, and two that share a place of ours: each launch has its own kernel's
-/// parameters, also when it is read later, and the driver is asked once for each.
+/// Handles that the driver gives out again for another kernel, and two that share a place of ours: each launch has its
+/// own kernel's parameters, also when it is read later, and the driver is asked once for each.
 #[test]
 fn handles_that_are_given_out_again() {
     let program = build("handles_again", "handles_again", &["-ldl"]);
@@ -103,8 +103,8 @@ fn parameters_of_every_size() {
     }
 }
 
-/// Each launch is counted once by its kernel, also where nothing says the name; and all ways of asking take the same calls by
-/// conditions on arguments.
+/// Each launch is counted once by its kernel, also where nothing says the name; and all ways of asking take the same
+/// calls by conditions on arguments.
 #[test]
 fn first_launches_of_threads() {
     for runtime in [shared("11.8"), shared("12.9"), linked("12.9"), shared("13.0"), linked("13.0")] {

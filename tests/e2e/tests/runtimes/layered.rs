@@ -1,5 +1,5 @@
-//! A program of several threads that uses a library which stands on a runtime of its own, and the driver: each table, the tree, the
-//! callers and the leaks of its report name the library's calls above all that happens below them.
+//! A program of several threads that uses a library which stands on a separate runtime, and the driver: each table,
+//! the tree, the callers and the leaks of its report name the library's calls above all that happens below them.
 
 use crate::real::{build, linked};
 use cutap_e2e::{Scratch, cutap, finish, scratch};
@@ -98,7 +98,8 @@ fn the_tree_and_the_callers_of_an_allocation() {
             (&format!(r#"["cublasCreate_v2 [libcublas.so.12]","{runtime}","cuMemAlloc_v2"]"#), 2),
         ],
     );
-    // Whether the runtime's launch is wanted is known only when it ends: it is not in the way of the driver's, as if its name had told.
+    // Whether the runtime's launch is wanted is known only when it ends: it is not in the way of the driver's, as if
+    // its name had told.
     let launches = report(&folder, &["--tree", "-e", "cudaLaunchKernel[kernel=none*],cuLaunchKernel"]);
     is(rows(&launches, "path"), &[(r#"["cuLaunchKernel"]"#, 12)]);
     let ns = |depth: u64, of: &str| {
@@ -156,7 +157,8 @@ fn names_outlive_the_calls_that_told_them() {
     let (launches, named, made, end) = shown(&file);
     assert_eq!((launches, named, end["nameless"].as_u64()), (12, 12, Some(0)), "{end}");
     assert!(made == 1 && end["overwritten"].as_u64() > Some(20_000), "{end}");
-    // The main thread's ring of 4 MiB is full, and nobody empties it, before the kernel is made: only the other threads' launches fit.
+    // The main thread's ring of 4 MiB is full, and nobody empties it, before the kernel is made: only the other
+    // threads' launches fit.
     let script = r#"eval "$("$0" env --sim --lossy -o "$1")"; exec "$2" 300000"#;
     let done = finish(Command::new("sh").args(["-c", script]).arg(cutap()).args([&run, &program]));
     assert_eq!(done.stdout, "done\n", "{}", done.stderr);

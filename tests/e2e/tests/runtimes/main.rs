@@ -1,5 +1,5 @@
-//! NVIDIA's real runtimes under cutap, linked in and shared, on the simulated driver: every runtime call by name, once, with its
-//! instance; the program and a profiler undisturbed.
+//! NVIDIA's real runtimes under cutap, linked in and shared, on the simulated driver: every runtime call by name, once,
+//! with its instance; the program and a profiler undisturbed.
 
 mod all_functions;
 mod export;
@@ -86,7 +86,8 @@ fn all_calls(runtime: Runtime) {
     assert_eq!(launched.filter(|d| d["kernel"] == SAXPY).count(), 2, "{}", run.text);
 }
 
-/// With the runtime's callbacks off the driver sees what it sees without cutap; with them on the trace must show no more.
+/// With the runtime's callbacks off the driver sees what it sees without cutap; with them on the trace must show no
+/// more.
 fn footprint(runtime: Runtime, source: &str, launches: u64) {
     let Some(program) = program(source, runtime, &[]) else { return };
     let off = run(&program, &[], &["--json", "-e", "driver"]);
@@ -125,7 +126,8 @@ fn no_call_of_ours_is_shown() {
     }
 }
 
-/// Runtimes before 12.9 leave what lay on the stack in the place of such a launch's kernel: it is neither shown nor touched.
+/// Runtimes before 12.9 leave what lay on the stack in the place of such a launch's kernel: it is neither shown nor
+/// touched.
 #[test]
 fn a_launch_of_no_kernel() {
     for runtime in LINKED.into_iter().chain(SHARED) {
@@ -170,7 +172,8 @@ fn images(run: &Run) -> Vec<(String, Vec<u8>)> {
     files.map(|p| (p.extension().expect("an ending").to_string_lossy().into_owned(), fs::read(p).unwrap())).collect()
 }
 
-/// The fat binary that a compiler puts into a program. Runtimes before 12.0 hand it to the driver through a hidden table.
+/// The fat binary that a compiler puts into a program. Runtimes before 12.0 hand it to the driver through a hidden
+/// table.
 #[test]
 fn registered_code_is_kept() {
     for runtime in LINKED.into_iter().chain(SHARED) {
@@ -214,7 +217,8 @@ fn several_in_one_process() {
     }
 }
 
-/// The static runtime 11.1 in libcufile asks dlsym for every function: each answer is diverted, and all that it calls is seen.
+/// The static runtime 11.1 in libcufile asks dlsym for every function: each answer is diverted, and all that it calls
+/// is seen.
 #[test]
 fn runtime_11_1_inside_libcufile() {
     let Some(wheel) = wheel("cufile", "12") else { return };
@@ -288,7 +292,8 @@ fn functions_that_a_runtime_hands_out() {
     }
 }
 
-/// Flags are on for what is wanted only. After each function was called once: cudaGetDeviceCount, cudaMalloc, cudaMemcpyAsync.
+/// Flags are on for what is wanted only. After each function was called once: cudaGetDeviceCount, cudaMalloc,
+/// cudaMemcpyAsync.
 #[test]
 fn flags_of_what_is_wanted_only() {
     for runtime in LINKED {
@@ -311,8 +316,8 @@ fn flags_of_what_is_wanted_only() {
     }
 }
 
-/// A profiler gets the driver's own table, hears of what it subscribed to, and of nothing else, whatever cutap wants. That it
-/// hears the same without cutap is in the program's output, which is compared.
+/// A profiler gets the driver's own table, hears of what it subscribed to, and of nothing else, whatever cutap wants.
+/// That it hears the same without cutap is in the program's output, which is compared.
 #[test]
 fn a_profiler_hears_what_it_asked_for() {
     build("profiler", "libcupti.so.13", &["-shared", "-fPIC", "-Wl,-soname,libcupti.so.13"]);

@@ -1,7 +1,9 @@
-//! NVIDIA's real runtimes: programs of `tests/programs/runtimes` built against each, run plain and traced on the simulated driver.
+//! NVIDIA's real runtimes: programs of `tests/programs/runtimes` built against each, run plain and traced on the
+//! simulated driver.
 //!
-//! The programs count their own calls (cudart.h writes them to the file CALLS), so a trace is compared with what was really
-//! called. Wheels come from wheels.py's cache; a runtime that cannot be had is skipped with a printed reason, never silently.
+//! The programs count their own calls (cudart.h writes them to the file CALLS), so a trace is compared with what was
+//! really called. Wheels come from wheels.py's cache; a runtime that cannot be had is skipped with a printed reason,
+//! never silently.
 
 use cutap_e2e::{Counts, Finished, Scratch, cutap, finish, out, scratch, sources};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! What `cutap report` says of a recording, on a program that leaves things behind, fails and waits, with NVIDIA's real runtime.
+//! What `cutap report` says of a recording, on a program that leaves things behind, fails and waits, with NVIDIA's real
+//! runtime.
 
 use super::real::{linked, program, shared};
 use cutap_e2e::{Finished, Scratch, cutap, finish, scratch};
@@ -124,8 +125,8 @@ fn text_and_refusals() {
     }
 }
 
-/// The driver gives one thread what another is just ending: what is left is what the program says that it kept, in each of a few
-/// runs, and nothing that it uses is called freed or destroyed.
+/// The driver gives one thread what another is just ending: what is left is what the program says that it kept, in each
+/// of a few runs, and nothing that it uses is called freed or destroyed.
 #[test]
 fn what_threads_keep_is_counted_exactly() {
     let Some(program) = program("given_again", linked("12.9"), &[]) else { return };
@@ -152,7 +153,8 @@ fn what_threads_keep_is_counted_exactly() {
     }
 }
 
-/// What the driver and the runtime hand out again is left once, by who made it, with runtimes that push and pop contexts at a launch too.
+/// What the driver and the runtime hand out again is left once, by who made it, with runtimes that push and pop
+/// contexts at a launch too.
 #[test]
 fn what_is_handed_out_again_is_left_once() {
     for runtime in [shared("11.8"), shared("12.9"), linked("12.9"), shared("13.0")] {

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Each thread counts its own: the number is exact however many there are, whoever gets their rings, and though the process was killed; in
-/// the run directory, in the recording and where calls are only counted.
+/// Each thread counts its own: the number is exact however many there are, whoever gets their rings, and though the
+/// process was killed; in the run directory, in the recording and where calls are only counted.
 #[test]
-fn what_a_runtime_asks_because_we_watch_is_counted_by_each_thread() {
+fn self_induced_calls_per_thread() {
     let Some(program) = program("asked", linked("13.0"), &[]) else { return };
     let folder = scratch("asked");
     let (file, run) = (folder.join("run.cutap"), folder.join("run"));

@@ -12,7 +12,8 @@ fn who_calls_a_runtime() {
         let (mut with, mut inner) = (0, 0);
         for call in run.calls("runtime").iter().chain(&run.calls("driver")) {
             let stack = frames(call);
-            // What a shared runtime is called by the compiler's code, and the start of one that is linked in, is before main.
+            // What a shared runtime is called by the compiler's code, and the start of one that is linked in, is before
+            // main.
             let outermost = call["depth"] == 0;
             assert_eq!(stack.is_some(), outermost, "{call}");
             let Some(stack) = stack else {

@@ -1,5 +1,6 @@
-//! A signal whose handler makes a call, at every single instruction of a call: of the frame, of the records before and behind it, of the
-//! driver. Whatever is interrupted, each call is recorded once, with its end, and the program gets what it would get.
+//! A signal whose handler makes a call, at every single instruction of a call: of the frame, of the records before and
+//! behind it, of the driver. Whatever is interrupted, each call is recorded once, with its end, and the program gets
+//! what it would get.
 
 use crate::real::{build, linked, program, sim};
 use cutap_e2e::{cutap, finish, out, scratch};
@@ -9,13 +10,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The assembler's frame, with an output and without; a call that goes by its steps; one that a linked-in runtime reports. None may take
-/// a lock of the simulated driver, for the handler's call would wait for it.
+/// The assembler's frame, with an output and without; a call that goes by its steps; one that a linked-in runtime
+/// reports. None may take a lock of the simulated driver, for the handler's call would wait for it.
 const SIMULATED: [&str; 4] = ["cuCtxGetCurrent", "cuInit", "cuGetErrorString", "cudaGetDevice"];
 /// What is shown of an argument: its number, where in it, and a number there.
 type Shown = (usize, &'static str, i64);
-/// The same with a driver of its own: a launch; two outputs; a small input and an output; a function that nobody knows. With what is shown of
-/// their arguments.
+/// The same with a separate driver: a launch; two outputs; a small input and an output; a function that is unknown.
+/// With what is shown of their arguments.
 const STAND_IN: [(&str, &[Shown]); 4] = [
     ("cuLaunchKernel", &[(9, "/value/to/items/1", 99)]),
     ("cuMemGetInfo_v2", &[(0, "/value/to", 3), (1, "/value/to", 1 << 40)]),
@@ -23,7 +24,8 @@ const STAND_IN: [(&str, &[Shown]); 4] = [
     ("cuStepNobodyDeclares", &[]),
 ];
 
-/// The same where nothing is recorded, and the calls go past the frames: the program's own sampler must find its way through.
+/// The same where nothing is recorded, and the calls go past the frames: the program's own sampler must find its way
+/// through.
 #[test]
 fn a_signal_at_every_instruction_outside_of_a_range() {
     let program = build("stepped", "stepped", &["-ldl"]);
@@ -44,7 +46,8 @@ fn a_signal_at_every_instruction_outside_of_a_range() {
     }
 }
 
-/// The folder of a driver that launches without a lock; made once, for a program that has it must not see it written again.
+/// The folder of a driver that launches without a lock; made once, for a program that has it must not see it written
+/// again.
 pub fn stand_in() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let made = FOLDER.get_or_init(|| {

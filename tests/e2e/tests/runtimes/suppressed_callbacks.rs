@@ -1,5 +1,5 @@
-//! A shared runtime need not report what comes through its bindings: its flags are off for those functions, and on for a function that
-//! somebody calls by another way. Each call is there once, recorded and counted.
+//! A shared runtime need not report what comes through its bindings: its flags are off for those functions, and on for
+//! a function that somebody calls by another way. Each call is there once, recorded and counted.
 
 use crate::real::{build, program, shared};
 use cutap_e2e::{cutap, finish, scratch};
@@ -9,7 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Calls of a function in a trace of the program with these flags, and for how many functions the runtime was quiet in each part.
+/// Calls of a function in a trace of the program with these flags, and for how many functions the runtime was quiet in
+/// each part.
 fn run(program: &Path, flags: &[&str], preload: Option<&Path>) -> ([u64; 3], [usize; 2]) {
     let folder = scratch("quiet");
     let (trace, first, second) = (folder.join("trace"), folder.join("first"), folder.join("second"));
@@ -37,18 +38,20 @@ fn run(program: &Path, flags: &[&str], preload: Option<&Path>) -> ([u64; 3], [us
     (calls, quiet)
 }
 
+/// What comes through a slot is not reported and what does not is.
 #[test]
-fn what_comes_through_a_slot_is_not_reported_and_what_does_not_is() {
+fn callbacks_of_calls_past_slots() {
     for program in ["11.8", "12.4", "13.5"].into_iter().filter_map(|v| program("quiet", shared(v), &[])) {
-        // A call past the slot is told by the driver call in it, where calls are recorded; a function without any is always reported.
+        // A call past the slot is told by the driver call in it, where calls are recorded; a function without any is
+        // always reported.
         for (flags, seen, last) in [(&[][..], 54, 45), (&["-C"], 50, 40)] {
             assert_eq!(run(&program, flags, None), ([seen, 46, last], [1, 1]), "{} {flags:?}", program.display());
         }
     }
 }
 
-/// What a profiler switches on in the driver's flags reaches it by the runtime's reports alone: from its first question on, all is
-/// reported. Its library alone (PyTorch links it) changes nothing.
+/// What a profiler switches on in the driver's flags reaches it by the runtime's reports alone: from its first question
+/// on, all is reported. Its library alone (PyTorch links it) changes nothing.
 #[test]
 fn from_when_a_profiler_is_used_all_is_reported() {
     let profiler = build("profiler_later", "libcupti.so.12", &["-shared", "-fPIC", "-Wl,-soname,libcupti.so.12"]);

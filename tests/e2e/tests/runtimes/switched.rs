@@ -1,5 +1,5 @@
-//! `cutap ctl PID on, off, filter`, --filter, --capture-range=cudaProfilerApi and -C: what is switched shows in the counts of each function, exactly, for
-//! runtimes whose own flags are switched from outside and for driver calls.
+//! `cutap ctl PID on, off, filter`, --filter, --capture-range=cudaProfilerApi and -C: what is switched shows in the
+//! counts of each function, exactly, for runtimes whose own flags are switched from outside and for driver calls.
 
 use crate::real::{Runtime, linked, program, shared, sim};
 use cutap_e2e::{Finished, cutap, finish, scratch};
@@ -99,7 +99,8 @@ fn one_process_of_several() {
     }
 }
 
-/// One that has armed nothing yet is switched too: it, its children that arm nothing either, and the program that takes its place.
+/// One that has armed nothing yet is switched too: it, its children that arm nothing either, and the program that takes
+/// its place.
 #[test]
 fn before_its_first_call() {
     let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
@@ -126,7 +127,8 @@ fn a_filter_while_it_runs() {
             ["CTL filter cudaMemset", "CTL filter '!cudaMemset,!cuMemset*'", "CTL filter all", "CTL filter driver"];
         trace(&program, &[], &between).is([1 + 1 + 1, 1 + 1 + 1 + 1, 1 + 1 + 1]);
     }
-    // What was not armed at the start cannot be: pointers are fetched once. And a trace prints what it was started with.
+    // What was not armed at the start cannot be: pointers are fetched once. And a trace prints what it was started
+    // with.
     let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
     let run = trace(&program, &["--filter", "cudaMemset"], &["CTL filter all"]);
     run.is([0, 0, 2]);
@@ -275,7 +277,7 @@ fn by_folder() {
     Ran { run: shown, lines }.is([2, 2, 2]);
 }
 
-/// A user without any rights switches what is his, and nobody else's.
+/// A user without any rights switches what is his, and no other user's.
 #[test]
 fn without_root() {
     let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
@@ -284,7 +286,7 @@ fn without_root() {
     if !may {
         return println!("skipped: ctl without root: only root can become another user");
     }
-    // The build may lie where nobody else can look.
+    // The build may lie where other users cannot look.
     let folder = scratch("user");
     let (copy, own, file) = (folder.join("cutap"), folder.join("switched"), folder.join("trace"));
     fs::copy(cutap(), &copy).unwrap();

@@ -1,4 +1,5 @@
-//! Threads that all call at once, right after `cutap ctl PID filter` has returned, and in a forked child: each call is where it belongs.
+//! Threads that all call at the same time, right after `cutap ctl PID filter` has returned, and in a forked child: each call is
+//! where it belongs.
 
 use crate::real::{build, program, sim};
 use crate::switched::{RUNTIMES, trace};
@@ -34,9 +35,10 @@ fn a_filter_holds_for_every_thread_when_ctl_has_returned() {
     }
 }
 
-/// The word of the thread that forked leads to what the parent's thread writes to; the child's other threads come first.
+/// The word of the thread that forked leads to what the parent's thread writes to; the child's other threads come
+/// first.
 #[test]
-fn a_childs_calls_are_its_own_when_another_thread_than_the_one_that_forked_is_first() {
+fn fork_then_other_thread_calls() {
     for program in RUNTIMES.into_iter().filter_map(|r| program("threads", r, &[])) {
         let ran = trace(&program, &[], &["FORK"]);
         for (name, calls) in [("cudaGetDevice", 300), ("cuStreamQuery", 100)] {
@@ -51,7 +53,8 @@ fn a_childs_calls_are_its_own_when_another_thread_than_the_one_that_forked_is_fi
     }
 }
 
-/// A ring's mutex belongs to a dead thread until the next one takes it over, which a sanitizer would call a double lock.
+/// A ring's mutex belongs to a dead thread until the next one takes it over, which a sanitizer would call a double
+/// lock.
 #[test]
 fn a_thread_sanitizer_finds_nothing_of_ours() {
     let program = build("in_turn", "in_turn", &["-g", "-fsanitize=thread"]);

@@ -1,5 +1,6 @@
-//! Toolkit libraries of thousands of functions (tests/programs/toolkit): a recording is golden text, with its arguments. The library
-//! is a stand-in with NVIDIA's SONAME, which checks what it is given; with CUTAP_LARGE=1 NVIDIA's own too, and the text is the same.
+//! Toolkit libraries of thousands of functions (tests/programs/toolkit): a recording is golden text, with its
+//! arguments. The library is a stand-in with NVIDIA's SONAME, which checks what it is given; with CUTAP_LARGE=1
+//! NVIDIA's own too, and the text is the same.
 
 use crate::forum::{build_in, golden_in, large};
 use crate::real::{self, shared, wheel};
@@ -96,8 +97,8 @@ fn descriptors_as_nvidia_made_them() {
     golden_in(FOLDER, "made_by_nvidia", &text);
 }
 
-/// A call that took so long that its beginning has a line of its own, and that made no others, as one line: how long it takes is a
-/// matter of the machine.
+/// A call that took so long that its beginning has a separate line, and that made no others, as one line: how long it
+/// takes is a matter of the machine.
 fn folded(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -159,8 +160,9 @@ fn nvshmem() {
     recorded("nvshmem.c", "nvshmem", &[library], "nvshmem*,cudaMalloc,cudaStreamCreate", "0 2 0 0\n");
 }
 
-/// Scalars in memory of a device are addresses, of the host values; attributes are read in as many bytes as are given; memory for each rank is as
-/// long as the communicator has ranks. The filter names the libraries as `cutap api --list` does.
+/// Scalars in memory of a device are addresses, of the host values; attributes are read in as many bytes as are given;
+/// memory for each rank is as long as the communicator has ranks. The filter names the libraries as `cutap api --list`
+/// does.
 #[test]
 fn scalars_and_attributes() {
     let library = |(name, defined): (&str, &str)| stand_in("scalars_stand_in.c", name, defined);

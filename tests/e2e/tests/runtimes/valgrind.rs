@@ -1,5 +1,6 @@
-//! Under valgrind, which reads all memory that a process has when it looks for leaks, and follows each byte that nobody wrote: what
-//! is not there behind the end of a file of ours would cost it a SIGBUS a word, and what we do is not to be reported to a person.
+//! Under valgrind, which reads all memory that a process has when it looks for leaks, and follows each byte that nobody
+//! wrote: what is not there behind the end of a file of ours would cost it a SIGBUS a word, and what we do is not to be
+//! reported to a person.
 
 use crate::real::{linked, program, sim};
 use cutap_e2e::{cutap, finish, scratch};

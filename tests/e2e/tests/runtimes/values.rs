@@ -1,5 +1,5 @@
-//! Arguments in a trace, as golden text: programs of `tests/programs/values` that call the driver with its own header, on the
-//! simulated driver.
+//! Arguments in a trace, as golden text: programs of `tests/programs/values` that call the driver with its own header,
+//! on the simulated driver.
 
 use crate::forum::{build_in, golden_in, traced};
 use crate::real::{Runtime, shared, sim, wheel};

@@ -259,7 +259,7 @@ const fn w(name: &'static str, export: &'static str, since: u32, until: u32) -> 
     Written { name, export, span: (since, until) }
 }
 
-/// A function with a name of its own and all else as another's.
+/// A function with a separate name and all else as another's.
 const fn n(name: &'static str, form: &'static Function) -> Function {
     Function { name, ..*form }
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Seek;
 use std::path::Path;
 
-/// Writes what the rings of a flight recorder hold now; the program goes on, and so does its recording.
+/// Writes what the rings of a flight recorder hold now; the program continues, and so does its recording.
 pub fn dump(who: &str, path: &Path) -> Result<()> {
     let run = run_of(who)?;
     let page = Page::open(&run)?;

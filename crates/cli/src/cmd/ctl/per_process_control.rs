@@ -1,5 +1,6 @@
-//! Which page of switches is that of one process: the one that it has mapped, whatever number it has in its own namespace. One that
-//! has none yet gets one made, which it finds by its number when it arms its first function; so do the programs that it starts.
+//! Which page of switches is that of one process: the one that it has mapped, whatever number it has in its own
+//! namespace. One that has none yet gets one made, which it finds by its number when it arms its first function; so do
+//! the programs that it starts.
 
 use cutap_collect::{Error, Page, Result, started};
 use cutap_trace::living;
@@ -41,8 +42,8 @@ fn maps(pid: u32) -> String {
     living(pid).and_then(|folder| read_to_string(folder.join("maps")).ok()).unwrap_or_default()
 }
 
-/// True when a line of the list names the page's file: by its number in the file system and its name, for paths differ between
-/// namespaces.
+/// True when a line of the list names the page's file: by its number in the file system and its name, for paths differ
+/// between namespaces.
 fn mapped(page: &Page, maps: &str) -> bool {
     let Ok(data) = page.file().metadata() else { return false };
     let (inode, name) = (data.ino().to_string(), page.path().file_name().and_then(|n| n.to_str()));

@@ -2,6 +2,7 @@
 
 use super::per_process_control;
 use super::target::Target;
+use cutap_calls::Layer;
 use cutap_collect::Page;
 use cutap_printable::printable;
 use cutap_trace::living;
@@ -90,6 +91,11 @@ pub fn status(target: &Target) -> String {
     text
 }
 
+/// The layer of a rule, if the rule is for one layer.
+fn of_letter(letter: &str) -> Option<Layer> {
+    letter.bytes().next().and_then(Layer::of_letter)
+}
+
 /// Rules of a control page as the text that they came from.
 fn text_of(rules: &str) -> String {
     let mut terms: Vec<String> = Vec::new();
@@ -102,9 +108,7 @@ fn text_of(rules: &str) -> String {
         // A library is meant with each form of its file name, a function with each of its versions.
         let stem = library.strip_suffix(".so*").map(|l| l.trim_end_matches("-*").trim_end_matches(".alt"));
         let term = match (layer, stem.unwrap_or(library), name) {
-            (Some("d"), "*", "*") => "driver".to_owned(),
-            (Some("r"), "*", "*") => "runtime".to_owned(),
-            (Some("l"), "*", "*") => "library".to_owned(),
+            (Some(layer), "*", "*") if let Some(layer) = of_letter(layer) => layer.name().to_owned(),
             (_, "*", name) => name.to_owned(),
             (_, library, "*") => library.to_owned(),
             (_, library, name) => format!("{library}:{name}"),

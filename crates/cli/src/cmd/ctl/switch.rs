@@ -1,6 +1,7 @@
-//! `cutap ctl PID on`, `off`, `filter`: switches what was armed when the program fetched its functions, through words and flags
-//! in the run directory. Nothing is sent to the program, and only access to its run directory is needed. The program notices
-//! the change at its next call. Functions that were not armed cannot be armed any more, because pointers are fetched once.
+//! `cutap ctl PID on`, `off`, `filter`: switches what was armed when the program fetched its functions, through words
+//! and flags in the run directory. Nothing is sent to the program, and only access to its run directory is needed. The
+//! program notices the change at its next call. Functions that were not armed cannot be armed any more, because
+//! pointers are fetched once.
 
 use super::per_process_control;
 use super::target::Target;
@@ -128,8 +129,8 @@ fn put(pages: impl Iterator<Item = Page>, state: u32, run: &Page, own: (u32, i64
     Ok(())
 }
 
-/// Sets the flags that a process's runtimes look at themselves; with `again`, also of functions that a filter left out, so that they
-/// are looked at anew.
+/// Sets the flags that a process's runtimes look at themselves; with `again`, also of functions that a filter left out,
+/// so that they are looked at again.
 fn flags(own: &Page, on: bool, again: bool) -> Result<()> {
     let file = own.file();
     let mut armed = [0; CALLBACKS];

@@ -11,8 +11,8 @@ use cutap_report::KernelStyle;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// CUDA calls are recorded too: they are headings.
-pub(super) const FILTER: &str = "kernel,driver,runtime,library";
+/// The layer is added to the others: CUDA calls are headings.
+pub(super) const FILTER: &str = "kernel";
 
 #[derive(Debug, clap::Args)]
 pub struct Trace {

@@ -1,5 +1,5 @@
-//! Numbers that headers name by `#define`, in the real `api/`: each is a name that some value is printed by, or somebody has
-//! decided that it is the value of no parameter and of no field.
+//! Numbers that headers name by `#define`, in the real `api/`: each is a name that some value is printed by, or
+//! somebody has decided that it is the value of no parameter and of no field.
 
 use super::named::tables;
 use crate::interface::functions;
@@ -74,7 +74,7 @@ const NO_VALUES: &[&str] = &[
     "cudaDevice*Mask",
     "CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM",
     "isEglSupported",
-    // Keys and codes of libraries that are given by numbers of their own.
+    // Keys and codes of libraries that are given by plain numbers.
     "CU_FILE_RDMA_*",
     "CUFILEOP_BASE_ERR",
     "NVTIFF_*",

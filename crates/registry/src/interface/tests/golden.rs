@@ -123,7 +123,7 @@ fn what_is_kept() {
     assert_eq!(steps(&text, "demoRun"), config);
     // The text that is returned.
     assert_eq!(steps(&text, "demoSay"), ["s(1, 2, 254, 0, 253, 0, 1, 256),"]);
-    // The older form has another shape, and a row of its own.
+    // The older form has another shape, and a separate row.
     let shape = |name: &str| row(&text, name)[2..].to_vec();
     assert_eq!((shape("demoRun"), shape("demoRun#1")), (vec![1, 1, 0], vec![1, 0, 0]), "{text}");
 }

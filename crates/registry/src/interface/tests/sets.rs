@@ -1,5 +1,5 @@
-//! Which enums are sets of flags, in the real `api/`: all are looked at, and what its values speak against is none. A set
-//! that is none prints a sum of names for a number, an enum that is a set prints a number for a sum.
+//! Which enums are sets of flags, in the real `api/`: all are looked at, and what its values speak against is none. A
+//! set that is none prints a sum of names for a number, an enum that is a set prints a number for a sum.
 
 use super::named::tables;
 use crate::interface::known::Type;

@@ -1,5 +1,5 @@
-//! Unions in the real `api/`: each has a tag that tells what it holds, or there is none; and what newer toolkits add to a union or
-//! to the enum of its tag is seen to.
+//! Unions in the real `api/`: each has a tag that tells what it holds, or there is none; and what newer toolkits add to
+//! a union or to the enum of its tag is seen to.
 
 use super::named::tables;
 use crate::interface::functions;
@@ -61,7 +61,7 @@ const NO_VALUE: &[&str] = &[
     "cudaDevResource._2 _oversize",
 ];
 
-/// Those that nobody has decided on.
+/// Those without a decision.
 fn left(all: BTreeSet<String>, decided: &[&str]) -> Vec<String> {
     all.into_iter().filter(|name| !decided.iter().any(|pattern| functions::matches(pattern, name))).collect()
 }

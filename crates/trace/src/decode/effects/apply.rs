@@ -5,7 +5,7 @@ use super::operands::{address_at, kind_of, raw};
 use crate::decode::state::call_handles::{handle, handle_in};
 use crate::decode::state::devices::Devices;
 use crate::decode::state::effect_origin::EffectOrigin;
-use crate::decode::state::graphs::{self, Node, Step};
+use crate::decode::state::graphs::{self, Node};
 use crate::decode::state::ownership;
 use crate::decode::state::process_state::ProcessState;
 use crate::decode::values::memory::Memory;
@@ -13,6 +13,7 @@ use crate::decode::values::row::Row;
 use crate::decode::values::scalar::signed;
 use crate::decode::values::walk::{Side, Walk, word};
 use crate::event::{Call, Described, Exit, Layer};
+use cutap_calls::Role;
 use cutap_calls::known::{self, Effect, Rule, Type};
 
 /// Applies what the description says.
@@ -125,28 +126,29 @@ fn by_name(state: &mut ProcessState, call: &Call, exit: &Exit) {
 }
 
 /// What a call does to memory of graphs, beside new memory.
-fn graph(state: &mut ProcessState, step: Step, call: &Call, exit: &Exit) {
+fn graph(state: &mut ProcessState, step: Role, call: &Call, exit: &Exit) {
     let (graph, exec) = (handle_in(call, "graph"), handle_in(call, "graphExec"));
     match step {
-        Step::Add => {
+        Role::AddsNode => {
             if let (Some(graph), Some(node)) = (graph, graphs::node(call, exit)) {
                 state.graphs.added(graph, node);
             }
         }
-        Step::Instantiate => {
+        Role::InstantiatesGraph => {
             if let (Some(exec), Some(graph)) = (handle(exit, "graphExec"), graph) {
                 state.graphs.instantiated(exec, graph);
             }
         }
-        Step::Launch => {
+        Role::LaunchesGraph => {
             let (allocates, frees) = exec.map_or((&[][..], &[][..]), |exec| state.graphs.launched(exec));
             allocates.iter().for_each(|at| state.places.again(*at, EffectOrigin::new(call, exit)));
             frees.iter().for_each(|at| state.places.remove(*at, state.now));
         }
+        _ => {}
     }
 }
 
-/// A handle ends, given as it is or by a pointer to it.
+/// A handle ends, given unchanged or by a pointer to it.
 fn destroy(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, n: u8, since: u64) {
     if let Some((kind, value)) = kind_of(walk, walk.before, row, n) {
         let mut ended = Vec::new();

@@ -5,7 +5,7 @@ use crate::decode::values::row::Row;
 use crate::decode::values::walk::{Walk, word};
 use cutap_calls::known::{self, Type};
 
-/// A handle and its kind, given as it is or by a pointer to where it lies in this memory.
+/// A handle and its kind, given unchanged or by a pointer to where it lies in this memory.
 pub fn kind_of(walk: &Walk<'_>, memory: Memory<'_>, row: &Row<'_>, n: u8) -> Option<(&'static known::Handle, u64)> {
     let param = row.params.get(usize::from(n))?;
     let (ty, value) = match walk.ty(param.ty) {

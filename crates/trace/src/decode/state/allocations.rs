@@ -236,7 +236,8 @@ mod tests {
             };
             let found = |p: &Places| p.at(0x10000, None, Else::Any).map(|(f, _)| (f.freed, f.size, f.device));
             places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
-            // By the free that began at 11; the runtime's call asked for another length than the driver's, and knows no device.
+            // By the free that began at 11; the runtime's call asked for another length than the driver's, and knows no
+            // device.
             let other = EffectOrigin { name: "cuMemAlloc_v2", thread: 2, start_ns: waited_since, now: 20 };
             places.insert(0x10000, Some(0x100), Memory::Device, Some(1), other);
             places.remove(0x10000, 11);

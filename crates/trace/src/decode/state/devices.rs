@@ -1,9 +1,10 @@
-//! Which device a thread works with. The one part of the interpreter that knows functions by name: a
-//! context's device follows from which call made it, and no type says so.
+//! The device that a thread works with. It follows from the calls that create contexts and make them current. No type
+//! shows that, so functions are known by their roles (`api/behaviour.toml`), as in `graphs`.
 
 use super::call_handles::{handle, handle_in, number_in};
 use super::fast_hash::Quick;
 use crate::event::{Call, Exit};
+use cutap_calls::{Role, roles};
 
 /// Contexts and devices beyond this many are not followed.
 const MOST: usize = 1 << 16;
@@ -14,7 +15,7 @@ pub struct Devices {
     of_context: Quick<u64, u32>,
     /// Contexts of each thread, the current one last.
     current: Quick<u32, Vec<u64>>,
-    /// What a thread asked its runtime for, when the driver's calls are not recorded.
+    /// The device that a thread set in its runtime, for traces without the driver's calls.
     asked: Quick<u32, u32>,
     /// The primary context of each device.
     primary: Quick<u32, u64>,
@@ -24,39 +25,24 @@ pub struct Devices {
     pub runtime: bool,
 }
 
-/// What a call does to contexts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    /// The context is this device's, and current from now on.
-    Create,
-    /// The context is this device's.
-    Retain,
-    /// The device's primary context is given back.
-    Release,
-    Set,
-    /// The runtime is to use this device.
-    Ask,
-    /// The thread's context is this device's.
-    Tell,
-    Push,
-    Pop,
-    /// The context is no more.
-    Destroy,
-}
-
-fn step(function: &str) -> Option<Step> {
-    Some(match function {
-        "cuDevicePrimaryCtxRetain" => Step::Retain,
-        "cuDevicePrimaryCtxRelease" | "cuDevicePrimaryCtxRelease_v2" => Step::Release,
-        "cuCtxSetCurrent" | "cuCtxGetCurrent" => Step::Set,
-        "cuCtxGetDevice" | "cuCtxGetDevice_v2" => Step::Tell,
-        "cudaSetDevice" | "cudaInitDevice" => Step::Ask,
-        _ if function.starts_with("cuCtxCreate") => Step::Create,
-        _ if function.starts_with("cuCtxDestroy") => Step::Destroy,
-        _ if function.starts_with("cuCtxPushCurrent") => Step::Push,
-        _ if function.starts_with("cuCtxPopCurrent") => Step::Pop,
-        _ => return None,
-    })
+/// The role of a function that changes which device a thread works with.
+fn step(function: &str) -> Option<Role> {
+    let step = |role| {
+        use Role::*;
+        matches!(
+            role,
+            CreatesContext
+                | DestroysContext
+                | PushesContext
+                | PopsContext
+                | CurrentContext
+                | DeviceOfContext
+                | RetainsPrimaryContext
+                | ReleasesPrimaryContext
+                | SetsDevice
+        )
+    };
+    roles(function).map(|(role, _)| role).find(|role| step(*role))
 }
 
 impl Devices {
@@ -77,14 +63,14 @@ impl Devices {
         self.called(&call.function.name, call.thread.key, context, device);
     }
 
-    /// The context that a thread works with, if a call has told.
+    /// The context that a thread works with, if a call has shown it.
     pub fn context(&self, thread: u32) -> Option<u64> {
         self.current.get(&thread).and_then(|stack| stack.last()).copied()
     }
 
     /// The primary context that ends with this call, which has succeeded: it was released as often as retained.
     pub fn released(&mut self, call: &Call) -> Option<u64> {
-        if step(&call.function.name) != Some(Step::Release) {
+        if step(&call.function.name) != Some(Role::ReleasesPrimaryContext) {
             return None;
         }
         let device = u32::try_from(handle_in(call, "device")?).ok()?;
@@ -99,21 +85,21 @@ impl Devices {
         self.primary.get(&device).copied()
     }
 
-    /// A call has succeeded: its context, and its device, if it has them.
+    /// A call succeeded, with this context and this device, if it has them.
     pub fn called(&mut self, function: &str, thread: u32, context: Option<u64>, device: Option<u32>) {
         let Some(step) = step(function) else { return };
         let context = match step {
             // Without a context the current one is meant.
-            Step::Tell => context.filter(|c| *c != 0).or_else(|| self.current.get(&thread)?.last().copied()),
+            Role::DeviceOfContext => context.filter(|c| *c != 0).or_else(|| self.current.get(&thread)?.last().copied()),
             _ => context,
         };
         if let (Some(context), Some(device)) = (context, device)
-            && matches!(step, Step::Create | Step::Retain | Step::Tell)
+            && matches!(step, Role::CreatesContext | Role::RetainsPrimaryContext | Role::DeviceOfContext)
             && self.of_context.len() < MOST
         {
             self.of_context.insert(context, device);
         }
-        if let (Step::Retain, Some(context), Some(device)) = (step, context, device)
+        if let (Role::RetainsPrimaryContext, Some(context), Some(device)) = (step, context, device)
             && self.primary.len() < MOST
         {
             self.primary.insert(device, context);
@@ -124,23 +110,19 @@ impl Devices {
         }
         let stack = self.current.entry(thread).or_default();
         match step {
-            Step::Retain | Step::Release | Step::Tell => {}
-            Step::Ask => {
+            Role::SetsDevice => {
                 self.asked.extend(device.map(|device| (thread, device)));
             }
-            Step::Pop => {
+            Role::PopsContext => {
                 stack.pop();
             }
-            Step::Destroy => stack.truncate(stack.len() - usize::from(stack.last().copied() == context)),
-            Step::Set => {
+            Role::DestroysContext => stack.truncate(stack.len() - usize::from(stack.last().copied() == context)),
+            Role::CurrentContext => {
                 stack.pop();
                 stack.extend(context.filter(|c| *c != 0));
             }
-            Step::Create | Step::Push => {
-                if stack.len() < MOST {
-                    stack.extend(context);
-                }
-            }
+            Role::CreatesContext | Role::PushesContext if stack.len() < MOST => stack.extend(context),
+            _ => {}
         }
     }
 

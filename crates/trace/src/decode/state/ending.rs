@@ -1,5 +1,5 @@
-//! Calls that end handles and have not returned. Meanwhile the driver may have ended the handle, and another thread may be
-//! given its bits anew: that is another one, and the end of the call does not mean it.
+//! Calls that end handles and have not returned. Meanwhile the driver may have ended the handle, and another thread may
+//! be given its bits anew: that is another one, and the end of the call does not mean it.
 
 use super::handles::Key;
 
@@ -25,7 +25,7 @@ impl Ending {
         }
     }
 
-    /// A call is over.
+    /// A call has ended.
     pub fn over(&mut self, thread: u32, start_ns: u64) {
         self.0.retain(|begun| begun.thread != thread || begun.start_ns != start_ns);
     }

@@ -1,10 +1,10 @@
-//! Which calls that end memory a trace has. Where some are missing, an address may be shown as memory that is no more: then
-//! nothing is said of it.
+//! Which calls that end memory a trace has. Where some are missing, an address may be shown as memory that is no more:
+//! then nothing is said of it.
 
 use super::recorded_calls::RecordedCalls;
 use crate::event::Layer;
 use cutap_calls::known::{Effect, Family, Function, Tables};
-use cutap_calls::resets;
+use cutap_calls::{Role, function_with, resets};
 
 /// Of which functions that end memory all calls are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,7 +30,7 @@ impl Ends {
         let of = |of: Layer| tables.families.iter().filter(move |f| layer(f) == of);
         let driver = of(Layer::DRIVER).all(|f| all(&f));
         let runtime = driver || of(Layer::RUNTIME).all(|f| all(&f));
-        let graphs = recorded.has(Layer::DRIVER, "libcuda.so.1", "cuGraphLaunch");
+        let graphs = recorded.has(Layer::DRIVER, "libcuda.so.1", const { function_with(Role::LaunchesGraph) });
         Ends { driver, runtime, libraries: of(Layer::LIBRARY).all(|f| all(&f)), graphs }
     }
 

@@ -1,5 +1,6 @@
-//! Hashing for tables whose keys are addresses, handles and threads of a recorded program, looked up several times a call: one multiplication a
-//! word, and one more. The seed is this process's own, so that no file can be made whose keys all fall together.
+//! Hashing for tables whose keys are addresses, handles and threads of a recorded program, looked up several times a
+//! call: one multiplication a word, and one more. The seed is this process's own, so that no file can be made whose
+//! keys all fall together.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -77,7 +78,8 @@ impl Hasher for WordHasher {
 mod tests {
     use super::*;
 
-    /// Addresses differ in their middle bits: both the bits that pick a bucket and those that tell keys apart in it must differ.
+    /// Addresses differ in their middle bits: both the bits that pick a bucket and those that tell keys apart in it
+    /// must differ.
     #[test]
     fn neighbours_fall_apart() {
         let seed = Seed::default();

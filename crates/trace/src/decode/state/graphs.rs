@@ -1,10 +1,10 @@
-//! Memory of graphs: its address is known when a node is made, and it is there from each launch on until something
-//! frees it, which the graph itself may do. Like `device`, this knows functions by name: no type says what a launch
-//! does to memory.
+//! Memory of graphs. Its address is known when a node is made. It is allocated at each launch, until a call frees it or
+//! the graph itself does. No type shows that, so functions are known by their roles, as in `devices`.
 
 use super::fast_hash::Quick;
 use crate::event::value::Value;
 use crate::event::{Call, Exit};
+use cutap_calls::{Role, roles};
 
 /// Graphs, and nodes of a graph, beyond this many are not followed.
 const MOST: usize = 1 << 14;
@@ -23,26 +23,10 @@ struct Nodes {
     frees: Vec<u64>,
 }
 
-/// Functions that concern it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// A node is added.
-    Add,
-    /// An executable graph is made.
-    Instantiate,
-    /// It is launched.
-    Launch,
-}
-
-/// What a function does here.
-pub fn step(function: &str) -> Option<Step> {
-    let rest = function.strip_prefix("cuda").or(function.strip_prefix("cu"))?.strip_prefix("Graph")?;
-    match rest {
-        _ if rest.starts_with("Launch") => Some(Step::Launch),
-        _ if rest.starts_with("Instantiate") => Some(Step::Instantiate),
-        _ if rest.starts_with("AddNode") || rest.starts_with("AddMem") => Some(Step::Add),
-        _ => None,
-    }
+/// The role of a function that changes memory of graphs.
+pub fn step(function: &str) -> Option<Role> {
+    let step = |role| matches!(role, Role::AddsNode | Role::InstantiatesGraph | Role::LaunchesGraph);
+    roles(function).map(|(role, _)| role).find(|role| step(*role))
 }
 
 impl Graphs {
@@ -122,7 +106,13 @@ mod tests {
     fn launches() {
         let steps =
             ["cuGraphLaunch", "cudaGraphInstantiate", "cuGraphAddNode_v2", "cudaGraphAddMemFreeNode", "cuGraphClone"];
-        let all = [Some(Step::Launch), Some(Step::Instantiate), Some(Step::Add), Some(Step::Add), None];
+        let all = [
+            Some(Role::LaunchesGraph),
+            Some(Role::InstantiatesGraph),
+            Some(Role::AddsNode),
+            Some(Role::AddsNode),
+            None,
+        ];
         assert_eq!(steps.map(step), all);
         let mut graphs = Graphs::default();
         graphs.added(1, Node::Allocates(0x100, 8));

@@ -68,7 +68,8 @@ impl Handles {
                 let other = self.known.get(&(as_kind.short, value));
                 other.map_or((kind, 0, Standing::Live), |k| (k.kind, k.number, k.standing))
             }
-            // Where a call may be missing that has handed it out anew, only its number is said: that is nearly always right.
+            // Where a call may be missing that has handed it out anew, only its number is said: that is nearly always
+            // right.
             Some(known) if known.standing == Standing::Destroyed && !self.ends(kind) => {
                 (kind, known.number, Standing::Live)
             }
@@ -194,7 +195,7 @@ impl Handles {
     /// The handle ends with another one, unless it is known to end with something already.
     pub fn belongs(&mut self, kind: &known::Handle, value: u64, owner: Key) {
         let key = (kind.short, value);
-        // A node tells of the graph that it is in as well as of the one in it.
+        // A node reports the graph that it is in as well as the one in it.
         let around = self.known.get(&owner).is_some_and(|k| k.owner == Some(key));
         if let Some(known) = self.known.get_mut(&key)
             && known.owner.is_none()

@@ -1,4 +1,5 @@
-//! What a process has at a moment of its trace: handles, allocations, contexts, graphs. It follows calls in the order of their time.
+//! What a process has at a moment of its trace: handles, allocations, contexts, graphs. It follows calls in the order
+//! of their time.
 
 pub mod allocations;
 pub mod call_handles;

@@ -1,5 +1,6 @@
 //! What ends with something else: functions with their module, nodes with their graph, streams and memory with their
-//! context. Which kinds end with which is told by `api/`; what a call was given beside the handle that it wrote is the owner.
+//! context. Which kinds end with which is told by `api/`; what a call was given beside the handle that it wrote is the
+//! owner.
 
 use super::call_handles::{handle, handle_in};
 use super::effect_origin::EffectOrigin;
@@ -32,7 +33,7 @@ fn owner(state: &ProcessState, of: &str, call: &Call, exit: &Exit) -> Option<u64
     let given = handle_in(call, of).filter(|value| *value != 0);
     given.or_else(|| match of {
         CONTEXT => state.devices.context(call.thread.key),
-        // A stream's capture tells of a graph and of its nodes.
+        // A stream's capture reports a graph and its nodes.
         "graph" => handle(exit, of).filter(|value| *value != 0),
         _ => None,
     })

@@ -149,7 +149,8 @@ mod tests {
             };
             assert!(!fields.cut && fields.values.len() == of.fields.len(), "{} {fields:?}", of.name);
         }
-        // Only the management library has larger ones, and a descriptor of files; all hold arrays of hundreds of elements.
+        // Only the management library has larger ones, and a descriptor of files; all hold arrays of hundreds of
+        // elements.
         let larger = TABLES.structs.iter().filter(|of| of.size > KEPT).map(|of| of.name);
         let named = |name: &str| name.starts_with("nvml") || name == "CUfileStatsLevel3_t";
         assert_eq!(larger.filter(|name| !named(name)).collect::<Vec<_>>(), [""; 0]);

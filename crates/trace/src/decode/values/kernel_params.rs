@@ -73,8 +73,8 @@ impl Walk<'_> {
         Some(Value::Pointee(address, Box::new(list)))
     }
 
-    /// The function, or the kernel where that is NULL. A driver that is asked for a node's kernel names both: the one whose
-    /// parameters are known is meant.
+    /// The function, or the kernel where that is NULL. A driver that is asked for a node's kernel names both: the one
+    /// whose parameters are known is meant.
     fn kernel_of(&self, row: &Row<'_>, function: u8, or: u8) -> Option<u64> {
         let both = [function, or].map(|n| self.sibling(row, n).filter(|handle| *handle != 0));
         let known = |handle: &u64| self.kernels.is_some_and(|k| k.parameters_of(*handle, self.ticks).is_some());
@@ -102,7 +102,7 @@ impl Walk<'_> {
         let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle, self.ticks)).cloned() else {
             return Some(Value::Pointee(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
         };
-        // Of one that goes on behind what was kept its beginning is shown.
+        // Of one that continues behind what was kept its beginning is shown.
         let cell = |&(offset, size): &(u32, u32)| {
             let rest = bytes.get(offset as usize..).filter(|rest| !rest.is_empty())?;
             rest.get(..rest.len().min(size as usize))
@@ -160,7 +160,7 @@ impl Walk<'_> {
                 _ => Value::Uint(all),
             },
             (_, 1..=8) => Value::Uint(all),
-            // A struct of its own; what lies in it is often addresses.
+            // A separate struct; what lies in it is often addresses.
             (Kind::Unknown, n) if n.is_multiple_of(8) => {
                 let words = bytes.chunks_exact(8).take(WORDS);
                 let values = words.map(|word| self.parameter(Kind::Unknown, word)).collect();

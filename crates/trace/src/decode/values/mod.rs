@@ -1,4 +1,5 @@
-//! Typed values of words and memory, by the types and rules of the tables. Everything read here is bounded, for a process may lie.
+//! Typed values of words and memory, by the types and rules of the tables. Everything read here is bounded, for a
+//! process may lie.
 
 pub mod aggregate;
 pub mod arrays;

@@ -1,5 +1,5 @@
-//! Memory whose shape stands beside its address: rows of a pitch under a texture, tensors. Their numbers are found by the names that all such
-//! functions and structs have. What is not told is no number.
+//! Memory whose shape stands beside its address: rows of a pitch under a texture, tensors. Their numbers are found by
+//! the names that all such functions and structs have. What is not told is no number.
 
 use super::count::rows;
 use super::row::Row;

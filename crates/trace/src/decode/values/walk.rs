@@ -339,7 +339,7 @@ impl<'a> Walk<'a> {
         let name = rows.first()?.name;
         let same = || rows.iter().take_while(|s| s.name == name);
         same().find(|s| s.since <= self.version && self.version <= s.until).or_else(|| {
-            // Of a version that nobody has looked at: the one before it, or the oldest.
+            // For a version without a row: the one before it, or the oldest.
             same().filter(|s| s.since <= self.version).last().or(same().next())
         })
     }

@@ -1,0 +1,128 @@
+//! Proofs and measurements on a real GPU: `hopper CUBIN TEST...`. `tests/gpu/cudest.sh` runs all of them.
+
+mod bench;
+mod check;
+mod faults;
+
+use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Module, Options, Order, Stream};
+use std::time::Instant;
+
+/// A context with the test kernels.
+pub struct Setup {
+    pub context: Context,
+    pub module: Module,
+    pub stream: Stream,
+}
+
+pub type Answer = Result<String, Box<dyn std::error::Error>>;
+
+impl Setup {
+    pub fn new(cubin: &[u8], options: Options) -> Result<Self, Error> {
+        let context = Gpu::new(0).context_with(options)?;
+        let module = context.load(cubin)?;
+        let stream = context.stream()?;
+        Ok(Self { context, module, stream })
+    }
+
+    pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
+        self.module.kernel(name)
+    }
+}
+
+/// The parameters of a kernel, each at its offset.
+pub fn pack(kernel: &Kernel, words: &[u64]) -> Vec<u8> {
+    let mut bytes = vec![0; kernel.entry().parameters_size];
+    for (parameter, word) in kernel.parameters().iter().zip(words) {
+        bytes[parameter.offset..parameter.offset + parameter.size]
+            .copy_from_slice(&word.to_le_bytes()[..parameter.size]);
+    }
+    bytes
+}
+
+/// The words of a memory that the CPU reaches.
+///
+/// # Safety
+/// No work uses it meanwhile.
+#[allow(clippy::mut_from_ref)]
+pub unsafe fn words(memory: &Memory) -> &mut [u32] {
+    let host = memory.host().expect("memory that the CPU reaches");
+    // SAFETY: it has these words; the caller answers for the rest.
+    unsafe { std::slice::from_raw_parts_mut(host.as_ptr().cast(), memory.size() as usize / 4) }
+}
+
+/// Numbers that are always the same.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn word(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 32) as u32
+    }
+
+    pub fn below(&mut self, most: u32) -> u32 {
+        ((u64::from(self.word()) * u64::from(most)) >> 32) as u32
+    }
+}
+
+fn run(name: &str, cubin: &[u8]) -> Answer {
+    let (name, argument) = name.split_once('=').unwrap_or((name, ""));
+    let number = argument.parse::<u64>().unwrap_or(0);
+    let idle = Options { order: Order::Idle, ..Options::default() };
+    let keep = Options { yield_on_wait: false, ..Options::default() };
+    // A context whose work does not end would wait in its drop: the process ends instead.
+    let make = |options| Setup::new(cubin, options).map(|setup| &*Box::leak(Box::new(setup)));
+    let setup = || make(Options::default());
+    match name {
+        "facts" => Ok(format!("{:#?}", Gpu::new(0).facts()?)),
+        "kernels" => check::kernels(setup()?),
+        "shapes" => check::shapes(setup()?),
+        "globals" => check::globals(setup()?),
+        "large" => check::large(setup()?),
+        "local" => check::local(setup()?),
+        "chain" => check::chain(setup()?, 2000),
+        "chain-idle" => check::chain(make(idle)?, 2000),
+        "random" => check::random(setup()?, number.max(1000) as usize),
+        "copies" => check::copies(setup()?),
+        "copies-keep" => check::copies(make(keep)?),
+        "overlap-keep" => bench::overlap(make(keep)?),
+        "launch-keep" => bench::launch(make(keep)?),
+        "streams-keep" => bench::streams(make(keep)?),
+        "streams-idle" => bench::streams(make(idle)?),
+        "pageable" => check::pageable(setup()?),
+        "memory" => check::memory(setup()?),
+        "mapping" => check::mapping(setup()?),
+        "events" => check::events(setup()?),
+        "matmul" => check::matmul(setup()?),
+        "spin" => check::spin(setup()?, number),
+        "overlap" => bench::overlap(setup()?),
+        "overlap-idle" => bench::overlap(make(idle)?),
+        "launch" => bench::launch(setup()?),
+        "launch-idle" => bench::launch(make(idle)?),
+        "streams" => bench::streams(setup()?),
+        "bandwidth" => bench::bandwidth(setup()?),
+        "contexts" => check::contexts(cubin),
+        "fork" => faults::fork(setup()?),
+        "pointer" => faults::pointer(cubin),
+        "trap" => faults::trap(cubin),
+        _ => Err(format!("no test {name}").into()),
+    }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let cubin = std::fs::read(arguments.next().expect("usage: hopper CUBIN TEST...")).expect("a cubin");
+    let mut failed = 0;
+    for name in arguments {
+        let start = Instant::now();
+        let answer = run(&name, &cubin);
+        let time = start.elapsed().as_secs_f64() * 1e3;
+        match answer {
+            Ok(text) => println!("ok   {name:<14} {time:9.1} ms  {text}"),
+            Err(error) => {
+                failed += 1;
+                println!("FAIL {name:<14} {time:9.1} ms  {error}");
+            }
+        }
+    }
+    std::process::exit(i32::from(failed > 0));
+}

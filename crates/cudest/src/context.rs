@@ -1,0 +1,430 @@
+//! A context: an address space of a GPU, its lanes and timelines, and what is freed after them.
+
+use crate::allocation::{Allocation, Place, Request};
+use crate::channel::{Classes, Doorbell, Group};
+use crate::client::Handle;
+use crate::encode::bank;
+use crate::error::{Error, Loss, Result};
+use crate::fence::{Fence, Timeline};
+use crate::fork;
+use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order, Parts};
+use crate::link::Link;
+use crate::pool::{Owner, Pool};
+use crate::reserve::Windows;
+use crate::wait::Backoff;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
+
+/// The control buffer: the error notifier, then a word for each timeline, a cache line apart.
+const CONTROL_BYTES: u64 = 0x20000;
+const TIMELINES_AT: u64 = 0x1000;
+const TIMELINE_BYTES: u64 = 64;
+/// Compute channels of one context. Further streams share them.
+const MOST_LANES: usize = 32;
+/// Engine type of compute, and of the first copy engine.
+const GRAPHICS: u32 = 1;
+const FIRST_COPY: u32 = 9;
+
+/// How a context is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How kernels of one stream are kept in order.
+    pub order: Order,
+    /// Ask for boost clocks.
+    pub boost: bool,
+    /// Copies from this size on use an engine for copies alone.
+    pub copy_engine_from: u64,
+    /// A channel that waits for a fence lets other channels run. Without it ordered launches are faster, but streams and
+    /// processes that wait for each other may stop for good.
+    pub yield_on_wait: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { order: Order::default(), boost: true, copy_engine_from: 1 << 18, yield_on_wait: true }
+    }
+}
+
+/// The direction of a copy, each with an engine of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    ToGpu = 0,
+    FromGpu = 1,
+    Within = 2,
+}
+
+/// Everything of a context. Fields are dropped in this order.
+pub(crate) struct Shared {
+    buried: Mutex<Vec<(Vec<Fence>, Owner)>>,
+    local: Mutex<LocalPool>,
+    lanes: RwLock<Lanes>,
+    timelines: RwLock<Vec<Arc<Timeline>>>,
+    pub pool: Pool,
+    control: Allocation,
+    doorbell: Doorbell,
+    pub windows: Windows,
+    pub space: Handle,
+    pub classes: Classes,
+    pub options: Options,
+    code: AtomicU32,
+    next_lane: AtomicU64,
+    lost: OnceLock<Loss>,
+    /// Functions that end a kernel, of the loaded modules.
+    pub traps: Mutex<Vec<String>>,
+    born: u32,
+    pub link: Arc<Link>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let timelines = self.timelines.read().unwrap_or_else(PoisonError::into_inner);
+        let each = |t: &Arc<Timeline>| format!("{}: {} of {}", t.number, t.completed(), t.submitted());
+        let each: Vec<_> = timelines.iter().map(each).collect();
+        write!(f, "Context({:?}, timelines {})", self.link, each.join(", "))
+    }
+}
+
+#[derive(Debug, Default)]
+struct LocalPool {
+    /// Bytes a thread.
+    bytes: u32,
+    memory: Option<Allocation>,
+    seen: LocalMemory,
+}
+
+#[derive(Default)]
+struct Lanes {
+    group: Option<Group>,
+    compute: Vec<Arc<Lane>>,
+    copy: [Option<Arc<Lane>>; 3],
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub fn new(link: Arc<Link>, classes: Classes, options: Options) -> Result<Self> {
+        fork::watch();
+        if options.boost {
+            // Boost to the highest clocks as long as the client lives; without it only slower.
+            const MAXIMUM: u64 = 0x12;
+            let fields = [("flags", MAXIMUM), ("duration", u64::from(u32::MAX))];
+            let _ = link.query(0x2080_200a, &fields);
+        }
+        let doorbell = Doorbell::new(&link, classes.usermode)?;
+        let mut params = link.client.filled("NV_VASPACE_ALLOCATION_PARAMETERS", &[])?;
+        let space = link.client.create(link.device, 0x90f1, Some(&mut params), "an address space")?;
+        let windows = Windows::new()?;
+        let request = Request { place: Place::System, size: CONTROL_BYTES, visible: true, unified: false };
+        let control = Allocation::new(&link, space, request)?;
+        Ok(Self {
+            buried: Mutex::default(),
+            local: Mutex::default(),
+            lanes: RwLock::default(),
+            timelines: RwLock::default(),
+            pool: Pool::default(),
+            control,
+            doorbell,
+            windows,
+            space,
+            classes,
+            options,
+            code: AtomicU32::new(1),
+            next_lane: AtomicU64::new(0),
+            lost: OnceLock::new(),
+            traps: Mutex::default(),
+            born: fork::generation(),
+            link,
+        })
+    }
+
+    /// An error if the context can do no more.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.born != fork::generation() {
+            return Err(Error::Forked);
+        }
+        match self.loss() {
+            Some(loss) => Err(Error::Lost(loss)),
+            None => Ok(()),
+        }
+    }
+
+    /// How the context ended, from the notifier that the driver writes.
+    #[inline]
+    pub fn loss(&self) -> Option<Loss> {
+        if let Some(loss) = self.lost.get() {
+            return Some(loss.clone());
+        }
+        let host = self.control.host?;
+        // Record 0: time in nanoseconds (two words), Xid, and a status above 16 bits of further information.
+        // SAFETY: the control buffer has these words, and the driver may write them at any time.
+        let words = unsafe { std::array::from_fn::<u32, 4, _>(|n| host.cast::<u32>().add(n).read_volatile()) };
+        let [low, high, xid, status] = words;
+        if status >> 16 == 0 {
+            return None;
+        }
+        let traps = lock(&self.traps);
+        const TRAP: u32 = 13;
+        let detail = if traps.is_empty() || xid != TRAP {
+            String::new()
+        } else {
+            format!("; loaded modules call {}, which cudest does not have: a call ends the kernel", traps.join(", "))
+        };
+        let time = u64::from(high) << 32 | u64::from(low);
+        Some(self.lost.get_or_init(|| Loss { xid, time, detail }).clone())
+    }
+
+    /// A further timeline.
+    pub fn timeline(&self) -> Result<Arc<Timeline>> {
+        let mut timelines = self.timelines.write().unwrap_or_else(PoisonError::into_inner);
+        let offset = TIMELINES_AT + timelines.len() as u64 * TIMELINE_BYTES;
+        let host = self.control.host.filter(|_| offset + TIMELINE_BYTES <= CONTROL_BYTES);
+        let host = host.ok_or(Error::Unsupported("more than 1984 timelines in a context"))?;
+        let address = self.control.address + offset;
+        // SAFETY: the word is inside the control buffer, aligned, and lives as long as the context.
+        let timeline = unsafe { Timeline::new(timelines.len() as u32, host.add(offset as usize).cast(), address) };
+        let timeline = Arc::new(timeline);
+        timelines.push(Arc::clone(&timeline));
+        Ok(timeline)
+    }
+
+    fn of(&self, fence: Fence) -> Result<Arc<Timeline>> {
+        let timelines = self.timelines.read().unwrap_or_else(PoisonError::into_inner);
+        let found = timelines.get(fence.timeline as usize);
+        found.map(Arc::clone).ok_or_else(|| Error::Range("the fence is of another context".to_owned()))
+    }
+
+    /// Whether a fence is reached.
+    pub fn reached(&self, fence: Fence) -> Result<bool> {
+        let reached = self.of(fence)?.reached(fence.value);
+        if !reached {
+            self.check()?;
+        }
+        Ok(reached)
+    }
+
+    /// Waits for a fence, without a limit if `until` is None.
+    pub fn wait(&self, fence: Fence, until: Option<Instant>) -> Result<()> {
+        self.wait_on(&*self.of(fence)?, fence.value, until)
+    }
+
+    fn wait_on(&self, timeline: &Timeline, value: u64, until: Option<Instant>) -> Result<()> {
+        let mut backoff = Backoff::default();
+        while !timeline.reached(value) {
+            if backoff.pause() {
+                self.check()?;
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    return Err(Error::Timeout);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A compute lane: a new one while there are few, then those in turn.
+    pub fn lane(&self) -> Result<Arc<Lane>> {
+        let turn = self.next_lane.fetch_add(1, Ordering::Relaxed) as usize;
+        let mut lanes = self.lanes.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lane) = lanes.compute.get(turn % MOST_LANES) {
+            return Ok(Arc::clone(lane));
+        }
+        let group = match lanes.group {
+            Some(group) => group,
+            None => *lanes.group.insert(Group::new(&self.link, self.space, GRAPHICS, true)?),
+        };
+        let lane = self.new_lane(group, false)?;
+        lanes.compute.push(Arc::clone(&lane));
+        Ok(lane)
+    }
+
+    fn new_lane(&self, group: Group, copies_only: bool) -> Result<Arc<Lane>> {
+        let parts = Parts {
+            link: &self.link,
+            space: self.space,
+            group,
+            classes: self.classes,
+            notifier: self.control.memory(),
+            timeline: self.timeline()?,
+            windows: (self.windows.shared, self.windows.local),
+            copies_only,
+            order: self.options.order,
+            yields: self.options.yield_on_wait,
+        };
+        Lane::new(parts).map(Arc::new)
+    }
+
+    /// The lane of a copy engine; made at its first use.
+    pub fn copy_lane(&self, direction: Direction) -> Result<Arc<Lane>> {
+        let slot = direction as usize;
+        if let Some(Some(lane)) = self.lanes.read().unwrap_or_else(PoisonError::into_inner).copy.get(slot) {
+            return Ok(Arc::clone(lane));
+        }
+        let engines = self.copy_engines()?;
+        let engine = engines.get(slot % engines.len().max(1)).copied();
+        let engine = engine.ok_or(Error::Unsupported("a GPU without copy engines"))?;
+        let mut lanes = self.lanes.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Some(lane)) = lanes.copy.get(slot) {
+            return Ok(Arc::clone(lane));
+        }
+        let group = Group::new(&self.link, self.space, FIRST_COPY + engine, false)?;
+        let lane = self.new_lane(group, true)?;
+        if let Some(place) = lanes.copy.get_mut(slot) {
+            *place = Some(Arc::clone(&lane));
+        }
+        Ok(lane)
+    }
+
+    /// The copy engines that are not a part of the graphics engine.
+    fn copy_engines(&self) -> Result<Vec<u32>> {
+        let caps = self.link.query(0x2080_2a0a, &[])?;
+        let present = self.link.get(&caps, "present")?;
+        let table = self.link.bytes(&caps, "capsTbl")?;
+        let of_graphics = |engine: usize| table.get(engine * 2).is_some_and(|caps| caps & 1 != 0);
+        Ok((0..64).filter(|n| present >> n & 1 != 0 && !of_graphics(*n as usize)).collect())
+    }
+
+    /// Runs an operation in a lane after fences.
+    #[inline]
+    pub fn submit(&self, lane: &Lane, after: &[Fence], operation: &Operation<'_>) -> Result<Fence> {
+        self.check()?;
+        let mut waits = [(0_u64, 0_u32); MOST_WAITS];
+        let mut count = 0;
+        for fence in after {
+            if fence.timeline == lane.timeline.number {
+                continue;
+            }
+            let timeline = self.of(*fence)?;
+            if timeline.reached(fence.value) {
+                continue;
+            }
+            if count == MOST_WAITS {
+                self.submit_raw(lane, &waits, &Operation::Nothing)?;
+                count = 0;
+            }
+            if let Some(wait) = waits.get_mut(count) {
+                *wait = (timeline.address, fence.value as u32);
+                count += 1;
+            }
+        }
+        let value = self.submit_raw(lane, waits.get(..count).unwrap_or_default(), operation)?;
+        Ok(lane.timeline.fence(value))
+    }
+
+    fn submit_raw(&self, lane: &Lane, waits: &[(u64, u32)], operation: &Operation<'_>) -> Result<u64> {
+        let room = |value| self.wait_on(&lane.timeline, value, None);
+        lane.submit(waits, operation, &self.doorbell, &room)
+    }
+
+    /// Calls `launch` with what its channel must have seen, and the bytes a thread of the pool of local memory. `bytes`
+    /// is what the kernel needs of it. The pool stays as it is until `launch` returns.
+    pub fn with_generation<T>(&self, bytes: u32, launch: impl FnOnce(Generation, u32) -> Result<T>) -> Result<T> {
+        let code = self.code.load(Ordering::Acquire);
+        if bytes == 0 {
+            return launch(Generation { code, local: None }, 0);
+        }
+        let mut local = lock(&self.local);
+        if bytes > local.bytes {
+            self.grow_local(&mut local, bytes)?;
+        }
+        launch(Generation { code, local: Some(local.seen) }, local.bytes)
+    }
+
+    fn grow_local(&self, local: &mut LocalPool, bytes: u32) -> Result<()> {
+        // Threads of a TPC: 2 SMs of 64 warps of 32 lanes.
+        const THREADS: u64 = 2 * 64 * 32;
+        let tpcs: u32 = self.link.tpcs()?.iter().sum();
+        let bytes_per_tpc = u64::from(bytes) * THREADS;
+        let size = bytes_per_tpc * u64::from(tpcs);
+        let request = Request { place: Place::Video, size, visible: false, unified: false };
+        let memory = Allocation::new(&self.link, self.space, request)?;
+        // Kernels that run use the old pool, and channels of a group may share this state.
+        self.idle()?;
+        local.bytes = bytes;
+        local.seen = LocalMemory { pool: memory.address, bytes_per_tpc, tpcs };
+        if let Some(old) = local.memory.replace(memory) {
+            self.bury(Owner::Whole(old));
+        }
+        Ok(())
+    }
+
+    /// New code is in memory.
+    pub fn code_changed(&self) {
+        self.code.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The header of bank 0 for a launch.
+    pub fn header(&self, grid: (u32, u32, u32), block: (u32, u32, u32), shared: u32) -> [u8; bank::HEADER] {
+        let mut header = [0; bank::HEADER];
+        let (shared_window, local_window) = (self.windows.shared, self.windows.local);
+        bank::fill(&mut header, &bank::Launch { grid, block, shared_window, local_window, shared });
+        header
+    }
+
+    /// The last fence of each timeline that is not reached.
+    fn pending(&self) -> Vec<Fence> {
+        let timelines = self.timelines.read().unwrap_or_else(PoisonError::into_inner);
+        let open = timelines.iter().filter(|timeline| !timeline.reached(timeline.submitted()));
+        open.map(|timeline| timeline.fence(timeline.submitted())).collect()
+    }
+
+    /// Waits for everything that was submitted.
+    pub fn idle(&self) -> Result<()> {
+        self.pending().into_iter().try_for_each(|fence| self.wait(fence, None))
+    }
+
+    /// Frees memory after the work that was submitted until now.
+    pub fn bury(&self, owner: Owner) {
+        let fences = self.pending();
+        if !fences.is_empty() && self.loss().is_none() {
+            lock(&self.buried).push((fences, owner));
+        }
+        self.dig();
+    }
+
+    /// Frees what no work uses any more.
+    pub fn dig(&self) {
+        let lost = self.loss().is_some();
+        let is_done = |fences: &Vec<Fence>| lost || fences.iter().all(|fence| self.reached(*fence).unwrap_or(true));
+        let freed: Vec<_> = lock(&self.buried).extract_if(.., |(fences, _)| is_done(fences)).collect();
+        drop(freed);
+    }
+
+    pub fn allocate(&self, request: Request) -> Result<Allocation> {
+        self.check()?;
+        match Allocation::new(&self.link, self.space, request) {
+            Err(Error::NoMemory { .. }) if !lock(&self.buried).is_empty() => {
+                self.idle()?;
+                self.dig();
+                Allocation::new(&self.link, self.space, request)
+            }
+            result => result,
+        }
+    }
+
+    pub fn register(&self, start: NonNull<u8>, length: u64) -> Result<Allocation> {
+        self.check()?;
+        Allocation::register(&self.link, self.space, start, length)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if self.born != fork::generation() {
+            // The objects are the parent's.
+            self.link.closing.store(true, Ordering::Release);
+            return;
+        }
+        let _ = self.idle();
+        let lanes = self.lanes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for lane in lanes.compute.iter().chain(lanes.copy.iter().flatten()) {
+            lane.stop(&self.link);
+        }
+        // The client goes as a whole.
+        self.link.closing.store(true, Ordering::Release);
+        self.link.client.close();
+    }
+}

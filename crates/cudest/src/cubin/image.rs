@@ -1,0 +1,121 @@
+//! The image of a module in GPU memory: sections side by side, stubs for missing functions, relocations applied.
+
+use super::relocation::{Outcome, apply};
+use super::sections::{Cubin, Entry, Relocation, Section, Target, Variable};
+use crate::error::{Error, Result};
+
+/// The instruction fetch reads beyond the end of code.
+const PADDING: u64 = 4096;
+/// Bytes of the stub.
+const STUB: u64 = 128;
+
+/// Code of sm_90 that ends the grid with an error: BPT.TRAP, EXIT, a branch to itself.
+const TRAP: [u64; 6] = [
+    0x0000_0004_0000_795c,
+    0x000f_ea00_0030_0000,
+    0x0000_0000_0000_794d,
+    0x000f_ea00_0380_0000,
+    0xffff_fffc_00fc_7947,
+    0x000f_c000_0383_ffff,
+];
+
+/// Where each section of a cubin goes, from a base that is a multiple of 1 MiB.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    /// Section and offset.
+    places: Vec<(usize, u64)>,
+    stub: u64,
+    /// Bytes of the image.
+    pub size: u64,
+}
+
+impl Layout {
+    pub fn of(cubin: &Cubin) -> Self {
+        let mut size = 0_u64;
+        let mut places = Vec::new();
+        for section in &cubin.sections {
+            size = size.next_multiple_of(section.align);
+            places.push((section.index, size));
+            size += section.size;
+        }
+        let stub = size.next_multiple_of(STUB);
+        Self { places, stub, size: stub + STUB + PADDING }
+    }
+
+    fn section(&self, index: usize) -> Option<u64> {
+        self.places.iter().find(|(section, _)| *section == index).map(|(_, offset)| *offset)
+    }
+
+    /// A kernel's first instruction, from the base.
+    pub fn code(&self, kernel: &Entry) -> Option<u64> {
+        self.section(kernel.code)
+    }
+
+    /// A variable, from the base.
+    pub fn variable(&self, variable: &Variable) -> Option<u64> {
+        self.section(variable.section)?.checked_add(variable.offset)
+    }
+
+    /// The constant banks of a kernel besides bank 0: bank, offset from the base, bytes.
+    pub fn banks(&self, cubin: &Cubin, kernel: &Entry) -> Vec<(usize, u64, usize)> {
+        let all = cubin.banks.iter().chain(&kernel.banks);
+        let found = all.filter_map(|(bank, index)| {
+            let section = cubin.sections.iter().find(|section| section.index == *index)?;
+            Some((*bank, self.section(*index)?, usize::try_from(section.size).ok()?.min(1 << 16)))
+        });
+        found.collect()
+    }
+
+    /// The bytes for a base address. They end where only zeros would follow, and the padding.
+    pub fn image(&self, cubin: &Cubin, base: u64) -> Result<Vec<u8>> {
+        let mut image = Vec::new();
+        for (section, (_, offset)) in cubin.sections.iter().zip(&self.places) {
+            let mut bytes = section.bytes.clone();
+            let own = cubin.relocations.iter().filter(|relocation| relocation.section == section.index);
+            own.clone().try_for_each(|relocation| self.relocate(relocation, section, &mut bytes, base))?;
+            put(&mut image, *offset, &bytes);
+        }
+        let stub: Vec<u8> = TRAP.iter().flat_map(|word| word.to_le_bytes()).collect();
+        put(&mut image, self.stub, &stub);
+        Ok(image)
+    }
+
+    fn relocate(&self, relocation: &Relocation, section: &Section, bytes: &mut [u8], base: u64) -> Result<()> {
+        let Relocation { offset, kind, target, addend, addend_in_place, .. } = *relocation;
+        let address = match target {
+            Target::Value(value) => value,
+            Target::Missing(_) => base.wrapping_add(self.stub),
+            Target::Place { section, offset } => {
+                let section = self.section(section).ok_or_else(|| Error::BadCubin("a lost section".to_owned()))?;
+                base.wrapping_add(section).wrapping_add(offset)
+            }
+        };
+        let in_place = || {
+            let at = usize::try_from(offset).ok()?;
+            bytes.get(at..)?.first_chunk::<8>().map(|word| u64::from_le_bytes(*word))
+        };
+        // Places of REL that hold an addend are whole words.
+        let addend = if addend_in_place && matches!(kind, 2 | 4) { in_place().unwrap_or(0) } else { addend as u64 };
+        match apply(bytes, offset, kind, address.wrapping_add(addend)) {
+            Outcome::Done => Ok(()),
+            Outcome::Unknown => Err(Error::BadCubin(format!("relocation type {kind} is not known"))),
+            Outcome::Outside => {
+                let index = section.index;
+                Err(Error::BadCubin(format!("a relocation at {offset:#x} is outside of section {index}")))
+            }
+        }
+    }
+}
+
+fn put(image: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    let offset = offset as usize;
+    if image.len() < offset + bytes.len() {
+        image.resize(offset + bytes.len(), 0);
+    }
+    if let Some(into) = image.get_mut(offset..offset + bytes.len()) {
+        into.copy_from_slice(bytes);
+    }
+}

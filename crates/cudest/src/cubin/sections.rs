@@ -1,0 +1,356 @@
+//! The contents of a cubin by kernel: code, registers, parameters, constants, memory; and its variables.
+
+use super::info::{self, Attribute, attributes};
+use crate::error::{Error, Result};
+use object::LittleEndian;
+use object::elf::{FileHeader64, SHT_NOBITS, SHT_REL, SHT_RELA};
+use object::read::elf::{FileHeader, Rel as _, Rela as _, SectionHeader as _, SectionTable, Sym as _, SymbolTable};
+use std::collections::BTreeMap;
+
+type Elf = FileHeader64<LittleEndian>;
+const LE: LittleEndian = LittleEndian;
+const EM_CUDA: u16 = 190;
+
+/// A kernel of a cubin.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Named barriers.
+    pub barriers: u32,
+    /// Static shared memory, with the system's first KiB.
+    pub shared: u32,
+    /// Bytes of a thread's stack.
+    pub stack: u32,
+    /// Where parameters begin in constant bank 0, and how many bytes they have.
+    pub parameters_at: usize,
+    /// Bytes of all parameters.
+    pub parameters_size: usize,
+    /// Each parameter.
+    pub parameters: Vec<Parameter>,
+    /// Most threads of a block; 0: no limit of its own.
+    pub max_threads: u32,
+    /// Whether it wants clusters of blocks.
+    pub cluster: bool,
+    pub(super) code: usize,
+    /// Its own constant banks: bank, section.
+    pub(super) banks: Vec<(usize, usize)>,
+    pub(super) code_size: u64,
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its first byte.
+    pub offset: usize,
+    /// Its bytes.
+    pub size: usize,
+}
+
+/// A variable of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its bytes.
+    pub size: u64,
+    pub(super) section: usize,
+    pub(super) offset: u64,
+}
+
+/// A section that a GPU needs in memory.
+#[derive(Debug, Clone)]
+pub(super) struct Section {
+    pub index: usize,
+    pub align: u64,
+    pub size: u64,
+    /// Empty for memory that begins as zero.
+    pub bytes: Vec<u8>,
+}
+
+/// A place that takes the address of a symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Relocation {
+    pub section: usize,
+    pub offset: u64,
+    pub kind: u32,
+    pub target: Target,
+    pub addend: i64,
+    /// Whether the place holds the addend (REL).
+    pub addend_in_place: bool,
+}
+
+/// What a symbol leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Place {
+        section: usize,
+        offset: u64,
+    },
+    /// A function that is not in the module: a number in [`Cubin::missing`].
+    Missing(usize),
+    Value(u64),
+}
+
+/// A parsed cubin.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cubin {
+    pub architecture: u32,
+    pub kernels: BTreeMap<String, Entry>,
+    pub variables: BTreeMap<String, Variable>,
+    /// Functions that libcuda would supply.
+    pub missing: Vec<String>,
+    pub(super) sections: Vec<Section>,
+    pub(super) relocations: Vec<Relocation>,
+    /// Constant banks of the whole module: bank, section.
+    pub(super) banks: Vec<(usize, usize)>,
+}
+
+fn bad(why: impl std::fmt::Display) -> Error {
+    Error::BadCubin(why.to_string())
+}
+
+/// `.nv.constant3`, `.nv.constant0.KERNEL`: the bank, and the kernel.
+fn bank(name: &str) -> Option<(usize, Option<&str>)> {
+    let rest = name.strip_prefix(".nv.constant")?;
+    let (number, kernel) = rest.split_once('.').map_or((rest, None), |(number, kernel)| (number, Some(kernel)));
+    number.parse().ok().filter(|bank| *bank < 8).map(|bank| (bank, kernel))
+}
+
+struct Reader<'a> {
+    data: &'a [u8],
+    sections: SectionTable<'a, Elf>,
+    symbols: SymbolTable<'a, Elf>,
+    abi: u8,
+    cubin: Cubin,
+}
+
+impl Cubin {
+    /// Reads a cubin.
+    pub fn parse(data: &[u8]) -> Result<Self> {
+        let header = Elf::parse(data).map_err(|_| Error::NotElf)?;
+        if !header.is_little_endian() {
+            return Err(Error::NotElf);
+        }
+        let machine = header.e_machine(LE).0;
+        if machine != EM_CUDA {
+            return Err(Error::NotCubin(machine));
+        }
+        let sections = header.sections(LE, data).map_err(bad)?;
+        let symbols = sections.symbols(LE, data, object::elf::SHT_SYMTAB).map_err(bad)?;
+        // CUDA 13 has ELF ABI 8, which moved the architecture by a byte.
+        let abi = header.e_ident().abi_version;
+        let flags = header.e_flags(LE).0;
+        let architecture = if abi >= 8 { flags >> 8 & 0xff } else { flags & 0xff };
+        let cubin = Self { architecture, ..Self::default() };
+        let mut reader = Reader { data, sections, symbols, abi, cubin };
+        reader.read_kernels()?;
+        reader.read_sections()?;
+        reader.read_symbols()?;
+        reader.read_info()?;
+        reader.read_relocations()?;
+        for kernel in reader.cubin.kernels.values() {
+            if kernel.parameters_at.saturating_add(kernel.parameters_size) > 1 << 16 {
+                return Err(bad(format!("the parameters of {} do not fit a constant bank", kernel.name)));
+            }
+        }
+        Ok(reader.cubin)
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn each(&self) -> impl Iterator<Item = (usize, &'a str, &'a <Elf as FileHeader>::SectionHeader)> + use<'a> {
+        let sections = self.sections;
+        sections.enumerate().filter_map(move |(index, section)| {
+            let name = std::str::from_utf8(sections.section_name(LE, section).ok()?).ok()?;
+            Some((index.0, name, section))
+        })
+    }
+
+    fn read_kernels(&mut self) -> Result<()> {
+        // A kernel has code and a constant bank 0; a function for calls has code alone.
+        let mut entries = BTreeMap::new();
+        for (_, name, _) in self.each() {
+            if let Some((0, Some(kernel))) = bank(name) {
+                entries.insert(kernel, Entry { name: kernel.to_owned(), ..Entry::default() });
+            }
+        }
+        for (index, name, section) in self.each() {
+            if let Some(entry) = name.strip_prefix(".text.").and_then(|kernel| entries.get_mut(kernel)) {
+                (entry.code, entry.code_size) = (index, section.sh_size(LE));
+                // Before ABI 8 the section header has registers and barriers.
+                if self.abi < 8 {
+                    entry.registers = section.sh_info(LE) >> 24;
+                    entry.barriers = (section.sh_flags(LE).0 >> 20) as u32 & 0x7f;
+                }
+            } else if let Some(entry) = name.strip_prefix(".nv.shared.").and_then(|kernel| entries.get_mut(kernel)) {
+                let size = section.sh_size(LE);
+                entry.shared = u32::try_from(size).map_err(|_| bad("shared memory of more than 4 GiB"))?;
+            } else if let Some((bank, Some(kernel))) = bank(name)
+                && bank != 0
+                && let Some(entry) = entries.get_mut(kernel)
+            {
+                entry.banks.push((bank, index));
+            }
+        }
+        entries.retain(|_, entry| entry.code != 0);
+        self.cubin.kernels = entries.into_iter().map(|(name, entry)| (name.to_owned(), entry)).collect();
+        Ok(())
+    }
+
+    fn read_sections(&mut self) -> Result<()> {
+        let mut found = Vec::new();
+        for (index, name, section) in self.each() {
+            let constant = bank(name);
+            let wanted = name.starts_with(".text.")
+                || name == ".nv.global"
+                || name == ".nv.global.init"
+                || constant.is_some_and(|(bank, _)| bank != 0);
+            if !wanted {
+                continue;
+            }
+            let size = section.sh_size(LE);
+            let bytes = if section.sh_type(LE) == SHT_NOBITS {
+                Vec::new()
+            } else {
+                section.data(LE, self.data).map_err(bad)?.to_vec()
+            };
+            if size > 1 << 34 {
+                return Err(bad(format!("section {name} has {size} bytes")));
+            }
+            // Banks are used through addresses in units of 64 bytes, code in units of 128.
+            let least = if constant.is_some() { 256 } else { 128 };
+            let align = section.sh_addralign(LE).clamp(least, 1 << 20).next_power_of_two();
+            found.push(Section { index, align, size, bytes });
+            if let Some((bank, None)) = constant {
+                self.cubin.banks.push((bank, index));
+            }
+        }
+        self.cubin.sections = found;
+        Ok(())
+    }
+
+    fn is_kept(&self, section: usize) -> bool {
+        self.cubin.sections.iter().any(|kept| kept.index == section)
+    }
+
+    fn read_symbols(&mut self) -> Result<()> {
+        const OBJECT: u8 = 1;
+        for symbol in self.symbols.iter() {
+            let section = usize::from(symbol.st_shndx(LE).0);
+            if symbol.st_type().0 != OBJECT || !self.is_kept(section) {
+                continue;
+            }
+            let name = symbol.name(LE, self.symbols.strings()).map_err(bad)?;
+            let name = String::from_utf8_lossy(name).into_owned();
+            let (size, offset) = (symbol.st_size(LE), symbol.st_value(LE));
+            self.cubin.variables.insert(name.clone(), Variable { name, size, section, offset });
+        }
+        Ok(())
+    }
+
+    fn symbol_name(&self, index: u32) -> Option<&'a str> {
+        let symbol = self.symbols.symbol(object::SymbolIndex(index as usize)).ok()?;
+        std::str::from_utf8(symbol.name(LE, self.symbols.strings()).ok()?).ok()
+    }
+
+    fn read_info(&mut self) -> Result<()> {
+        for (_, name, section) in self.each() {
+            if name == ".nv.info" {
+                for attribute in attributes(section.data(LE, self.data).map_err(bad)?) {
+                    let name = attribute.word(0).and_then(|symbol| self.symbol_name(symbol));
+                    let Some(entry) = name.and_then(|name| self.cubin.kernels.get_mut(name)) else { continue };
+                    let value = attribute.word(1).unwrap_or(0);
+                    match attribute.number {
+                        info::REGISTERS => entry.registers = value,
+                        info::FRAME_SIZE | info::MIN_STACK_SIZE => entry.stack = entry.stack.max(value),
+                        _ => {}
+                    }
+                }
+            } else if let Some(entry) =
+                name.strip_prefix(".nv.info.").and_then(|kernel| self.cubin.kernels.get_mut(kernel))
+            {
+                attributes(section.data(LE, self.data).map_err(bad)?).for_each(|a| own_attribute(entry, a));
+                entry.parameters.sort_by_key(|parameter| parameter.offset);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_relocations(&mut self) -> Result<()> {
+        for (_, _, section) in self.each() {
+            let kind = section.sh_type(LE);
+            let target = section.sh_info(LE) as usize;
+            if !matches!(kind, SHT_REL | SHT_RELA) || !self.is_kept(target) {
+                continue;
+            }
+            if let Some((list, _)) = section.rela(LE, self.data).map_err(bad)? {
+                for rela in list {
+                    let info = rela.r_info.get(LE);
+                    self.add(target, rela.r_offset(LE), info, Some(rela.r_addend(LE)))?;
+                }
+            } else if let Some((list, _)) = section.rel(LE, self.data).map_err(bad)? {
+                for rel in list {
+                    self.add(target, rel.r_offset(LE), rel.r_info.get(LE), None)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, section: usize, offset: u64, info: u64, addend: Option<i64>) -> Result<()> {
+        let symbol = (info >> 32) as u32;
+        let target = self.target(symbol)?;
+        let (addend_in_place, addend) = (addend.is_none(), addend.unwrap_or(0));
+        let kind = info as u32;
+        self.cubin.relocations.push(Relocation { section, offset, kind, target, addend, addend_in_place });
+        Ok(())
+    }
+
+    fn target(&mut self, symbol: u32) -> Result<Target> {
+        const ABSOLUTE: u16 = 0xfff1;
+        let found = self.symbols.symbol(object::SymbolIndex(symbol as usize)).map_err(bad)?;
+        let (index, offset) = (found.st_shndx(LE).0, found.st_value(LE));
+        if index == ABSOLUTE || symbol == 0 {
+            return Ok(Target::Value(offset));
+        }
+        if index != 0 {
+            // A symbol of shared memory or of a parameter is an offset.
+            let section = usize::from(index);
+            return Ok(if self.is_kept(section) { Target::Place { section, offset } } else { Target::Value(offset) });
+        }
+        let name = self.symbol_name(symbol).ok_or_else(|| bad("a symbol without a name"))?.to_owned();
+        let known = self.cubin.missing.iter().position(|missing| *missing == name);
+        Ok(Target::Missing(known.unwrap_or_else(|| {
+            self.cubin.missing.push(name);
+            self.cubin.missing.len() - 1
+        })))
+    }
+}
+
+fn own_attribute(entry: &mut Entry, attribute: Attribute<'_>) {
+    let word = |at| attribute.word(at);
+    match attribute.number {
+        info::PARAMETERS_PLACE => {
+            if let Some(place) = word(1) {
+                (entry.parameters_at, entry.parameters_size) = (place as usize & 0xffff, place as usize >> 16);
+            }
+        }
+        info::PARAMETERS_SIZE => entry.parameters_size = attribute.half.into(),
+        info::PARAMETER | info::PARAMETER_V2 => {
+            if let (Some(place), Some(size)) = (word(1), word(2)) {
+                let size = if attribute.number == info::PARAMETER { size >> 18 } else { size };
+                let (offset, size) = (place as usize >> 16, size as usize);
+                entry.parameters.push(Parameter { offset, size });
+            }
+        }
+        info::MAX_THREADS => {
+            entry.max_threads = (0..3).filter_map(word).fold(1, |product: u32, n| product.saturating_mul(n));
+        }
+        info::BARRIERS => entry.barriers = u32::from(attribute.half & 0xff),
+        info::CLUSTER => entry.cluster = true,
+        _ => {}
+    }
+}

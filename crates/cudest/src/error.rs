@@ -1,0 +1,178 @@
+//! Every way in which a request to this driver fails, each as one sentence: what, why, what to do.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a request failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The machine has no NVIDIA kernel driver.
+    #[error(
+        "no NVIDIA kernel driver: {0} is missing; load the nvidia module, or pass the device nodes into the container"
+    )]
+    NoDriver(PathBuf),
+    /// A device node may not be opened.
+    #[error("no permission for {0}: ask for read and write access to the NVIDIA device nodes")]
+    NoPermission(PathBuf),
+    /// A device node cannot be opened for another reason.
+    #[error("cannot open {path}: {why}")]
+    Open {
+        /// The node.
+        path: PathBuf,
+        /// The answer of the operating system.
+        why: Arc<std::io::Error>,
+    },
+    /// There are device nodes, but no GPU.
+    #[error("the kernel driver lists no GPU")]
+    NoGpu,
+    /// The version of the driver is no version.
+    #[error("the kernel driver's version {0:?} is not understood; cutap has tables for branches 535 to 595")]
+    UnknownVersion(String),
+    /// The tables of this driver have no such struct or field.
+    #[error(
+        "the tables of driver {release} do not describe {what}: cutap is too old for this driver, or it is damaged"
+    )]
+    Tables {
+        /// The release of the tables.
+        release: &'static str,
+        /// The struct or field.
+        what: String,
+    },
+    /// An ioctl or mmap failed in the operating system.
+    #[error("{what} failed: {why}")]
+    System {
+        /// The request.
+        what: String,
+        /// The answer of the operating system.
+        why: Arc<std::io::Error>,
+    },
+    /// The kernel driver answered with a status other than 0.
+    #[error("the kernel driver refused {what}: {name} ({status:#x})")]
+    Refused {
+        /// The request.
+        what: String,
+        /// The status.
+        status: u32,
+        /// Its name.
+        name: &'static str,
+    },
+    /// There is not enough memory.
+    #[error("no memory for {bytes} bytes of {what}: free some, or ask for less")]
+    NoMemory {
+        /// The kind of memory.
+        what: &'static str,
+        /// The size asked for.
+        bytes: u64,
+    },
+    /// The GPU's architecture has no encoders here.
+    #[error("{name} has no compute class that cutap can drive (its classes: {classes}); sm_90 is supported")]
+    UnsupportedGpu {
+        /// The GPU.
+        name: String,
+        /// Its classes.
+        classes: String,
+    },
+    /// A module is no ELF file.
+    #[error("the module is not an ELF file: pass a cubin, as `nvcc -cubin -arch=sm_90` makes it")]
+    NotElf,
+    /// A module is an ELF file, and no cubin.
+    #[error("the module is an ELF file for machine {0}, not a cubin (machine 190)")]
+    NotCubin(u16),
+    /// A cubin cannot be read to its end.
+    #[error("the cubin is damaged: {0}")]
+    BadCubin(String),
+    /// A cubin is for another architecture.
+    #[error("the cubin is for sm_{cubin}, and the GPU is sm_{gpu}: compile with -arch=sm_{gpu}")]
+    WrongArchitecture {
+        /// Of the cubin.
+        cubin: u32,
+        /// Of the GPU.
+        gpu: u32,
+    },
+    /// A module has no such kernel or variable.
+    #[error("the module has no {kind} named {name:?}; it has: {has}")]
+    NoSymbol {
+        /// Kernel or variable.
+        kind: &'static str,
+        /// The name asked for.
+        name: String,
+        /// Those that it has.
+        has: String,
+    },
+    /// Parameters of another size than the kernel's.
+    #[error("kernel {kernel} takes {wants} bytes of parameters, not {has}")]
+    Parameters {
+        /// The kernel.
+        kernel: String,
+        /// Its own size.
+        wants: usize,
+        /// The size given.
+        has: usize,
+    },
+    /// A launch that no GPU of this kind can run.
+    #[error("kernel {kernel} cannot be launched: {why}")]
+    Launch {
+        /// The kernel.
+        kernel: String,
+        /// The limit.
+        why: String,
+    },
+    /// An address or length is outside of an object.
+    #[error("{0}")]
+    Range(String),
+    /// Something that is not in this driver.
+    #[error("{0} is not supported by cudest")]
+    Unsupported(&'static str),
+    /// The context ended by a fault.
+    #[error("the context ended: {0}")]
+    Lost(Loss),
+    /// The process was forked after the context was made.
+    #[error("this context was made before fork: make a new context in the child")]
+    Forked,
+    /// A wait's time limit passed.
+    #[error("the wait's time limit passed")]
+    Timeout,
+}
+
+/// How a context ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// The Xid of the kernel log.
+    pub xid: u32,
+    /// The driver's clock when it wrote the notifier, in nanoseconds.
+    pub time: u64,
+    /// What else is known of it.
+    pub detail: String,
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Xid {} ({}){}", self.xid, xid_meaning(self.xid), self.detail)
+    }
+}
+
+fn xid_meaning(xid: u32) -> &'static str {
+    match xid {
+        8 => "a channel made no progress",
+        13 => "a kernel did what the SM refuses",
+        31 => "a memory access outside of mapped addresses",
+        32 => "a damaged pushbuffer",
+        43 => "the channel was reset",
+        45 => "the channel was removed after an earlier error",
+        48 | 63 | 64 | 94 | 95 => "a memory error that ECC cannot correct",
+        69 => "a damaged method",
+        79 => "the GPU fell off the bus",
+        119 | 120 => "the GPU's firmware does not answer",
+        _ => "see the kernel log",
+    }
+}
+
+impl Error {
+    pub(crate) fn system(what: impl Into<String>, why: std::io::Error) -> Self {
+        Self::System { what: what.into(), why: Arc::new(why) }
+    }
+}

@@ -1,0 +1,111 @@
+//! Events: a point of a stream with its time, in nanoseconds of the GPU's clock.
+
+use crate::context::Shared;
+use crate::error::{Error, Result};
+use crate::fence::Fence;
+use crate::memory::Memory;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Slots of one piece of pinned memory.
+const SLOTS: u64 = 4096;
+const SLOT_BYTES: u64 = 16;
+
+/// Pinned memory with free slots for time stamps.
+#[derive(Debug, Default)]
+pub(crate) struct Stamps {
+    pools: Mutex<Vec<(Arc<Memory>, Vec<u64>)>>,
+}
+
+impl Stamps {
+    fn take(&self, shared: &Arc<Shared>) -> Result<(Arc<Memory>, u64)> {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        for (memory, free) in pools.iter_mut() {
+            if let Some(slot) = free.pop() {
+                return Ok((Arc::clone(memory), slot));
+            }
+        }
+        let memory = Arc::new(Memory::pinned(shared, SLOTS * SLOT_BYTES)?);
+        let mut free: Vec<u64> = (0..SLOTS).rev().collect();
+        let slot = free.pop().unwrap_or_default();
+        pools.push((Arc::clone(&memory), free));
+        Ok((memory, slot))
+    }
+
+    fn give(&self, memory: &Arc<Memory>, slot: u64) {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, free)) = pools.iter_mut().find(|(own, _)| Arc::ptr_eq(own, memory)) {
+            free.push(slot);
+        }
+    }
+}
+
+/// A point of a stream.
+#[derive(Debug)]
+pub struct Event {
+    shared: Arc<Shared>,
+    stamps: Arc<Stamps>,
+    memory: Arc<Memory>,
+    slot: u64,
+    fence: Mutex<Option<Fence>>,
+}
+
+impl Event {
+    pub(crate) fn new(shared: &Arc<Shared>, stamps: &Arc<Stamps>) -> Result<Self> {
+        let (memory, slot) = stamps.take(shared)?;
+        Ok(Self { shared: Arc::clone(shared), stamps: Arc::clone(stamps), memory, slot, fence: Mutex::default() })
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.memory.address() + self.slot * SLOT_BYTES
+    }
+
+    pub(crate) fn recorded(&self, fence: Fence) {
+        *self.fence.lock().unwrap_or_else(PoisonError::into_inner) = Some(fence);
+    }
+
+    /// The fence of its last record.
+    #[must_use]
+    pub fn fence(&self) -> Option<Fence> {
+        *self.fence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether its point is reached. An event that was never recorded is.
+    ///
+    /// # Errors
+    /// The context has ended.
+    pub fn is_reached(&self) -> Result<bool> {
+        self.fence().map_or(Ok(true), |fence| self.shared.reached(fence))
+    }
+
+    /// Waits for its point.
+    ///
+    /// # Errors
+    /// The context has ended.
+    pub fn wait(&self) -> Result<()> {
+        self.fence().map_or(Ok(()), |fence| self.shared.wait(fence, None))
+    }
+
+    /// Its time in nanoseconds, after waiting for it.
+    ///
+    /// # Errors
+    /// It was never recorded, or the context has ended.
+    pub fn time(&self) -> Result<u64> {
+        if self.fence().is_none() {
+            return Err(Error::Range("the event was never recorded".to_owned()));
+        }
+        self.wait()?;
+        let mut bytes = [0; 8];
+        // SAFETY: the GPU wrote the stamp before the fence was reached.
+        unsafe { self.memory.read(self.slot * SLOT_BYTES + 8, &mut bytes)? };
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // The slot may be used again only after the GPU has written it.
+        if self.wait().is_ok() {
+            self.stamps.give(&self.memory, self.slot);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! GPUs of the machine, and contexts on them.
+
+use crate::channel::Classes;
+use crate::context::{Options, Shared};
+use crate::error::{Error, Result};
+use crate::event::{Event, Stamps};
+use crate::facts::{self, Facts};
+use crate::fence::Fence;
+use crate::kernel::{Kernel, Linux};
+use crate::link::Link;
+use crate::memory::Memory;
+use crate::module::Module;
+use crate::stream::Stream;
+use crate::vmm::{Addresses, Backing};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// A GPU.
+pub struct Gpu {
+    kernel: Arc<dyn Kernel>,
+    index: usize,
+}
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Gpu({})", self.index)
+    }
+}
+
+impl Gpu {
+    /// A GPU by its place in the driver's list. Nothing is opened yet.
+    #[must_use]
+    pub fn new(index: usize) -> Self {
+        Self::with_kernel(Arc::new(Linux), index)
+    }
+
+    /// As [`new`](Gpu::new), through another way to the kernel driver.
+    #[must_use]
+    pub fn with_kernel(kernel: Arc<dyn Kernel>, index: usize) -> Self {
+        Self { kernel, index }
+    }
+
+    /// What the kernel driver says of it. No channel is made.
+    ///
+    /// # Errors
+    /// A query is refused.
+    pub fn facts(&self) -> Result<Facts> {
+        facts::read(&Link::open(Arc::clone(&self.kernel), self.index)?)
+    }
+
+    /// A context with ordinary options.
+    ///
+    /// # Errors
+    /// The GPU is of an unsupported kind, or the driver refuses.
+    pub fn context(&self) -> Result<Context> {
+        self.context_with(Options::default())
+    }
+
+    /// A context.
+    ///
+    /// # Errors
+    /// As [`context`](Gpu::context).
+    pub fn context_with(&self, options: Options) -> Result<Context> {
+        let link = Arc::new(Link::open(Arc::clone(&self.kernel), self.index)?);
+        let classes = classes(&link)?;
+        let shared = Arc::new(Shared::new(link, classes, options)?);
+        Ok(Context { shared, stamps: Arc::new(Stamps::default()) })
+    }
+}
+
+/// The classes to use, of those that the chip has.
+fn classes(link: &Link) -> Result<Classes> {
+    let has = facts::classes(link)?;
+    if let Some(classes) = Classes::of(&has) {
+        return Ok(classes);
+    }
+    let classes: Vec<String> = has.iter().map(|class| format!("{class:#x}")).collect();
+    Err(Error::UnsupportedGpu { name: facts::name(link)?, classes: classes.join(" ") })
+}
+
+/// An address space of a GPU, with everything in it. It lives as long as any of its objects.
+///
+/// ```no_run
+/// use cutap_cudest::{Gpu, Shape};
+/// # fn main() -> cutap_cudest::Result<()> {
+/// # let cubin: Vec<u8> = Vec::new();
+/// let context = Gpu::new(0).context()?;
+/// let module = context.load(&cubin)?;
+/// let kernel = module.kernel("double_all")?;
+/// let memory = context.video(4096)?;
+/// let stream = context.stream()?;
+/// let parameters = memory.address().to_le_bytes();
+/// // SAFETY: the kernel accesses 1024 words of `memory` and nothing else.
+/// unsafe {
+///     stream.upload(&memory, 0, &[1; 4096])?;
+///     stream.launch(&kernel, &Shape::linear(4, 256), &parameters)?;
+///     let mut result = [0; 4096];
+///     stream.download(&memory, 0, &mut result)?;
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Context {
+    shared: Arc<Shared>,
+    stamps: Arc<Stamps>,
+}
+
+impl Context {
+    /// Video memory. Small pieces share an allocation.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub fn video(&self, bytes: u64) -> Result<Memory> {
+        Memory::video(&self.shared, bytes)
+    }
+
+    /// Pinned memory of the machine, at one address for CPU and GPU.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub fn pinned(&self, bytes: u64) -> Result<Memory> {
+        Memory::pinned(&self.shared, bytes)
+    }
+
+    /// The program's own memory, for the GPU too.
+    ///
+    /// # Errors
+    /// The driver refuses: the pages are not ordinary memory of the process.
+    ///
+    /// # Safety
+    /// The pages stay mapped until the result is dropped, and its last work has ended.
+    pub unsafe fn register(&self, start: NonNull<u8>, bytes: u64) -> Result<Memory> {
+        Memory::register(&self.shared, start, bytes)
+    }
+
+    /// Addresses without memory.
+    ///
+    /// # Errors
+    /// The process has no such range left.
+    pub fn reserve(&self, bytes: u64) -> Result<Addresses> {
+        Addresses::new(&self.shared, bytes)
+    }
+
+    /// Video memory without an address.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub fn backing(&self, bytes: u64) -> Result<Backing> {
+        Backing::new(&self.shared, bytes)
+    }
+
+    /// Loads a cubin.
+    ///
+    /// # Errors
+    /// It is no cubin, is damaged, or is for another architecture.
+    pub fn load(&self, cubin: &[u8]) -> Result<Module> {
+        const HOPPER: u32 = 90;
+        Module::load(&self.shared, cubin, HOPPER)
+    }
+
+    /// A stream.
+    ///
+    /// # Errors
+    /// The driver refuses a further channel.
+    pub fn stream(&self) -> Result<Stream> {
+        Stream::new(&self.shared)
+    }
+
+    /// An event.
+    ///
+    /// # Errors
+    /// There is no memory for its time.
+    pub fn event(&self) -> Result<Event> {
+        Event::new(&self.shared, &self.stamps)
+    }
+
+    /// Whether a fence is reached.
+    ///
+    /// # Errors
+    /// The context has ended before.
+    pub fn reached(&self, fence: Fence) -> Result<bool> {
+        self.shared.reached(fence)
+    }
+
+    /// Waits for a fence; without `until` as long as it takes.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`], or the context has ended.
+    pub fn wait(&self, fence: Fence, until: Option<Instant>) -> Result<()> {
+        self.shared.wait(fence, until)
+    }
+
+    /// Waits for all work of the context.
+    ///
+    /// # Errors
+    /// The context has ended.
+    pub fn synchronize(&self) -> Result<()> {
+        self.shared.idle()
+    }
+
+    /// An error if the context has ended, with the Xid.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] or [`Error::Forked`].
+    pub fn check(&self) -> Result<()> {
+        self.shared.check()
+    }
+
+    /// The ioctls that this context has made.
+    #[must_use]
+    pub fn ioctls(&self) -> u64 {
+        self.shared.link.client.ioctls()
+    }
+
+    /// A pinned word that host code signals: see [`HostFence`].
+    ///
+    /// # Errors
+    /// There are too many timelines.
+    pub fn host_fence(&self) -> Result<HostFence> {
+        let timeline = self.shared.timeline()?;
+        timeline.advance(1);
+        Ok(HostFence { timeline, signalled: AtomicBool::new(false), _shared: Arc::clone(&self.shared) })
+    }
+}
+
+/// A fence that the host reaches. Until it is signalled, streams that wait for it do not continue, and neither does the
+/// end of the context: dropping it signals it.
+#[derive(Debug)]
+pub struct HostFence {
+    timeline: Arc<crate::fence::Timeline>,
+    signalled: AtomicBool,
+    _shared: Arc<Shared>,
+}
+
+impl HostFence {
+    /// The fence.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        self.timeline.fence(1)
+    }
+
+    /// Reaches it.
+    pub fn signal(&self) {
+        self.signalled.store(true, std::sync::atomic::Ordering::Release);
+        self.timeline.signal(1);
+    }
+}
+
+impl Drop for HostFence {
+    fn drop(&mut self) {
+        self.signal();
+    }
+}

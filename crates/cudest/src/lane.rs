@@ -1,0 +1,323 @@
+//! A lane: one channel, its memory, and its timeline. It runs operations in order, each after given fences, and gives a
+//! fence for each. A ring slot is used again only after the operation in it has ended.
+
+use crate::allocation::{Allocation, Place, Request};
+use crate::channel::{Channel, Classes, Doorbell, Group, RING_BYTES, store_fence};
+use crate::encode::bank;
+use crate::encode::methods::{Lines, Methods, Release, WORDS, ring_entry};
+use crate::encode::qmd::{self, Qmd};
+use crate::error::{Error, Result};
+use crate::fence::Timeline;
+use crate::link::Link;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Operations in flight.
+const SLOTS: u64 = 512;
+/// A slot's part of the pushbuffer, of the descriptors, and of the constants.
+const PUSH_BYTES: usize = WORDS * 4;
+const QMD_BYTES: usize = 512;
+const BANK_BYTES: usize = 1024;
+/// Constant banks for large parameters.
+const LARGE_BANKS: usize = 16;
+const LARGE_BANK_BYTES: usize = 0x8400;
+
+/// A copy of the timeline's word that kernels write, for the channel itself.
+const NEAR: usize = RING_BYTES - 0x1000;
+
+const PUSH: usize = RING_BYTES;
+const QMDS: usize = PUSH + SLOTS as usize * PUSH_BYTES;
+const BANKS: usize = QMDS + SLOTS as usize * QMD_BYTES;
+const LARGE: usize = BANKS + SLOTS as usize * BANK_BYTES;
+const TOTAL: usize = LARGE + LARGE_BANKS * LARGE_BANK_BYTES;
+
+/// Other timelines that one operation waits for.
+pub(crate) const MOST_WAITS: usize = 8;
+
+/// The engine that an operation ends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Host,
+    Compute,
+    Copy,
+}
+
+/// A launch, checked.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    /// With shape and shared memory set.
+    pub qmd: Qmd,
+    pub header: [u8; bank::HEADER],
+    pub parameters: &'a [u8],
+    pub parameters_at: usize,
+    /// Generation of the local memory and of the code that it needs.
+    pub needs: Generation,
+}
+
+/// One operation.
+#[derive(Debug)]
+pub(crate) enum Operation<'a> {
+    Launch(&'a Launch<'a>),
+    Copy {
+        to: u64,
+        from: u64,
+        lines: Lines,
+    },
+    Fill {
+        to: u64,
+        value: u32,
+        width: u32,
+        lines: Lines,
+    },
+    /// Writes the time to `at + 8`.
+    Stamp {
+        at: u64,
+    },
+    Nothing,
+}
+
+/// State of the context that channels must have seen before a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Generation {
+    /// Counts modules that were loaded.
+    pub code: u32,
+    /// None for a kernel without local memory.
+    pub local: Option<LocalMemory>,
+}
+
+/// The pool of local memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct LocalMemory {
+    pub pool: u64,
+    pub bytes_per_tpc: u64,
+    pub tpcs: u32,
+}
+
+/// How kernels of one lane are kept in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// The host engine waits for the fence of the operation before. Other lanes continue.
+    #[default]
+    Acquire,
+    /// The compute engine waits until it is idle.
+    Idle,
+}
+
+#[derive(Debug)]
+struct State {
+    channel: Channel,
+    last: Engine,
+    seen: Generation,
+    /// The operation that uses each large bank.
+    large: [u64; LARGE_BANKS],
+    next_large: usize,
+}
+
+/// A channel with its timeline.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub timeline: Arc<Timeline>,
+    state: Mutex<State>,
+    address: u64,
+    host: NonNull<u8>,
+    classes: Classes,
+    windows: (u64, u64),
+    copies_only: bool,
+    order: Order,
+    yields: bool,
+    _memory: Allocation,
+}
+
+// SAFETY: `host` is memory that the lane owns; stores to it are made with the lane's state locked.
+unsafe impl Send for Lane {}
+// SAFETY: as above.
+unsafe impl Sync for Lane {}
+
+/// What a lane is made of.
+pub(crate) struct Parts<'a> {
+    pub link: &'a Arc<Link>,
+    pub space: u32,
+    pub group: Group,
+    pub classes: Classes,
+    pub notifier: u32,
+    pub timeline: Arc<Timeline>,
+    /// Windows of shared and local memory.
+    pub windows: (u64, u64),
+    pub copies_only: bool,
+    pub order: Order,
+    pub yields: bool,
+}
+
+impl Lane {
+    pub fn new(parts: Parts<'_>) -> Result<Self> {
+        let Parts { link, space, group, classes, notifier, timeline, windows, copies_only, order, yields } = parts;
+        let request = Request { place: Place::Video, size: TOTAL as u64, visible: true, unified: false };
+        let memory = Allocation::new(link, space, request)?;
+        if memory.address.checked_add(memory.size).is_none_or(|end| end >> 40 != 0) {
+            return Err(Error::Unsupported("a ring above 40 address bits"));
+        }
+        if let Some(host) = memory.host {
+            // SAFETY: the word is inside the new memory.
+            unsafe { host.add(NEAR).cast::<u32>().write_volatile(0) };
+        }
+        let channel = Channel::new(link, group, classes, &memory, notifier, copies_only)?;
+        let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
+        let state =
+            State { channel, last: Engine::Host, seen: Generation::default(), large: [0; LARGE_BANKS], next_large: 0 };
+        Ok(Self {
+            timeline,
+            state: Mutex::new(state),
+            address: memory.address,
+            host,
+            classes,
+            windows,
+            copies_only,
+            order,
+            yields,
+            _memory: memory,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic while locked leaves at most a slot without an entry.
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub fn stop(&self, link: &Link) {
+        self.lock().channel.stop(link);
+    }
+
+    /// Copies bytes into the lane's memory.
+    #[inline]
+    fn write(&self, at: usize, bytes: &[u8]) {
+        debug_assert!(at + bytes.len() <= TOTAL);
+        // SAFETY: the offsets of slots are below TOTAL, and a slot's length is checked where its bytes are made.
+        unsafe { self.host.as_ptr().add(at).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+
+    #[inline]
+    fn write_words(&self, at: usize, words: &[u32]) {
+        // SAFETY: any initialized words are bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words)) };
+        self.write(at, bytes);
+    }
+
+    /// Runs an operation after all earlier ones of this lane and after `waits`: address and payload of other timelines,
+    /// at most [`MOST_WAITS`]. `room` is called with a value of this lane's timeline and returns when it is reached.
+    /// The value of the operation.
+    pub fn submit(
+        &self,
+        waits: &[(u64, u32)],
+        operation: &Operation<'_>,
+        doorbell: &Doorbell,
+        room: &dyn Fn(u64) -> Result<()>,
+    ) -> Result<u64> {
+        let mut state = self.lock();
+        let value = self.timeline.submitted() + 1;
+        if value > SLOTS && !self.timeline.reached(value - SLOTS) {
+            room(value - SLOTS)?;
+        }
+        let slot = (value % SLOTS) as usize;
+        let release = Release { address: self.timeline.address, payload: value as u32 };
+        let mut methods = Methods::new();
+        if value == 1 {
+            self.set_up(&mut methods);
+        }
+        for (address, payload) in waits {
+            methods.acquire(*address, *payload, self.yields);
+        }
+        let engine = match operation {
+            Operation::Launch(_) => Engine::Compute,
+            Operation::Copy { .. } | Operation::Fill { .. } => Engine::Copy,
+            Operation::Stamp { .. } | Operation::Nothing => Engine::Host,
+        };
+        let in_order = engine == Engine::Copy && state.last == Engine::Copy;
+        if !in_order && !self.timeline.reached(value - 1) {
+            if self.order == Order::Idle && engine == Engine::Compute && state.last == Engine::Compute {
+                methods.wait_for_idle();
+            } else {
+                // After a kernel the word in video memory is nearer.
+                let near = state.last == Engine::Compute;
+                let address = if near { self.address + NEAR as u64 } else { self.timeline.address };
+                methods.acquire(address, (value - 1) as u32, self.yields);
+            }
+        }
+        match operation {
+            Operation::Launch(launch) => self.launch(&mut state, launch, value, slot, release, &mut methods, room)?,
+            Operation::Copy { to, from, lines } => methods.copy(*to, *from, *lines, Some(release)),
+            Operation::Fill { to, value, width, lines } => methods.fill(*to, *value, *width, *lines, Some(release)),
+            Operation::Stamp { at } => {
+                methods.stamp(Release { address: *at, payload: value as u32 });
+                methods.release(release);
+            }
+            Operation::Nothing => methods.release(release),
+        }
+        let words = methods.words();
+        let at = PUSH + slot * PUSH_BYTES;
+        self.write_words(at, words);
+        store_fence();
+        self.timeline.advance(value);
+        state.last = engine;
+        state.channel.submit(ring_entry(self.address + at as u64, words.len()), doorbell);
+        Ok(value)
+    }
+
+    fn set_up(&self, methods: &mut Methods) {
+        if !self.copies_only {
+            methods.set_up_compute(self.classes.compute, self.windows.0, self.windows.1);
+        }
+        methods.set_up_copy(self.classes.copy);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn launch(
+        &self,
+        state: &mut State,
+        launch: &Launch<'_>,
+        value: u64,
+        slot: usize,
+        release: Release,
+        methods: &mut Methods,
+        room: &dyn Fn(u64) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(local) = launch.needs.local.filter(|_| state.seen.local != launch.needs.local) {
+            methods.wait_for_idle();
+            methods.set_local_memory(local.pool, local.bytes_per_tpc, local.tpcs);
+            state.seen.local = Some(local);
+        }
+        if state.seen.code != launch.needs.code {
+            methods.invalidate_shader_caches();
+            state.seen.code = launch.needs.code;
+        }
+        let length = launch.parameters_at + launch.parameters.len();
+        let at = if length <= BANK_BYTES {
+            BANKS + slot * BANK_BYTES
+        } else if length <= LARGE_BANK_BYTES {
+            let bank = state.next_large % LARGE_BANKS;
+            state.next_large += 1;
+            if let Some(user) = state.large.get_mut(bank) {
+                if !self.timeline.reached(*user) {
+                    room(*user)?;
+                }
+                *user = value;
+            }
+            LARGE + bank * LARGE_BANK_BYTES
+        } else {
+            return Err(Error::Range(format!("constant bank 0 would have {length} bytes")));
+        };
+        let header = launch.header.get(..launch.parameters_at.min(bank::HEADER)).unwrap_or_default();
+        self.write(at, header);
+        self.write(at + launch.parameters_at, launch.parameters);
+        let mut qmd = launch.qmd.clone();
+        qmd.set_bank(0, self.address + at as u64, length);
+        qmd.set_release(0, release.address, release.payload);
+        qmd.set_release(1, self.address + NEAR as u64, release.payload);
+        let at = QMDS + slot * QMD_BYTES;
+        let words: &[u32; qmd::WORDS] = qmd.words();
+        self.write_words(at, words);
+        methods.launch(self.address + at as u64);
+        Ok(())
+    }
+}
+
+const _: () = assert!(TOTAL <= 2 << 20 && QMDS.is_multiple_of(256) && BANKS.is_multiple_of(256));

@@ -1,0 +1,56 @@
+//! A user-space driver for NVIDIA GPUs. It runs CUDA kernels through the kernel driver alone: no libcuda, no other
+//! library of NVIDIA, no privilege.
+//!
+//! - [`Gpu`] is a GPU of the machine, [`Gpu::facts`] what the kernel driver says of it.
+//! - [`Context`] is an address space of it; [`Memory`], [`Module`], [`Kernel`], [`Stream`] and [`Event`] belong to one.
+//! - A [`Fence`] is the only notion of completion.
+//!
+//! It ran on an H200 with driver 580.159.04. `docs/cudest.md` explains how a GPU is driven, and what is missing.
+//!
+//! All of it runs on a [`sys::Kernel`]: the real one, or a model of the kernel driver in tests.
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod allocation;
+mod channel;
+mod client;
+mod context;
+mod cubin;
+mod encode;
+mod error;
+mod event;
+mod facts;
+mod fence;
+mod fork;
+mod gpu;
+mod kernel;
+mod lane;
+mod link;
+mod memory;
+mod module;
+mod pool;
+mod reserve;
+mod stream;
+mod survey;
+mod vmm;
+mod wait;
+
+pub use context::Options;
+pub use cubin::{Entry, Parameter};
+pub use error::{Error, Loss, Result};
+pub use event::Event;
+pub use facts::{Driver, Facts, driver, probe};
+pub use fence::Fence;
+pub use gpu::{Context, Gpu, HostFence};
+pub use lane::Order;
+pub use link::Card;
+pub use memory::{Kind, Memory};
+pub use module::{Kernel, Module, Shape};
+pub use stream::{Rectangle, Stream};
+pub use survey::Survey;
+pub use vmm::{Addresses, Backing, Mapping};
+
+/// The way to the kernel driver.
+pub mod sys {
+    pub use crate::kernel::{Kernel, Linux, Node};
+}

@@ -1,0 +1,235 @@
+//! Modules and kernels: a cubin in GPU memory, and what a launch of each kernel needs.
+
+use crate::context::Shared;
+use crate::cubin::{Cubin, Entry, Layout, Parameter};
+use crate::encode::bank;
+use crate::encode::qmd::{Dim3, Program, Qmd};
+use crate::error::{Error, Result};
+use crate::lane::Launch;
+use crate::memory::Memory;
+use std::sync::{Arc, PoisonError};
+
+/// Limits of a block and a grid, of compute capability 9.0.
+const MOST_THREADS: u64 = 1024;
+const BLOCK: Dim3 = (1024, 1024, 64);
+const GRID: Dim3 = (0x7fff_ffff, 0xffff, 0xffff);
+/// Registers of an SM, given out in units of 256 to a warp.
+const REGISTERS: u64 = 65536;
+/// The system's part of shared memory, and the most that a block may have of the rest.
+const SYSTEM_SHARED: u32 = 0x400;
+pub(crate) const MOST_SHARED: u32 = 227 << 10;
+/// Local memory that a thread has besides its stack.
+const LOCAL_OVERHEAD: u32 = 0x240;
+/// The least stack, once a kernel uses one: called functions need some too.
+const LEAST_STACK: u32 = 1024;
+
+/// A cubin in the memory of a GPU.
+#[derive(Debug, Clone)]
+pub struct Module {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    cubin: Cubin,
+    layout: Layout,
+    memory: Memory,
+    shared: Arc<Shared>,
+}
+
+/// A kernel of a module, ready to be launched. It keeps its module.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    module: Arc<Inner>,
+    entry: Entry,
+    qmd: Qmd,
+    /// Bytes a thread of local memory.
+    local: u32,
+}
+
+/// The shape of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Blocks.
+    pub grid: (u32, u32, u32),
+    /// Threads of a block.
+    pub block: (u32, u32, u32),
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+impl Shape {
+    /// Blocks and threads in one dimension.
+    #[must_use]
+    pub fn linear(blocks: u32, threads: u32) -> Self {
+        Self { grid: (blocks, 1, 1), block: (threads, 1, 1), shared: 0 }
+    }
+}
+
+impl Module {
+    pub(crate) fn load(shared: &Arc<Shared>, cubin: &[u8], gpu: u32) -> Result<Self> {
+        let cubin = Cubin::parse(cubin)?;
+        // A cubin runs on its own architecture, and on later ones of the same generation.
+        let generation = |sm: u32| sm / 10;
+        if generation(cubin.architecture) != generation(gpu) || cubin.architecture > gpu {
+            return Err(Error::WrongArchitecture { cubin: cubin.architecture, gpu });
+        }
+        let layout = Layout::of(&cubin);
+        let memory = Memory::visible(shared, layout.size)?;
+        let image = layout.image(&cubin, memory.address())?;
+        let host = memory.host().ok_or(Error::Unsupported("code that the CPU cannot write"))?;
+        // SAFETY: the memory is new, so no work uses it, and it has `layout.size` bytes, of which the image is a part.
+        unsafe {
+            memory.write(0, &image)?;
+            // Variables without initial values begin as zero.
+            let rest = (layout.size as usize).saturating_sub(image.len());
+            host.as_ptr().add(image.len()).write_bytes(0, rest);
+        }
+        crate::channel::store_fence();
+        let traps = shared.traps.lock();
+        traps.unwrap_or_else(PoisonError::into_inner).extend(cubin.missing.iter().cloned());
+        shared.code_changed();
+        Ok(Self { inner: Arc::new(Inner { cubin, layout, memory, shared: Arc::clone(shared) }) })
+    }
+
+    /// The names of its kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.inner.cubin.kernels.keys().map(String::as_str)
+    }
+
+    /// Functions that its kernels call and that libcuda would supply. A call ends the kernel with an error.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.inner.cubin.missing
+    }
+
+    /// A kernel by its name in the cubin.
+    ///
+    /// # Errors
+    /// There is none of this name, or it needs something that this driver does not have.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let Inner { cubin, layout, memory, .. } = &*self.inner;
+        let entry = cubin.kernels.get(name).cloned();
+        let entry = entry.ok_or_else(|| no_symbol("kernel", name, cubin.kernels.keys()))?;
+        if entry.cluster {
+            return Err(Error::Unsupported("a kernel of clusters"));
+        }
+        if entry.parameters_at > bank::HEADER {
+            return Err(Error::BadCubin(format!("parameters at {:#x} of constant bank 0", entry.parameters_at)));
+        }
+        let code = layout.code(&entry).ok_or_else(|| Error::BadCubin("a kernel without code".to_owned()))?;
+        let local = match entry.stack {
+            0 => 0,
+            stack => stack.max(LEAST_STACK).saturating_add(LOCAL_OVERHEAD).next_multiple_of(16),
+        };
+        let program = Program {
+            address: memory.address() + code,
+            registers: entry.registers.max(1),
+            barriers: entry.barriers,
+            local,
+        };
+        let mut qmd = Qmd::new(&program);
+        for (bank, offset, size) in layout.banks(cubin, &entry) {
+            qmd.set_bank(bank, memory.address() + offset, size);
+        }
+        Ok(Kernel { module: Arc::clone(&self.inner), entry, qmd, local })
+    }
+
+    /// A variable: its address and its bytes.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn variable(&self, name: &str) -> Result<(u64, u64)> {
+        let Inner { cubin, layout, memory, .. } = &*self.inner;
+        let found = cubin.variables.get(name).and_then(|v| Some((layout.variable(v)?, v.size)));
+        let (offset, size) = found.ok_or_else(|| no_symbol("variable", name, cubin.variables.keys()))?;
+        Ok((memory.address() + offset, size))
+    }
+}
+
+fn no_symbol<'a>(kind: &'static str, name: &str, has: impl Iterator<Item = &'a String>) -> Error {
+    let has: Vec<&str> = has.take(10).map(String::as_str).collect();
+    let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+    Error::NoSymbol { kind, name: name.to_owned(), has }
+}
+
+impl Kernel {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// What the cubin says of it.
+    #[must_use]
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// Its parameters: offset and size of each.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.entry.parameters
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.module.shared
+    }
+
+    pub(crate) fn local(&self) -> u32 {
+        self.local
+    }
+
+    fn refuse(&self, why: impl Into<String>) -> Error {
+        Error::Launch { kernel: self.entry.name.clone(), why: why.into() }
+    }
+
+    /// The launch of a shape with these parameters.
+    pub(crate) fn launch<'a>(&self, shape: &Shape, parameters: &'a [u8]) -> Result<Launch<'a>> {
+        let Shape { grid, block, shared } = *shape;
+        let entry = &self.entry;
+        if parameters.len() != entry.parameters_size {
+            let (kernel, wants, has) = (entry.name.clone(), entry.parameters_size, parameters.len());
+            return Err(Error::Parameters { kernel, wants, has });
+        }
+        self.check_shape(grid, block)?;
+        let own = entry.shared.max(SYSTEM_SHARED);
+        let total = own.checked_add(shared).filter(|total| *total <= MOST_SHARED + SYSTEM_SHARED);
+        let total = total.ok_or_else(|| {
+            let own = own - SYSTEM_SHARED;
+            self.refuse(format!("{own} + {shared} bytes of shared memory are more than {MOST_SHARED}"))
+        })?;
+        let mut qmd = self.qmd.clone();
+        qmd.set_shape(grid, block);
+        qmd.set_shared(total);
+        let header = self.module.shared.header(grid, block, total);
+        let parameters_at = entry.parameters_at;
+        Ok(Launch { qmd, header, parameters, parameters_at, needs: crate::lane::Generation::default() })
+    }
+
+    fn check_shape(&self, grid: Dim3, block: Dim3) -> Result<()> {
+        let fits = |dim: Dim3, most: Dim3| {
+            (1..=most.0).contains(&dim.0) && (1..=most.1).contains(&dim.1) && (1..=most.2).contains(&dim.2)
+        };
+        if !fits(grid, GRID) {
+            return Err(self.refuse(format!("a grid of {grid:?} blocks: each number is 1 to {GRID:?}")));
+        }
+        if !fits(block, BLOCK) {
+            return Err(self.refuse(format!("a block of {block:?} threads: each number is 1 to {BLOCK:?}")));
+        }
+        let threads = u64::from(block.0) * u64::from(block.1) * u64::from(block.2);
+        let most = match self.entry.max_threads {
+            0 => MOST_THREADS,
+            own => u64::from(own).min(MOST_THREADS),
+        };
+        if threads > most {
+            return Err(self.refuse(format!("{threads} threads in a block are more than {most}")));
+        }
+        let of_warp = (u64::from(self.entry.registers) * 32).next_multiple_of(256);
+        let needed = of_warp * threads.div_ceil(32).next_multiple_of(4);
+        if needed > REGISTERS {
+            return Err(self.refuse(format!("{threads} threads need {needed} registers, and an SM has {REGISTERS}")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,375 @@
+//! Streams: operations in order, on a lane of the context. Copies of some size go to a copy engine and back in order.
+
+use crate::context::{Direction, Shared};
+use crate::encode::methods::{FILL_LINES, Lines};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::fence::Fence;
+use crate::lane::{Lane, Operation};
+use crate::memory::{Kind, Memory};
+use crate::module::{Kernel, Shape};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// A line of a copy has at most this many bytes, or a fill this many values.
+const LONGEST_LINE: u64 = 1 << 30;
+/// Pageable memory goes through pinned memory of this size, in two halves.
+const STAGING: u64 = 8 << 20;
+
+/// Work in order. Dropping it waits for nothing: the context waits.
+#[derive(Debug)]
+pub struct Stream {
+    shared: Arc<Shared>,
+    lane: Arc<Lane>,
+    tail: Mutex<Tail>,
+    staging: Mutex<Option<Memory>>,
+}
+
+/// What the next operation comes after.
+#[derive(Debug, Default)]
+struct Tail {
+    last: Option<Fence>,
+    waits: Vec<Fence>,
+}
+
+/// A copy of rectangles in layers. Addresses are of the first byte; pitches and heights count bytes and lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rectangle {
+    /// Destination and source.
+    pub to: u64,
+    /// Source.
+    pub from: u64,
+    /// Bytes of a line.
+    pub width: u64,
+    /// Lines of a layer.
+    pub height: u64,
+    /// Layers.
+    pub depth: u64,
+    /// Bytes from line to line, of destination and source.
+    pub pitch: (u64, u64),
+    /// Bytes from layer to layer, of destination and source.
+    pub layer: (u64, u64),
+}
+
+impl Stream {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Result<Self> {
+        shared.check()?;
+        let lane = shared.lane()?;
+        Ok(Self { shared: Arc::clone(shared), lane, tail: Mutex::default(), staging: Mutex::default() })
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Submits to a lane, after the stream's last operation and the fences that it waits for.
+    #[inline]
+    fn submit(&self, tail: &mut Tail, lane: &Lane, operation: &Operation<'_>) -> Result<Fence> {
+        let fence = if tail.waits.is_empty() {
+            self.shared.submit(lane, tail.last.as_slice(), operation)?
+        } else {
+            tail.waits.extend(tail.last);
+            let fence = self.shared.submit(lane, &tail.waits, operation)?;
+            tail.waits.clear();
+            fence
+        };
+        tail.last = Some(fence);
+        Ok(fence)
+    }
+
+    /// Launches a kernel. `parameters` are the bytes of all parameters, at their offsets.
+    ///
+    /// # Errors
+    /// The shape or the parameters do not fit the kernel, or the context has ended.
+    ///
+    /// # Safety
+    /// The kernel accesses only memory that is mapped and large enough until the returned fence is reached, and no other
+    /// work, of CPU or GPU, conflicts with it. Addresses in `parameters` are valid for the kernel. A kernel that breaks
+    /// this ends the context, or overwrites any of its memory.
+    pub unsafe fn launch(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
+        if !Arc::ptr_eq(kernel.shared(), &self.shared) {
+            return Err(Error::Range("the kernel is of another context".to_owned()));
+        }
+        let mut launch = kernel.launch(shape, parameters)?;
+        self.shared.with_generation(kernel.local(), |generation, local| {
+            launch.needs = generation;
+            if local != 0 {
+                launch.qmd.set_local(local);
+            }
+            self.submit(&mut self.tail(), &self.lane, &Operation::Launch(&launch))
+        })
+    }
+
+    /// Copies bytes between addresses of this context.
+    ///
+    /// # Errors
+    /// The context has ended.
+    ///
+    /// # Safety
+    /// Both ranges are mapped until the fence is reached, and no other work conflicts.
+    pub unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<Fence> {
+        let rectangle = Rectangle { to, from, width: bytes, height: 1, depth: 1, ..Rectangle::default() };
+        // SAFETY: the caller's promise, for one line.
+        unsafe { self.copy_rectangle(&rectangle, Direction::Within) }
+    }
+
+    /// Copies rectangles in layers.
+    ///
+    /// # Errors
+    /// A pitch or height is larger than a copy engine takes, or the context has ended.
+    ///
+    /// # Safety
+    /// As [`copy`](Stream::copy), for each line.
+    pub unsafe fn copy_3d(&self, rectangle: &Rectangle) -> Result<Fence> {
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_rectangle(rectangle, Direction::Within) }
+    }
+
+    unsafe fn copy_rectangle(&self, copy: &Rectangle, direction: Direction) -> Result<Fence> {
+        let Rectangle { to, from, width, height, depth, pitch, layer } = *copy;
+        let word = |value: u64| {
+            u32::try_from(value).map_err(|_| Error::Range(format!("a copy with a pitch or height of {value}")))
+        };
+        let size = width.saturating_mul(height).saturating_mul(depth);
+        let mut tail = self.tail();
+        if size == 0 {
+            return self.submit(&mut tail, &self.lane, &Operation::Nothing);
+        }
+        let other;
+        let lane = if size >= self.shared.options.copy_engine_from {
+            other = self.shared.copy_lane(direction)?;
+            &*other
+        } else {
+            &*self.lane
+        };
+        let mut last = None;
+        // Lines of a copy that is longer than one transfer go by columns.
+        for z in 0..depth {
+            let (to, from) = (to + z * layer.0, from + z * layer.1);
+            let mut x = 0;
+            while x < width {
+                let length = (width - x).min(LONGEST_LINE);
+                let lines = Lines {
+                    length: length as u32,
+                    count: word(height)?,
+                    to_pitch: word(pitch.0)?,
+                    from_pitch: word(pitch.1)?,
+                };
+                let operation = Operation::Copy { to: to + x, from: from + x, lines };
+                last = Some(self.submit(&mut tail, lane, &operation)?);
+                x += length;
+            }
+        }
+        last.ok_or_else(|| Error::Range("an empty copy".to_owned()))
+    }
+
+    /// Fills `count` values of `width` bytes (1, 2 or 4) with `value`.
+    ///
+    /// # Errors
+    /// The width is another one, or the context has ended.
+    ///
+    /// # Safety
+    /// The range is mapped until the fence is reached, and no other work conflicts.
+    pub unsafe fn fill(&self, to: u64, value: u32, width: u32, count: u64) -> Result<Fence> {
+        // SAFETY: the caller's promise, for one line.
+        unsafe { self.fill_2d(to, 0, value, width, count, 1) }
+    }
+
+    /// Fills `height` lines of `count` values, `pitch` bytes apart.
+    ///
+    /// # Errors
+    /// The width is not 1, 2 or 4, a number is too large, or the context has ended.
+    ///
+    /// # Safety
+    /// As [`fill`](Stream::fill), for each line.
+    pub unsafe fn fill_2d(
+        &self,
+        to: u64,
+        pitch: u64,
+        value: u32,
+        width: u32,
+        count: u64,
+        height: u64,
+    ) -> Result<Fence> {
+        if !matches!(width, 1 | 2 | 4) {
+            return Err(Error::Range(format!("a fill with values of {width} bytes: 1, 2 or 4 are possible")));
+        }
+        let to_pitch = u32::try_from(pitch).map_err(|_| Error::Range(format!("a fill with a pitch of {pitch}")))?;
+        let mut tail = self.tail();
+        if count == 0 || height == 0 {
+            return self.submit(&mut tail, &self.lane, &Operation::Nothing);
+        }
+        let (mut x, mut y) = (0, 0);
+        loop {
+            let (length, lines) = ((count - x).min(LONGEST_LINE), (height - y).min(FILL_LINES.into()));
+            let lines = Lines { length: length as u32, count: lines as u32, to_pitch, from_pitch: 0 };
+            let to = to + y * pitch + x * u64::from(width);
+            let fence = self.submit(&mut tail, &self.lane, &Operation::Fill { to, value, width, lines })?;
+            y += u64::from(lines.count);
+            if y == height {
+                (x, y) = (x + length, 0);
+                if x == count {
+                    return Ok(fence);
+                }
+            }
+        }
+    }
+
+    /// Copies bytes of the program into memory. Returns when `from` is free again; the copy may still run.
+    ///
+    /// # Errors
+    /// The range is outside of `to`, or the context has ended.
+    ///
+    /// # Safety
+    /// No other work conflicts with the range of `to`.
+    pub unsafe fn upload(&self, to: &Memory, offset: u64, from: &[u8]) -> Result<()> {
+        let mut address = to.check(offset, from.len() as u64)?;
+        let half = (STAGING / 2) as usize;
+        let staging = &mut *self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let staging = staged(staging, &self.shared, from.len())?;
+        let mut users = [None; 2];
+        for (n, piece) in from.chunks(half).enumerate() {
+            if let Some(fence) = users.get_mut(n % 2).and_then(Option::take) {
+                self.shared.wait(fence, None)?;
+            }
+            let at = (n % 2 * half) as u64;
+            // SAFETY: the earlier copy from this half has ended; the rest is the caller's promise.
+            let fence = unsafe {
+                staging.write(at, piece)?;
+                self.copy_rectangle(&line(address, staging.address() + at, piece.len()), Direction::ToGpu)?
+            };
+            if let Some(user) = users.get_mut(n % 2) {
+                *user = Some(fence);
+            }
+            address += piece.len() as u64;
+        }
+        // The staging memory is this stream's: the next use waits.
+        users.into_iter().flatten().try_for_each(|fence| self.shared.wait(fence, None))
+    }
+
+    /// Copies memory into bytes of the program, after the work of this stream, and waits for it.
+    ///
+    /// # Errors
+    /// The range is outside of `from`, or the context has ended.
+    ///
+    /// # Safety
+    /// No other work writes the range of `from`.
+    pub unsafe fn download(&self, from: &Memory, offset: u64, to: &mut [u8]) -> Result<()> {
+        let mut address = from.check(offset, to.len() as u64)?;
+        let half = (STAGING / 2) as usize;
+        let staging = &mut *self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let staging = staged(staging, &self.shared, to.len())?;
+        let mut waiting: Option<(Fence, u64, &mut [u8])> = None;
+        for (n, piece) in to.chunks_mut(half).enumerate() {
+            let at = (n % 2 * half) as u64;
+            // SAFETY: the bytes of this half were taken two rounds ago; the rest is the caller's promise.
+            let fence = unsafe {
+                self.copy_rectangle(&line(staging.address() + at, address, piece.len()), Direction::FromGpu)?
+            };
+            address += piece.len() as u64;
+            if let Some((fence, at, piece)) = waiting.replace((fence, at, piece)) {
+                self.shared.wait(fence, None)?;
+                // SAFETY: the copy into this half has ended.
+                unsafe { staging.read(at, piece)? };
+            }
+        }
+        if let Some((fence, at, piece)) = waiting {
+            self.shared.wait(fence, None)?;
+            // SAFETY: as above.
+            unsafe { staging.read(at, piece)? };
+        }
+        Ok(())
+    }
+
+    /// Copies between memories, on the engine for their direction.
+    ///
+    /// # Errors
+    /// A range is outside of its memory, or the context has ended.
+    ///
+    /// # Safety
+    /// No other work conflicts with the ranges, and both memories live until the fence is reached.
+    pub unsafe fn copy_memory(
+        &self,
+        to: &Memory,
+        to_offset: u64,
+        from: &Memory,
+        from_offset: u64,
+        bytes: u64,
+    ) -> Result<Fence> {
+        let (to_address, from_address) = (to.check(to_offset, bytes)?, from.check(from_offset, bytes)?);
+        let direction = match (to.kind(), from.kind()) {
+            (Kind::Video, Kind::Pinned | Kind::Registered) => Direction::ToGpu,
+            (Kind::Pinned | Kind::Registered, Kind::Video) => Direction::FromGpu,
+            _ => Direction::Within,
+        };
+        // SAFETY: the ranges are inside of their memories; the rest is the caller's promise.
+        unsafe { self.copy_rectangle(&line(to_address, from_address, bytes as usize), direction) }
+    }
+
+    /// The next operations come after a fence, of any stream of the context.
+    pub fn wait_for(&self, fence: Fence) {
+        self.tail().waits.push(fence);
+    }
+
+    /// Records an event: it is reached, and has its time, when all work until here has ended.
+    ///
+    /// # Errors
+    /// The context has ended.
+    pub fn record(&self, event: &Event) -> Result<Fence> {
+        let fence = self.submit(&mut self.tail(), &self.lane, &Operation::Stamp { at: event.address() })?;
+        event.recorded(fence);
+        Ok(fence)
+    }
+
+    /// A fence for all work until here.
+    ///
+    /// # Errors
+    /// The context has ended.
+    pub fn fence(&self) -> Result<Fence> {
+        let mut tail = self.tail();
+        match tail.last {
+            Some(last) if tail.waits.is_empty() => Ok(last),
+            _ => self.submit(&mut tail, &self.lane, &Operation::Nothing),
+        }
+    }
+
+    /// Whether all work until here has ended.
+    ///
+    /// # Errors
+    /// The context has ended.
+    pub fn is_idle(&self) -> Result<bool> {
+        let fence = self.fence()?;
+        self.shared.reached(fence)
+    }
+
+    /// Waits until all work has ended.
+    ///
+    /// # Errors
+    /// The context has ended by a fault.
+    pub fn synchronize(&self) -> Result<()> {
+        let fence = self.fence()?;
+        self.shared.wait(fence, None)
+    }
+
+    /// Waits until all work has ended, or until a point in time.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`], or the context has ended.
+    pub fn synchronize_until(&self, until: Instant) -> Result<()> {
+        let fence = self.fence()?;
+        self.shared.wait(fence, Some(until))
+    }
+}
+
+fn line(to: u64, from: u64, bytes: usize) -> Rectangle {
+    Rectangle { to, from, width: bytes as u64, height: 1, depth: 1, ..Rectangle::default() }
+}
+
+/// The staging memory, large enough for `bytes` or at its full size.
+fn staged<'a>(staging: &'a mut Option<Memory>, shared: &Arc<Shared>, bytes: usize) -> Result<&'a Memory> {
+    let _ = bytes;
+    if staging.is_none() {
+        *staging = Some(Memory::pinned(shared, STAGING)?);
+    }
+    staging.as_ref().ok_or(Error::NoMemory { what: "pinned memory", bytes: STAGING })
+}

@@ -1,0 +1,149 @@
+//! Addresses and memory apart: addresses are reserved first, memory has no address, and mappings join parts of both.
+
+use crate::allocation::{Page, Place, allocate, range};
+use crate::client::{Handle, or_no_memory};
+use crate::context::Shared;
+use crate::error::{Error, Result};
+use crate::link::Link;
+use crate::pool::Owner;
+use crate::reserve::{LARGE_PAGE, Reservation};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Video memory without an address, in pieces of 2 MiB. It lives as long as its mappings.
+#[derive(Debug, Clone)]
+pub struct Backing {
+    inner: Arc<Physical>,
+}
+
+#[derive(Debug)]
+struct Physical {
+    link: Arc<Link>,
+    memory: Handle,
+    size: u64,
+}
+
+/// Reserved addresses, of the process and of the GPU. They live as long as the mappings in them.
+#[derive(Debug, Clone)]
+pub struct Addresses {
+    shared: Arc<Shared>,
+    reserved: Arc<Reservation>,
+    size: u64,
+}
+
+/// A part of memory at reserved addresses. Dropping it ends the mapping, after all work that was submitted until then.
+#[derive(Debug)]
+pub struct Mapping {
+    shared: Arc<Shared>,
+    joined: Option<Joined>,
+    address: u64,
+    size: u64,
+}
+
+/// What holds a mapping.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    range: Handle,
+    memory: Arc<Physical>,
+    _addresses: Arc<Reservation>,
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        let link = &self.memory.link;
+        if !link.closing.load(Ordering::Acquire) {
+            let _ = link.client.free(link.device, self.range);
+        }
+    }
+}
+
+impl Drop for Physical {
+    fn drop(&mut self) {
+        if !self.link.closing.load(Ordering::Acquire) {
+            let _ = self.link.client.free(self.link.device, self.memory);
+        }
+    }
+}
+
+impl Backing {
+    pub(crate) fn new(shared: &Arc<Shared>, bytes: u64) -> Result<Self> {
+        shared.check()?;
+        let what = "video memory";
+        let size = bytes.max(1).checked_next_multiple_of(LARGE_PAGE).filter(|size| *size < 1 << 47);
+        let size = size.ok_or(Error::NoMemory { what, bytes })?;
+        let link = Arc::clone(&shared.link);
+        let memory = or_no_memory(allocate(&link.client, link.device, Place::Video, size), what, size)?;
+        Ok(Self { inner: Arc::new(Physical { link, memory, size }) })
+    }
+
+    /// Its bytes: a multiple of 2 MiB.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.inner.size
+    }
+}
+
+impl Addresses {
+    pub(crate) fn new(shared: &Arc<Shared>, bytes: u64) -> Result<Self> {
+        let size = bytes.max(1).checked_next_multiple_of(LARGE_PAGE);
+        let size = size.ok_or(Error::NoMemory { what: "addresses", bytes })?;
+        let reserved = Arc::new(Reservation::new(size, LARGE_PAGE)?);
+        Ok(Self { shared: Arc::clone(shared), reserved, size })
+    }
+
+    /// The first address.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.reserved.address()
+    }
+
+    /// How many: a multiple of 2 MiB.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Maps `bytes` of memory, from `memory_offset` on, at `offset` of these addresses. All are multiples of 2 MiB.
+    ///
+    /// # Errors
+    /// A number is no such multiple or too large, or there is a mapping already.
+    pub fn map(&self, offset: u64, memory: &Backing, memory_offset: u64, bytes: u64) -> Result<Mapping> {
+        let fits = |offset: u64, size: u64| offset.checked_add(bytes).is_some_and(|end| end <= size);
+        let whole = [offset, memory_offset, bytes].iter().all(|n| n.is_multiple_of(LARGE_PAGE));
+        if bytes == 0 || !whole || !fits(offset, self.size) || !fits(memory_offset, memory.size()) {
+            return Err(Error::Range(format!(
+                "a mapping of {bytes} bytes from {memory_offset} at {offset}: numbers are multiples of 2 MiB, inside"
+            )));
+        }
+        let shared = &self.shared;
+        shared.check()?;
+        let (link, address) = (&shared.link, self.address() + offset);
+        let (client, device) = (&link.client, link.device);
+        let range = range(client, device, shared.space, bytes, Some(address), Page::Large)?;
+        let joined = Joined { range, memory: Arc::clone(&memory.inner), _addresses: Arc::clone(&self.reserved) };
+        let address = client.map_dma(device, range, memory.inner.memory, memory_offset, bytes)?;
+        Ok(Mapping { shared: Arc::clone(shared), joined: Some(joined), address, size: bytes })
+    }
+}
+
+impl Mapping {
+    /// Its first address.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if let Some(joined) = self.joined.take() {
+            self.shared.bury(Owner::Mapping(joined));
+        }
+    }
+}

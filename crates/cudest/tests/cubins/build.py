@@ -1,0 +1,34 @@
+"""Makes the cubins of kernels.cu with NVRTC. Usage: build.py LIBNVRTC OUT [ARCH] (default sm_90)."""
+import ctypes
+import pathlib
+import sys
+
+
+def main():
+    library, out, arch = sys.argv[1], sys.argv[2], (sys.argv[3:] or ["sm_90"])[0]
+    nvrtc = ctypes.CDLL(library)
+    source = (pathlib.Path(__file__).parent / "kernels.cu").read_bytes()
+    program = ctypes.c_void_p()
+    check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernels.cu", 0, None, None))
+    flags = [b"-arch=" + arch.encode(), b"--std=c++17", b"-default-device", b"--relocatable-device-code=false"]
+    result = nvrtc.nvrtcCompileProgram(program, len(flags), (ctypes.c_char_p * len(flags))(*flags))
+    size = ctypes.c_size_t()
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    print(log.value.decode(), end="")
+    check(nvrtc, result)
+    check(nvrtc, nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size)))
+    cubin = ctypes.create_string_buffer(size.value)
+    check(nvrtc, nvrtc.nvrtcGetCUBIN(program, cubin))
+    pathlib.Path(out).write_bytes(cubin.raw)
+    print(out, size.value)
+
+
+def check(nvrtc, result):
+    if result:
+        nvrtc.nvrtcGetErrorString.restype = ctypes.c_char_p
+        raise SystemExit(nvrtc.nvrtcGetErrorString(result).decode())
+
+
+main()

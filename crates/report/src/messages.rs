@@ -1,0 +1,156 @@
+//! The messages of the reasons in `cutap_wire::diagnostic`, each written once. `{one|many}` has two forms: for a
+//! count of 1, and for any other.
+
+use cutap_trace::End;
+use cutap_wire::diagnostic::*;
+
+#[rustfmt::skip]
+const MESSAGES: &[(usize, &str)] = &[
+    (NO_SLOT_LEFT, "{function|functions} handed out undiverted: all slots taken, or no memory for more"),
+    (WORD_PROTECTED, "{binding|bindings} left alone: page could not be made writable"),
+    (WORD_IN_TEXT, "{binding|bindings} left alone: in an executable segment (TEXTREL)"),
+    (RECORD_DROPPED, "{event|events} dropped: no room in the run directory"),
+    (CXX_NOT_ASKED,
+     "C++ {function of a watched library|functions of watched libraries} left alone (ask with -e cxx)"),
+    (LOOKUP_JUMPED, "{look-up|look-ups} passed on unseen: the caller's object, or the function's, is not known"),
+    (TOO_MANY_OBJECTS, "loaded {object|objects} beyond the table: not searched for bindings"),
+    (FORKED_IN_LOADER,
+     "{child|children} forked while a thread was inside the loader: libraries opened later are not seen"),
+    (NO_INSTANCE_LEFT,
+     "runtime {instance|instances} beyond the table, or no memory for it: {its|their} calls are not seen"),
+    (FOOTPRINT,
+     "driver {call|calls} that only {happens|happen} because we watch (a kernel's name, asked at its \
+      launch): not shown"),
+    (NO_RING, "{call|calls} not recorded: the thread's ring could not be made"),
+    (NAME_DROPPED, "{name|names} not recorded: no room in the run directory or in memory, or no descriptor free"),
+    (LATE_OBJECT, "{library|libraries} opened while running: calls from {its|their} constructors were not seen"),
+    (UNEXPORTED, "driver {function|functions} handed out that no symbol names"),
+    (PROFILER_TABLE, "{profiler|profilers} that asked for the callback table and got the driver's own"),
+    (STACK_SHORT, "{call|calls} whose stack arguments end at an unmapped page (passed on up to there)"),
+    (NESTED_IN_START, "{call|calls} not recorded: made while the thread's ring was being set up"),
+    (BOUND_BY_LOADER, "lazy {binding|bindings} left to the loader"),
+    (TOO_DEEP, "{call|calls} nested too deep to know {its|their} parent"),
+    (MODULE_NOT_DUMPED, "{module|modules} not dumped: unknown size, unreadable memory or no room"),
+    (OTHER_NAMESPACE, "{function|functions} of {a library|libraries} in another namespace (dlmopen): not diverted"),
+    (NEVER_NOTICED,
+     "{library|libraries} opened after the last look-up: calls through {its|their} bindings were not seen"),
+    (STATIC_TOOLKIT,
+     "toolkit {library|libraries} linked statically into a program: calls of {it|them} were not seen"),
+    (BEFORE_US,
+     "{process|processes} in which another library asked to be first: calls from constructors of needed \
+      libraries were not seen"),
+    (INPUTS_REFUSED,
+     "{process|processes} in which process_vm_readv was refused: memory behind arguments was tested, then \
+      read directly"),
+    (PARAMETERS_ASKED,
+     "{kernel|kernels} whose parameters' sizes the driver was asked for (calls of our own, not shown)"),
+    (PARAMETERS_UNKNOWN,
+     "{launch|launches} whose parameters are not shown: the driver does not tell their sizes, or there are \
+      too many kernels"),
+    (STACK_NOT_KEPT, "{stack|stacks} not kept, or only in part: no room in the run directory"),
+    (STACK_NOT_READ, "{stack|stacks} that could not be read: only the caller is shown"),
+    (HOOK_WANT_LEFT_OUT,
+     "{want|wants} of {a hook|hooks} that {was|were} left out: 64 fit, of all libraries together"),
+    (END_ELSEWHERE,
+     "{call|calls} that ended in another thread than {it|they} began in ({a fibre|fibres}): shown as \
+      unfinished"),
+    (HOOK_NO_PARAMETER, "{name|names} by which a hook asked for an argument that does not exist: it got 0"),
+    (MEMORY_NOT_KEPT, "{piece|pieces} of memory of {an ioctl|ioctls} not kept: no room in the run directory"),
+    (MEMORY_CUT, "{ioctl|ioctls} whose memory was cut: more than 256 KiB"),
+    (HIDDEN_TABLE_LEFT, "hidden {table|tables} left alone: calls of the functions in {it|them} were not seen"),
+    (OTHER_LIBC,
+     "{process|processes} of another C library than glibc (such as musl): left alone, {its|their} calls \
+      were not seen"),
+    (PTX_LEFT_OUT,
+     "parameter {list|lists} of {a kernel|kernels} in PTX that {was|were} left out: too long, or too many; \
+      {its|their} parameters are shown without names"),
+    (HOOK_ABSENT, "hook {library|libraries} that took no part in a process"),
+    (HOOK_NOT_ANSWERED,
+     "runtime {call|calls} that a hook answered and that {was|were} made all the same: no usable unwind \
+      tables"),
+    (HOOK_PASSED, "{call|calls} without {its|their} hook: more than 4096 threads in hooks, or too many functions"),
+    (HOOK_TOO_MANY, "{function|functions} that more than 8 wants of hooks match: the others were left out"),
+    (CALL_DROPPED_LOSSY, "{call|calls} dropped: {its|their} thread's ring was full (--lossy)"),
+    (EVENT_DROPPED_LOSSY, "{look-up|look-ups} dropped: {its|their} thread's ring was full (--lossy)"),
+    (CALL_DROPPED, "{call|calls} not recorded: no room in the run directory"),
+    (END_DROPPED,
+     "{end|ends} of {a call|calls} not recorded ({this is|these are} shown as unfinished): no room in the \
+      run directory"),
+    (NOT_WRITTEN, "{call|calls} not recorded: the recording could not be written any more"),
+    (CALL_WAITED,
+     "{call|calls} that never began: {it|they} waited for room in {its|their} thread's ring when the \
+      process ended, or {was|were} left while {it|they} waited (by longjmp, a thread's end)"),
+    (NOT_COUNTED, "{call|calls} not counted: no room in the run directory, or no mapping left (vm.max_map_count)"),
+    (NAMESPACE,
+     "{library|libraries} in another namespace (dlmopen): {its|their} calls, and calls of {it|them}, were \
+      not seen"),
+];
+
+/// With `--lossy` a stack is lost for another reason.
+const STACK_NOT_KEPT_LOSSY: &str =
+    "{stack|stacks} not kept, or only in part: {its|their} thread's ring was full (--lossy)";
+const UNKNOWN: &str = "counted for a reason that this version does not know";
+
+/// The message of a reason, without its number.
+pub fn reason(end: &End, reason: usize) -> String {
+    filled(template(end, reason), 2)
+}
+
+/// The message of a reason with its number: `3 calls not recorded: ...`.
+pub fn counted(end: &End, reason: usize, count: u64) -> String {
+    format!("{count} {}", filled(template(end, reason), count))
+}
+
+fn template(end: &End, reason: usize) -> &'static str {
+    if reason == STACK_NOT_KEPT && end.lossy {
+        return STACK_NOT_KEPT_LOSSY;
+    }
+    MESSAGES.iter().find(|(of, _)| *of == reason).map_or(UNKNOWN, |(_, text)| text)
+}
+
+/// The form of a message for a count.
+pub(crate) fn filled(template: &str, count: u64) -> String {
+    let mut message = String::new();
+    let mut rest = template;
+    while let Some((before, (one, many), after)) = alternative(rest) {
+        message.push_str(before);
+        message.push_str(if count == 1 { one } else { many });
+        rest = after;
+    }
+    message + rest
+}
+
+/// The first `{one|many}` of a text, with what is before and after it.
+fn alternative(text: &str) -> Option<(&str, (&str, &str), &str)> {
+    let (before, rest) = text.split_once('{')?;
+    let (forms, after) = rest.split_once('}')?;
+    Some((before, forms.split_once('|')?, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each reason has one message, with forms for one and for many.
+    #[test]
+    fn all_reasons() {
+        let of = |n: usize| MESSAGES.iter().filter(move |(of, _)| *of == n).map(|(_, text)| *text);
+        for reason in REASONS {
+            let [text] = of(*reason).collect::<Vec<_>>()[..] else { panic!("reason {reason}") };
+            let (one, many) = (filled(text, 1), filled(text, 2));
+            assert!(one != many && !format!("{one}{many}").contains(['{', '|', '}']), "{one}, {many}");
+        }
+        assert_eq!(MESSAGES.len(), REASONS.len());
+    }
+
+    #[test]
+    fn forms() {
+        let (plain, lossy) = (End::default(), End { lossy: true, ..End::default() });
+        assert_eq!(counted(&plain, HOOK_ABSENT, 1), "1 hook library that took no part in a process");
+        assert_eq!(counted(&plain, CALL_DROPPED, 3), "3 calls not recorded: no room in the run directory");
+        assert_eq!(reason(&plain, CALL_DROPPED), "calls not recorded: no room in the run directory");
+        assert_eq!(reason(&plain, STACK_NOT_KEPT), "stacks not kept, or only in part: no room in the run directory");
+        assert!(counted(&lossy, STACK_NOT_KEPT, 1).ends_with("its thread's ring was full (--lossy)"));
+        assert_eq!(reason(&plain, COUNTERS), UNKNOWN);
+    }
+}

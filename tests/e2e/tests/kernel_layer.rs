@@ -87,17 +87,11 @@ fn json_is_read_back_as_the_same_lines() {
     };
     assert_eq!(trace(&["--json"]).stdout, "ok\n");
     let decoded = finish(Command::new(cutap()).args(["kernel", "decode", "--driver", "580.142"]).arg(&file));
-    let lines = |text: &str| -> Vec<String> {
-        let normal = normal(text);
-        normal
-            .lines()
-            .map(|l| l.split("] ").last().unwrap_or_default().to_owned())
-            .filter(|l| l.contains("NV_ESC"))
-            .collect()
-    };
+    let request = |line: &str| line.find("nvidiactl(").map(|at| line[at..].to_owned()).filter(|l| l.contains("NV_ESC"));
+    let lines = |text: &str| -> Vec<String> { normal(text).lines().filter_map(request).collect() };
     let (_, text) = run(&["kernel", "trace", "--driver", "580.142"], &[]);
     assert_eq!(lines(&decoded.stdout), lines(&text));
-    assert!(lines(&text).len() >= 6, "{text}");
+    assert_eq!(lines(&text).len(), 6, "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::objects::{Object, Objects};
 use std::fmt::Write;
 
-/// The lines. Objects that were freed stand in it too, and say so.
+/// The lines. Objects that were freed are in it, too; their lines end with `freed`.
 #[must_use]
 pub fn text(objects: &Objects) -> String {
     let mut out = String::new();

@@ -1,4 +1,5 @@
-//! A program that makes a scheduled channel, by 17 requests, with the writer of `cutap_rm`. The sequence is that of the proof on
+//! A program that makes a scheduled channel, by 17 requests, with the writer of `cutap_rm`. The sequence is that of
+//! the proof on
 //! an H200 (mode A: page tables of RM, no UVM).
 
 use crate::recorder::Recorder;
@@ -168,7 +169,7 @@ impl Client<'_> {
     }
 
     fn map(&mut self, device: u32, memory: u32, length: u64, node: &str) -> Result<i64, Refused> {
-        // Each mapping has a descriptor of its own.
+        // Each mapping has a fresh descriptor.
         let fd = self.of.open(node);
         let mut params = self.params("nv_ioctl_nvos33_parameters_with_fd");
         let words = [

@@ -64,7 +64,8 @@ impl Recorder {
         self.keep(Action::Mmap { fd, path, address: 0, length, protection: 3, flags: 1, offset: 0 }, at)
     }
 
-    /// Makes a request; the argument comes back as the driver left it. `inside`: addresses and bytes that the argument leads to.
+    /// Makes a request; the argument comes back as the driver left it. `inside`: addresses and bytes that the
+    /// argument leads to.
     pub fn ioctl(&mut self, fd: i32, request: u32, argument: &mut [u8], inside: &[(u64, usize)]) -> i64 {
         let path = self.model.path(fd).to_owned();
         let at = self.memory.place(argument);

@@ -66,7 +66,15 @@ fn result(exit: &Exit, pieces: &Pieces) -> i64 {
     let low = exit.result as u32 as i32;
     match (&*exit.call.function.name, pieces.errno) {
         (_, Some(errno)) if low == -1 => -i64::from(errno),
-        ("mmap" | "mmap64" | "fopen" | "fopen64" | "getenv" | "secure_getenv", _) => exit.result.cast_signed(),
+        ("mmap" | "mmap64" | "getenv" | "secure_getenv", _) => exit.result.cast_signed(),
+        // A stream is no descriptor, and why it could not be opened is in errno alone.
+        ("fopen" | "fopen64", errno) => {
+            if exit.result == 0 {
+                -i64::from(errno.unwrap_or(2))
+            } else {
+                0
+            }
+        }
         _ => i64::from(low),
     }
 }

@@ -1,4 +1,5 @@
-//! What `tree`, `maps` and `census` read: a recording or run directory of cutap, or a log in any form that `decode` knows.
+//! What `tree`, `maps` and `census` read: a recording or run directory of cutap, or a log in any form that `decode`
+//! knows.
 
 use super::own;
 use crate::args::FilterArgs;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Which calls are recorded, shown or added up.
 #[derive(Debug, Args)]
 pub struct FilterArgs {
-    /// Only these calls: names with *, layers (library, runtime, driver, lookup), libraries, ! for not
+    /// Only these calls: names with *, layers (library, runtime, driver, kernel, lookup), libraries, ! for not
     #[arg(short = 'e', long, value_name = "FILTER")]
     pub filter: Option<String>,
 }

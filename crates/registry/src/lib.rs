@@ -13,6 +13,7 @@ mod layers;
 pub mod nvml_exports;
 pub mod sim_exports;
 mod static_toolkits;
+pub mod submission;
 mod watched;
 mod write;
 

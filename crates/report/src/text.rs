@@ -6,11 +6,13 @@ use crate::Output;
 use crate::arguments::{inputs, outputs, words};
 use crate::fields::{CallView, Part};
 use crate::footer::end_lines;
+use crate::kernel::kernel_line;
 use crate::stacks;
 use crate::style::{Styles, push_styled};
 use crate::units::{decimal, word, write_time};
 use crate::values::write_value;
 use anstyle::Style;
+use cutap_kernel::decode::Decoder;
 use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
 use std::fmt::Write as _;
 use std::io;
@@ -38,6 +40,8 @@ pub struct Text<W> {
     next_opening: u64,
     line: String,
     stacks: stacks::Lines,
+    /// Reads calls of the layer `kernel`.
+    decoder: Option<Decoder>,
 }
 
 #[derive(Debug)]
@@ -65,6 +69,7 @@ impl<W: io::Write> Text<W> {
             next_opening: u64::MAX,
             line: String::new(),
             stacks: stacks::Lines::default(),
+            decoder: None,
         }
     }
 
@@ -101,6 +106,12 @@ impl<W: io::Write> Text<W> {
             // A late call, which was closed before.
             None => (exit.late, true, exit.late),
         };
+        let kernel = if opened || exit.state != State::Returned { None } else { kernel_line(exit, &mut self.decoder) };
+        if let Some(line) = kernel {
+            self.open_top(&call.thread)?;
+            self.kernel(exit, &line)?;
+            return if stacked { Ok(()) } else { self.stack_of(call) };
+        }
         if opened {
             self.start(&call.thread, call.depth);
             self.line.push_str("} ");
@@ -115,6 +126,22 @@ impl<W: io::Write> Text<W> {
         CallView::exit(exit).write_part(Part::Tail, &self.styles, &mut self.line);
         self.flush_line()?;
         if stacked { Ok(()) } else { self.stack_of(call) }
+    }
+
+    /// A call of the layer `kernel`: its line has the result.
+    fn kernel(&mut self, exit: &Exit, line: &str) -> io::Result<()> {
+        self.start(&exit.call.thread, exit.call.depth);
+        self.styled(self.styles.tag, "[kernel]");
+        self.line.push(' ');
+        self.line.push_str(line);
+        let took = self.styles.time;
+        self.line.push(' ');
+        self.begin_style(took);
+        self.line.push('<');
+        write_time(exit.duration_ns.unwrap_or(0), &mut self.line);
+        self.line.push('>');
+        self.end_style(took);
+        self.flush_line()
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {

@@ -157,6 +157,9 @@ fn releases_and_files() {
     assert!(all.starts_with("570.211.01 -> 580.142\n") && used.len() < all.len() / 4, "{used}");
     assert!(used.contains("~ 0xa06c0101 NVA06C_CTRL_CMD_GPFIFO_SCHEDULE: 2 -> 3 bytes"), "{used}");
     assert!(printed(&["diff", &transcript, &transcript]).starts_with("466 calls and 466 calls: 466 equal, 0 with"));
+    let failed = printed(&["decode", "--status", "failed", &transcript]);
+    assert!(failed.lines().count() < 20 && !failed.contains("= 0, NV_OK"), "{failed}");
+    assert!(printed(&["env", "--scan", "/bin/sh"]).starts_with("/bin/sh: 0 names, 0 of them passed to getenv"));
     assert!(printed(&["where", "--function", "ioctl", "/bin/sh"]).starts_with("/bin/sh: "));
 }
 

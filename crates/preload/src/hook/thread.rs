@@ -16,7 +16,7 @@ use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::diagnostic;
-use cutap_wire::hooks::{INSIDE_BYTES, HOOK_ACTIVE_FILE, Inside, THREADS};
+use cutap_wire::hooks::{HOOK_ACTIVE_FILE, INSIDE_BYTES, Inside, THREADS};
 
 /// Runtime calls that are open at a time and whose hooks have a word.
 pub const OPEN: usize = 12;

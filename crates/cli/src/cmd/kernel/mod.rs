@@ -1,6 +1,7 @@
 //! `cutap kernel`: the interface to NVIDIA's kernel driver. One file a subcommand, with its flags and what it does.
 
 mod answers;
+mod args;
 mod census;
 mod decode;
 mod diff;

@@ -15,6 +15,7 @@ pub mod json;
 pub mod maps;
 pub mod objects;
 pub mod ptrace;
+pub mod scan;
 pub mod select;
 pub mod show;
 pub mod tree;

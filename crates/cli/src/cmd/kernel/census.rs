@@ -1,6 +1,6 @@
 //! `cutap kernel census`: what runs use of the kernel driver, counted, with every number that is not understood.
 
-use super::decode::DriverArgs;
+use super::args::DriverArgs;
 use super::{input, own};
 use crate::args::FilterArgs;
 use crate::stdout::print;

@@ -1,5 +1,4 @@
-//! What `tree`, `maps` and `census` read: a recording or run directory of cutap, or a log in any form that `decode`
-//! knows.
+//! The input of `decode`, `diff`, `tree`, `maps` and `census`: a recording or run directory of cutap, or a log.
 
 use super::own;
 use crate::args::FilterArgs;
@@ -10,6 +9,11 @@ use cutap_trace::{Event, EventReader, ReaderOptions};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+/// All kernel calls of a file or run directory.
+pub fn read_all(path: &Path) -> Result<Run> {
+    read(path, &FilterArgs { filter: None })
+}
 
 /// The kernel calls of a file or run directory, in the order of their start.
 pub fn read(path: &Path, wanted: &FilterArgs) -> Result<Run> {

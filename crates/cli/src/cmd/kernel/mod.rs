@@ -1,6 +1,7 @@
 //! `cutap kernel`: the interface to NVIDIA's kernel driver. One file a subcommand, with its flags and what it does.
 
 mod answers;
+mod args;
 mod census;
 mod decode;
 mod diff;
@@ -9,6 +10,7 @@ mod input;
 mod objects;
 mod outside;
 mod trace;
+mod where_;
 
 use clap::Subcommand;
 use cutap_collect::{Error, Result};
@@ -30,12 +32,15 @@ pub enum Kernel {
     Census(census::Census),
     /// Compare two driver releases (570 580), or the calls of two runs
     Diff(diff::Diff),
+    /// Print the code around each call of ioctl, mmap and getenv in a library or a program
+    Where(where_::Where),
 }
 
 impl Kernel {
     pub fn run(self) -> Result<()> {
         match self {
             Kernel::Trace(args) => args.run(),
+            Kernel::Where(args) => args.run(),
             Kernel::Diff(args) => args.run(),
             Kernel::Tree(args) => args.run(),
             Kernel::Maps(args) => args.run(),

@@ -1,6 +1,6 @@
 //! `cutap kernel tree` and `cutap kernel maps`: the objects of a run, and the mappings of device nodes.
 
-use super::decode::DriverArgs;
+use super::args::DriverArgs;
 use super::{input, own};
 use crate::args::FilterArgs;
 use crate::stdout::print;

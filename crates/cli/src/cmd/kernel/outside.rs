@@ -1,11 +1,12 @@
 //! `cutap kernel trace --ptrace` and `-p`: the calls of a program or process to the kernel driver, from outside.
 
-use super::decode::DriverArgs;
+use super::args::DriverArgs;
 use super::own;
 use cutap_collect::{Error, Result, cannot, forward_signals, output_file, say, start_outside};
 use cutap_kernel::decode::{Decoder, running_driver};
 use cutap_kernel::formats::is_of_driver;
 use cutap_kernel::ptrace::{Ended, Gate, Tracer};
+use cutap_kernel::select::Select;
 use cutap_kernel::show::text::{Style, Text};
 use cutap_kernel::{Action, Head, KernelCall, Run, json};
 use std::ffi::OsString;
@@ -16,6 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A trace by ptrace.
 pub struct Outside {
+    /// Which calls are printed.
+    pub select: Select,
     /// Of this process; none: of a program.
     pub pid: Option<i32>,
     /// Where to write, if not to standard error.
@@ -75,7 +78,8 @@ impl Outside {
             unsafe { libc::signal(signal, leave as extern "C" fn(libc::c_int) as libc::sighandler_t) };
         }
         say(&format!(
-            "process {pid} is traced by ptrace, which stops it at every system call: it is slow meanwhile; Ctrl-C leaves it running"
+            "process {pid} is traced by ptrace, which stops it at every system call: it is slow meanwhile; Ctrl-C \
+             leaves it running"
         ));
         let ended = tracer.run(&LEAVE);
         let narrow = tracer.narrow();
@@ -112,6 +116,8 @@ impl Outside {
         let mut output = Output {
             out,
             text: Text::new(decoder, style),
+            select: self.select.clone(),
+            decoder,
             json: self.json,
             verbose: style.verbose,
             calls: 0,
@@ -131,6 +137,8 @@ impl Outside {
 struct Output<'a> {
     out: Box<dyn Write>,
     text: Text<'a>,
+    select: Select,
+    decoder: &'a Decoder,
     json: bool,
     verbose: bool,
     calls: u64,
@@ -142,7 +150,10 @@ impl Output<'_> {
         self.calls += u64::from(matches!(call.action, Action::Ioctl(_)));
         // A sandbox must permit these opens too, so JSON has them all.
         let of_driver = !matches!(&call.action, Action::Open { path, .. } if !is_of_driver(path));
-        if self.failed.is_some() || !(of_driver || self.json || self.verbose) {
+        if self.failed.is_some()
+            || !(of_driver || self.json || self.verbose)
+            || !self.select.matches(call, self.decoder)
+        {
             return;
         }
         let written = match self.json {

@@ -1,12 +1,11 @@
 //! `cutap kernel trace`: runs a program and prints what its CUDA libraries send to the kernel driver.
 
 use super::answers;
-use super::decode::{DriverArgs, StyleArgs};
+use super::args::{DriverArgs, SelectArgs, StyleArgs};
 use super::outside::Outside;
 use crate::args::{CaptureArgs, JsonArgs, LossyArgs};
 use crate::embedded::LIBRARIES;
 use cutap_collect::{Error, OutputFormat, Result, TraceOptions};
-use cutap_kernel::select::Select;
 use cutap_report::KernelStyle;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -47,34 +46,6 @@ pub struct Trace {
     program: Vec<OsString>,
 }
 
-/// Which ioctls are printed.
-#[derive(Debug, clap::Args)]
-pub struct SelectArgs {
-    /// Only this escape, RM control or UVM command: name with *, end of a name, or number
-    #[arg(long, value_name = "COMMAND")]
-    command: Vec<String>,
-    /// Only allocations of this class: name with *, end of a name, or number
-    #[arg(long, value_name = "CLASS")]
-    class: Vec<String>,
-    /// Only requests that name this handle
-    #[arg(long, value_name = "HANDLE", value_parser = handle)]
-    object: Vec<u32>,
-    /// Only requests that end with this status (name or number), or that failed
-    #[arg(long, value_name = "STATUS|failed")]
-    status: Vec<String>,
-}
-
-fn handle(text: &str) -> std::result::Result<u32, String> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    u32::from_str_radix(digits, 16).map_err(|_| format!("{text} is no handle; give one such as 0x5c000003"))
-}
-
-impl SelectArgs {
-    pub fn select(self) -> Select {
-        Select { commands: self.command, classes: self.class, objects: self.object, statuses: self.status }
-    }
-}
-
 impl Trace {
     pub fn run(self) -> Result<()> {
         if self.ptrace || self.pid.is_some() {
@@ -103,13 +74,13 @@ impl Trace {
 
     /// By ptrace: nothing of ours is in the program.
     fn outside(self) -> Result<()> {
-        let select = self.select.select();
-        if !select.is_empty() || !self.answers.is_empty() {
+        if !self.answers.is_empty() {
             return Err(Error::own(
-                "--command, --class, --object, --status, --deny and --fail need the trace from inside; leave --ptrace and -p out",
+                "--deny and --fail need the trace from inside, for ptrace only reads; leave --ptrace and -p out",
             ));
         }
-        let (style, json) = (self.style.style(), self.json.json);
-        Outside { pid: self.pid, file: self.file, style, json, driver: self.driver, program: self.program }.run()
+        let (style, json, select) = (self.style.style(), self.json.json, self.select.select());
+        Outside { select, pid: self.pid, file: self.file, style, json, driver: self.driver, program: self.program }
+            .run()
     }
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 /// Which calls are recorded, shown or added up.
 #[derive(Debug, Args)]
 pub struct FilterArgs {
-    /// Only these calls: names with *, layers (library, runtime, driver, lookup), libraries, conditions (error,
-    /// '>=1ms'), ! for not. Repeated: all must hold. cutap help filters explains all terms
+    /// Only these calls: names with *, layers (library, runtime, driver, lookup, hidden, kernel), libraries, conditions
+    /// (error, '>=1ms'), ! for not. Repeated: all must hold. cutap help filters explains all terms
     #[arg(short = 'e', long, value_name = "FILTER")]
     filter: Vec<String>,
     /// Only calls that succeeded, as -e '!error'

@@ -127,10 +127,18 @@ pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
 
 /// Writes what a run with hooks says of them.
 pub fn write_hooks(run: &Path, bytes: &[u8]) -> Result<()> {
-    let path = run.join(cutap_wire::hooks::FILE);
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
+    write_new(&run.join(cutap_wire::hooks::FILE), bytes)
+}
+
+/// Writes which ioctls are answered.
+pub fn write_kernel_answers(run: &Path, bytes: &[u8]) -> Result<()> {
+    write_new(&run.join(control::KERNEL_ANSWERS), bytes)
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path);
     file.and_then(|f| f.write_all_at(bytes, 0))
-        .map_err(|e| cannot("write", &path, &e, "choose another run directory with --run-dir or -o"))
+        .map_err(|e| cannot("write", path, &e, "choose another run directory with --run-dir or -o"))
 }
 
 /// Opens a page that is there; never what is no file, for a pipe would be waited for.

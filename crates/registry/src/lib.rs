@@ -14,6 +14,7 @@ mod layers;
 pub mod nvml_exports;
 pub mod sim_exports;
 mod static_toolkits;
+pub mod submission;
 mod watched;
 mod write;
 

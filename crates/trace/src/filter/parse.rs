@@ -1,8 +1,8 @@
 //! The language of `-e`, one everywhere: terms with commas between them.
 //!
-//! `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library (`cublas`,
-//! `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration (`>1ms`, `<10us`), each with `!` in front for
-//! not. Behind what picks functions may stand conditions on their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names,
+//! `name` or `na*me` of a function, a layer, a library (`cublas`, `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`,
+//! `error`, a duration (`>1ms`, `<10us`), each with `!` in front for not. A slot of a hidden table is a function
+//! (`21318c60[51]`). Behind what picks functions may stand conditions on their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names,
 //! layers and libraries say which functions are wanted and become the rules of the control page, so that the target
 //! records nothing else. `error` and durations are known only when a call ends: each such call is shown alone, at its
 //! end.

@@ -53,7 +53,7 @@ pub struct Table {
 pub struct Slot {
     /// Its place in the table, in words.
     pub number: u32,
-    /// A name of ours; empty: none.
+    /// A name that cutap gives; empty: none.
     pub name: &'static str,
     /// Its parameters as C has them, as far as known; empty: unknown.
     pub parameters: &'static str,

@@ -1,5 +1,5 @@
-//! What the target knows of requests of the kernel driver: how long an argument is, and where pointers to further memory stand.
-//! No names: `crates/rm` has those.
+//! What the target knows of requests of the kernel driver: how long an argument is, and where pointers to further
+//! memory stand. No names: `crates/rm` has those.
 
 pub use crate::generated::kernel::{CLASS_SIZES, FOLLOW, STATUS_AT, UVM_SIZES};
 use crate::generated::libc::KERNEL_FUNCTIONS;

@@ -15,6 +15,8 @@ pub enum Role {
     ProcAddressStatus,
     /// Writes the address of an export table.
     ExportTable,
+    /// Writes the address of an export table of NVML.
+    NvmlExportTable,
     /// Starts the range that a profiler records.
     ProfilerStart,
     /// Ends that range.

@@ -3,7 +3,7 @@
 
 use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, output_file, say};
-use cutap_trace::{End, Recording, Why, open_file, short_of};
+use cutap_trace::{Damage, End, Recording, Why, open_file, short_of};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -55,10 +55,9 @@ fn has_its_end(path: &Path) -> bool {
     walked.is_ok_and(|walked| walked.is_ok_and(|cut| cut.why == cutap_file::Why::Ended))
 }
 
-/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the
-/// command that read it. One that is being written is none. Of a folder, `parts` are those that were found damaged
-/// while it was read.
-pub fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()> {
+/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
+/// One that is being written is none. `damage` was found while it was read.
+pub fn whole(path: &Path, recording: Option<Recording>, damage: Damage) -> Result<()> {
     let shown = path.display();
     let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.
@@ -67,7 +66,8 @@ pub fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()
         }
         let unread = Look::at(path).unread().filter(|_| path.is_dir());
         let unread = unread.map(|files| format!("what could not be read is {files}"));
-        let lacks: Vec<String> = (parts > 0).then(|| damaged_parts(parts)).into_iter().chain(unread).collect();
+        let damaged = (damage.parts > 0).then(|| format!("{}{}", damaged_parts(damage.parts), damage.lost));
+        let lacks: Vec<String> = damaged.into_iter().chain(unread).collect();
         if lacks.is_empty() {
             return Ok(());
         }
@@ -81,8 +81,8 @@ pub fn whole(path: &Path, recording: Option<Recording>, parts: u64) -> Result<()
     let open = cut.why == Why::Open || in_writing;
     let holes = match holes {
         0 => None,
-        1 => Some("1 part of its calls is missing".to_owned()),
-        _ => Some(format!("{holes} parts of its calls are missing")),
+        1 => Some(format!("1 part of its calls is missing{}", damage.lost)),
+        _ => Some(format!("{holes} parts of its calls are missing{}", damage.lost)),
     };
     let lacks = [
         holes,

@@ -49,7 +49,7 @@ fn pipes_in_a_run_folder() {
     let pipe = "it is a pipe, a folder or a device, and no file";
     for (file, says) in [
         ("control".to_owned(), pipe),
-        (format!("{process}/proc"), "/proc (it is damaged or not there"),
+        (format!("{process}/process"), "/process (it is damaged or not there"),
         (format!("{process}/names"), "/names (it is not there or cannot be opened"),
         (format!("{process}/t0.ring"), "/t0.ring (it is not there or cannot be opened"),
     ] {
@@ -156,7 +156,7 @@ fn files_of_any_length() {
     let new = folder.join("new");
     let recover = ["recover", "-o", new.to_str().unwrap()];
     for (name, says) in
-        [("control".into(), None), (format!("{process}/proc"), None), (format!("{process}/names"), Some(()))]
+        [("control".into(), None), (format!("{process}/process"), None), (format!("{process}/names"), Some(()))]
     {
         let path = run.join(&name);
         let Some(before) = longer(&path, LONG) else {

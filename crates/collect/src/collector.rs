@@ -1,6 +1,6 @@
-//! The collector: a process in a session of its own that drains the rings while the program runs and
-//! prints what they hold, or puts it into a recording. It must never make the program wait longer than its heartbeat says, and
-//! never disturb it by dying: when its output breaks it switches recording off and ends in order.
+//! The collector: a process in a session of its own that drains the rings while the program runs and prints what they
+//! hold, or puts it into a recording. It must never make the program wait longer than its heartbeat says, and never
+//! disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
@@ -16,7 +16,7 @@ use crate::startup_state::open_descriptors;
 use crate::stays;
 use crate::summary_checkpoint::CallStats;
 use cutap_report::Output;
-use cutap_trace::{Event, EventReader, Rate, ReaderOptions, short_of};
+use cutap_trace::{Damage, Event, EventReader, Rate, ReaderOptions, short_of};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
 use std::fs::File;
@@ -59,7 +59,8 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let broken = loop {
         let last = line.program_is_over()
             && !(options.record && page.follows_children() && others.any(|names| stays::for_calls(&mut line, names)));
-        // Early, for a collector that is killed; and at the end, of the longest time: of a run that is shorter, of all of it.
+        // Early, for a collector that is killed; and at the end, of the longest time: of a run that is shorter, of all
+        // of it.
         let whole = !options.again || page.rate() == 0;
         if !measured && rate.is_measured() || last && (whole || rate.is_measured()) {
             page.put_rate(rate.per_second());
@@ -88,7 +89,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         Some(_) => page.stop_recording(),
         None => page.collector(COLLECTOR_GONE),
     }
-    let damaged = if broken.is_none() { work.damaged() } else { 0 };
+    let damage = if broken.is_none() { work.damage() } else { Damage::default() };
     let short = short_of(&options.run).filter(|_| broken.is_none());
     // Its descriptors of the output, at whose other end somebody may wait for the end of it.
     drop(work);
@@ -101,7 +102,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
             line.wait(PAUSE_MS.1);
         }
     }
-    let keep = options.record && (broken.is_some() || damaged > 0) || short.is_some();
+    let keep = options.record && (broken.is_some() || damage.parts > 0) || short.is_some();
     if (line.front_is_gone() || others.told) && options.temporary && !keep {
         let _ = std::fs::remove_dir_all(&options.run);
     }
@@ -118,12 +119,12 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
                 }
             },
         }),
-        None if damaged > 0 => Err(Error {
+        None if damage.parts > 0 => Err(Error {
             code: UNWRITTEN,
             sentence: format!(
-                "the recording is not all there was: {} in {}",
-                damaged_parts(damaged),
-                options.run.display()
+                "the recording is not all there was: {} in {run}{}",
+                damaged_parts(damage.parts),
+                damage.lost
             ),
         }),
         None => Ok(()),
@@ -145,7 +146,8 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     }
 }
 
-/// Empties the file that is named with `-o`, once nothing else can keep the run from beginning: what it held is gone then.
+/// Empties the file that is named with `-o`, once nothing else can keep the run from beginning: what it held is gone
+/// then.
 fn begin(options: &CollectorOptions, line: &mut Line) -> Result<()> {
     if !line.may_begin() {
         return Err(Error::own("the program was not run, as the cutap in front of it has ended; start it again"));
@@ -171,9 +173,9 @@ trait Drain {
     fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
     /// What comes at the end.
     fn end(&mut self, page: &Page) -> io::Result<()>;
-    /// Parts of rings that are damaged; known at the end.
-    fn damaged(&self) -> u64 {
-        0
+    /// What is damaged in the rings; known at the end.
+    fn damage(&mut self) -> Damage {
+        Damage::default()
     }
     /// Tidies up behind an output that broke.
     fn leave(&mut self, _broken: Option<&io::Error>) {}
@@ -220,8 +222,8 @@ impl LiveTrace {
         if go_on {
             let (ticks, bytes) = page.printed_before();
             follow.printed = ticks;
-            // A part of a line, and lines that will come again; all there is, if none was whole. Where the program writes too,
-            // its words would be gone with them.
+            // A part of a line, and lines that will come again; all there is, if none was whole. Where the program
+            // writes too, its words would be gone with them.
             if let Some(mut file) = file.as_ref().filter(|_| options.own_file) {
                 let _ = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::Start(bytes)));
             }
@@ -347,8 +349,8 @@ impl Drain for Recorder {
     fn end(&mut self, _page: &Page) -> io::Result<()> {
         Recorder::end(self)
     }
-    fn damaged(&self) -> u64 {
-        Recorder::damaged(self)
+    fn damage(&mut self) -> Damage {
+        Recorder::damage(self)
     }
     fn leave(&mut self, broken: Option<&io::Error>) {
         if let Some(error) = broken {

@@ -25,7 +25,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// At our start: the processor's time that we take is none of the program's. The clock on the wall continues, and
+    /// At our start: the processor's time that we take is none of the program's. The clock on the wall goes on, and
     /// what it ends before there is a program is cutap.
     pub fn now() -> Orders {
         let mut death = 0;

@@ -16,7 +16,7 @@ const SHORTLY: Duration = Duration::from_millis(300);
 /// Between two looks at all processes.
 const PAUSE: Duration = Duration::from_millis(50);
 /// So many looks more before nobody is said to live: one look at all processes passes over a child that appears, and
-/// its parent that ends, while it continues.
+/// its parent that ends, while it goes on.
 const AGAIN: u32 = 2;
 /// So many looks at most are taken because of processes that cannot be told.
 const LOOKS: u32 = 6;

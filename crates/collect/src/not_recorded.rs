@@ -16,8 +16,8 @@ const OF_SHOWING: [usize; 6] = [
     diagnostic::PTX_LEFT_OUT,
 ];
 
-/// What was missed or not recorded, a line each, by a run directory; where that is gone, by its recording. That nothing was seen at all is
-/// said of a run that `is_over`.
+/// What was missed or not recorded, a line each, by a run directory; where that is gone, by its recording. That nothing
+/// was seen at all is said of a run that `is_over`.
 pub fn not_recorded(run: &Path, is_over: bool) -> Vec<String> {
     let mut end = noticed(run).unwrap_or_default();
     end.unseen.entered = end.unseen.entered.filter(|_| is_over);

@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Opens it, and leaves it as it is: what can be refused later must not have cost anything. A recording must be read
-/// too by a collector that continues with it. `used` are the program, what starts it, its arguments, and hook libraries.
+/// too by a collector that goes on with it. `used` are the program, what starts it, its arguments, and hook libraries.
 /// With `force` a recording may take the place of any file.
 pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<File> {
     let what = if record { "write the recording to" } else { "write the trace to" };
@@ -127,7 +127,7 @@ pub fn tampered(file: &File, path: &Path) -> Option<String> {
              the file alone until its end"
         ));
     }
-    // Whoever writes continues where it was, whatever is in front of that: in neither of our files there is a zero at the
+    // Whoever writes goes on where it was, whatever is in front of that: in neither of our files there is a zero at the
     // beginning.
     let mut first = [1];
     let read = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).and_then(|f| f.read_at(&mut first, 0));

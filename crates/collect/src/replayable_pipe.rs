@@ -1,4 +1,4 @@
-//! Lines on their way to a pipe or a terminal, so that a collector that continues for one that was killed knows what was
+//! Lines on their way to a pipe or a terminal, so that a collector that goes on for one that was killed knows what was
 //! written, to the byte. They are put into memory that the front holds, up to where the control page says, and the
 //! kernel moves them from there to the output: how far it came is the position of that memory's descriptor, which is
 //! moved in the same system call and outlives the collector.
@@ -76,7 +76,7 @@ impl Spool {
         }
     }
 
-    /// How much is sent from there at a time: as much as the kernel moves in one call, up to the end of a line, so that the
+    /// How much is sent from there at a time: as much as the kernel moves at once, up to the end of a line, so that the
     /// program's own words come between lines.
     fn whole_lines(&self, at: u64) -> io::Result<usize> {
         let length = self.end().saturating_sub(at).min(AT_A_TIME) as usize;

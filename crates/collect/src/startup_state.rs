@@ -1,6 +1,6 @@
 //! What we were given at our start and have to hand on to the program unchanged (timers: `orders`): the dispositions of
 //! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were
-//! closed (Rust opens `/dev/null` there), and which descriptors were open. It is recorded before Rust's own start-up; only
+//! closed (Rust opens `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
 //! async-signal-safe calls may be made there.
 
 use crate::inherited_timers::Orders;

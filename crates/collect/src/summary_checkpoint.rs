@@ -1,4 +1,4 @@
-//! What `trace -c` has added up, kept in the run directory for a collector that continues when this one is killed: the
+//! What `trace -c` has added up, kept in the run directory for a collector that goes on when this one is killed: the
 //! sums, and up to which moment all calls are in them, in one file that is exchanged whole. What they were made of is
 //! given back only behind that.
 

@@ -1,7 +1,7 @@
 //! The libraries that travel inside `cutap`, put where the dynamic loader can find them: a folder named after their
 //! content, to which only its owner may write. Other users may read what root unpacks, as a program that root starts
 //! may become one of them. A start looks at every byte before it uses them, replaces what differs, and uses no folder
-//! that another user owns, may write to, or that LD_PRELOAD cannot carry. Many starts at the same time are fine: files appear
+//! that another user owns, may write to, or that LD_PRELOAD cannot carry. Many starts at once are fine: files appear
 //! whole, by rename, and all say the same.
 
 use crate::environment::{PRELOAD, can_be_preloaded};
@@ -141,7 +141,7 @@ fn own_folder(path: &Path, others: bool) -> std::result::Result<(), String> {
 }
 
 /// Gives other users the right to read, whatever the umask says, and in what an older cutap made. On a read-only file
-/// system it stays unchanged: root itself can still read it.
+/// system it stays as it is: root itself can still read it.
 fn open_to_readers(path: &Path, data: &Metadata, mode: u32) {
     if data.mode() & mode != mode {
         let _ = set_permissions(path, Permissions::from_mode(mode));

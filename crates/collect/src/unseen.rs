@@ -1,5 +1,6 @@
-//! Two things that a person must read on standard error. A run saw no call, and its output is a file. Or cutap runs inside another
-//! cutap: then the program uses the inner run's folder, and the outer run sees no call of it. Neither changes an exit code.
+//! Two things that a person must read on standard error. A run saw no call, and its output is a file. Or cutap runs
+//! inside another cutap: then the program uses the inner run's folder, and the outer run sees no call of it. Neither
+//! changes an exit code.
 
 use crate::control::Page;
 use crate::error::say;
@@ -21,8 +22,8 @@ pub struct Outer {
 }
 
 impl Outer {
-    /// By the environment. None where no run is named, where it has ended, or where its folder cannot be read: in another mount
-    /// namespace it has a path that leads nowhere.
+    /// By the environment. None where no run is named, where it has ended, or where its folder cannot be read: in
+    /// another mount namespace it has a path that leads nowhere.
     pub fn here() -> Option<Outer> {
         let run = PathBuf::from(std::env::var_os(ENV_RUN).filter(|run| !run.is_empty())?);
         let page = Page::open(&run).ok().filter(Page::is_a_run)?;

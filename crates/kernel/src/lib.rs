@@ -1,5 +1,5 @@
-//! Calls of a program to NVIDIA's kernel driver. `call` is the model of a call, `json` its format, `formats` the readers
-//! of logs. `decode` finds the tables, `show` writes text and JSON. The meaning of the bytes is in `cutap_rm`.
+//! Calls of a program to NVIDIA's kernel driver. `call` is the model of a call, `json` its format, `formats` the
+//! readers of logs. `decode` finds the tables, `show` writes text and JSON. The meaning of the bytes is in `cutap_rm`.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
@@ -9,8 +9,10 @@ pub mod diff;
 mod error;
 pub mod formats;
 mod hex;
+mod hex_fields;
 pub mod json;
 pub mod ptrace;
+pub mod scan;
 pub mod show;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};

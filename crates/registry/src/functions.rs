@@ -60,12 +60,14 @@ struct RuntimeExport {
     last: Option<String>,
 }
 
-/// The names of all functions of all families: those that headers declare and those that libraries export.
+/// The names of all functions of NVIDIA's families: those that headers declare and those that libraries export. The
+/// family `kernel` has functions of libc.
 pub fn function_names(api: &Path) -> Result<BTreeSet<String>, Error> {
     let mut names = read(api)?;
     let folders =
         std::fs::read_dir(api.join("libraries")).map_err(|error| Error::Read { path: api.join("libraries"), error })?;
-    let libraries = folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let libraries =
+        folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir() && !path.ends_with("kernel"));
     for folder in libraries.chain(["driver", "runtime"].map(|family| api.join(family))) {
         let declared: Declared = Source::read(&folder.join("functions.toml"))?.parse()?;
         names.extend(declared.function.into_iter().map(|f| f.name));

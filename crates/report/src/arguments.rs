@@ -1,5 +1,5 @@
-//! The arguments of a call between its parentheses: by name and value when its function is known, as
-//! words when it is not.
+//! The arguments of a call between its parentheses: names and values if the function has a description, else the raw
+//! words.
 
 use crate::units::word;
 use crate::values::{write_launched, write_value};
@@ -7,7 +7,7 @@ use cutap_calls::known::Dir;
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit};
 
-/// Argument words of a call whose number of arguments is not known: the registers.
+/// The recorded words of a call whose number of arguments is not known: the argument registers.
 const REGISTERS: usize = 6;
 
 /// `word, word, ...`.
@@ -23,7 +23,7 @@ pub fn words(words: &[u64], to: &mut String) {
     }
 }
 
-/// `name=value, name=value`; what the call wrote is in the place of what it was given, once it has ended.
+/// `name=value, name=value`. After the call, an argument that it wrote has the new value.
 pub fn inputs(call: &Call, exit: Option<&Exit>, to: &mut String) {
     for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
         if n > 0 {
@@ -39,7 +39,8 @@ pub fn inputs(call: &Call, exit: Option<&Exit>, to: &mut String) {
     }
 }
 
-/// What an opening line could not know: `(name=value)`, or nothing. `told`: it had the kernel's parameters.
+/// The values that the opening line could not have: `(name=value)`, or nothing. `told`: it had the parameters of the
+/// kernel.
 pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     let call = &exit.call;
     let launched = call.driver_args().filter(|_| !told);
@@ -60,7 +61,7 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     }
 }
 
-/// A number that the call has changed is shown with what it was.
+/// A number that the call has changed: the old and the new value.
 fn changed(input: &Value, output: &Value, call: &Call, to: &mut String) {
     let (before, after) = (input.target(), output.target());
     let simple = |v: &Value| v.number().is_some() && !matches!(v, Value::Address(..));

@@ -1,6 +1,5 @@
-//! Calls by the way that led to them: one node for each chain of functions, with what came of it. All
-//! of `--tree`, `--errors` and `--blocking` is read off these nodes, so that they agree. Memory grows with
-//! the number of different chains.
+//! Calls by path: one node for each chain of functions, with its counts and times. `--tree`, `--callers`, `--errors`
+//! and `--blocking` read these nodes, so their numbers agree. Memory grows with the number of different paths.
 
 use crate::call_stats::CallStats;
 use crate::label::Label;
@@ -8,16 +7,16 @@ use cutap_trace::{CallSink, FinishedCall, Function, Instance};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Nodes beyond this many are not made: what comes below counts for the node above.
+/// The largest number of nodes. Calls that would need another node count for the node above.
 const MOST: usize = 1 << 20;
-/// The same of nodes deeper than this.
+/// The largest depth of a node.
 const DEEPEST: u32 = 200;
 
 /// The nodes. Node 0 is the program.
 #[derive(Debug)]
 pub struct CallTree {
     nodes: Vec<Node>,
-    /// Node above and function's key.
+    /// By the node above and the function's key.
     below: HashMap<(u32, u32), u32>,
     /// By the function's key.
     functions: Vec<Option<FunctionOf>>,
@@ -33,7 +32,7 @@ struct Node {
     above: u32,
     depth: u32,
     function: u32,
-    /// The node that was found below it last.
+    /// The function and the node that were looked up below it last.
     last: (u32, u32),
     sums: CallStats,
 }
@@ -44,7 +43,7 @@ impl Default for CallTree {
     }
 }
 
-/// What all calls of one chain of labels came to.
+/// The calls of one path.
 #[derive(Debug, Clone)]
 pub struct Chain {
     /// From the outermost call to this one.
@@ -54,17 +53,17 @@ pub struct Chain {
     pub failed: Vec<(String, u64)>,
 }
 
-/// All chains, and the labels that they are made of.
+/// All paths, and their labels.
 #[derive(Debug)]
 pub struct CallPaths {
     /// The labels, by their number.
     pub labels: Vec<Label>,
-    /// Each chain once, in no order.
+    /// Each path once, in no order.
     pub chains: Vec<Chain>,
 }
 
 impl CallTree {
-    /// Chains of labels; those that look the same are one.
+    /// The paths by label. Paths with equal labels are merged.
     pub fn chains(&self) -> CallPaths {
         let (mut labels, mut numbers) = (Vec::new(), HashMap::new());
         let mut of_function = Vec::new();
@@ -78,12 +77,12 @@ impl CallTree {
             });
             of_function.push(number);
         }
-        // A node is made after the one above it.
+        // The node above has a smaller number.
         let mut ways: Vec<Vec<u32>> = vec![Vec::new()];
         let mut merged: HashMap<Vec<u32>, (CallStats, HashMap<String, u64>)> = HashMap::new();
         for node in self.nodes.iter().skip(1) {
             let mut way = ways[node.above as usize].clone();
-            // One of which no call was shown in the end is not in the way of those below it.
+            // A node without a shown call is left out of the paths below it.
             if node.sums.calls > 0 {
                 way.push(of_function[node.function as usize]);
                 merged.entry(way.clone()).or_default().0.merge(&node.sums);
@@ -108,7 +107,7 @@ impl CallTree {
 }
 
 impl CallPaths {
-    /// The texts of a chain, from the outermost call to the innermost.
+    /// The names of a path, from the outermost call to the innermost.
     pub fn way(&self, chain: &Chain) -> Vec<String> {
         let text = |label: &u32| self.labels.get(*label as usize).map_or_else(|| "?".to_owned(), |l| l.text());
         chain.labels.iter().map(text).collect()

@@ -1,5 +1,5 @@
-//! The last words of a trace: which runtimes there were, what was not seen and why, what was lost.
-//! Only what happened is said; a trace with nothing to add ends without a word.
+//! The last lines of a trace: the runtimes, what was not seen and why, what was lost. A complete trace has no such
+//! lines.
 
 use crate::messages::{counted, filled};
 use crate::switched::switched_lines;
@@ -9,14 +9,14 @@ use cutap_trace::{Absent, End, Filtered, Why, printable};
 use cutap_wire::diagnostic;
 use std::collections::BTreeMap;
 
-/// Names listed for one reason; the rest is a number.
+/// The largest number of names below a message.
 const LISTED: usize = 20;
-/// Names in one line.
+/// The largest number of names in a line.
 const FEW: usize = 3;
 
-/// Of a run that waited for its beginning to the end.
-const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with cuProfilerStart or \
-                           cudaProfilerStart, and no call came behind one";
+/// The capture range of the run never began.
+const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with \
+                           cuProfilerStart or cudaProfilerStart, and no call came behind one";
 
 const NAMELESS: &str =
     "{function without a name: its name record was|functions without a name: their name records were} not found";
@@ -27,7 +27,7 @@ const CHUNKS_UNKNOWN: &str = "{part|parts} of the trace not here: nobody knows w
 const CHUNKS_LOST: &str = "{part|parts} of the trace lost: written over before {it was|they were} read, or damaged";
 const RECORDS_CUT: &str = "{event|events} cut off: {its thread was|their threads were} stopped while writing {it|them}";
 
-/// What the end has to say, a line each, without the `cutap: ` in front.
+/// All lines, without the `cutap: ` before each.
 pub fn end_lines(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     runtimes(end, &mut lines);
@@ -76,7 +76,7 @@ pub fn end_notes(end: &End) -> Vec<String> {
     lines
 }
 
-/// A run without the driver has a line that says more.
+/// A run without the driver has a more precise line.
 fn never_began(end: &End, lines: &mut Vec<String>) {
     lines.extend((end.never_began() && end.without_driver().is_none()).then(|| NEVER_BEGAN.to_owned()));
 }
@@ -127,19 +127,19 @@ fn losses(end: &End, lines: &mut Vec<String>) {
     if end.failed > 0 {
         let processes = if end.failed == 1 { "process" } else { "processes" };
         lines.push(format!(
-            "{} {processes} could not write to the run directory (disk full, file size limit, no free descriptor, another user?): nothing \
-             of them was recorded",
+            "{} {processes} could not write to the run directory (disk full, file size limit, no free descriptor, \
+             another user?): nothing of them was recorded",
             end.failed
         ));
     }
 }
 
-/// Names stood in what is damaged, which whoever reads it says in one sentence.
+/// The names may have been in a damaged block, which has a message of its command.
 fn is_damaged(end: &End) -> bool {
     end.recording.as_ref().is_some_and(|r| r.damaged > 0 || r.cut.why == Why::Damaged)
 }
 
-/// Files whose frames are addresses.
+/// Files whose symbols could not be read.
 fn absent(end: &End, lines: &mut Vec<String>) {
     if end.absent.is_empty() {
         return;
@@ -161,7 +161,7 @@ fn running(end: &End, lines: &mut Vec<String>) {
     }
 }
 
-/// A filter that left nothing is more often a slip than a wish.
+/// A filter without a match is most likely a mistake.
 fn nothing_matched(filtered: &Filtered) -> Option<String> {
     if filtered.shown > 0 {
         return None;
@@ -176,7 +176,7 @@ fn nothing_matched(filtered: &Filtered) -> Option<String> {
     })
 }
 
-/// The runtimes that were seen, and what those that are linked in cannot show.
+/// The runtimes that were seen, and the functions that static copies do not report.
 fn runtimes(end: &End, lines: &mut Vec<String>) {
     let mut seen: Vec<String> = Vec::new();
     for instance in &end.instances {
@@ -192,7 +192,7 @@ fn runtimes(end: &End, lines: &mut Vec<String>) {
     }
     let linked = end.linked_in();
     if !linked.is_empty() {
-        // A framework brings a dozen; all of them are in the JSON form.
+        // A framework has a dozen. JSON has all of them.
         let more = match linked.len() {
             n if n > FEW => format!(" and {} more (--json lists all)", n - FEW),
             _ => String::new(),

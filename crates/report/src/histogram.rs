@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bits of a value that tell buckets of one power of two apart.
+/// Bits of a value that select the bucket within a power of two.
 const BITS: u32 = 6;
 
 /// How often each duration was seen.
@@ -28,7 +28,7 @@ impl Histogram {
         self.count += 1;
     }
 
-    /// Adds what another counted.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         if other.count == 0 {
             return;

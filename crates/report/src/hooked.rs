@@ -1,4 +1,4 @@
-//! What hooks did to a call: behind its result in the text, a list in JSON, lines in the formats of others.
+//! The changes that hooks made to a call: after its result in text, a list in JSON, lines in exports.
 
 use crate::units::word;
 use crate::values::write_value;
@@ -18,7 +18,7 @@ pub(crate) fn write_hooked(call: &Call, to: &mut String) {
     }
 }
 
-/// The same without brackets, a line each; none if no hook did anything.
+/// One line for each change, without brackets. `None` if no hook changed the call.
 pub(crate) fn hooked_lines(call: &Call) -> Option<String> {
     let mut lines = String::new();
     for hooked in call.hooked() {
@@ -52,7 +52,7 @@ fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
     }
 }
 
-/// The same as a list; none if no hook did anything.
+/// The changes as a JSON list. `None` if no hook changed the call.
 pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
     let call = &exit.call;
     let one = |h: Hooked| match h.did {
@@ -82,12 +82,12 @@ fn parameter(call: &Call, n: usize) -> String {
     call.function.params().get(n).map_or_else(|| format!("argument {n}"), |p| p.name.to_owned())
 }
 
-/// A parameter's new value, where its bits alone do not tell it: floats, signed numbers, letters, flags, enums.
+/// The new value of a parameter, if its bits do not show it: a float, signed number, letter, flags or enum.
 fn meant(call: &Call, n: usize, value: u64) -> Option<Argument> {
     let described = call.function.described.as_ref()?;
     let ty = described.tables.types.get(usize::from(described.function.params.get(n)?.ty))?;
     Some(match *ty {
-        // Whole, as all hooks left it.
+        // A struct as the last hook left it.
         Type::Struct(_) => call.effective_args().get(n)?.clone(),
         Type::Float(4) => Argument::Single(f32::from_bits(value as u32)),
         Type::Float(8) => Argument::Double(f64::from_bits(value)),

@@ -67,7 +67,7 @@ fn lookup(lookup: &Lookup) -> Value {
     })
 }
 
-/// What a kept image is, as the wire numbers it; a number that nobody knows stays one.
+/// The kind of a recorded module image, by its number in the record.
 fn module_kind(kind: u64) -> Value {
     match kind {
         1 => "cubin".into(),
@@ -95,7 +95,8 @@ fn ending(end: &End) -> Value {
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
         "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.as_ref().map(recording),
         "raw": raw, "undescribed": undescribed,
-        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown, "chunks_lost": end.chunks_lost,
+        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown,
+        "chunks_lost": end.chunks_lost,
         "entered": end.unseen.entered, "inner": end.unseen.inner,
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.overwritten, "records_cut": end.records_cut,
@@ -144,7 +145,8 @@ impl<W: io::Write + Send> Output for Json<W> {
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(l) => self.line(&lookup(l)),
             Event::Module(m) => self.line(&json!({
-                "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes, "kind": module_kind(m.kind), "file": m.file,
+                "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes,
+                "kind": module_kind(m.kind), "file": m.file,
             })),
         }
     }

@@ -1,4 +1,4 @@
-//! Writes a value as JSON. Characters that a terminal would obey are escaped: people look at JSON on a terminal too.
+//! Writes a value as JSON on one line. Terminal control characters are escaped, because people read JSON on terminals.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};

@@ -1,5 +1,5 @@
-//! What was made and never freed: allocations and handles, by what each call's description says that it
-//! makes and ends. Grouped by the chain of calls that made them. Memory grows with what is alive.
+//! Follows allocations and handles from the call that makes them to the call that ends them, by the effects in the
+//! descriptions of functions. Memory grows with the number of live resources.
 
 use crate::label::Label;
 use crate::length::length;
@@ -11,39 +11,39 @@ use cutap_trace::decode::{Devices, Value};
 use cutap_trace::{Event, Exit, Function, Layer};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Things that are followed; beyond this many new ones are only counted.
+/// The largest number of resources that are followed. Further ones are only counted.
 pub(crate) const MOST: usize = 1 << 22;
 
-/// Follows what is made and ended.
+/// The live resources of all processes.
 #[derive(Debug)]
 pub struct Leaks {
     nest: OpenCalls,
-    /// Kinds of handles that some function ends.
+    /// Kinds of handles that some function destroys.
     ended: BTreeSet<&'static str>,
     alive: HashMap<Thing, Made>,
-    /// When the driver last made something for each thread.
+    /// When the driver last made a resource, by thread.
     latest: HashMap<u32, u64>,
-    /// By the function's key: whether it ends all, and whether it hands out what others made.
+    /// The behaviour of each function, by its key.
     functions: Vec<Option<Behaviour>>,
     /// Contexts of each process.
     devices: HashMap<u32, Devices>,
-    /// The graph that a stream's work goes into, where its capture was given one: by process and stream.
+    /// The graph of a capture into an existing graph, by process and stream.
     captured: HashMap<(u32, u64), u64>,
-    /// Chains of calls, each once.
+    /// Paths of calls, each once.
     ways: Vec<Vec<String>>,
     numbers: HashMap<Vec<String>, u32>,
-    /// Made when [`MOST`] were alive.
+    /// Resources that were made while [`MOST`] were alive.
     beyond: u64,
 }
 
-/// What is known of a function by its name.
+/// The roles of a function in `api/behaviour.toml`.
 #[derive(Debug, Clone, Copy)]
 struct Behaviour {
     resets: bool,
     hands_out: bool,
     begins_capture: bool,
     ends_capture: bool,
-    /// It may change a thread's context.
+    /// It may change the current context of a thread.
     devices: bool,
 }
 
@@ -56,15 +56,15 @@ struct Made {
     /// When, and by which thread.
     since: u64,
     thread: u32,
-    /// Bytes, if it is memory whose length is known.
+    /// The size of memory, if it is known.
     bytes: Option<u64>,
-    /// The context that it was made in, if the driver's calls tell.
+    /// The context that was current, if the driver's calls show it.
     context: Option<u64>,
-    /// How often it has to be ended.
+    /// References that have to be released.
     references: u32,
 }
 
-/// What one chain of calls left.
+/// The live resources that one path of calls made.
 #[derive(Debug)]
 pub struct Group {
     pub kind: &'static str,
@@ -76,7 +76,7 @@ pub struct Group {
     pub first: Vec<u64>,
 }
 
-/// What does not end with a context.
+/// Kinds that do not end with a context.
 const OF_NO_CONTEXT: [&str; 6] = ["allocation", "reserved addresses", "pool", "library", "context", "greenContext"];
 /// Kinds of memory that a call frees by its address.
 const FREED: [Memory; 5] = [Memory::Device, Memory::Host, Memory::Managed, Memory::Reserved, Memory::External];
@@ -107,7 +107,7 @@ impl Leaks {
             Event::Enter(call) => self.nest.enter(call),
             Event::Exit(exit) => {
                 self.nest.exit(exit);
-                // What a hook told the program of it makes nothing and ends nothing.
+                // A result that a hook changed does not count; the result of the function does.
                 if exit.duration_ns.is_some() && !exit.has_failed() {
                     self.over(exit);
                 }
@@ -135,12 +135,12 @@ impl Leaks {
             self.captures(stream, exit);
         }
         let given = if ends_capture { self.captured.get(&stream).copied() } else { None };
-        // Of what a call inside has made, a hook has told the program something else.
+        // The nested call has made the resource, and a hook gave the program another value.
         let inside = self.latest.get(&exit.call.thread.key).is_some_and(|made| *made > exit.call.start_ns);
         let told = |n: u8| inside && function.layer != Layer::DRIVER && exit.call.was_told(n.into());
         if !hands_out {
             for (n, value) in exit.outputs.iter().filter(|(n, _)| !told(*n)) {
-                // What it also reads was there before.
+                // A parameter that it also reads has an existing handle.
                 if function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
                     for (kind, value) in handles(value) {
                         if self.ended.contains(kind) && given != Some(value) {
@@ -189,7 +189,8 @@ impl Leaks {
         }
     }
 
-    /// A context ends, or a device's primary one, and what was made in it; where nobody knows in which, all.
+    /// Ends a context, or the primary one of a device, with all resources of the context. Without a known context, all
+    /// resources end.
     fn reset(&mut self, exit: &Exit) {
         let call = &exit.call;
         let (process, thread) = (call.thread.process.key, call.thread.key);
@@ -213,7 +214,7 @@ impl Leaks {
         });
     }
 
-    /// What is known of a function by its name, looked up once.
+    /// The behaviour of a function, which is looked up once.
     fn behaviour(&mut self, function: &Function) -> Behaviour {
         let key = function.key as usize;
         if key >= self.functions.len() {
@@ -228,7 +229,7 @@ impl Leaks {
         })
     }
 
-    /// The work of a stream goes into a graph from now on: the one that the call was given, or else a new one.
+    /// Begins a capture: into the graph that the call was given, or into a new one.
     fn captures(&mut self, stream: (u32, u64), exit: &Exit) {
         let given = exit.call.effective_args().iter().flat_map(handles).find(|(kind, _)| *kind == "graph");
         match given {
@@ -237,8 +238,8 @@ impl Leaks {
         }
     }
 
-    /// A call has ended something, or given back one reference of it. What another thread was given in its place
-    /// meanwhile is not what was meant.
+    /// Ends a resource, or releases one reference. The driver may have given the same handle to another thread since
+    /// the call began; that resource stays.
     fn end(&mut self, thing: Thing, exit: &Exit) {
         let Some(made) = self.alive.get_mut(&thing).filter(|made| made.since <= exit.call.start_ns) else { return };
         made.references -= 1;
@@ -247,7 +248,7 @@ impl Leaks {
         }
     }
 
-    /// A call has handed out one reference more of something. It is a new one where nobody had a reference any more.
+    /// Adds a reference to a resource, which is new if it had none.
     fn retain(&mut self, thing: Thing, exit: &Exit) {
         match self.alive.get_mut(&thing) {
             Some(made) => made.references = made.references.saturating_add(1),
@@ -255,8 +256,8 @@ impl Leaks {
         }
     }
 
-    /// Something was made. A call around the one that made it tells of it again, and is no other; else what was there
-    /// has ended.
+    /// Adds a resource. The call around the one that made it reports it again, which changes nothing. Otherwise an
+    /// earlier resource with this handle has ended.
     fn make(&mut self, thing: Thing, exit: &Exit, bytes: Option<u64>) {
         let thread = exit.call.thread.key;
         if exit.call.function.layer == Layer::DRIVER {
@@ -282,7 +283,7 @@ impl Leaks {
         self.alive.insert(thing, Made { way: number, since: exit.end_ns, thread, bytes, context, references: 1 });
     }
 
-    /// What is left: the largest first, then what is most.
+    /// The live resources by path: by size, then by number.
     pub fn groups(&self) -> Vec<Group> {
         let mut groups: BTreeMap<(&str, u32), Group> = BTreeMap::new();
         let mut things: Vec<_> = self.alive.iter().collect();
@@ -314,7 +315,7 @@ impl Leaks {
     }
 }
 
-/// Short words of the handles that some function ends.
+/// The kinds of handles that some function destroys.
 fn ended(tables: &'static Tables) -> BTreeSet<&'static str> {
     let ty = |id: u16| tables.types.get(usize::from(id)).copied();
     let functions = tables.families.iter().flat_map(|f| f.functions);
@@ -331,7 +332,7 @@ fn ended(tables: &'static Tables) -> BTreeSet<&'static str> {
     of.collect()
 }
 
-/// The stream that a call was given first; 0: the default one.
+/// The first argument as a stream; 0 is the default stream.
 fn stream(exit: &Exit) -> u64 {
     match exit.call.effective_args().first() {
         Some(Value::Handle { value, .. }) => *value,

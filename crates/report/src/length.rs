@@ -1,10 +1,10 @@
-//! How many bytes a call has allocated, by what its description says of its arguments. None where they do not tell it.
+//! The number of bytes that a call has allocated, from the effects in its description and its arguments.
 
 use cutap_calls::known::{Count, Effect};
 use cutap_trace::Exit;
 use cutap_trace::decode::Value;
 
-/// How long the memory is that the call made, as its arguments say.
+/// Bytes; `None` if the arguments do not have the size.
 pub(crate) fn length(exit: &Exit) -> Option<u64> {
     let described = exit.call.function.described?;
     let value = |n: u8| exit.output(n.into()).or_else(|| exit.call.effective_args().get(usize::from(n)));

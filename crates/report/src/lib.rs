@@ -1,5 +1,5 @@
-//! From events to one output: one file per format, behind one trait. Nothing here reads a run directory,
-//! pairs records or decides what is shown; nothing here writes anywhere but to the writer it was given.
+//! Formats events: one file for each output, and one for each report of `cutap report`. This crate reads no run
+//! directory, pairs no records and decides nothing about filters. It writes only to the writer that it is given.
 
 pub mod api;
 mod arguments;
@@ -76,20 +76,20 @@ pub use values::write_value;
 use cutap_trace::{End, Event};
 use std::io;
 
-/// Something that events are written to. An error of the writer ends the output; one of kind
-/// `BrokenPipe` means that the reader has seen enough, and is no failure.
+/// A format for events. An error of the writer ends the output. The kind `BrokenPipe` is no failure: the reader has
+/// left.
 pub trait Output: Send {
     /// Takes one event.
     fn event(&mut self, event: &Event) -> io::Result<()>;
-    /// It is `now` (CLOCK_MONOTONIC), and all events up to then were handed in: writes what waits.
+    /// Writes the lines that are due at `now` (CLOCK_MONOTONIC). All earlier events have been passed in.
     fn tick(&mut self, now: u64) -> io::Result<()>;
     /// No event will follow.
     fn end(&mut self, end: &End) -> io::Result<()>;
-    /// What it knows so far and has not written, for another in its place; `None`: nothing that it would need.
+    /// The state that a successor needs to continue this output; `None` if it needs none.
     fn kept(&self) -> Option<Vec<u8>> {
         None
     }
-    /// Takes over what another kept; false when that makes no sense.
+    /// Continues from the saved state of another output; false if the state is not valid.
     fn take_over(&mut self, _kept: &[u8]) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! The messages of the reasons in `cutap_wire::diagnostic`, each written once. `{one|many}` has two forms: for a count of
-//! 1, and for any other.
+//! The messages of the reasons in `cutap_wire::diagnostic`, each written once. `{one|many}` has two forms: for a
+//! count of 1, and for any other.
 
 use cutap_trace::End;
 use cutap_wire::diagnostic::*;

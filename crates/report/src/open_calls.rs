@@ -1,5 +1,5 @@
-//! The calls around a call, for those that read events and not [`cutap_trace::Aggregator`]: a stack for each
-//! thread, and how long the calls inside took.
+//! A stack of open calls for each thread, for reports that read events. A sink of [`cutap_trace::Aggregator`] does
+//! not need it.
 
 use cutap_trace::{Call, Exit};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The open calls of all threads.
 #[derive(Debug, Default)]
 pub struct OpenCalls {
-    /// By the thread's key; with each the nanoseconds of the calls inside it.
+    /// By the thread's key: the open calls, with the nanoseconds of the calls inside each.
     threads: Vec<Vec<(Arc<Call>, u64)>>,
 }
 
@@ -24,7 +24,7 @@ impl OpenCalls {
         self.threads[key].push((call.clone(), 0));
     }
 
-    /// A call has ended: nanoseconds of the calls inside it. Those around it are left.
+    /// Ends a call and the open calls inside it. Returns the nanoseconds of the calls inside it.
     pub fn exit(&mut self, exit: &Exit) -> u64 {
         let Some(open) = self.threads.get_mut(exit.call.thread.key as usize) else { return 0 };
         let Some(place) = open.iter().rposition(|(call, _)| Arc::ptr_eq(call, &exit.call)) else { return 0 };
@@ -36,7 +36,7 @@ impl OpenCalls {
         inside
     }
 
-    /// The calls around what this thread does now, the outermost first.
+    /// The open calls of a thread, the outermost first.
     pub fn around(&self, thread: u32) -> impl DoubleEndedIterator<Item = &Arc<Call>> {
         self.threads.get(thread as usize).into_iter().flatten().map(|(call, _)| call)
     }

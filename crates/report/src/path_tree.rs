@@ -1,4 +1,5 @@
-//! The call tree, merged by path, and the same reversed: from one function to those that call it.
+//! A tree of paths as text or JSON: from the program down (`--tree`), or from one function up to its callers
+//! (`--callers`).
 
 use crate::call_stats::{CallStats, View};
 use crate::call_tree::{CallPaths, Chain};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
 
-/// A branch: what is below, by label.
+/// A node of the tree, with its branches by label.
 #[derive(Debug, Default)]
 pub struct Branch {
     sums: CallStats,
@@ -21,7 +22,7 @@ pub struct Branch {
 pub struct PathTree {
     labels: Vec<String>,
     root: Branch,
-    /// Time in all calls, or in all calls of the function whose callers these are.
+    /// The time of all calls; if reversed, of all calls of the function.
     all_ns: u64,
     reversed: bool,
     rows: Rows,
@@ -39,8 +40,7 @@ impl PathTree {
         PathTree { labels: texts(chains), root, all_ns, reversed: false, rows: Rows::default() }
     }
 
-    /// Who calls the functions whose name matches: each chain that ends in one, from there up. `None` when
-    /// there is no such call.
+    /// The paths that end in a function whose name matches, from there up. `None` if there is no such call.
     pub fn up(chains: &CallPaths, matches: &dyn Fn(&str) -> bool) -> Option<PathTree> {
         let mut root = Branch::default();
         let is_meant = |chain: &&Chain| {
@@ -48,7 +48,7 @@ impl PathTree {
             last.is_some_and(|label| matches(&label.name))
         };
         for chain in chains.chains.iter().filter(is_meant) {
-            // Each caller has what was spent for it.
+            // Each caller gets the time of the calls that it causes.
             let mut branch = &mut root;
             for label in chain.labels.iter().rev() {
                 branch = branch.below.entry(*label).or_default();
@@ -99,7 +99,7 @@ impl PathTree {
         self.labels.get(label as usize).map_or("?", String::as_str)
     }
 
-    /// Every node, the one with most time first, and what is below it behind it.
+    /// Calls `line` for each node and then for the nodes below it, those with the most time first.
     fn lines(
         &self,
         branch: &Branch,

@@ -1,4 +1,4 @@
-//! Things that are made and ended, as arguments of calls have them, and the words that people read for them.
+//! The handles and addresses in a value, and names of resources for people.
 
 use cutap_calls::known::Memory;
 use cutap_trace::decode::Value;
@@ -6,7 +6,7 @@ use cutap_trace::decode::Value;
 /// The handles in a value: itself, what it points to, or each of an array.
 pub(crate) fn handles(value: &Value) -> Vec<(&'static str, u64)> {
     match value {
-        // One with a name is always there.
+        // A special value such as CU_STREAM_LEGACY is no resource.
         Value::Handle { value, kind, .. } if kind.special.iter().any(|(v, _)| v == value) => Vec::new(),
         Value::Handle { value, kind, .. } if *value != 0 => vec![(kind.short, *value)],
         Value::Pointee(_, to) => handles(to),
@@ -15,7 +15,7 @@ pub(crate) fn handles(value: &Value) -> Vec<(&'static str, u64)> {
     }
 }
 
-/// The address that a value is, unless it is NULL.
+/// The address in a value, unless it is NULL.
 pub(crate) fn address(value: &Value) -> Option<u64> {
     match value {
         Value::Address(address, _) | Value::Opaque(address) | Value::Hex(address) | Value::Uint(address) => {
@@ -26,7 +26,7 @@ pub(crate) fn address(value: &Value) -> Option<u64> {
     }
 }
 
-/// The address that a call wrote where a value points to; in a struct it is the first field, as in a cudaPitchedPtr.
+/// The address that a call wrote to the target of a pointer. In a struct such as cudaPitchedPtr it is the first field.
 pub(crate) fn written(value: &Value) -> Option<u64> {
     let Value::Pointee(_, to) = value else { return None };
     match &**to {
@@ -47,7 +47,7 @@ pub(crate) fn word(memory: Memory) -> &'static str {
     }
 }
 
-/// So many of a kind: `graphExec` is `graph exec`, and of memory there are pieces.
+/// The word for `count` resources of a kind: `graph execs` for `graphExec`, `pieces of memory`.
 pub(crate) fn plural(kind: &str, count: u64) -> String {
     let one = words(kind);
     if one.ends_with("memory") {
@@ -66,7 +66,7 @@ pub(crate) fn plural(kind: &str, count: u64) -> String {
     }
 }
 
-/// The words that a name is put together of. A library's name (`cublasLt`) is one.
+/// The words in a name. The name of a library (`cublasLt`) is one word.
 fn words(kind: &str) -> String {
     let small = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase());
     let mut words = String::new();

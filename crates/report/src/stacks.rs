@@ -1,4 +1,4 @@
-//! The stack that a call was made on: a line a frame in the text, a list in JSON.
+//! The stack of a call: lines below the call in text, a list in JSON, lines in exports.
 
 use cutap_printable::printable;
 use cutap_trace::{Call, Frame, Stack, StackEnd};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// A frame: `at scale+0x1f scale.c:12 [libscale.so]`; where no symbol tells the function, `at libscale.so+0x11f2`.
+/// Writes a frame: `at scale+0x1f scale.c:12 [libscale.so]`, or `at libscale.so+0x11f2` without a symbol.
 pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
     to.push_str("at ");
     to.push_str(&frame_name(frame));
@@ -25,7 +25,7 @@ pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
     }
 }
 
-/// A frame's function, or where it is if no symbol tells.
+/// The function of a frame, or its place in the object if it has no symbol.
 pub(crate) fn frame_name(frame: &Frame) -> String {
     match (&frame.function, &frame.object) {
         (Some((name, _)), _) => name.to_string(),
@@ -34,7 +34,7 @@ pub(crate) fn frame_name(frame: &Frame) -> String {
     }
 }
 
-/// What stands below the last frame; nothing below the first function of a thread.
+/// The line below the last frame; none below the first function of a thread.
 pub(crate) fn end(stack: &Stack) -> Option<&'static str> {
     match stack.end {
         StackEnd::Outermost => None,
@@ -43,17 +43,17 @@ pub(crate) fn end(stack: &Stack) -> Option<&'static str> {
     }
 }
 
-/// The lines of stacks that came before: calls of a loop share their list of frames.
+/// A cache of lines. Calls in a loop share their list of frames.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    /// By where the list lies, which is kept so that no other comes to lie there.
+    /// By the address of the list. The list is kept, so its address stays unique.
     known: HashMap<(usize, StackEnd), ResolvedStack>,
 }
 
 /// A list of frames, and its lines.
 type ResolvedStack = (Arc<[Frame]>, Arc<[String]>);
 
-/// More are made anew.
+/// The largest number of cached stacks.
 const KEPT: usize = 1 << 12;
 
 impl Lines {
@@ -68,7 +68,7 @@ impl Lines {
     }
 }
 
-/// The frames of a call, a line each.
+/// One line for each frame of a call.
 pub(crate) fn lines(call: &Call) -> Vec<String> {
     call.stack().map(of_stack).unwrap_or_default()
 }
@@ -76,7 +76,7 @@ pub(crate) fn lines(call: &Call) -> Vec<String> {
 fn of_stack(stack: &Stack) -> Vec<String> {
     let (mut lines, mut frames) = (Vec::new(), &*stack.frames);
     while let Some(frame) = frames.first() {
-        // A recursion is one line.
+        // Equal frames of a recursion share a line.
         let same = frames.iter().take_while(|f| *f == frame).count();
         let mut line = String::new();
         write_frame(frame, &mut line);
@@ -112,7 +112,7 @@ pub(crate) fn end_word(call: &Call) -> Option<&'static str> {
     })
 }
 
-/// The last part of a source's path.
+/// The file name of a path.
 fn short(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -1,4 +1,4 @@
-//! Colours, all of them or none.
+//! Colours of text output: all of them or none.
 
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write as _;
@@ -14,11 +14,11 @@ pub struct Styles {
     pub name: Style,
     /// Kernels.
     pub kernel: Style,
-    /// Results that are errors, and calls that never returned.
+    /// Error results, and calls that never returned.
     pub error: Style,
     /// Times.
     pub time: Style,
-    /// Our own words.
+    /// Messages of cutap.
     pub own: Style,
 }
 

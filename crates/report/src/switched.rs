@@ -1,16 +1,16 @@
-//! When a run was switched by `cutap ctl`: calls of that time are missing, and a reader has to know.
+//! The times in which `cutap ctl` had switched recording off. Calls of these times are missing.
 
 use crate::units::time;
 use cutap_trace::{End, Process, Switched, SwitchedTo};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Clocks of two processes differ by no more than this, but for those of other time namespaces, and after the machine
-/// slept or its time was set.
+/// The largest difference of the clocks of two processes, unless they are in different time namespaces, or the machine
+/// slept, or its time was set.
 const SAME_NS: u64 = 2_000_000_000;
 
-/// From when times are told: the first moment of the first process. None: there is no process, or the processes have
-/// different clocks, of which some are not that of `cutap ctl`.
+/// Times are shown relative to the start of the first process. `None` if there is no process, or if the clocks of the
+/// processes differ: then some of them are not the clock of `cutap ctl`.
 fn start(end: &End) -> Option<u64> {
     let clock = |p: &Process| p.start_realtime_ns.wrapping_sub(p.start_ns) as i64;
     let first = clock(end.processes.first()?);
@@ -18,11 +18,11 @@ fn start(end: &End) -> Option<u64> {
     end.processes.iter().map(|p| p.start_ns).min().filter(|_| same)
 }
 
-/// A sentence for each time without calls, and for each change of the filter.
+/// A line for each time without calls, and for each change of the filter.
 pub fn switched_lines(end: &End) -> Vec<String> {
     let (switched, more) = &end.switched;
     let start = start(end);
-    // What was before the first process, or by another clock, has no time that a reader could find.
+    // A time before the first process, or of another clock, would mislead.
     let after = |ns: u64| start.and_then(|start| ns.checked_sub(start)).map(time);
     let at = |ns: u64| after(ns).map_or_else(|| "at some time".to_owned(), |t| format!("{t} after the start"));
     let was_off = |pid: u32, from: u64, to: u64| {
@@ -34,7 +34,7 @@ pub fn switched_lines(end: &End) -> Vec<String> {
         format!("recording{} was off {time} (cutap ctl): calls made then are missing", whose(pid))
     };
     let mut lines = Vec::new();
-    // Since when each process is off that was switched alone; 0: all.
+    // When recording of each process went off; 0 is all processes.
     let mut off: BTreeMap<u32, u64> = BTreeMap::new();
     for Switched { ns, to, pid } in switched {
         let whose = whose(*pid);
@@ -61,7 +61,7 @@ pub fn switched_lines(end: &End) -> Vec<String> {
             }
             _ => {}
         }
-        // All are switched: those that were switched alone before, too.
+        // A switch of all processes includes those that were switched alone.
         if *pid == 0 && *to == SwitchedTo::On {
             for (pid, from) in std::mem::take(&mut off) {
                 lines.push(was_off(pid, from, *ns));
@@ -84,7 +84,7 @@ fn whose(pid: u32) -> String {
     if pid == 0 { String::new() } else { format!(" of process {pid} and what it started") }
 }
 
-/// The moments as a list.
+/// The switches as a JSON list.
 pub fn switched_json(end: &End) -> Value {
     let word = |to| match to {
         SwitchedTo::Off => "off",
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// A process that began at `start_ns`, by a clock that is so far from the world's.
+    /// A process that began at `start_ns`, with this offset of its clock.
     fn process(start_ns: u64, clock: u64) -> Arc<Process> {
         Arc::new(Process {
             key: 0,
@@ -129,14 +129,14 @@ mod tests {
         lines_of(&[(0, 0)], all, more)
     }
 
-    /// Nobody is told how long the machine had run.
+    /// A time since boot would be useless.
     #[test]
     fn times_that_nobody_can_find_are_left_away() {
         use SwitchedTo::*;
         const HOUR: u64 = 3_600_000_000_000;
         let all = [(5_000, Filter), (6_000, Off), (7_000, On), (8_000, Off)];
-        let no_time = "the filter was changed at some time (cutap ctl): from then on calls that it leaves out are missing; \
-                       recording was off for a time (cutap ctl): calls made then are missing; \
+        let no_time = "the filter was changed at some time (cutap ctl): from then on calls that it leaves out are \
+                       missing; recording was off for a time (cutap ctl): calls made then are missing; \
                        recording was off from some time on (cutap ctl) to the end: calls made then are missing";
         assert_eq!(lines_of(&[], &all, 0), no_time, "no process");
         assert_eq!(lines_of(&[(HOUR, 0)], &all, 0), no_time, "before its first moment, or by a clock that is ahead");

@@ -1,5 +1,5 @@
-//! What was called how often and how long it took, by function, layer, library, ...: one row for each.
-//! Memory grows with the number of functions, kernels and threads, never with the number of calls.
+//! Counts and times by function, layer, library and so on: one row for each. Memory grows with the number of
+//! functions, kernels and threads, not with the number of calls.
 
 use crate::call_stats::CallStats;
 use crate::label::Label;
@@ -8,14 +8,14 @@ use cutap_trace::{CallSink, Counted, FinishedCall, Function, Instance, KernelLau
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What has a separate row.
+/// What each row is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// Functions.
     Function,
     /// Library, runtime, driver.
     Layer,
-    /// Libraries, and the programs that a runtime is linked into.
+    /// Libraries, and programs with a static runtime.
     Library,
     /// Copies of the runtime.
     Instance,
@@ -41,7 +41,7 @@ pub const WORDS: [(&str, By); 8] = [
     ("stream", By::Stream),
 ];
 
-/// The row of launches whose kernel nothing names.
+/// The row of launches without a kernel name.
 const NOT_KNOWN: &str = "(kernel not known)";
 
 /// Adds up calls.
@@ -52,24 +52,24 @@ pub struct Tables {
     functions: Vec<Option<OfFunction>>,
     /// By the thread's key.
     threads: Vec<Option<(Arc<Thread>, CallStats)>>,
-    /// By the address of the name, which is kept: names are made once.
+    /// By the address of the name. Each name exists once and is kept, so addresses are unique.
     kernels: HashMap<usize, (Arc<str>, CallStats)>,
     named: BTreeMap<String, CallStats>,
     all_self_ns: u64,
     wanted: Rows,
 }
 
-/// A function, the instance that its calls went to, and what they came to.
+/// A function, the instance that its calls went to, and its counts and times.
 type OfFunction = (Arc<Function>, Option<Arc<Instance>>, CallStats);
 
 /// A row of the table.
 #[derive(Debug)]
 pub struct Row {
-    /// Only of functions.
+    /// The function, if rows are functions.
     pub label: Option<Label>,
-    /// What it is called.
+    /// The name of the row.
     pub name: String,
-    /// Process and thread, if it is a thread.
+    /// The thread, if rows are threads.
     pub thread: Option<Arc<Thread>>,
     pub sums: CallStats,
 }
@@ -88,17 +88,17 @@ impl Tables {
         }
     }
 
-    /// Of which things.
+    /// What the rows are for.
     pub fn by(&self) -> By {
         self.by
     }
 
-    /// Time in all calls, each moment of a thread once.
+    /// Time in all calls. Each moment of a thread counts once.
     pub fn all_self_ns(&self) -> u64 {
         self.all_self_ns
     }
 
-    /// Adds one that has this name.
+    /// Adds a call to the row of this name.
     pub fn named(&mut self, name: &str, took_ns: Option<u64>, inside_ns: u64, error: bool, late: bool) {
         self.all_self_ns += took_ns.map_or(0, |took| took.saturating_sub(inside_ns));
         if !self.named.contains_key(name) {
@@ -109,7 +109,7 @@ impl Tables {
         }
     }
 
-    /// Adds what was only counted: nothing but the number of calls is known of it, and not whose they were.
+    /// Adds calls that were only counted, to the tables that need no thread, kernel or stream.
     pub fn counted(&mut self, counted: &Counted) {
         match self.by {
             By::Function | By::Layer | By::Library => {
@@ -122,7 +122,7 @@ impl Tables {
         }
     }
 
-    /// The rows, those with the most time of their own first; kernels by the time of their launches.
+    /// The rows, those with the most self time first.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = match self.by {
             By::Function => self.by_label(),
@@ -181,7 +181,7 @@ impl Tables {
         self.threads.iter().flatten().for_each(|(thread, _)| *known.entry(name(thread)).or_default() += 1);
         let row = |(thread, sums): &(Arc<Thread>, CallStats)| {
             let mut name = name(thread);
-            // A process that became another program by exec keeps its numbers.
+            // After exec, a process has the same ids and another folder.
             if known.get(&name).is_some_and(|rows| *rows > 1) {
                 name = format!("{name} in {}", thread.process.folder);
             }
@@ -212,7 +212,7 @@ impl Tables {
     }
 }
 
-/// A runtime for people.
+/// The name of a runtime.
 fn instance_name(instance: &Instance) -> String {
     let version = instance.version.as_deref().unwrap_or("of unknown version");
     let how = if instance.shared { "shared" } else { "linked in" };

@@ -1,6 +1,6 @@
-//! The tree of calls as text, live or from a finished run, in the same form. A call that has no traced
-//! child and is over within 50 ms is one line; any other has an opening and a closing one. What is
-//! written depends on the events and their times alone, never on when they were handed in.
+//! The tree of calls as text. A call is one line if it has no traced call inside and ends within 50 ms. Any other
+//! call has an opening and a closing line. The text depends on the events and their times only, so live output and
+//! `cutap show` are equal.
 
 use crate::Output;
 use crate::arguments::{inputs, outputs, words};
@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 
-/// A call that lasts longer gets its opening line.
+/// A call that takes longer gets an opening line.
 const PATIENCE_NS: u64 = 50_000_000;
 
 /// The tree of calls as text.
@@ -34,7 +34,7 @@ pub struct Text<W> {
     calls_written: bool,
     /// More than one thread or process was seen.
     several: bool,
-    /// Said before the next line, the first one that has ids: whose the lines before it are.
+    /// A message before the next line, which is the first one with ids: whose lines came before.
     to_say: Option<String>,
     processes: usize,
     /// No call has to be opened before this time.
@@ -51,14 +51,14 @@ pub struct Text<W> {
 struct Open {
     call: Arc<Call>,
     opened: bool,
-    /// Its opening line had the kernel's parameters, or there is none yet.
+    /// Its opening line had the parameters of the kernel, or there is none yet.
     told: bool,
-    /// Its stack stands below its opening line.
+    /// Its stack is below its opening line.
     stacked: bool,
 }
 
 impl<W: io::Write> Text<W> {
-    /// Writes to `out`; with colours when told so.
+    /// Writes to `out`, coloured if `colour`.
     pub fn new(out: W, colour: bool) -> Text<W> {
         Text {
             out,
@@ -83,7 +83,7 @@ impl<W: io::Write> Text<W> {
         Text { format, ..self }
     }
 
-    /// Goes on with what another has written: its threads are not known here, so each line has ids.
+    /// Continues the output of another process. Its threads are unknown here, so each line has ids.
     pub fn go_on(self) -> Text<W> {
         let to_say = Some("cutap: from here on each line has its own PID/TID\n".to_owned());
         Text { several: true, to_say, ..self }
@@ -113,7 +113,7 @@ impl<W: io::Write> Text<W> {
                 stack.truncate(place);
                 (opened, told, stacked)
             }
-            // It was closed before and returned after all.
+            // A late call, which was closed before.
             None => (exit.late, true, exit.late),
         };
         if opened {
@@ -156,7 +156,7 @@ impl<W: io::Write> Text<W> {
         self.flush_line()
     }
 
-    /// Notes that a thread exists. Lines have ids from the second one on.
+    /// Records a thread. Lines have ids from the second thread on.
     fn seen(&mut self, thread: &Arc<Thread>) {
         match &self.first {
             None => self.first = Some(thread.clone()),
@@ -165,7 +165,7 @@ impl<W: io::Write> Text<W> {
         }
     }
 
-    /// There is a second thread or process: lines have ids from here on, so whose those before were is to be said.
+    /// The second thread or process: from here on lines have ids, and a message names the first thread.
     fn more(&mut self) {
         if std::mem::replace(&mut self.several, true) {
             return;
@@ -185,7 +185,7 @@ impl<W: io::Write> Text<W> {
         &mut self.threads[key]
     }
 
-    /// Writes the opening lines of calls that have lasted long enough at `now`.
+    /// Writes the opening lines that are due at `now`.
     fn open_until(&mut self, now: u64) -> io::Result<()> {
         if now <= self.next_opening {
             return Ok(());
@@ -204,7 +204,7 @@ impl<W: io::Write> Text<W> {
         Ok(())
     }
 
-    /// Writes the opening line of the thread's innermost call, if it has none yet.
+    /// Writes the opening line of the innermost call of a thread, if it has none yet.
     fn open_top(&mut self, thread: &Thread) -> io::Result<()> {
         let Some(open) = self.stack(thread).last_mut().filter(|o| !o.opened) else { return Ok(()) };
         open.opened = true;
@@ -250,7 +250,7 @@ impl<W: io::Write> Text<W> {
         (0..depth).for_each(|_| self.line.push_str("  "));
     }
 
-    /// Everything up to the result; with what the call wrote if it has ended.
+    /// Writes a line up to the result. After the call, arguments have the values that it wrote.
     fn head(&mut self, view: CallView<'_>) {
         let CallView { call, exit } = view;
         self.start(&call.thread, call.depth, call.start_ns);
@@ -262,7 +262,7 @@ impl<W: io::Write> Text<W> {
             self.line.push(' ');
         }
         self.styled(styles.name, call.function.shown());
-        // A C++ name brings its own list of types.
+        // A C++ name includes its parameter types.
         self.line.push('(');
         match view.is_described() {
             true => inputs(call, exit, &mut self.line),

@@ -1,21 +1,21 @@
-//! What was shown raw, by function and count: in short at the end of a trace, whole in `cutap report
-//! --undecoded`. The same function in several processes, or loaded twice, is one line.
+//! Arguments that were not decoded, by function: in short at the end of a trace, in full in `cutap report
+//! --undecoded`. A function of several processes has one line.
 
 use cutap_trace::{End, Layer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Functions named in the short form.
+/// The largest number of functions in the short form.
 const NAMED: usize = 3;
 
-/// A function and its raw arguments.
+/// A function and its undecoded arguments.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     /// Library and name; the driver's need no library.
     library: String,
     name: String,
     calls: u64,
-    /// Parameters with their counts, or nothing when the function has no description.
+    /// Parameters with their counts; empty if the function has no description.
     params: BTreeMap<&'static str, u64>,
 }
 
@@ -25,12 +25,12 @@ impl Row {
     }
 }
 
-/// Functions with raw arguments, and those without a description; the most frequent first.
+/// Functions with undecoded arguments, and functions without a description, the most frequent first.
 fn rows(end: &End) -> (Vec<Row>, Vec<Row>) {
     let mut merged: BTreeMap<(bool, String, String), Row> = BTreeMap::new();
     for raw in &end.raw {
         let f = &raw.function;
-        // A copy of the runtime has the name of the program that it is in.
+        // A static runtime would have the name of its program.
         let library = match f.layer {
             Layer::RUNTIME => "runtime".to_owned(),
             _ => f.library.to_string(),
@@ -55,7 +55,7 @@ fn rows(end: &End) -> (Vec<Row>, Vec<Row>) {
     (known, unknown)
 }
 
-/// The short form, a line each; none when nothing was raw.
+/// The lines of the short form.
 pub fn raw_lines(end: &End) -> Vec<String> {
     let (known, unknown) = rows(end);
     let functions = |rows: &[Row]| {
@@ -77,7 +77,7 @@ pub fn raw_lines(end: &End) -> Vec<String> {
     known.into_iter().chain(unknown).collect()
 }
 
-/// The whole list.
+/// The full list.
 pub fn undecoded_report(end: &End) -> String {
     let (known, unknown) = rows(end);
     let mut text = String::new();
@@ -106,7 +106,7 @@ pub fn undecoded_report(end: &End) -> String {
     text
 }
 
-/// The same as JSON: `raw` and `undescribed` of the last line.
+/// The full list as JSON: `raw` and `undescribed` of the end line.
 pub fn raw_json(end: &End) -> (Value, Value) {
     let (known, unknown) = rows(end);
     let known =

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Numbers for people: durations, sizes, words.
 
 /// `1.2us`, `14ms`, `3s`: up to three significant digits.
 pub fn time(ns: u64) -> String {
@@ -7,8 +7,7 @@ pub fn time(ns: u64) -> String {
     text
 }
 
-/// The same into a line. Rounding is that of the number written in binary, which is asked only where the digits left
-/// out are a half.
+/// Writes [`time`] to a line. Halves round as the binary number does, which is computed for them only.
 pub fn write_time(ns: u64, to: &mut String) {
     let (unit, size) = match ns {
         0..1_000 => {
@@ -46,7 +45,7 @@ pub fn write_time(ns: u64, to: &mut String) {
     to.push_str(unit);
 }
 
-/// `n`, as `format!` writes it and several times as fast: lines are made of numbers.
+/// Writes `n` as `format!` does, several times faster.
 pub fn decimal(mut n: u64, to: &mut String) {
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -74,7 +73,7 @@ pub fn hex(n: u64, to: &mut String) {
 const PIB: u64 = 1 << 50;
 const EIB: u64 = 1 << 60;
 
-/// `4 KiB`, `1.5 GiB`, `100 B`: as much as one can read; not exact for odd sizes.
+/// `4 KiB`, `1.5 GiB`, `100 B`: rounded to a readable number.
 pub fn bytes(n: u64) -> String {
     let (unit, size) = match n {
         0..1_024 => return format!("{n} B"),
@@ -91,15 +90,14 @@ pub fn bytes(n: u64) -> String {
     format!("{:.1} {unit}", n as f64 / size as f64)
 }
 
-/// The same without losing any: in the largest unit that it is a multiple of. What no machine has is `about 16 EiB`:
-/// nobody can read sixteen digits.
+/// The exact size, in the largest unit that divides it. A size beyond any machine is `about 16 EiB`.
 pub fn exactly(n: u64) -> String {
     let mut text = String::new();
     write_exactly(n, &mut text);
     text
 }
 
-/// The same into a line.
+/// Writes [`exactly`] to a line.
 pub fn write_exactly(n: u64, to: &mut String) {
     const UNITS: [(&str, u64); 6] =
         [(" EiB", EIB), (" PiB", PIB), (" TiB", 1 << 40), (" GiB", 1 << 30), (" MiB", 1 << 20), (" KiB", 1 << 10)];
@@ -116,7 +114,7 @@ pub fn write_exactly(n: u64, to: &mut String) {
     to.push_str(unit);
 }
 
-/// Below this a word is more likely a number than an address.
+/// A smaller word is more likely a number than an address.
 const NUMBERS: u64 = 1 << 21;
 
 /// An argument word.
@@ -173,7 +171,7 @@ mod tests {
         text
     }
 
-    /// Times as they were always written: by floating point.
+    /// The reference: times by floating point.
     fn by_format(ns: u64) -> String {
         let (unit, size) = match ns {
             0..1_000 => return format!("{ns}ns"),

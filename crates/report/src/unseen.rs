@@ -1,14 +1,14 @@
-//! The lines of a run that saw no call, or in which a process loaded the driver and shows no call, or in which another cutap took
-//! the calls. Each says only as much as is known.
+//! The last lines of a run without calls: no call at all, a process with the driver and no call, or a nested cutap
+//! that took the calls.
 
 use cutap_trace::{End, Process, printable};
 
-/// Processes in one line.
+/// The largest number of processes in a line.
 const FEW: usize = 3;
-/// Where all of it is explained.
+/// The document that explains it.
 const SEE: &str = "see docs/limits.md";
 
-/// A line each, without the `cutap: ` in front; none where nothing is to be said.
+/// The lines, without the `cutap: ` before each.
 pub fn unseen_lines(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(match end.unseen.inner {
@@ -29,25 +29,26 @@ pub fn unseen_lines(end: &End) -> Vec<String> {
     lines
 }
 
-/// No call, and no process with the driver.
+/// The line of a run without a process that has loaded the driver.
 fn without_driver(entered: u32, children_left: bool) -> String {
     let reached = match entered {
         0 => "cutap was loaded into no program of this run".to_owned(),
         1 => "no CUDA call was seen: cutap was loaded into 1 program, which is not known to have loaded libcuda.so.1"
             .to_owned(),
         n => format!(
-            "no CUDA call was seen: cutap was loaded into {n} programs, none of which is known to have loaded libcuda.so.1"
+            "no CUDA call was seen: cutap was loaded into {n} programs, none of which is known to have loaded \
+             libcuda.so.1"
         ),
     };
     let children = if children_left { "; children were left alone (--no-follow-children)" } else { "" };
     format!(
-        "{reached}; cutap does not get into a program that is statically linked, setuid or built for musl, that is started with a cleaned environment \
-         (env -i, sudo) or another LD_PRELOAD, or that cannot write to the run directory (another user, another mount namespace, a read-only \
-         mount){children}; {SEE}"
+        "{reached}; cutap does not get into a program that is statically linked, setuid or built for musl, that is \
+         started with a cleaned environment (env -i, sudo) or another LD_PRELOAD, or that cannot write to the run \
+         directory (another user, another mount namespace, a read-only mount){children}; {SEE}"
     )
 }
 
-/// Processes with the driver and without a call.
+/// The line about processes that have loaded the driver and made no call.
 fn without_calls(end: &End) -> Option<String> {
     let processes = end.without_calls();
     let name = |p: &&Process| format!("{} (process {})", printable(p.exe.rsplit('/').next().unwrap_or(&p.exe)), p.pid);
@@ -58,8 +59,8 @@ fn without_calls(end: &End) -> Option<String> {
     let they = if processes.len() == 1 { "it" } else { "they" };
     (!processes.is_empty()).then(|| {
         format!(
-            "libcuda.so.1 was loaded in {names}, and no call was seen there: {they} made none, or read the addresses of the functions from \
-             the library's symbol table; {SEE}"
+            "libcuda.so.1 was loaded in {names}, and no call was seen there: {they} made none, or read the addresses \
+             of the functions from the library's symbol table; {SEE}"
         )
     })
 }

@@ -1,5 +1,5 @@
-//! Values as text: `NULL`, `stream#1`, `&{x=1, y=2}`, `[1, 2, ... 64 in all]`. Long ones are cut here;
-//! nothing is interpreted.
+//! Values as text: `NULL`, `stream#1`, `&{x=1, y=2}`, `[1, 2, ... 64 in all]`. Long values are cut here. Nothing is
+//! decoded here.
 
 use crate::units::{decimal, exactly, hex, write_exactly};
 use cutap_calls::known::Memory;
@@ -7,9 +7,9 @@ use cutap_trace::decode::{Fields, Place, Standing, Text, Value, flags_of, name_o
 use cutap_trace::{DriverArgs, Exit};
 use std::fmt::Write;
 
-/// Elements of an array that are written.
+/// The largest number of elements of an array in text.
 const ELEMENTS: usize = 16;
-/// Characters of a text that are written.
+/// The largest number of characters of a text.
 const CHARACTERS: usize = 256;
 
 /// Writes a value. Writing to a string does not fail.
@@ -17,7 +17,7 @@ pub fn write_value(value: &Value, to: &mut String) {
     write_launched(value, None, to);
 }
 
-/// Writes a value, and in the place of the pointer to a kernel's parameters what the driver was told.
+/// Writes a value. The parameters of a kernel, which the driver's call has, replace the pointer to them.
 pub fn write_launched(value: &Value, launched: Option<&DriverArgs>, to: &mut String) {
     let _ = match value {
         Value::Missing => return to.push('?'),
@@ -25,7 +25,7 @@ pub fn write_launched(value: &Value, launched: Option<&DriverArgs>, to: &mut Str
         Value::Bool(b) => write!(to, "{b}"),
         Value::Int(n @ 0..) => return decimal(n.unsigned_abs(), to),
         Value::Int(n) => write!(to, "{n}"),
-        // All bits set: a mark, not a number.
+        // All bits set is a mark, not a number.
         Value::Uint(n) if [u32::MAX.into(), u64::MAX].contains(n) => return hex(*n, to),
         Value::Uint(n) => return decimal(*n, to),
         Value::Hex(n) | Value::Opaque(n) | Value::Code(n) => return hex(*n, to),
@@ -54,7 +54,7 @@ pub fn write_launched(value: &Value, launched: Option<&DriverArgs>, to: &mut Str
             }
             match (*value, number) {
                 (n, _) if kind.number => write!(to, "{}", n as i64),
-                // Stream 0 is a stream.
+                // 0 is the default stream, not NULL.
                 (0, _) => return to.push_str(if kind.short == "stream" { "0" } else { "NULL" }),
                 (_, 1..) if !kind.short.is_empty() => {
                     to.push_str(kind.short);
@@ -157,7 +157,7 @@ fn write_place(place: &Place, to: &mut String) {
             let _ = write!(to, ", {} beyond the end", exactly(place.beyond()));
         }
     }
-    // Of what a call has made on the host and nobody allocated.
+    // Host memory that no traced call allocated.
     if let (0, Memory::Host, Some(bytes)) = (place.size, place.memory, place.bytes) {
         let _ = write!(to, ", {}", exactly(bytes));
     }
@@ -213,7 +213,7 @@ fn write_fields(fields: &Fields, launched: Option<&DriverArgs>, to: &mut String)
     to.push('}');
 }
 
-/// How values that stand side by side are written.
+/// How to write the values of a list.
 struct Each<'a> {
     most: usize,
     around: [char; 2],
@@ -240,7 +240,7 @@ fn write_all(values: &[Value], total: u64, each: &Each<'_>, to: &mut String) {
     to.push(each.around[1]);
 }
 
-/// Bytes of an unknown type, as the words that they most often are.
+/// Writes bytes of an unknown type as words.
 fn write_bytes(all: &[u8], to: &mut String) {
     to.push('{');
     for (n, chunk) in all.chunks(8).take(4).enumerate() {

@@ -1,5 +1,4 @@
-//! Values as JSON. Each kind of value has one shape, so that a program needs no description to read it:
-//! see `docs/json.md`.
+//! Values as JSON. Each kind of value has one shape, which `docs/json.md` lists.
 
 use crate::values::write_value;
 use cutap_calls::known::{Dir, Memory, Param};
@@ -8,28 +7,28 @@ use cutap_trace::{Call, DriverArgs, Exit};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
-/// The arguments of a call, with what it wrote if it has ended.
+/// The arguments of a call. After the call, they have the values that it wrote.
 pub struct Arguments<'a>(pub &'a Call, pub Option<&'a Exit>);
 
-/// One argument; fields in the order in which they are written.
+/// An argument.
 #[derive(Serialize)]
 struct Argument<'a> {
     name: &'static str,
     r#type: String,
     value: Json<'a>,
-    /// What a call that reads and writes it was given.
+    /// The value before the call, if the call reads and writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<Json<'a>>,
 }
 
-/// A value, to be written.
+/// A value that can be serialised.
 pub struct Json<'a> {
     value: &'a Value,
     launched: Option<&'a DriverArgs>,
 }
 
 impl<'a> Json<'a> {
-    /// A value that is no launch's argument.
+    /// A value that is not an argument of a launch.
     pub fn new(value: &'a Value) -> Json<'a> {
         Json { value, launched: None }
     }

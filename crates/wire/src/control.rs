@@ -159,7 +159,7 @@ pub struct Control {
     pub inner: AtomicU32,
     /// 0.
     pub unused: u64,
-    /// Files `s<n>` so far (see `flags`).
+    /// Files `control.<n>` so far (see `flags`).
     pub own_pages: AtomicU32,
     /// Not 0: somebody switched a process alone, so a new one has to look whether that is meant for it too.
     pub alone: AtomicU32,

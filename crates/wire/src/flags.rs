@@ -1,13 +1,13 @@
-//! `s<n>` of a run: the switches of one process. Its first page is laid out as the control page, of which `recording`,
-//! the rules and their epoch count, and `first_pid` says whose it is. The process maps it where its gates look, so that
-//! somebody outside switches it alone. A process makes one when the first function is armed in it, a forked child at
-//! once if its parent has one.
+//! `control.<n>` of a run: the switches of one process. Its first page is laid out as the control page, of which
+//! `recording`, the rules and their epoch count, and `first_pid` says whose it is. The process maps it where its gates
+//! look, so that somebody outside switches it alone. A process makes one when the first function is armed in it, a
+//! forked child at once if its parent has one.
 //!
 //! Behind the page stand, for each runtime instance, the flags that the runtime itself reads before each call, so that
 //! a call that is not wanted costs what it costs without us; beside each stands whether it may be on at all.
 
 /// How the name of the file begins; its number follows.
-pub const FILE: &str = "s";
+pub const FILE: &str = "control.";
 /// Functions of an instance.
 pub const CALLBACKS: usize = 2048;
 /// Where the flags of the first instance begin.

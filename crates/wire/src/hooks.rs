@@ -4,9 +4,9 @@
 //! its own, processes write what the libraries want, and whether any such function was called: only
 //! outside it is known which names there are.
 
-mod inside;
+mod hook_active;
 
-pub use inside::*;
+pub use hook_active::*;
 
 use core::sync::atomic::{AtomicU8, AtomicU32};
 

@@ -6,12 +6,12 @@
 //!
 //! ```text
 //! RUN/control             one page: what is wanted, who drains (control)
-//! RUN/p<pid>-<n>/proc     one page: who this process is, clocks, counters (process)
+//! RUN/p<pid>-<n>/process  one page: who this process is, clocks, counters (process)
 //! RUN/p<pid>-<n>/names    names of slots, libraries, instances, kernels (names)
 //! RUN/hooks               hook libraries, and what hooks may know of functions; only with --hook (hooks)
-//! RUN/p<pid>-<n>/inside   which hook each thread is in (hooks)
+//! RUN/p<pid>-<n>/hook_active  which hook each thread is in (hooks)
 //! RUN/p<pid>-<n>/t<k>.counts, t<k>.runtimes  numbers of calls under --count (counts)
-//! RUN/s<n>                switches of one process, and of the runtimes' callbacks in it (flags)
+//! RUN/control.<n>         switches of one process, and of the runtimes' callbacks in it (flags)
 //! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
 //! RUN/p<pid>-<n>/h<j>.heads first pages and first chunks of later rings (ring)
 //! ```

@@ -1,5 +1,6 @@
-//! A MEMORY record: a piece of what an open call leads to, beside the fragments of its own records. The layer `kernel` writes
-//! them: the bytes of an ioctl's argument are many. All pieces of a call stand between its beginning and its end.
+//! A MEMORY record: a piece of what an open call leads to, beside the fragments of its own records. The layer `kernel`
+//! writes them: the bytes of an ioctl's argument are many. All pieces of a call stand between its beginning and its
+//! end.
 //!
 //! Word 1: an address. Word 2: how many bytes are meant, [`what`] << 32, bytes that are here << 40. Then the bytes.
 
@@ -15,14 +16,15 @@ pub mod what {
     pub const FILE: u8 = 2;
     /// No bytes: the address is the errno that a failed call left.
     pub const ERRNO: u8 = 3;
-    /// No bytes: the call was answered by `--deny` or `--fail`, and did not reach the kernel. The address is the status.
+    /// No bytes: the call was answered by `--deny` or `--fail`, and did not reach the kernel. The address is the
+    /// status.
     pub const ANSWERED: u8 = 4;
 }
 
 /// Words of the record before the bytes.
 pub const HEAD: usize = 3;
 /// Bytes of one piece at most: one word is left for the number of a call that is far back.
-pub const MOST: usize = (crate::record::MAX_WORDS as usize - HEAD - 1) * 8;
+pub const MOST: usize = (crate::words::MAX_WORDS as usize - HEAD - 1) * 8;
 
 /// The second word.
 pub const fn about(what: u8, kept: usize, meant: usize) -> u64 {

@@ -1,11 +1,11 @@
-//! `proc`: one page that says who a process is, how its clock relates to the world's, and what it
+//! `process`: one page that says who a process is, how its clock relates to the world's, and what it
 //! counted. Written once at the first traced event, counters until the last moment.
 
 use crate::diagnostic::COUNTERS;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Name of the file in the process folder.
-pub const FILE: &str = "proc";
+pub const FILE: &str = "process";
 /// Times are nanoseconds of CLOCK_MONOTONIC.
 pub const CLOCK_MONOTONIC: u32 = 0;
 /// Times are ticks of the processor's constant time stamp counter.

@@ -14,15 +14,13 @@ use crate::memory::MemoryPiece;
 use crate::shape::{fits, makes_sense};
 use crate::stack::StackPiece;
 use crate::words::word;
-pub use crate::words::{FRAGMENT_WORDS, Fragment, Fragments, OUTPUT_LEN, OUTPUT_WORD, Output, Words};
+pub use crate::words::{FRAGMENT_WORDS, Fragment, Fragments, MAX_WORDS, OUTPUT_LEN, OUTPUT_WORD, Output, Words};
 
 /// Bit of the first word that makes a record valid.
 pub const COMMITTED: u64 = 1 << 4;
 /// Largest value of the meta field; as a distance: the number itself follows in the last word; in an
 /// enter record: the record was given up (siglongjmp out of a handler), count it and pass on.
 pub const META_MAX: u32 = (1 << 19) - 1;
-/// Longest record in words.
-pub const MAX_WORDS: u32 = 255;
 /// In an enter record: no parent.
 pub const NO_PARENT: u16 = 0;
 /// In an enter record: the parent is too far back to be said.

@@ -1,6 +1,8 @@
 //! What records carry beside their first words: argument words, pieces of the program's memory, one small output. They
 //! are read where they lie, and never beyond the bytes that are there.
 
+/// Longest record in words.
+pub const MAX_WORDS: u32 = 255;
 /// Argument words of a record: bytes in the file's memory, read word by word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Words<'a>(pub(crate) &'a [u8]);

@@ -56,8 +56,14 @@ fn calls(shown: &Finished) -> Vec<&str> {
     shown.stdout.lines().filter(|line| line.contains("cuMemAlloc_v2") || line.contains("cuInit")).collect()
 }
 
-/// The folder, and a file that is made of it, say that so many parts are damaged, or that this file cannot be read.
-/// What is shown of them.
+/// The number of lost calls in a sentence.
+fn lost(sentence: &str) -> &str {
+    let from = sentence.find(", with ").unwrap_or(sentence.len());
+    let rest = &sentence[from..];
+    rest.find(" call").map_or("", |end| &rest[..end])
+}
+
+/// The folder, and a file that is made of it, say that so many parts are damaged, or that this file cannot be read. What is shown of them.
 fn is_said_alike(from: &Path, file: &Path, what: &str, parts: Option<u64>, file_named: Option<&str>) -> usize {
     let _ = fs::remove_file(file);
     let recovered = run(&["recover"], &[from, Path::new("-o"), file]);
@@ -82,6 +88,7 @@ fn is_said_alike(from: &Path, file: &Path, what: &str, parts: Option<u64>, file_
         let sentence: Vec<&str> = sentence.collect();
         assert_eq!(sentence.len(), 1, "{told}");
         assert!(parts.iter().all(|parts| sentence[0].contains(&format!("{parts} damaged"))), "{told}");
+        assert_eq!(lost(sentence[0]), lost(last), "{told}: the same number of lost calls as recover");
         assert!(file_named.iter().all(|said| sentence[0].contains(said)), "{told}");
         let all = both(&read);
         let odd = all.lines().find(|l| ["cut off: ", "slot ", "without a name"].iter().any(|w| l.contains(w)));
@@ -90,8 +97,9 @@ fn is_said_alike(from: &Path, file: &Path, what: &str, parts: Option<u64>, file_
     }
     let taken = run(&["show"], &[file]);
     assert_eq!(taken.status.code(), Some(125), "{what}: {}", taken.stderr);
-    let missing = parts.map(|parts| format!("{parts} missing"));
+    let missing = parts.as_ref().map(|parts| format!("{parts} missing"));
     assert!(missing.iter().all(|said| taken.stderr.contains(said)), "{what}: {}", taken.stderr);
+    assert!(parts.is_none() || lost(&taken.stderr) == lost(last), "{what}: {last}, {}", taken.stderr);
     assert!(!both(&taken).contains("slot "), "{what}");
     let (of_folder, of_file) = (calls(&shown[0]), calls(&taken));
     assert_eq!(of_folder.len(), of_file.len(), "{what}: what is there is in the file, and nothing else");
@@ -295,7 +303,7 @@ fn a_process_whose_folder_was_removed() {
     let folder = scratch("damage_parent");
     let (from, file, export) = (folder.join("run"), folder.join("new.cutap"), folder.join("exported"));
     assert!(finish(&mut under_env(&from, "fork_after")).status.success());
-    let page = |path: &Path| fs::read(path.join("proc")).unwrap();
+    let page = |path: &Path| fs::read(path.join("process")).unwrap();
     let parent_of = |path: &Path| {
         let name: Vec<u8> = page(path)[448..512].iter().take_while(|b| **b != 0).copied().collect();
         String::from_utf8(name).unwrap()

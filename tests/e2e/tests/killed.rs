@@ -228,7 +228,7 @@ fn both_killed_and_recovered() {
         ),
         (&|| head("t0.ring"), "t0.ring (its head is damaged)"),
         (&|| fs::remove_file(process.join("t2.ring")).unwrap(), "t2.ring (it is not there or cannot be opened)"),
-        (&|| head("proc"), "proc (it is damaged or not there"),
+        (&|| head("process"), "process (it is damaged or not there"),
     ];
     for (damage, says) in damages {
         damage();

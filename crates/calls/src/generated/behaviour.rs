@@ -283,6 +283,7 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cutensorGetCudartVersion", Role::ReturnsNumber, 0),
     ("cutensorGetVersion", Role::ReturnsNumber, 0),
     ("ncclGetLastError", Role::ReturnsText, 0),
+    ("nvmlInternalGetExportTable", Role::NvmlExportTable, 0),
 ];
 
 /// Patterns of names with a role; those with `!` have it not, and come first.

@@ -43,6 +43,6 @@ impl ExplainArgs {
             // What was not recorded cannot be explained.
             end_notes(&end).iter().take(3).for_each(|note| say(note));
         }
-        whole(&run, end.recording.clone(), end.damaged)
+        whole(&run, end.recording.clone(), end.damage())
     }
 }

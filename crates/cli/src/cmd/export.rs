@@ -79,7 +79,7 @@ impl Export {
         let mut end = reader.end();
         scan_executables(&mut end);
         let ended = written.and_then(|()| output.end(&end));
-        let whole = whole(run, end.recording.clone(), end.damaged);
+        let whole = whole(run, end.recording.clone(), end.damage());
         match ended {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return whole,
             ended => ended.map_err(fail)?,

@@ -4,7 +4,7 @@
 use crate::input::readable;
 use cutap_collect::record::{Look, Recorder, damaged_parts, read_by_another};
 use cutap_collect::{Error, Page, Result, cannot, output_file, say};
-use cutap_trace::{EventReader, ReaderOptions, damaged, short_of};
+use cutap_trace::{EventReader, ReaderOptions, short_of};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -72,8 +72,7 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
         false => {
             recorder.unread = unread(run);
             recorder.round(true, &mut || ()).and_then(|_| {
-                // What whoever shows the folder counts: both say the same number.
-                recorder.looked_damaged = damaged(run).ok();
+                recorder.look_for_damage();
                 recorder.end().map(|()| true)
             })
         }
@@ -81,7 +80,7 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
     match done {
         Ok(true) => {
             let flight = page.is_some_and(|page| page.is_flight_recorder());
-            told(run, path, &recorder, flight)
+            told(run, path, &mut recorder, flight)
         }
         Ok(false) => Err(Error::own(format!("{} holds another run than {}; {advice}", path.display(), run.display()))),
         Err(e) => {
@@ -97,10 +96,9 @@ fn unread(run: &Path) -> Option<String> {
     unread.filter(|_| short_of(run).is_none())
 }
 
-/// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like
-/// all there was.
-fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()> {
-    let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.taken(), path.display());
+/// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like all there was.
+fn told(run: &Path, path: &Path, recorder: &mut Recorder, flight: bool) -> Result<()> {
+    let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.copied(), path.display());
     let short = short_of(run);
     let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
     let size = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes >> 10) };
@@ -122,9 +120,9 @@ fn told(run: &Path, path: &Path, recorder: &Recorder, flight: bool) -> Result<()
             )),
         }
     }
-    let damaged = recorder.damaged();
-    if damaged > 0 {
-        lacks.push(format!("{} in {}", damaged_parts(damaged), run.display()));
+    let damage = recorder.damage();
+    if damage.parts > 0 {
+        lacks.push(format!("{} in {}{}", damaged_parts(damage.parts), run.display(), damage.lost));
     }
     let before = recorder.read_before();
     if before > 0 {

@@ -137,7 +137,7 @@ impl Report {
             written(write(&*report, &run, &end, json, &mut out).and_then(|()| out.flush()))?;
         }
         drop(out);
-        whole(&run, end.recording.clone(), end.damaged)
+        whole(&run, end.recording.clone(), end.damage())
     }
 }
 

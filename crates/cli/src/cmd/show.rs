@@ -8,7 +8,7 @@ use crate::reader_thread::write_all;
 use crate::stdout::written;
 use cutap_collect::hooks::{crash_notes, not_called};
 use cutap_collect::{Result, filter, output, say, scan_executables};
-use cutap_trace::{EventReader, ReaderOptions};
+use cutap_trace::{End, EventReader, ReaderOptions};
 
 #[derive(Debug, clap::Args)]
 pub struct Show {
@@ -39,7 +39,7 @@ impl Show {
         });
         drop((output, pager));
         let recording = end.as_ref().map_or_else(|| reader.opened().recording(), |end| end.recording.clone());
-        let whole = whole(run, recording, end.as_ref().map_or(0, |end| end.damaged));
+        let whole = whole(run, recording, end.as_ref().map(End::damage).unwrap_or_default());
         if let Some(end) = end.filter(|_| !form.counts && !form.json) {
             say_counted(run, &end);
         }

@@ -4,7 +4,7 @@
 
 use crate::foreground::ExitKind;
 use cutap_trace::read_file;
-use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, Place, outside};
+use cutap_wire::hooks::{self, ASKING, HOOK_ACTIVE_FILE, Head, Phase, Place, outside};
 use cutap_wire::names::{self, Cell, cell, kind};
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn crash_notes(run: &Path, program: Option<(i32, ExitKind)>) -> Vec<String> {
     let mut all = Vec::new();
     for folder in std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path()) {
-        let Ok(words) = read_file(&folder.join(INSIDE_FILE), hooks::INSIDE_BYTES) else { continue };
+        let Ok(words) = read_file(&folder.join(HOOK_ACTIVE_FILE), hooks::INSIDE_BYTES) else { continue };
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
         // A program that ends well while a thread is in a hook is none that died in it.

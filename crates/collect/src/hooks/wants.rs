@@ -1,4 +1,4 @@
-//! What hook libraries want that does not exist: a name with a slip in it, a function of another layer; and libraries that
+//! What hook libraries want that nobody has: a name with a slip in it, a function of another layer; and libraries that
 //! no call ever reached. Their authors are told, for otherwise such a hook only does nothing.
 
 use super::Hooks;

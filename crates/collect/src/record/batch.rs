@@ -1,11 +1,11 @@
-//! Chunks on their way into the file: a few are read, packed by a few threads in parallel, and appended in their order.
+//! Chunks on their way into the file: a few are read, packed by a few threads at once, and appended in their order.
 //! Packing is what takes the time; a thread that records at full speed fills chunks faster than one core packs them.
 //!
 //! It never uses more threads than leave the program a core or two, and none where there are two cores.
 
-use super::ring::{Chunk, Ring};
+use super::ring::Ring;
 use cutap_file::{Block, Packing, pack};
-use cutap_wire::ring::CHUNK_HEADER;
+use cutap_trace::RawChunk;
 use std::io;
 use std::thread;
 
@@ -22,7 +22,7 @@ pub struct Batch {
 #[derive(Debug, Default)]
 pub struct Taken {
     /// As it was read.
-    pub chunk: Chunk,
+    pub chunk: RawChunk,
     /// The block's bytes.
     pub packed: Vec<u8>,
 }
@@ -51,7 +51,7 @@ impl Batch {
         while let Some(taken) = self.taken.get_mut(read)
             && let Some(place) = ready.next()
         {
-            match ring.read(place, last, &mut taken.chunk) {
+            match ring.raw.read(place, last, &mut taken.chunk) {
                 true => read += 1,
                 // Written over meanwhile; those behind it are newer.
                 false if last => {}
@@ -60,8 +60,8 @@ impl Batch {
         }
         let batch = self.taken.get_mut(..read).unwrap_or_default();
         let pack = |taken: &mut Taken| {
-            let (head, records) = taken.chunk.bytes.split_at(CHUNK_HEADER);
-            pack(Packing::Lz4, block(taken.chunk.sequence), head, records, &mut taken.packed)
+            let RawChunk { head, records, .. } = &taken.chunk;
+            pack(Packing::Lz4, block(taken.chunk.sequence()), head, records, &mut taken.packed)
         };
         thread::scope(|scope| {
             let Some((first, others)) = batch.split_first_mut() else { return Ok(()) };

@@ -2,10 +2,9 @@
 //! heads only, and never says that of a process that lives, which may be making the file just now.
 
 use super::process::{MOST_RINGS, finished, read_page, rings};
-use cutap_trace::{Bytes, CachedFile, ChunkPage, RingFile, RingPage, is_whole, list, living, open_file, read_file};
+use cutap_trace::{CachedFile, RawRing, RingFile, is_whole, list, living, open_file, read_file};
 use cutap_wire::diagnostic::{NAME_DROPPED, NO_RING};
 use cutap_wire::names::{CELL, Cell, GROW, cell};
-use cutap_wire::ring::{CHUNK_HEADER, FREE, RingHeader, chunk_offset};
 use cutap_wire::{PAGE, control, names, process};
 use std::collections::BTreeMap;
 use std::fs;
@@ -128,24 +127,9 @@ fn beyond(folder: &Path, count: u32) -> Option<String> {
     rings.into_iter().find(|ring| has_records(folder, *ring)).map(|ring| format!("t{ring}.ring"))
 }
 
-/// A chunk of this ring has records that were not read.
+/// A chunk of this ring has some that no collector has copied.
 fn has_records(folder: &Path, ring: u32) -> bool {
-    let Ok(file) = RingFile::open(folder, ring, false) else { return false };
-    let mut head = [0; PAGE];
-    let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
-    let Some(page) = page else { return false };
-    let mut head = [0; CHUNK_HEADER];
-    (0..page.chunks)
-        .map_while(|n| {
-            file.read_exact_at(&mut head, chunk_offset(n, page.chunk_bytes) as u64).ok()?;
-            Some(ChunkPage::parse(&head))
-        })
-        .any(|chunk| {
-            chunk.makes_sense(page.chunk_bytes)
-                && chunk.sequence != 0
-                && chunk.state != FREE
-                && chunk.reserved > CHUNK_HEADER as u32
-        })
+    RawRing::open(folder, ring, false).is_ok_and(|mut ring| ring.holds_records())
 }
 
 /// Of a flight recorder the folders of processes that have ended are removed, as many as are too many.
@@ -199,34 +183,11 @@ enum RingState {
 }
 
 fn state(folder: &Path, ring: u32) -> RingState {
-    let Ok(file) = RingFile::open(folder, ring, false) else { return RingState::Absent };
-    let Ok(length) = file.length() else { return RingState::Absent };
-    let mut head = vec![0; PAGE];
-    let page = file.read_exact_at(&mut head, 0).ok().and_then(|()| RingPage::parse(&head));
-    match page {
-        Some(page) if length < chunk_offset(page.chunks, page.chunk_bytes) as u64 => {
-            RingState::Bad(format!("it is cut off at byte {length}"))
-        }
+    let Ok(mut ring) = RawRing::open(folder, ring, false) else { return RingState::Absent };
+    match ring.length() {
+        Some((length, least)) if length < least => RingState::Bad(format!("it is cut off at byte {length}")),
         Some(_) => RingState::Whole,
-        None if is_being_made(&file, length) => RingState::BeingMade,
+        None if ring.is_being_made() => RingState::BeingMade,
         None => RingState::Bad("its head is damaged".into()),
     }
-}
-
-/// Empty, or without the word that its writer stores last, and nothing behind what it stores before that. It has one
-/// chunk at most.
-fn is_being_made(file: &RingFile, length: u64) -> bool {
-    if length == 0 {
-        return true;
-    }
-    let most = PAGE + cutap_file::MOST_BYTES;
-    if !(PAGE as u64..=most as u64).contains(&length) {
-        return false;
-    }
-    let mut bytes = vec![0; length as usize];
-    if file.read_exact_at(&mut bytes, 0).is_err() {
-        return false;
-    }
-    let zero = |part: Option<&[u8]>| part.is_some_and(|part| part.iter().all(|b| *b == 0));
-    zero(bytes.get(..offset_of!(RingHeader, version))) && zero(bytes.get(offset_of!(RingHeader, tid)..))
 }

@@ -18,10 +18,10 @@ pub fn read_by_another(parts: u64) -> String {
 }
 
 /// Of damaged parts of rings.
-pub fn damaged_parts(damaged: u64) -> String {
-    if damaged == 1 {
+pub fn damaged_parts(parts: u64) -> String {
+    if parts == 1 {
         "1 part of its calls is damaged".to_owned()
     } else {
-        format!("{damaged} parts of its calls are damaged")
+        format!("{parts} parts of its calls are damaged")
     }
 }

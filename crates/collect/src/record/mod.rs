@@ -3,6 +3,8 @@
 //! only when it stands in the file.
 
 mod batch;
+#[cfg(test)]
+mod damage;
 mod look;
 #[cfg(test)]
 mod many;

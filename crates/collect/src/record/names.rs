@@ -1,129 +1,91 @@
-//! The names of a process as they appear. What stands in the file already is kept in mind, and what
-//! has changed since is written: names come out of order, when a thread was slower than another. A
-//! copy of a name counts only if a copy made before it was finished (see `trace/names_file.rs`).
+//! The names of one process on their way into a recording: whatever changed in the file since the last look, and the
+//! slots that have names.
 
-use cutap_trace::{Bytes, CachedFile};
-use cutap_wire::names::{CELL, Cell, MAX_BYTES, cell};
+use cutap_trace::{CachedFile, NamesFile, NamesFound};
+use cutap_wire::names::{CELL, kind};
+use cutap_wire::record::META_MAX;
 use std::io;
+use std::path::Path;
 
-/// Bytes looked at when nobody misses a name.
-const GLANCE: usize = 4096;
+/// Writes bytes of names at an offset into the recording.
+pub type Write<'a> = dyn FnMut(u64, &[u8]) -> io::Result<()> + 'a;
 
 /// The names of one process.
 #[derive(Debug)]
 pub struct Names {
-    file: CachedFile,
-    /// What stands in the recording.
+    file: NamesFile,
+    /// What the recording holds.
     written: Vec<u8>,
-    /// All cells before are finished.
-    finished: usize,
-    /// Behind the last name that was seen.
-    tail: usize,
+    /// Slots that have a name.
+    slots: Vec<bool>,
 }
 
 impl Names {
-    pub fn new(file: CachedFile) -> Names {
-        Names { file, written: Vec::new(), finished: 0, tail: 0 }
+    pub fn open(path: &Path) -> io::Result<Names> {
+        let file = NamesFile::new(Box::new(CachedFile::open(path, false)?));
+        Ok(Names { file, written: Vec::new(), slots: Vec::new() })
     }
 
-    /// Nothing is expected of it: its file is closed until it is read again.
+    /// Closes its file until it is read again.
     pub fn let_go(&self) {
         self.file.let_go();
     }
 
-    /// Hands out what is new: offset and bytes. Unless `all`, only if there seems to be something.
-    pub fn read(&mut self, all: bool, sink: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
-        // They may be there the next time; that they could not be opened is recorded.
-        if self.file.ready().is_err() {
-            return Ok(());
-        }
-        if !all && read(&self.file, self.tail, Some(GLANCE))?.iter().all(|b| *b == 0) {
-            return Ok(());
-        }
-        let from = self.finished;
-        let before = read(&self.file, from, None)?;
-        let mut now = read(&self.file, from, Some(before.len()))?;
-        now.resize(before.len(), 0);
-        let (mut at, mut gap) = (0, false);
-        while at + CELL <= before.len() {
-            let bytes = match cell(&before, at) {
-                Cell::Name(_, bytes) => {
-                    self.tail = from + at + bytes;
-                    if !gap {
-                        self.finished = self.tail;
-                    }
-                    bytes
-                }
-                Cell::Pending(bytes) => {
-                    let end = (at + bytes).min(now.len());
-                    now[at..end].copy_from_slice(&before[at..end]);
-                    gap = true;
-                    bytes
-                }
-                Cell::Empty | Cell::End => {
-                    now[at..at + CELL].copy_from_slice(&before[at..at + CELL]);
-                    gap = true;
-                    CELL
-                }
-            };
-            at += bytes;
-        }
-        let end = now.iter().rposition(|b| *b != 0).map_or(0, |last| (last + 1).next_multiple_of(CELL).min(now.len()));
-        self.write(from, &now[..end], sink)
+    /// A function is known in this slot.
+    pub fn has(&self, slot: u32) -> bool {
+        self.slots.get(slot as usize) == Some(&true)
     }
 
-    /// Hands out the run of cells that differs from what stands in the recording.
-    fn write(&mut self, from: usize, now: &[u8], sink: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
-        self.written.resize(self.written.len().max(from + now.len()), 0);
-        let written = &mut self.written[from..from + now.len()];
-        let same = |n: usize| now[n] == written[n];
-        let Some(first) = (0..now.len()).find(|n| !same(*n)) else { return Ok(()) };
-        let last = (0..now.len()).rev().find(|n| !same(*n)).unwrap_or(first);
-        let (first, last) = (first / CELL * CELL, (last + 1).next_multiple_of(CELL).min(now.len()));
-        sink((from + first) as u64, &now[first..last])?;
-        written[first..last].copy_from_slice(&now[first..last]);
-        Ok(())
+    /// Writes what is new. Unless `all`, only if there seems to be something.
+    pub fn read(&mut self, all: bool, write: &mut Write<'_>) -> io::Result<()> {
+        let (mut written, slots) = (Ok(()), &mut self.slots);
+        let _ = self.file.read_all(all, &mut |found| {
+            match found {
+                NamesFound::Name(name) if matches!(name.kind, kind::SLOT | kind::RUNTIME_SLOT) => named(slots, name.a),
+                NamesFound::Name(_) => {}
+                NamesFound::Bytes(at, bytes) => {
+                    written = difference(&mut self.written, at as usize, bytes, write);
+                    return written.as_ref().map(|_| ()).map_err(|_| io::ErrorKind::Other.into());
+                }
+            }
+            Ok(())
+        });
+        // What could not be read may be there the next time.
+        written
     }
 }
 
-/// What there is from `at`, up to so many bytes.
-fn read(file: &CachedFile, at: usize, most: Option<usize>) -> io::Result<Vec<u8>> {
-    let length = file.length()? as usize;
-    let there = if length > MAX_BYTES { written(file)? } else { length }.saturating_sub(at);
-    let mut bytes = vec![0; there.min(most.unwrap_or(usize::MAX))];
-    let mut done = 0;
-    while done < bytes.len() {
-        match file.read_at(&mut bytes[done..], (at + done) as u64)? {
-            0 => break,
-            n => done += n,
-        }
+fn named(slots: &mut Vec<bool>, slot: u64) {
+    if let Ok(n) = usize::try_from(slot)
+        && n < META_MAX as usize
+    {
+        slots.resize(slots.len().max(n + 1), false);
+        slots[n] = true;
     }
-    bytes.truncate(done);
-    Ok(bytes)
 }
 
-/// How much there is of one that somebody has made longer than it may be, perhaps by a hole: up to a piece without
-/// names.
-fn written(file: &CachedFile) -> io::Result<usize> {
-    let (mut piece, mut at) = (vec![0; 1 << 20], 0);
-    while at < MAX_BYTES {
-        match file.read_at(&mut piece, at as u64)? {
-            n if piece[..n].iter().all(|b| *b == 0) => break,
-            n => at += n,
-        }
-    }
-    Ok(at)
+/// Writes the run of cells that differs from what the recording holds.
+fn difference(written: &mut Vec<u8>, at: usize, now: &[u8], write: &mut Write<'_>) -> io::Result<()> {
+    // Where the recording ends there are zeros.
+    let is = |n: usize| written.get(at + n).copied().unwrap_or(0);
+    let Some(first) = (0..now.len()).find(|n| now[*n] != is(*n)) else { return Ok(()) };
+    let last = (0..now.len()).rev().find(|n| now[*n] != is(*n)).unwrap_or(first);
+    let (first, last) = (first / CELL * CELL, (last + 1).next_multiple_of(CELL).min(now.len()));
+    let changed = &now[first..last];
+    write((at + first) as u64, changed)?;
+    written.resize(written.len().max(at + last), 0);
+    written[at + first..at + last].copy_from_slice(changed);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use cutap_wire::names::Name;
-    use std::fs::OpenOptions;
     use std::os::unix::fs::FileExt;
 
-    fn bytes_of(name: &str) -> Vec<u8> {
-        let name = Name { kind: 1, ticks: 1, a: 2, b: 3, c: 4, s: name.as_bytes(), t: b"t" };
+    fn bytes_of(slot: u64, text: &str) -> Vec<u8> {
+        let name = Name { kind: kind::SLOT, ticks: 1, a: slot, b: 3, c: 4, s: text.as_bytes(), t: b"t" };
         let mut cells = vec![0u64; name.cells() * CELL / 8];
         // SAFETY: the cells were made for this name.
         unsafe { name.write(cells.as_mut_ptr().cast()) };
@@ -131,15 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_together_is_what_stands_in_the_file() {
-        let path = std::env::temp_dir().join(format!("cutap-names-{}", std::process::id()));
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+    fn only_changes_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("names");
+        let file = std::fs::File::create(&path).unwrap();
         file.set_len(256 * 1024).unwrap();
-        let mut names = Names::new(CachedFile::open(&path, false).unwrap());
+        let mut names = Names::open(&path).unwrap();
         let mut copy = vec![0; 256 * 1024];
         let mut blocks = 0;
-        let (slow, next) = (bytes_of(&"slow".repeat(40)), bytes_of("next"));
-        // Its length stands there, its text not yet; then a name behind it; then the text.
+        let (slow, next) = (bytes_of(3, &"slow".repeat(40)), bytes_of(7, "next"));
+        // Its length without its text; then a name after it; then the text.
         let mut begun = vec![0; slow.len()];
         begun[..8].copy_from_slice(&slow[..8]);
         begun[3] = 0;
@@ -153,8 +116,8 @@ mod tests {
             names.read(true, &mut take).unwrap();
             names.read(false, &mut take).unwrap();
         }
-        assert_eq!(copy, std::fs::read(&path).unwrap_or_default());
+        assert_eq!(copy, std::fs::read(&path).unwrap());
         assert_eq!(blocks, 4);
-        std::fs::remove_file(&path).unwrap();
+        assert_eq!([3, 7, 4].map(|slot| names.has(slot)), [true, true, false]);
     }
 }

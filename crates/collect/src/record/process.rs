@@ -6,10 +6,11 @@ use super::names::Names;
 use super::recorder::Last;
 use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
-use cutap_trace::{CachedFile, RingFile, is_gone, living};
+use cutap_trace::{CachedFile, RawRing, has_all_names, is_gone, living};
 use cutap_wire::diagnostic::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::File;
 use std::io;
 use std::mem::offset_of;
@@ -32,6 +33,8 @@ pub(super) struct Process {
     /// It has ended, and was read to its end: looked at again in the last round.
     pub ended: bool,
     names: Option<Names>,
+    /// Names may be missing: a record without one is a call.
+    lacks_names: bool,
     /// Each ring, and its page as it stands in the file.
     pub rings: BTreeMap<u32, (Ring, Vec<u8>)>,
     before: BTreeMap<u32, Last>,
@@ -52,6 +55,7 @@ impl Process {
             begun: false,
             ended: false,
             names,
+            lacks_names: false,
             rings,
             before,
         })
@@ -67,7 +71,8 @@ impl Process {
         beat: &mut dyn FnMut(),
     ) -> io::Result<bool> {
         let folder = run.join(&self.name);
-        let block = |kind, ring, at| Block::new(kind, self.number, ring, at);
+        let number = self.number;
+        let block = |kind, ring, at| Block::new(kind, number, ring, at);
         let page = read_page(&self.page_file).unwrap_or_else(|| self.page.clone());
         let first = !std::mem::replace(&mut self.begun, true);
         if first {
@@ -83,59 +88,29 @@ impl Process {
         }
         self.page = page;
         if self.names.is_none() {
-            self.names = CachedFile::open(&folder.join(names::FILE), false).ok().map(Names::new);
+            self.names = Names::open(&folder.join(names::FILE)).ok();
         }
-        let mut names = |all, writer: &mut Writer<File>| match &mut self.names {
-            Some(names) => names.read(all, &mut |at, bytes| {
-                let mut pieces = (at..).step_by(MOST_NAMES).zip(bytes.chunks(MOST_NAMES));
-                pieces.try_for_each(|(at, bytes)| writer.write(block(kind::NAMES, 0, at), &[], bytes))
-            }),
-            None => Ok(()),
-        };
-        names(last, writer)?;
+        self.read_names(last, writer)?;
         let mut found = false;
-        // All at the same time: a user may remove the folder, and who waits for us has its ring open.
+        // All at once: somebody may remove the folder, and a thread that waits for room has its ring open.
         for k in 0..rings(&self.page).min(MOST_RINGS) {
-            if let std::collections::btree_map::Entry::Vacant(place) = self.rings.entry(k) {
-                let Ok(file) = RingFile::open(&folder, k, consume) else { continue };
-                place.insert((
-                    {
-                        let (sequence, open) = self.before.get(&k).copied().unwrap_or_default();
-                        Ring::new(file, sequence, open)
-                    },
-                    Vec::new(),
-                ));
+            if let Entry::Vacant(place) = self.rings.entry(k) {
+                let Ok(raw) = RawRing::open(&folder, k, consume) else { continue };
+                let (sequence, open) = self.before.get(&k).copied().unwrap_or_default();
+                place.insert((Ring::new(raw, sequence, open), Vec::new()));
             }
         }
         for k in 0..rings(&self.page).min(MOST_RINGS) {
-            let Some((ring, written)) = self.rings.get_mut(&k) else { continue };
-            let Some(page) = ring.page() else { continue };
-            if consume && written.is_empty() {
-                ring.give_back_old();
-            }
-            if written.is_empty() || last {
-                writer.write(block(kind::RING, k, 0), &[], trimmed(&page))?;
-                *written = page;
-            }
-            let mut ready = ring.ready(last).into_iter();
-            loop {
-                let taken = batch.next(ring, &mut ready, last, &|sequence| block(kind::CHUNK, k, sequence))?;
-                if taken.is_empty() {
-                    break;
-                }
-                names(false, writer)?;
-                for taken in taken {
-                    writer.append(&taken.packed)?;
-                    ring.taken(&taken.chunk, consume);
-                    beat();
-                }
-                found = true;
-            }
+            // Taken out, so that reading it may read names too.
+            let Some((mut ring, mut written)) = self.rings.remove(&k) else { continue };
+            let copied = self.copy_ring(run, writer, (k, &mut ring, &mut written), (last, consume), batch, beat);
+            self.rings.insert(k, (ring, written));
+            found |= copied?;
         }
         if last {
-            names(true, writer)?;
+            self.read_names(true, writer)?;
         }
-        self.ended = !found && !self.rings.is_empty() && self.rings.values().all(|ring| ring.0.abandoned());
+        self.ended = !found && !self.rings.is_empty() && self.rings.values().all(|ring| ring.0.raw.abandoned());
         self.ended &= is_gone(pid(&self.page));
         if self.ended {
             self.let_go();
@@ -143,11 +118,79 @@ impl Process {
         Ok(found)
     }
 
+    /// Appends the new chunks of a ring. True when there were some.
+    fn copy_ring(
+        &mut self,
+        run: &Path,
+        writer: &mut Writer<File>,
+        (k, ring, written): (u32, &mut Ring, &mut Vec<u8>),
+        (last, consume): (bool, bool),
+        batch: &mut Batch,
+        beat: &mut dyn FnMut(),
+    ) -> io::Result<bool> {
+        let number = self.number;
+        let block = |kind, at| Block::new(kind, number, k, at);
+        let Some(page) = ring.raw.page() else { return Ok(false) };
+        if consume && written.is_empty() {
+            ring.raw.give_back_up_to(ring.sequence);
+        }
+        if written.is_empty() || last {
+            writer.write(block(kind::RING, 0), &[], trimmed(&page))?;
+            *written = page;
+        }
+        let (mut ready, mut found) = (ring.raw.ready(ring.sequence, last).into_iter(), false);
+        loop {
+            let read = batch.next(ring, &mut ready, last, &|sequence| block(kind::CHUNK, sequence))?;
+            if read.is_empty() {
+                return Ok(found);
+            }
+            self.read_names(false, writer)?;
+            for taken in read {
+                let mut names = Ok(());
+                let damage = taken.chunk.damage(&mut |slot| {
+                    self.may_be_called(run, slot, writer).unwrap_or_else(|e| {
+                        names = Err(e);
+                        true
+                    })
+                });
+                names?;
+                writer.append(&taken.packed)?;
+                ring.copied(&taken.chunk, damage, consume);
+                beat();
+            }
+            found = true;
+        }
+    }
+
+    /// Appends the names that are new. Unless `all`, only if there seem to be some.
+    fn read_names(&mut self, all: bool, writer: &mut Writer<File>) -> io::Result<()> {
+        let block = |at| Block::new(kind::NAMES, self.number, 0, at);
+        let Some(names) = &mut self.names else { return Ok(()) };
+        names.read(all, &mut |at, bytes| {
+            let mut pieces = (at..).step_by(MOST_NAMES).zip(bytes.chunks(MOST_NAMES));
+            pieces.try_for_each(|(at, bytes)| writer.write(block(at), &[], bytes))
+        })
+    }
+
+    /// Whether this slot has a name, or may have had one. Names are written before any record refers to them.
+    #[inline]
+    fn may_be_called(&mut self, run: &Path, slot: u32, writer: &mut Writer<File>) -> io::Result<bool> {
+        let has = |names: &Option<Names>| names.as_ref().is_some_and(|names| names.has(slot));
+        if has(&self.names) || self.lacks_names {
+            return Ok(true);
+        }
+        self.read_names(true, writer)?;
+        if !has(&self.names) {
+            self.lacks_names = !has_all_names(run, &self.name);
+        }
+        Ok(has(&self.names) || self.lacks_names)
+    }
+
     /// Nothing is expected of it: its files are closed until they are read again.
     fn let_go(&self) {
         self.page_file.let_go();
         self.names.iter().for_each(Names::let_go);
-        self.rings.values().for_each(|ring| ring.0.let_go());
+        self.rings.values().for_each(|ring| ring.0.raw.let_go());
     }
 }
 

@@ -6,7 +6,7 @@ use super::process::{Process, trimmed};
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::{ChunkPage, Listing, Rate, forget_short, list, read_file, short_of};
+use cutap_trace::{ChunkPage, Damage, Listing, Rate, damaged, forget_short, list, read_file, short_of};
 use cutap_wire::ring::OPEN;
 use cutap_wire::{MAGIC, PAGE, VERSION, control, process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +57,8 @@ pub struct Recorder {
     pub begun: bool,
     /// Files of the folder that cannot be read, for a sentence.
     pub unread: Option<String>,
-    /// Parts of the folder that are damaged, where somebody has looked at all of it.
-    pub looked_damaged: Option<u64>,
+    /// What is damaged in the folder: found when all of it was read, else what was met on the way.
+    damage: Option<Damage>,
 }
 
 /// What a file that is added to holds of a process already.
@@ -91,7 +91,7 @@ impl Recorder {
         let mut control = None;
         let (mut damaged, mut unpacked) = (None, Vec::new());
         let walked = walk(&file, VERSION, &mut |block, plain| {
-            // A collector that continues for another has no time to read all of it, and the file was written a moment
+            // A collector that goes on for another has no time to read all of it, and the file was written a moment
             // ago.
             if !consume && damaged.is_none() && cutap_file::body(&file, block, &mut unpacked).is_err() {
                 damaged = Some(block.start());
@@ -164,7 +164,7 @@ impl Recorder {
             cut_at: None,
             begun: false,
             unread: None,
-            looked_damaged: None,
+            damage: None,
         }
     }
 
@@ -200,25 +200,37 @@ impl Recorder {
 
     /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them
     /// again.
-    pub fn taken(&self) -> (u64, u64) {
+    pub fn copied(&mut self) -> (u64, u64) {
         self.rings().fold((0, 0), |all, ring| (all.0 + ring.added, all.1 + ring.missing()))
     }
 
-    /// Chunks that are damaged in the folder.
-    pub fn damaged(&self) -> u64 {
-        let taken = || self.rings().map(|ring| ring.damaged(self.is_flight_recorder())).sum();
-        self.looked_damaged.unwrap_or_else(taken)
+    /// What is damaged in the folder. The first answer is kept.
+    pub fn damage(&mut self) -> Damage {
+        if let Some(damage) = self.damage {
+            return damage;
+        }
+        let flight = self.is_flight_recorder();
+        let met = self.rings().fold(Damage::default(), |all, ring| {
+            let (parts, lost) = ring.damaged(flight);
+            Damage { parts: all.parts + parts, lost: all.lost.plus(lost) }
+        });
+        *self.damage.insert(met)
+    }
+
+    /// Reads all of the folder for damage, as those do who show it.
+    pub fn look_for_damage(&mut self) {
+        self.damage = damaged(&self.run).ok();
     }
 
     /// Chunks of which this new file has nothing, for a collector had read them for its own output. What a flight
-    /// recorder has no more was written over.
-    pub fn read_before(&self) -> u64 {
+    /// recorder has no more was overwritten.
+    pub fn read_before(&mut self) -> u64 {
         let collector =
             self.control.get(COLLECTOR).is_some_and(|state| state != control::COLLECTOR_NEVER.to_le_bytes());
         if !self.begun || self.consume || !collector || self.is_flight_recorder() {
             return 0;
         }
-        self.rings().map(|ring| ring.missing().saturating_sub(ring.damaged(false))).sum()
+        self.rings().map(|ring| ring.missing().saturating_sub(ring.damaged(false).0)).sum()
     }
 
     /// Processes and rings that could be read.
@@ -227,8 +239,8 @@ impl Recorder {
         (self.processes.len(), rings.count())
     }
 
-    fn rings(&self) -> impl Iterator<Item = &Ring> {
-        self.processes.iter().flat_map(|p| p.rings.values()).map(|(ring, _)| ring)
+    fn rings(&mut self) -> impl Iterator<Item = &mut Ring> {
+        self.processes.iter_mut().flat_map(|p| p.rings.values_mut()).map(|(ring, _)| ring)
     }
 
     fn is_flight_recorder(&self) -> bool {
@@ -239,12 +251,12 @@ impl Recorder {
     /// Says that the recording ended in order; and before, what of it is not there. One that lacks what could not be
     /// opened now and can be later, with more descriptors, has no end yet.
     pub fn end(&mut self) -> io::Result<()> {
-        let (missing, flight) = (self.taken().1, self.is_flight_recorder());
+        let (missing, flight) = (self.copied().1, self.is_flight_recorder());
         if let Some(at) = self.cut_at.filter(|_| flight || missing > 0) {
             let missing = if flight { 0 } else { missing.min(u32::MAX.into()) as u32 };
             self.writer.write(Block::new(kind::LACKS, 0, missing, at), &[], &[])?;
         }
-        let damaged = self.damaged().min(u32::MAX.into()) as u32;
+        let damaged = self.damage().parts.min(u32::MAX.into()) as u32;
         if damaged > 0 {
             self.writer.write(Block::new(kind::LACKS, 0, damaged, 0), &[], &[])?;
         }

@@ -53,7 +53,7 @@ fn of_an_unstated_rate(run: &Path, stated: u64, file: &Path) -> (Option<u64>, u6
     let mut process = made.process(100, "/bin/prog");
     process.driver(&["f0"]);
     process.thread(101, 8).call(0, &[], 10, 0);
-    let page = run.join("p100-0/proc");
+    let page = run.join("p100-0/process");
     let mut bytes = fs::read(&page).unwrap();
     let at = offset_of!(cutap_wire::process::Process, ticks_per_second);
     bytes[at..at + 8].fill(0);

@@ -91,7 +91,8 @@ pub fn text(comparison: &Comparison) -> String {
     let [first, second] = comparison.calls;
     let count = |test: fn(&Difference) -> bool| comparison.differences.iter().filter(|d| test(d)).count();
     let mut out = format!(
-        "{first} calls and {second} calls: {} equal, {} with other fields, {} only in the first, {} only in the second\n",
+        "{first} calls and {second} calls: {} equal, {} with other fields, {} only in the first, {} only in \
+             the second\n",
         comparison.equal,
         count(|d| matches!(d, Difference::Fields(..))),
         count(|d| matches!(d, Difference::OnlyFirst(..))),

@@ -286,7 +286,8 @@ mod tests {
     #[test]
     fn a_log_with_all_bytes() {
         let text = "MARK 0.001 ioctls=0 cuInit\nIO 3 1.5 us=9.6 fd=9 nvidiactl rq=c020462a nr=2a ret=0 \
-            in=1b00d0c11b00d0c10101000000000000001000000000000028 out=1b00d0c11b00d0c10101000000000000001000000000000028 \
+            in=1b00d0c11b00d0c10101000000000000001000000000000028 \
+            out=1b00d0c11b00d0c10101000000000000001000000000000028 \
             pin=50 pout=51\nMMAP 11.453 ad=(nil) len=10000 prot=2 flags=1 fd=16 nvidia0 off=0 -> 0x7fc5289a3000\n";
         let run = read(text);
         assert_eq!((run.calls.len(), run.skipped_count), (2, 0));

@@ -48,7 +48,8 @@ pub fn read(text: &str) -> Result<Run> {
     let found = text.lines().find_map(|line| readers.iter().find(|(is_line, _)| is_line(line)).map(|(_, read)| read));
     let Some(read) = found else {
         return Err(Error::new(
-            "it has no kernel call; give cutap's JSON, output of strace -e trace=ioctl -X raw, or a log of libcudest's shim",
+            "it has no kernel call; give cutap's JSON, output of strace -e trace=ioctl -X raw, or a log of libcudest's \
+             shim",
         ));
     };
     let run = read(text);

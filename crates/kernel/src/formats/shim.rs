@@ -102,8 +102,9 @@ mod tests {
 
     #[test]
     fn words_before_and_after() {
-        let text = "offset: 0x0\nmmap 0x1000b 4 [RWxs] (no hint)\t\nioctl 2a, 32-byte param, fd 3\t\u{1b}[1m\u{1b}[32m0xc1d00001 \
-            \u{1b}[0m\u{1b}[1m0x00000000 \u{1b}[0m0x20800110 0x00000000 \n\u{1b}[1m0x0010\t\t\t\t0x0000abcd \
+        let text = "offset: 0x0\nmmap 0x1000b 4 [RWxs] (no hint)\t\nioctl 2a, 32-byte param, fd 3\t\
+            \u{1b}[1m\u{1b}[32m0xc1d00001 \u{1b}[0m\u{1b}[1m0x00000000 \u{1b}[0m0x20800110 0x00000000 \n\
+            \u{1b}[1m0x0010\t\t\t\t0x0000abcd \
             0x00000000 0x00000048 0x00000000 \n\u{1b}[1m\u{1b}[34mRESULT: 0\u{1b}[0m\t\t\t0xc1d00001 0x00000000 \
             0x20800110 0x00000000 \n0x0010\t\t\t\t0x0000abcd 0x00000000 0x00000048 0x00000029 \n\n\
             ioctl d2, 4-byte param, fd 3\t0x00000001 \nRESULT: -1\t\t\t\n";

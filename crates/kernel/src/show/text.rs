@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub struct Style {
     /// All fields, also those that are 0; all remarks.
     pub verbose: bool,
-    /// The bytes before and after, in hexadecimal, on lines of their own.
+    /// The bytes before and after, in hexadecimal, on separate lines.
     pub hex: bool,
     /// The thread on each line.
     pub threads: bool,

@@ -1,5 +1,5 @@
-//! `--deny` and `--fail`: ioctls that are answered here and never reach the kernel. Which ones stands in `RUN/kernel`, written by
-//! the front: four numbers of four bytes for each.
+//! `--deny` and `--fail`: ioctls that are answered here and never reach the kernel. Which ones stands in `RUN/kernel`,
+//! written by the front: four numbers of four bytes for each.
 
 use super::copy::checked;
 use super::ioctl::{Ioctl, target};

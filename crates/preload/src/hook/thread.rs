@@ -16,7 +16,7 @@ use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::diagnostic;
-use cutap_wire::hooks::{INSIDE_BYTES, INSIDE_FILE, Inside, THREADS};
+use cutap_wire::hooks::{HOOK_ACTIVE_FILE, INSIDE_BYTES, Inside, THREADS};
 
 /// Runtime calls that are open at a time and whose hooks have a word.
 pub const OPEN: usize = 12;
@@ -294,7 +294,7 @@ fn make() -> Option<*mut Inside> {
         return None;
     }
     let mut path = Path::process();
-    path.push(b"/").push(INSIDE_FILE.as_bytes());
+    path.push(b"/").push(HOOK_ACTIVE_FILE.as_bytes());
     let at = sys::with(path.bytes(), &[sys::Open::New], |file| {
         file.allocate(INSIDE_BYTES).then(|| file.map(0, INSIDE_BYTES).cast::<Inside>())
     });

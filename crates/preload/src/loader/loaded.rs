@@ -25,8 +25,8 @@ static LISTED: AtomicU64 = AtomicU64::new(0);
 /// was.
 static LOOKS: AtomicU32 = AtomicU32::new(1);
 static SEEN: [AtomicU32; live::MAX + 2] = [const { AtomicU32::new(0) }; live::MAX + 2];
-/// What tells the first file of each load from any other, as a number: one that was built again and opened again may lie
-/// in the place of the one before under its name, and between two looks.
+/// What tells the first file of each load from any other, as a number: one that was built again and opened again may
+/// lie in the place of the one before under its name, and between two looks.
 static FILES: [AtomicU64; live::MAX + 2] = [const { AtomicU64::new(0) }; live::MAX + 2];
 
 /// Tells the names stream what has been loaded since the last look.

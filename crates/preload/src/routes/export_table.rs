@@ -12,10 +12,11 @@ use crate::thread::record;
 use crate::{start, sys};
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_calls::hidden::SlotName;
+use cutap_calls::{Role, function_with};
 use cutap_wire::{PAGE, control, diagnostic, record::lookup};
 
-/// NVML's own cuGetExportTable.
-pub const NVML: &[u8] = b"nvmlInternalGetExportTable";
+/// The function of NVML that returns its export tables.
+pub const NVML: &[u8] = function_with(Role::NvmlExportTable).as_bytes();
 
 /// That returned: its tables are of the layer hidden alone.
 fn of_nvml(frame: &Frame) {

@@ -1,5 +1,6 @@
-//! The functions in the tables that cuGetExportTable returns. A table is never moved or copied: its words are exchanged in place for
-//! slots, once the whole table has shown that it holds functions of the library that returned it. What is left alone is counted and listed.
+//! The functions in the tables that cuGetExportTable returns. A table is never moved or copied: its words are exchanged
+//! in place for slots, once the whole table has shown that it holds functions of the library that returned it. What is
+//! left alone is counted and listed.
 
 use crate::capture::copy::checked;
 use crate::loader::live;

@@ -1,6 +1,6 @@
-//! The layer `kernel`: bindings of watched libraries, and of further parts of the driver, to the functions of libc by which they
-//! reach the kernel. Each of them is a slot of a load of its own, which has this layer: libc itself is not watched, and the
-//! program's own calls are left alone.
+//! The layer `kernel`: bindings of watched libraries, and of further parts of the driver, to the functions of libc by
+//! which they reach the kernel. Each of them is a slot of a load of its own, which has this layer: libc itself is not
+//! watched, and the program's own calls are left alone.
 
 use crate::loader::live;
 use crate::loader::objects::Object;

@@ -158,8 +158,8 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
         return NOT_RECORDED;
     };
     frame.entered(number, b);
-    // Launches are the driver's, whose functions take the same arguments in all versions. That there are none is what the
-    // quick frame believes.
+    // Launches are the driver's, whose functions take the same arguments in all versions. That there are none is what
+    // the quick frame believes.
     let passed = if quick & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
     1 + passed as i32
 }

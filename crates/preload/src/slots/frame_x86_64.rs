@@ -3,8 +3,8 @@
 //! that ends otherwise must undo what it has done.
 
 /// Defines the macros, in front of what uses them. `cutap_head` is the gate, as in `thunks_x86_64`, and the fields of
-/// `QuickFrame`, with the slot's address in r11. What is not recorded by this process leaves it immediately, in the frame's
-/// first line of code. `cutap_arguments` brings the argument registers back.
+/// `QuickFrame`, with the slot's address in r11. What is not recorded by this process leaves it immediately, in the
+/// frame's first line of code. `cutap_arguments` brings the argument registers back.
 macro_rules! frame_macros {
     () => {
         "

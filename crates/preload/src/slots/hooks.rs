@@ -38,10 +38,11 @@ const RANGE_ON: u32 = 1 << 8;
 const RANGE_OFF: u32 = 1 << 9;
 /// The caller's stack is kept. Not before recording: it needs the call's number.
 pub const STACK: u32 = 1 << 10;
+/// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces precede the
+/// call's end.
+pub const KERNEL: u32 = 1 << 11;
 /// The image that is linked is kept.
-const LINKED: u32 = 1 << 11;
-/// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces precede the call's end.
-pub const KERNEL: u32 = 1 << 12;
+const LINKED: u32 = 1 << 12;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
 static HOOKS: [Hook; 13] = [
@@ -56,8 +57,8 @@ static HOOKS: [Hook; 13] = [
     Hook { before: pass, after: range_on },
     Hook { before: pass, after: range_off },
     Hook { before: call_stack::before, after: nothing },
-    Hook { before: made_here, after: nothing },
     Hook { before: ioctl::before, after: ioctl::after },
+    Hook { before: made_here, after: nothing },
 ];
 
 fn pass(_: &mut Frame) -> bool {

@@ -1,4 +1,4 @@
-//! This process's folder and its `proc` page. Made once; while one thread makes it, others wait a
+//! This process's folder and its `process` page. Made once; while one thread makes it, others wait a
 //! moment, and a signal handler in the middle of it goes without.
 //!
 //! A process that cannot make it (no descriptor is free, the disk is full, another root or user) keeps page and names

@@ -201,8 +201,8 @@ impl File {
         unsafe { self.map_as(core::ptr::null_mut(), offset, bytes, READ_WRITE, MAP_SHARED) }
     }
     /// The same for what will all be written soon, over a mapping of this length if `over` is not null. Its pages are
-    /// there immediately and may be written, which costs four fifths of touching each: of a file on a disk a first write
-    /// would be another fault if they were only there.
+    /// there immediately and may be written, which costs four fifths of touching each: of a file on a disk a first
+    /// write would be another fault if they were only there.
     ///
     /// # Safety
     /// What is mapped over is ours, and what it holds is not needed.

@@ -248,8 +248,8 @@ fn take_over() -> Option<*mut ThreadState> {
 }
 
 /// CLOCK_MONOTONIC nanoseconds of the last failure to make a ring, and how many there were one after the other: no try
-/// a call, and the rarer the longer it lasts. Often it has ended immediately: another thread has closed all files in the
-/// middle of it.
+/// a call, and the rarer the longer it lasts. Often it has ended immediately: another thread has closed all files in
+/// the middle of it.
 static FAILED_AT: AtomicU64 = AtomicU64::new(0);
 static FAILURES: AtomicU32 = AtomicU32::new(0);
 /// After the first one; twice as long after each further one, up to half a second.

@@ -1,5 +1,5 @@
 //! Time in ticks: the time stamp counter where it is constant, else CLOCK_MONOTONIC nanoseconds. The
-//! meaning of a tick is made outside, from the pairs in `proc` and in each chunk's head.
+//! meaning of a tick is made outside, from the pairs in the `process` page and in each chunk's head.
 
 use crate::sys::{self, x86_64};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -151,8 +151,8 @@ fn forked(word: &AtomicU32) {
         word.store(HERE, Release);
         agree();
     } else {
-        // Another thread of the child is at it, with nothing to wait for but its processor. A thread that continues without it is
-        // the parent still.
+        // Another thread of the child is at it, with nothing to wait for but its processor. A thread that continues
+        // without it is the parent still.
         for _ in 0..100_000 {
             if word.load(Acquire) == HERE {
                 break;

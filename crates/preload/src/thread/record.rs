@@ -97,8 +97,8 @@ pub fn after(frame: &mut Frame) {
     }
 }
 
-/// A call ends in another thread than it began in (a fibre), or in a child that was forked in it: its number says
-/// nothing in this ring, and of the child's copy nobody asked.
+/// A call ends in another thread than it began in (a fibre), or in a child that was forked in it. Its number means
+/// nothing in this ring. The end in the child is not recorded.
 #[cold]
 fn ended_elsewhere(began: u32) {
     if began >> 16 == fork::generation() & 0xffff {
@@ -283,7 +283,8 @@ pub fn reported_unwound(at: usize) {
 }
 
 /// A frame at `at` was left, and so is all up to `end`: of the calls around it those that a runtime alone has told of
-/// have ended too, for they have no frame of ours. A call with a frame reports its own end and the end of those around it.
+/// have ended too, for they have no frame of ours. A call with a frame reports its own end and the end of those around
+/// it.
 pub fn unwound_around(at: usize, end: usize) {
     let Some(b) = block::existing() else { return };
     while let Some(&mut call) = b.top()

@@ -1,7 +1,7 @@
 //! The list by which the kernel finds what a dying thread held, so that its ring is marked whatever ends it. libc
 //! registers it for each thread and each forked child; a child that was made without libc (a raw clone) has none, and a
-//! reader would take its ring for a living thread's until exit. So the child gets it here, as libc's fork would have done
-//! it.
+//! reader would take its ring for a living thread's until exit. So the child gets it here, as libc's fork would have
+//! done it.
 //!
 //! Must never touch a list that the kernel knows: that is libc's.
 

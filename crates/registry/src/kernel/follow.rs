@@ -1,5 +1,5 @@
-//! What the target must know to copy the memory of an ioctl: sizes that a request does not say, and where pointers stand.
-//! It is generated from the same tables as those of `crates/rm`; the target has no names.
+//! What the target must know to copy the memory of an ioctl: sizes that a request does not say, and where pointers
+//! stand. It is generated from the same tables as those of `crates/rm`; the target has no names.
 
 use super::overlay::KINDS;
 use super::resolve::{Field, NONE, Struct};
@@ -14,8 +14,8 @@ const CONTROL: u8 = 3;
 
 /// Owner (0 escape, 1 control, 2 class), its number, the struct's bytes of an escape.
 type Key = (u8, u32, u32);
-/// Place of the pointer; of the two counts, with their bytes; bytes of an element; fixed count; what it leads to; place of the
-/// number that selects.
+/// Place of the pointer; of the two counts, with their bytes; bytes of an element; fixed count; what it leads to; place
+/// of the number that selects.
 type Row = (u32, [(u32, u32); 2], u32, u32, u8, u32);
 
 /// The text of `crates/calls/src/generated/kernel.rs`.

@@ -1,4 +1,4 @@
-//! Types of the tables as C writes them, for people who read a prototype.
+//! Writes the types of the tables in the syntax of C.
 
 use cutap_calls::known::{Tables, Type, TypeId};
 

@@ -1,4 +1,4 @@
-//! Functions whose name matches a pattern, one a line: name, versions, what it does.
+//! The list of functions whose names match a pattern. A line has the name, the versions and what the function does.
 
 use super::meaning::meaning;
 use super::{Unknown, all_names, near, undeclared, words};

@@ -1,5 +1,5 @@
-//! What a function does, in a sentence: the one that somebody wrote, or what its parameters and effects tell
-//! for sure. Never a guess by its name.
+//! One sentence on what a function does. It is written in `api/`, or follows from parameters and effects. It is never
+//! guessed from the name.
 
 use cutap_calls::known::{Dir, Effect, Function, Tables, Type, TypeId};
 

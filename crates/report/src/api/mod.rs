@@ -1,5 +1,4 @@
-//! What the registry knows of a function, for `cutap api`. Looks things up in the generated tables and
-//! words them; knows no run and reads no file.
+//! `cutap api`: what the generated tables have about a function, in words. It reads no run and no file.
 
 mod c_type;
 mod matching;

@@ -1,4 +1,4 @@
-//! Rules, effects and versions in words.
+//! Rules, effects and versions of the tables, in words.
 
 use cutap_calls::known::{
     Count, Dir, Effect, Family, Function, Memory, Param, Rule, Tables, Type, Unit, Writes, Written,

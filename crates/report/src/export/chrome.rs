@@ -1,6 +1,5 @@
-//! The JSON that Chrome's `about:tracing` made common: an array of events, one for each call that is
-//! over. What never ended is a beginning without an end. The array needs no closing bracket, so that
-//! what was cut off is read too.
+//! Chrome's trace event format: an array with one event for each finished call. A call that never ended is a begin
+//! event without an end. The closing bracket is optional in this format, so a truncated file can be read.
 
 use crate::Output;
 use crate::fields::{CallView, fields};
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// The largest number that the kernel gives a process.
+/// The largest PID of Linux.
 const LARGEST: u32 = 4_194_304;
 
 /// Chrome's trace.
@@ -20,9 +19,9 @@ const LARGEST: u32 = 4_194_304;
 pub struct Chrome<W> {
     out: W,
     begun: bool,
-    /// Numbers of processes that are taken.
+    /// PIDs that are in use.
     taken: BTreeSet<u32>,
-    /// Processes that came later with a taken number, by their keys, and the made-up ones that they have here.
+    /// Later processes with a PID in use, by key, and the PIDs that they get here.
     others: BTreeMap<u32, u32>,
 }
 
@@ -43,7 +42,7 @@ impl<W: io::Write> Chrome<W> {
         self.line(&line)
     }
 
-    /// Numbers a process and names it. In different PID namespaces two may have the same number.
+    /// Names a process. Two processes of different PID namespaces may have the same PID.
     fn process(&mut self, process: &Process) -> io::Result<()> {
         let mut name = printable(process.exe.rsplit('/').next().unwrap_or(&process.exe)).into_owned();
         if !self.taken.insert(process.pid) {
@@ -54,7 +53,7 @@ impl<W: io::Write> Chrome<W> {
         self.line(&json!({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": name}}))
     }
 
-    /// The number that a process has here.
+    /// The PID of a process in this file.
     fn number(&self, process: &Process) -> u32 {
         self.others.get(&process.key).copied().unwrap_or(process.pid)
     }
@@ -93,7 +92,7 @@ fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
     })
 }
 
-/// A value as JSON: a number where it is one, else as the trace prints it.
+/// A value as JSON: a number, or the text that the trace prints.
 fn argument(value: &Described, call: &Call) -> Value {
     number(value).unwrap_or_else(|| {
         let mut text = String::new();
@@ -116,7 +115,7 @@ fn result(exit: &Exit) -> Option<Value> {
     }
 }
 
-/// A value that is a number, or a pointer to one, as JSON has it. Addresses, handles and masks are none: they are text.
+/// The number that a value is or points to. Addresses, handles and masks are text instead.
 fn number(value: &Described) -> Option<Value> {
     match value.target() {
         Described::Int(n) => exact(*n),
@@ -129,7 +128,7 @@ fn number(value: &Described) -> Option<Value> {
     }
 }
 
-/// A number that readers get whole: many keep numbers as doubles, which have 53 bits.
+/// An integer that a reader gets exactly. Many readers use doubles, which have 53 bits.
 fn exact(n: i64) -> Option<Value> {
     (n.unsigned_abs() <= 1 << 53).then(|| n.into())
 }

@@ -1,6 +1,8 @@
-//! Perfetto's flows: from a launch to the launch inside it, and on to the ends of the calls around it, the nearest
-//! first. They go to ends, for when a call begins nobody knows yet what it will launch. Perfetto goes through the
-//! events of a flow by their time, so that one that is told late has its place. Memory does not grow with the launches.
+//! Perfetto's flows: from a launch to the nested launch, and on to the ends of the calls around it, the nearest
+//! first. They lead to ends, because a call may launch something long after it began.
+//!
+//! Perfetto orders the events of a flow by time, so an event that is written late has its place. Memory does not grow
+//! with the number of launches.
 
 use super::proto::Message;
 use cutap_trace::Call;
@@ -9,15 +11,14 @@ use std::sync::Arc;
 
 /// The field of TrackEvent.
 const FLOWS: u32 = 47;
-/// Launches inside one call that have a flow to it: more arrows say no more.
+/// The largest number of flows to one call.
 const MOST: usize = 256;
 
 /// The open calls of a thread, and the flows of its launches.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     open: Vec<Open>,
-    /// When the last launches began, and their flows: a call that is told only at its end may turn out to be around
-    /// them.
+    /// Start and flow of the last launches. A call that is written at its end may be around them.
     last: VecDeque<(u64, u64)>,
 }
 
@@ -25,9 +26,9 @@ pub(super) struct Flows {
 #[derive(Debug)]
 struct Open {
     call: Arc<Call>,
-    /// That of a launch.
+    /// The flow of a launch.
     flow: Option<u64>,
-    /// Those of launches inside, which continue to this call's end.
+    /// The flows of nested launches, which lead to the end of this call.
     inside: Vec<u64>,
 }
 
@@ -40,8 +41,8 @@ impl Open {
 }
 
 impl Flows {
-    /// A call begins: writes its flows to the event. `next` is the number of a new one; the number that was given to
-    /// this call.
+    /// Writes the flows of a call that begins to its event. `next` is the number of a new flow. Returns the number that
+    /// this call got.
     pub fn begins(&mut self, call: &Arc<Call>, next: u64, event: &mut Message) -> Option<u64> {
         let later = self.last.iter().rev().take_while(|(began, _)| *began > call.start_ns);
         let mut inside: Vec<u64> = later.map(|(_, flow)| *flow).collect();
@@ -51,7 +52,7 @@ impl Flows {
             if inside.is_empty() {
                 flow = Some(self.launches(call.start_ns, next));
             }
-            // Else they are the same launches, one layer further down.
+            // Otherwise they are the same launches in a lower layer.
             flow.into_iter().chain(inside.drain(..)).for_each(|flow| {
                 event.fixed(FLOWS, flow);
             });
@@ -60,7 +61,7 @@ impl Flows {
         flow
     }
 
-    /// The flow of a launch: that of the launch around it, or a new one.
+    /// The flow of a launch: the flow of the launch around it, or a new one.
     fn launches(&mut self, ns: u64, next: u64) -> u64 {
         if let Some(outer) = self.open.iter().rev().find_map(|open| open.flow) {
             return outer;
@@ -73,8 +74,8 @@ impl Flows {
         next
     }
 
-    /// A call ends: writes to the event which flows come there; they continue to the call around it. How many calls were
-    /// left inside, none if it is not open.
+    /// Writes the flows that lead to the end of a call to its event, and hands them to the call around it. Returns the
+    /// number of calls inside that did not end; `None` if the call is not open.
     pub fn ends(&mut self, call: &Arc<Call>, event: &mut Message) -> Option<usize> {
         let place = self.open.iter().rposition(|open| Arc::ptr_eq(&open.call, call))?;
         let ended = self.open.split_off(place);

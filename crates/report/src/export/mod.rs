@@ -1,5 +1,5 @@
-//! A run in the format of another program: one file per format, each an [`crate::Output`] that writes
-//! as it is reported and keeps nothing of a call that has ended.
+//! Formats of other programs: one file for each, with one [`crate::Output`]. They write each event when it arrives
+//! and keep nothing about finished calls.
 
 mod chrome;
 mod flows;

@@ -1,13 +1,11 @@
 //! Perfetto's trace: a track for each process and thread, a slice for each call with its arguments, a flow from each
-//! launch (`flows`). Packets are written one after the other; names are told once and then referred to, so that memory
-//! grows with their number and not with the calls.
+//! launch (`flows`). Names are written once and then referred to by number, so memory grows with the number of names.
 //!
-//! Each event has its own time. A call that a filter knows only at its end is told then, behind the calls inside it,
-//! and has an earlier time than they: whoever reads a trace sorts it by time (Perfetto says that packets may come in
-//! any order), and no two calls of a thread that are inside each other begin in the same nanosecond, so that each end
-//! meets its beginning.
+//! Packets may come in any order, and Perfetto sorts them by time. Under some filters a call is known only at its
+//! end, so it is written after the calls inside it. Nested calls of a thread never begin in the same nanosecond, so
+//! each end meets its beginning.
 //!
-//! What is ours among the arguments begins with `cutap.`. The numbers of fields are those of `perfetto_trace.proto`.
+//! Arguments that begin with `cutap.` are not the program's. Field numbers are those of `perfetto_trace.proto`.
 
 use super::flows::Flows;
 use super::proto::Message;
@@ -21,9 +19,9 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-/// The one sequence of packets that refer to each other's names.
+/// The only sequence of packets. Interned names belong to a sequence.
 const SEQUENCE: u64 = 1;
-/// CLOCK_MONOTONIC and CLOCK_REALTIME as Perfetto numbers them.
+/// Perfetto's numbers of CLOCK_MONOTONIC and CLOCK_REALTIME.
 const MONOTONIC: u64 = 3;
 const REALTIME: u64 = 1;
 /// TrackEvent.Type.
@@ -35,7 +33,7 @@ const CATEGORIES: u32 = 1;
 const NAMES: u32 = 2;
 const ARGUMENTS: u32 = 3;
 const TEXTS: u32 = 29;
-/// Names of kernels and the like beyond this many are written out each time.
+/// The largest number of interned names of a kind. Other names are written each time.
 const MOST_TEXTS: usize = 1 << 16;
 
 /// Perfetto's trace.
@@ -43,13 +41,13 @@ const MOST_TEXTS: usize = 1 << 16;
 pub struct Perfetto<W> {
     out: W,
     packet: Message,
-    /// Numbers of what was told once, for each field.
+    /// Numbers of interned names, by the field of InternedData.
     told: HashMap<u32, HashMap<Box<str>, u64>>,
-    /// The same of each function, by its key: most of what a call needs.
+    /// The interned names of each function, by its key.
     functions: Vec<Option<Arc<Interned>>>,
-    /// The status that was told last, which nearly always comes again.
+    /// The last status. It is nearly always that of the next call, too.
     status: (&'static str, Option<u64>),
-    /// What the next packet tells.
+    /// New names, for the next packet.
     new: Message,
     begun: bool,
     /// Open calls of each thread, by its key.
@@ -60,15 +58,15 @@ pub struct Perfetto<W> {
     annotations: Arc<[(String, &'static Field)]>,
 }
 
-/// Numbers of a function's own names; none where there are too many.
+/// Numbers of the names of a function. `None` where there are too many names.
 #[derive(Debug)]
 struct Interned {
     category: Option<u64>,
     name: Option<u64>,
     library: Option<u64>,
-    /// Of each parameter, as it is before the call and after it.
+    /// The names of each parameter before and after the call.
     params: Box<[(Option<u64>, Option<u64>)]>,
-    /// Of our own arguments.
+    /// Arguments that begin with `cutap.`.
     library_is: Option<u64>,
     runtime_is: Option<u64>,
     result_is: Option<u64>,
@@ -106,7 +104,7 @@ impl<W: io::Write> Perfetto<W> {
         self.out.write_all(head.written())
     }
 
-    /// The first packets: that names begin here, and which moment is which on the world's clock.
+    /// Writes the first packet: names begin here, and the offset of the clocks.
     fn begin(&mut self, process: &Process) -> io::Result<()> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
@@ -141,7 +139,7 @@ impl<W: io::Write> Perfetto<W> {
         })
     }
 
-    /// The thread's track, told when it is new.
+    /// The track of a thread. A new track is written.
     fn track(&mut self, thread: &Thread) -> io::Result<&mut Flows> {
         let key = thread.key as usize;
         if key >= self.threads.len() {
@@ -159,7 +157,7 @@ impl<W: io::Write> Perfetto<W> {
         Ok(self.threads[key].get_or_insert_with(Flows::default))
     }
 
-    /// The number of a name, which the next packet tells if it is new; none when there are too many.
+    /// The number of a name, which goes into the next packet if it is new. `None` where there are too many names.
     fn number(&mut self, field: u32, name: &str) -> Option<u64> {
         let told = self.told.entry(field).or_default();
         if let Some(number) = told.get(name) {
@@ -176,7 +174,7 @@ impl<W: io::Write> Perfetto<W> {
         Some(next)
     }
 
-    /// The numbers of a function's names, told with the next packet when it is new.
+    /// The numbers of the names of a function. New names go into the next packet.
     fn told(&mut self, function: &Function) -> Arc<Interned> {
         let key = function.key as usize;
         if let Some(Some(told)) = self.functions.get(key) {
@@ -201,7 +199,7 @@ impl<W: io::Write> Perfetto<W> {
         told
     }
 
-    /// An argument as Perfetto has them: numbers as numbers, all else as text.
+    /// Adds an argument: a number as a number, anything else as text.
     fn argument(&mut self, name: Option<u64>, value: &Value, call: &Call, to: &mut Message) {
         self.text.clear();
         match value {
@@ -222,7 +220,7 @@ impl<W: io::Write> Perfetto<W> {
         });
     }
 
-    /// The same of a text that comes again and again, and its number if it has one.
+    /// Adds a text argument that occurs often, by its number if it has one.
     fn constant(name: Option<u64>, text: &str, number: Option<u64>, to: &mut Message) {
         to.message(4, |m| {
             name.map(|name| m.number(1, name));
@@ -300,9 +298,9 @@ impl<W: io::Write> Perfetto<W> {
         let call = &exit.call;
         let mut event = Message::default();
         event.number(9, END).number(11, thread_track(&call.thread));
-        // One that was closed before has no slice any more.
+        // A late call was closed before.
         let Some(left) = self.track(&call.thread)?.ends(call, &mut event) else { return Ok(()) };
-        // What was left inside ends with it.
+        // Calls inside that did not end are closed with it.
         for _ in 0..left {
             let mut event = Message::default();
             event.number(9, END).number(11, thread_track(&call.thread));
@@ -359,7 +357,7 @@ impl<W: io::Write + Send> Output for Perfetto<W> {
         self.out.flush()
     }
 
-    /// Calls that never ended stay open: Perfetto shows them as such. Some of them only the end decides on.
+    /// Calls that never ended stay open in Perfetto. Some filters decide on a call only at the end.
     fn end(&mut self, end: &End) -> io::Result<()> {
         for exit in &end.unfinished {
             if !self.track(&exit.call.thread)?.is_open(&exit.call) {

@@ -1,5 +1,5 @@
-//! Protocol buffers, as far as a trace needs them: numbers and length-delimited fields into a buffer.
-//! Knows no message.
+//! The encoding of protocol buffers, as far as a trace needs it: numbers and length-delimited fields. It knows no
+//! message types.
 
 /// A message that is being written.
 #[derive(Debug, Default, Clone)]

@@ -1,13 +1,13 @@
-//! Chrome's trace of several processes.
+//! Chrome's trace.
 
-use crate::common::*;
+use crate::support::program::{CU_MEM_ALLOC, MS, decode, decoded_json, program, write};
 use cutap_report::Chrome;
 use cutap_trace::made::Run;
 use serde_json::Value;
 
-/// In separate PID namespaces each is process 1, and has thread 1.
+/// In its own PID namespace each process is process 1, with thread 1.
 #[test]
-fn processes_with_one_number_are_told_apart() {
+fn processes_with_equal_pid() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let made = |pid| {
@@ -39,9 +39,9 @@ fn processes_with_one_number_are_told_apart() {
     drop(held);
 }
 
-/// Sizes, counts and what pointers to numbers lead to are numbers; addresses, handles, masks and names are text.
+/// Sizes, counts and targets of pointers to numbers are numbers. Addresses, handles, masks and names are text.
 #[test]
-fn numbers_are_numbers() {
+fn numbers() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = program(&run, 100);
@@ -61,7 +61,7 @@ fn numbers_are_numbers() {
 
 /// The stream of a call is a field of its JSON line and of its event.
 #[test]
-fn stream_of_a_call() {
+fn stream_of_call() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");

@@ -1,16 +1,18 @@
-//! The table by kernel: each launch once, those of which nothing says the kernel's name too. And self times, which lose
-//! nothing.
+//! `report --by kernel`, and self times.
 
-use crate::common::{CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUDA_LAUNCH_KERNEL, CUDA_MALLOC, program};
+use crate::support::program::{CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUDA_LAUNCH_KERNEL, CUDA_MALLOC, program};
 use cutap_report::{By, Tables, write_table_json};
 use cutap_trace::made::{Run, Thread};
 use cutap_trace::{Aggregator, Filter};
-use cutap_wire::{names, process::Process, record::note};
+use cutap_wire::names;
+use cutap_wire::process::Process;
+use cutap_wire::record::note;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const KERNEL: u64 = 0x5555_5550;
+
 const OTHER: u64 = 0x5555_5560;
 
 /// Calls, errors, unfinished and nanoseconds of each row.
@@ -46,8 +48,9 @@ fn launch(run: &Run, thread: &mut Thread, named: bool, inside: impl FnOnce(&mut 
     thread.exit(result);
 }
 
+/// Launches without a kernel name have one row. No launch counts twice.
 #[test]
-fn launches_without_a_name_are_a_row_and_none_is_counted_twice() {
+fn unnamed_launches() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = program(&run, 100);
@@ -89,7 +92,7 @@ fn launches_without_a_name_are_a_row_and_none_is_counted_twice() {
 }
 
 #[test]
-fn launches_that_did_not_return_are_counted_once() {
+fn unfinished_launches() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = program(&run, 100);
@@ -112,8 +115,9 @@ fn launches_that_did_not_return_are_counted_once() {
     assert_eq!(by_kernel(folder.path(), ">1s"), all);
 }
 
+/// Self times add up to the totals of the outermost calls.
 #[test]
-fn self_times_add_up_to_the_outermost_totals() {
+fn self_times() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::with_clock(folder.path(), 3);
     let mut process = program(&run, 100);

@@ -1,12 +1,49 @@
-//! What `--leaks` calls left: what a call only hands out, references, memory that is none, and structs with an address
-//! in them.
+//! `report --leaks`.
 
-use crate::libraries::bytes;
-use crate::memory::{self, Calls, word};
+use crate::support::calls::{Calls, run, word};
+use crate::support::library::bytes;
+use cutap_trace::made::Run;
 use cutap_trace::{EventReader, ReaderOptions};
 
+/// The resources that end with a context, and those that do not.
+#[test]
+fn context_end() {
+    let left = |end: &dyn Fn(&mut Calls)| {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new(folder.path());
+        let mut process = run.process(100, "/bin/prog");
+        process.driver(&[]);
+        process.runtime(2, "prog", 12090, 10, &[]);
+        let thread = process.thread(100, 8);
+        let mut c = Calls { process, thread, slots: 20 };
+        c.driver("cuDevicePrimaryCtxRetain", &[0x10, 0], &[], &[(0x10, &word(0xc00010))]);
+        c.driver("cuCtxSetCurrent", &[0xc00010], &[], &[]);
+        c.driver("cuMemAlloc_v2", &[0x10, 1000], &[], &[(0x10, &word(0x7000_0000_0000))]);
+        c.driver("cuCtxCreate_v2", &[0x10, 0, 0], &[], &[(0x10, &word(0xc00020))]);
+        c.driver("cuMemAlloc_v2", &[0x10, 2000], &[], &[(0x10, &word(0x7000_1000_0000))]);
+        c.driver("cuMemCreate", &[0x10, 4000, 0, 0], &[], &[(0x10, &word(0xa00010))]);
+        end(&mut c);
+        drop(c);
+        let mut leaks = cutap_report::Leaks::default();
+        let mut follow = EventReader::open(folder.path(), ReaderOptions::default()).unwrap();
+        follow.poll(true, &mut |e| leaks.event(e)).unwrap();
+        let mut left: Vec<_> = leaks.groups().iter().map(|g| format!("{} {}", g.kind, g.bytes)).collect();
+        left.sort();
+        left.join(", ")
+    };
+    let all = "allocation 0, context 0, device memory 3000";
+    assert_eq!(left(&|_| ()), all);
+    assert_eq!(left(&|c| c.driver("cuCtxDestroy_v2", &[0xc00020], &[], &[])), "allocation 0, device memory 1000");
+    assert_eq!(left(&|c| c.driver("cuCtxDestroy_v2", &[0xc00030], &[], &[])), all);
+    let reset = "allocation 0, context 0, device memory 2000";
+    assert_eq!(left(&|c| c.driver("cuDevicePrimaryCtxReset_v2", &[0], &[], &[])), reset);
+    assert_eq!(left(&|c| c.runtime("cudaDeviceReset", &[], &[], &[])), reset);
+}
+
 const AT: u64 = 0x7000_0000_0000;
+
 const GRAPH: u64 = 0x96a0_0000;
+
 const STREAM: u64 = 0x50_0010;
 
 /// What these calls left, each with its kind, its bytes and the calls that made it.
@@ -16,7 +53,7 @@ fn left(calls: impl FnOnce(&mut Calls)) -> Vec<String> {
 
 /// The same with a runtime of this version.
 fn left_of(version: u64, calls: impl FnOnce(&mut Calls)) -> Vec<String> {
-    let folder = memory::run(version, calls);
+    let folder = run(version, calls);
     let mut leaks = cutap_report::Leaks::default();
     let mut follow = EventReader::open(folder.path(), ReaderOptions::default()).unwrap();
     follow.poll(true, &mut |e| leaks.event(e)).unwrap();
@@ -49,8 +86,9 @@ impl Calls {
     }
 }
 
+/// A context is a leak of the call that created it.
 #[test]
-fn a_context_is_made_by_who_made_it() {
+fn created_context() {
     let made = |next: &dyn Fn(&mut Calls)| {
         left(|c| {
             c.writes("cuCtxCreate_v2", &[0x10, 0, 0], 0xc00010);
@@ -69,7 +107,7 @@ fn a_context_is_made_by_who_made_it() {
 }
 
 #[test]
-fn the_context_of_a_green_one_ends_with_it() {
+fn green_context() {
     let green = |ends: bool| {
         left(|c| {
             c.writes("cuGreenCtxCreate", &[0x10, 0, 0, 1], 0x6c0010);
@@ -93,9 +131,9 @@ fn the_context_of_a_green_one_ends_with_it() {
     assert_eq!(runtime(false), ["1 greenContext 0 cudaGreenCtxCreate"]);
 }
 
-/// A capture into a graph that was there gives back that one, of which somebody else says when it ends.
+/// A capture into an existing graph returns that graph, which is no new resource.
 #[test]
-fn a_capture_into_the_programs_own_graph_makes_none() {
+fn capture_into_existing_graph() {
     let captures = |c: &mut Calls, begin: &str, words: &[u64]| {
         c.driver(begin, words, &[], &[]);
         c.writes("cuStreamEndCapture", &[STREAM, 0x10], GRAPH);
@@ -129,9 +167,9 @@ fn a_capture_into_the_programs_own_graph_makes_none() {
     assert!(both.is_empty(), "{both:?}");
 }
 
-/// The stream of a launch was there before, and no node that explains an error is new.
+/// A call that returns an existing stream, or a node in an error report, makes no resource.
 #[test]
-fn what_a_call_hands_back_or_only_explains() {
+fn returned_handles() {
     let stream = left(|c| {
         c.writes("cuStreamCreate", &[0x10, 0], STREAM);
         c.runtime("__cudaPopCallConfiguration", &[0x20, 0x30, 0x40, 0x10], &[], &[(0x10, &word(STREAM))]);
@@ -144,9 +182,9 @@ fn what_a_call_hands_back_or_only_explains() {
     assert_eq!(graph, ["1 graphExec 0 cuGraphInstantiate_v2"]);
 }
 
-/// `Get` in a name does not always mean that it was there.
+/// Despite `Get` in its name, the function makes memory that must be freed.
 #[test]
-fn what_is_mapped_of_external_memory_must_be_freed() {
+fn mapped_external_memory() {
     let mut desc = [0; 88];
     desc[8..16].copy_from_slice(&word(4096));
     let mapped = |freed: bool| {
@@ -172,7 +210,7 @@ fn what_is_mapped_of_external_memory_must_be_freed() {
 }
 
 #[test]
-fn an_allocation_is_left_until_each_reference_is_released() {
+fn references() {
     let retained = |released: usize| {
         left(|c| {
             c.writes("cuMemCreate", &[0x10, 4096, 0, 0], 0xa00010);
@@ -204,9 +242,9 @@ fn an_allocation_is_left_until_each_reference_is_released() {
     assert!(again(true).is_empty(), "{:?}", again(true));
 }
 
-/// The memory is the struct's first field, and the driver's call inside has made it.
+/// The address is the first field of the struct. The nested call of the driver has made the memory.
 #[test]
-fn memory_for_planes_is_counted_once() {
+fn plane_memory() {
     let pitched = bytes(&[word(AT), word(512), word(100), word(3)]);
     let planes = |inside: bool, freed: bool| {
         left(|c| {
@@ -230,9 +268,9 @@ fn memory_for_planes_is_counted_once() {
     assert!(planes(true, true).is_empty() && planes(false, true).is_empty());
 }
 
-/// An allocation of no bytes succeeds, with NULL.
+/// An allocation of 0 bytes succeeds with NULL.
 #[test]
-fn what_is_null_was_not_made() {
+fn empty_allocation() {
     let left = left(|c| {
         c.writes("cuMemAllocAsync", &[0x10, 0, 0], 0);
         c.writes("cuMemAllocHost_v2", &[0x10, 0], 0);
@@ -251,9 +289,9 @@ fn what_is_null_was_not_made() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// A context's end does not end what belongs to none.
+/// The end of a context does not end resources without a context.
 #[test]
-fn a_green_context_outlives_another_context() {
+fn green_context_outlives() {
     let left = left(|c| {
         c.writes("cuCtxCreate_v2", &[0x10, 0, 0], 0xc00020);
         c.writes("cuGreenCtxCreate", &[0x10, 0, 0, 1], 0x6c0010);

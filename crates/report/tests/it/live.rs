@@ -1,6 +1,8 @@
-//! Several threads, live and after, and readers that leave.
+//! Text while the program runs.
 
-use crate::common::*;
+use crate::support::program::{
+    CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUBLAS_CREATE, CUDA_MALLOC, MS, events, follow, program, simple, text,
+};
 use cutap_report::{Json, Output, Summary, Text};
 use cutap_trace::made::{Process, Run, Thread};
 use std::io;
@@ -43,8 +45,7 @@ fn overlap(run: &Run, step: &mut dyn FnMut(u64)) -> (Vec<Process>, Vec<Thread>) 
     other.exit(1);
     other.enter(CUBLAS_CREATE, &[]);
     run.wait(51 * MS);
-    // The folder is listed again after a while, which is the longer the longer it took, and a tenth of a second at
-    // most.
+    // The folder is listed again after a while, which is the longer the longer it took, and a tenth of a second at most.
     std::thread::sleep(Duration::from_millis(101));
     step(run.now());
     (vec![first, second], vec![one, two, other])
@@ -72,8 +73,9 @@ cutap: all lines up to here are of 100/100; from here on each has its own PID/TI
 200/200 } cublasCreate_v2 = 1 ! <151ms>
 ";
 
+/// Lines of two threads have ids. Live output equals the output of the finished run.
 #[test]
-fn threads_are_told_apart_and_live_is_as_after() {
+fn equal_to_show() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut live = Text::new(Vec::new(), false);
@@ -107,10 +109,9 @@ fn threads_are_told_apart_and_live_is_as_after() {
     drop(held);
 }
 
-/// Where a second process is seen first, also while the first one's thread continues, a line says whose those before
-/// were: once, and in front of the first line that has ids.
+/// At the second process, one line names the thread of the lines before. It precedes the first line with ids.
 #[test]
-fn a_second_process_is_said_as_a_second_thread_is() {
+fn second_process() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut first = program(&run, 100);
@@ -133,9 +134,9 @@ cutap: all lines up to here are of 100/100; from here on each has its own PID/TI
     assert_eq!(text.matches("all lines up to here").count(), 1, "{text}");
 }
 
-/// Nothing was written before, or nothing comes: there is nothing to say.
+/// Without lines before or after it, a second process needs no message.
 #[test]
-fn a_second_process_without_lines_before_or_after_is_not_said() {
+fn second_process_without_lines() {
     for (before, after) in [(0, 1), (1, 0)] {
         let folder = tempfile::tempdir().unwrap();
         let run = Run::new(folder.path());
@@ -170,7 +171,7 @@ impl io::Write for Leaves {
 }
 
 #[test]
-fn a_broken_pipe_is_passed_up_as_one() {
+fn broken_pipe() {
     let folder = tempfile::tempdir().unwrap();
     simple(folder.path());
     let (events, end) = events(folder.path(), "");

@@ -1,20 +1,26 @@
-//! Whole outputs of runs that were written by the writers of `cutap-wire`.
+//! Whole outputs of runs that were written by the writers of `cutap-wire`: a file for each family of functions
+//! (`memory`, `launches`, `cublas`), and a file for each output (`outputs`, `footer`, `chrome`).
 
-mod again;
-mod carried;
 mod chrome;
-mod common;
-mod conditions;
-mod ends;
-mod following;
-mod golden;
+mod compilers;
+mod cublas;
+mod cudnn;
+mod cufft;
+mod cusolver;
+mod cusparse;
+mod filters;
+mod footer;
+mod graphs;
+mod handles;
 mod kernels;
 mod launches;
 mod leaks;
-mod libraries;
 mod live;
 mod memory;
-mod more_libraries;
-mod programs;
+mod nccl;
+mod outputs;
+mod reused;
 mod speed;
+mod support;
+mod undecoded;
 mod values;

@@ -1,83 +1,36 @@
-//! Memory, lengths and handles in calls of the driver and the runtime, as the real tables read them.
+//! Memory of the driver and the runtime: addresses, sizes, lifetimes.
 
-use crate::libraries::{bytes, lines, shown};
-use cutap_trace::made::{Process, Run, Thread};
-use tempfile::TempDir;
+use crate::support::calls::{Calls, of, params, word};
+use crate::support::fixture::words;
+use crate::support::library::filtered;
+use crate::support::library::{bytes, shown};
+use crate::support::program::decoded;
+use cutap_calls::Layer;
+use cutap_trace::made::Run;
 
-/// Calls of the driver and of a runtime.
-pub struct Calls {
-    pub process: Process,
-    pub thread: Thread,
-    pub slots: u32,
-}
-
-impl Calls {
-    /// A call of the driver with these words, the first six in registers.
-    pub fn driver(&mut self, name: &str, words: &[u64], before: &[(u64, &[u8])], after: &[(u64, &[u8])]) {
-        let registers = words.len().min(6);
-        let shape = (registers as u8, 0, (words.len() - registers) as u8);
-        self.process.slot(self.slots.into(), 1, shape, name);
-        self.call(words, before, after);
-    }
-
-    /// A call of the runtime, in words of its parameter block.
-    pub fn runtime(&mut self, name: &str, words: &[u64], before: &[(u64, &[u8])], after: &[(u64, &[u8])]) {
-        self.process.runtime_slot(self.slots.into(), 2, words.len() as u64, name);
-        self.call(words, before, after);
-    }
-
-    fn call(&mut self, words: &[u64], before: &[(u64, &[u8])], after: &[(u64, &[u8])]) {
-        self.thread.call_with(self.slots, words, before, 0, after);
-        self.slots += 1;
-    }
-}
-
-/// What is printed of the calls.
-pub fn of(calls: impl FnOnce(&mut Calls)) -> Vec<String> {
-    of_version(12090, calls)
-}
-
-/// The folder of a run with these calls, and a runtime of this version.
-pub fn run(version: u64, calls: impl FnOnce(&mut Calls)) -> TempDir {
+/// The address of an allocation may be the first field of what the call writes.
+#[test]
+fn allocation_in_struct() {
     let folder = tempfile::tempdir().unwrap();
-    let run = Run::new(folder.path());
+    let run = cutap_trace::made::Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
-    process.driver(&[]);
-    process.runtime(2, "prog", version, 10, &[]);
-    let thread = process.thread(100, 8);
-    let mut all = Calls { process, thread, slots: 20 };
-    calls(&mut all);
-    drop(all);
-    folder
-}
-
-/// The same with a runtime of this version.
-pub fn of_version(version: u64, calls: impl FnOnce(&mut Calls)) -> Vec<String> {
-    let text = shown(run(version, calls).path());
-    text.lines().map(|l| l.strip_suffix(" <1us>").unwrap_or(l).to_owned()).collect()
-}
-
-/// Some word as memory.
-pub fn word(n: u64) -> [u8; 8] {
-    n.to_le_bytes()
-}
-
-/// The part of each line that names a parameter, up to the next one.
-pub fn params(lines: &[String], name: &str) -> Vec<String> {
-    let of = |l: &String| {
-        let at = l.find(&format!("{name}="))? + name.len() + 1;
-        let rest = &l[at..];
-        // A place has commas in it.
-        let inner = rest.find('[').filter(|b| rest.find(", ").is_none_or(|c| *b < c));
-        let end = inner.and_then(|b| rest[b..].find(']').map(|e| b + e + 1)).or(rest.find(", ")).or(rest.find(')'))?;
-        Some(rest[..end].to_owned())
-    };
-    lines.iter().filter_map(of).collect()
+    process.library(3, Layer::RUNTIME.number(), "libcudart.so.13", 20, &[]);
+    process.slot(20, 3, (1, 0, 3), "cudaMalloc3D");
+    process.slot(21, 3, (1, 0, 0), "cudaFree");
+    let mut thread = process.thread(100, 8);
+    let written: Vec<u8> = [0x7f00_0000u64, 512, 100, 20].iter().flat_map(|w| w.to_le_bytes()).collect();
+    thread.call_with(20, &[0x10, 100, 20, 3], &[], 0, &[(0x10, &written)]);
+    thread.call_with(21, &[0x7f00_0000], &[], 0, &[]);
+    thread.call_with(21, &[0x7f00_0000], &[], 0, &[]);
+    let text = shown(folder.path());
+    let frees: Vec<_> = text.lines().filter_map(|l| l.split_once("cudaFree(devPtr=")).map(|(_, l)| l).collect();
+    assert_eq!(frees[0], "0x7f000000 [device, 30 KiB]) = cudaSuccess <1us>", "{text}");
+    assert_eq!(frees[1], "0x7f000000 [freed device, 30 KiB]) = cudaSuccess <1us>", "{text}");
 }
 
 /// Rows of a pitch are as long as the pitch.
 #[test]
-fn pitched_memory() {
+fn pitched() {
     const AT: u64 = 0x7000_0000_0000;
     let lines = of(|c| {
         let wrote: &[(u64, &[u8])] = &[(0x10, &word(AT)), (0x20, &word(512))];
@@ -104,30 +57,9 @@ fn pitched_memory() {
     );
 }
 
-/// Offsets of rows are one more than there are rows.
+/// An unknown address is marked as host memory only if the call requires host memory.
 #[test]
-fn offsets_of_rows() {
-    let rows = bytes(&[0u32, 2, 3, 5].map(u32::to_le_bytes));
-    let lines = lines("libcusolver.so.11", |l| {
-        let words = [0xc0, 3, 5, 0xd0, 0, 0x10, 0, 0, 0, 0, 0, 0];
-        l.call("cusolverSpScsrlsvluHost", &words, &[(0x10, &rows)], &[]);
-        l.call("cusolverSpScsrlsvqrHost", &words, &[(0x10, &rows)], &[]);
-        l.call("cusolverSpScsrlsvcholHost", &words, &[(0x10, &rows)], &[]);
-        l.call(
-            "cusolverRfSetupHost",
-            &[3, 5, 0x10, 0, 0, 0, 0x10, 0, 0, 0, 0x10, 0, 0, 0, 0, 0xf0],
-            &[(0x10, &rows)],
-            &[],
-        );
-    });
-    let all: Vec<String> =
-        ["csrRowPtrA", "csrRowPtr", "csrRowPtrL", "csrRowPtrU"].iter().flat_map(|n| params(&lines, n)).collect();
-    assert_eq!(all, ["[0, 2, 3, 5]"; 6], "{lines:#?}");
-}
-
-/// An address of which nothing is known is called the host's only where the call means so.
-#[test]
-fn addresses_that_nobody_knows() {
+fn unknown_address() {
     const AT: u64 = 0x7000_0000_0000;
     const HEAP: u64 = 0x5555_5555_0000;
     let lines = of(|c| {
@@ -157,7 +89,7 @@ fn addresses_that_nobody_knows() {
 }
 
 #[test]
-fn managed_and_page_locked_memory_that_was_freed() {
+fn freed_managed_and_pinned() {
     const AT: u64 = 0x7000_0000_0000;
     let lines = of(|c| {
         let made: &[(u64, &[u8])] = &[(0x10, &word(AT))];
@@ -185,7 +117,7 @@ fn managed_and_page_locked_memory_that_was_freed() {
 
 /// Addresses are reserved, then mapped, and both end.
 #[test]
-fn addresses_that_are_mapped() {
+fn mapped() {
     const AT: u64 = 0x7000_0000_0000;
     let lines = of(|c| {
         c.driver("cuMemAddressReserve", &[0x10, 8 << 20, 0, 0, 0], &[], &[(0x10, &word(AT))]);
@@ -211,59 +143,8 @@ fn addresses_that_are_mapped() {
     );
 }
 
-/// Memory of a graph has its address from the node on, is freed by whatever frees it, and comes again.
 #[test]
-fn memory_of_graphs() {
-    const AT: u64 = 0x7000_0000_0000;
-    let mut node = [0; 120];
-    node[104..112].copy_from_slice(&word(4096));
-    let given = node;
-    node[112..].copy_from_slice(&word(AT));
-    let lines = of(|c| {
-        c.driver("cuGraphCreate", &[0x10, 0], &[], &[(0x10, &word(0x96a0))]);
-        c.driver("cuGraphAddMemAllocNode", &[0x10, 0x96a0, 0, 0, 0x20], &[(0x20, &given)], &[(0x20, &node)]);
-        c.driver("cuMemsetD8_v2", &[AT + 16, 0, 16], &[], &[]);
-        c.driver("cuGraphInstantiateWithFlags", &[0x10, 0x96a0, 0], &[], &[(0x10, &word(0x96e0))]);
-        c.driver("cuMemFree_v2", &[AT], &[], &[]);
-        c.driver("cuMemsetD8_v2", &[AT, 0, 16], &[], &[]);
-        c.driver("cuGraphLaunch", &[0x96e0, 0], &[], &[]);
-        c.driver("cuMemsetD8_v2", &[AT, 0, 16], &[], &[]);
-        c.driver("cuGraphAddMemFreeNode", &[0x10, 0x96a0, 0, 0, AT], &[], &[]);
-        c.driver("cuGraphLaunch", &[0x96e0, 0], &[], &[]);
-        c.driver("cuMemsetD8_v2", &[AT, 0, 16], &[], &[]);
-    });
-    assert!(lines[1].contains("bytesize=4096, dptr=0x700000000000}"), "{lines:#?}");
-    assert_eq!(
-        params(&lines, "dstDevice"),
-        [
-            "0x700000000010 [graph memory, 16 B of 4 KiB, +16 B]",
-            "0x700000000000 [freed graph memory, 16 B of 4 KiB]",
-            "0x700000000000 [graph memory, 16 B of 4 KiB]",
-            "0x700000000000 [freed graph memory, 16 B of 4 KiB]",
-        ],
-        "{lines:#?}"
-    );
-}
-
-#[test]
-fn memory_that_a_node_of_any_kind_is_given() {
-    const AT: u64 = 0x7000_0000_0000;
-    let mut node = [0; 256];
-    node[0] = 2; // CU_GRAPH_NODE_TYPE_MEMSET
-    node[16..24].copy_from_slice(&word(AT));
-    (node[36], node[40], node[48]) = (1, 16, 1);
-    let lines = of(|c| {
-        c.driver("cuMemAlloc_v2", &[0x30, 4096], &[], &[(0x30, &word(AT))]);
-        let words = [0x10, 0x96a0, 0, 0, 0, 0x20];
-        c.driver("cuGraphAddNode_v2", &words, &[(0x20, &node)], &[(0x10, &word(0x1234)), (0x20, &node)]);
-    });
-    let of_node = &lines[1];
-    assert!(of_node.contains("memset={dst=0x700000000000 [device"), "{lines:#?}");
-    assert!(!of_node.contains("dst=0x700000000000,"), "{lines:#?}");
-}
-
-#[test]
-fn memory_of_other_interfaces() {
+fn external() {
     const AT: u64 = 0x7000_0000_0000;
     let mut desc = [0; 88];
     desc[8..16].copy_from_slice(&word(4096));
@@ -287,9 +168,9 @@ fn memory_of_other_interfaces() {
     );
 }
 
-/// Bytes are as many as the elements have, and none is rounded away.
+/// The number of bytes is exact: the elements of the call, without rounding.
 #[test]
-fn copies_beyond_the_end() {
+fn copy_past_end() {
     const AT: u64 = 0x7000_0000_0000;
     let lines = of(|c| {
         c.driver("cuMemAlloc_v2", &[0x10, 2048], &[], &[(0x10, &word(AT))]);
@@ -311,5 +192,96 @@ fn copies_beyond_the_end() {
             "0x7000000007ff [device, 1 B of 2 KiB, +2047 B]",
         ],
         "{lines:#?}"
+    );
+}
+
+/// A filter compares the address of a destination, not the copied bytes.
+#[test]
+fn copy_destination_in_filter() {
+    let families = cutap_calls::generated::known::TABLES.families.iter();
+    let functions: Vec<_> =
+        families.filter(|f| ["driver", "runtime"].contains(&f.name)).flat_map(|f| f.functions).collect();
+    for (function, param) in [
+        ("cudaMemcpyAsync", "dst"),
+        ("cudaMemcpy2D", "dst"),
+        ("cudaMemcpyFromSymbol", "dst"),
+        ("cudaMemcpyPeer", "dst"),
+        ("cudaMemset2DAsync", "devPtr"),
+        ("cudaMemPoolExportToShareableHandle", "shareableHandle"),
+        ("cuMemcpyDtoHAsync_v2", "dstHost"),
+        ("cuMemPoolExportToShareableHandle", "handle_out"),
+    ] {
+        let forms: Vec<_> = functions.iter().filter(|f| f.name == function).collect();
+        let of = |f: &&&cutap_calls::known::Function| f.params.iter().find(|p| p.name == param).map(|p| p.dir);
+        assert!(!forms.is_empty(), "{function}");
+        assert!(forms.iter().all(|f| of(f) == Some(cutap_calls::known::Dir::Out)), "{function} {param}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.runtime(2, "prog", 12090, 10, &[]);
+    let thread = process.thread(100, 8);
+    let mut c = Calls { process, thread, slots: 20 };
+    for at in [0x7000, 0x8000] {
+        c.runtime("cudaMemcpy", &[at << 32, 0, 8, 1], &[], &[]);
+    }
+    drop(c);
+    let shown = filtered(folder.path(), "cudaMemcpy[dst=0x700000000000]");
+    assert_eq!(shown.iter().filter(|l| l.contains("cudaMemcpy(")).count(), 1, "{shown:#?}");
+}
+
+/// Allocations, devices and handles from their creation to their end.
+#[test]
+fn lifetimes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    let functions = [
+        "cuCtxCreate_v2",
+        "cuMemAlloc_v2",
+        "cuMemcpyHtoD_v2",
+        "cuMemFree_v2",
+        "cuStreamCreate",
+        "cuStreamDestroy_v2",
+        "cuStreamSynchronize",
+        "cuMemHostRegister_v2",
+    ];
+    for (slot, name) in functions.iter().enumerate() {
+        process.slot(slot as u64, 1, (3, 0, 0), name);
+    }
+    let mut thread = process.thread(100, 8);
+    let out = |value: u64| words(&[value]);
+    thread.call_with(0, &[0x10, 0, 3], &[], 0, &[(0x10, &out(0xc0de))]);
+    thread.call_with(1, &[0x10, 2 << 20, 0], &[], 0, &[(0x10, &out(0x7f00_0000_0000))]);
+    thread.call_with(2, &[0x7f00_0000_0000, 0x5555_555e_0000, 4096], &[], 0, &[]);
+    thread.call_with(2, &[0x7f00_0000_0400, 0x5555_555e_0000, 2 << 20], &[], 0, &[]);
+    thread.call_with(7, &[0x5555_555e_0000, 8192, 0], &[], 0, &[]);
+    thread.call_with(3, &[0x7f00_0000_0000, 0, 0], &[], 0, &[]);
+    thread.call_with(2, &[0x7f00_0000_0000, 0x5555_555e_0040, 10], &[], 0, &[]);
+    thread.call_with(4, &[0x10, 5, 0], &[], 0, &[(0x10, &out(0x5000))]);
+    thread.call_with(6, &[0x5000, 0, 0], &[], 0, &[]);
+    thread.call_with(6, &[0x6000, 0, 0], &[], 0, &[]);
+    thread.call_with(5, &[0x5000, 0, 0], &[], 0, &[]);
+    thread.call_with(6, &[0x5000, 8, 0], &[], 0, &[]);
+    let text = decoded(folder.path(), "");
+    let ok = " = CUDA_SUCCESS <1us>";
+    let lines: Vec<_> = text.lines().map(|l| l.strip_suffix(ok).unwrap_or(l)).take(12).collect();
+    assert_eq!(
+        lines,
+        [
+            "cuCtxCreate_v2(pctx=&context#1, flags=DEFAULT, dev=3)",
+            "cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=2097152)",
+            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000000 [device 3, 4 KiB of 2 MiB], srcHost=0x5555555e0000 [host], ByteCount=4096)",
+            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000400 [device 3, 2 MiB of 2 MiB, +1 KiB, 1 KiB beyond the end], srcHost=0x5555555e0000 [host], ByteCount=2097152)",
+            "cuMemHostRegister_v2(p=0x5555555e0000 [host], bytesize=8192)",
+            "cuMemFree_v2(dptr=0x7f0000000000 [device 3, 2 MiB])",
+            "cuMemcpyHtoD_v2(dstDevice=0x7f0000000000 [freed device 3, 10 B of 2 MiB], srcHost=0x5555555e0040 [host, 10 B of 8 KiB, +64 B], ByteCount=10)",
+            "cuStreamCreate(phStream=&stream#1, Flags=NON_BLOCKING|BLOCK)",
+            "cuStreamSynchronize(hStream=stream#1)",
+            "cuStreamSynchronize(hStream=stream#2 [not seen created])",
+            "cuStreamDestroy_v2(hStream=stream#1)",
+            "cuStreamSynchronize(hStream=stream#1 [destroyed])",
+        ]
     );
 }

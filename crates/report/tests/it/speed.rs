@@ -1,6 +1,6 @@
-//! How fast a finished run is read and written. Printed, not asserted: this machine is not a benchmark.
+//! Events a second of each output.
 
-use crate::common::*;
+use crate::support::program::{CU_MEM_ALLOC, CUDA_MALLOC, follow};
 use cutap_report::{Json, Output, Summary, Text};
 use cutap_trace::made::Run;
 use std::io;

@@ -1,35 +1,15 @@
-//! Arguments by name and value, as a trace shows them; with the small tables of `cutap_trace::made`.
+//! Arguments by name and value, with the small tables of `cutap_trace::made`.
 
-use crate::common::*;
+use crate::support::calls::{of_version, word};
+use crate::support::fixture::{line, words};
+use crate::support::library::bytes;
+use crate::support::program::{compact, decoded, decoded_json};
 use cutap_calls::Layer;
-use cutap_trace::made::{Process, Run, Thread};
-use cutap_wire::{names, record};
-use serde_json::json;
-
-/// A process with one driver function in slot 0.
-pub(crate) fn driver(run: &Run, name: &str, shape: (u8, u8, u8)) -> (Process, Thread) {
-    let mut process = run.process(100, "/bin/prog");
-    process.driver(&[]);
-    process.slot(0, 1, shape, name);
-    let thread = process.thread(100, 8);
-    (process, thread)
-}
-
-/// The line of one call of a driver function.
-pub(crate) fn line(name: &str, words: &[u64], before: &[(u64, &[u8])], result: u64, after: &[(u64, &[u8])]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Run::new(folder.path());
-    let (_process, mut thread) = driver(&run, name, (words.len() as u8, 0, 0));
-    thread.call_with(0, words, before, result, after);
-    decoded(folder.path(), "").lines().next().unwrap().to_owned()
-}
-
-pub(crate) fn words(all: &[u64]) -> Vec<u8> {
-    all.iter().flat_map(|w| w.to_le_bytes()).collect()
-}
+use cutap_trace::made::Run;
+use expect_test::expect_file;
 
 #[test]
-fn outputs_scalars_and_results() {
+fn outputs_scalars_results() {
     assert_eq!(
         line("cuMemAlloc_v2", &[0x7ffd00, 262_144], &[], 0, &[(0x7ffd00, &words(&[0x7f00_0000_0000]))]),
         "cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=262144) = CUDA_SUCCESS <1us>"
@@ -62,7 +42,7 @@ fn outputs_scalars_and_results() {
 }
 
 #[test]
-fn enums_code_lists_and_structs() {
+fn enums_lists_structs() {
     let mut mixed = b"name\0after the end".to_vec();
     mixed.truncate(16);
     mixed.extend([1u32, 2, 3, 4, 3].iter().flat_map(|n| n.to_le_bytes()));
@@ -91,7 +71,7 @@ fn enums_code_lists_and_structs() {
 }
 
 #[test]
-fn texts_in_buffers_and_without_an_end() {
+fn text_buffers() {
     let name = |n: u64, bytes: &[u8]| line("cuDeviceGetName", &[0x10, n, 0], &[], 0, &[(0x10, bytes)]);
     assert!(name(100, b"GPU \"1\"\0garbage").starts_with(r#"cuDeviceGetName(name="GPU \"1\"", len=100, dev=0)"#));
     assert!(name(4, b"GPU1").contains("name=\"GPU1\", "));
@@ -101,7 +81,7 @@ fn texts_in_buffers_and_without_an_end() {
 }
 
 #[test]
-fn arrays_whose_length_is_known_after_the_call() {
+fn array_length_after_call() {
     let streams = words(&[0x500, 0x600, 0x500]);
     let nodes = |before: u64, after: u64| {
         let (before, after) = (words(&[before]), words(&[after]));
@@ -115,7 +95,7 @@ fn arrays_whose_length_is_known_after_the_call() {
 }
 
 #[test]
-fn values_by_tag() {
+fn tagged_union() {
     let get = |tag: u64, bytes: &[u8]| line("cuPointerGetAttribute", &[0x10, tag, 0], &[], 0, &[(0x10, bytes)]);
     assert!(get(2, &(-7i32).to_le_bytes()).contains("(data=&-7, attribute=PRIORITY, ptr=NULL)"));
     assert!(get(3, b"text\0").contains("(data=\"text\", attribute=NAME"));
@@ -135,129 +115,7 @@ fn values_by_tag() {
 }
 
 #[test]
-fn configurations_of_launches_by_version() {
-    let mut config = words(&[0x2_0000_0001]);
-    config.extend(3u32.to_le_bytes());
-    config.extend(words(&[0x900]));
-    config.extend(3u32.to_le_bytes());
-    config.extend(words(&[5]));
-    let mut attributes = words(&[1, 0x2_0000_0002, 2]);
-    attributes.extend(words(&[2, 9, 0]));
-    attributes.extend(words(&[77, 9, 8]));
-    let before: &[(u64, &[u8])] = &[(0x100, &config), (0x900, &attributes)];
-    let new = line("cuLaunchKernelEx", &[0x100, 0x1, 0], before, 0, &[]);
-    let attrs = "attrs=[{id=CLUSTER, cluster={x=2, y=2, z=2}}, {id=PRIORITY, priority=9}, \
-                 {id=77, union={0x9, 0x8}}], numAttrs=3";
-    let grid = "cuLaunchKernelEx(config=&{gridDim={x=1, y=2, z=3}, ";
-    assert!(new.starts_with(&format!("{grid}{attrs}, priority=5}}, f=function#1")), "{new}");
-}
-
-#[test]
-fn kernels_parameters_go_up_to_the_runtime() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Run::new(folder.path());
-    let mut process = run.process(100, "/bin/prog");
-    process.driver(&[]);
-    process.runtime(2, "saxpy", 12090, 10, &[]);
-    process.slot(0, 1, (6, 0, 5), "cuLaunchKernel");
-    process.slot(1, 1, (2, 0, 0), "cuMemAlloc_v2");
-    process.runtime_slot(10, 2, 8, "cudaLaunchKernel");
-    process.runtime_slot(11, 2, 2, "cudaMalloc");
-    process.kernel_parameters(0xf00, &[(0, 4), (4, 4), (8, 8), (16, 8)]);
-    process.name(names::kind::KERNEL_NAME, 7, 0, 0, "_Z5saxpyifPKfPf", "");
-    let mut thread = process.thread(100, 8);
-    thread.enter(11, &[0x7ffc, 2 << 20]);
-    thread.call_with(1, &[0x7ffc, 2 << 20], &[], 0, &[(0x7ffc, &words(&[0x7f00_0000]))]);
-    thread.exit_with(0, &[(0x7ffc, &words(&[0x7f00_0000]))]);
-    let grid = [0x40_0000, 16 | 1 << 32, 1 | 256 << 32, 1 | 1 << 32, 0x7ffd, 0, 0, 0];
-    thread.enter(10, &grid);
-    thread.note(record::note::KERNEL, 7);
-    let mut packed = words(&[4096 | u64::from(2f32.to_bits()) << 32]);
-    packed.extend(words(&[0x7f00_0000, 0x7f00_4000]));
-    let launch = [0xf00, 16, 1, 1, 256, 1, 1, 0, 0, 0x7ffd, 0];
-    thread.call_with(0, &launch, &[(0x7ffd, &packed)], 0, &[]);
-    thread.exit(0);
-    // Its line is written before the launch is known; two layers of runtime.
-    thread.enter(10, &grid);
-    thread.enter(10, &grid);
-    thread.call_with(1, &[0x7ffc, 0], &[], 1, &[]);
-    thread.call_with(0, &launch, &[(0x7ffd, &packed)], 0, &[]);
-    thread.exit(0);
-    thread.exit(0);
-    // In a buffer, with its gaps.
-    let extra = words(&[1, 0x8000, 2, 0x8100, 0]);
-    let before: &[(u64, &[u8])] = &[(0x7ffe, &extra), (0x8100, &words(&[24])), (0x8000, &packed)];
-    thread.call_with(0, &[0xf00, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0x7ffe], before, 0, &[]);
-    let kernel = "kernel=saxpy(int, float, float const*, float*)";
-    let list = "{4096, 2.0, 0x7f000000 [device, 2 MiB], 0x7f004000 [device, 2 MiB, +16 KiB]}";
-    let plain = "{4096, 1073741824, 0x7f000000 [device, 2 MiB], 0x7f004000 [device, 2 MiB, +16 KiB]}";
-    let opening = "[saxpy, runtime 12.9] cudaLaunchKernel(func=0x400000, gridDim={x=16, y=1, z=1}, \
-                   blockDim={x=256, y=1, z=1}, args=0x7ffd, sharedMem=0, stream=0)";
-    let text = decoded(folder.path(), "");
-    let expected = format!(
-        "[saxpy, runtime 12.9] cudaMalloc(devPtr=0x7ffc, size=2097152) {{\n  \
-         cuMemAlloc_v2(dptr=&0x7f000000, bytesize=2097152) = CUDA_SUCCESS <1us>\n\
-         }} cudaMalloc(devPtr=&0x7f000000) = cudaSuccess <1us>\n\
-         [saxpy, runtime 12.9] cudaLaunchKernel(func=0x400000, gridDim={{x=16, y=1, z=1}}, blockDim={{x=256, y=1, z=1}}, \
-         args={list}, sharedMem=0, stream=0) {kernel} {{\n  \
-         cuLaunchKernel(f=function#1, gridDimX=16, gridDimY=1, gridDimZ=1, blockDimX=256, blockDimY=1, blockDimZ=1, \
-         sharedMemBytes=0, hStream=0, kernelParams={list}, extra=NULL) {kernel} = CUDA_SUCCESS <1us>\n\
-         }} cudaLaunchKernel = cudaSuccess <1us>\n\
-         {opening} {{\n  {opening} {{\n    \
-         cuMemAlloc_v2(dptr=0x7ffc, bytesize=0) = CUDA_ERROR_INVALID_VALUE ! <1us>\n    \
-         cuLaunchKernel(f=function#1, gridDimX=16, gridDimY=1, gridDimZ=1, blockDimX=256, blockDimY=1, blockDimZ=1, \
-         sharedMemBytes=0, hStream=0, kernelParams={plain}, extra=NULL) = CUDA_SUCCESS <1us>\n  \
-         }} cudaLaunchKernel(args={plain}) = cudaSuccess <2us>\n\
-         }} cudaLaunchKernel(args={plain}) = cudaSuccess <2us>\n\
-         cuLaunchKernel(f=function#1, gridDimX=1, gridDimY=1, gridDimZ=1, blockDimX=1, blockDimY=1, blockDimZ=1, \
-         sharedMemBytes=0, hStream=CU_STREAM_LEGACY, kernelParams=NULL, extra={plain}) = CUDA_SUCCESS <1us>\n"
-    );
-    assert!(text.starts_with(&expected), "{text}\nis not\n{expected}");
-}
-
-#[test]
-fn kernels_in_graphs() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Run::new(folder.path());
-    let mut process = run.process(100, "/bin/prog");
-    process.driver(&[]);
-    process.runtime(2, "graph", 12090, 10, &[]);
-    process.slot(0, 1, (1, 0, 0), "cuGraphAddKernelNode");
-    process.runtime_slot(10, 2, 1, "cudaGraphAddKernelNode");
-    process.kernel_parameters(0xf00, &[(0, 4), (8, 24)]);
-    process.name(names::kind::KERNEL_HANDLE, 0xf00, 0, 0, "_Z3runi3Box", "");
-    let mut thread = process.thread(100, 8);
-    let mut packed = vec![0xff; 4];
-    packed.extend(words(&[1, u64::MAX, 0]));
-    thread.enter_with(10, &[0x100], &[(0x100, &words(&[0x40_0000, 0x7ffd, 0]))]);
-    let node = words(&[0xf00, 0x7ffd, 0]);
-    thread.call_with(0, &[0x200], &[(0x200, &node), (0x7ffd, &packed)], 0, &[]);
-    thread.exit(0);
-    let text = decoded(folder.path(), "");
-    let list = "{-1, {1, 0xffffffffffffffff, 0}}";
-    let lines: Vec<_> = text.lines().take(2).collect();
-    assert_eq!(
-        lines,
-        [
-            &format!(
-                "[graph, runtime 12.9] cudaGraphAddKernelNode(pNodeParams=&{{func=function#1, kernelParams={list}, extra=NULL}}) {{"
-            ),
-            &format!(
-                "  cuGraphAddKernelNode(nodeParams=&{{func=function#2, kernelParams={list}, extra=NULL}}) = CUDA_SUCCESS <1us>"
-            ),
-        ]
-    );
-    let call = decoded_json(folder.path(), "runtime");
-    let list =
-        &call.iter().find(|l| l["type"] == "call").unwrap()["arguments"][0]["value"]["to"]["fields"]["kernelParams"];
-    assert_eq!(
-        list,
-        &json!({"address": "0x7ffd", "to": {"items": [-1, {"items": [1, u64::MAX, 0], "total": 3}], "total": 2}})
-    );
-}
-
-#[test]
-fn values_as_json() {
+fn json_values() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
@@ -273,38 +131,13 @@ fn values_as_json() {
     thread.call_with(2, &[7, 0x10, 0x20, 0, 0, 0], &[(0x20, &words(&[3]))], 0, after);
     thread.call_with(3, &[1, 1, 9, 0, 0x100, 0x200], &[(0x100, &[1, 0, 0, 0]), (0x200, &[b'x'; 17])], 0, &[]);
     thread.call_with(32, &[2], &[], 0x7f00_1234_5678, &[(0x7f00_1234_5678, b"out of memory\0")]);
-    let lines = decoded_json(folder.path(), "");
-    let calls: Vec<_> = lines.iter().filter(|l| l["type"] == "call").collect();
-    assert_eq!((&calls[0]["args"][1], &calls[0]["result"]), (&json!("0x1000"), &json!(0)));
-    assert_eq!(
-        (&calls[0]["result_name"], &calls[1]["result_name"]),
-        (&json!("CUDA_SUCCESS"), &json!("CUDA_ERROR_INVALID_VALUE"))
-    );
-    assert_eq!(
-        calls[0]["arguments"],
-        json!([
-            {"name": "dptr", "type": "CUdeviceptr*", "value": {"address": "0x10", "to": {"address": "0x7f00"}}},
-            {"name": "bytesize", "type": "uint64", "value": 4096},
-        ])
-    );
-    let place = json!({"address": "0x7f10", "memory": "device", "offset": 16, "bytes": 16, "size": 4096});
-    assert_eq!(calls[1]["arguments"][0]["value"], place);
-    assert_eq!(calls[1]["arguments"][1]["value"], json!({"address": "0x5555555e0000", "memory": "host"}));
-    let nodes = &calls[2]["arguments"];
-    let stream = json!({"handle": "stream#1", "kind": "stream", "address": "0x500"});
-    assert_eq!(nodes[1]["value"], json!({"address": "0x10", "to": {"items": [stream], "total": 1}}));
-    assert_eq!((&nodes[2]["value"]["to"], &nodes[2]["before"]["to"]), (&json!(1), &json!(3)));
-    let kinds = &calls[3]["arguments"];
-    assert_eq!(kinds[0], json!({"name": "kind", "type": "copyKind", "value": {"enum": "HostToDevice", "number": 1}}));
-    assert_eq!(
-        kinds[5]["value"]["to"],
-        json!({"struct": "mixed", "fields": {"name": "xxxxxxxxxxxxxxxx"}, "cut": true})
-    );
-    assert_eq!((&calls[4]["result"], &calls[4]["returned"]["to"]), (&json!("0x7f0012345678"), &json!("out of memory")));
+    let mut lines = decoded_json(folder.path(), "");
+    lines.retain(|line| line["type"] == "call");
+    expect_file!["golden/values.jsonl"].assert_eq(&compact(&lines));
 }
 
 #[test]
-fn words_of_libraries_vectors_and_versions() {
+fn vector_registers_and_versions() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
@@ -355,4 +188,30 @@ fn words_of_libraries_vectors_and_versions() {
             "[libcudart.so.13] cudaGetErrorString(error=cudaErrorMemoryAllocation) = 0x7777",
         ]
     );
+}
+
+/// A program has the structs of its toolkit. Fields of newer toolkits are not shown, and arrays have the old stride.
+#[test]
+fn struct_of_older_toolkit() {
+    let known: Vec<u8> = bytes(&[word(0), word(0), word(0), word(0xc0)]);
+    let mut general = vec![0; 256];
+    general[0] = 8; // CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+    general[16..48].copy_from_slice(&known);
+    let text = |version, driver: Option<u32>| {
+        let lines = of_version(version, |c| {
+            if let Some(driver) = driver {
+                c.driver("cuDriverGetVersion", &[0x10], &[], &[(0x10, &driver.to_le_bytes())]);
+            }
+            c.driver("cuGraphAddNode", &[0x10, 0x96a0, 0, 0, 0x80], &[(0x80, &general)], &[(0x80, &general)]);
+        });
+        let line = lines.iter().find(|l| l.starts_with("cuGraphAddNode")).cloned().unwrap();
+        line.split_once("extSemSignal=").unwrap().1.split('}').next().unwrap().to_owned()
+    };
+    let (old, new) = ("{extSemArray=NULL, paramsArray=NULL, numExtSems=0", ", ctx=context#1");
+    assert_eq!(text(12090, None), old);
+    assert_eq!(text(13040, None).replace(" [not seen created]", ""), format!("{old}{new}"));
+    // No driver reads what it does not know.
+    assert_eq!(text(13040, Some(12090)), old);
+    assert_eq!(text(0, Some(12090)), old);
+    assert!(text(0, None).starts_with(&format!("{old}{new}")));
 }

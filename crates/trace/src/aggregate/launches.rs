@@ -1,5 +1,5 @@
-//! Launches of kernels, each counted once: a runtime's launch has the driver's inside it, and often only one of the two names the
-//! kernel, or is shown.
+//! Launches of kernels, each counted once: a runtime's launch has the driver's inside it, and often only one of the two
+//! names the kernel, or is shown.
 
 use super::open_sum::{KernelCall, Launching, OpenSum};
 use super::sink::KernelLaunch;
@@ -13,8 +13,8 @@ pub fn launching(stack: &CallStack<OpenSum>) -> Launching {
     Launching { inside: stack.open().any(|open| open.data.launch.is_some()), over: Vec::new() }
 }
 
-/// A call of a launch is over: `named` is the kernel that it named, `done` what it was if it is shown. A call around it that launches
-/// the kernel too counts in its place, if that is shown in the end.
+/// A call of a launch is over: `named` is the kernel that it named, `done` what it was if it is shown. A call around it
+/// that launches the kernel too counts in its place, if that is shown in the end.
 pub fn launched(
     launch: Launching,
     named: Option<Arc<str>>,

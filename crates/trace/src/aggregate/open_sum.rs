@@ -8,7 +8,8 @@ use std::sync::Arc;
 pub struct OpenSum {
     /// Its place, or that of the call around it if it is not shown.
     pub place: u32,
-    /// Nanoseconds of the calls inside that are shown. Each counts when it ends, so that no part of one is lost or counts twice.
+    /// Nanoseconds of the calls inside that are shown. Each counts when it ends, so that no part of one is lost or
+    /// counts twice.
     pub inside: u64,
     /// It launches a kernel, and the sink wants to know of launches.
     pub launch: Option<Box<Launching>>,

@@ -1,4 +1,5 @@
-//! The sink of the pairer that adds calls up: of an open call it keeps its place in the tree and the time of the calls inside.
+//! The sink of the pairer that adds calls up: of an open call it keeps its place in the tree and the time of the calls
+//! inside.
 
 use super::launches::{launched, launching};
 use super::open_sum::OpenSum;

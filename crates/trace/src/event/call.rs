@@ -100,7 +100,8 @@ impl Call {
     pub fn inputs(&self) -> &[Value] {
         self.inputs.get().map_or(&[], |values| values)
     }
-    /// The arguments that the function was given: those of the program, but for what hooks changed. Whole when the call has ended.
+    /// The arguments that the function was given: those of the program, but for what hooks changed. Whole when the call
+    /// has ended.
     pub fn effective_args(&self) -> &[Value] {
         self.effective_args.get().map_or(self.inputs(), |values| values)
     }
@@ -122,7 +123,8 @@ impl Call {
     pub(crate) fn left<'a>(&self, memory: Fragments<'a>, output: Option<Output>) -> Cow<'a, [u8]> {
         self.given().as_ref().unwrap_or(&self.args).memory(memory, output)
     }
-    /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is called.
+    /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is
+    /// called.
     pub fn driver_args(&self) -> Option<&DriverArgs> {
         self.driver_args.get().filter(|_| self.told.load(Relaxed))
     }
@@ -130,8 +132,8 @@ impl Call {
     pub fn kernel(&self) -> Option<&Arc<str>> {
         self.kernel.get()
     }
-    /// The stack that it was made on, if that was kept. May become known a little after its beginning, and before anything
-    /// that it calls.
+    /// The stack that it was made on, if that was kept. May become known a little after its beginning, and before
+    /// anything that it calls.
     pub fn stack(&self) -> Option<&Stack> {
         self.stack.get()
     }
@@ -151,7 +153,8 @@ impl Call {
     pub fn hooked(&self) -> Vec<Hooked> {
         self.hooked.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
-    /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the function made.
+    /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the
+    /// function made.
     pub fn was_told(&self, parameter: usize) -> bool {
         let (hooked, _) = &*self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
         hooked.iter().any(|h| matches!(h.did, HookAction::Output(of, _) if of == parameter))

@@ -45,7 +45,8 @@ impl Filter {
 }
 
 impl Filter {
-    /// Whether a condition asks for a kernel's parameters of a runtime's launch: of those the runtime has only the address.
+    /// Whether a condition asks for a kernel's parameters of a runtime's launch: of those the runtime has only the
+    /// address.
     pub(super) fn asks_of_launches(&self, tables: &'static Tables) -> bool {
         let runtime = || tables.families.iter().filter(|f| f.name == "runtime");
         self.arguments.iter().any(|term| {

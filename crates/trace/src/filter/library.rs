@@ -1,6 +1,6 @@
-//! Libraries as people call them: `cublas`, `nvml`, `cudart`, `libnvjitlink`. One name is a family of `api/` with all its
-//! libraries (`cublas`: libcublas and libcublasLt), or one library by its SONAME; capitals do not matter.
-//! Decides what a word means by the tables alone, never by what lies on a disk.
+//! Libraries as people call them: `cublas`, `nvml`, `cudart`, `libnvjitlink`. One name is a family of `api/` with all
+//! its libraries (`cublas`: libcublas and libcublasLt), or one library by its SONAME; capitals do not matter. Decides
+//! what a word means by the tables alone, never by what lies on a disk.
 
 use super::near::nearest;
 use cutap_calls::generated::known::TABLES;
@@ -39,8 +39,8 @@ pub(super) fn files(word: &str) -> Vec<String> {
     meant.unwrap_or_else(|| vec![stem]).into_iter().flat_map(patterns).collect()
 }
 
-/// Watched libraries that a word may have meant which is written as a file's name and is none of theirs. A library that is not
-/// watched can have a runtime inside, so that only what looks like a slip is one; a pattern is never one.
+/// Watched libraries that a word may have meant which is written as a file's name and is none of theirs. A library that
+/// is not watched can have a runtime inside, so that only what looks like a slip is one; a pattern is never one.
 pub(super) fn misspelt(word: &str) -> Vec<&'static str> {
     let stem = word.split_once(".so").map_or(word, |(stem, _)| stem);
     // As auditwheel renames it.

@@ -11,7 +11,7 @@ use cutap_calls::Layer;
 use std::fmt::Write;
 
 /// Words that are no names of functions, except the names of layers.
-const WORDS: [&str; 4] = ["kernel", "lookup", "cxx", "error"];
+const WORDS: [&str; 3] = ["lookup", "cxx", "error"];
 
 /// The words of `WORDS` and the names of layers that are similar.
 fn near_words(word: &str) -> Vec<&'static str> {

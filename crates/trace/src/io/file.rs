@@ -41,7 +41,7 @@ impl Bytes for File {
 }
 
 /// Opens a file of a run directory. What lies there under its name and is no file is refused: a pipe would be waited
-/// for, perhaps until exit.
+/// for, perhaps for ever.
 pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let no_file = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));

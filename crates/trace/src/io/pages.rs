@@ -126,7 +126,7 @@ pub struct ChunkPage {
 }
 
 /// Fewest bytes of an enter record.
-const SHORTEST_CALL: u32 = 16;
+pub const SHORTEST_CALL: u32 = 16;
 
 impl ChunkPage {
     /// Reads it; what is not there is 0, and sequence 0 is no chunk.
@@ -150,7 +150,8 @@ impl ChunkPage {
         self.sequence == 0 && !self.strange && self.state <= FULL
     }
 
-    /// Whether a writer may have written it, of a ring with chunks of this size. One that is read while it is opened anew may look as if not.
+    /// Whether a writer may have written it, of a ring with chunks of this size. One that is read while it is opened
+    /// anew may look as if not.
     pub fn makes_sense(&self, chunk_bytes: u32) -> bool {
         !self.strange
             && self.state <= FULL

@@ -72,8 +72,8 @@ impl Pieces {
         self.at(false, address).map(|bytes| bytes.get(..len.min(bytes.len())).unwrap_or_default().to_vec())
     }
 
-    /// The same as they were after the call. What was not read then is as it was before: where the driver wrote a smaller count
-    /// less was read.
+    /// The same as they were after the call. What was not read then is as it was before: where the driver wrote a
+    /// smaller count less was read.
     #[must_use]
     pub fn after(&self, address: u64, len: usize) -> Option<Vec<u8>> {
         let found = self.at(true, address)?;

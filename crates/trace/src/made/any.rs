@@ -47,7 +47,7 @@ pub fn recording(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as a run directory with one process: four lengths, then so much of `control`, `proc`, `names`
+/// Reads bytes as a run directory with one process: four lengths, then so much of `control`, `process`, `names`
 /// and `t0.ring`, filled up with zeros to whole pages.
 pub fn folder(bytes: &[u8]) {
     let bytes = &bytes[..bytes.len().min(MOST)];
@@ -55,7 +55,7 @@ pub fn folder(bytes: &[u8]) {
     let run = Scratch::new();
     let process = run.0.join("p100-0");
     fs::create_dir_all(&process).expect("a scratch folder");
-    let paths = [run.0.join("control"), process.join("proc"), process.join("names"), process.join("t0.ring")];
+    let paths = [run.0.join("control"), process.join("process"), process.join("names"), process.join("t0.ring")];
     for (n, path) in paths.iter().enumerate() {
         let length = lengths.get(n * 4..n * 4 + 4).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
         let (part, behind) = rest.split_at(rest.len().min(length as usize));

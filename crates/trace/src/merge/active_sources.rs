@@ -1,5 +1,6 @@
-//! Which processes of a run are looked at round by round. One that has ended, and was read to its end, is left alone until the last
-//! round, which looks at all once more: a run of many short processes costs no more for each than one of few.
+//! Which processes of a run are looked at round by round. One that has ended, and was read to its end, is left alone
+//! until the last round, which looks at all once more: a run of many short processes costs no more for each than one of
+//! few.
 
 use crate::pair::event_queue::Waiting;
 use crate::pair::source::Source;

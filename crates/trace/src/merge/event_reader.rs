@@ -1,5 +1,5 @@
-//! Follows a run, in its folder or in a recording: finds processes and rings as they appear, and hands out the events of all
-//! threads as one stream in time order.
+//! Follows a run, in its folder or in a recording: finds processes and rings as they appear, and hands out the events
+//! of all threads as one stream in time order.
 
 use super::active_sources::ActiveSources;
 use super::delivered::{self, Delivered};
@@ -128,8 +128,8 @@ impl EventReader {
         more
     }
 
-    /// The same, for a reader who may have seen enough: `Break` ends it, and what it had in hand is not handed out again. Another
-    /// thread may look at the events, one after the other.
+    /// The same, for a reader who may have seen enough: `Break` ends it, and what it had in hand is not handed out
+    /// again. Another thread may look at the events, one after the other.
     pub fn poll_while(
         &mut self,
         last: bool,

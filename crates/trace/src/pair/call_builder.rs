@@ -1,5 +1,5 @@
-//! A call with its arguments, as its enter record tells it, and what notes add to it: the kernel's name, the instance of its
-//! runtime, what hooks did.
+//! A call with its arguments, as its enter record tells it, and what notes add to it: the kernel's name, the instance
+//! of its runtime, what hooks did.
 
 use super::call_stack::CallStack;
 use super::filter_eval::share_parameters;

@@ -60,8 +60,9 @@ impl EventQueue {
         self.queue.push_back((self.last, event, shown, self.last_ticks));
     }
 
-    /// When a record was made. A thread that goes to another core may find an earlier time there: it is no earlier to us than what the
-    /// thread did before. A signal handler that came between the time and its record took longer than that.
+    /// When a record was made. A thread that goes to another core may find an earlier time there: it is no earlier to
+    /// us than what the thread did before. A signal handler that came between the time and its record took longer than
+    /// that.
     fn time(&mut self, ns: u64, ticks: u64) -> u64 {
         self.at_least(self.last, ns, ticks)
     }

@@ -1,5 +1,6 @@
-//! Whether a call is wanted when its name alone does not tell: conditions on arguments. They are decided on the values that its
-//! own record has, and not on what other calls made known, so that the verdict does not depend on the order of threads.
+//! Whether a call is wanted when its name alone does not tell: conditions on arguments. They are decided on the values
+//! that its own record has, and not on what other calls made known, so that the verdict does not depend on the order of
+//! threads.
 
 use super::call_stack::CallStack;
 use super::open_call::Asked;
@@ -59,8 +60,8 @@ fn pointer(value: Value) -> Value {
     }
 }
 
-/// The arguments of a launch of the driver with its kernel's parameters. The calls around it, of which a runtime passed the
-/// parameters on, get them too.
+/// The arguments of a launch of the driver with its kernel's parameters. The calls around it, of which a runtime passed
+/// the parameters on, get them too.
 pub fn share_parameters<D: Clone>(stack: &mut CallStack<D>, launch: &Call, kernels: &Kernels) -> Box<[Value]> {
     let inputs = plain_inputs(launch, Some(kernels));
     let mut found = Vec::new();

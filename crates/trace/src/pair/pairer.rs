@@ -1,10 +1,11 @@
-//! Pairs the enter and exit records of one ring, and decides which of its calls are shown. It is the only place that says
-//! how a call can end; what becomes of a call is the sink's business.
+//! Pairs the enter and exit records of one ring, and decides which of its calls are shown. It is the only place that
+//! says how a call can end; what becomes of a call is the sink's business.
 //!
 //! A call ends in one of five ways:
 //! - It *returns*: its exit record is there.
 //! - It is *unwound*: a record says that an exception or the end of its thread left it. Its end is known.
-//! - It is *given up*: a later record shows that it cannot be open any more. When it was left is unknown. It counts as unwound.
+//! - It is *given up*: a later record shows that it cannot be open any more. When it was left is unknown. It counts as
+//!   unwound.
 //! - It returns *late*: it was given up before, and its exit record is there after all. Fibres do that.
 //! - It is *unfinished*: it is open where the ring ends.
 //!

@@ -67,8 +67,8 @@ pub trait Sink: Sized {
     /// What has begun has no end.
     fn entry_only(&mut self, _new: &NewCall<'_>, _data: Self::Data) {}
 
-    /// A call has ended, and is not on the stack any more. Nor are those of `around`, which ended with it and come next: the
-    /// calls around it, the innermost first.
+    /// A call has ended, and is not on the stack any more. Nor are those of `around`, which ended with it and come
+    /// next: the calls around it, the innermost first.
     fn exit(&mut self, ring: &mut Ended<'_, Self::Data>, call: EndedCall<'_, Self::Data>, context: &mut Context<'_>);
 
     /// A look-up was answered.

@@ -62,8 +62,8 @@ impl Source {
         self.read.len()
     }
 
-    /// Gives back the chunks whose events have all been taken out of the queue; with `whole`, not those in which a call began that
-    /// has not ended, unless they are many: another reader who goes on from here has to see it begin.
+    /// Gives back the chunks whose events have all been taken out of the queue; with `whole`, not those in which a call
+    /// began that has not ended, unless they are many: another reader who goes on from here has to see it begin.
     pub fn give_back(&mut self, whole: bool) {
         let taken = self.calls.sink.pushed() - self.calls.sink.queue.len() as u64;
         let open = self.calls.open().last().map_or(u64::MAX, |open| open.ticks);

@@ -1,13 +1,12 @@
-//! Which chunks of a ring on disk are damaged as their heads tell: the one rule for all who read a run directory or take it into a file.
-//! What is being written, opened anew or given back just now must never look damaged, so what changes is looked at twice.
+//! Which chunks of a ring on disk are damaged as their heads tell: the one rule for all who read a run directory or
+//! take it into a file. What is being written, opened anew or given back just now must never look damaged, so what
+//! changes is looked at twice.
 
-use super::reader::Ring;
+use super::chunk_file::{ChunkFile, in_order};
 use crate::io::bytes::read_at;
 use crate::io::pages::ChunkPage;
 use cutap_wire::ring::{CHUNK_HEADER, FREE};
 
-/// Numbers of chunks that are in a ring at the same time lie closer together than this, however long one of them was needed.
-const WINDOW: u64 = 1 << 20;
 /// So many chunks that are not there are a number in a damaged page, and told as one.
 const MOST_ABSENT: u64 = 1 << 16;
 
@@ -31,25 +30,7 @@ pub struct Heads {
     pub numbers: u64,
 }
 
-/// Puts chunks in the order of their numbers, without those whose numbers no writer can have reached; how many those are.
-pub fn in_order(found: &mut Vec<(ChunkPage, u32)>) -> usize {
-    found.sort_unstable_by_key(|(page, n)| (page.sequence, *n));
-    let near = |first: usize| {
-        let from = found.get(first).map_or(0, |f| f.0.sequence);
-        found.partition_point(|f| f.0.sequence.saturating_sub(from) < WINDOW)
-    };
-    // The longest stretch of numbers that lie close together; of two the first.
-    let best = (0..found.len()).map(|n| (near(n) - n, std::cmp::Reverse(n))).max();
-    let (kept, std::cmp::Reverse(from)) = best.unwrap_or((0, std::cmp::Reverse(0)));
-    let before = found.len();
-    found.truncate(from + kept);
-    found.drain(..from);
-    // Of two with one number only one can have it; nothing tells which.
-    found.dedup_by_key(|(page, _)| page.sequence);
-    before - found.len()
-}
-
-impl Ring {
+impl ChunkFile {
     /// Looks at all of them. Of a recording its blocks tell.
     pub(crate) fn heads_damaged(&mut self, reuse: Reuse) -> Heads {
         // What cannot be read for want of a descriptor may well be whole.
@@ -90,9 +71,9 @@ impl Ring {
         if self.exact(&mut head, self.place(n)).is_none() {
             return true;
         }
-        let written = |ring: &Ring| ring.has_records(n);
+        let written = |ring: &ChunkFile| ring.has_records(n);
         let page = ChunkPage::parse(&head);
-        let size = self.page.map_or(0, |p| p.chunk_bytes);
+        let size = self.chunk_bytes();
         let bad = if head.iter().all(|b| *b == 0) {
             written(self)
         } else if page.is_being_opened() {
@@ -109,7 +90,7 @@ impl Ring {
 
     /// Anything stands behind the head.
     fn has_records(&self, n: u32) -> bool {
-        let size = self.page.map_or(0, |p| p.chunk_bytes as usize);
+        let size = self.chunk_bytes() as usize;
         let mut bytes = Vec::new();
         let from = self.place(n) + CHUNK_HEADER as u64;
         let read = read_at(&*self.file, from, size.saturating_sub(CHUNK_HEADER), &mut bytes);

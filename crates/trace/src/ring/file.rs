@@ -1,4 +1,4 @@
-//! The bytes of a ring, wherever they are: in a separate file, or with the first page and the first chunk in a heads
+//! The bytes of a ring, wherever they are: in a file of its own, or with the first page and the first chunk in a heads
 //! file that it shares with other rings (`cutap_wire::ring::shared_head`). Readers see one file in both cases.
 
 use crate::io::bytes::{u32_at, u64_at};

@@ -1,7 +1,11 @@
-//! One ring: its chunks and records in order, and which of them are damaged or missing. A record is not interpreted here.
+//! One ring: its chunks and records in order, and which of them are damaged or missing. A record is not interpreted
+//! here.
 
+pub mod chunk_file;
 pub mod chunk_list;
 pub mod damage;
 pub mod file;
+pub mod lost_calls;
+pub mod raw;
 pub mod reader;
 pub mod tail;

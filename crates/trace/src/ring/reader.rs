@@ -1,16 +1,14 @@
-//! One ring file, chunk after chunk, record after record. Plain reads: the page cache is coherent
-//! with the writer's mapping. A chunk that was read whole is given back, and that only in consume mode.
-//! One read is no picture of one moment, for a processor may copy what comes later first: what says
-//! that something is finished is always taken from a read before the one that it is taken from.
+//! The records of one ring, chunk after chunk. In consume mode a chunk that was read whole is given back to its writer.
+//! Plain reads are enough: the page cache is coherent with the writer's mapping.
 
-use crate::io::bytes::{read_at, u64_at};
+use super::chunk_file::ChunkFile;
+use super::lost_calls::LostCalls;
 use crate::io::exhausted::is_short;
 use crate::io::file::Bytes;
-use crate::io::pages::{ChunkPage, RING_PAGE, RingPage};
-use cutap_wire::record::{COMMITTED, Cursor, Record, Step};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, chunk_offset};
+use crate::io::pages::ChunkPage;
+use cutap_wire::record::{Cursor, Record, Step};
+use cutap_wire::ring::{CHUNK_HEADER, FREE};
 use std::collections::VecDeque;
-use std::mem::offset_of;
 
 /// Bytes read at a time.
 const PIECE: usize = 64 * 1024;
@@ -41,9 +39,8 @@ pub(super) struct Current {
 /// One ring file.
 #[derive(Debug)]
 pub struct Ring {
-    pub(super) file: Box<dyn Bytes>,
+    pub(crate) chunks: ChunkFile,
     pub consume: bool,
-    pub(super) page: Option<RingPage>,
     pub(super) current: Option<Current>,
     /// Sequence number of the last chunk that was opened.
     pub(super) sequence: u64,
@@ -55,8 +52,6 @@ pub struct Ring {
     pub(super) done: Vec<u32>,
     /// Bytes of the current chunk, the first of them at `start` of the chunk.
     pub(super) buffer: Vec<u8>,
-    /// The same bytes, read before.
-    pub(super) before: Vec<u8>,
     pub(super) start: usize,
     /// Where reading ends although the writer goes on: sequence and reserved bytes.
     pub(super) end: Option<(u64, u32)>,
@@ -77,6 +72,14 @@ pub struct Ring {
     pub missed: u64,
     /// Chunks that make no sense from some byte on, or whose bytes are not there.
     pub corrupt: u64,
+    /// Calls that are missing in those chunks.
+    pub lost_inside: LostCalls,
+    /// Calls that are missing between chunks, because those that had them are not there.
+    pub lost_between: LostCalls,
+    /// The chunk that was read last: its number, and the calls of the ring up to where it was read.
+    pub(super) read: Option<(u64, u32)>,
+    /// [`Ring::missed`] when a chunk was opened last.
+    missed_before: u64,
     /// Records of chunks before this one that were never finished.
     pub(super) cut: u64,
 }
@@ -84,16 +87,14 @@ pub struct Ring {
 impl Ring {
     pub fn new(file: Box<dyn Bytes>, consume: bool) -> Ring {
         Ring {
-            file,
+            chunks: ChunkFile::new(file),
             consume,
-            page: None,
             current: None,
             sequence: 0,
             ahead: VecDeque::new(),
             next: 0,
             done: Vec::new(),
             buffer: Vec::new(),
-            before: Vec::new(),
             start: 0,
             end: None,
             stuck_since: None,
@@ -105,15 +106,19 @@ impl Ring {
             calls_taken: 0,
             missed: 0,
             corrupt: 0,
+            lost_inside: LostCalls::default(),
+            lost_between: LostCalls::default(),
+            read: None,
+            missed_before: 0,
             cut: 0,
         }
     }
 
     /// True when no live thread owns the ring, as far as its first page tells.
     pub fn abandoned(&mut self) -> bool {
-        match self.file.ready() {
+        match self.chunks.file.ready() {
             Err(e) if is_short(&e) => false,
-            _ => self.refresh().is_none_or(|p| p.abandoned),
+            _ => self.chunks.refresh().is_none_or(|p| p.abandoned),
         }
     }
 
@@ -124,35 +129,35 @@ impl Ring {
 
     /// Calls of its threads that only happened because we watch.
     pub fn footprint(&mut self) -> u64 {
-        self.refresh().map_or(0, |p| p.footprint)
+        self.chunks.refresh().map_or(0, |p| p.footprint)
     }
 
     /// Nothing is expected of it: its file is closed until it is read again.
     pub fn let_go(&self) {
-        self.file.let_go();
+        self.chunks.file.let_go();
     }
 
     /// Hands out the heads of all chunks that hold something.
     pub fn heads(&mut self, mut sink: impl FnMut(&ChunkPage)) {
-        for n in 0..self.places() {
-            self.held(n).iter().for_each(|(page, _)| sink(page));
+        for n in 0..self.chunks.places() {
+            self.chunks.held(n).iter().for_each(|(page, _)| sink(page));
         }
     }
 
     /// Sets the end of reading to what is there now, for a ring whose writer goes on.
     pub fn end_here(&mut self) {
-        if self.file.still() {
+        if self.chunks.file.still() {
             return;
         }
-        let last = self.chunks().into_iter().max_by_key(|(page, _)| page.sequence);
+        let last = self.chunks.chunks().into_iter().max_by_key(|(page, _)| page.sequence);
         self.end = last.map(|(page, _)| (page.sequence, page.reserved));
     }
 
-    /// Hands out up to `most` items. `now` is CLOCK_MONOTONIC. False when there is nothing more for now. Where `sink` says of a record
-    /// that no writer can have written it (false), the rest of its chunk is damaged.
+    /// Hands out up to `most` items. `now` is CLOCK_MONOTONIC. False when there is nothing more for now. Where `sink`
+    /// says of a record that no writer can have written it (false), the rest of its chunk is damaged.
     pub fn read(&mut self, now: u64, most: usize, sink: &mut impl FnMut(Item<'_>) -> bool) -> bool {
         // What cannot be read for want of a descriptor would look as if it were gone.
-        self.ready = self.file.ready().is_ok();
+        self.ready = self.chunks.file.ready().is_ok();
         if !self.ready {
             return false;
         }
@@ -195,7 +200,9 @@ impl Ring {
             }
             self.skip = false;
         }
-        current.cursor = Cursor { offset: cursor.offset + self.start, ..cursor };
+        // A refused record is a call that is lost too.
+        let calls = cursor.calls.wrapping_sub(u32::from(refused));
+        current.cursor = Cursor { offset: cursor.offset + self.start, calls, ..cursor };
         if refused {
             let page = current.page;
             self.damaged(&page);
@@ -218,9 +225,7 @@ impl Ring {
 
     /// Gives a chunk back to its writer.
     pub fn give_back(&mut self, n: u32) {
-        let state = self.place(n) + offset_of!(ChunkHeader, state) as u64;
-        // A chunk that cannot be given back costs disk space, and nothing else.
-        let _ = self.file.write_at(&FREE.to_le_bytes(), state);
+        self.chunks.give_back(n);
     }
 
     pub(super) fn set(&mut self, cursor: Cursor) {
@@ -232,20 +237,15 @@ impl Ring {
     /// Reads the chunk's head again, and what follows the cursor. `None` when it is another chunk now.
     pub(super) fn fill(&mut self) -> Option<ChunkPage> {
         let (place, sequence, offset) = self.current.as_ref().map(|c| (c.place, c.page.sequence, c.cursor.offset))?;
-        let page = self.head(place).filter(|p| p.sequence == sequence)?;
+        let page = self.chunks.head(place).filter(|p| p.sequence == sequence)?;
         let wanted = self.reserved(&page).saturating_sub(offset).min(PIECE);
-        let mut buffer = std::mem::take(&mut self.buffer);
-        // What cannot be read is not there: the reader meets a damaged record.
-        let from = self.place(place) + offset as u64;
-        let _ = read_at(&*self.file, from, wanted, &mut buffer);
-        if !self.file.still() {
-            std::mem::swap(&mut self.before, &mut buffer);
-            let _ = read_at(&*self.file, from, self.before.len(), &mut buffer);
-            settle(&self.before, &mut buffer);
-        }
-        (self.buffer, self.start) = (buffer, offset);
+        let from = self.chunks.place(place) + offset as u64;
+        let settled = self.chunks.records(from, wanted, &mut self.buffer);
+        // What follows a record whose length was not there yet is left out.
+        self.buffer.truncate(settled.end);
+        self.start = offset;
         // While it was read, another reader may have given it back and the writer taken it again.
-        if !self.consume && wanted > 0 && self.head(place).is_none_or(|p| p.sequence != sequence) {
+        if !self.consume && wanted > 0 && self.chunks.head(place).is_none_or(|p| p.sequence != sequence) {
             return None;
         }
         if let Some(current) = &mut self.current {
@@ -257,7 +257,7 @@ impl Ring {
     /// Bytes of a chunk that may be read.
     pub(super) fn reserved(&self, page: &ChunkPage) -> usize {
         let limit = self.end.filter(|(sequence, _)| *sequence == page.sequence).map_or(u32::MAX, |(_, bytes)| bytes);
-        let chunk = self.page.map_or(0, |p| p.chunk_bytes);
+        let chunk = self.chunks.chunk_bytes();
         (page.reserved.min(limit).min(chunk) as usize & !7).max(CHUNK_HEADER)
     }
 
@@ -270,7 +270,7 @@ impl Ring {
             if self.end.is_some_and(|(end, _)| sequence > end) {
                 return None;
             }
-            let page = self.head(place).filter(|p| p.sequence == sequence && p.state != FREE);
+            let page = self.chunks.head(place).filter(|p| p.sequence == sequence && p.state != FREE);
             // More than this cannot have been written; the number is damaged.
             let between = sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
             let first = std::mem::replace(&mut self.sequence, sequence) == 0;
@@ -282,6 +282,12 @@ impl Ring {
             if first && between > 0 {
                 self.calls_taken = page.first_call.into();
             }
+            if let Some((before, calls)) = self.read.filter(|_| self.missed > self.missed_before) {
+                let missing = sequence.saturating_sub(before).saturating_sub(1).max(1);
+                let lost = LostCalls::between(calls, page.first_call, missing, self.chunks.chunk_bytes());
+                self.lost_between = self.lost_between.plus(lost);
+            }
+            self.missed_before = self.missed;
             let cursor = Cursor::new(page.base_ticks, page.first_call);
             self.current = Some(Current { place, page, cursor, damaged: false });
             self.cut += std::mem::take(&mut self.cut_here);
@@ -290,74 +296,5 @@ impl Ring {
             return Some(page);
         }
         None
-    }
-
-    pub(super) fn place(&self, n: u32) -> u64 {
-        chunk_offset(n, self.page.map_or(0, |p| p.chunk_bytes)) as u64
-    }
-
-    /// Fills the buffer, or there is not so much.
-    pub(super) fn exact(&self, buffer: &mut [u8], at: u64) -> Option<()> {
-        let mut bytes = Vec::new();
-        read_at(&*self.file, at, buffer.len(), &mut bytes).ok()?;
-        (bytes.len() == buffer.len()).then(|| buffer.copy_from_slice(&bytes))
-    }
-
-    pub(super) fn refresh(&mut self) -> Option<RingPage> {
-        let mut bytes = [0; RING_PAGE];
-        self.exact(&mut bytes, 0)?;
-        let page = RingPage::parse(&bytes)?;
-        // The size of its chunks never changes; a page that says so is damaged.
-        let same = self.page.is_none_or(|p| p.chunk_bytes == page.chunk_bytes);
-        self.page = if same { Some(page) } else { self.page };
-        self.page
-    }
-}
-
-/// Takes back what was not committed yet in the read before, so that its words are not trusted, and
-/// leaves out what follows a record whose length was not there.
-fn settle(before: &[u8], buffer: &mut Vec<u8>) {
-    let mut at = 0;
-    while at + 8 <= before.len().min(buffer.len()) {
-        let first = u64_at(before, at);
-        let words = (first >> 5 & 0xff) as usize;
-        if first & COMMITTED == 0 || words == 0 {
-            buffer[at..at + 8].copy_from_slice(&first.to_le_bytes());
-        }
-        at += words.max(1) * 8;
-        if words == 0 {
-            break;
-        }
-    }
-    buffer.truncate(at.min(before.len()));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cutap_wire::record::{first_word, kind};
-
-    #[test]
-    fn what_was_committed_between_two_reads_waits() {
-        let record = |ticks: u32| [first_word(kind::THREAD, 2, 0, ticks), u64::from(ticks)];
-        let bytes = |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
-        let ([a, one], [b, two], [c, three]) = (record(1), record(2), record(3));
-        let done = |first: u64| first | COMMITTED;
-        // The second is finished only in the later read; of the third the length was not there.
-        let before = bytes(&[done(a), one, b, 0, 0, 0]);
-        let mut buffer = bytes(&[done(a), one, done(b), two, done(c), three]);
-        settle(&before, &mut buffer);
-        assert_eq!(buffer, bytes(&[done(a), one, b, two, 0]));
-        // A read that came out shorter, and one that ends within a record.
-        for len in [0, 4, 8, 12, 16, 40] {
-            let mut buffer = bytes(&[done(a), one, done(b), two, done(c), three]);
-            buffer.truncate(len);
-            settle(&before, &mut buffer);
-            assert!(buffer.len() <= len);
-        }
-        let whole = bytes(&[done(a), one, done(b)]);
-        let mut buffer = whole.clone();
-        settle(&whole, &mut buffer);
-        assert_eq!(buffer, whole);
     }
 }

@@ -1,6 +1,7 @@
-//! What to do where no record follows: it is not finished, will never be, makes no sense, or the chunk ends here. While somebody may
-//! write, nothing is passed over that may still be written.
+//! What to do where no record follows: it is not finished, will never be, makes no sense, or the chunk ends here. While
+//! somebody may write, nothing is passed over that may still be written.
 
+use super::lost_calls::LostCalls;
 use super::reader::{Ring, STUCK_NS};
 use crate::io::pages::ChunkPage;
 use cutap_wire::record::{Cursor, MAX_WORDS, Step};
@@ -14,7 +15,7 @@ impl Ring {
         let Some(page) = self.fill() else {
             // The writer took the chunk again before it was read whole.
             self.missed += 1;
-            self.current = None;
+            self.leave();
             return true;
         };
         let (damaged, cursor) = match self.peek() {
@@ -44,7 +45,7 @@ impl Ring {
 
     /// A record is being written, or its writer will never come back to it.
     fn unfinished(&mut self, page: &ChunkPage, now: u64) -> bool {
-        let dead = self.file.still() || self.refresh().is_none_or(|p| p.abandoned);
+        let dead = self.chunks.file.still() || self.chunks.refresh().is_none_or(|p| p.abandoned);
         let since = *self.stuck_since.get_or_insert(now);
         self.skip = true;
         // A record at the end of what was read may only look too long.
@@ -89,11 +90,18 @@ impl Ring {
         if page.state != FULL {
             return false;
         }
-        if let Some(current) = self.current.take().filter(|_| self.consume) {
-            self.done.push(current.place);
+        if let Some(place) = self.leave().filter(|_| self.consume) {
+            self.done.push(place);
         }
         self.skip = false;
         true
+    }
+
+    /// The current chunk is not read any further: its place.
+    fn leave(&mut self) -> Option<u32> {
+        let current = self.current.take()?;
+        self.read = Some((current.page.sequence, current.cursor.calls));
+        Some(current.place)
     }
 
     /// Nothing is read of the rest of the chunk: it makes no sense, or is not there.
@@ -101,6 +109,8 @@ impl Ring {
         let reserved = self.reserved(page);
         (self.skip, self.cut_here, self.stuck_since) = (false, 0, None);
         if let Some(current) = &mut self.current {
+            let lost = LostCalls::rest(page, current.cursor.calls, self.chunks.chunk_bytes());
+            self.lost_inside = self.lost_inside.plus(lost);
             self.corrupt += u64::from(!std::mem::replace(&mut current.damaged, true));
             current.cursor = Cursor { offset: reserved, calls: page.calls, ..current.cursor };
         }

@@ -1,6 +1,6 @@
 //! Where the chunks of a ring stand in a recording: two or three bytes for each, so that the index of a long recording
 //! is a small part of its reader's memory. Chunks nearly always follow each other by number and in the file; where they
-//! do not, a run of them begins again, and where numbers come twice the later ones count.
+//! do not, a run of them begins anew, and where numbers come twice the later ones count.
 
 use std::collections::BTreeMap;
 

@@ -8,8 +8,8 @@ pub fn is_gone(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
-/// Where /proc reports a process that runs, and is not only waiting to be collected: its folder, or that of a thread
-/// of it where the first thread has ended, for then the first shows neither memory nor environment.
+/// Where /proc tells of a process that runs, and is not only waiting to be collected: its folder, or that of a thread
+/// of it where the first thread has ended, for then the first tells of neither memory nor environment.
 pub fn living(pid: u32) -> Option<PathBuf> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     if runs(&folder)? {

@@ -1,11 +1,22 @@
 //! Whether the names of a process are all there, so that a slot without one can only be damage. Where that is not sure
 //! they are not: calls whose names are lost must still be shown.
 
+use super::disk::Disk;
 use crate::io::bytes::{read_at, u64_at};
 use crate::io::pages::ProcPage;
 use crate::io::store::Store;
 use cutap_wire::diagnostic::NAME_DROPPED;
 use cutap_wire::names::{self, CELL, Cell, GROW, MAX_BYTES, Name, cell, kind};
+use cutap_wire::{PAGE, process as process_page};
+use std::path::Path;
+
+/// Whether the names of a process of this run directory are all there.
+pub fn has_all_names(run: &Path, process: &str) -> bool {
+    let (store, mut page) = (Disk(run.to_owned()), Vec::new());
+    let Ok(file) = store.open(process, process_page::FILE, false) else { return false };
+    let parsed = read_at(&*file, 0, PAGE, &mut page).ok().and_then(|()| ProcPage::parse(&page));
+    parsed.is_some_and(|page| all_named(&store, process, &page))
+}
 
 /// Whether they are.
 pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {

@@ -1,8 +1,10 @@
-//! The cells of a `names` file as they appear. Threads write their names at the same time, so a name
-//! may be finished before one that stands in front of it: what is not there yet is a hole, and each
-//! hole is looked at again. A copy of bytes that are being written is no picture of one moment: a
-//! processor may copy the end of a cell before its beginning (seen on an AMD EPYC). So whether a name
-//! is finished is looked at in a copy that was made before the one that the name is taken from.
+//! Reads a `names` file while it is written. Threads write their names at the same time, so a name may be finished
+//! before one that precedes it: what is not there yet is a hole, and each hole is read again. Two sinks exist: names,
+//! for those who use them, and bytes, for those who copy the file.
+//!
+//! A copy of bytes that are being written is no snapshot: a processor may copy the end of a cell before its beginning
+//! (seen on an AMD EPYC). Each piece is therefore read twice, and only a name that is finished in the first copy is
+//! taken from the second.
 
 use crate::io::bytes::read_at;
 use crate::io::file::Bytes;
@@ -18,6 +20,15 @@ const PIECE: usize = 1 << 20;
 const GLANCE: usize = 4096;
 /// Holes kept in mind; killed threads leave few.
 const MOST_HOLES: usize = 4096;
+
+/// What is found in a names file.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// A name that is finished.
+    Name(Name<'a>),
+    /// The bytes at this offset as they are now. Of a name that is not finished they are as in the first copy.
+    Bytes(u64, &'a [u8]),
+}
 
 /// Where reading a names file stands.
 #[derive(Debug)]
@@ -41,9 +52,19 @@ impl NamesFile {
         self.file.let_go();
     }
 
-    /// Hands out the names that were finished since. Unless `thorough`, only looks whether the next
-    /// cells hold something: enough when nobody misses a name.
+    /// Hands out the names that were finished since. Unless `thorough`, it reads only if the next cells hold something,
+    /// which is enough as long as no name is missing.
     pub fn read(&mut self, thorough: bool, sink: &mut dyn FnMut(Name<'_>)) -> io::Result<()> {
+        self.read_all(thorough, &mut |found| {
+            if let Found::Name(name) = found {
+                sink(name);
+            }
+            Ok(())
+        })
+    }
+
+    /// Like `read`, with the bytes too: of all that was not finished the last time. An error of the sink ends it.
+    pub fn read_all(&mut self, thorough: bool, sink: &mut dyn FnMut(Found<'_>) -> io::Result<()>) -> io::Result<()> {
         if !thorough {
             read_at(&*self.file, self.tail, GLANCE, &mut self.buffer)?;
             if self.buffer.iter().all(|b| *b == 0) {
@@ -63,7 +84,12 @@ impl NamesFile {
     }
 
     /// Steps over the cells from `at`; `end` is the hole's, or none for the tail.
-    fn scan(&mut self, mut at: u64, end: Option<u64>, sink: &mut dyn FnMut(Name<'_>)) -> io::Result<()> {
+    fn scan(
+        &mut self,
+        mut at: u64,
+        end: Option<u64>,
+        sink: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut hole: Option<u64> = None;
         loop {
             // A file is never longer; one that was made so may be a hole of any length.
@@ -80,7 +106,7 @@ impl NamesFile {
                 };
                 let (step, empty) = match found {
                     Cell::Name(name, bytes) => {
-                        sink(name);
+                        sink(Found::Name(name))?;
                         (bytes, false)
                     }
                     Cell::Pending(bytes) if bytes <= LONGEST => (bytes, true),
@@ -93,14 +119,21 @@ impl NamesFile {
                 let place = at + offset as u64;
                 if empty {
                     hole.get_or_insert(place);
+                    self.take_back(offset, step);
                 } else {
                     self.close(hole.take(), place);
                     self.tail = self.tail.max(place + step as u64);
                 }
                 offset += step;
             }
+            if whole {
+                self.take_back(offset, usize::MAX);
+                sink(Found::Bytes(at, &self.buffer))?;
+                break;
+            }
+            sink(Found::Bytes(at, self.buffer.get(..offset).unwrap_or(&[])))?;
             at += offset as u64;
-            if whole || offset == 0 {
+            if offset == 0 {
                 break;
             }
         }
@@ -109,6 +142,14 @@ impl NamesFile {
             self.close(hole, end);
         }
         Ok(())
+    }
+
+    /// What is not finished is as it was in the first copy.
+    fn take_back(&mut self, from: usize, bytes: usize) {
+        let end = from.saturating_add(bytes).min(self.before.len()).min(self.buffer.len());
+        if let (Some(before), Some(now)) = (self.before.get(from..end), self.buffer.get_mut(from..end)) {
+            now.copy_from_slice(before);
+        }
     }
 
     fn close(&mut self, hole: Option<u64>, end: u64) {
@@ -200,6 +241,37 @@ mod tests {
         assert!(names.read(true, &mut |_| panic!("there is no file")).is_err());
         std::fs::rename(&away, &path).unwrap();
         assert_eq!(texts(&mut names, true), ["first"]);
+    }
+
+    /// A copy that is put together from the bytes is the file, whatever was unfinished in between.
+    #[test]
+    fn bytes_of_a_growing_file() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(256 * 1024).unwrap();
+        let mut names = NamesFile::new(Box::new(file.try_clone().unwrap()));
+        let (slow, next) = (bytes_of(&"slow".repeat(40)), bytes_of("next"));
+        // Its length, without its text; then a name after it; then the text; then one far away.
+        let mut begun = vec![0; slow.len()];
+        begun[..8].copy_from_slice(&slow[..8]);
+        begun[3] = 0;
+        let (mut copy, mut found) = (vec![0; 256 * 1024], 0);
+        for (bytes, at) in [(&begun, 0), (&next, slow.len()), (&slow, 0), (&next, slow.len() + 900 * CELL)] {
+            file.write_all_at(bytes, at as u64).unwrap();
+            for thorough in [true, false] {
+                let read = names.read_all(thorough, &mut |what| {
+                    match what {
+                        Found::Name(_) => found += 1,
+                        Found::Bytes(at, bytes) => copy[at as usize..at as usize + bytes.len()].copy_from_slice(bytes),
+                    }
+                    Ok(())
+                });
+                read.unwrap();
+            }
+        }
+        let mut now = vec![0; copy.len()];
+        file.read_exact_at(&mut now, 0).unwrap();
+        assert!(copy == now, "the copy differs");
+        assert_eq!(found, 3);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! How many parts of a run directory's rings are damaged: what whoever shows the folder counts while it reads, for
-//! those that read nothing else of it. It only reads, and understands nothing but which slots have names.
+//! The damage in the rings of a run directory, for commands that read nothing else of it. Commands that show the
+//! directory find the same while they read.
 
-use super::end::End;
+use super::end::{Damage, End};
 use crate::io::clock::{Clock, monotonic};
 use crate::ring::reader::Item;
 use crate::run::error::Error;
@@ -10,8 +10,8 @@ use crate::symbols::process::ProcessSymbols;
 use cutap_wire::record::Record;
 use std::path::Path;
 
-/// Parts that are damaged and to which nobody writes any more.
-pub fn damaged(run: &Path) -> Result<u64, Error> {
+/// Reads all rings, and understands only which slots have names.
+pub fn damaged(run: &Path) -> Result<Damage, Error> {
     let opened = RunReader::new(run)?;
     let mut clock = Clock::of(opened.ticks_per_second(), false);
     let names = opened.store.processes().unwrap_or_default();
@@ -29,5 +29,5 @@ pub fn damaged(run: &Path) -> Result<u64, Error> {
             end.ring(&mut ring, &folder.dir.process, &opened);
         }
     }
-    Ok(end.damaged)
+    Ok(end.damage())
 }

@@ -5,6 +5,8 @@ use super::unseen::Unseen;
 use crate::decode::undecoded::RawFunction;
 use crate::event::{Exit, Instance, Process};
 use crate::filter::Filter;
+use crate::ring::damage::Reuse;
+use crate::ring::lost_calls::LostCalls;
 use crate::ring::reader::Ring;
 use crate::run::facts::{Diagnostic, Recording, Switched};
 use crate::run::run_reader::RunReader;
@@ -89,6 +91,8 @@ pub struct End {
     pub chunks_lost: u64,
     /// Those of them that are damaged, to which nobody writes any more.
     pub damaged: u64,
+    /// Calls that are missing in what is damaged or lost.
+    pub lost: LostCalls,
     /// Processes that could not make their folder: nothing of them was recorded.
     pub failed: u32,
     /// The filter, if there was one.
@@ -115,7 +119,21 @@ pub struct End {
     pub silent: Vec<Arc<Process>>,
 }
 
+/// Parts of rings that are damaged and to which no thread writes any more.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// How many.
+    pub parts: u64,
+    /// Calls that are missing with them.
+    pub lost: LostCalls,
+}
+
 impl End {
+    /// What is damaged, and the calls that are missing.
+    pub fn damage(&self) -> Damage {
+        Damage { parts: self.damaged, lost: self.lost }
+    }
+
     /// What is known of the run beside its processes.
     pub(crate) fn of(opened: &RunReader) -> End {
         let (lossy, range) = opened.is_lossy_or_range();
@@ -131,20 +149,22 @@ impl End {
         end
     }
 
-    /// Under --capture-range=cudaProfilerApi nothing was recorded, as nobody called cuProfilerStart, or nothing behind it.
+    /// Under --capture-range=cudaProfilerApi nothing was recorded, as nobody called cuProfilerStart, or nothing behind
+    /// it.
     pub fn never_began(&self) -> bool {
         self.range && self.rings == 0 && self.overwritten == 0
     }
 
-    /// No call of the run was seen, and no process is known that loaded the driver: in how many programs the library was.
+    /// No call of the run was seen, and no process is known that loaded the driver: in how many programs the library
+    /// was.
     pub fn without_driver(&self) -> Option<u32> {
         let seen = self.rings > 0 || self.overwritten > 0 || self.failed > 0 || self.unseen.drivers > 0;
         let entered = self.unseen.entered.filter(|entered| *entered > 0 || self.processes.is_empty());
         entered.filter(|_| !seen && self.unseen.inner == 0)
     }
 
-    /// Processes that loaded the driver and of which no call was seen, where no filter and no switch is the reason. One whose calls a
-    /// forked child makes is none of them: the child has the same program and the same routes.
+    /// Processes that loaded the driver and of which no call was seen, where no filter and no switch is the reason. One
+    /// whose calls a forked child makes is none of them: the child has the same program and the same routes.
     pub fn without_calls(&self) -> Vec<&Process> {
         let all = self.silent.iter().filter(|_| !self.unseen.by_filter && !self.is_partial());
         all.filter(|p| !self.unseen.has_child_with_calls(p.pid, &p.folder)).map(|p| &**p).collect()
@@ -207,18 +227,31 @@ impl End {
         self.counts.retain(|c| c.count > 0);
     }
 
-    /// Takes over what was lost of a ring, and whether its thread lives. In a folder that is drained, chunks that were there
-    /// and are not any more have been read by a collector, for only then does their writer take them again.
+    /// Takes over what was lost of a ring, and whether its thread lives. In a folder that is drained, chunks that were
+    /// there and are not any more have been read by a collector, for only then does their writer take them again.
     pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, opened: &RunReader) {
         let drained = !ring.consume && ring.missed > 0 && opened.is_drained();
         // Nobody took those that are there without heads that make sense, nor what is missing between others.
-        let heads = ring.heads_damaged(opened.reuse());
+        let heads = ring.chunks.heads_damaged(opened.reuse());
         let numbers = heads.numbers.max(heads.damaged);
         let passed = ring.missed.saturating_sub(numbers);
         let damaged = heads.damaged.saturating_add(ring.corrupt);
         self.chunks_lost += damaged;
         // While it is written, a reader says no more than that something is missing.
-        self.damaged += if ring.quiet { damaged } else { 0 };
+        if ring.quiet {
+            self.damaged += damaged;
+            let outside = LostCalls::uncounted(heads.damaged.saturating_sub(heads.numbers));
+            let between = match opened.reuse() {
+                Reuse::Any => LostCalls::default(),
+                // Another reader may have taken some of them.
+                Reuse::Read if drained && passed > 0 => LostCalls::uncounted(numbers),
+                Reuse::Never if ring.consumed > 0 && heads.numbers > 0 => {
+                    LostCalls { known: ring.calls_taken, uncounted: 0 }.plus(ring.lost_between)
+                }
+                _ => ring.lost_between,
+            };
+            self.lost = self.lost.plus(ring.lost_inside).plus(between).plus(outside);
+        }
         self.chunks_taken += ring.consumed.saturating_sub(numbers.saturating_sub(ring.missed));
         *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += passed;
         // A collector that has read all of it leaves nothing but their numbers.
@@ -234,8 +267,8 @@ impl End {
         }
     }
 
-    /// Takes over how far a recording could be read. Who ran when it was made is not who runs now, and a thread whose end nobody
-    /// noted (of a child by a bare clone, of a program that went on unrecorded) looks in it as if it lived.
+    /// Takes over how far a recording could be read. Who ran when it was made is not who runs now, and a thread whose
+    /// end nobody noted (of a child by a bare clone, of a program that went on unrecorded) looks in it as if it lived.
     pub(crate) fn recorded(&mut self, opened: &RunReader) {
         self.recording = opened.recording();
         let flight = opened.forgotten().is_some();
@@ -249,7 +282,11 @@ impl End {
             // What was damaged at the beginning of a ring nobody has read.
             let unseen = recording.holes.saturating_sub(self.chunks_lost);
             let damaged = unseen.min(self.chunks_taken.saturating_sub(recording.read_before));
+            let all_taken = damaged > 0 && damaged == self.chunks_taken;
+            let known = if all_taken { self.overwritten } else { 0 };
+            let uncounted = unseen - if all_taken { damaged } else { 0 };
             if !flight {
+                self.lost = self.lost.plus(LostCalls { known, uncounted });
                 self.chunks_taken -= damaged;
                 self.chunks_lost = recording.holes;
             }
@@ -268,7 +305,8 @@ impl End {
         self.merge_unknown_names();
     }
 
-    /// A name that a hook asks for in several processes is one name. Where all are listed, the count is that of different ones.
+    /// A name that a hook asks for in several processes is one name. Where all are listed, the count is that of
+    /// different ones.
     fn merge_unknown_names(&mut self) {
         let is_name = |gap: &Diagnostic| gap.reason == reason::HOOK_NO_PARAMETER;
         let before = self.gaps.iter().filter(|gap| is_name(gap)).count() as u64;

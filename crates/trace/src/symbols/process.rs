@@ -44,8 +44,9 @@ impl ProcessSymbols {
         }
     }
 
-    /// The function of a slot. A name is written before any record refers to it, so one that is missing after reading all names is
-    /// lost; where none can be lost, there is no such function, and `None` says that the record makes no sense.
+    /// The function of a slot. A name is written before any record refers to it, so one that is missing after reading
+    /// all names is lost; where none can be lost, there is no such function, and `None` says that the record makes no
+    /// sense.
     #[inline(always)]
     pub fn known(&mut self, resolver: &mut Resolver, slot: u32, live: bool) -> Option<&KnownFunction> {
         if self.names.made(slot).is_none() {
@@ -65,7 +66,8 @@ impl ProcessSymbols {
         }
     }
 
-    /// Whether this slot has a name, or may have had one. A reader who takes chunks away has no time for that, and shows what is there.
+    /// Whether this slot has a name, or may have had one. A reader who takes chunks away has no time for that, and
+    /// shows what is there.
     pub fn may_be_called(&mut self, slot: u32, live: bool) -> bool {
         if self.names.is_named(slot) {
             return true;

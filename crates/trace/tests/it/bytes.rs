@@ -64,7 +64,7 @@ proptest! {
     fn single_words_changed(changes in prop::collection::vec((0..4096usize, any::<u64>()), 1..8)) {
         let folder = tempfile::tempdir().unwrap();
         let process = good(folder.path());
-        for name in ["t0.ring", "names", "proc"] {
+        for name in ["t0.ring", "names", "process"] {
             let path = process.join(name);
             let mut file = std::fs::read(&path).unwrap();
             for (word, value) in &changes {

@@ -61,12 +61,12 @@ fn random(len: usize, seed: u64) -> Vec<u8> {
 /// Parts that are damaged, as all say who read; records cut off; lines of calls.
 fn found(folder: &Path) -> (u64, u64, usize) {
     let read = all(folder);
-    let parts = damaged(folder).unwrap();
+    let damage = damaged(folder).unwrap();
     let scanned = Aggregator::open(folder, &Filter::default()).unwrap().run(&mut Nothing);
-    assert_eq!((read.end.damaged, scanned.damaged), (parts, parts), "{:?}", read.end);
+    assert_eq!((read.end.damage(), scanned.damage()), (damage, damage), "{:?}", read.end);
     assert_eq!((read.end.records_cut, read.end.nameless), (scanned.records_cut, scanned.nameless));
     assert!(read.lines.iter().all(|line| !line.contains("slot ")) || read.end.nameless > 0);
-    (parts, read.end.records_cut, read.lines.len())
+    (damage.parts, read.end.records_cut, read.lines.len())
 }
 
 struct Nothing;

@@ -36,11 +36,11 @@ fn a_page_of_a_process_that_is_cut_short() {
     let folder = scratch("damage_page");
     let (from, file) = (folder.join("run"), folder.join("new.cutap"));
     assert!(finish(&mut under_env(&from, "layers")).status.success());
-    let page = process(&from).join("proc");
+    let page = process(&from).join("process");
     let good = fs::read(&page).unwrap();
     for length in [0, 12, 62, 63, 100, 1000, 4095] {
         fs::write(&page, &good[..length]).unwrap();
-        let said = "/proc (it is damaged or not there, so nothing of this process can be read)";
+        let said = "/process (it is damaged or not there, so nothing of this process can be read)";
         let (shown, taken) = says_of_file(&from, &file, &format!("{length} bytes"), said);
         assert!(!shown.stdout.contains("cuInit") && !taken.stdout.contains("cuInit"), "{length} bytes");
     }
@@ -72,13 +72,13 @@ fn a_page_that_counts_too_few_rings() {
     let folder = scratch("damage_count");
     let (from, file) = (folder.join("run"), folder.join("new.cutap"));
     assert!(finish(&mut under_env(&from, "steady")).status.success());
-    let (page, ring) = (process(&from).join("proc"), process(&from).join("t2.ring"));
+    let (page, ring) = (process(&from).join("process"), process(&from).join("t2.ring"));
     let (good, whole) = (fs::read(&page).unwrap(), fs::read(&ring).unwrap());
     assert_eq!(good[56..60], [3, 0, 0, 0], "rings are counted where this test takes them to be");
     for count in [0, 1, 2] {
         fs::write(&page, [&good[..56], &[count], &good[57..]].concat()).unwrap();
         let said = format!(
-            "/proc (it is damaged: it counts {count} rings, so that t{count}.ring, which has calls, is not read)"
+            "/process (it is damaged: it counts {count} rings, so that t{count}.ring, which has calls, is not read)"
         );
         says_of_file(&from, &file, &format!("{count} counted"), &said);
     }
@@ -96,7 +96,7 @@ fn a_ring_whose_number_was_taken_and_that_was_never_made() {
     let folder = scratch("damage_number");
     let (from, file) = (folder.join("run"), folder.join("new.cutap"));
     assert!(finish(&mut under_env(&from, "steady")).status.success());
-    let page = process(&from).join("proc");
+    let page = process(&from).join("process");
     let good = fs::read(&page).unwrap();
     assert_eq!((&good[56..60], &good[2048..2052]), (&[3, 0, 0, 0][..], &[3, 0, 0, 0][..]), "three made and finished");
     fs::write(&page, [&good[..56], &[5], &good[57..]].concat()).unwrap();

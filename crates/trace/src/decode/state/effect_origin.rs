@@ -17,7 +17,7 @@ impl<'a> EffectOrigin<'a> {
         EffectOrigin { name: &call.function.name, thread: call.thread.key, start_ns: call.start_ns, now: exit.end_ns }
     }
 
-    /// Whether it reports what a call of this thread reported at that time: it is around that call, or makes nothing
+    /// Whether it tells of what a call of this thread told of at that time: it is around that call, or makes nothing
     /// itself. Else the driver has given the same address again.
     pub fn again(&self, thread: u32, since: u64) -> bool {
         self.thread == thread && self.start_ns < since || hands_out(self.name)

@@ -1,5 +1,5 @@
 //! Calls that end handles and have not returned. Meanwhile the driver may have ended the handle, and another thread may
-//! be given its bits again: that is another one, and the end of the call does not mean it.
+//! be given its bits anew: that is another one, and the end of the call does not mean it.
 
 use super::handles::Key;
 

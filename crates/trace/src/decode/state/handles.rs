@@ -68,7 +68,7 @@ impl Handles {
                 let other = self.known.get(&(as_kind.short, value));
                 other.map_or((kind, 0, Standing::Live), |k| (k.kind, k.number, k.standing))
             }
-            // Where a call may be missing that has handed it out again, only its number is said: that is nearly always
+            // Where a call may be missing that has handed it out anew, only its number is said: that is nearly always
             // right.
             Some(known) if known.standing == Standing::Destroyed && !self.ends(kind) => {
                 (kind, known.number, Standing::Live)

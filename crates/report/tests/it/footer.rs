@@ -1,22 +1,22 @@
-//! What the last lines say.
+//! The last lines of a trace.
 
-use crate::common::*;
+use crate::support::program::{events, json, program, simple};
 use cutap_report::end_lines;
 use cutap_trace::made::Run;
 use cutap_trace::{Cut, End, Recording, Why};
 use cutap_wire::{diagnostic, names};
 
 #[test]
-fn nothing_to_say() {
+fn complete_run() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     run.process(1, "/bin/prog").driver(&["cuInit"]);
     assert_eq!(end_lines(&events(folder.path(), "").1), [""; 0]);
 }
 
-/// Long lists are cut and names of forked children are said once.
+/// A long list is cut. Equal names of forked children are one.
 #[test]
-fn long_lists_and_forked_children() {
+fn long_lists() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     for pid in [1, 2] {
@@ -39,8 +39,9 @@ fn long_lists_and_forked_children() {
     assert_eq!(lines[24], "process 1 (/bin/prog) is still running");
 }
 
+/// A runtime of a parent and its forked child is named once.
 #[test]
-fn a_runtime_of_a_forked_child_is_named_once() {
+fn runtime_of_forked_child() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let parent = program(&run, 1);
@@ -56,8 +57,9 @@ fn a_runtime_of_a_forked_child_is_named_once() {
     assert_eq!(last["without_register_calls"], serde_json::json!(["saxpy"]));
 }
 
+/// Only the first of many runtimes are named.
 #[test]
-fn of_many_runtimes_a_few_are_named() {
+fn many_runtimes() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = program(&run, 1);
@@ -75,7 +77,7 @@ fn of_many_runtimes_a_few_are_named() {
 }
 
 #[test]
-fn kinds_of_modules_have_names() {
+fn module_kinds() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let mut process = run.process(1, "/bin/prog");
@@ -90,7 +92,7 @@ fn kinds_of_modules_have_names() {
 }
 
 #[test]
-fn a_filter_that_matched_nothing_is_told() {
+fn filter_without_match() {
     let folder = tempfile::tempdir().unwrap();
     simple(folder.path());
     let told = |filter: &str| {
@@ -117,7 +119,7 @@ fn a_filter_that_matched_nothing_is_told() {
 }
 
 #[test]
-fn processes_that_could_not_write_are_counted() {
+fn failed_processes() {
     let folder = tempfile::tempdir().unwrap();
     Run::new(folder.path()).process(1, "/bin/prog").driver(&["cuInit"]);
     let mut page = vec![0u8; cutap_wire::PAGE];
@@ -131,9 +133,9 @@ fn processes_that_could_not_write_are_counted() {
     assert_eq!(json(folder.path(), "").pop().unwrap()["failed"], 2);
 }
 
-/// Whoever reads a damaged recording says that it is: that names are missing only follows from it.
+/// The message about damage includes the missing names.
 #[test]
-fn names_that_stood_in_a_damaged_block_are_not_said_twice() {
+fn names_in_damaged_block() {
     let with = |damaged, why| {
         let cut = Cut { at: 100, why };
         let recording = Recording { cut, damaged, completed: None, holes: 0, read_before: 0, unread: None };
@@ -145,8 +147,9 @@ fn names_that_stood_in_a_damaged_block_are_not_said_twice() {
     assert_eq!((with(1, Why::Ended), with(0, Why::Damaged)), (vec![], vec![]));
 }
 
+/// A count of 1 has the singular form of a message.
 #[test]
-fn one_is_not_told_as_many() {
+fn count_of_one() {
     use cutap_trace::{Absent, Count};
     let absent = Absent { path: "/tmp/a.so".into(), changed: true };
     let count = |reason| Count { reason, count: 1 };
@@ -179,9 +182,9 @@ fn one_is_not_told_as_many() {
     );
 }
 
-/// Nothing is said of a run whose page counts no programs, and nothing where another line says why.
+/// No line is written if the page counts no programs, or if another line has the reason.
 #[test]
-fn a_run_that_saw_nothing() {
+fn run_without_calls() {
     let said = |entered, inner| {
         let mut end = End::default();
         (end.unseen.entered, end.unseen.inner) = (entered, inner);
@@ -205,15 +208,15 @@ fn a_run_that_saw_nothing() {
     }
 }
 
-/// Processes with the driver and without a call: a few are named, of those that forked one with calls none.
+/// Processes with the driver and without a call: a few are named, but not the parents of processes with calls.
 #[test]
-fn processes_with_the_driver_and_without_a_call() {
+fn processes_without_calls() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     let at = std::mem::offset_of!(cutap_wire::process::Process, driver) as u64;
     let with_driver = |pid: u32| {
         let process = run.process(pid, &format!("/bin/prog{pid}\x1b"));
-        let page = std::fs::File::options().write(true).open(process.path().join("proc")).unwrap();
+        let page = std::fs::File::options().write(true).open(process.path().join("process")).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&page, &[1], at).unwrap();
         process
     };

@@ -1,11 +1,11 @@
-//! `RUN/p<pid>-<n>/inside`: one word for each thread, which hook it is in now. It survives every way to
+//! `RUN/p<pid>-<n>/hook_active`: one word for each thread, which hook it is in now. It survives every way to
 //! die, so that a hook that ended the program can be named. And the word at [`super::ASKING`], of libraries
 //! that begin or end.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Name of the file in the process folder that says which hook each thread is in.
-pub const INSIDE_FILE: &str = "inside";
+pub const HOOK_ACTIVE_FILE: &str = "hook_active";
 /// Threads that it has room for.
 pub const THREADS: usize = 4096;
 

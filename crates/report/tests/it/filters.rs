@@ -1,13 +1,84 @@
-//! Conditions on arguments: of what a call does not have nothing holds, and all ways of asking give the same calls.
+//! Filters with conditions on arguments.
 
-use crate::memory::{Calls, word};
-use crate::values::words;
+use crate::support::calls::{Calls, word};
+use crate::support::fixture::words;
+use crate::support::program::decoded;
 use cutap_report::{By, Tables};
 use cutap_trace::made::Run;
 use cutap_trace::{Aggregator, Event, EventReader, Filter, ReaderOptions};
-use cutap_wire::{names, record::note};
+use cutap_wire::names;
+use cutap_wire::record::note;
 use std::path::Path;
 use tempfile::TempDir;
+
+#[test]
+fn on_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    let functions = ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuStreamCreate", "cuCtxCreate_v2", "cuLaunchKernelEx"];
+    for (slot, name) in functions.iter().enumerate() {
+        process.slot(slot as u64, 1, (3, 0, 0), name);
+    }
+    process.name(names::kind::KERNEL_HANDLE, 0xf0, 0, 0, "_Z5saxpyifPKfPf", "");
+    let mut thread = process.thread(100, 8);
+    let out = |value: u64| words(&[value]);
+    thread.enter(3, &[0, 0, 1]);
+    thread.call_with(0, &[0x10, 2 << 30, 0], &[], 0, &[(0x10, &out(0x7f00_0000_0000))]);
+    thread.call_with(0, &[0x10, 4096, 0], &[], 0, &[(0x10, &out(0x6000_0000))]);
+    thread.exit(0);
+    thread.call_with(1, &[0x7f00_0000_1000, 0x5555_555e_0000, 4096], &[], 0, &[]);
+    thread.call_with(2, &[0x10, 1, 0], &[], 0, &[(0x10, &out(0x5000))]);
+    thread.call_with(2, &[0x10, 6, 0], &[], 1, &[]);
+    thread.call_with(2, &[0, 0, 0], &[], 1, &[]);
+    let mut config = words(&[0x2_0000_0001]);
+    config.extend([3, 0, 0, 0]);
+    config.extend(words(&[0x900, 9 << 32 | 1]));
+    let attributes = words(&[1, 0x2_0000_0002, 2]);
+    thread.call_with(4, &[0x100, 0xf0, 0], &[(0x100, &config), (0x900, &attributes)], 0, &[]);
+    let names = |filter: &str| {
+        let text = decoded(folder.path(), filter);
+        let lines = text.lines().filter(|l| !l.starts_with("cutap: ") && !l.starts_with('}'));
+        lines.map(|l| l.split(['=', '{']).next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let whole = |filter: &str| decoded(folder.path(), filter).lines().next().unwrap().to_owned();
+    assert_eq!(names("cuMemAlloc*[bytesize>1GiB]").len(), 1);
+    assert_eq!(names("cuMemAlloc[bytesize>=4KiB]").len(), 2);
+    assert_eq!(names("cuMemAlloc[bytesize<4096]"), [""; 0]);
+    // Known only when the call has ended: it stands behind nothing, at its own depth.
+    assert_eq!(
+        whole("cuMemAlloc*[dptr=0x7f0000000000]"),
+        "cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=2147483648) = CUDA_SUCCESS <1us>"
+    );
+    // What is not shown has been looked at.
+    let copy = "cuMemcpyHtoD_v2(dstDevice=0x7f0000001000 [device, 4 KiB of 2 GiB, +4 KiB], srcHost=0x5555555e0000 [host], \
+                ByteCount=4096) = CUDA_SUCCESS <1us>";
+    assert_eq!(whole("cuMem*[srcHost=0x5555555e0000]"), copy);
+    assert_eq!(names("cuStreamCreate[Flags=NON*]").len(), 1);
+    assert_eq!(names("cuStreamCreate[Flags=SPIN, phStream=NULL]").len(), 0);
+    assert_eq!(names("cuStreamCreate[phStream=NULL]").len(), 1, "nowhere to write to");
+    assert_eq!(names("cuStreamCreate[Flags=SPIN],cuMemcpy*").len(), 2);
+    assert_eq!(names("cuMem*,!cuMemAlloc*[bytesize=4096]").len(), 2);
+    assert_eq!(names("!cuMemAlloc*[bytesize!=0]").len(), 6);
+    assert_eq!(names("!cuMemAlloc*[dptr=NULL],error").len(), 2);
+    assert_eq!(names("cuLaunch*[kernel=saxpy*]").len(), 1);
+    assert_eq!(names("cuLaunch*[kernel=axpy*]").len(), 0);
+    assert_eq!(names("cuLaunch*[config.gridDim.z=3]").len(), 1);
+    assert_eq!(names("cuLaunch*[config.priority=9, config.nothing=1]").len(), 0);
+    assert_eq!(names("cuLaunch*[config.attrs.0.cluster.x=2]").len(), 1);
+    // Shown calls stand in their tree; those left out leave no step in it.
+    assert_eq!(
+        names("driver,!cuCtxCreate*[dev=1],!cuStream*"),
+        ["cuMemAlloc_v2(dptr", "cuMemAlloc_v2(dptr", "cuMemcpyHtoD_v2(dstDevice", "cuLaunchKernelEx(config"]
+    );
+    assert_eq!(names("cuCtxCreate*[dev=1],cuMemAlloc*")[1], "  cuMemAlloc_v2(dptr");
+    let told = |filter: &str| decoded(folder.path(), filter).lines().next().unwrap().to_owned();
+    assert_eq!(
+        told("cuMemAlloc*[bytesize>1TiB]"),
+        "cutap: nothing matched the filter cuMemAlloc*[bytesize>1TiB]; 8 calls were seen and left out"
+    );
+}
 
 /// What these calls left.
 fn recorded(calls: impl FnOnce(&mut Calls)) -> TempDir {
@@ -55,8 +126,9 @@ fn taken(run: &Path, filter: &str) -> String {
     scanned.join(" ")
 }
 
+/// A negated condition excludes only the calls that fulfil it.
 #[test]
-fn a_negative_condition_leaves_out_only_what_fulfils_it() {
+fn negated_condition() {
     let folder = recorded(|c| {
         c.driver("cuMemcpyHtoD_v2", &[0x7000_0000_0000, 0x10, 16], &[], &[]);
         c.driver("cuMemcpyHtoD_v2", &[0x7000_0000_0000, 0x10, 4096], &[], &[]);
@@ -85,9 +157,9 @@ fn a_negative_condition_leaves_out_only_what_fulfils_it() {
     assert_eq!(taken("cuMemcpy2D[pCopy.WidthInBytes!=64]"), "");
 }
 
-/// What a call without the parameter is stands in its tree: nothing of it is waited for.
+/// A call without the parameter is decided when it begins, so it keeps its place in the tree.
 #[test]
-fn what_has_no_such_parameter_is_decided_at_once() {
+fn no_such_parameter() {
     let folder = recorded(|c| {
         c.process.runtime_slot(10, 2, 2, "cudaMalloc");
         c.thread.enter(10, &[0x10, 64]);
@@ -113,8 +185,9 @@ fn what_has_no_such_parameter_is_decided_at_once() {
     }
 }
 
+/// NULL matches null pointers. It does not match pointers to the number 0.
 #[test]
-fn null_takes_null_pointers_and_no_pointers_to_the_number_0() {
+fn null() {
     let folder = recorded(|c| {
         c.driver("cuDeviceGet", &[0x20, 0], &[], &[(0x20, &word(0))]);
         c.driver("cuDeviceGet", &[0, 0], &[], &[]);
@@ -138,9 +211,9 @@ fn null_takes_null_pointers_and_no_pointers_to_the_number_0() {
     assert_eq!(taken("driver[name=\"NULL\"]"), "cuModuleGetFunction");
 }
 
-/// The runtime's launch has the parameters that the driver's call in it has, whatever is shown of that.
+/// The launch of the runtime has the parameters of the nested driver call, whether or not that one is shown.
 #[test]
-fn reports_and_summaries_take_kernel_parameters() {
+fn kernel_parameters_in_reports() {
     let folder = recorded(|c| {
         c.process.slot(0, 1, (6, 0, 5), "cuLaunchKernel");
         c.process.runtime_slot(10, 2, 8, "cudaLaunchKernel");

@@ -1,8 +1,7 @@
-//! What the driver gives again while the call that ends it has not returned, and calls whose arguments a hook changed:
-//! what is known afterwards is what was done.
+//! Addresses and handles that the driver reuses while the call that ends them still runs.
 
-use crate::libraries::shown;
-use crate::memory::word;
+use crate::support::calls::word;
+use crate::support::library::shown;
 use cutap_report::Leaks;
 use cutap_trace::made::{Process, Run, Thread};
 use cutap_trace::{EventReader, ReaderOptions};
@@ -81,9 +80,9 @@ impl Two {
 
 const OF_BOTH: &str = r#"["cudaMalloc [prog, runtime 12.9]", "cuMemAlloc_v2"]"#;
 
-/// The thread went to another core between its calls, whose counter is behind.
+/// The thread moved to a core whose counter is behind.
 #[test]
-fn a_thread_whose_time_goes_back_frees_what_it_made() {
+fn clock_behind() {
     let mut two = Two::new();
     two.malloc(0, 4096);
     two.run.back(250);
@@ -95,9 +94,9 @@ fn a_thread_whose_time_goes_back_frees_what_it_made() {
     assert_eq!(left, "");
 }
 
-/// The driver gives an address to another thread before the free of it returns; also to one that was waiting for it.
+/// The driver gives an address to another thread before the free returns, also to a thread that waits for it.
 #[test]
-fn memory_that_is_given_again_inside_a_free() {
+fn address_during_free() {
     for waits in [false, true] {
         let mut two = Two::new();
         two.malloc(0, 4096);
@@ -123,9 +122,9 @@ fn memory_that_is_given_again_inside_a_free() {
     }
 }
 
-/// Its own free ends it, and so does the end of the context in which it was made.
+/// Its free ends it, and so does the end of its context.
 #[test]
-fn memory_that_was_given_again_ends_too() {
+fn end_of_reused_memory() {
     let mut two = Two::new();
     two.malloc(0, 4096);
     two.begin(0, "cuMemFree_v2", &[AT]);
@@ -151,9 +150,9 @@ fn memory_that_was_given_again_ends_too() {
     assert_eq!((&*left, freed), ("", vec![false, true]), "{lines:?}");
 }
 
-/// The same of handles: another number, and not destroyed; a handle that is only handed out keeps its own.
+/// A reused handle gets another number and is not destroyed. A handle that is only returned keeps its number.
 #[test]
-fn handles_that_are_given_again_inside_their_end() {
+fn handle_during_destroy() {
     let mut two = Two::new();
     two.call(0, "cuStreamCreate", &[0x10, 0], 0x500010);
     two.call(0, "cuEventCreate", &[0x10, 0], 0x600010);
@@ -192,10 +191,10 @@ fn handles_that_are_given_again_inside_their_end() {
     assert_eq!(last, ["#2)", "#2)"], "{lines:?}");
 }
 
-/// A hook made the driver's allocation smaller, or gave another address to be freed; the line says what the program
-/// asked.
+/// A hook reduced the driver's allocation, or replaced the address to free. The line shows the request of the
+/// program.
 #[test]
-fn what_a_hook_changed_is_what_was_done() {
+fn changed_by_hook() {
     let changes = |n: u64| note::HOOK_ARGUMENT | n << 16;
     let mut two = Two::new();
     two.begin(0, "cudaMalloc", &[0x10, 4096]);
@@ -232,9 +231,9 @@ fn what_a_hook_changed_is_what_was_done() {
     );
 }
 
-/// A note of a later version is stepped over, and what a hook wrote twice is said once.
+/// A note of a later version is skipped. A value that a hook wrote twice is shown once.
 #[test]
-fn a_note_that_nobody_knows_says_nothing() {
+fn unknown_note() {
     let mut two = Two::new();
     two.begin(0, "cuMemAlloc_v2", &[0x10, 64]);
     for what in [3, 20, 99, note::HOOK_OUTPUT, note::HOOK_OUTPUT, 0xff | 1 << 16] {

@@ -1,9 +1,13 @@
-//! The exact form of each output.
+//! Whole outputs: text, JSON, summary, counts.
 
-use crate::common::*;
+use crate::support::program::{
+    CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUBLAS_CXX, CUDA_MALLOC, MS, compact, counts, json, program, simple, summary, text,
+    write,
+};
 use cutap_trace::made::Run;
 use cutap_wire::record;
-use serde_json::json;
+use expect_test::expect_file;
+use serde_json::Value;
 
 const ENDING: &str = "\
 cutap: runtimes seen: 12.9 in saxpy (linked in)
@@ -14,7 +18,7 @@ cutap: arguments shown as plain words, for nothing is known of them: 7 calls of 
 ";
 
 #[test]
-fn a_tree() {
+fn tree() {
     let folder = tempfile::tempdir().unwrap();
     simple(folder.path());
     let tree = "\
@@ -34,41 +38,16 @@ cuMemAlloc_v2(1) {
     assert_eq!(text(folder.path(), ""), format!("{tree}{ENDING}"));
 }
 
+/// All lines: the processes and instances, finished, failed and unfinished calls, and the end.
 #[test]
-fn calls_as_json() {
+fn json_lines() {
     let folder = tempfile::tempdir().unwrap();
     simple(folder.path());
-    let lines = json(folder.path(), "");
-    let types: Vec<_> = lines.iter().map(|l| l["type"].as_str().unwrap()).collect();
-    assert_eq!(types[..3], ["process", "instance", "call"]);
-    assert_eq!((types.len(), types[types.len() - 1]), (12, "end"));
-    assert_eq!(
-        lines[3],
-        json!({
-            "type": "call", "pid": 100, "tid": 100, "depth": 1, "layer": "driver", "library": "libcuda.so.1",
-            "runtime": null, "name": "cuMemAlloc_v2", "args": ["0x7ffd3b00", "0x40000"], "result": 2,
-            "result_name": "CUDA_ERROR_OUT_OF_MEMORY", "error": true,
-            "start_ns": 1_001_210_000, "duration_ns": 1_200, "kernel": null, "caller": "0x400000", "state": "done",
-        })
-    );
-    assert_eq!(lines[4]["runtime"], "12.9");
-    assert_eq!(lines[5]["kernel"], "saxpy(int, float, float const*, float*)");
-    assert_eq!(lines[8]["result"], "0x7f0012345678");
-    assert_eq!(
-        (&lines[9]["name"], &lines[9]["demangled"], &lines[9]["state"]),
-        (&json!("_ZN6cublas4initEi"), &json!("cublas::init(int)"), &json!("entry_only"))
-    );
-    let last = &lines[10];
-    assert_eq!(
-        (&last["state"], &last["result"], &last["duration_ns"]),
-        (&json!("unfinished"), &json!(null), &json!(null))
-    );
-    let end = &lines[11];
-    assert_eq!(end["type"], "end");
+    expect_file!["golden/lines.jsonl"].assert_eq(&compact(&json(folder.path(), "")));
 }
 
 #[test]
-fn a_summary() {
+fn summary_and_counts() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     for pid in [100, 200] {
@@ -84,42 +63,18 @@ fn a_summary() {
         thread.enter(CUBLAS_CXX, &[1]);
         thread.end();
     }
+    let own = |text: &str| -> String { text.split_inclusive('\n').take_while(|l| !l.starts_with("cutap: ")).collect() };
+    let without_end = |objects: &[Value]| {
+        let (end, lines) = objects.split_last().unwrap();
+        assert_eq!(end["type"], "end");
+        compact(lines)
+    };
     let (table, objects) = summary(folder.path());
-    let table: Vec<_> = table.lines().take_while(|l| !l.starts_with("cutap: ")).collect();
-    assert_eq!(
-        table,
-        [
-            "    calls  errors     total      self   share      mean       min       p50       p99       max  function",
-            "        2       0      40ms      40ms   79.8%      20ms      20ms      20ms      20ms      20ms  cudaMalloc [saxpy, runtime 12.9]",
-            "      200       2    10.1ms    10.1ms   20.2%    50.5us       1us    49.9us    98.8us     100us  cuMemAlloc_v2",
-            "        2       0      10ns      10ns    0.0%       5ns       5ns       5ns       5ns       5ns  cuLaunchKernel",
-            "        2       0         -         -    0.0%         -         -         -         -         -  cublas::init(int) [libcublas.so.13]",
-        ]
-    );
-    assert_eq!(
-        objects[0],
-        json!({
-            "type": "summary", "layer": "runtime", "library": "saxpy", "runtime": "12.9", "name": "cudaMalloc",
-            "calls": 2, "errors": 0, "unfinished": 0, "total_ns": 40_000_010, "self_ns": 40_000_000,
-            "share": 40_000_000.0 / 50_100_010.0, "mean_ns": 20_000_005, "min_ns": 20_000_005, "p50_ns": 20_000_005,
-            "p99_ns": 20_000_005, "max_ns": 20_000_005,
-        })
-    );
-    assert_eq!((objects.len(), &objects[4]["type"]), (5, &json!("end")));
+    expect_file!["golden/summary.txt"].assert_eq(&own(&table));
+    expect_file!["golden/summary.jsonl"].assert_eq(&without_end(&objects));
     let (table, objects) = counts(folder.path());
-    let table: Vec<_> = table.lines().take_while(|l| !l.starts_with("cutap: ")).collect();
-    assert_eq!(
-        table,
-        [
-            "       calls  function",
-            "         200  cuMemAlloc_v2",
-            "           2  cublas::init(int) [libcublas.so.13]",
-            "           2  cuLaunchKernel",
-            "           2  cudaMalloc [saxpy, runtime 12.9]",
-        ]
-    );
-    let line = json!({"type": "count", "layer": "runtime", "library": "saxpy", "runtime": "12.9", "name": "cudaMalloc", "calls": 2});
-    assert_eq!((objects.len(), &objects[3]), (5, &line));
+    expect_file!["golden/counts.txt"].assert_eq(&own(&table));
+    expect_file!["golden/counts.jsonl"].assert_eq(&without_end(&objects));
 }
 
 #[test]
@@ -145,12 +100,13 @@ fn lookups() {
             "lookup cuGetExportTable(a094798c-2e74-2e74-93f2-0800200c0a66) by saxpy = 0x77",
         ]
     );
-    let objects = json(folder.path(), "lookup");
-    assert_eq!((&objects[2]["type"], &objects[2]["function"]), (&json!("lookup"), &json!("cuMemAlloc_v2")));
+    let mut objects = json(folder.path(), "lookup");
+    objects.retain(|line| line["type"] == "lookup");
+    expect_file!["golden/lookups.jsonl"].assert_eq(&compact(&objects));
 }
 
 #[test]
-fn colours_only_when_told() {
+fn colours() {
     let folder = tempfile::tempdir().unwrap();
     simple(folder.path());
     assert!(!text(folder.path(), "").contains('\x1b'));

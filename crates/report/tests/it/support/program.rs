@@ -11,11 +11,17 @@ pub const MS: u64 = 1_000_000;
 
 /// Slots of `program`.
 pub const CU_MEM_ALLOC: u32 = 0;
+
 pub const CU_LAUNCH_KERNEL: u32 = 1;
+
 pub const CUDA_MALLOC: u32 = 10;
+
 pub const CUDA_LAUNCH_KERNEL: u32 = 11;
+
 pub const CUBLAS_CREATE: u32 = 20;
+
 pub const CUBLAS_STATUS_STRING: u32 = 21;
+
 pub const CUBLAS_CXX: u32 = 22;
 
 /// A program with a runtime linked in, a driver and a library.
@@ -144,4 +150,9 @@ pub fn counts(run: &Path) -> (String, Vec<serde_json::Value>) {
 fn lines(bytes: &[u8]) -> Vec<serde_json::Value> {
     let text = std::str::from_utf8(bytes).unwrap();
     text.lines().map(|l| serde_json::from_str(l).unwrap()).collect()
+}
+
+/// JSON lines as text, to compare with a golden file (`UPDATE_EXPECT=1 cargo test -p cutap-report` writes it).
+pub fn compact(lines: &[serde_json::Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }

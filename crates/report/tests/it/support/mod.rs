@@ -1,0 +1,6 @@
+//! Runs to read, and the text of their calls.
+
+pub mod calls;
+pub mod fixture;
+pub mod library;
+pub mod program;

@@ -40,7 +40,7 @@ impl DiffArgs {
             let _progress = Progress::reading(run);
             let mut profile = Profile::default();
             let end = read_events(run, filter.clone(), &mut |event| profile.event(event))?;
-            whole(run, end.recording, end.damage()).map(|()| profile)
+            whole(run, end.recording.clone(), end.damage()).map(|()| profile)
         };
         let (a, b) = (read(&a).map_err(trouble)?, read(&b).map_err(trouble)?);
         let diff = Diff::new(&a, &b, times);

@@ -5,9 +5,6 @@ use std::io::{IsTerminal, Write, stdout};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 
-/// Quits if all fits on one screen, keeps colours, leaves the text on the screen.
-const DEFAULT: [&str; 2] = ["less", "-FRX"];
-
 /// A pager that reads standard output, until it is dropped.
 pub struct Pager(Option<(Child, OwnedFd)>);
 
@@ -28,8 +25,9 @@ fn begin() -> Option<(Child, OwnedFd)> {
             shell
         }
         None => {
-            let mut less = Command::new(DEFAULT[0]);
-            less.args(&DEFAULT[1..]);
+            // It quits if all fits on one screen, keeps colours, and leaves the text on the screen.
+            let mut less = Command::new("less");
+            less.arg("-FRX");
             less
         }
     };

@@ -63,7 +63,7 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
 /// Calls that cutap caused and does not show: nothing is missing because of them.
 const CAUSED: [usize; 2] = [diagnostic::FOOTPRINT, diagnostic::PARAMETERS_ASKED];
 
-/// The lines below a report: those about missing calls.
+/// The lines that tell what a sum of calls lacks.
 pub fn end_notes(end: &End) -> Vec<String> {
     let mut end = end.clone();
     end.counts.retain(|count| !CAUSED.contains(&count.reason));

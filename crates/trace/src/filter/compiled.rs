@@ -106,8 +106,8 @@ impl Tests {
     }
 }
 
-/// Whether all hold; `None` when that is not known yet. Of what a call does not have, or of which nothing will be
-/// known any more, nothing holds.
+/// Whether all hold; `None` when that is not known yet. Of what a call does not have, or of which nothing will be known
+/// any more, nothing holds.
 fn all(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
     let mut unknown = false;
     for comparison in comparisons {

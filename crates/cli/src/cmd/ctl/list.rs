@@ -14,7 +14,7 @@ pub fn list() -> String {
     for (pid, run) in running() {
         let Ok(page) = Page::open(&run) else { continue };
         if text.is_empty() {
-            text.push_str("    PID  RECORDING                       RUN DIRECTORY                   PROGRAM\n");
+            text.push_str("    PID  RECORDING                        RUN DIRECTORY                   PROGRAM\n");
         }
         let own = page.own_pages();
         let own = per_process_control::find(&own, pid).into_iter().next();

@@ -161,6 +161,10 @@ impl<S: Sink> Pairer<S> {
             // Calls that are shown at their end stand alone.
             let depth = if context.shared.resolver.filter.needs_end() { 0 } else { self.stack.depth() };
             let entered = EnterRecord { number, ns, ticks, caller, depth, words, memory };
+            if known.function.layer == Layer::HIDDEN {
+                // Libraries that request a table are named then.
+                context.process.read_new_names();
+            }
             let made = call_builder::call(&self.stack, thread, &known, &entered, kernel.as_ref(), context);
             asked = asks.then(|| call_builder::asked(&mut self.stack, &known, &made, context.process)).flatten();
             call = Some(made);

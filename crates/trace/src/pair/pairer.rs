@@ -17,7 +17,7 @@ use super::filter_eval::evaluate;
 use super::open_call::{Asked, OpenCall, Shown};
 use super::shared::Shared;
 use super::sink::{Context, Ended, EndedCall, Ending, NewCall, Sink};
-use crate::event::{Call, Exit, State, Thread};
+use crate::event::{Call, Exit, Layer, State, Thread};
 use crate::io::clock::Pair;
 use crate::io::pages::ChunkPage;
 use crate::ring::reader::Item;

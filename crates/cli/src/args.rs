@@ -27,10 +27,10 @@ pub struct FilterArgs {
 
 impl FilterArgs {
     /// The filter's text; none wants all calls.
-    pub fn text(self) -> Option<String> {
+    pub fn text(&self) -> Option<String> {
         let ends = [("!error", self.succeeded), ("error", self.failed)];
         let ends = ends.into_iter().filter(|(_, given)| *given).map(|(term, _)| term.to_owned());
-        let all: Vec<String> = self.filter.into_iter().chain(ends).collect();
+        let all: Vec<String> = self.filter.iter().cloned().chain(ends).collect();
         (!all.is_empty()).then(|| all.join(" & "))
     }
 }

@@ -27,7 +27,7 @@ impl Census {
     pub fn run(self) -> Result<()> {
         let mut counts = Counts::default();
         for path in &self.runs {
-            let run = input::read(path, &self.filter)?;
+            let run = input::read(path, self.filter.text().as_deref())?;
             let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
             say(&format!("{}: {}", path.display(), decoder.description()));
             counts.add(&run, &decoder);

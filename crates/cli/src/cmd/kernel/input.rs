@@ -1,7 +1,6 @@
 //! The input of `decode`, `diff`, `tree`, `maps` and `census`: a recording or run directory of cutap, or a log.
 
 use super::own;
-use crate::args::FilterArgs;
 use cutap_collect::{Result, filter};
 use cutap_kernel::{Action, Head, Run, formats};
 use cutap_report::kernel_call;
@@ -12,15 +11,15 @@ use std::path::Path;
 
 /// All kernel calls of a file or run directory.
 pub fn read_all(path: &Path) -> Result<Run> {
-    read(path, &FilterArgs { filter: None })
+    read(path, None)
 }
 
 /// The kernel calls of a file or run directory, in the order of their start.
-pub fn read(path: &Path, wanted: &FilterArgs) -> Result<Run> {
+pub fn read(path: &Path, wanted: Option<&str>) -> Result<Run> {
     if !is_recording(path) {
         return formats::read_file(path).map_err(own);
     }
-    let filter = filter(wanted.filter.as_deref())?;
+    let filter = filter(wanted)?;
     let mut reader = EventReader::open(path, ReaderOptions { filter, ..ReaderOptions::default() })?;
     let (mut run, mut begin, mut driver) = (Run::default(), None, None);
     reader.poll(true, &mut |event| {
@@ -37,7 +36,7 @@ pub fn read(path: &Path, wanted: &FilterArgs) -> Result<Run> {
     if run.calls.is_empty() {
         let shown = path.display();
         return Err(cutap_collect::Error::own(format!(
-            "{shown} has no calls to the kernel driver; record them with cutap record -e kernel,driver,runtime,library -- PROG"
+            "{shown} has no calls to the kernel driver; record them with cutap record -e kernel PROG"
         )));
     }
     Ok(run)

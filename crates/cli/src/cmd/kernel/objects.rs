@@ -49,7 +49,7 @@ impl Maps {
 }
 
 fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<Objects> {
-    let run = input::read(path, filter)?;
+    let run = input::read(path, filter.text().as_deref())?;
     let decoder = Decoder::new(driver.driver.as_deref(), &run).map_err(own)?;
     say(&decoder.description());
     if !input::has_ioctl(&run) {

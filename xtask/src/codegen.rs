@@ -11,6 +11,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     let mut files = cutap_registry::generate_calls(root)?;
     files.extend(cutap_registry::interface::generate(root)?);
     files.extend(cutap_registry::generate_inspect(root)?);
+    files.extend(cutap_registry::generate_docs(root)?);
     files.extend(cutap_registry::sim_exports::generate(root)?);
     files.extend(cutap_registry::nvml_exports::generate(root)?);
     let mut files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();

@@ -193,6 +193,9 @@ pub(crate) fn range(
     const ATTRIBUTES: u64 = 0x0200_0000 | 0x0800_0000;
     const HUGE: (u64, u64) = (0x0180_0000, 0x0010_0000);
     const SMALL: u64 = 0x0080_0000;
+    // Without ALIGNMENT_FORCE the driver takes no address between two multiples of 64 KiB.
+    const ALIGNMENT_FORCE: u64 = 0x100;
+    let more = if page == Page::Small { ALIGNMENT_FORCE } else { 0 };
     let (attr, attr2, align) = match page {
         Page::Large => (ATTRIBUTES | HUGE.0, HUGE.1, LARGE_PAGE),
         Page::Any if size >= LARGE_PAGE => (ATTRIBUTES, 0, LARGE_PAGE),
@@ -201,7 +204,7 @@ pub(crate) fn range(
     };
     let fields = [
         ("owner", u64::from(client.root)),
-        ("flags", FLAGS | if at.is_some() { FIXED } else { 0 }),
+        ("flags", FLAGS | more | if at.is_some() { FIXED } else { 0 }),
         ("attr", attr),
         ("attr2", attr2),
         ("size", size),

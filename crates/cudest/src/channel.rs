@@ -158,14 +158,18 @@ impl Channel {
         } else {
             let mut params = client.filled("NV_GR_ALLOCATION_PARAMETERS", &[("version", 2), ("size", 16)])?;
             client.create(handle, classes.compute, Some(&mut params), "a compute object")?;
-            // Small copies run on the compute channel's own copy engine.
-            let mut params = client.filled("NVB0B5_ALLOCATION_PARAMETERS", &[("version", 0), ("engineType", 1)])?;
-            client.create(handle, classes.copy, Some(&mut params), "a copy object")?;
         }
         let token = client.query(handle, 0xc36f_0108, &[])?;
         let token = client.field(&token, "workSubmitToken")? as u32;
         client.query(handle, 0xa06f_0103, &[("bEnable", 1)])?;
         Ok(Self { handle, token, put: 0, memory: host })
+    }
+
+    /// Gives a compute channel a copy object, on the copy engine that belongs to the graphics engine.
+    pub fn add_copy_object(&self, link: &Link, class: u32) -> Result<()> {
+        let client = &link.client;
+        let mut params = client.filled("NVB0B5_ALLOCATION_PARAMETERS", &[("version", 0), ("engineType", 1)])?;
+        client.create(self.handle, class, Some(&mut params), "a copy object").map(drop)
     }
 
     /// Appends an entry and rings. The caller knows that the ring has room.

@@ -7,12 +7,11 @@ use crate::encode::bank;
 use crate::error::{Error, Loss, Result};
 use crate::fence::{Fence, Timeline};
 use crate::fork;
-use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order, Parts};
+use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order};
 use crate::link::Link;
 use crate::pool::{Owner, Pool};
 use crate::reserve::Windows;
 use crate::wait::Backoff;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
@@ -21,11 +20,6 @@ use std::time::Instant;
 const CONTROL_BYTES: u64 = 0x20000;
 const TIMELINES_AT: u64 = 0x1000;
 const TIMELINE_BYTES: u64 = 64;
-/// Compute channels of one context. Further streams share them.
-const MOST_LANES: usize = 32;
-/// Engine type of compute, and of the first copy engine.
-const GRAPHICS: u32 = 1;
-const FIRST_COPY: u32 = 9;
 
 /// How a context is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,19 +51,19 @@ pub(crate) enum Direction {
 
 /// Everything of a context. Fields are dropped in this order.
 pub(crate) struct Shared {
-    buried: Mutex<Vec<(Vec<Fence>, Owner)>>,
+    pub buried: Mutex<Vec<(Vec<Fence>, Owner)>>,
     local: Mutex<LocalPool>,
-    lanes: RwLock<Lanes>,
+    pub lanes: RwLock<Lanes>,
     timelines: RwLock<Vec<Arc<Timeline>>>,
     pub pool: Pool,
-    control: Allocation,
+    pub control: Allocation,
     doorbell: Doorbell,
     pub windows: Windows,
     pub space: Handle,
     pub classes: Classes,
     pub options: Options,
     code: AtomicU32,
-    next_lane: AtomicU64,
+    pub next_lane: AtomicU64,
     lost: OnceLock<Loss>,
     /// Functions that end a kernel, of the loaded modules.
     pub traps: Mutex<Vec<String>>,
@@ -94,14 +88,15 @@ struct LocalPool {
     seen: LocalMemory,
 }
 
+/// The lanes that were made so far.
 #[derive(Default)]
-struct Lanes {
-    group: Option<Group>,
-    compute: Vec<Arc<Lane>>,
-    copy: [Option<Arc<Lane>>; 3],
+pub(crate) struct Lanes {
+    pub group: Option<Group>,
+    pub compute: Vec<Arc<Lane>>,
+    pub copy: [Option<Arc<Lane>>; 3],
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -225,68 +220,6 @@ impl Shared {
         Ok(())
     }
 
-    /// A compute lane: a new one while there are few, then those in turn.
-    pub fn lane(&self) -> Result<Arc<Lane>> {
-        let turn = self.next_lane.fetch_add(1, Ordering::Relaxed) as usize;
-        let mut lanes = self.lanes.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lane) = lanes.compute.get(turn % MOST_LANES) {
-            return Ok(Arc::clone(lane));
-        }
-        let group = match lanes.group {
-            Some(group) => group,
-            None => *lanes.group.insert(Group::new(&self.link, self.space, GRAPHICS, true)?),
-        };
-        let lane = self.new_lane(group, false)?;
-        lanes.compute.push(Arc::clone(&lane));
-        Ok(lane)
-    }
-
-    fn new_lane(&self, group: Group, copies_only: bool) -> Result<Arc<Lane>> {
-        let parts = Parts {
-            link: &self.link,
-            space: self.space,
-            group,
-            classes: self.classes,
-            notifier: self.control.memory(),
-            timeline: self.timeline()?,
-            windows: (self.windows.shared, self.windows.local),
-            copies_only,
-            order: self.options.order,
-            yields: self.options.yield_on_wait,
-        };
-        Lane::new(parts).map(Arc::new)
-    }
-
-    /// The lane of a copy engine; made at its first use.
-    pub fn copy_lane(&self, direction: Direction) -> Result<Arc<Lane>> {
-        let slot = direction as usize;
-        if let Some(Some(lane)) = self.lanes.read().unwrap_or_else(PoisonError::into_inner).copy.get(slot) {
-            return Ok(Arc::clone(lane));
-        }
-        let engines = self.copy_engines()?;
-        let engine = engines.get(slot % engines.len().max(1)).copied();
-        let engine = engine.ok_or(Error::Unsupported("a GPU without copy engines"))?;
-        let mut lanes = self.lanes.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Some(lane)) = lanes.copy.get(slot) {
-            return Ok(Arc::clone(lane));
-        }
-        let group = Group::new(&self.link, self.space, FIRST_COPY + engine, false)?;
-        let lane = self.new_lane(group, true)?;
-        if let Some(place) = lanes.copy.get_mut(slot) {
-            *place = Some(Arc::clone(&lane));
-        }
-        Ok(lane)
-    }
-
-    /// The copy engines that are not a part of the graphics engine.
-    fn copy_engines(&self) -> Result<Vec<u32>> {
-        let caps = self.link.query(0x2080_2a0a, &[])?;
-        let present = self.link.get(&caps, "present")?;
-        let table = self.link.bytes(&caps, "capsTbl")?;
-        let of_graphics = |engine: usize| table.get(engine * 2).is_some_and(|caps| caps & 1 != 0);
-        Ok((0..64).filter(|n| present >> n & 1 != 0 && !of_graphics(*n as usize)).collect())
-    }
-
     /// Runs an operation in a lane after fences.
     #[inline]
     pub fn submit(&self, lane: &Lane, after: &[Fence], operation: &Operation<'_>) -> Result<Fence> {
@@ -365,7 +298,7 @@ impl Shared {
     }
 
     /// The last fence of each timeline that is not reached.
-    fn pending(&self) -> Vec<Fence> {
+    pub fn pending(&self) -> Vec<Fence> {
         let timelines = self.timelines.read().unwrap_or_else(PoisonError::into_inner);
         let open = timelines.iter().filter(|timeline| !timeline.reached(timeline.submitted()));
         open.map(|timeline| timeline.fence(timeline.submitted())).collect()
@@ -374,40 +307,6 @@ impl Shared {
     /// Waits for everything that was submitted.
     pub fn idle(&self) -> Result<()> {
         self.pending().into_iter().try_for_each(|fence| self.wait(fence, None))
-    }
-
-    /// Frees memory after the work that was submitted until now.
-    pub fn bury(&self, owner: Owner) {
-        let fences = self.pending();
-        if !fences.is_empty() && self.loss().is_none() {
-            lock(&self.buried).push((fences, owner));
-        }
-        self.dig();
-    }
-
-    /// Frees what no work uses any more.
-    pub fn dig(&self) {
-        let lost = self.loss().is_some();
-        let is_done = |fences: &Vec<Fence>| lost || fences.iter().all(|fence| self.reached(*fence).unwrap_or(true));
-        let freed: Vec<_> = lock(&self.buried).extract_if(.., |(fences, _)| is_done(fences)).collect();
-        drop(freed);
-    }
-
-    pub fn allocate(&self, request: Request) -> Result<Allocation> {
-        self.check()?;
-        match Allocation::new(&self.link, self.space, request) {
-            Err(Error::NoMemory { .. }) if !lock(&self.buried).is_empty() => {
-                self.idle()?;
-                self.dig();
-                Allocation::new(&self.link, self.space, request)
-            }
-            result => result,
-        }
-    }
-
-    pub fn register(&self, start: NonNull<u8>, length: u64) -> Result<Allocation> {
-        self.check()?;
-        Allocation::register(&self.link, self.space, start, length)
     }
 }
 

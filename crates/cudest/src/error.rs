@@ -29,6 +29,14 @@ pub enum Error {
     /// There are device nodes, but no GPU.
     #[error("the kernel driver lists no GPU")]
     NoGpu,
+    /// There is no GPU of this number.
+    #[error("the kernel driver lists no GPU {index}; it lists {count}")]
+    NoSuchGpu {
+        /// The number asked for.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// The version of the driver is no version.
     #[error("the kernel driver's version {0:?} is not understood; cutap has tables for branches 535 to 595")]
     UnknownVersion(String),

@@ -106,6 +106,8 @@ pub enum Order {
 #[derive(Debug)]
 struct State {
     channel: Channel,
+    /// Whether the copy class is bound.
+    copies: bool,
     last: Engine,
     seen: Generation,
     /// The operation that uses each large bank.
@@ -125,6 +127,7 @@ pub(crate) struct Lane {
     copies_only: bool,
     order: Order,
     yields: bool,
+    link: Arc<Link>,
     _memory: Allocation,
 }
 
@@ -162,8 +165,14 @@ impl Lane {
         }
         let channel = Channel::new(link, group, classes, &memory, notifier, copies_only)?;
         let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
-        let state =
-            State { channel, last: Engine::Host, seen: Generation::default(), large: [0; LARGE_BANKS], next_large: 0 };
+        let state = State {
+            channel,
+            copies: false,
+            last: Engine::Host,
+            seen: Generation::default(),
+            large: [0; LARGE_BANKS],
+            next_large: 0,
+        };
         Ok(Self {
             timeline,
             state: Mutex::new(state),
@@ -174,6 +183,7 @@ impl Lane {
             copies_only,
             order,
             yields,
+            link: Arc::clone(link),
             _memory: memory,
         })
     }
@@ -220,8 +230,8 @@ impl Lane {
         let slot = (value % SLOTS) as usize;
         let release = Release { address: self.timeline.address, payload: value as u32 };
         let mut methods = Methods::new();
-        if value == 1 {
-            self.set_up(&mut methods);
+        if value == 1 && !self.copies_only {
+            methods.set_up_compute(self.classes.compute, self.windows.0, self.windows.1);
         }
         for (address, payload) in waits {
             methods.acquire(*address, *payload, self.yields);
@@ -231,6 +241,13 @@ impl Lane {
             Operation::Copy { .. } | Operation::Fill { .. } => Engine::Copy,
             Operation::Stamp { .. } | Operation::Nothing => Engine::Host,
         };
+        if engine == Engine::Copy && !state.copies {
+            if !self.copies_only {
+                state.channel.add_copy_object(&self.link, self.classes.copy)?;
+            }
+            methods.set_up_copy(self.classes.copy);
+            state.copies = true;
+        }
         let in_order = engine == Engine::Copy && state.last == Engine::Copy;
         if !in_order && !self.timeline.reached(value - 1) {
             if self.order == Order::Idle && engine == Engine::Compute && state.last == Engine::Compute {
@@ -260,13 +277,6 @@ impl Lane {
         state.last = engine;
         state.channel.submit(ring_entry(self.address + at as u64, words.len()), doorbell);
         Ok(value)
-    }
-
-    fn set_up(&self, methods: &mut Methods) {
-        if !self.copies_only {
-            methods.set_up_compute(self.classes.compute, self.windows.0, self.windows.1);
-        }
-        methods.set_up_copy(self.classes.copy);
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -83,7 +83,9 @@ impl std::fmt::Debug for Link {
 impl Link {
     pub fn open(kernel: Arc<dyn Kernel>, index: usize) -> Result<Self> {
         let mut client = Client::open(Arc::clone(&kernel))?;
-        let card = cards(&client)?.into_iter().nth(index).ok_or(Error::NoGpu)?;
+        let cards = cards(&client)?;
+        let none = if cards.is_empty() { Error::NoGpu } else { Error::NoSuchGpu { index, count: cards.len() } };
+        let card = cards.into_iter().nth(index).ok_or(none)?;
         let node = Descriptor::open(&kernel, Node::Gpu(card.minor))?;
         client.connect()?;
         let id = client.query(client.root, 0x205, &[("gpuId", card.id.into())])?;

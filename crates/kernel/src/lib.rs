@@ -12,6 +12,7 @@ mod hex;
 mod hex_fields;
 pub mod json;
 pub mod ptrace;
+pub mod scan;
 pub mod show;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};

@@ -94,6 +94,8 @@ const FIELDS: &[Field] = &[
     Field::new("stream", |c| stream(c.call).map_or(F::Absent, |name| F::Json(name.into())))
         .in_exports(|c, to| to.push_str(&stream(c.call).unwrap_or_default())),
     Field::new("caller", |c| F::Hex(c.call.caller)),
+    Field::new("caller_library", |c| c.call.caller_library.as_deref().map_or(F::Absent, F::Text))
+        .in_exports(|c, to| to.push_str(c.call.caller_library.as_deref().unwrap_or_default())),
     Field::new("state", |c| F::Text(c.exit.map_or("entry_only", |exit| exit.state.word()))).in_exports(|c, to| {
         to.push_str(c.exit.filter(|exit| exit.duration_ns.is_none()).map_or("", |exit| exit.state.word()));
     }),

@@ -363,7 +363,8 @@ impl<W: io::Write + Send> Output for Text<W> {
 /// The library in brackets. Lines of the driver have none.
 fn tag(call: &Call, to: &mut String) {
     to.push('[');
-    to.push_str(&call.function.library);
+    // All hidden functions are the driver's: whose calls they are tells more.
+    to.push_str(call.caller_library.as_ref().unwrap_or(&call.function.library));
     if let (Layer::RUNTIME, Some(version)) = (call.function.layer, call.runtime_version()) {
         to.push_str(", runtime ");
         to.push_str(version);

@@ -1,6 +1,7 @@
-//! `control.<n>` of a run: the switches of one process. Its first page is laid out as the control page, of which `recording`, the rules and
-//! their epoch count, and `first_pid` says whose it is. The process maps it where its gates look, so that somebody outside switches
-//! it alone. A process makes one when the first function is armed in it, a forked child at once if its parent has one.
+//! `control.<n>` of a run: the switches of one process. Its first page is laid out as the control page, of which
+//! `recording`, the rules and their epoch count, and `first_pid` says whose it is. The process maps it where its gates
+//! look, so that somebody outside switches it alone. A process makes one when the first function is armed in it, a
+//! forked child at once if its parent has one.
 //!
 //! Behind the page stand, for each runtime instance, the flags that the runtime itself reads before each call, so that
 //! a call that is not wanted costs what it costs without us; beside each stands whether it may be on at all.

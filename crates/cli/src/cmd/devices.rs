@@ -91,7 +91,7 @@ fn card_json(card: &Card) -> Value {
     })
 }
 
-fn gpu_json(card: &Card, facts: &std::result::Result<Facts, cutap_cudest::Error>) -> Value {
+fn gpu_json(card: &Card, facts: &cutap_cudest::Result<Facts>) -> Value {
     let mut out = card_json(card);
     let more = match facts {
         Err(error) => json!({ "error": error.to_string() }),
@@ -128,4 +128,71 @@ fn to_json(survey: &Survey) -> Value {
         "gpus": survey.gpus.iter().map(|(card, facts)| gpu_json(card, facts)).collect::<Vec<_>>(),
         "missing": survey.missing,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_cudest::{Driver, Fit};
+
+    fn survey() -> Survey {
+        let card = |minor: u32| Card {
+            id: 6,
+            minor,
+            pci: (0, 6 + minor as u8, 0, 0),
+            pci_id: (0x10de, 0x2335),
+            bars: (16 << 20, 256 << 30),
+        };
+        let facts = Facts {
+            card: card(0),
+            name: "NVIDIA H200".to_owned(),
+            uuid: *b"0123456789abcdef",
+            memory: Some((150_754_820_096, 150_000_000_000)),
+            tpcs: vec![8, 9],
+            chip: Some((0x180, 0, 0xa1)),
+            ecc: Some(true),
+            bars: vec![16 << 20, 256 << 30, 0],
+            classes: vec![0xcbc0, 0xc86f, 0xc8b5],
+            copy_engines: vec![(0, true), (2, false)],
+            nvlinks: Some(vec![(0, 26_562)]),
+        };
+        let cards = vec![card(0), card(1)];
+        let driver = Driver { version: "580.159.04".to_owned(), tables: "580.142", fit: Fit::SameBranch, cards };
+        let refused = cutap_cudest::Error::NoPermission("/dev/nvidia1".into());
+        let missing = vec!["0000:07:00.0: no permission".to_owned()];
+        Survey { driver, gpus: vec![(card(0), Ok(facts)), (card(1), Err(refused))], missing }
+    }
+
+    #[test]
+    fn text() {
+        let wanted = "\
+driver  580.159.04 (tables of 580.142)
+
+0000:06:00.0  /dev/nvidia0  NVIDIA H200  GPU-30313233-3435-3637-3839-616263646566
+  memory       140.4 GiB, 139.7 GiB free
+  ECC          on
+  SMs          34; TPCs of each GPC: 8 9
+  chip         0x180, implementation 0x0, revision 0xa1
+  PCI id       10de:2335
+  BARs         16 MiB, 256.0 GiB
+  copy engines 0 (graphics), 2
+  NVLinks      1 on, 26562 Mbit/s a lane
+  classes      cbc0 c86f c8b5
+  cudest       can run kernels on it
+
+0000:07:00.0  /dev/nvidia1
+
+missing: 0000:07:00.0: no permission
+";
+        assert_eq!(to_text(&survey()), wanted);
+    }
+
+    #[test]
+    fn json() {
+        let found = to_json(&survey());
+        assert_eq!(found["gpus"][0]["sms"], 34);
+        assert_eq!(found["gpus"][0]["copy_engines"][1], json!({ "engine": 2, "graphics": false }));
+        assert_eq!(found["gpus"][1]["pci_address"], "0000:07:00.0");
+        assert!(found["gpus"][1]["error"].as_str().is_some_and(|text| text.starts_with("no permission for")));
+    }
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod faults;
+mod memory;
 
 use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Module, Options, Order, Stream};
 use std::time::Instant;
@@ -82,15 +83,15 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "chain" => check::chain(setup()?, 2000),
         "chain-idle" => check::chain(make(idle)?, 2000),
         "random" => check::random(setup()?, number.max(1000) as usize),
-        "copies" => check::copies(setup()?),
-        "copies-keep" => check::copies(make(keep)?),
+        "copies" => memory::copies(setup()?),
+        "copies-keep" => memory::copies(make(keep)?),
         "overlap-keep" => bench::overlap(make(keep)?),
         "launch-keep" => bench::launch(make(keep)?),
         "streams-keep" => bench::streams(make(keep)?),
         "streams-idle" => bench::streams(make(idle)?),
-        "pageable" => check::pageable(setup()?),
-        "memory" => check::memory(setup()?),
-        "mapping" => check::mapping(setup()?),
+        "pageable" => memory::pageable(setup()?),
+        "memory" => memory::memory(setup()?),
+        "mapping" => memory::mapping(setup()?),
         "events" => check::events(setup()?),
         "matmul" => check::matmul(setup()?),
         "spin" => check::spin(setup()?, number),

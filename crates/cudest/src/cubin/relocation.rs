@@ -8,32 +8,59 @@ struct Shape {
     shift: u32,
 }
 
-const fn shape(bits: u32, first: u32, shift: u32) -> Option<Shape> {
-    Some(Shape { bits, first, shift })
+const fn shape(bits: u32, first: u32, shift: u32) -> Shape {
+    Shape { bits, first, shift }
 }
 
-/// The shape of a relocation type. R_CUDA_NONE has none, and other types neither.
-fn of(kind: u32) -> Option<Shape> {
+/// The low word, the whole address, and the high word of it.
+const LOW: &[Shape] = &[shape(32, 0, 0)];
+const WHOLE: &[Shape] = &[shape(64, 0, 0)];
+const HIGH: &[Shape] = &[shape(32, 0, 32)];
+/// Operands of instructions: from bit 32, and from bit 20 before Volta.
+const OPERAND: &[Shape] = &[shape(32, 32, 0)];
+const OPERAND_HIGH: &[Shape] = &[shape(32, 32, 32)];
+const OLD_OPERAND: &[Shape] = &[shape(32, 20, 0)];
+const OLD_OPERAND_HIGH: &[Shape] = &[shape(32, 20, 32)];
+/// Targets of calls, in words; longer ones have their low 8 bits apart.
+const CALL: &[Shape] = &[shape(47, 34, 2)];
+const LONG_CALL: &[Shape] = &[shape(8, 16, 2), shape(47, 34, 10)];
+const LONGER_CALL: &[Shape] = &[shape(8, 16, 2), shape(48, 34, 10)];
+/// Each byte of an address.
+const BYTES: [&[Shape]; 8] = [
+    &[shape(8, 0, 0)],
+    &[shape(8, 0, 8)],
+    &[shape(8, 0, 16)],
+    &[shape(8, 0, 24)],
+    &[shape(8, 0, 32)],
+    &[shape(8, 0, 40)],
+    &[shape(8, 0, 48)],
+    &[shape(8, 0, 56)],
+];
+
+/// The fields of a relocation type. A function's descriptor is its address, and so is a unified address.
+fn of(kind: u32) -> Option<&'static [Shape]> {
+    let byte = |first: u32| BYTES.get((kind - first) as usize).copied();
     match kind {
-        // R_CUDA_32, _G32, FUNC_DESC_32; R_CUDA_64, _G64, FUNC_DESC_64.
-        1 | 3 | 34 => shape(32, 0, 0),
-        2 | 4 | 35 => shape(64, 0, 0),
-        // ABS32_32 and ABS32_LO_32, ABS32_HI_32; the same of a function's descriptor, which is its address.
-        55 | 56 | 61 | 62 => shape(32, 32, 0),
-        57 | 63 => shape(32, 32, 32),
-        // ABS32_20, LO and HI: immediate operands of older instructions.
-        42 | 43 | 47 | 48 => shape(32, 20, 0),
-        44 | 49 => shape(32, 20, 32),
-        // ABS47_34: the target of a call, in words.
-        58 => shape(47, 34, 2),
-        59 => shape(16, 32, 0),
-        60 => shape(24, 32, 0),
-        // R_CUDA_32_LO and HI.
-        70 => shape(32, 0, 0),
-        71 => shape(32, 0, 32),
-        // R_CUDA_8_0 to 8_56, and G8_0 to G8_56: one byte of the address.
-        76..=83 => shape(8, 0, (kind - 76) * 8),
-        84..=91 => shape(8, 0, (kind - 84) * 8),
+        0 => Some(&[]),
+        // 32, G32, FUNC_DESC_32, 32_LO, UNIFIED_32.
+        1 | 3 | 34 | 70 | 103 => Some(LOW),
+        // 64, G64, FUNC_DESC_64, UNIFIED.
+        2 | 4 | 35 | 102 => Some(WHOLE),
+        71 => Some(HIGH),
+        // ABS32_32 and LO, FUNC_DESC32_32 and LO, UNIFIED32_LO; their HI.
+        55 | 56 | 61 | 62 | 112 => Some(OPERAND),
+        57 | 63 | 113 => Some(OPERAND_HIGH),
+        // ABS32_20 and LO, FUNC_DESC32_20 and LO; their HI.
+        42 | 43 | 47 | 48 => Some(OLD_OPERAND),
+        44 | 49 => Some(OLD_OPERAND_HIGH),
+        58 => Some(CALL),
+        75 => Some(LONG_CALL),
+        114 => Some(LONGER_CALL),
+        // 8_0 to 8_56, G8, FUNC_DESC_8, UNIFIED_8.
+        76..=83 => byte(76),
+        84..=91 => byte(84),
+        92..=99 => byte(92),
+        104..=111 => byte(104),
         _ => None,
     }
 }
@@ -50,19 +77,18 @@ pub(super) enum Outcome {
 
 /// Writes `value` as a relocation of this kind says, at `offset`.
 pub(super) fn apply(bytes: &mut [u8], offset: u64, kind: u32, value: u64) -> Outcome {
-    if kind == 0 {
-        return Outcome::Done;
+    let Some(fields) = of(kind) else { return Outcome::Unknown };
+    for Shape { bits, first, shift } in fields.iter().copied() {
+        let length = ((first + bits) as usize).div_ceil(8);
+        let place = usize::try_from(offset).ok().and_then(|at| bytes.get_mut(at..at.checked_add(length)?));
+        let Some(place) = place else { return Outcome::Outside };
+        let mut word = [0; 16];
+        word.iter_mut().zip(place.iter()).for_each(|(to, from)| *to = *from);
+        let mask = ((1_u128 << bits) - 1) << first;
+        let value = (u128::from(value >> shift) << first) & mask;
+        let word = (u128::from_le_bytes(word) & !mask | value).to_le_bytes();
+        place.iter_mut().zip(word).for_each(|(to, from)| *to = from);
     }
-    let Some(Shape { bits, first, shift }) = of(kind) else { return Outcome::Unknown };
-    let length = ((first + bits) as usize).div_ceil(8);
-    let place = usize::try_from(offset).ok().and_then(|at| bytes.get_mut(at..at.checked_add(length)?));
-    let Some(place) = place else { return Outcome::Outside };
-    let mut word = [0; 16];
-    word.iter_mut().zip(place.iter()).for_each(|(to, from)| *to = *from);
-    let mask = ((1_u128 << bits) - 1) << first;
-    let value = (u128::from(value >> shift) << first) & mask;
-    let word = (u128::from_le_bytes(word) & !mask | value).to_le_bytes();
-    place.iter_mut().zip(word).for_each(|(to, from)| *to = from);
     Outcome::Done
 }
 
@@ -87,6 +113,9 @@ mod tests {
         let call = u128::from_le_bytes(applied(58, 0x7fc3_177a_0000).try_into().unwrap());
         assert_eq!(call >> 34 & ((1 << 47) - 1), 0x7fc3_177a_0000 >> 2);
         assert_eq!((call & 0x3_ffff_ffff, call >> 81), (0x3_ffff_ffff, (1 << 47) - 1));
+        // A longer one: 8 bits of it from bit 16, and the rest from bit 34.
+        let call = u128::from_le_bytes(applied(75, 0x7fc3_177a_0a84).try_into().unwrap());
+        assert_eq!((call >> 16 & 0xff) | (call >> 34 & ((1 << 47) - 1)) << 8, 0x7fc3_177a_0a84 >> 2);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 // Kernels of the tests. `python3 build.py` makes the cubins from them.
+#if __CUDACC_VER_MAJOR__ >= 12
 struct Large { unsigned word[8184]; };
+#endif
 __constant__ float table[64] = { 1.0f, 2.0f, 3.0f };
 __device__ unsigned counter = 7;
 __device__ unsigned empty[1024];
@@ -84,11 +86,13 @@ extern "C" __global__ void who(unsigned *out)
     out[block * all + thread] = block << 12 | thread;
 }
 
-// Parameters to the limit of 32,764 bytes.
+// Parameters near the limit of 32,764 bytes, which CUDA 12.1 brought.
+#if __CUDACC_VER_MAJOR__ >= 12
 extern "C" __global__ void large(const __grid_constant__ Large p, unsigned *out)
 {
     for (int i = threadIdx.x; i < 8184; i += blockDim.x) out[i] = p.word[i] + 1;
 }
+#endif
 
 // Globals and constants: initial values, an address in memory.
 extern "C" __global__ void globals(unsigned *out)

@@ -1,6 +1,7 @@
 //! `cutap api`: what the generated tables have about a function, in words. It reads no run and no file.
 
 mod c_type;
+mod hidden;
 mod matching;
 mod meaning;
 mod near;
@@ -24,8 +25,11 @@ pub struct Unknown {
 
 /// All functions of a family by name, one a line; with `json` an object each.
 pub fn list(family: &str, json: bool) -> Result<String, Unknown> {
+    if family == hidden::FAMILY {
+        return Ok(hidden::list(json));
+    }
     let Some((found, of)) = find(family) else {
-        let names: Vec<&str> = TABLES.families.iter().map(|f| f.name).collect();
+        let names: Vec<&str> = TABLES.families.iter().map(|f| f.name).chain([hidden::FAMILY]).collect();
         return Err(Unknown { near: names });
     };
     let family = found.name;
@@ -67,6 +71,9 @@ fn family_by_name(name: &str) -> &'static str {
 /// All that is known of a name: every form of it in every library that has it, and behind the name that
 /// programs write (`cuMemAlloc`) the newer exports that headers make of it (`cuMemAlloc_v2`).
 pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
+    if let Some(said) = hidden::describe(name, json) {
+        return said;
+    }
     let known = |name: &str| all_names().any(|n| n == name || is_newer(n, name));
     let same = if known(name) { None } else { all_names().find(|n| n.eq_ignore_ascii_case(name)) };
     let name = same.unwrap_or(name);

@@ -1,4 +1,4 @@
-//! Suggestions for a misspelled name.
+//! Suggestions for the name of a function that does not exist.
 
 use cutap_trace::did_you_mean;
 

@@ -35,7 +35,7 @@ fn destroyed_handle() {
         c.driver("cuModuleLoad", &[0x10, 0], &[], &[(0x10, &word(0x300010))]);
         c.driver("cuModuleUnload", &[0x300010], &[], &[]);
         c.driver("cuModuleUnload", &[0x300010], &[], &[]);
-        // One that a runtime has loaded, by a table that nobody sees.
+        // One that a runtime has loaded, by a table that is not seen.
         c.driver("cuModuleUnload", &[0x300020], &[], &[]);
         c.driver("cuMemCreate", &[0x10, 4096, 0, 0], &[], &[(0x10, &word(0xa00010))]);
         c.driver("cuMemRetainAllocationHandle", &[0x10, 0x7000_0000_0000], &[], &[(0x10, &word(0xa00010))]);

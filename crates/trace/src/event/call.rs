@@ -78,6 +78,8 @@ pub struct Call {
     pub(crate) ticks: u64,
     /// Return address in the caller.
     pub caller: u64,
+    /// The library that the address lies in; only of hidden functions.
+    pub caller_library: Option<Arc<str>>,
     /// Argument words.
     pub args: Args,
     /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.

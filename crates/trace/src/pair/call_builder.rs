@@ -59,6 +59,10 @@ pub fn call<D: Clone>(
         start_ns: entered.ns,
         ticks: entered.ticks,
         caller: entered.caller,
+        caller_library: match known.function.layer {
+            Layer::HIDDEN => context.process.names.object_at(entered.caller),
+            _ => None,
+        },
         args: Args::from(entered.words),
         memory: if shared.decode || asked { entered.memory.bytes().into() } else { Arc::default() },
         parent: if known.parent || known.function.layer == Layer::KERNEL {

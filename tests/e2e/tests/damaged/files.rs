@@ -40,7 +40,7 @@ fn a_page_of_a_process_that_is_cut_short() {
     let good = fs::read(&page).unwrap();
     for length in [0, 12, 62, 63, 100, 1000, 4095] {
         fs::write(&page, &good[..length]).unwrap();
-        let said = "/proc (it is damaged or not there, so nothing of this process can be read)";
+        let said = "/process (it is damaged or not there, so nothing of this process can be read)";
         let (shown, taken) = says_of_file(&from, &file, &format!("{length} bytes"), said);
         assert!(!shown.stdout.contains("cuInit") && !taken.stdout.contains("cuInit"), "{length} bytes");
     }
@@ -78,7 +78,7 @@ fn a_page_that_counts_too_few_rings() {
     for count in [0, 1, 2] {
         fs::write(&page, [&good[..56], &[count], &good[57..]].concat()).unwrap();
         let said = format!(
-            "/proc (it is damaged: it counts {count} rings, so that t{count}.ring, which has calls, is not read)"
+            "/process (it is damaged: it counts {count} rings, so that t{count}.ring, which has calls, is not read)"
         );
         says_of_file(&from, &file, &format!("{count} counted"), &said);
     }

@@ -3,6 +3,7 @@
 mod decode;
 mod diff;
 mod trace;
+mod where_;
 
 use clap::Subcommand;
 use cutap_collect::{Error, Result};
@@ -16,12 +17,15 @@ pub enum Kernel {
     Decode(decode::Decode),
     /// Compare two driver releases (570 580), or the calls of two runs
     Diff(diff::Diff),
+    /// Print the code around each call of ioctl, mmap and getenv in a library or a program
+    Where(where_::Where),
 }
 
 impl Kernel {
     pub fn run(self) -> Result<()> {
         match self {
             Kernel::Trace(args) => args.run(),
+            Kernel::Where(args) => args.run(),
             Kernel::Diff(args) => args.run(),
             Kernel::Decode(args) => args.run(),
         }

@@ -67,7 +67,7 @@ pub fn params(lines: &[String], name: &str) -> Vec<String> {
     let of = |l: &String| {
         let at = l.find(&format!("{name}="))? + name.len() + 1;
         let rest = &l[at..];
-        // A place has commas of its own.
+        // A place has commas in it.
         let inner = rest.find('[').filter(|b| rest.find(", ").is_none_or(|c| *b < c));
         let end = inner.and_then(|b| rest[b..].find(']').map(|e| b + e + 1)).or(rest.find(", ")).or(rest.find(')'))?;
         Some(rest[..end].to_owned())

@@ -1,0 +1,78 @@
+//! The lanes of a context: compute channels in one group, and a channel for each copy engine that was used.
+
+use crate::channel::Group;
+use crate::context::{Direction, Shared};
+use crate::error::{Error, Result};
+use crate::lane::{Lane, Parts};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+/// Compute channels of one context. Further streams share them.
+const MOST_LANES: usize = 32;
+/// Engine type of compute, and of the first copy engine.
+const GRAPHICS: u32 = 1;
+const FIRST_COPY: u32 = 9;
+
+impl Shared {
+    /// A compute lane: a new one while there are few, then those in turn.
+    pub fn lane(&self) -> Result<Arc<Lane>> {
+        let turn = self.next_lane.fetch_add(1, Ordering::Relaxed) as usize;
+        let mut lanes = self.lanes.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lane) = lanes.compute.get(turn % MOST_LANES) {
+            return Ok(Arc::clone(lane));
+        }
+        let group = match lanes.group {
+            Some(group) => group,
+            None => *lanes.group.insert(Group::new(&self.link, self.space, GRAPHICS, true)?),
+        };
+        let lane = self.new_lane(group, false)?;
+        lanes.compute.push(Arc::clone(&lane));
+        Ok(lane)
+    }
+
+    fn new_lane(&self, group: Group, copies_only: bool) -> Result<Arc<Lane>> {
+        let parts = Parts {
+            link: &self.link,
+            space: self.space,
+            group,
+            classes: self.classes,
+            notifier: self.control.memory(),
+            timeline: self.timeline()?,
+            windows: (self.windows.shared, self.windows.local),
+            copies_only,
+            order: self.options.order,
+            yields: self.options.yield_on_wait,
+        };
+        Lane::new(parts).map(Arc::new)
+    }
+
+    /// The lane of a copy engine; made at its first use.
+    pub fn copy_lane(&self, direction: Direction) -> Result<Arc<Lane>> {
+        let slot = direction as usize;
+        if let Some(Some(lane)) = self.lanes.read().unwrap_or_else(PoisonError::into_inner).copy.get(slot) {
+            return Ok(Arc::clone(lane));
+        }
+        let engines = self.copy_engines()?;
+        let engine = engines.get(slot % engines.len().max(1)).copied();
+        let engine = engine.ok_or(Error::Unsupported("a GPU without copy engines"))?;
+        let mut lanes = self.lanes.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Some(lane)) = lanes.copy.get(slot) {
+            return Ok(Arc::clone(lane));
+        }
+        let group = Group::new(&self.link, self.space, FIRST_COPY + engine, false)?;
+        let lane = self.new_lane(group, true)?;
+        if let Some(place) = lanes.copy.get_mut(slot) {
+            *place = Some(Arc::clone(&lane));
+        }
+        Ok(lane)
+    }
+
+    /// The copy engines that are not a part of the graphics engine.
+    fn copy_engines(&self) -> Result<Vec<u32>> {
+        let caps = self.link.query(0x2080_2a0a, &[])?;
+        let present = self.link.get(&caps, "present")?;
+        let table = self.link.bytes(&caps, "capsTbl")?;
+        let of_graphics = |engine: usize| table.get(engine * 2).is_some_and(|caps| caps & 1 != 0);
+        Ok((0..64).filter(|n| present >> n & 1 != 0 && !of_graphics(*n as usize)).collect())
+    }
+}

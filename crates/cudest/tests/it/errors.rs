@@ -1,0 +1,134 @@
+//! One clear sentence for each way in which a request fails, and cubins of every kind of damage.
+
+use crate::model::Model;
+use crate::work::CUBIN;
+use cutap_cudest::{Error, Gpu, Shape, Survey};
+use proptest::prelude::*;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+const CUBIN_13: &[u8] = include_bytes!("../cubins/kernels-13.0-sm_90.cubin");
+const CUBIN_11: &[u8] = include_bytes!("../cubins/kernels-11.8-sm_90.cubin");
+
+fn refused(model: Model) -> String {
+    Gpu::with_kernel(Arc::new(model), 0).context().map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn no_driver_no_permission_no_support() {
+    let missing = refused(Model { refuse_open: Some(ErrorKind::NotFound), ..Model::hopper() });
+    assert!(missing.starts_with("no NVIDIA kernel driver: /dev/nvidiactl is missing;"), "{missing}");
+    let denied = refused(Model { refuse_open: Some(ErrorKind::PermissionDenied), ..Model::hopper() });
+    assert!(denied.starts_with("no permission for /dev/nvidiactl:"), "{denied}");
+    let other = refused(Model { classes: vec![0xc9c0], ..Model::hopper() });
+    assert_eq!(other, "Model has no compute class that cutap can drive (its classes: 0xc9c0); sm_90 is supported");
+    let version = refused(Model { version: "devel".to_owned(), ..Model::hopper() });
+    assert!(version.contains("version \"devel\" is not understood"), "{version}");
+    let absent = Gpu::with_kernel(Arc::new(Model::hopper()), 7).context().map(drop).unwrap_err();
+    assert_eq!(absent.to_string(), "the kernel driver lists no GPU 7; it lists 1");
+}
+
+#[test]
+fn no_memory() {
+    let model = Model { refuse_class: Some((0x40, 0x51)), ..Model::hopper() };
+    let context = Gpu::with_kernel(Arc::new(model), 0).context().unwrap();
+    let error = context.video(1000).unwrap_err().to_string();
+    assert_eq!(error, "no memory for 2097152 bytes of video memory: free some, or ask for less");
+    let model = Model { refuse_class: Some((0x90f1, 0x1b)), ..Model::hopper() };
+    let error = refused(model);
+    assert_eq!(error, "the kernel driver refused an address space: NV_ERR_INSUFFICIENT_PERMISSIONS (0x1b)");
+}
+
+#[test]
+fn a_newer_driver_is_named() {
+    let model = Model { version: "999.10".to_owned(), ..Model::hopper() };
+    let survey = Survey::with_kernel(&(Arc::new(model) as _)).unwrap();
+    let (card, facts) = &survey.gpus[0];
+    assert_eq!((card.id, facts.as_ref().unwrap().name.as_str(), facts.as_ref().unwrap().sms()), (6, "Model", 12));
+    let missing = survey.missing.join("\n");
+    assert!(missing.starts_with("no exact tables for driver 999.10: those of 595."), "{missing}");
+}
+
+#[test]
+fn wrong_modules_and_launches() {
+    let (model, _running) = Model::hopper().start();
+    let context = Gpu::with_kernel(model, 0).context().unwrap();
+    let load = |bytes: &[u8]| context.load(bytes).map(drop).unwrap_err().to_string();
+    assert!(load(b"//ptx").starts_with("the module is not an ELF file:"));
+    let own = std::fs::read("/proc/self/exe").unwrap();
+    assert_eq!(load(&own), "the module is an ELF file for machine 62, not a cubin (machine 190)");
+    let mut other = CUBIN.to_vec();
+    other[48] = 80;
+    assert_eq!(load(&other), "the cubin is for sm_80, and the GPU is sm_90: compile with -arch=sm_90");
+    let module = context.load(CUBIN).unwrap();
+    let error = module.kernel("none").unwrap_err().to_string();
+    assert!(error.starts_with("the module has no kernel named \"none\"; it has: globals, indirect, large"), "{error}");
+    assert!(module.variable("none").unwrap_err().to_string().contains("has no variable named"));
+    assert_eq!(module.missing(), ["vprintf"]);
+    let kernel = module.kernel("step").unwrap();
+    let stream = context.stream().unwrap();
+    // SAFETY: each is refused.
+    let launch = |shape, bytes: &[u8]| unsafe { stream.launch(&kernel, &shape, bytes) }.unwrap_err().to_string();
+    assert_eq!(launch(Shape::linear(1, 1), &[0; 20]), "kernel step takes 16 bytes of parameters, not 20");
+    assert!(launch(Shape::linear(0, 1), &[0; 16]).contains("a grid of (0, 1, 1) blocks"));
+    assert!(launch(Shape::linear(1, 1025), &[0; 16]).contains("a block of (1025, 1, 1) threads"));
+    let much = Shape { shared: 240_000, ..Shape::linear(1, 1) };
+    assert!(launch(much, &[0; 16]).contains("0 + 240000 bytes of shared memory are more than 232448"));
+    // SAFETY: it is refused.
+    let width = unsafe { stream.fill(0, 0, 3, 1) }.unwrap_err();
+    assert!(matches!(width, Error::Range(_)));
+}
+
+/// What is known of the kernels does not depend on the toolkit.
+#[test]
+fn three_toolkits() {
+    let (model, _running) = Model::hopper().start();
+    let context = Gpu::with_kernel(model, 0).context().unwrap();
+    for cubin in [CUBIN_11, CUBIN, CUBIN_13] {
+        let module = context.load(cubin).unwrap();
+        let entry = |name: &str| module.kernel(name).unwrap().entry().clone();
+        let add = entry("vecadd");
+        assert_eq!((add.parameters_at, add.parameters_size, add.parameters.len()), (0x210, 28, 4));
+        assert!((8..=20).contains(&add.registers), "{add:?}");
+        let offsets: Vec<_> = add.parameters.iter().map(|p| (p.offset, p.size)).collect();
+        assert_eq!(offsets, [(0, 8), (8, 8), (16, 8), (24, 4)]);
+        assert_eq!(entry("revblock").barriers, 1);
+        assert!(entry("localarr").stack >= 1024 && entry("matmul").shared >= 2 * 16 * 17 * 4);
+        assert_eq!(module.variable("counter").unwrap().1, 4);
+        assert_eq!(module.variable("empty").unwrap().1, 4096);
+        assert_eq!(module.variable("table").unwrap().1, 256);
+    }
+}
+
+#[test]
+fn truncated_cubins() {
+    let context = Gpu::with_kernel(Arc::new(Model::hopper()), 0).context().unwrap();
+    for cubin in [CUBIN_11, CUBIN, CUBIN_13] {
+        for length in (0..cubin.len()).step_by(311) {
+            // The end has program headers, which the loader does not need.
+            let is_needed = length + 6 * 56 < cubin.len();
+            assert!(context.load(&cubin[..length]).is_err() || !is_needed, "{length} bytes");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Changed bytes give a module or an error, and whatever loads has kernels that can be looked at.
+    #[test]
+    fn damaged_cubins(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20), tail: bool) {
+        let context = Gpu::with_kernel(Arc::new(Model::hopper()), 0).context().unwrap();
+        let mut cubin = CUBIN.to_vec();
+        // Half of the cases change the section headers, which are at the end.
+        let from = if tail { cubin.len() - 78 * 64 } else { 0 };
+        for (at, value) in changes {
+            let at = from + at.index(cubin.len() - from);
+            cubin[at] = value;
+        }
+        if let Ok(module) = context.load(&cubin) {
+            let names: Vec<String> = module.kernels().map(str::to_owned).collect();
+            names.iter().for_each(|name| drop(module.kernel(name)));
+        }
+    }
+}

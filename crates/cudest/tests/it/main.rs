@@ -1,0 +1,5 @@
+//! Without a GPU: contexts and work on a model of the kernel driver, and one clear error each.
+
+mod errors;
+mod model;
+mod work;

@@ -1,0 +1,439 @@
+//! A small model of the kernel driver and of a GPU: enough to make a context, and to run its channels in any order that
+//! their waits allow. Each kernel does what `step` of kernels.cu does: `c[i] = c[i] * 3 + k` for n words.
+
+use cutap_cudest::sys::{Kernel, Node};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+#[derive(Default)]
+pub struct Model {
+    pub state: Mutex<State>,
+    pub stopped: AtomicBool,
+    /// Classes of the GPU.
+    pub classes: Vec<u32>,
+    pub version: String,
+    /// Opening a node fails so.
+    pub refuse_open: Option<io::ErrorKind>,
+    /// Allocating this class gives this status.
+    pub refuse_class: Option<(u32, u32)>,
+}
+
+#[derive(Default)]
+pub struct State {
+    next_fd: i32,
+    open: HashMap<i32, Option<u32>>,
+    ioctls: Vec<(u8, u32)>,
+    memory: HashMap<u32, Memory>,
+    /// By address: length, memory, offset.
+    mapped: BTreeMap<u64, (u64, u32, u64)>,
+    ranges: HashMap<u32, (u64, bool)>,
+    parents: HashMap<u32, u32>,
+    next_low: u64,
+    channels: Vec<Channel>,
+    random: u64,
+    log: Vec<String>,
+}
+
+struct Memory {
+    fd: i32,
+    host: usize,
+    size: u64,
+}
+
+#[derive(Default)]
+struct Channel {
+    ring: u64,
+    entries: u64,
+    userd: (u32, u64),
+    notifier: u32,
+    get: u64,
+    words: VecDeque<u32>,
+    registers: HashMap<u32, u32>,
+    /// Kernels that run: descriptors.
+    running: Vec<u64>,
+}
+
+fn take<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes[at..at + N].try_into().unwrap()
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(take(bytes, at))
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(take(bytes, at))
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    bytes[at..at + value.len()].copy_from_slice(value);
+}
+
+impl State {
+    fn below(&mut self, most: usize) -> usize {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) as usize % most.max(1)
+    }
+
+    fn host(&self, address: u64) -> *mut u8 {
+        let (start, (length, memory, offset)) = self.mapped.range(..=address).next_back().expect("a GPU address");
+        assert!(address < start + length, "{address:#x} is not mapped");
+        (self.memory[memory].host as u64 + offset + address - start) as *mut u8
+    }
+
+    fn read(&self, address: u64) -> u32 {
+        // SAFETY: `host` checks the address; the context writes whole words.
+        unsafe { self.host(address).cast::<u32>().read_volatile() }
+    }
+
+    fn write(&self, address: u64, value: u32) {
+        // SAFETY: as above.
+        unsafe { self.host(address).cast::<u32>().write_volatile(value) }
+    }
+
+    fn allocate(&mut self, model: &Model, call: &mut [u8]) -> u32 {
+        let (parent, class, params) = (word(call, 4), word(call, 12), long(call, 16));
+        if let Some((_, status)) = model.refuse_class.filter(|(refused, _)| *refused == class) {
+            return status;
+        }
+        if class == 0x41 {
+            put(call, 8, &0xc1d0_0001_u32.to_le_bytes());
+        }
+        let handle = word(call, 8);
+        assert!(self.parents.insert(handle, parent).is_none(), "handle {handle:#x} twice");
+        let size = word(call, 32) as usize;
+        // SAFETY: the context passes a struct of this size.
+        let params = if size == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(params as *const u8, size) } };
+        match class {
+            0x40 | 0x3e => {
+                let size = long(params, 64);
+                // SAFETY: a new file of its own, shared between the context's mapping and this one.
+                let (fd, host) = unsafe {
+                    let fd = libc::memfd_create(c"gpu".as_ptr(), 0);
+                    assert_eq!(libc::ftruncate(fd, size as i64), 0);
+                    let all = libc::PROT_READ | libc::PROT_WRITE;
+                    (fd, libc::mmap(std::ptr::null_mut(), size as usize, all, libc::MAP_SHARED, fd, 0))
+                };
+                assert_ne!(host, libc::MAP_FAILED);
+                self.memory.insert(handle, Memory { fd, host: host as usize, size });
+            }
+            0x50a0 => {
+                let fixed = word(params, 8) & 0x10 != 0;
+                let size = long(params, 64);
+                let address = if fixed {
+                    long(params, 80)
+                } else {
+                    self.next_low += size.next_multiple_of(2 << 20);
+                    0x1_2000_0000 + self.next_low - size.next_multiple_of(2 << 20)
+                };
+                self.ranges.insert(handle, (address, fixed));
+            }
+            0xc86f => self.channels.push(Channel {
+                ring: long(params, 8),
+                entries: word(params, 16).into(),
+                userd: (word(params, 32), long(params, 64)),
+                notifier: word(params, 0),
+                ..Channel::default()
+            }),
+            _ => {}
+        }
+        0
+    }
+
+    fn free(&mut self, handle: u32) {
+        let below: Vec<u32> = self.parents.iter().filter(|(_, p)| **p == handle).map(|(h, _)| *h).collect();
+        below.into_iter().for_each(|handle| self.free(handle));
+        self.parents.remove(&handle);
+        if let Some((address, _)) = self.ranges.remove(&handle) {
+            self.mapped.remove(&address);
+        }
+        if let Some(memory) = self.memory.remove(&handle) {
+            // SAFETY: the mapping and the file are the model's.
+            unsafe {
+                libc::munmap(memory.host as *mut _, memory.size as usize);
+                libc::close(memory.fd);
+            }
+        }
+        if self.parents.is_empty() {
+            self.channels.clear();
+        }
+    }
+
+    fn control(&mut self, model: &Model, call: &[u8]) -> u32 {
+        let (command, params, size) = (word(call, 8), long(call, 16), word(call, 24) as usize);
+        // SAFETY: the context passes a struct of this size.
+        let params = unsafe { std::slice::from_raw_parts_mut(params as *mut u8, size) };
+        match command {
+            0x0080_0292 => {
+                put(params, 0, &(model.classes.len() as u32).to_le_bytes());
+                for (n, class) in model.classes.iter().enumerate() {
+                    put(params, 4 + 4 * n, &class.to_le_bytes());
+                }
+            }
+            0x2080_2a0a => {
+                put(params, 128, &0x1f_u64.to_le_bytes());
+                (params[0], params[2]) = (1, 1);
+            }
+            0x2080_0110 => put(params, 4, b"Model"),
+            0x2080_122a => put(params, 16, &3_u32.to_le_bytes()),
+            0x2080_122b => put(params, 20, &7_u32.to_le_bytes()),
+            _ => {}
+        }
+        0
+    }
+
+    /// One method of some channel. Whether there was one that could run.
+    fn step(&mut self) -> bool {
+        let count = self.channels.len();
+        for turn in 0..count {
+            let first = self.below(count);
+            let mut channel = std::mem::take(&mut self.channels[(first + turn) % count]);
+            let ran = self.step_channel(&mut channel);
+            self.channels[(first + turn) % count] = channel;
+            if ran {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn step_channel(&mut self, channel: &mut Channel) -> bool {
+        if !channel.running.is_empty() && self.below(3) == 0 {
+            let kernel = self.below(channel.running.len());
+            let kernel = channel.running.swap_remove(kernel);
+            self.run_kernel(kernel);
+            return true;
+        }
+        if channel.words.is_empty() {
+            let userd = self.memory[&channel.userd.0].host as u64 + channel.userd.1;
+            // SAFETY: USERD is inside this memory.
+            let at_put = unsafe { ((userd + 0x8c) as *const u32).read_volatile() };
+            if u64::from(at_put) == channel.get {
+                return false;
+            }
+            let entry = channel.ring + channel.get * 8;
+            let (low, high) = (self.read(entry), self.read(entry + 4));
+            channel.get = (channel.get + 1) % channel.entries;
+            let address = u64::from(low & !3) | u64::from(high & 0xff) << 32;
+            let length = u64::from(high >> 10 & 0x1f_ffff);
+            channel.words.extend((0..length).map(|n| self.read(address + n * 4)));
+        }
+        let header = channel.words[0];
+        assert_eq!(header >> 29, 1, "a header of increasing methods");
+        let (count, subchannel, method) = (header >> 16 & 0x1fff, header >> 13 & 7, (header & 0x1fff) << 2);
+        for n in 0..count {
+            channel.registers.insert(subchannel << 16 | (method + 4 * n), channel.words[1 + n as usize]);
+        }
+        if !self.trigger(channel, subchannel, method + 4 * (count - 1)) {
+            return false;
+        }
+        channel.words.drain(..=count as usize);
+        true
+    }
+
+    fn trigger(&mut self, channel: &mut Channel, subchannel: u32, method: u32) -> bool {
+        let get = |m: u32| channel.registers.get(&(subchannel << 16 | m)).copied().unwrap_or(0);
+        let wide = |high: u32, low: u32| u64::from(get(high)) << 32 | u64::from(get(low));
+        match (subchannel, method) {
+            (0, 0x6c) => {
+                let (address, payload, execute) = (wide(0x60, 0x5c), get(0x64), get(0x6c));
+                if execute & 7 == 3 {
+                    return self.read(address).wrapping_sub(payload) as i32 >= 0;
+                }
+                self.write(address, payload);
+                if execute >> 25 & 1 != 0 {
+                    self.log.push(format!("stamp {payload}"));
+                    self.write(address + 8, self.log.len() as u32);
+                }
+            }
+            (1, 0x110) => return channel.running.is_empty(),
+            (1, 0x2c0) => {
+                let descriptor = u64::from(get(0x2b4)) << 8;
+                channel.running.push(descriptor);
+            }
+            (4, 0x300) => {
+                let flags = get(0x300);
+                let lines = if flags >> 9 & 1 != 0 { get(0x41c) } else { 1 };
+                for line in 0..u64::from(lines) {
+                    let to = wide(0x408, 0x40c) + line * u64::from(get(0x414));
+                    let length = get(0x418) as usize;
+                    if flags >> 10 & 1 != 0 {
+                        let width = (get(0x708) >> 16 & 3) as usize + 1;
+                        let value = &get(0x700).to_le_bytes()[..width];
+                        // SAFETY: the context's addresses are mapped.
+                        let to = unsafe { std::slice::from_raw_parts_mut(self.host(to), length * width) };
+                        to.chunks_mut(width).for_each(|at| at.copy_from_slice(value));
+                    } else {
+                        let from = wide(0x400, 0x404) + line * u64::from(get(0x410));
+                        // SAFETY: as above.
+                        unsafe { std::ptr::copy(self.host(from), self.host(to), length) };
+                    }
+                }
+                if flags >> 3 & 3 == 1 {
+                    self.write(wide(0x240, 0x244), get(0x248));
+                }
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn run_kernel(&mut self, descriptor: u64) {
+        let qmd = |n: u64| self.read(descriptor + 4 * n);
+        let bank = (u64::from(qmd(48)) | u64::from(qmd(49) & 0x7ffff) << 32) << 6;
+        let wide = |at: u64| u64::from(self.read(at)) | u64::from(self.read(at + 4)) << 32;
+        let (array, k, n) = (wide(bank + 0x210), self.read(bank + 0x218), self.read(bank + 0x21c));
+        for i in 0..u64::from(n) {
+            self.write(array + 4 * i, self.read(array + 4 * i).wrapping_mul(3).wrapping_add(k));
+        }
+        for release in 0..2 {
+            if qmd(10) >> (16 * release) & 1 != 0 {
+                let at = 20 + 4 * release;
+                let address = u64::from(qmd(at)) | u64::from(qmd(at + 1) & 0x1ff_ffff) << 32;
+                self.write(address, qmd(at + 2));
+            }
+        }
+    }
+}
+
+impl Model {
+    pub fn hopper() -> Self {
+        let version = "580.159.04".to_owned();
+        Self { classes: vec![0xc86f, 0xcbc0, 0xc8b5, 0xc661], version, ..Self::default() }
+    }
+
+    /// Runs the GPU in a thread until the guard is dropped.
+    pub fn start(self) -> (Arc<Self>, Running) {
+        let model = Arc::new(self);
+        let gpu = Arc::clone(&model);
+        let thread = std::thread::spawn(move || {
+            while !gpu.stopped.load(Ordering::Acquire) {
+                let mut state = gpu.state.lock().unwrap();
+                if !(0..64).any(|_| !state.step()) {
+                    continue;
+                }
+                drop(state);
+                std::thread::yield_now();
+            }
+        });
+        (Arc::clone(&model), Running { model, thread: Some(thread) })
+    }
+
+    pub fn ioctls(&self) -> Vec<(u8, u32)> {
+        self.state.lock().unwrap().ioctls.clone()
+    }
+
+    /// Objects and descriptors that are left.
+    pub fn left(&self) -> (usize, usize) {
+        let state = self.state.lock().unwrap();
+        (state.parents.len(), state.open.len())
+    }
+
+    /// What the driver writes when a channel faults.
+    pub fn fault(&self, xid: u32) {
+        let mut state = self.state.lock().unwrap();
+        let notifier = state.memory[&state.channels[0].notifier].host as *mut u32;
+        // SAFETY: the first record is inside of the notifier's memory.
+        unsafe {
+            notifier.add(2).write_volatile(xid);
+            notifier.add(3).write_volatile(0xffff << 16);
+        }
+        state.channels.clear();
+    }
+}
+
+pub struct Running {
+    model: Arc<Model>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.model.stopped.store(true, Ordering::Release);
+        let ended = self.thread.take().map(std::thread::JoinHandle::join);
+        assert!(matches!(ended, Some(Ok(()))) || std::thread::panicking(), "the model's GPU failed");
+    }
+}
+
+impl Kernel for Model {
+    fn version(&self) -> io::Result<String> {
+        Ok(self.version.clone())
+    }
+
+    fn open(&self, _: Node) -> io::Result<i32> {
+        if let Some(kind) = self.refuse_open {
+            return Err(kind.into());
+        }
+        let mut state = self.state.lock().unwrap();
+        state.next_fd += 1;
+        let fd = 1000 + state.next_fd;
+        state.open.insert(fd, None);
+        Ok(fd)
+    }
+
+    fn close(&self, fd: i32) {
+        assert!(self.state.lock().unwrap().open.remove(&fd).is_some(), "descriptor {fd} closed twice");
+    }
+
+    unsafe fn ioctl(&self, fd: i32, request: u32, call: &mut [u8]) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap();
+        assert!(state.open.contains_key(&fd));
+        assert_eq!(request >> 16 & 0x3fff, call.len() as u32, "the request has the struct's size");
+        let number = request as u8;
+        let what = match number {
+            0x2a => word(call, 8),
+            0x2b => word(call, 12),
+            _ => 0,
+        };
+        state.ioctls.push((number, what));
+        match number {
+            0xc8 => {
+                call[0] = 1;
+                put(call, 16, &6_u32.to_le_bytes());
+                put(call, 8, &0x10de_u16.to_le_bytes());
+            }
+            0x2b => {
+                let status = state.allocate(self, call);
+                put(call, 40, &status.to_le_bytes());
+            }
+            0x2a => {
+                let status = state.control(self, call);
+                put(call, 28, &status.to_le_bytes());
+            }
+            0x29 => state.free(word(call, 8)),
+            0x4e => {
+                let (memory, fd) = (word(call, 8), word(call, 48) as i32);
+                state.open.insert(fd, Some(memory));
+            }
+            0x57 => {
+                let (range, memory) = (word(call, 8), word(call, 12));
+                let (address, _) = state.ranges[&range];
+                let (offset, length) = (long(call, 16), long(call, 24));
+                state.mapped.insert(address, (length, memory, offset));
+                put(call, 48, &address.to_le_bytes());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    unsafe fn map(&self, fd: i32, at: Option<NonNull<u8>>, length: usize) -> io::Result<NonNull<u8>> {
+        let state = self.state.lock().unwrap();
+        let memory = state.open[&fd].and_then(|handle| state.memory.get(&handle));
+        let (file, shared) = memory.map_or((-1, libc::MAP_ANONYMOUS), |memory| (memory.fd, 0));
+        let (address, fixed) = at.map_or((std::ptr::null_mut(), 0), |at| (at.as_ptr(), libc::MAP_FIXED));
+        let all = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: as the caller says.
+        let found = unsafe { libc::mmap(address.cast(), length, all, libc::MAP_SHARED | fixed | shared, file, 0) };
+        assert_ne!(found, libc::MAP_FAILED);
+        Ok(NonNull::new(found.cast()).unwrap())
+    }
+
+    unsafe fn unmap(&self, at: NonNull<u8>, length: usize) {
+        // SAFETY: as the caller says.
+        unsafe { libc::munmap(at.as_ptr().cast(), length) };
+    }
+}

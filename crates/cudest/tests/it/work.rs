@@ -1,0 +1,250 @@
+//! Work on the model, which runs channels in any order that their waits allow.
+
+use crate::model::{Model, Running};
+use cutap_cudest::sys::Kernel as _;
+use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Options, Order, Rectangle, Shape, Stream};
+use std::sync::Arc;
+
+pub const CUBIN: &[u8] = include_bytes!("../cubins/kernels-12.9-sm_90.cubin");
+
+fn context(options: Options) -> (Context, Arc<Model>, Running) {
+    let (model, running) = Model::hopper().start();
+    let context = Gpu::with_kernel(model.clone(), 0).context_with(options).unwrap();
+    (context, model, running)
+}
+
+/// # Safety
+/// No work uses it meanwhile.
+#[allow(clippy::mut_from_ref)]
+unsafe fn words(memory: &Memory) -> &mut [u32] {
+    // SAFETY: it has these words.
+    unsafe { std::slice::from_raw_parts_mut(memory.host().unwrap().as_ptr().cast(), memory.size() as usize / 4) }
+}
+
+fn step(stream: &Stream, kernel: &Kernel, array: &Memory, k: u32, n: u32) {
+    let mut parameters = array.address().to_le_bytes().to_vec();
+    parameters.extend(k.to_le_bytes());
+    parameters.extend(n.to_le_bytes());
+    // SAFETY: the array has n words, and tests keep its users in order.
+    unsafe { stream.launch(kernel, &Shape::linear(n.div_ceil(64), 64), &parameters).unwrap() };
+}
+
+#[test]
+fn first_result_with_few_ioctls() {
+    let (context, model, _running) = context(Options::default());
+    let module = context.load(CUBIN).unwrap();
+    let kernel = module.kernel("step").unwrap();
+    let stream = context.stream().unwrap();
+    let memory = context.pinned(4096).unwrap();
+    assert_eq!(memory.host().unwrap().as_ptr() as u64, memory.address());
+    step(&stream, &kernel, &memory, 5, 1024);
+    stream.synchronize().unwrap();
+    // SAFETY: it has ended.
+    assert!(unsafe { words(&memory) }.iter().all(|word| *word == 5));
+    assert_eq!(context.ioctls(), model.ioctls().len() as u64);
+    assert!(context.ioctls() <= 40, "{}: {:x?}", context.ioctls(), model.ioctls());
+    drop((stream, kernel, module, memory, context));
+    assert_eq!(model.left(), (0, 0), "objects and descriptors");
+}
+
+fn random_work(options: Options, launches: u32) {
+    const WORDS: u32 = 16;
+    let (context, _model, _running) = context(options);
+    let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
+    let streams: Vec<_> = (0..4).map(|_| context.stream().unwrap()).collect();
+    let arrays: Vec<_> = (0..4).map(|_| context.pinned(u64::from(WORDS) * 4).unwrap()).collect();
+    let mut wanted = [0_u32; 4];
+    let mut owner = [0, 1, 2, 3];
+    let mut state = 7_u64;
+    let mut below = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most
+    };
+    for k in 0..launches {
+        let at = below(4);
+        let array = owner[at];
+        if below(5) == 0 {
+            // SAFETY: the array is this stream's now.
+            unsafe { streams[at].fill(arrays[array].address(), k, 4, WORDS.into()).unwrap() };
+            wanted[array] = k;
+        } else {
+            step(&streams[at], &kernel, &arrays[array], k, WORDS);
+            wanted[array] = wanted[array].wrapping_mul(3).wrapping_add(k);
+        }
+        if below(8) == 0 {
+            let other = (at + 1 + below(3)) % 4;
+            let (a, b) = (streams[at].fence().unwrap(), streams[other].fence().unwrap());
+            streams[at].wait_for(b);
+            streams[other].wait_for(a);
+            owner.swap(at, other);
+        }
+    }
+    context.synchronize().unwrap();
+    for (array, wanted) in arrays.iter().zip(wanted) {
+        // SAFETY: all has ended.
+        assert!(unsafe { words(array) }.iter().all(|word| *word == wanted));
+    }
+}
+
+#[test]
+fn order_within_and_between_streams() {
+    random_work(Options::default(), 6000);
+}
+
+/// Several threads use one stream and streams of their own.
+#[test]
+fn threads_share_a_context() {
+    const LAUNCHES: u32 = 400;
+    let (context, _model, _running) = context(Options::default());
+    let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
+    let common = context.stream().unwrap();
+    let total = context.pinned(64).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (context, kernel, common, total) = (&context, &kernel, &common, &total);
+            scope.spawn(move || {
+                let stream = context.stream().unwrap();
+                let own = context.pinned(64).unwrap();
+                let mut wanted = 0_u32;
+                for k in 0..LAUNCHES {
+                    step(&stream, kernel, &own, k, 16);
+                    wanted = wanted.wrapping_mul(3).wrapping_add(k);
+                    // Each fill is the same, so their order does not matter.
+                    // SAFETY: only fills with one value use this memory.
+                    unsafe { common.fill(total.address(), 9, 4, 16).unwrap() };
+                    if k % 50 == thread {
+                        drop(context.pinned(64).unwrap());
+                    }
+                }
+                stream.synchronize().unwrap();
+                // SAFETY: it has ended.
+                assert!(unsafe { words(&own) }.iter().all(|word| *word == wanted));
+            });
+        }
+    });
+    context.synchronize().unwrap();
+    // SAFETY: all has ended.
+    assert!(unsafe { words(&total) }.iter().all(|word| *word == 9));
+}
+
+#[test]
+fn order_by_idle() {
+    random_work(Options { order: Order::Idle, ..Options::default() }, 3000);
+}
+
+#[test]
+fn copies_and_fills() {
+    let options = Options { copy_engine_from: 4000, ..Options::default() };
+    let (context, _model, _running) = context(options);
+    let stream = context.stream().unwrap();
+    let (from, to, video) =
+        (context.pinned(1 << 16).unwrap(), context.pinned(1 << 16).unwrap(), context.video(1 << 16).unwrap());
+    // SAFETY: nothing runs; later all is ordered by one stream.
+    unsafe {
+        words(&from).iter_mut().enumerate().for_each(|(n, word)| *word = n as u32);
+        stream.copy_memory(&video, 0, &from, 0, 100).unwrap();
+        stream.copy_memory(&video, 100, &from, 100, 60_000).unwrap();
+        stream.copy_memory(&to, 0, &video, 0, 60_100).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(words(&to)[..15_025], words(&from)[..15_025]);
+        let copy = Rectangle {
+            to: to.address(),
+            from: from.address(),
+            width: 8,
+            height: 3,
+            depth: 2,
+            pitch: (16, 32),
+            layer: (64, 128),
+        };
+        stream.fill(to.address(), 0, 1, 1 << 16).unwrap();
+        stream.copy_3d(&copy).unwrap();
+        stream.fill_2d(to.address() + 4096, 64, 0xabcd, 2, 5, 40).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(words(&to)[..12], [0, 1, 0, 0, 8, 9, 0, 0, 16, 17, 0, 0]);
+        assert_eq!(words(&to)[16..18], [32, 33]);
+        for line in 0..40 {
+            assert_eq!(words(&to)[1024 + line * 16..1027 + line * 16], [0xabcd_abcd, 0xabcd_abcd, 0xabcd]);
+        }
+        let bytes: Vec<u8> = (0..9 << 20).map(|n: u32| (n * 7) as u8).collect();
+        let large = context.video(10 << 20).unwrap();
+        stream.upload(&large, 5, &bytes).unwrap();
+        let mut back = vec![0; bytes.len()];
+        stream.download(&large, 5, &mut back).unwrap();
+        assert!(back == bytes);
+        assert!(matches!(stream.upload(&large, 2 << 20, &bytes), Err(Error::Range(_))));
+    }
+}
+
+#[test]
+fn events_and_host_fences() {
+    let (context, _model, _running) = context(Options::default());
+    let stream = context.stream().unwrap();
+    let (first, second) = (context.event().unwrap(), context.event().unwrap());
+    assert!(first.is_reached().unwrap() && first.time().is_err());
+    stream.record(&first).unwrap();
+    let gate = context.host_fence().unwrap();
+    stream.wait_for(gate.fence());
+    stream.record(&second).unwrap();
+    first.wait().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_millis(20);
+    assert!(matches!(stream.synchronize_until(until), Err(Error::Timeout)));
+    assert!(!second.is_reached().unwrap() && !stream.is_idle().unwrap());
+    gate.signal();
+    assert!(second.time().unwrap() > first.time().unwrap());
+}
+
+#[test]
+fn memory_is_freed_after_its_work() {
+    let (context, model, _running) = context(Options::default());
+    let stream = context.stream().unwrap();
+    let gate = context.host_fence().unwrap();
+    let memory = context.pinned(4096).unwrap();
+    stream.wait_for(gate.fence());
+    // SAFETY: the memory is freed only after this fill.
+    unsafe { stream.fill(memory.address(), 1, 4, 1024).unwrap() };
+    let frees = || model.ioctls().iter().filter(|(number, _)| *number == 0x29).count();
+    let before = frees();
+    drop(memory);
+    assert_eq!(frees(), before, "freed while the GPU may use it");
+    gate.signal();
+    stream.synchronize().unwrap();
+    drop(context.pinned(4096).unwrap());
+    assert!(frees() >= before + 4);
+}
+
+#[test]
+fn addresses_and_memory_apart() {
+    let (context, _model, _running) = context(Options::default());
+    let stream = context.stream().unwrap();
+    let addresses = context.reserve(64 << 20).unwrap();
+    let memory = context.backing(1).unwrap();
+    assert_eq!(memory.size(), 2 << 20);
+    let mapping = addresses.map(4 << 20, &memory, 0, 2 << 20).unwrap();
+    assert_eq!(mapping.address(), addresses.address() + (4 << 20));
+    // SAFETY: the range is mapped.
+    unsafe { stream.fill(mapping.address(), 3, 4, 1 << 19).unwrap() };
+    stream.synchronize().unwrap();
+    for (offset, from, bytes) in [(1, 0, 2 << 20), (0, 2 << 20, 2 << 20), (64 << 20, 0, 2 << 20), (0, 0, 0)] {
+        assert!(matches!(addresses.map(offset, &memory, from, bytes), Err(Error::Range(_))));
+    }
+}
+
+#[test]
+fn a_fault_ends_the_context() {
+    let (context, model, _running) = context(Options::default());
+    let stream = context.stream().unwrap();
+    let gate = context.host_fence().unwrap();
+    stream.wait_for(gate.fence());
+    let fence = stream.fence().unwrap();
+    model.fault(31);
+    let Err(Error::Lost(loss)) = context.wait(fence, None) else { panic!("no loss") };
+    assert_eq!(loss.xid, 31);
+    assert_eq!(loss.to_string(), "Xid 31 (a memory access outside of mapped addresses)");
+    assert!(matches!(context.video(1), Err(Error::Lost(_))));
+    assert!(matches!(stream.synchronize(), Err(Error::Lost(_))));
+    let other = Gpu::with_kernel(model.clone(), 0);
+    drop((stream, gate, context));
+    assert_eq!(model.left(), (0, 0));
+    other.context().unwrap().stream().unwrap().synchronize().unwrap();
+    assert!(model.version().is_ok());
+}

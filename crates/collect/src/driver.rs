@@ -39,6 +39,11 @@ pub fn check(program: &Program) -> Result<bool> {
     Ok(false)
 }
 
+/// Whether a program started from here would find the driver's library.
+pub fn has_driver_library() -> bool {
+    present(std::env::var_os("LD_LIBRARY_PATH").as_deref(), &[])
+}
+
 /// True when a program started with this LD_LIBRARY_PATH, that itself names these folders, could find
 /// `libcuda.so.1`.
 fn present(library_path: Option<&OsStr>, folders: &[PathBuf]) -> bool {

@@ -55,6 +55,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         count: false,
         summary: false,
         stacks: &stacks,
+        off: false,
     };
     let page = control::page(wanted)?;
     control::write(&folder::named(&run, "-o")?, &page)?;

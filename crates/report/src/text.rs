@@ -5,9 +5,12 @@
 use crate::Output;
 use crate::arguments::{inputs, outputs, words};
 use crate::fields::{CallView, Part};
-use crate::footer::end_lines;
+use crate::notes::notes;
+use crate::shape::{abbreviate, cut};
 use crate::stacks;
 use crate::style::{Styles, push_styled};
+use crate::text_format::{TextFormat, TimeColumn, TimeState};
+use crate::text_parts::{asked, tag};
 use crate::units::{decimal, word, write_time};
 use crate::values::write_value;
 use anstyle::Style;
@@ -38,6 +41,10 @@ pub struct Text<W> {
     next_opening: u64,
     line: String,
     stacks: stacks::Lines,
+    format: TextFormat,
+    time: TimeState,
+    /// Where the result begins in `line`.
+    result_at: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -65,7 +72,15 @@ impl<W: io::Write> Text<W> {
             next_opening: u64::MAX,
             line: String::new(),
             stacks: stacks::Lines::default(),
+            format: TextFormat::default(),
+            time: TimeState::default(),
+            result_at: None,
         }
+    }
+
+    /// Writes lines of this form.
+    pub fn with_format(self, format: TextFormat) -> Text<W> {
+        Text { format, ..self }
     }
 
     /// Continues the output of another process. Its threads are unknown here, so each line has ids.
@@ -108,7 +123,7 @@ impl<W: io::Write> Text<W> {
             None => (exit.late, true, exit.late),
         };
         if opened {
-            self.start(&call.thread, call.depth);
+            self.start(&call.thread, call.depth, exit.end_ns);
             self.line.push_str("} ");
             let name = self.styles.name;
             self.styled(name, call.function.shown());
@@ -128,7 +143,7 @@ impl<W: io::Write> Text<W> {
         self.open_until(lookup.ns)?;
         self.open_top(&lookup.thread)?;
         let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);
-        self.start(&lookup.thread, depth);
+        self.start(&lookup.thread, depth, lookup.ns);
         let by = match &lookup.caller {
             Some(object) => object.to_string(),
             None => format!("{:#x}", lookup.caller_address),
@@ -212,7 +227,7 @@ impl<W: io::Write> Text<W> {
     fn stack_of(&mut self, call: &Call) -> io::Result<()> {
         let Some(lines) = call.stack().map(|stack| self.stacks.of(stack)) else { return Ok(()) };
         for frame in lines.iter() {
-            self.start(&call.thread, call.depth);
+            self.start(&call.thread, call.depth, call.start_ns);
             self.line.push_str("    ");
             self.styled(self.styles.ids, frame);
             self.flush_line()?;
@@ -220,10 +235,16 @@ impl<W: io::Write> Text<W> {
         Ok(())
     }
 
-    /// Ids and indentation.
-    fn start(&mut self, thread: &Thread, depth: u32) {
+    /// Time, ids and indentation of a line about something at `ns`.
+    fn start(&mut self, thread: &Thread, depth: u32, ns: u64) {
         self.calls_written = true;
         self.line.clear();
+        let TextFormat { time, utc_offset, .. } = self.format;
+        if time != TimeColumn::None {
+            let process = &thread.process;
+            let realtime = process.start_realtime_ns.saturating_add_signed(ns as i64 - process.start_ns as i64);
+            time.write(&mut self.time, ns, realtime, utc_offset, &mut self.line);
+        }
         if self.several {
             self.begin_style(self.styles.ids);
             decimal(thread.process.pid.into(), &mut self.line);
@@ -238,7 +259,7 @@ impl<W: io::Write> Text<W> {
     /// Writes a line up to the result. After the call, arguments have the values that it wrote.
     fn head(&mut self, view: CallView<'_>) {
         let CallView { call, exit } = view;
-        self.start(&call.thread, call.depth);
+        self.start(&call.thread, call.depth, call.start_ns);
         let styles = self.styles;
         if call.function.layer != Layer::DRIVER {
             self.begin_style(styles.tag);
@@ -258,6 +279,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn result(&mut self, exit: &Exit) {
+        self.result_at = Some(self.line.len());
         self.line.push_str(" = ");
         let styles = self.styles;
         match (exit.returned(), exit.duration_ns) {
@@ -310,20 +332,28 @@ impl<W: io::Write> Text<W> {
         if let Some(said) = self.to_say.take() {
             self.out.write_all(said.as_bytes())?;
         }
+        if self.format.abbreviate {
+            abbreviate(&mut self.line);
+        }
+        if let Some(width) = self.format.width {
+            cut(&mut self.line, width, self.result_at.take());
+        }
         self.line.push('\n');
         self.out.write_all(self.line.as_bytes())
     }
-}
 
-impl<W> Text<W> {
-    /// The writer.
-    pub fn get_ref(&self) -> &W {
-        &self.out
+    /// Writes a line in the place of calls of a thread, from `ns` on.
+    pub(crate) fn folded(&mut self, thread: &Arc<Thread>, depth: u32, ns: u64, text: &str) -> io::Result<()> {
+        self.seen(thread);
+        self.open_until(ns)?;
+        self.open_top(thread)?;
+        self.start(thread, depth, ns);
+        self.styled(self.styles.ids, text);
+        self.flush_line()
     }
-}
 
-impl<W: io::Write + Send> Output for Text<W> {
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    /// Takes one event.
+    pub(crate) fn handle(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Process(_) => {
                 self.processes += 1;
@@ -342,6 +372,19 @@ impl<W: io::Write + Send> Output for Text<W> {
             Event::Instance(..) | Event::Module(_) => Ok(()),
         }
     }
+}
+
+impl<W> Text<W> {
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+}
+
+impl<W: io::Write + Send> Output for Text<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.handle(event)
+    }
 
     fn tick(&mut self, now: u64) -> io::Result<()> {
         self.open_until(now)?;
@@ -353,40 +396,9 @@ impl<W: io::Write + Send> Output for Text<W> {
             self.exit(exit)?;
         }
         let own = self.styles.own;
-        for line in end_lines(end) {
+        for line in notes(end, self.format.notes) {
             writeln!(self.out, "{}cutap:{} {line}", own.render(), own.render_reset())?;
         }
         self.out.flush()
-    }
-}
-
-/// The library in brackets. Lines of the driver have none.
-fn tag(call: &Call, to: &mut String) {
-    to.push('[');
-    // All hidden functions are the driver's: whose calls they are tells more.
-    to.push_str(call.caller_library.as_ref().unwrap_or(&call.function.library));
-    if let (Layer::RUNTIME, Some(version)) = (call.function.layer, call.runtime_version()) {
-        to.push_str(", runtime ");
-        to.push_str(version);
-    }
-    to.push(']');
-}
-
-/// The request of a look-up.
-fn asked(lookup: &Lookup) -> String {
-    use cutap_trace::LookupKind::*;
-    let (name, word) = (lookup.name.replace('"', "\\\""), lookup.kind.word());
-    match lookup.kind {
-        Dlsym | Dlvsym => {
-            let handle = match lookup.handle {
-                0 => "RTLD_DEFAULT".to_owned(),
-                u64::MAX => "RTLD_NEXT".to_owned(),
-                handle => format!("{handle:#x}"),
-            };
-            format!("{word}({handle}, \"{name}\")")
-        }
-        GetProcAddress | GetProcAddressV2 => format!("{word}(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
-        GetExportTable => format!("{word}({name})"),
-        Other(which) => format!("look-up {which}(\"{name}\")"),
     }
 }

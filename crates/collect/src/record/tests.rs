@@ -199,6 +199,7 @@ fn another_run_with_other_processes_is_not_added() {
             count: false,
             summary: false,
             stacks: &StackCapture::default(),
+            off: false,
         };
         // A number of which most is zero, as one in some hundred is.
         let mut page = control::page(wanted).unwrap();

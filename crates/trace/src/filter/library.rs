@@ -63,7 +63,9 @@ pub(super) fn listed(word: &str) -> Option<&'static Family> {
     if unlisted.map(plain).any(begins) {
         return None;
     }
-    TABLES.families.iter().filter(of_family).max_by_key(|f| f.name.len())
+    // The functions of the layer `kernel` are libc's, whose name `c` begins nearly every function of NVIDIA's.
+    let of_nvidia = TABLES.families.iter().filter(|f| Layer::of_family(f.name) != Layer::KERNEL);
+    of_nvidia.filter(of_family).max_by_key(|f| f.name.len())
 }
 
 /// Whether one of the families has a function that programs may call by this name.
@@ -99,7 +101,8 @@ pub(super) fn layers_of(pattern: &str) -> Vec<u8> {
     let of =
         |family: &&Family| family.functions.iter().any(|f| is(f.name)) || family.undeclared.iter().any(|name| is(name));
     let layer = |family: &Family| Layer::of_family(family.name).number();
-    TABLES.families.iter().filter(of).map(layer).collect()
+    // Hook libraries cannot want functions of libc.
+    TABLES.families.iter().filter(of).map(layer).filter(|layer| *layer != Layer::KERNEL.number()).collect()
 }
 
 /// Functions of a family that somebody may have meant.

@@ -17,7 +17,7 @@ use super::filter_eval::evaluate;
 use super::open_call::{Asked, OpenCall, Shown};
 use super::shared::Shared;
 use super::sink::{Context, Ended, EndedCall, Ending, NewCall, Sink};
-use crate::event::{Call, Exit, Layer, State, Thread};
+use crate::event::{Call, Exit, State, Thread};
 use crate::io::clock::Pair;
 use crate::io::pages::ChunkPage;
 use crate::ring::reader::Item;
@@ -161,10 +161,6 @@ impl<S: Sink> Pairer<S> {
             // Calls that are shown at their end stand alone.
             let depth = if context.shared.resolver.filter.needs_end() { 0 } else { self.stack.depth() };
             let entered = EnterRecord { number, ns, ticks, caller, depth, words, memory };
-            if known.function.layer == Layer::HIDDEN {
-                // Libraries that request a table are named then.
-                context.process.read_new_names();
-            }
             let made = call_builder::call(&self.stack, thread, &known, &entered, kernel.as_ref(), context);
             asked = asks.then(|| call_builder::asked(&mut self.stack, &known, &made, context.process)).flatten();
             call = Some(made);

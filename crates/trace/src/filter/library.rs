@@ -55,7 +55,8 @@ pub(super) fn misspelt(word: &str) -> Vec<&'static str> {
 /// The family whose functions begin as this word does: all that it exports is known by name.
 pub(super) fn listed(word: &str) -> Option<&'static Family> {
     let begins = |name: &str| !name.is_empty() && word.get(..name.len()).is_some_and(|w| w.eq_ignore_ascii_case(name));
-    let of_family = |f: &&Family| begins(f.name) || names(f).any(begins);
+    // The functions of the layer `kernel` are libc's: `libc` is no beginning of a name.
+    let of_family = |f: &&Family| Layer::of_family(f.name) != Layer::KERNEL && (begins(f.name) || names(f).any(begins));
     // cufftMp is no part of cuFFT.
     let unlisted = WATCHED.iter().map(|w| stem_of(w.soname)).filter(|s| stems_of(plain(s)).is_some_and(|m| m == [*s]));
     let unlisted = unlisted.filter(|s| !TABLES.families.iter().any(|f| f.sonames.iter().any(|n| stem_of(n) == *s)));

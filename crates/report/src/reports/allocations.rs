@@ -1,5 +1,5 @@
-//! `report --allocations`: who allocates how much. Calls that allocate inside another one that does (a driver's call inside a
-//! runtime's) are part of that one.
+//! `report --allocations`: who allocates how much. Calls that allocate inside another one that does (a driver's call
+//! inside a runtime's) are part of that one.
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::json_writer::write_json;
@@ -95,7 +95,9 @@ impl Report for Allocations {
         let groups = self.sorted();
         match groups.is_empty() {
             true => writeln!(out, "no call allocated memory")?,
-            false => writeln!(out, "    count       bytes     largest  what, the call that allocates, and the calls around it")?,
+            false => {
+                writeln!(out, "    count       bytes     largest  what, the call that allocates, and the calls around it")?
+            },
         }
         for (path, kind, Sums { count, bytes: all, most }) in groups {
             let Some((last, around)) = path.split_last() else { continue };

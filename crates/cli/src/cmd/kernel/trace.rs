@@ -72,7 +72,7 @@ impl Trace {
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }
 
-    /// By ptrace: nothing of ours is in the program.
+    /// By ptrace: nothing of cutap is in the program.
     fn outside(self) -> Result<()> {
         if !self.answers.is_empty() {
             return Err(Error::own(
